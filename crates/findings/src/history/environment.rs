@@ -1,6 +1,6 @@
 //! What else changed where a line steps.
 
-use super::Run;
+use super::run::Run;
 use crate::differences::{self, Difference, LOAD, What};
 
 /// A fact that differs between more than this share of all neighbouring runs says nothing about one step.
@@ -8,7 +8,7 @@ const RESTLESS: f64 = 0.5;
 
 /// What is not the same in the last run before the step and the first one after, those facts first that change least
 /// often elsewhere; without what changes all the time, such as how busy the machine was.
-pub fn changed(runs: &[&Run], first_after: usize) -> Vec<Difference> {
+pub(super) fn changed(runs: &[&Run], first_after: usize) -> Vec<Difference> {
     let (Some(before), Some(after)) = (first_after.checked_sub(1).and_then(|p| runs.get(p)), runs.get(first_after))
     else {
         return Vec::new();

@@ -1,7 +1,10 @@
 //! One line of a history, tested.
 
-use super::{CONFIDENCE, Change, Line, NotTested, Options, Point, Run, Segment, changed};
+use super::environment::changed;
+use super::model::{Change, Line, NotTested, Options, Point, Segment};
+use super::run::Run;
 use crate::collect;
+use crate::confidence::CONFIDENCE;
 use tare_results::metric;
 use tare_stats::change_points::{self, FEWEST, Found};
 

@@ -88,8 +88,8 @@ pub fn history(found: &History) -> Vec<String> {
         false => "Runs are in the order they were named, because not all say when they ran",
     };
     vec![format!(
-        "{order}. Where nothing changes something is said in at most {:.0}% of histories, over {} together; changes below \
-         {} are not shown.",
+        "{order}. Where nothing changes something is said in at most {:.0}% of histories, over {} together; changes \
+         below {} are not shown.",
         100.0 * ERROR_RATE,
         count(found.lines.len(), "line"),
         change(found.minimum_effect).trim_start_matches('+')

@@ -1,20 +1,28 @@
 //! Single runs far from their neighbourhood, held to it: a Hampel filter whose scale no step can widen.
 
-use crate::descriptive::median;
+use crate::descriptive::{median, quantile};
 
 /// Runs of a neighbourhood, the run itself in the middle or, at an end, inside. Three of one segment are its median, so
-/// that a segment of [`super::SHORTEST`] runs is never an outlier as a whole.
+/// that a segment of `SHORTEST` runs is never an outlier as a whole.
 const NEIGHBOURHOOD: usize = 5;
 /// Standard deviations from its median from which on a run is an outlier.
 const FAR: f64 = 4.0;
 /// Standard deviation of normal values over the median of their absolute differences: 1 / (0.6745 sqrt 2).
 const OF_DIFFERENCES: f64 = 1.048;
+/// Standard deviation of normal values over the distance of their quartiles: 1 / 1.349.
+const OF_QUARTILES: f64 = 0.7413;
 
 /// How far from the median of its neighbourhood a run may lie. The scale is that of differences between neighbours:
 /// steps and drifts are in few of them.
 pub(super) fn reach(values: &[f64]) -> f64 {
     let differences: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     FAR * OF_DIFFERENCES * median(&differences).unwrap_or(0.0)
+}
+
+/// The same by the spread of all values, which steps do widen: of normal values without a step it is equal.
+pub(super) fn reach_in_any_order(values: &[f64]) -> f64 {
+    let quartile = |p: f64| quantile(values, p).unwrap_or(0.0);
+    FAR * OF_QUARTILES * (quartile(0.75) - quartile(0.25))
 }
 
 /// The values with outliers replaced by the median of their neighbourhood, and which were.

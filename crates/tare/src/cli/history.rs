@@ -12,8 +12,8 @@ use tare_report::terminal::{self, Style};
 /// Find the changes in many results over time, and what else changed there
 ///
 /// Each results directory or CSV file is one run; a folder of them stands for all that it holds. Runs go in the order
-/// of their first trials; where one does not say when it ran, all go in the order they were named, and those of a folder
-/// by name. At least 6 runs are needed.
+/// of their first trials; where one does not say when it ran, all go in the order they were named, those of a folder by
+/// name. At least 6 runs are needed.
 #[derive(Debug, Args)]
 pub struct History {
     /// Results directories, CSV files with the columns condition,trial,sample,metric,value, or folders of them

@@ -1,0 +1,69 @@
+//! The history from end to end: which lines there are, and the gate over them.
+
+use super::line;
+use super::model::{ERROR_RATE, History, HistoryError, Line, Options};
+use super::run::Run;
+use std::collections::BTreeSet;
+use tare_results::metric::{self, Better};
+
+/// Looks for changes in every line of the runs, which are in order.
+///
+/// # Errors
+/// [`HistoryError`] when nothing was measured or nothing of that name.
+pub fn history(runs: &[Run], by_time: bool, options: &Options) -> Result<History, HistoryError> {
+    let chosen = chosen(runs, options)?;
+    let rate = ERROR_RATE / chosen.len() as f64;
+    let lines: Vec<Line> =
+        chosen.iter().map(|(condition, metric)| line::of(runs, condition, metric, rate, options)).collect();
+    let slower = options.fail_if_slower.map(|margin| {
+        let failed = lines.iter().enumerate().filter(|(_, line)| is_slower(line, margin));
+        failed.map(|(place, _)| place).collect()
+    });
+    Ok(History { lines, by_time, minimum_effect: options.minimum_effect, slower })
+}
+
+/// Whether the last step made it worse by more than `margin`.
+fn is_slower(line: &Line, margin: f64) -> bool {
+    let ratio = line.changes.last().map_or(1.0, |change| change.ratio.value);
+    match line.better {
+        Better::Higher => ratio < 1.0 - margin,
+        Better::Lower => ratio > 1.0 + margin,
+    }
+}
+
+/// Conditions and metrics to look at.
+fn chosen(runs: &[Run], options: &Options) -> Result<Vec<(String, String)>, HistoryError> {
+    let mut all: Vec<(String, String)> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for value in runs.iter().rev().flat_map(|run| &run.values) {
+        let key = (value.condition.clone(), value.metric.clone());
+        if seen.insert(key.clone()) {
+            all.push(key);
+        }
+    }
+    known("the metric", &options.metrics, all.iter().map(|(_, metric)| metric))?;
+    known("the condition", &options.conditions, all.iter().map(|(condition, _)| condition))?;
+    let primary = all.iter().any(|(_, metric)| metric::describe(metric).is_primary());
+    let asked = |metric: &String| match options.metrics.is_empty() {
+        true => metric::describe(metric).is_primary() || !primary,
+        false => options.metrics.contains(metric),
+    };
+    all.retain(|(condition, metric)| {
+        asked(metric) && (options.conditions.is_empty() || options.conditions.contains(condition))
+    });
+    if all.is_empty() { Err(HistoryError::Nothing) } else { Ok(all) }
+}
+
+fn known<'a>(
+    what: &'static str,
+    asked: &[String],
+    there: impl Iterator<Item = &'a String>,
+) -> Result<(), HistoryError> {
+    let there: BTreeSet<&String> = there.collect();
+    match asked.iter().find(|name| !there.contains(name)) {
+        Some(name) => {
+            Err(HistoryError::Unknown { what, name: name.clone(), known: there.into_iter().cloned().collect() })
+        }
+        None => Ok(()),
+    }
+}

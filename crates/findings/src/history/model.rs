@@ -1,0 +1,123 @@
+//! What many results say over time, as values.
+
+use crate::differences::Difference;
+use std::ops::Range;
+use tare_results::metric::Better;
+use tare_stats::Estimate;
+use tare_stats::change_points::Drift;
+
+/// Chance that anything is said of a history in which nothing changes, over all of its lines together.
+pub const ERROR_RATE: f64 = 0.05;
+
+/// What is looked for.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Smallest change of interest as a fraction.
+    pub minimum_effect: f64,
+    /// Metrics to look at; when empty, throughputs and query times, or all where there are none.
+    pub metrics: Vec<String>,
+    /// Conditions to look at; when empty, all.
+    pub conditions: Vec<String>,
+    /// Gate: the last segment may be slower than the one before by this fraction.
+    pub fail_if_slower: Option<f64>,
+}
+
+/// Why there is no history.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HistoryError {
+    /// None of the runs has it.
+    #[error("no run has {what} `{name}`")]
+    Unknown {
+        /// `the metric` or `the condition`.
+        what: &'static str,
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// Nothing was measured in any of them.
+    #[error("no run has a usable trial")]
+    Nothing,
+}
+
+/// One run of a line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// The directory or the file, as [`super::Run::name`].
+    pub run: String,
+    /// Start of its first trial, RFC 3339 in UTC; none where it does not say.
+    pub time: Option<String>,
+    /// The mean of its trials.
+    pub value: f64,
+    /// Far from the runs around it, and left out of every ratio.
+    pub outlier: bool,
+}
+
+/// Runs between two changes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Segment {
+    /// Places of its runs in the line.
+    pub runs: Range<usize>,
+    /// Their mean without outliers.
+    pub mean: f64,
+    /// Over the first segment; none for that itself.
+    pub against_first: Option<Estimate>,
+}
+
+/// A step of a line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// Place of the first run after it.
+    pub first_after: usize,
+    /// The segment after over the segment before.
+    pub ratio: Estimate,
+    /// By permutation of the maximum.
+    pub p_value: f64,
+    /// What is not the same in the last run before and the first run after.
+    pub environment: Vec<Difference>,
+}
+
+/// One metric of one condition over all runs that have it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// By this name it is followed from run to run.
+    pub condition: String,
+    /// As in [`tare_results::metric`], such as `tps`.
+    pub name: String,
+    /// As [`tare_results::metric::describe`] knows it, `1/s`; empty where the name does not say.
+    pub unit: String,
+    /// Which way it improves.
+    pub better: Better,
+    /// The runs, in the order of time.
+    pub points: Vec<Point>,
+    /// Runs between the changes; one where nothing changed.
+    pub segments: Vec<Segment>,
+    /// Between the segments, in the order of time: one fewer than those.
+    pub changes: Vec<Change>,
+    /// A trend that no step explains, from the first run to the last.
+    pub drift: Option<Drift>,
+    /// Why nothing was looked for.
+    pub not_tested: Option<NotTested>,
+}
+
+/// Why nothing was looked for in a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotTested {
+    /// Fewer runs than two of the shortest segments.
+    TooFewRuns,
+    /// A value that is 0 or below has no ratio.
+    NotPositive,
+}
+
+/// Everything that many results say over time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct History {
+    /// One a metric and condition, in the order of the last run that has it.
+    pub lines: Vec<Line>,
+    /// Whether runs were put in the order of their time; else they are in the order they were named.
+    pub by_time: bool,
+    /// Changes estimated below this fraction are in no line.
+    pub minimum_effect: f64,
+    /// The gate's answer, where one was asked for: the lines whose last segment is slower by more than that.
+    pub slower: Option<Vec<usize>>,
+}

@@ -1,0 +1,220 @@
+//! Steps, drift and outliers of one line, from end to end.
+
+use super::split::{FEWEST, Split, places, segments};
+use super::trend::{self, Drift, Model};
+use super::{divisive, outliers};
+use crate::error::{Error, all_positive};
+use crate::interval::{Estimate, Interval};
+use crate::{ratio, serial};
+
+/// Share of the error rate that a drift may use; steps have the rest.
+const OF_DRIFT: f64 = 0.2;
+
+/// What a search may claim.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Options {
+    /// Chance in (0, 1) that anything is claimed of a line in which nothing changes: steps have 4/5 of it, a drift the
+    /// rest.
+    pub error_rate: f64,
+    /// Smallest change of interest as a fraction: a step, or a drift from the first run to the last, that is estimated
+    /// to be smaller is none.
+    pub minimum_effect: f64,
+    /// Confidence of the intervals in (0, 1).
+    pub confidence: f64,
+    /// Seed of the permutations.
+    pub seed: u64,
+}
+
+/// A step between two neighbouring segments.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChangePoint {
+    /// Place of the first run after it, from 0.
+    pub first_after: usize,
+    /// Mean of the segment after over that of the segment before, outliers left out ([`ratio::fieller`]); the place was
+    /// chosen by the data, which the interval does not know.
+    pub ratio: Estimate,
+    /// Chance that so large a statistic comes from runs without order, by permutation: (1 + k) / (1 + P).
+    pub p_value: f64,
+}
+
+/// What a line of runs says.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Found {
+    /// The steps, in the order of time.
+    pub changes: Vec<ChangePoint>,
+    /// A trend that no step explains.
+    pub drift: Option<Drift>,
+    /// Places of single runs far from their neighbourhood: no change points, and in no ratio.
+    pub outliers: Vec<usize>,
+}
+
+impl Found {
+    /// Places of the segments as half-open ranges, in the order of time.
+    pub fn segments(&self, runs: usize) -> Vec<std::ops::Range<usize>> {
+        segments(&self.changes.iter().map(|change| change.first_after).collect::<Vec<_>>(), runs)
+    }
+
+    /// The values of a segment without its outliers.
+    pub fn kept(&self, values: &[f64], segment: std::ops::Range<usize>) -> Vec<f64> {
+        segment.filter(|place| !self.outliers.contains(place)).map(|place| values[place]).collect()
+    }
+}
+
+/// Looks for steps and for a drift in `values`, one a run, in the order of time. Below [`FEWEST`] runs nothing is
+/// found, which is not the same as nothing there.
+///
+/// # Errors
+/// [`Error::NotPositive`] for a value that is none, [`Error::OutOfRange`] for a rate, an effect or a confidence.
+pub fn find(values: &[f64], options: &Options) -> Result<Found, Error> {
+    all_positive("values of the runs", values)?;
+    valid(options)?;
+    if values.len() < FEWEST {
+        return Ok(Found::default());
+    }
+    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    let (held, outliers) = outliers::held(&logs, outliers::reach(&logs));
+    let smallest = options.minimum_effect.ln_1p();
+    let rate = (1.0 - OF_DRIFT) * options.error_rate;
+    let steps = divisive::splits(&logs, rate, options.seed);
+    // The same again without the straight line, which a drift is.
+    let straight = trend::slope_alone(&held);
+    let level: Vec<f64> = logs.iter().enumerate().map(|(place, log)| log - straight * place as f64).collect();
+    let on_slope = divisive::splits(&level, rate, options.seed);
+    let alone = Model::of(&held, &places(&steps), false);
+    let sloped = Model::of(&held, &places(&on_slope), true);
+    let drift = sloped.drift(options.confidence, options.seed);
+    let drift = drift.filter(|found| found.p_value <= OF_DRIFT * options.error_rate);
+    let drift = drift.filter(|found| found.ratio.value.ln().abs() >= smallest && sloped.bic < alone.bic);
+    let (mut splits, detrended) = if drift.is_some() { (on_slope, level) } else { (steps, logs) };
+    drop_small(&mut splits, &detrended, &outliers, smallest);
+    let mut found = Found { changes: Vec::new(), drift, outliers };
+    found.changes = changes(values, &splits, &found, options.confidence)?;
+    Ok(found)
+}
+
+fn valid(options: &Options) -> Result<(), Error> {
+    crate::error::valid_confidence(options.confidence)?;
+    let out =
+        |what: &str, expected: &str, got: f64| Error::OutOfRange { what: what.into(), expected: expected.into(), got };
+    if !(options.error_rate > 0.0 && options.error_rate < 1.0) {
+        return Err(out("error rate", "a fraction in (0, 1)", options.error_rate));
+    }
+    if !(options.minimum_effect >= 0.0 && options.minimum_effect.is_finite()) {
+        return Err(out("minimum effect", "a fraction of 0 or more", options.minimum_effect));
+    }
+    Ok(())
+}
+
+/// Takes out the smallest step as long as it is below what is of interest: the segments around it become one.
+fn drop_small(splits: &mut Vec<Split>, logs: &[f64], outliers: &[usize], smallest: f64) {
+    loop {
+        let means: Vec<f64> = segments(&places(splits), logs.len())
+            .into_iter()
+            .map(|segment| {
+                let kept: Vec<f64> = segment.filter(|place| !outliers.contains(place)).map(|p| logs[p]).collect();
+                crate::descriptive::mean(&kept).unwrap_or(0.0)
+            })
+            .collect();
+        let sizes = means.windows(2).map(|pair| (pair[1] - pair[0]).abs());
+        match sizes.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)) {
+            Some((place, size)) if size < smallest => splits.remove(place),
+            _ => return,
+        };
+    }
+}
+
+/// Each step with its ratio, widened where runs resemble their neighbours.
+fn changes(values: &[f64], splits: &[Split], found: &Found, confidence: f64) -> Result<Vec<ChangePoint>, Error> {
+    let segments = segments(&places(splits), values.len());
+    let kept: Vec<Vec<f64>> = segments.into_iter().map(|segment| found.kept(values, segment)).collect();
+    let pairs = kept.windows(2).zip(splits);
+    pairs
+        .map(|(pair, split)| {
+            let ratio = of_segments(&pair[0], &pair[1], confidence)?;
+            Ok(ChangePoint { first_after: split.place, ratio, p_value: split.p_value })
+        })
+        .collect()
+}
+
+/// Mean of one segment over that of an earlier one, with Fieller's interval, wider by what the resemblance of
+/// neighbouring runs costs a mean.
+///
+/// # Errors
+/// As [`ratio::fieller`].
+pub fn of_segments(before: &[f64], after: &[f64], confidence: f64) -> Result<Estimate, Error> {
+    let plain = ratio::fieller(before, after, confidence)?;
+    let order = serial::of_runs(&[before, after], 0);
+    let wider = order.map_or(1.0, |order| order.inflation(before.len().min(after.len()).max(2))).sqrt();
+    let ci = plain.ci.map(|ci| {
+        let end = |to: f64| (plain.value.ln() + wider * (to.ln() - plain.value.ln())).exp();
+        Interval { low: end(ci.low), high: end(ci.high) }
+    });
+    Ok(Estimate { value: plain.value, ci: ci.filter(|ci| ci.low.is_finite() && ci.high.is_finite()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPTIONS: Options = Options { error_rate: 0.05, minimum_effect: 0.01, confidence: 0.95, seed: 7 };
+
+    /// Runs around 100 with fixed noise of about 1%.
+    fn noisy(n: usize, level: impl Fn(usize) -> f64) -> Vec<f64> {
+        let noise = |i: usize| ((i * 7919 + 13) % 101) as f64 / 50.0 - 1.0;
+        (0..n).map(|i| level(i) * (1.0 + 0.01 * noise(i))).collect()
+    }
+
+    #[test]
+    fn a_step_is_found_where_it_is_and_again_the_same() {
+        let values = noisy(40, |i| if i < 25 { 100.0 } else { 96.0 });
+        let found = find(&values, &OPTIONS).unwrap();
+        assert_eq!(places_of(&found), [25], "{found:?}");
+        let ratio = found.changes[0].ratio;
+        assert!((ratio.value - 0.96).abs() < 0.006 && ratio.ci.unwrap().contains(0.96), "{found:?}");
+        assert_eq!((found.drift, find(&values, &OPTIONS).unwrap()), (None, found.clone()));
+        assert_eq!(found.segments(40), [0..25, 25..40]);
+        let large = Options { minimum_effect: 0.1, ..OPTIONS };
+        assert!(find(&values, &large).unwrap().changes.is_empty());
+    }
+
+    /// A step far beyond the noise: values that change places are no outliers of each other.
+    #[test]
+    fn the_largest_step_is_the_surest() {
+        for to in [94.0, 60.0, 10.0] {
+            let found = find(&noisy(16, |i| if i < 9 { 100.0 } else { to }), &OPTIONS).unwrap();
+            assert_eq!((places_of(&found), found.drift), (vec![9], None), "{to}: {found:?}");
+            assert!(found.changes[0].p_value < 0.005, "{found:?}");
+        }
+    }
+
+    fn places_of(found: &Found) -> Vec<usize> {
+        found.changes.iter().map(|change| change.first_after).collect()
+    }
+
+    #[test]
+    fn two_outlying_runs_are_named_and_no_change() {
+        let mut values = noisy(30, |_| 100.0);
+        values[12] = 60.0;
+        values[29] = 140.0;
+        let found = find(&values, &OPTIONS).unwrap();
+        assert_eq!((places_of(&found), found.outliers.clone()), (vec![], vec![12, 29]), "{found:?}");
+    }
+
+    #[test]
+    fn a_straight_line_is_a_drift_and_no_staircase() {
+        let values = noisy(60, |i| 100.0 - 0.08 * i as f64);
+        let found = find(&values, &OPTIONS).unwrap();
+        let drift = found.drift.unwrap();
+        assert!((drift.ratio.value - 0.953).abs() < 0.008 && drift.ratio.ci.unwrap().contains(0.953), "{found:?}");
+        assert!(found.changes.is_empty(), "{found:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_refused_and_little_says_nothing() {
+        assert_eq!(find(&[1.0, 2.0, 3.0, 9.0, 9.0], &OPTIONS).unwrap(), Found::default());
+        assert_eq!(find(&[5.0; 30], &OPTIONS).unwrap(), Found::default());
+        assert!(find(&[1.0, 0.0], &OPTIONS).is_err() && find(&[1.0, f64::NAN], &OPTIONS).is_err());
+        assert!(find(&[1.0], &Options { error_rate: 0.0, ..OPTIONS }).is_err());
+        assert!(find(&[1.0], &Options { minimum_effect: -1.0, ..OPTIONS }).is_err());
+    }
+}
