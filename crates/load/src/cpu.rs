@@ -39,8 +39,10 @@ mod tests {
     fn counts_this_thread_and_no_other() {
         let before = CpuTime::of_this_thread();
         std::thread::spawn(|| {
-            // Burns CPU in the other thread until the kernel has booked 50 ms to it.
-            while CpuTime::of_this_thread().user_s + CpuTime::of_this_thread().system_s < 0.05 {}
+            // Burns CPU in the other thread until the kernel has booked 100 ms more, to it or to the process.
+            let begun = CpuTime::of_this_thread();
+            let used = || CpuTime::of_this_thread().since(begun);
+            while used().user_s + used().system_s < 0.1 {}
         })
         .join()
         .unwrap();
