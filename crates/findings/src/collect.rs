@@ -1,7 +1,7 @@
 //! Trial records grouped by condition: which are analysed, which only counted.
 
-use super::compare::bound;
 use super::state::{self, State};
+use super::taken;
 use std::collections::{BTreeSet, HashMap};
 use tare_results::metric;
 use tare_results::schema::{Levels, Outcome, TrialRecord};
@@ -23,7 +23,7 @@ pub struct ConditionTrials<'a> {
     /// Whether its trials ran in blocks with those of the other conditions.
     pub blocked: bool,
     /// Whether single values are taken at best: without what disturbances can explain at most
-    /// (`compare::bound`).
+    /// (`taken`).
     pub at_best: bool,
 }
 
@@ -84,7 +84,7 @@ impl<'a> ConditionTrials<'a> {
     pub fn with(&self, metric: &str) -> Vec<(&'a TrialRecord, f64)> {
         let value = |trial: &TrialRecord| {
             let mean = trial_mean(trial, metric)?;
-            Some(if self.at_best { bound::at_best(trial, metric, mean) } else { mean })
+            Some(if self.at_best { taken::at_best(trial, metric, mean) } else { mean })
         };
         self.ok.iter().filter_map(|trial| Some((*trial, value(trial)?))).collect()
     }

@@ -47,6 +47,7 @@ pub mod spread;
 pub mod state;
 pub mod summarize;
 pub mod summary;
+mod taken;
 pub mod term;
 pub mod threads;
 pub mod time;

@@ -50,7 +50,7 @@ struct CauseJson<'a> {
 }
 
 impl<'a> WhyJson<'a> {
-    /// Of a difference.
+    /// The difference B - A of the same parts.
     pub fn of(found: &'a Why) -> Self {
         let whole = found.difference;
         Self {

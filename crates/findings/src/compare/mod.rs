@@ -1,6 +1,5 @@
 //! Two sets of results, or two conditions, against each other: B / A of every metric, and what a gate makes of it.
 
-pub(crate) mod bound;
 pub mod groups;
 mod identical;
 mod losses;

@@ -1,11 +1,10 @@
 //! Which conditions and metrics of A and B belong together.
 
-use super::bound;
 use super::model::{CompareError, ConditionPair, MetricComparison, Note, Side};
 use crate::collect::{self, ConditionTrials, in_blocks};
 use crate::confidence::CONFIDENCE;
 use crate::run_order::SEED;
-use crate::{composite, probes, run_order};
+use crate::{composite, probes, run_order, taken};
 use std::collections::{HashMap, HashSet};
 use tare_results::metric;
 use tare_results::probe::Probe;
@@ -305,7 +304,7 @@ pub(super) fn metrics_of(
     let condition = ConditionPair { a: a.name.to_owned(), b: b.name.to_owned() };
     let disturbed = !(a.disturbed().is_empty() && b.disturbed().is_empty());
     let clean = disturbed.then(|| (a.clean(), b.clean()));
-    let taken = bound::of(a).zip(bound::of(b)).map(|(a, b)| [a, b]).filter(|_| disturbed);
+    let taken = taken::most(a.disturbed()).zip(taken::most(b.disturbed())).map(|(a, b)| [a, b]).filter(|_| disturbed);
     let in_b = b.metrics();
     let shared = a.metrics().into_iter().filter(|name| in_b.contains(name));
     shared
@@ -333,7 +332,7 @@ pub(super) fn metrics_of(
                 name: name.clone(),
             };
             let clean = clean.as_ref().map(|(a, b)| origin.values(a, b, &name, adjusted));
-            let bounded = taken.filter(|_| bound::applies(&name)).map(|taken| Bounded {
+            let bounded = taken.filter(|_| taken::applies(&name)).map(|taken| Bounded {
                 against_slower: origin.values(a, &b.at_best(), &name, adjusted),
                 against_faster: origin.values(&a.at_best(), b, &name, adjusted),
                 taken,

@@ -19,7 +19,7 @@ const NAMED: f64 = 0.01;
 pub struct ConditionTime {
     /// As the plan names it.
     pub name: String,
-    /// Client threads.
+    /// Client threads of each trial.
     pub clients: usize,
     /// Trials that it is the mean of.
     pub trials: usize,
@@ -45,7 +45,7 @@ pub struct ConditionTime {
 /// One part of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PartTime {
-    /// Which one.
+    /// The part of the identity.
     #[serde(rename = "name")]
     pub part: Part,
     /// Mean over trials, microseconds a transaction.

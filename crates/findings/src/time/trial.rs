@@ -27,9 +27,9 @@ pub enum Missing {
 /// Where the time of one trial's transactions went, microseconds a transaction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialTime<'r> {
-    /// The trial.
+    /// The record that it was made from.
     pub trial: &'r TrialRecord,
-    /// Client threads.
+    /// Client threads that were watched.
     pub clients: usize,
     /// Clients / throughput: the wall-clock time of a transaction.
     pub us: f64,
@@ -163,8 +163,8 @@ impl<'r> TrialTime<'r> {
 }
 
 /// Parts that come to more than the whole are counted twice. A thread that can run and has no CPU while its partner
-/// still runs keeps no one waiting, and a wait for a lock, as servers count it, ends when the thread has a CPU again: so
-/// the excess is taken from the waits for a CPU, of either side as they are. What was taken.
+/// still runs keeps no one waiting, and a wait for a lock, as servers count it, ends when it has a CPU again: so the
+/// excess is taken from the waits for a CPU, of either side as they are. What was taken.
 fn take_out_overlap(parts: &mut BTreeMap<Part, f64>, us: f64) -> f64 {
     let excess = parts.values().sum::<f64>() - us;
     let waits = [Part::ClientWaited, Part::ServerWaited];

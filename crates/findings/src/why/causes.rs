@@ -1,8 +1,9 @@
 //! Suspects: what parts and counts say about why B differs from A.
 
-use super::model::{Cause, PartChange, Suspect};
+use super::model::{Cause, PartChange};
 use super::prove::experiment;
-use super::{FALSE_DISCOVERIES, Trials};
+use super::suspect::Suspect;
+use super::trials::{FALSE_DISCOVERIES, Trials};
 use crate::collect::ConditionTrials;
 use crate::confidence::CONFIDENCE;
 use crate::time::{Part, TrialTime};

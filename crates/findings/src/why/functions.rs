@@ -2,7 +2,7 @@
 //! lowers all others; times do not.
 
 use super::model::FunctionChange;
-use super::{FALSE_DISCOVERIES, Trials};
+use super::trials::{FALSE_DISCOVERIES, Trials};
 use crate::collect::trial_mean;
 use crate::time::TrialTime;
 use std::collections::{BTreeMap, BTreeSet};

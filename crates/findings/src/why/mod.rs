@@ -2,136 +2,14 @@
 //! function, and the suspects with what would decide.
 
 mod causes;
+mod explain;
 mod functions;
 mod model;
 mod prove;
+mod suspect;
+mod trials;
 
-pub use model::{Cause, FunctionChange, PartChange, SUSPECTS_SHOWN, Suspect, TimeChange, Why, WhyError};
+pub use explain::{times, why};
+pub use model::{Cause, FunctionChange, PartChange, SUSPECTS_SHOWN, TimeChange, Why, WhyError};
 pub use prove::{Expected, Experiment};
-
-use crate::collect::ConditionTrials;
-use crate::compare::{self, CompareError, Side};
-use crate::confidence::CONFIDENCE;
-use crate::time::{self, ConditionTime, Part, TrialTime};
-use std::collections::BTreeSet;
-use tare_stats::multiple::benjamini_yekutieli;
-use tare_stats::ratio::{Design, Shift, by_block, shift};
-
-/// Share of the parts, of the functions and of the suspects that are named although they do not differ.
-const FALSE_DISCOVERIES: f64 = 0.05;
-
-/// The trials of both sides with how they belong together.
-pub(crate) struct Trials<'t, 'r> {
-    a: &'t [TrialTime<'r>],
-    b: &'t [TrialTime<'r>],
-    /// Blocks of A and B, where both ran in the same ones.
-    blocks: Option<[Vec<usize>; 2]>,
-}
-
-impl Trials<'_, '_> {
-    /// The difference of something of a trial.
-    fn shift(&self, value: &dyn Fn(&TrialTime<'_>) -> f64) -> Shift {
-        let [a, b] = [self.a, self.b].map(|times| times.iter().map(value).collect::<Vec<f64>>());
-        self.shift_of(&a, &b)
-    }
-
-    /// The difference of values, one a trial in their order.
-    fn shift_of(&self, a: &[f64], b: &[f64]) -> Shift {
-        let none = Shift { value: 0.0, ci: None, p_value: 1.0, smallest: None };
-        let numbered = |side: usize, values: &[f64]| -> Option<Vec<(usize, f64)>> {
-            Some(self.blocks.as_ref()?[side].iter().copied().zip(values.iter().copied()).collect())
-        };
-        let together = numbered(0, a).zip(numbered(1, b)).and_then(|(a, b)| by_block(&a, &b));
-        let found = match together {
-            Some((a, b)) => shift(&a, &b, Design::Blocks, CONFIDENCE),
-            None => shift(a, b, Design::Independent, CONFIDENCE),
-        };
-        found.unwrap_or(none)
-    }
-}
-
-/// From A's time of a transaction to B's.
-///
-/// # Errors
-/// [`WhyError`] when the sides are not one condition each, or have no time of a transaction.
-pub fn why(a: Side<'_>, b: Side<'_>) -> Result<Why, WhyError> {
-    let (of_a, of_b) = (compare::run_of(a)?, compare::run_of(b)?);
-    let matched: compare::Matched<'_, '_> = compare::matched(&of_a, &of_b)?;
-    let [(one, other)] = matched.as_slice() else {
-        return Err(WhyError::Several { names: matched.iter().map(|(a, _)| a.name.to_owned()).collect() });
-    };
-    let one_run = std::ptr::eq(a.results, b.results);
-    if one_run && one.name == other.name {
-        return Err(CompareError::SameTrials { path: a.results.path.display().to_string() }.into());
-    }
-    let (mut times_a, mut times_b) = (time::of_trials(one, a.results), time::of_trials(other, b.results));
-    time::join_small(&mut [&mut times_a, &mut times_b]);
-    let of = |condition: &ConditionTrials<'_>, times: &[TrialTime<'_>]| {
-        let name = condition.name.to_owned();
-        time::of_condition(&name, times).ok_or(WhyError::NoTime { name })
-    };
-    let sides = [of(one, &times_a)?, of(other, &times_b)?];
-    let blocked = one_run && one.blocked && other.blocked;
-    let blocks = |times: &[TrialTime<'_>]| times.iter().map(|time| time.trial.block).collect::<Vec<usize>>();
-    let blocks = blocked.then(|| [blocks(&times_a), blocks(&times_b)]);
-    let trials = Trials { a: &times_a, b: &times_b, blocks };
-    let whole = trials.shift(&|time| time.us);
-    let (parts, not_explained) = parts(&trials, &sides, whole.value);
-    let (functions, functions_tested) = functions::changes(&trials, [a.results, b.results]);
-    let causes = causes::causes(&trials, &parts, whole, &causes::Given { results: [a.results, b.results], b: other });
-    Ok(Why {
-        paired: trials.blocks.is_some(),
-        one_run,
-        difference: TimeChange {
-            us: whole.value,
-            ci: whole.ci,
-            shown: whole.p_value <= 1.0 - CONFIDENCE,
-            smallest_us: whole.smallest,
-        },
-        parts,
-        not_explained,
-        functions,
-        functions_tested,
-        causes,
-        sides,
-    })
-}
-
-/// Each part's difference; verdicts hold for all parts together.
-fn parts(trials: &Trials<'_, '_>, sides: &[ConditionTime; 2], whole_us: f64) -> (Vec<PartChange>, PartChange) {
-    // What only one side recorded is no difference: there it is part of what is not explained.
-    let all: BTreeSet<&Part> = trials.a.iter().chain(trials.b).flat_map(|time| time.parts.keys()).collect();
-    let shifts: Vec<(&Part, Shift)> =
-        all.into_iter().map(|part| (part, trials.shift(&|time: &TrialTime<'_>| time.part(part)))).collect();
-    let adjusted = benjamini_yekutieli(&shifts.iter().map(|(_, shift)| shift.p_value).collect::<Vec<f64>>());
-    let us_of = |side: &ConditionTime, part: &Part| {
-        let parts = side.parts.iter().chain([&side.not_explained]);
-        parts.filter(|found| found.part == *part).map(|found| found.us).sum::<f64>()
-    };
-    let changes = shifts.into_iter().zip(adjusted).map(|((part, shift), p_value)| PartChange {
-        part: part.clone(),
-        a_us: us_of(&sides[0], part),
-        b_us: us_of(&sides[1], part),
-        us: shift.value,
-        ci: shift.ci,
-        share: (whole_us != 0.0).then(|| shift.value / whole_us),
-        p_value,
-        shown: p_value <= FALSE_DISCOVERIES,
-        smallest_us: shift.smallest,
-    });
-    let (rest, parts): (Vec<PartChange>, Vec<PartChange>) =
-        changes.partition(|change| change.part == Part::NotExplained);
-    let none = || PartChange::none(Part::NotExplained);
-    (parts, rest.into_iter().next().unwrap_or_else(none))
-}
-
-/// The time of each condition of a side.
-///
-/// # Errors
-/// [`WhyError`] when there is no such condition, or none has a time of a transaction.
-pub fn times(side: Side<'_>) -> Result<Vec<ConditionTime>, WhyError> {
-    let of = compare::run_of(side)?;
-    let times = time::of_conditions(&of.conditions, side.results);
-    let name = || side.condition.map_or_else(|| side.results.study.clone(), str::to_owned);
-    if times.is_empty() { Err(WhyError::NoTime { name: name() }) } else { Ok(times) }
-}
+pub use suspect::Suspect;

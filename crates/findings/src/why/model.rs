@@ -1,11 +1,11 @@
 //! What a comparison of two times came to.
 
 use super::prove::Experiment;
+use super::suspect::Suspect;
 use crate::compare::CompareError;
 use crate::ends;
 use crate::time::{ConditionTime, Part};
-use serde::{Serialize, Serializer};
-use std::borrow::Cow;
+use serde::Serialize;
 use tare_stats::Interval;
 
 /// Suspects that a report lists.
@@ -40,7 +40,7 @@ pub struct Why {
     pub paired: bool,
     /// Whether both are of one run; else what the time between two runs did is in every difference.
     pub one_run: bool,
-    /// The whole.
+    /// Of the whole time of a transaction.
     pub difference: TimeChange,
     /// Every part but what is not explained.
     pub parts: Vec<PartChange>,
@@ -57,7 +57,7 @@ pub struct Why {
 /// B - A of the whole.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeChange {
-    /// Microseconds a transaction.
+    /// In microseconds for each transaction.
     pub us: f64,
     /// 95% interval; none with one trial on a side.
     pub ci: Option<Interval>,
@@ -70,14 +70,14 @@ pub struct TimeChange {
 /// B - A of one part.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PartChange {
-    /// Which one.
+    /// The part of both sides.
     #[serde(rename = "name")]
     pub part: Part,
     /// Of A, microseconds a transaction.
     pub a_us: f64,
-    /// Of B.
+    /// Of B, in the same unit.
     pub b_us: f64,
-    /// B - A.
+    /// B - A, microseconds a transaction.
     pub us: f64,
     /// 95% interval of it, for this part alone.
     #[serde(flatten, with = "ends::ci")]
@@ -93,7 +93,7 @@ pub struct PartChange {
 }
 
 impl PartChange {
-    /// No difference.
+    /// A part that neither side has.
     pub(super) fn none(part: Part) -> Self {
         let (a_us, b_us, us) = (0.0, 0.0, 0.0);
         Self { part, a_us, b_us, us, ci: None, share: None, p_value: 1.0, shown: false, smallest_us: None }
@@ -107,9 +107,9 @@ pub struct FunctionChange {
     pub name: String,
     /// Of A, microseconds a transaction.
     pub a_us: f64,
-    /// Of B.
+    /// Of B, in the same unit.
     pub b_us: f64,
-    /// B - A.
+    /// B - A, microseconds a transaction.
     pub us: f64,
     /// 95% interval of it, for this function alone.
     #[serde(flatten, with = "ends::ci")]
@@ -118,61 +118,10 @@ pub struct FunctionChange {
     pub p_value: f64,
 }
 
-/// What may be the reason of a difference.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Suspect {
-    /// Waits for locks of rows.
-    RowLock,
-    /// Waits for one lock inside the server.
-    GlobalLock(String),
-    /// Threads that wake each other: switches, and the kernel's work for them.
-    WakeUps,
-    /// More threads that can run than CPUs that they may run on.
-    CpuShortage,
-    /// Time in the kernel, without more switches.
-    KernelTime,
-    /// The clients' own work.
-    ClientBound,
-    /// The server's own work.
-    ServerWork,
-    /// Waits until the log is on storage.
-    Commit,
-}
-
-impl Suspect {
-    /// As scripts read it.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::RowLock => "row_lock",
-            Self::GlobalLock(_) => "global_lock",
-            Self::WakeUps => "wake_ups",
-            Self::CpuShortage => "cpu_shortage",
-            Self::KernelTime => "kernel_time",
-            Self::ClientBound => "client_bound",
-            Self::ServerWork => "server_work",
-            Self::Commit => "commit",
-        }
-    }
-
-    /// The kind, or the lock's own name.
-    pub fn name(&self) -> Cow<'_, str> {
-        match self {
-            Self::GlobalLock(name) => Cow::Borrowed(name),
-            other => Cow::Borrowed(other.kind()),
-        }
-    }
-}
-
-impl Serialize for Suspect {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(self.kind())
-    }
-}
-
 /// One suspect with its number, and the experiment that would decide.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cause {
-    /// Who it is.
+    /// What may be the reason.
     pub suspect: Suspect,
     /// Its part of the difference, microseconds a transaction.
     pub us: f64,
@@ -184,6 +133,6 @@ pub struct Cause {
     pub counts: Option<[f64; 2]>,
     /// Whether the trials show it to differ, as they do the whole.
     pub shown: bool,
-    /// What would decide.
+    /// The command that would decide, and which way it must come out.
     pub prove: Experiment,
 }

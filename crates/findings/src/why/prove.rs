@@ -1,6 +1,6 @@
 //! The experiment that decides about a suspect: what is changed, and what then happens if the suspect is the reason.
 
-use super::model::Suspect;
+use super::suspect::Suspect;
 use crate::collect::ConditionTrials;
 use serde::Serialize;
 use std::path::Path;

@@ -140,7 +140,7 @@ fn missing_words(missing: Missing) -> &'static str {
     }
 }
 
-/// The differences that are not distinguishable, with the smallest that would have been seen; none where there are none.
+/// The differences that are not distinguishable, with the smallest that would have been seen.
 pub fn not_distinguishable(found: &Why) -> Option<String> {
     let all = found.parts.iter().chain([&found.not_explained]);
     let words = |change: &PartChange| {

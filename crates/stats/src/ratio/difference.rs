@@ -1,7 +1,7 @@
 //! The difference of two means that are not both positive, where a ratio says nothing of the direction.
 
+use super::design::Design;
 use super::fieller::Tested;
-use super::verdict::Design;
 use crate::descriptive::{mean, std_dev, variance};
 use crate::error::{Error, all_finite};
 use crate::interval::Interval;
@@ -10,7 +10,7 @@ use crate::quantiles::{t_two_sided, t_upper_tail};
 /// B - A of two means, in the unit of the values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shift {
-    /// mean(B) - mean(A).
+    /// mean(B) - mean(A), in the unit of the values.
     pub value: f64,
     /// Its interval; none with a single trial on a side.
     pub ci: Option<Interval>,
@@ -23,7 +23,7 @@ pub struct Shift {
 /// Share of the sets of trials that would show a difference of [`Shift::smallest`].
 const POWER: f64 = 0.8;
 
-/// The difference of two means, by the t-test of the blocks' differences, or by Welch's test of arms without blocks. The
+/// The difference of two means, by the t-test of the blocks' differences, or by Welch's test without blocks. The
 /// smallest that would have been seen is (t_{1 - alpha / 2} + t_power) standard errors (Kutner et al., Applied Linear
 /// Statistical Models, 2005). Of a design with a probe the probe is left out.
 ///

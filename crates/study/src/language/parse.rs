@@ -483,9 +483,7 @@ const NO_LADDER: &str = "none";
 
 fn set_design(design: &mut Design, name: &str, level: &Value) -> Result<Option<()>, String> {
     match name {
-        "kind" => {
-            design.kind = level.parsed()?;
-        }
+        "kind" => design.kind = level.parsed()?,
         "ladder" => {
             let factor = level.to_string();
             design.ladder = (factor != NO_LADDER).then_some(factor);

@@ -68,7 +68,9 @@ fn fetch(program: &Path, release: &str) -> Option<Fetch> {
             let package = owner(&said("dpkg", &["-S", program.to_str()?])?)?;
             let version = said("dpkg-query", &["-W", "-f", "${Version}", &package])?;
             let known = said("apt-cache", &["madison", &format!("{package}-dbgsym")]).unwrap_or_default();
-            Some(by_apt(family, release, &package, &version, &known))
+            let of_packages = ["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"];
+            let archives = said("apt-get", &of_packages).unwrap_or_default();
+            Some(by_apt(family, release, &package, &version, &Apt { known: &known, archives: &archives }))
         }
     }
 }
@@ -81,10 +83,26 @@ fn owner(told: &str) -> Option<String> {
     (!first.is_empty()).then(|| first.to_owned())
 }
 
-/// `known`: what `apt-cache madison` says of the package of symbols. Names fit one build alone, so that the version is
-/// named.
-fn by_apt(family: Family, release: &str, package: &str, version: &str, known: &str) -> Fetch {
-    let versions = known.lines().filter_map(|line| Some(line.split('|').nth(1)?.trim()));
+/// What apt says.
+struct Apt<'a> {
+    /// `apt-cache madison` of the package of symbols.
+    known: &'a str,
+    /// The archives that it takes packages from, one a line.
+    archives: &'a str,
+}
+
+impl Apt<'_> {
+    /// Debian's mirrors have the symbols next to the packages.
+    fn debug_archive(&self) -> String {
+        let archives = self.archives.lines().map(|line| line.trim_end_matches('/'));
+        let mirror = archives.into_iter().find(|archive| archive.ends_with("/debian"));
+        format!("{}-debug", mirror.unwrap_or("http://MIRROR/debian"))
+    }
+}
+
+/// Names fit one build alone, so that the version is named.
+fn by_apt(family: Family, release: &str, package: &str, version: &str, apt: &Apt<'_>) -> Fetch {
+    let versions = apt.known.lines().filter_map(|line| Some(line.split('|').nth(1)?.trim()));
     let wanted = format!("{package}-dbgsym={version}");
     let install = ["apt-get", "install", "-y", "--no-install-recommends", &wanted].map(str::to_owned).to_vec();
     if versions.into_iter().any(|known| known == version) {
@@ -100,7 +118,8 @@ fn by_apt(family: Family, release: &str, package: &str, version: &str, known: &s
     } else {
         // Security updates have theirs in the second one (wiki.debian.org/AutomaticDebugPackages).
         let suites = [format!("{codename}-debug"), format!("{codename}-proposed-updates-debug")];
-        suites.map(|suite| format!("deb http://deb.debian.org/debian-debug {suite} main")).to_vec()
+        let archive = apt.debug_archive();
+        suites.map(|suite| format!("deb {archive} {suite} main")).to_vec()
     };
     let file = "/etc/apt/sources.list.d/debug-symbols.list";
     lines.extend(sources.iter().map(|source| format!("echo '{source}' >> {file}")));
@@ -131,9 +150,18 @@ mod tests {
     const KNOWN: &str = "mariadb-server-core-dbgsym | 1:10.11.19-0+deb12u1 | http://x bookworm-debug/main amd64 Packages\n\
                          mariadb-server-core-dbgsym | 1:10.11.18-0+deb12u1 | http://x bookworm-debug/main amd64 Packages\n";
 
+    const ARCHIVES: &str = "http://x/debian-security/\nhttp://x/debian/\n";
+    const NONE: Apt<'_> = Apt { known: "", archives: "" };
+
     #[test]
     fn a_package_of_the_very_version_is_installed() {
-        let fetch = by_apt(Family::Debian, DEBIAN, "mariadb-server-core", "1:10.11.18-0+deb12u1", KNOWN);
+        let fetch = by_apt(
+            Family::Debian,
+            DEBIAN,
+            "mariadb-server-core",
+            "1:10.11.18-0+deb12u1",
+            &Apt { known: KNOWN, archives: "" },
+        );
         let Fetch::Run { words, as_root } = fetch else { panic!("{fetch:?}") };
         assert!(as_root);
         let line = words.join(" ");
@@ -143,13 +171,15 @@ mod tests {
     #[test]
     fn where_the_archive_is_not_known_every_line_to_type_is_said() {
         for (known, version) in [("", "1:10.11.19-0+deb12u1"), (KNOWN, "1:10.11.20-0+deb12u1")] {
-            let fetch = by_apt(Family::Debian, DEBIAN, "mariadb-server-core", version, known);
+            let fetch =
+                by_apt(Family::Debian, DEBIAN, "mariadb-server-core", version, &Apt { known, archives: ARCHIVES });
             let Fetch::Type(lines) = fetch else { panic!("{fetch:?}") };
-            assert!(lines[0].contains("debian-debug bookworm-debug main"), "{lines:?}");
+            assert!(lines[0].contains("deb http://x/debian-debug bookworm-debug main"), "{lines:?}");
             assert!(lines[1].contains("bookworm-proposed-updates-debug main"), "{lines:?}");
             assert!(lines.last().unwrap().ends_with(&format!("mariadb-server-core-dbgsym={version}")), "{lines:?}");
         }
-        let Fetch::Type(lines) = by_apt(Family::Ubuntu, "VERSION_CODENAME=noble\n", "postgresql-16", "16.1", "") else {
+        let Fetch::Type(lines) = by_apt(Family::Ubuntu, "VERSION_CODENAME=noble\n", "postgresql-16", "16.1", &NONE)
+        else {
             panic!()
         };
         assert!(lines.join("\n").contains("deb http://ddebs.ubuntu.com noble-updates main universe"), "{lines:?}");

@@ -12,8 +12,8 @@ use tare_study::language::made::KeyValue;
 #[derive(Debug, Args)]
 pub struct LoadArgs {
     /// point_select, read_only, read_write, write_only, update_index, update_non_index, insert, delete, bulk_insert,
-    /// select_random_points or select_random_ranges, with or without sysbench's `oltp_` before it; or a file: statements
-    /// as SQL or as a script of pgbench, or TOML as the workload sql has it
+    /// select_random_points or select_random_ranges, with or without sysbench's `oltp_` before it; or a file: SQL
+    /// statements, a script of pgbench, or TOML as the workload sql has it
     #[arg(value_name = "WORKLOAD", value_parser = workload, required_unless_present = "file", conflicts_with = "file")]
     pub workload: Option<Work>,
     #[command(flatten)]
@@ -40,7 +40,7 @@ pub struct LoadArgs {
     pub cleanup: bool,
 }
 
-/// What is run.
+/// A workload of sysbench's, or statements of the user's own.
 #[derive(Debug, Clone)]
 pub enum Work {
     /// A workload of sysbench's.

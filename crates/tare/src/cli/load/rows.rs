@@ -18,12 +18,10 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// None yet.
     pub fn of(all: Option<u64>) -> Self {
         Self { began: Instant::now(), added: AtomicU64::new(0), told: AtomicU64::new(0), all }
     }
 
-    /// So many more.
     pub fn add(&self, rows: u64) {
         let sum = self.added.fetch_add(rows, Ordering::Relaxed) + rows;
         let times = self.began.elapsed().as_secs() / EVERY_S;

@@ -21,7 +21,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Asks the server.
+    /// The server as it describes itself over a connection of its own.
     ///
     /// # Errors
     /// When it cannot be reached.
@@ -41,7 +41,6 @@ impl Subject {
         })
     }
 
-    /// Two lines.
     pub fn words(&self) -> String {
         let Self { engine, version, transport, address, encryption, workload, client_threads } = self;
         // PostgreSQL says which compiler made it, too.

@@ -106,7 +106,7 @@ pub struct Kind {
     pub shape: Shape,
     pub drift: Drift,
     pub layout: Layout,
-    /// Trials a condition.
+    /// Trials of each condition.
     pub n: usize,
     pub truth: Truth,
 }

@@ -4,7 +4,6 @@
 //! moments were at the same time. Then a throughput v in a sample of which others took the share t was v / (1 - t)
 //! without them, and a time v was v (1 - t): no arrangement of the same CPU time explains more, what caches lost aside.
 
-use crate::collect::ConditionTrials;
 use tare_results::metric::{self, Better};
 use tare_results::schema::{SampleRecord, TrialRecord};
 
@@ -36,15 +35,15 @@ fn of_trial(trial: &TrialRecord) -> Option<f64> {
     shares.into_iter().reduce(f64::max)
 }
 
-/// The largest share of all disturbed trials, where it bounds every one of them below a standstill.
-pub(super) fn of(side: &ConditionTrials<'_>) -> Option<f64> {
-    let shares = side.disturbed().into_iter().map(of_trial).collect::<Option<Vec<f64>>>()?;
+/// The largest share of all these trials, where it bounds every one of them below a standstill.
+pub(crate) fn most<'t>(trials: impl IntoIterator<Item = &'t TrialRecord>) -> Option<f64> {
+    let shares = trials.into_iter().map(of_trial).collect::<Option<Vec<f64>>>()?;
     Some(shares.into_iter().fold(0.0, f64::max)).filter(|share| *share < 1.0)
 }
 
 /// Whether CPU time that is taken away bounds what happens to a metric: throughput, and times of whole queries. A
 /// percentile can be that of a transaction that waited for all of it.
-pub(super) fn applies(name: &str) -> bool {
+pub(crate) fn applies(name: &str) -> bool {
     metric::describe(name).is_primary()
 }
 

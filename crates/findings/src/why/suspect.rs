@@ -1,0 +1,55 @@
+//! What may be the reason of a difference.
+
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+
+/// What may be the reason of a difference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Suspect {
+    /// Waits for locks of rows.
+    RowLock,
+    /// Waits for one lock inside the server.
+    GlobalLock(String),
+    /// Threads that wake each other: switches, and the kernel's work for them.
+    WakeUps,
+    /// More threads that can run than CPUs that they may run on.
+    CpuShortage,
+    /// Time in the kernel, without more switches.
+    KernelTime,
+    /// The clients' own work.
+    ClientBound,
+    /// The server's own work.
+    ServerWork,
+    /// Waits until the log is on storage.
+    Commit,
+}
+
+impl Suspect {
+    /// As scripts read it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::RowLock => "row_lock",
+            Self::GlobalLock(_) => "global_lock",
+            Self::WakeUps => "wake_ups",
+            Self::CpuShortage => "cpu_shortage",
+            Self::KernelTime => "kernel_time",
+            Self::ClientBound => "client_bound",
+            Self::ServerWork => "server_work",
+            Self::Commit => "commit",
+        }
+    }
+
+    /// The kind, or the lock's own name.
+    pub fn name(&self) -> Cow<'_, str> {
+        match self {
+            Self::GlobalLock(name) => Cow::Borrowed(name),
+            other => Cow::Borrowed(other.kind()),
+        }
+    }
+}
+
+impl Serialize for Suspect {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.kind())
+    }
+}

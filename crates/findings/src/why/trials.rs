@@ -1,0 +1,38 @@
+//! The trials of both sides and how they belong together.
+
+use crate::confidence::CONFIDENCE;
+use crate::time::TrialTime;
+use tare_stats::ratio::{Design, Shift, by_block, shift};
+
+/// Share of the parts, of the functions and of the suspects that are named although they do not differ.
+pub(super) const FALSE_DISCOVERIES: f64 = 0.05;
+
+/// The trials of both sides with how they belong together.
+pub(crate) struct Trials<'t, 'r> {
+    pub(super) a: &'t [TrialTime<'r>],
+    pub(super) b: &'t [TrialTime<'r>],
+    /// Blocks of A and B, where both ran in the same ones.
+    pub(super) blocks: Option<[Vec<usize>; 2]>,
+}
+
+impl Trials<'_, '_> {
+    /// The difference of something of a trial.
+    pub(super) fn shift(&self, value: &dyn Fn(&TrialTime<'_>) -> f64) -> Shift {
+        let [a, b] = [self.a, self.b].map(|times| times.iter().map(value).collect::<Vec<f64>>());
+        self.shift_of(&a, &b)
+    }
+
+    /// The difference of values, one a trial in their order.
+    pub(super) fn shift_of(&self, a: &[f64], b: &[f64]) -> Shift {
+        let none = Shift { value: 0.0, ci: None, p_value: 1.0, smallest: None };
+        let numbered = |side: usize, values: &[f64]| -> Option<Vec<(usize, f64)>> {
+            Some(self.blocks.as_ref()?[side].iter().copied().zip(values.iter().copied()).collect())
+        };
+        let together = numbered(0, a).zip(numbered(1, b)).and_then(|(a, b)| by_block(&a, &b));
+        let found = match together {
+            Some((a, b)) => shift(&a, &b, Design::Blocks, CONFIDENCE),
+            None => shift(a, b, Design::Independent, CONFIDENCE),
+        };
+        found.unwrap_or(none)
+    }
+}
