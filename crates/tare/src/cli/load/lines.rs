@@ -4,7 +4,9 @@ use super::oltp_args::{LoadArgs, SaidArgs};
 use super::run_args::RunArgs;
 use crate::cli::{Exit, Problem, interrupt, output};
 use crate::run::Stop;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use tare_drive::workload;
 use tare_drive::workload::Progress;
 use tare_drive::workload::oltp::OltpSettings;
@@ -24,11 +26,16 @@ pub fn not_as_sysbench(args: &LoadArgs, settings: &OltpSettings) {
     }
 }
 
+/// How long answers are waited for when the figures so far are to be printed: from a server that is slower there are none.
+const LAST_ANSWERS: Duration = Duration::from_millis(500);
+
 /// Someone at a prompt, who sees a line an interval.
 pub struct Prompt {
     stop: Stop<'static>,
     /// A sample is under way whose figures are worth something when it ends early.
     measures: AtomicBool,
+    /// When such a sample was ended early.
+    ended: OnceLock<Instant>,
     /// Whether a step is no result: those of a search.
     is_search: bool,
     /// None: no lines.
@@ -47,7 +54,7 @@ impl Prompt {
         let intervals = (every_s > 0).then_some(Intervals { every_s, percentile: said.percentile });
         let events = (run.events > 0).then_some(run.events);
         let (stop, is_search) = (interrupt::stop()?, run.searches());
-        Ok(Self { stop, measures: AtomicBool::new(false), is_search, intervals, events })
+        Ok(Self { stop, measures: AtomicBool::new(false), ended: OnceLock::new(), is_search, intervals, events })
     }
 
     /// The line of an interval, with more words behind its threads.
@@ -77,14 +84,19 @@ impl workload::Host for Prompt {
         self.tell(interval, "");
     }
 
-    /// The first Ctrl-C ends what is measured, with its figures; the second one everything.
+    /// The first Ctrl-C ends what is measured, with its figures where the server answers; the second one everything.
     fn interrupted(&self) -> bool {
+        let late = self.ended.get().is_some_and(|ended| ended.elapsed() > LAST_ANSWERS);
         let asked = self.stop.asked.load(Ordering::Relaxed) && !self.measures.load(Ordering::Relaxed);
-        asked || self.stop.at_once.load(Ordering::Relaxed)
+        asked || late || self.stop.at_once.load(Ordering::Relaxed)
     }
 
     fn is_enough(&self) -> bool {
-        self.stop.asked.load(Ordering::Relaxed) && self.measures.load(Ordering::Relaxed)
+        let enough = self.stop.asked.load(Ordering::Relaxed) && self.measures.load(Ordering::Relaxed);
+        if enough {
+            self.ended.get_or_init(Instant::now);
+        }
+        enough
     }
 }
 
