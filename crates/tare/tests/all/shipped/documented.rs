@@ -173,7 +173,7 @@ fn every_command_of_readme_and_docs_can_be_typed() {
     for name in ["A", "B", "before", "builds"] {
         succeeds(&world, &format!("cp -r RESULTS {name}"), "here");
     }
-    succeeds(&world, "mkdir results && for night in 1 2 3 4 5 6; do cp -r RESULTS results/$night; done", "here");
+    succeeds(&world, "mkdir nightly && for night in 1 2 3 4 5 6; do cp -r RESULTS nightly/$night; done", "here");
     let own = Page::read("README.md").toml.into_iter().find(|toml| toml.contains("name = \"my-study\"")).unwrap();
     for name in ["my-study.toml", "my.toml"] {
         std::fs::write(world.path(name), &own).unwrap();
