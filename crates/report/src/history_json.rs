@@ -9,8 +9,6 @@ use tare_stats::Estimate;
 /// The document; its fields are a contract.
 #[derive(Debug, Serialize)]
 pub struct HistoryJson<'a> {
-    schema: &'static str,
-    version: u32,
     by_time: bool,
     metrics: Vec<LineJson<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,13 +81,7 @@ impl<'a> HistoryJson<'a> {
     /// The document of what was found.
     pub fn of(found: &'a History) -> Self {
         let gate = found.slower.as_ref().map(|slower| if slower.is_empty() { "passed" } else { "failed" });
-        Self {
-            schema: "tare-history",
-            version: 1,
-            by_time: found.by_time,
-            metrics: found.lines.iter().map(LineJson::of).collect(),
-            gate,
-        }
+        Self { by_time: found.by_time, metrics: found.lines.iter().map(LineJson::of).collect(), gate }
     }
 }
 

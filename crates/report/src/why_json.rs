@@ -9,8 +9,6 @@ use tare_findings::why::{Cause, Expected, FunctionChange, PartChange, Suspect, W
 /// The document; `sides`, `difference` and `causes` are its contract.
 #[derive(Debug, Serialize)]
 pub struct WhyJson<'a> {
-    schema: &'static str,
-    version: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
     sides: Vec<&'a ConditionTime>,
@@ -71,7 +69,6 @@ impl<'a> WhyJson<'a> {
             }),
             causes: found.causes.iter().map(CauseJson::of).collect(),
             notes: words::cautions(found),
-            ..Self::of_times(&[])
         }
     }
 
@@ -80,7 +77,7 @@ impl<'a> WhyJson<'a> {
         let labelled: Vec<_> = times.iter().map(|time| (time.name.as_str(), time)).collect();
         let notes = words::times_cautions(&labelled);
         let (text, difference, causes) = (None, None, Vec::new());
-        Self { schema: "tare-why", version: 1, text, sides: times.iter().collect(), difference, causes, notes }
+        Self { text, sides: times.iter().collect(), difference, causes, notes }
     }
 }
 

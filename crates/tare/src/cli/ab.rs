@@ -217,8 +217,6 @@ fn exit_of(ab: &Ab, path: &str) -> Result<Exit, Problem> {
 /// What `tare ab --json` prints.
 #[derive(Serialize)]
 struct AbJson<'a> {
-    schema: &'static str,
-    version: u32,
     text: String,
     metric: &'a Option<String>,
     ratio: Option<f64>,
@@ -251,9 +249,7 @@ fn print(ab: &Ab, json: bool) -> Result<(), Problem> {
             ci_low: slot.ci.map(|ci| ci.low),
             ci_high: slot.ci.map(|ci| ci.high),
         });
-        return output::json(&AbJson {
-            schema: "tare-ab",
-            version: 1,
+        let document = AbJson {
             text: words::sentence(ab),
             metric: &ab.metric,
             ratio: ab.ratio,
@@ -270,7 +266,8 @@ fn print(ab: &Ab, json: bool) -> Result<(), Problem> {
             pairs_to_go: ab.pairs_to_go,
             pairs_to_go_at_most: ab.pairs_to_go_at_most,
             slot,
-        });
+        };
+        return output::document("tare-ab", &document);
     }
     let rows: String =
         words::rows(ab).iter().map(|(name, value)| format!("  {name:<10} {}\n", tare_text::shown(value))).collect();

@@ -56,7 +56,7 @@ pub fn run(args: History) -> Result<Exit, Problem> {
     };
     let found = history::history(&runs, by_time, &options)?;
     match args.json {
-        true => super::output::json(&HistoryJson::of(&found))?,
+        true => super::output::document("tare-history", &HistoryJson::of(&found))?,
         false => {
             let style = Style::of_stdout(config::get().colour);
             super::output::text(&terminal::history(&found, args.fail_if_slower, style))?;

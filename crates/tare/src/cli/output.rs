@@ -42,16 +42,10 @@ struct Headed<'a, T> {
     rest: &'a T,
 }
 
-/// Prints the one JSON document of a command: the fields of `value`, which has some, below its schema and version.
+/// Prints the one JSON document of a command: the fields of `rest`, which has some, below its schema and version.
 pub fn document<T: Serialize>(schema: &'static str, rest: &T) -> Result<(), Problem> {
-    json(&Headed { schema, version: VERSION, rest })
-}
-
-/// Prints one JSON document that has `schema` and `version` of its own.
-pub fn json<T: Serialize>(value: &T) -> Result<(), Problem> {
-    let document = serde_json::to_string_pretty(value)
+    let document = serde_json::to_string_pretty(&Headed { schema, version: VERSION, rest })
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot write JSON: {e}")))?;
-    debug_assert!(document.starts_with("{\n  \"schema\": "), "a document begins with its schema: {document:.60}");
     PRINTED.store(true, Ordering::Relaxed);
     text(&(document + "\n"))
 }

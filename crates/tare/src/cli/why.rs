@@ -32,7 +32,7 @@ pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
         [(_, a), (_, b)] => {
             let found = why::why(*a, *b)?;
             match args.json {
-                true => super::output::json(&WhyJson::of(&found))?,
+                true => super::output::document("tare-why", &WhyJson::of(&found))?,
                 false => super::output::text(&terminal::why(&found, style))?,
             }
         }
@@ -42,7 +42,7 @@ pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
                 times.extend(why::times(*side)?);
             }
             match args.json {
-                true => super::output::json(&WhyJson::of_times(&times))?,
+                true => super::output::document("tare-why", &WhyJson::of_times(&times))?,
                 false => super::output::text(&terminal::times(&times, style))?,
             }
         }

@@ -39,7 +39,7 @@ pub fn run(args: &LoadArgs, files: &[Weighed]) -> Result<Exit, Problem> {
     let driven = stage::measure(&asked, &prompt, |stage| Ok(vec![load.drive(stage)?]))?;
     let sample = driven.samples.first().ok_or_else(|| Problem::new(Exit::TrialFailed, "the load gave no sample"))?;
     match args.said.json {
-        true => output::json(&Document::of(&subject, sample))?,
+        true => output::document("tare-load-sql", &Document::of(&subject, sample))?,
         false => output::text(&(subject.words() + &words(sample)))?,
     }
     Ok(lines::ended(sample.elapsed_s).unwrap_or(Exit::Done))
@@ -72,8 +72,6 @@ fn values(args: &LoadArgs, files: &[Weighed]) -> Result<Vec<KeyValue>, Problem> 
 /// The document of `tare load FILE --json`.
 #[derive(Debug, Serialize)]
 struct Document<'a> {
-    schema: &'static str,
-    version: u32,
     measured: &'a Subject,
     elapsed_s: f64,
     metrics: BTreeMap<&'a str, f64>,
@@ -85,7 +83,7 @@ impl<'a> Document<'a> {
     fn of(measured: &'a Subject, sample: &'a Measured) -> Self {
         let metrics = sample.metrics.iter().map(|(metric, value)| (metric.name(), *value)).collect();
         let Measured { elapsed_s, covariates, .. } = sample;
-        Self { schema: "tare-load-sql", version: 1, measured, elapsed_s: *elapsed_s, metrics, covariates }
+        Self { measured, elapsed_s: *elapsed_s, metrics, covariates }
     }
 }
 

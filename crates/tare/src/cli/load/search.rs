@@ -12,8 +12,6 @@ use tare_text::count;
 /// The document of `tare load --slo --json`.
 #[derive(Debug, Serialize)]
 struct Document<'a> {
-    schema: &'static str,
-    version: u32,
     measured: &'a Subject,
     #[serde(flatten)]
     search: &'a SearchRecord,
@@ -28,7 +26,7 @@ pub fn run(asked: &Asked<'_>, prompt: &Prompt, subject: &Subject, json: bool) ->
     let driven = stage::measure(asked, prompt, |stage| Ok(vec![load.drive(stage)?]))?;
     let search = driven.searches.first().ok_or_else(|| Problem::new(Exit::TrialFailed, "the search has no record"))?;
     match json {
-        true => output::json(&Document { schema: "tare-load-search", version: 1, measured: subject, search })?,
+        true => output::document("tare-load-search", &Document { measured: subject, search })?,
         false => output::text(&(subject.words() + &words(search)))?,
     }
     Ok(Exit::Done)

@@ -84,10 +84,11 @@ fn every_way_to_fail_is_told_apart_and_leaves_nothing() {
     assert!(said.contains("has no result: tps is 0"), "a throughput of nothing is no result: {said}");
     let said = reason(&world, "command = \"yes\"");
     assert!(said.contains("more than 64 MiB"), "{said}");
-    let said = reason(&world, "command = \"no-such-program\"");
-    assert!(said.contains("cannot run no-such-program"), "{said}");
     let logs = crate::support::names(&world.path("r/logs"));
     assert!(logs.iter().any(|name| name.starts_with("trial-00000")), "{logs:?}");
+    // What is not there is said before anything runs.
+    let (_, err) = world.exits(3, &["run", "--command", "no-such-program", "--out", "none"]);
+    assert!(err.contains("there is no program no-such-program") && !world.path("none").exists(), "{err}");
 }
 
 #[test]
