@@ -26,7 +26,7 @@ pub fn not_as_sysbench(args: &LoadArgs, settings: &OltpSettings) {
     }
 }
 
-/// How long answers are waited for when the figures so far are to be printed: from a server that is slower there are none.
+/// How long answers are waited for when the figures so far are to be printed: a slower server gives none.
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
 
 /// Someone at a prompt, who sees a line an interval.

@@ -1,7 +1,7 @@
 //! Is what is said true as often as it is promised: studies in which nothing is different, and how often the program
 //! says something all the same, for each sentence that it can say first and over everything that one study says; and
-//! studies in which something is, to see what that costs. `TARE_NULL_STUDIES` says how many of each kind; `benches/truth`
-//! runs the whole.
+//! studies in which something is, to see what that costs. `TARE_NULL_STUDIES` says how many of each kind;
+//! `benches/truth` runs the whole.
 
 use crate::report::fake::Noise;
 use crate::report::made::{DRIFTS, Drift, Kind, LAYOUTS, Layout, SHAPES, Shape, Truth, names, study};
