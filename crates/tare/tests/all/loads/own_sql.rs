@@ -124,7 +124,7 @@ fn a_mistake_in_the_file_is_shown_and_nothing_starts() {
     wrong(&FILE.replace(":sum WHERE id = :id", ":sun WHERE id = :id"), &["transaction transfer, statement 1", ":sum?"]);
     std::fs::remove_file(world.path("mix.toml")).unwrap();
     let (_, err) = world.exits(2, &["run", &study, "--out", "r"]);
-    assert!(err.contains("a file of statements in place of mix.toml"), "{err}");
+    assert!(err.contains("a file of statements in place of ") && err.contains("mix.toml: No such file"), "{err}");
 }
 
 #[test]

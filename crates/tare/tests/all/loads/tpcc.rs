@@ -338,6 +338,6 @@ fn a_trial_after_which_a_condition_does_not_hold_fails_with_which_and_where() {
         assert!(words.contains(expected), "{err}");
     }
     // Tables of other sizes are said before anything is measured.
-    let (_, err) = world.exits(3, &["run", &study, "--out", "other", "--set", "workload.warehouses=3"]);
+    let (_, err) = world.exits(2, &["run", &study, "--out", "other", "--set", "workload.warehouses=3"]);
     assert!(err.contains("warehouse has 2 rows") && err.contains("expected 3 rows"), "{err}");
 }

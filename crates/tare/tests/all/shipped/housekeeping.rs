@@ -58,7 +58,8 @@ fn setup_says_what_brings_the_symbols_of_the_servers_and_runs_it_where_apt_knows
     put("dpkg", "echo \"a-server-core: $2\"");
     put("dpkg-query", "printf 1:9.9-1");
     put("sudo", "exec \"$@\"");
-    put("apt-get", &format!("echo \"$@\" >> {}", ran.display()));
+    let archives = "[ \"$1\" != indextargets ] || { echo http://x/debian/; exit; }";
+    put("apt-get", &format!("{archives}\necho \"$@\" >> {}", ran.display()));
     let setup = |arguments: &[&str]| {
         let mut command = world.tare(&[&["setup", "symbols"], arguments].concat());
         command.env("PATH", format!("{}:/usr/bin:/bin", fake.display())).env_remove("DEBUGINFOD_URLS");
@@ -74,6 +75,7 @@ fn setup_says_what_brings_the_symbols_of_the_servers_and_runs_it_where_apt_knows
     assert!(!missing.is_empty(), "every server here has its symbols: {rows}");
     assert!(missing.iter().all(|row| row["install"].as_str().unwrap().contains("a-server-core-dbgsym=1:9.9-1")));
     assert!(missing.iter().all(|row| row["install"].as_str().unwrap().contains("/etc/apt/sources.list.d/")));
+    assert!(missing.iter().all(|row| row["install"].as_str().unwrap().contains("deb http://x/debian-debug ")));
     let (code, _, err) = setup(&["--install"]);
     assert_eq!(code, Some(3), "{err}");
     assert!(err.contains("as root, type:") && !ran.exists(), "{err}");
