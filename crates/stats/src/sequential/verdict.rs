@@ -26,7 +26,7 @@ pub struct Finding {
     pub ratio: Option<f64>,
     /// Interval of B / A, valid over all looks; none where the pairs carry none yet.
     pub ci: Option<Interval>,
-    /// What this look decides. Between two looks of [`Rule::Looks`] nothing is decided.
+    /// What this look decides. Between two looks of [`super::Rule::Looks`] nothing is decided.
     pub verdict: Verdict,
     /// What could have been seen, and what it would take.
     pub outlook: Option<Outlook>,
