@@ -3,7 +3,7 @@
 //! The **run** (one session: a results directory, a line of a CI job) is the observation. Trials of one run share host,
 //! boot, file system and hour, so they move together and enter as their mean.
 //!
-//! - [`find()`] splits the line by the energy statistic of E-divisive (`divisive`), tested by permutation of its maximum;
+//! - [`find()`] splits the line by the energy statistic of E-divisive (`divisive`), its maximum tested by permutation;
 //! - single outlying runs are replaced by the median of their neighbourhood first (`outliers`);
 //! - neighbours that resemble each other make the test harder by what that costs a mean ([`crate::serial`]);
 //! - a straight line that explains the runs better than steps is a [`Drift`] (`trend`).
