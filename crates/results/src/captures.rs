@@ -124,26 +124,11 @@ pub struct Captures {
 /// Reads the captures of a trial that analysis uses; a sentence for each that cannot be read.
 pub fn read(results: &Folder, trial: &TrialRecord) -> (Captures, Vec<String>) {
     let mut unread = Vec::new();
-    let mut problem = |name: &str, reason: String| {
-        unread.push(format!("the {name} of trial {} cannot be read: {reason}", trial.trial));
-    };
     let captures = Captures {
-        profile: document(results, trial, PROFILE).unwrap_or_else(|reason| {
-            problem(PROFILE, reason);
-            None
-        }),
-        locks: document(results, trial, LOCKS).unwrap_or_else(|reason| {
-            problem(LOCKS, reason);
-            None
-        }),
-        status: document(results, trial, STATUS).unwrap_or_else(|reason| {
-            problem(STATUS, reason);
-            None
-        }),
-        waits: document(results, trial, WAITS).unwrap_or_else(|reason| {
-            problem(WAITS, reason);
-            None
-        }),
+        profile: document_or(results, trial, PROFILE, &mut unread),
+        locks: document_or(results, trial, LOCKS, &mut unread),
+        status: document_or(results, trial, STATUS, &mut unread),
+        waits: document_or(results, trial, WAITS, &mut unread),
     };
     (captures, unread)
 }
@@ -158,6 +143,18 @@ pub fn folded(results: &Path, trial: &TrialRecord, name: &str) -> Option<String>
 #[derive(Deserialize)]
 struct Versioned {
     schema: u32,
+}
+
+fn document_or<T: DeserializeOwned>(
+    results: &Folder,
+    trial: &TrialRecord,
+    name: &str,
+    unread: &mut Vec<String>,
+) -> Option<T> {
+    document(results, trial, name).unwrap_or_else(|reason| {
+        unread.push(format!("the {name} of trial {} cannot be read: {reason}", trial.trial));
+        None
+    })
 }
 
 fn document<T: DeserializeOwned>(results: &Folder, trial: &TrialRecord, name: &str) -> Result<Option<T>, String> {
