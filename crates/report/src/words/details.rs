@@ -1,14 +1,13 @@
 //! What stands below the first sentence: intervals, exceptions, and what is not distinguishable.
 
 use super::headline::headline;
-use super::terms::{modes, query};
+use super::terms::{interval_of_ratio, modes, query};
 use tare_findings::answer::spread_from as spread_source;
 use tare_findings::figures::{count, figure, list, percent, times};
 use tare_findings::level_words::words_of;
 use tare_findings::summary::SpreadSources;
 use tare_findings::verdict::{LessStep, Moved, MovedAlone, Ranked, SpreadFrom, Tested, Untested, Verdict};
 use tare_results::schema::Levels;
-use tare_stats::Interval;
 
 /// The fewest trials of a condition from which anything is said without a caution.
 const ENOUGH_TRIALS: usize = 5;
@@ -83,7 +82,7 @@ fn moved(rest: &[Moved], tested: usize) -> Option<String> {
 /// "95% interval 4.9x to 5.2x for all pairs together; a differs from all others, b is not distinguishable from c; 5 of
 /// 6 pairs differ."
 fn ranked(ranking: &Ranked, tested: Tested) -> String {
-    let interval = ranking.ci.map(|ci| format!("{} for all pairs together", interval(ci)));
+    let interval = ranking.ci.map(|ci| format!("{} for all pairs together", interval_of_ratio(ci)));
     let end = |name: &str, ties: &[String]| match ties {
         [] => format!("{name} differs from all others"),
         ties => format!("{name} is not distinguishable from {}", listed(ties.to_vec())),
@@ -142,15 +141,11 @@ fn steps(less: &[LessStep]) -> Option<String> {
     };
     let words = |step: &LessStep| {
         let at = if step.levels.is_empty() { String::new() } else { format!(" at {}", words_of(&step.levels)) };
-        let interval = step.ci.map_or_else(String::new, |ci| format!(" ({})", interval(ci)));
+        let interval = step.ci.map_or_else(String::new, |ci| format!(" ({})", interval_of_ratio(ci)));
         format!("{} to {} {}{at} {}{interval}", step.from, step.to, step.over, times(step.ratio))
     };
     let listed: Vec<String> = less.iter().take(LISTED_STEPS).map(words).collect();
     Some(format!("Shown to give less: {}{more}.", listed.join("; ")))
-}
-
-fn interval(ci: Interval) -> String {
-    format!("95% interval {} to {}", times(ci.low), times(ci.high))
 }
 
 fn few(trials: usize) -> Option<String> {

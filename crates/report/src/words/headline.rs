@@ -1,7 +1,7 @@
 //! The first sentence: at most 25 words, without the intervals, exceptions and ties that stand below it.
 
 use super::steadiness::many;
-use super::terms::{phrase, query};
+use super::terms::{interval_of_ratio, phrase, query};
 use tare_findings::figures::{Scale, count, figure, list, percent, times};
 use tare_findings::level_words::words_of;
 use tare_findings::verdict::{
@@ -259,7 +259,7 @@ fn joined(means: &[f64], word: &str, unit: &str) -> String {
 }
 
 fn interval(ci: Option<Interval>) -> String {
-    ci.map_or_else(String::new, |ci| format!(", 95% interval {} to {}", times(ci.low), times(ci.high)))
+    ci.map_or_else(String::new, |ci| format!(", {}", interval_of_ratio(ci)))
 }
 
 /// A condition that one factor tells from the others by its level alone, where the level is a word.

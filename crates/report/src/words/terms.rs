@@ -1,9 +1,15 @@
 //! Words that several sentences and tables share.
 
-use tare_findings::figures::{figure, list, percent};
+use tare_findings::figures::{figure, list, percent, times};
 use tare_findings::mode::{InCommon, Mode, ModeCause, ModeSide};
 use tare_findings::threads::PAIRS;
 use tare_results::metric::{self, Better};
+use tare_stats::Interval;
+
+/// The interval of a ratio.
+pub(super) fn interval_of_ratio(ci: Interval) -> String {
+    format!("95% interval {} to {}", times(ci.low), times(ci.high))
+}
 
 /// A metric in a sentence.
 pub fn phrase(metric: &str) -> String {
