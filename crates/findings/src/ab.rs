@@ -3,7 +3,7 @@
 use tare_results::metric::{self, Better};
 use tare_results::pairs::{Pairs, Stop};
 use tare_results::schema::{Plan, Settle, TrialRecord};
-use tare_stats::sequential::{Rule, Verdict};
+use tare_stats::sequential::{Outlook, Rule, Verdict};
 use tare_stats::{Estimate, Interval};
 
 /// One session: pairs of one run share boot, files and copies of data.
@@ -75,6 +75,7 @@ impl Ab {
             found.ratio.map(|ratio| Estimate { value: turned(ratio), ci: found.ci.map(|ci| ci.map(turned)) });
         let settled = look.stop == Some(Stop::Settled);
         let outlook = found.outlook;
+        let to_go = |of: fn(Outlook) -> Option<usize>| if settled { Some(0) } else { outlook.and_then(of) };
         Some(Self {
             verdict: match (found.verdict, &slowdown) {
                 (Verdict::Changed, Some(slowdown)) if slowdown.value > 1.0 => AbVerdict::Slower,
@@ -91,12 +92,8 @@ impl Ab {
             elapsed_s: pairs.elapsed_s,
             pair_s: pairs.elapsed_s / pairs.ended().max(1) as f64,
             smallest_detectable: outlook.and_then(|outlook| outlook.smallest_detectable),
-            pairs_to_go: if settled { Some(0) } else { outlook.and_then(|outlook| outlook.pairs_to_go) },
-            pairs_to_go_at_most: if settled {
-                Some(0)
-            } else {
-                outlook.and_then(|outlook| outlook.pairs_to_go_at_most)
-            },
+            pairs_to_go: to_go(|outlook| outlook.pairs_to_go),
+            pairs_to_go_at_most: to_go(|outlook| outlook.pairs_to_go_at_most),
             slot: found.fit.and_then(|fit| fit.place_ratio(CONFIDENCE)),
             stop: look.stop,
             metric: pairs.metric,

@@ -66,9 +66,7 @@ fn pairs<'c, 'r>(conditions: &'c [ConditionTrials<'r>], metric: &str) -> Vec<Pai
         others.remove(factor);
         by_levels.entry(others).or_default().push((build, condition));
     }
-    let means = |condition: &ConditionTrials<'_>| {
-        condition.with(metric).into_iter().map(|(_, mean)| mean).collect::<Vec<f64>>()
-    };
+    let means = |condition: &ConditionTrials<'_>| condition.means(metric);
     let mut pairs = Vec::new();
     for (levels, mut group) in by_levels {
         group.sort_by_key(|(build, _)| Some(*build) != first_build);

@@ -37,7 +37,7 @@ fn means(modes: &[Mode]) -> Vec<f64> {
 }
 
 fn ends(condition: &ConditionTrials<'_>, name: &str) -> Vec<f64> {
-    let mut means: Vec<f64> = condition.with(name).iter().map(|(_, mean)| *mean).collect();
+    let mut means: Vec<f64> = condition.means(name);
     means.sort_by(f64::total_cmp);
     match means.as_slice() {
         [first, .., last] => vec![*first, *last],

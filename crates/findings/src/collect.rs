@@ -89,6 +89,11 @@ impl<'a> ConditionTrials<'a> {
         self.ok.iter().filter_map(|trial| Some((*trial, value(trial)?))).collect()
     }
 
+    /// The values of [`ConditionTrials::with`] alone.
+    pub fn means(&self, metric: &str) -> Vec<f64> {
+        self.with(metric).into_iter().map(|(_, mean)| mean).collect()
+    }
+
     /// Trial means, each with the block it ran in: what [`tare_stats::ratio::by_block`] takes. Without blocks, a number
     /// of their own for each.
     pub fn numbered(&self, metric: &str) -> Vec<(usize, f64)> {

@@ -30,8 +30,7 @@ pub(super) fn of(conditions: &[ConditionTrials<'_>], headline: &str) -> Option<C
         .collect();
     let mut metrics = Vec::new();
     for name in all.iter().filter(takes_part) {
-        let values: Vec<Vec<f64>> =
-            conditions.iter().map(|c| c.with(name).into_iter().map(|(_, mean)| mean).collect()).collect();
+        let values: Vec<Vec<f64>> = conditions.iter().map(|c| c.means(name)).collect();
         let whole = values.iter().zip(&cells).all(|(values, cell)| values.len() == cell.len());
         if !whole || values.iter().flatten().any(|v| *v <= 0.0) {
             continue;

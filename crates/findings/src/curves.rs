@@ -170,7 +170,7 @@ fn point(n: f64, condition: &ConditionTrials<'_>, values: &MetricSummary, metric
         mean: values.mean,
         // A wide interval of few trials may reach below zero, where no throughput or time can be.
         ci: values.ci.map(|ci| Interval { low: ci.low.max(0.0), high: ci.high }),
-        trials: condition.with(metric).into_iter().map(|(_, mean)| mean).collect(),
+        trials: condition.means(metric),
         bimodal: !values.modes.is_empty(),
     }
 }

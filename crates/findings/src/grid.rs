@@ -91,7 +91,7 @@ fn of(
         };
         let condition = group.iter().find(at)?;
         let (mean, ci) = means(condition.name)?;
-        let trials = condition.with(metric).into_iter().map(|(_, mean)| mean).collect();
+        let trials = condition.means(metric);
         Some(GridCell { condition: condition.name.to_owned(), mean, ci, trials })
     };
     let cells: Vec<Vec<Option<GridCell>>> =

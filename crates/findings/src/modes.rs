@@ -76,7 +76,7 @@ impl<'a> Seen<'a> {
 
     /// Modes of a metric, lower first. Empty when one mode describes the trials.
     pub(super) fn modes(&self, condition: &ConditionTrials<'a>, metric: &str) -> Vec<Mode> {
-        let means: Vec<f64> = condition.with(metric).iter().map(|(_, mean)| *mean).collect();
+        let means: Vec<f64> = condition.means(metric);
         self.get(condition, metric).map_or(Vec::new(), |found| described(found, &means))
     }
 

@@ -47,7 +47,7 @@ pub(super) fn find(conditions: &[ConditionTrials<'_>], metrics: &[String]) -> Ve
         .iter()
         .flat_map(|condition| metrics.iter().map(move |metric| (condition, metric)))
         .filter_map(|(condition, metric)| {
-            let means: Vec<f64> = condition.with(metric).iter().map(|(_, mean)| *mean).collect();
+            let means: Vec<f64> = condition.means(metric);
             Some((condition, metric, farthest(&means)?))
         })
         .collect();

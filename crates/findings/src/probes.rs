@@ -151,7 +151,7 @@ pub(super) fn weighed(
     adjusts: Option<Probe>,
     confidence: f64,
 ) -> Vec<Weighed> {
-    let values: Vec<f64> = condition.with(metric).into_iter().map(|(_, mean)| mean).collect();
+    let values: Vec<f64> = condition.means(metric);
     let of = |probe: Probe| {
         let readings = readings(condition, metric, probe)?;
         let arm = Arm { metric: &values, probe: &readings };

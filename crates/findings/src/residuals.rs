@@ -57,13 +57,8 @@ fn left_over(conditions: &[&ConditionTrials<'_>]) -> Option<(Vec<f64>, Vec<usize
     let mut sum = vec![0.0; trials];
     let mut groups = None;
     for name in names {
-        let cells: Vec<Cell> = conditions
-            .iter()
-            .map(|condition| Cell {
-                levels: Vec::new(),
-                trials: condition.with(name).into_iter().map(|(_, mean)| mean).collect(),
-            })
-            .collect();
+        let cells: Vec<Cell> =
+            conditions.iter().map(|condition| Cell { levels: Vec::new(), trials: condition.means(name) }).collect();
         // A metric that some trial lacks, or that is zero somewhere, cannot take part.
         let Ok((left, of)) = residuals(&cells) else { continue };
         if left.len() == trials {

@@ -281,8 +281,7 @@ impl Origin {
         if let Some(both) = in_blocks(a, b, metric).filter(|_| self.together) {
             return of(both, Design::Blocks);
         }
-        let means =
-            |side: &ConditionTrials<'_>| side.with(metric).into_iter().map(|(_, mean)| mean).collect::<Vec<f64>>();
+        let means = |side: &ConditionTrials<'_>| side.means(metric);
         let (a, b) = (means(a), means(b));
         // Trials of one condition lie as far apart as others ran between them.
         let inflation = |side: usize, n: usize| match (self.order, self.trials[side]) {

@@ -32,7 +32,7 @@ impl Run {
         let mut values = Vec::new();
         for condition in collect::conditions(results) {
             for metric in condition.metrics() {
-                let means: Vec<f64> = condition.with(&metric).into_iter().map(|(_, mean)| mean).collect();
+                let means: Vec<f64> = condition.means(&metric);
                 if let Some(mean) = collect::mean(&means).filter(|_| !means.is_empty()) {
                     values.push(Value { condition: condition.name.to_owned(), metric, mean });
                 }
