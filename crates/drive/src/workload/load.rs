@@ -1,5 +1,6 @@
 //! What every load can do, and what it is given.
 
+use super::sessions::{NotAsked, Pace, Reconnect, judge};
 use super::{Driven, FillError, LoadError, Progress};
 use crate::sut::{SubjectWatch, WatchSettings};
 use serde::{Deserialize, Serialize};
@@ -7,7 +8,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use tare_cpuset::ThreadRef;
 use tare_engine::{Address, Dialect, Server, Session, SqlError};
-use tare_load::{Interval, Intervals};
+use tare_load::{Interval, Intervals, Sample};
 use tare_text::Keys;
 
 /// A load with its settings. Everything that the rest of the program needs to know of it is asked here.
@@ -177,6 +178,17 @@ pub trait Host: Sync {
     }
     /// Takes note of an interval.
     fn interval(&self, _interval: &Interval) {}
+    /// Holds a sample against what was asked for. Who shows the figures of any sample notes them and judges afterwards.
+    ///
+    /// # Errors
+    /// As [`judge`].
+    fn judge(&self, pace: Pace, sample: &Sample) -> Result<(), NotAsked> {
+        judge(pace, sample)
+    }
+    /// How clients come back to a server that is started again; none: who loses a connection ends the run.
+    fn reconnect(&self) -> Option<&Reconnect> {
+        None
+    }
     /// The further sample begins: what disturbs may be recorded. `connections` are the threads that serve it.
     fn begin_captures(&self, _connections: &[ThreadRef]) {}
     /// The further sample is over.

@@ -74,7 +74,14 @@ pub fn at_pace<T>(
     let wanted = stage.counts.samples;
     let mut ran = run(pace.rate(), &mut stage)?;
     let extra = take_extra(&mut ran, wanted);
-    let samples = ran.into_iter().map(measured).collect::<Result<_, _>>()?;
+    let judged = |ran: Ran<T>| {
+        let judged = stage.host.judge(pace, &ran.sample);
+        // A load that knows why nothing was done says that.
+        let measured = measured(ran)?;
+        judged?;
+        Ok(measured)
+    };
+    let samples = ran.into_iter().map(judged).collect::<Result<_, LoadError>>()?;
     Ok(Driven { samples, extra, ..Driven::default() })
 }
 

@@ -6,7 +6,7 @@ use super::fill::fill;
 use super::mix::Mix;
 use super::run::run;
 use super::tally::Tally;
-use crate::workload::sessions::{Pace, Paced, Ran, at_pace, expected_s, judge};
+use crate::workload::sessions::{Pace, Paced, Ran, at_pace, expected_s};
 use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, NamedLoad, Stage, Warm};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -81,7 +81,7 @@ impl Load for SqlSettings {
         let mix = self.known()?;
         let warm = Warm::up(self.preload, &stage)?;
         let at = |rate, stage: &mut Stage<'_>| run(mix, rate, stage);
-        Ok(warm.around(at_pace(self.pace, stage, at, |ran| measured(mix, self.pace, ran))?))
+        Ok(warm.around(at_pace(self.pace, stage, at, |ran| measured(mix, ran))?))
     }
 
     fn expected_s(&self, counts: &Counts) -> f64 {
@@ -89,14 +89,13 @@ impl Load for SqlSettings {
     }
 }
 
-fn measured(mix: &Mix, pace: Pace, ran: Ran<Tally>) -> Result<Measured, LoadError> {
+fn measured(mix: &Mix, ran: Ran<Tally>) -> Result<Measured, LoadError> {
     let Ran { sample, around, counted } = ran;
     if sample.transactions == 0 {
         let words: Vec<String> = counted.errors.iter().map(|(class, count)| format!("{class} {count} times")).collect();
         let errors = (!words.is_empty()).then(|| words.join(", "));
         return Err(LoadError::own(SqlLoadError::Nothing { elapsed_s: sample.elapsed_s, errors }));
     }
-    judge(pace, &sample)?;
     let mut measured = Measured::of_sample(&sample, around);
     let Measured { metrics, covariates, histograms, .. } = &mut measured;
     for (statement, of) in mix.statements().zip(&counted.statements) {
