@@ -135,6 +135,12 @@ pub struct ConnectTarget {
 }
 
 impl ConnectTarget {
+    /// Whoever may enter the folder of a private socket needs no password.
+    pub(crate) fn private(socket: PathBuf, user: &str) -> Self {
+        let (password, database, tls, charset) = Default::default();
+        Self { address: Address::Socket(socket), user: user.to_owned(), password, database, tls, charset }
+    }
+
     /// The name that the server's certificate must have where that is checked.
     pub(crate) fn host(&self) -> &str {
         match &self.address {

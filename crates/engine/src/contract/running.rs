@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::diagnostics::{Diagnostics, Silent};
 use super::session::SET_UP;
-use crate::{Address, ConnectTarget, Dialect, Engine, EngineError, Server, Session, StopOutcome};
+use crate::{ConnectTarget, Dialect, Engine, EngineError, Server, Session, StopOutcome};
 
 /// A running server that this program did not start.
 pub struct RunningServer {
@@ -53,10 +53,6 @@ impl Server for RunningServer {
 
     fn data(&self) -> &Path {
         Path::new("")
-    }
-
-    fn address(&self) -> &Address {
-        &self.target.address
     }
 
     fn target(&self) -> &ConnectTarget {

@@ -90,6 +90,18 @@ impl StartRequest {
             lock_waits: false,
         }
     }
+
+    /// For the server that fills a fresh data directory, which has no database yet.
+    pub(crate) fn to_fill(request: &PrepareRequest, data: &Path, options: BTreeMap<String, String>) -> Self {
+        Self {
+            binary: request.binary.clone(),
+            state_directory: request.state_directory.clone(),
+            options,
+            start_timeout: request.timeout,
+            database: None,
+            ..Self::new(DataDirectory::InPlace(data.to_owned()), &request.run_directory, &request.log)
+        }
+    }
 }
 
 /// What a cached data directory is made of.
@@ -260,6 +272,26 @@ pub trait Engine: Send + Sync {
         let _ = (session, name);
         Ok(None)
     }
+    /// What a private server of this engine says of its build and of all its settings, in a session of its owner.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    fn self_report(&self, owner: &mut dyn Session) -> Result<SelfReport, EngineError> {
+        let _ = owner;
+        Ok(SelfReport::default())
+    }
+    /// What a private server of this engine says of itself; `target` is how clients reach it, `owner` how its owner does.
+    ///
+    /// # Errors
+    /// [`EngineError::Connect`].
+    fn diagnostics(&self, target: &ConnectTarget, owner: &ConnectTarget) -> Result<Box<dyn Diagnostics>, EngineError> {
+        let _ = (target, owner);
+        Ok(Box::new(Silent("this engine")))
+    }
+    /// The setting that [`StartRequest::lock_waits`] turns on, where there is one to read back.
+    fn lock_wait_setting(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// A running server. Dropping it kills it.
@@ -274,12 +306,14 @@ pub trait Server: Send + Sync {
     fn dialect(&self) -> &'static dyn Dialect;
     /// The data directory that it runs on.
     fn data(&self) -> &Path;
-    /// The setting that [`StartRequest::lock_waits`] turns on, where there is one to read back.
+    /// As [`Engine::lock_wait_setting`].
     fn lock_wait_setting(&self) -> Option<&'static str> {
         None
     }
     /// Where this server listens for connections.
-    fn address(&self) -> &Address;
+    fn address(&self) -> &Address {
+        &self.target().address
+    }
     /// How to connect to it, password included.
     fn target(&self) -> &ConnectTarget;
     /// Version as the server itself reports it.

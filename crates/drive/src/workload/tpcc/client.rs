@@ -48,7 +48,19 @@ impl TpccClient {
         let terminal = Terminal::of_thread(thread, sizes, constants);
         let (deck, keying) = (Deck::default(), false);
         let (tally, new_orders) = (tallies.empty(), 0);
-        Ok(Self { on, dialect, terminal, deck, keying, chosen: None, last: None, again: None, tally, tallies, new_orders })
+        Ok(Self {
+            on,
+            dialect,
+            terminal,
+            deck,
+            keying,
+            chosen: None,
+            last: None,
+            again: None,
+            tally,
+            tallies,
+            new_orders,
+        })
     }
 
     /// Waits between transactions as people do, if so.

@@ -1,11 +1,11 @@
 //! What `tare load` says before and while it runs, on standard error.
 
-use super::oltp_args::{LoadArgs, SaidArgs};
 use super::asked::Asked;
+use super::oltp_args::{LoadArgs, SaidArgs};
 use crate::cli::{Exit, Problem, interrupt, output};
 use crate::run::Stop;
-use std::sync::{Mutex, OnceLock, PoisonError};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tare_drive::workload::oltp::OltpSettings;
 use tare_drive::workload::sessions::{NotAsked, Outage, Pace, Reconnect, judge};
