@@ -1,5 +1,8 @@
 //! What a trial drives and looks at: loads, the system under test and its threads, and what is captured of both.
 
+// Only crates of this workspace use it: where a name and a type say all, no comment does.
+#![allow(missing_docs)]
+
 pub mod capture;
 pub mod sut;
 pub mod workload;

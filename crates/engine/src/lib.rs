@@ -14,6 +14,9 @@
 //! A server never outlives the thread that started it: the kernel kills it when that *thread* ends
 //! (`PR_SET_PDEATHSIG`), so start servers from a thread that lives as long as they should.
 
+// Only crates of this workspace use it: where a name and a type say all, no comment does.
+#![allow(missing_docs)]
+
 mod contract;
 mod data;
 #[cfg(test)]

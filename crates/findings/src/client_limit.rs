@@ -25,7 +25,6 @@ pub struct ClientFindings<'r> {
     pub waited: Vec<InTrials<'r, f64>>,
     /// The longest standstills, each with its trial and sample.
     pub stalls: Vec<(&'r TrialRecord, &'r SampleRecord, LongestStall)>,
-    /// How many more there are.
     pub more_stalls: usize,
     /// Seconds with less than half of their sample's usual throughput, of samples without a standstill.
     pub slow_s: f64,
@@ -40,9 +39,7 @@ pub struct InTrials<'r, T> {
     pub condition: &'r str,
     /// In how many of its trials.
     pub trials: usize,
-    /// How many it has.
     pub all: usize,
-    /// In the first of them.
     pub first: T,
 }
 
@@ -51,7 +48,6 @@ pub struct InTrials<'r, T> {
 pub struct LongestStall {
     /// When it began, seconds into the sample.
     pub from_s: f64,
-    /// How long it was, seconds.
     pub length_s: f64,
     /// Whether the client itself stood still; else it was there, and the server or the way to it stood still.
     pub is_clients: bool,

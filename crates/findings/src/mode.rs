@@ -56,14 +56,7 @@ pub enum InCommon {
     /// A number, on average.
     Number(f64),
     /// The word that most of them have.
-    Word {
-        /// The word.
-        word: String,
-        /// How many have it.
-        trials: usize,
-        /// How many there are.
-        of: usize,
-    },
+    Word { word: String, trials: usize, of: usize },
     /// It was recorded of none of them.
     Unknown,
 }

@@ -236,17 +236,13 @@ pub struct Spread {
     pub metrics: usize,
     /// (largest - smallest trial mean) / smallest of each metric, averaged over the metrics.
     pub range_average: f64,
-    /// The largest of them.
     pub range_largest: f64,
-    /// The metric that has it.
     pub range_largest_metric: String,
     /// CoV of the trial means, averaged over the metrics.
     pub between_cov_average: f64,
-    /// The largest of them.
     pub between_cov_largest: f64,
     /// CoV of the samples of a trial, averaged over trials and metrics; null with one sample a trial.
     pub within_cov_average: Option<f64>,
-    /// The largest of them.
     pub within_cov_largest: Option<f64>,
 }
 
@@ -293,10 +289,8 @@ pub struct ConditionSummary {
     pub spread: Option<Spread>,
 }
 
-/// One metric of one condition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricSummary {
-    /// Name of the metric.
     pub name: String,
     /// Unit, empty where unknown.
     pub unit: String,
@@ -354,10 +348,8 @@ pub struct Effect {
     /// 95% interval of it.
     #[serde(flatten, with = "ends::spread_ci")]
     pub spread_ci: Option<Interval>,
-    /// As `p_value`, of the spread.
     #[serde(default)]
     pub spread_p_value: Option<f64>,
-    /// As `shown`, of the spread.
     #[serde(default)]
     pub spread_shown: bool,
 }

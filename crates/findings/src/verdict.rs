@@ -24,7 +24,6 @@ pub struct Answer {
 /// The disturbed trials among those that an answer rests on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Disturbed {
-    /// How many they are.
     pub trials: usize,
     /// Of how many that count.
     pub of: usize,
@@ -54,7 +53,6 @@ pub enum Verdict {
     Untested(Untested),
     /// Some factor is shown to move what was measured.
     Moved {
-        /// What was measured.
         what: Measured,
         /// The one with the largest effect.
         first: Moved,
@@ -65,7 +63,6 @@ pub enum Verdict {
     },
     /// No factor is.
     NotMoved {
-        /// What was measured.
         what: Measured,
         /// The main effects that were tested.
         terms: Vec<Term>,
@@ -76,7 +73,6 @@ pub enum Verdict {
     },
     /// The conditions differ.
     Ranked {
-        /// What was measured.
         what: Measured,
         /// The factors that vary between the conditions.
         factors: Vec<String>,
@@ -91,7 +87,6 @@ pub enum Verdict {
     },
     /// No difference between conditions is shown.
     NotRanked {
-        /// What was measured.
         what: Measured,
         /// How many were compared.
         conditions: usize,
@@ -106,7 +101,6 @@ pub enum Verdict {
     },
     /// The levels of one factor differ.
     RankedLevels {
-        /// What was measured.
         what: Measured,
         /// The levels that were compared.
         of: LevelsOf,
@@ -140,19 +134,13 @@ pub enum Untested {
     /// No trial has run.
     NoTrial,
     /// Attempts were made, and none gave a result.
-    NoneOk {
-        /// How many.
-        attempts: usize,
-    },
+    NoneOk { attempts: usize },
     /// No trial has a usable value.
     NoValue,
     /// A single condition.
     Alone(Alone),
     /// Ratios need positive values.
-    NotPositive {
-        /// The metric that is not.
-        metric: String,
-    },
+    NotPositive { metric: String },
     /// A condition has a single trial.
     SingleTrial {
         /// What was measured.

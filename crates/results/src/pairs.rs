@@ -14,7 +14,6 @@ const MOST_LEFT_OUT: usize = 5;
 /// A pair that counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
-    /// The block that it is.
     pub block: usize,
     /// The value of A, in the metric's unit.
     pub a: f64,
@@ -110,7 +109,6 @@ impl Pairs {
 /// Why a comparison stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// It is settled.
     Settled,
     /// Its last look is over.
     LastLook,

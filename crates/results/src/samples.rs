@@ -6,7 +6,6 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 impl TrialRecord {
-    /// How many samples it has.
     pub fn sample_count(&self) -> usize {
         self.samples.len() + self.plain.len()
     }

@@ -297,7 +297,6 @@ pub struct DataRecord {
     pub bytes_copied: u64,
     /// Bytes that were read and compared for it.
     pub bytes_compared: u64,
-    /// How long it took, seconds.
     pub elapsed_s: f64,
 }
 
@@ -420,7 +419,6 @@ pub struct TrialRecord {
 pub struct CaptureSample {
     /// How long it really was, seconds.
     pub elapsed_s: f64,
-    /// Transactions a second in it.
     pub tps: f64,
     /// `tps` divided by the mean of the trial's measured samples: 0.95 is a cost of 5%.
     pub tps_ratio: f64,

@@ -34,7 +34,6 @@ pub struct ServerRecord {
     pub changed: BTreeMap<String, Setting>,
 }
 
-/// One setting of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
     /// As it was in the trial.

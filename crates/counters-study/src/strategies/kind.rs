@@ -60,9 +60,6 @@ impl Strategy {
     }
 
     /// Whether it can work on this machine.
-    ///
-    /// # Errors
-    /// [`Error::Unavailable`] with what is missing.
     pub fn available(self) -> Result<(), Error> {
         let reason = match self {
             Self::ShardNodeLibnuma => Libnuma::load().err(),

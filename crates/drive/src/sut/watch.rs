@@ -248,9 +248,6 @@ impl SubjectWatch {
     }
 
     /// Something is about to be measured.
-    ///
-    /// # Errors
-    /// As [`SubjectWatch::idle`].
     pub fn start(&mut self) -> Result<(), SutError> {
         // Each looks with a thread of its own.
         if self.is_open() && self.clients_elsewhere.is_some() {

@@ -16,9 +16,6 @@ pub trait Load: Keys {
     /// What `workload.name` says in a study.
     fn name(&self) -> &'static str;
     /// What no single key can check.
-    ///
-    /// # Errors
-    /// What was expected of `workload.threads`.
     fn check(&self, _threads: usize) -> Result<(), String> {
         Ok(())
     }
@@ -35,23 +32,14 @@ pub trait Load: Keys {
         self.needs_server()
     }
     /// Whether this machine has what it needs.
-    ///
-    /// # Errors
-    /// The reason.
     fn available(&self, _threads: usize) -> Result<(), String> {
         Ok(())
     }
     /// Whether its clients can be on another host than its server.
-    ///
-    /// # Errors
-    /// The reason.
     fn clients_elsewhere(&self) -> Result<(), String> {
         Err(format!("the clients of the workload {} are on this host only: leave out client.host", self.name()))
     }
     /// Whether it can drive servers of this engine.
-    ///
-    /// # Errors
-    /// The reason, with what it drives.
     fn drives(&self, _engine: &str) -> Result<(), String> {
         Ok(())
     }
@@ -70,14 +58,8 @@ pub trait Load: Keys {
         0
     }
     /// Fills a fresh server with its data.
-    ///
-    /// # Errors
-    /// The load's own error.
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError>;
     /// Whether a server that runs already has the data; what a load cannot tell beforehand, its first statement tells.
-    ///
-    /// # Errors
-    /// What is missing.
     fn check_data(&self, _session: &mut dyn Session) -> Result<(), FillError> {
         Ok(())
     }
@@ -86,9 +68,6 @@ pub trait Load: Keys {
         "fill its database first"
     }
     /// Brings its client threads, warms up and measures.
-    ///
-    /// # Errors
-    /// See [`LoadError`].
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError>;
     /// Expected seconds of all that it does in one trial.
     fn expected_s(&self, counts: &Counts) -> f64;
@@ -179,9 +158,6 @@ pub trait Host: Sync {
     /// Takes note of an interval.
     fn interval(&self, _interval: &Interval) {}
     /// Holds a sample against what was asked for. Who shows the figures of any sample notes them and judges afterwards.
-    ///
-    /// # Errors
-    /// As [`judge`].
     fn judge(&self, pace: Pace, sample: &Sample) -> Result<(), NotAsked> {
         judge(pace, sample)
     }
@@ -213,9 +189,6 @@ impl ServerAt {
     }
 
     /// The thread behind a session, where someone can see it.
-    ///
-    /// # Errors
-    /// The server's refusal.
     pub fn serving(self, session: &mut dyn Session) -> Result<Option<ThreadRef>, SqlError> {
         match self {
             Self::Here => session.server_thread(),
@@ -258,9 +231,6 @@ pub struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     /// The server, for loads that cannot do without.
-    ///
-    /// # Errors
-    /// [`LoadError::NoServer`].
     pub fn server(&self) -> Result<&'a dyn Server, LoadError> {
         self.server.ok_or(LoadError::NoServer)
     }

@@ -28,7 +28,6 @@ pub struct StatementId(pub usize);
 pub enum Param<'a> {
     /// A signed integer.
     Int(i64),
-    /// Text.
     Text(&'a str),
 }
 
@@ -107,9 +106,6 @@ pub trait Session: Send {
     fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError>;
     /// How long the server may say nothing while it owes an answer, and how long an answer may go on; none: for ever.
     /// A session that this has ended is lost. New sessions have [`SILENCE`].
-    ///
-    /// # Errors
-    /// When the operating system refuses.
     fn set_timeout(&mut self, limit: Option<Duration>) -> Result<(), SqlError> {
         let _ = limit;
         Ok(())

@@ -81,10 +81,6 @@ fn drifted(pairs: &[Pair]) -> Option<Note> {
     (widest.widened() > WIDER).then(|| Note::Drifted { widest: tenths(widest.widened()), shown: widest.drifted() })
 }
 
-/// Compares B with A.
-///
-/// # Errors
-/// [`CompareError`] when conditions or metrics do not match.
 pub fn compare(a: Side<'_>, b: Side<'_>, options: &Options) -> Result<Comparison, CompareError> {
     let (of_a, of_b) = (run_of(a)?, run_of(b)?);
     let (of_a, of_b) = (Read { side: a, run: &of_a, label: "A" }, Read { side: b, run: &of_b, label: "B" });

@@ -132,9 +132,6 @@ fn of_shard(sharded: &Sharded, index: usize) -> Result<Vec<Place>, ReadError> {
 }
 
 /// Blocks of a shard of which one machine has every trial.
-///
-/// # Errors
-/// When a part cannot be read.
 pub fn finished_blocks(sharded: &Sharded, index: usize) -> Result<BTreeSet<usize>, ReadError> {
     let mut wanted: BTreeMap<usize, usize> = BTreeMap::new();
     for trial in &sharded.plan().trials {
@@ -237,7 +234,6 @@ fn choose(parts: &[Part]) -> (BTreeMap<usize, usize>, usize) {
 pub struct ShardState {
     /// Its number, from 0.
     pub shard: usize,
-    /// Trials that it has.
     pub trials: usize,
     /// Those with a good result.
     pub done: usize,
@@ -246,9 +242,6 @@ pub struct ShardState {
 }
 
 /// How far each shard of a cut study is.
-///
-/// # Errors
-/// When a part cannot be read.
 pub fn states(sharded: &Sharded) -> Result<Vec<ShardState>, ReadError> {
     Ok(states_of(sharded, &find(&[sharded.path().to_owned()])?))
 }

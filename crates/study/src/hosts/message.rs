@@ -89,7 +89,6 @@ pub struct Begin {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ask {
-    /// What time it is there.
     Time,
     /// Work.
     Begin(Box<Begin>),
@@ -114,7 +113,6 @@ pub struct Failed {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromClient {
-    /// Who it is.
     Hello(Box<Hello>),
     /// The time there, nanoseconds since 1970.
     Time(i64),

@@ -67,17 +67,11 @@ impl RunningSettings {
     }
 
     /// Sets the TLS mode.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn set_tls(&mut self, value: &Value) -> Result<(), String> {
         value.parsed().map(|mode: TlsMode| self.tls = Some(mode))
     }
 
     /// Reads a list of arguments from its JSON text, or words separated by blanks.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn set_restart(&mut self, value: &Value) -> Result<(), String> {
         self.restart = arguments::read(value).ok_or(RESTART)?;
         Ok(())

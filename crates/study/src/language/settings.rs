@@ -34,9 +34,6 @@ pub struct Settings {
 
 impl Settings {
     /// What no single key can check.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn check(&self) -> Result<(), String> {
         if self.engine.running.is_asked() && (self.engine.binary.is_some() || self.engine.data.is_some()) {
             return Err(

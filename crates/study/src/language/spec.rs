@@ -185,9 +185,6 @@ impl Study {
 }
 
 /// Sets a key of a named build: one of `[engine]`, or `options.NAME`.
-///
-/// # Errors
-/// What was expected.
 pub fn set_build_key(settings: &mut Settings, key: &str, value: &Value) -> Result<(), String> {
     if let Some(option) = key.strip_prefix("options.") {
         settings.engine.options.insert(option.to_owned(), value.to_string());

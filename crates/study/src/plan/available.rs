@@ -10,9 +10,6 @@ use tare_noise::{Availability, System};
 use tare_topology::{MemoryPolicy, Side};
 
 /// Whether a condition can be done here. Without `programs`, nothing that the study names is run to find out.
-///
-/// # Errors
-/// The first reason why not.
 pub fn available(settings: &Settings, engine_varies: bool, programs: Option<&Programs>) -> Result<(), String> {
     machine(settings)?;
     threads(settings)?;

@@ -138,9 +138,6 @@ pub(super) struct Opened {
 
 impl Opened {
     /// Reads what is named.
-    ///
-    /// # Errors
-    /// [`Problem`] when results cannot be read.
     pub fn of(names: &[String]) -> Result<Self, Problem> {
         let mut opened = Self { results: Vec::new(), named: Vec::new() };
         for name in names {

@@ -21,15 +21,8 @@ pub enum RunError {
     /// This machine cannot go on with any trial, as when its disk is full: none is blamed for it.
     #[error("the run was stopped: {}", .0.what)]
     Stopped(Failure),
-    /// Every trial failed, and always for the same reason.
     #[error("every one of the first {trials} trials failed for the same reason: {reason}")]
-    SameReason {
-        /// Trials that were begun.
-        trials: usize,
-        /// What the last of them said.
-        reason: String,
-    },
-    /// The data could not be prepared.
+    SameReason { trials: usize, reason: String },
     #[error("cannot prepare the data: {}", .0.what)]
     Prepare(Failure),
     /// A server that runs already cannot be reached, or has not the tables of the study.

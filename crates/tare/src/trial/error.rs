@@ -30,12 +30,7 @@ pub enum TrialError {
     Host(#[from] HostError),
     /// The clients' host is no longer the one that the plan was made for.
     #[error("on client.host {host}: {changed}")]
-    OtherClientHost {
-        /// The host, as the study names it.
-        host: String,
-        /// What changed there.
-        changed: OtherMachine,
-    },
+    OtherClientHost { host: String, changed: OtherMachine },
     /// Reading the machine.
     #[error(transparent)]
     Machine(#[from] MachineError),
@@ -62,22 +57,9 @@ pub enum TrialError {
     NoRoom(#[from] NoRoom),
     /// A sample has no result: a throughput of nothing, or a metric that is no number.
     #[error("sample {sample} has no result: {metric} is {value}")]
-    NoResult {
-        /// Its number, from 0.
-        sample: usize,
-        /// The metric in question.
-        metric: String,
-        /// What was measured.
-        value: f64,
-    },
-    /// The server is gone.
+    NoResult { sample: usize, metric: String, value: f64 },
     #[error("the server died: {reason}\n{tail}")]
-    ServerDied {
-        /// What the clients saw.
-        reason: String,
-        /// The last lines of its log.
-        tail: String,
-    },
+    ServerDied { reason: String, tail: String },
 }
 
 impl TrialError {

@@ -4,9 +4,6 @@ use super::{Trial, TrialError};
 use tare_engine::{RunningServer, engine_by_name, target_of};
 
 /// The server of the study, reached as the study and the user's own files say.
-///
-/// # Errors
-/// When it cannot be reached.
 pub fn attach(trial: &Trial<'_>) -> Result<RunningServer, TrialError> {
     let settings = &trial.task.condition.settings.engine;
     let engine = engine_by_name(&settings.name)?;

@@ -23,7 +23,6 @@ pub enum Task {
     Plan(String),
 }
 
-/// What it has done.
 pub enum Done {
     Connected(Connected, Option<Interrupter>),
     /// What was read.

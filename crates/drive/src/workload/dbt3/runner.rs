@@ -38,9 +38,6 @@ pub struct Learnt {
 
 impl Runner<'_> {
     /// Takes the queries in their order, from connecting to the captures.
-    ///
-    /// # Errors
-    /// See [`LoadError`].
     pub fn run(mut self) -> Result<Driven, LoadError> {
         if let Done::Connected(connected, interrupter) = self.client.reply(None)? {
             self.client.interrupter = interrupter;

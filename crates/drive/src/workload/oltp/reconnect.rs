@@ -39,9 +39,6 @@ impl<'a> Sessions<'a> {
     }
 
     /// A client over a session that was made ready for it.
-    ///
-    /// # Errors
-    /// As [`OltpClient::new`].
     pub fn client(&self, session: Box<dyn Session>, index: usize) -> Result<OltpClient, OltpError> {
         let seat = ClientSlot { index, clients: self.connections.clients() };
         OltpClient::at(seat, session, self.settings, self.dialect)

@@ -8,7 +8,6 @@ use tare_load::{Distribution, Draw, Random};
 /// What the tables are to hold.
 #[derive(Debug, Clone, Copy)]
 pub struct Fill {
-    /// The tables that are filled.
     pub tables: Tables,
     /// How `k` is drawn. sysbench uses the distribution of the run; the default, special, clusters it.
     pub distribution: Distribution,

@@ -42,9 +42,6 @@ impl Workload {
     }
 
     /// By its own name or that of sysbench's script.
-    ///
-    /// # Errors
-    /// The names that there are.
     pub fn of_script(name: &str) -> Result<Self, UnknownWord> {
         // sysbench has no oltp_bulk_insert, and no one is served by being told so.
         name.strip_prefix("oltp_").unwrap_or(name).parse()
@@ -77,8 +74,6 @@ impl Default for Tables {
 }
 
 impl Tables {
-    /// # Errors
-    /// [`OltpError::Setting`] for a number out of its range.
     pub fn check(&self) -> Result<(), OltpError> {
         let wrong = |name, expected, given: String| Err(OltpError::Setting { name, expected, given });
         if self.tables == 0 {
@@ -243,9 +238,6 @@ impl OltpSettings {
     }
 
     /// What no single key can check.
-    ///
-    /// # Errors
-    /// What was expected.
     pub(super) fn check_together(&self) -> Result<(), String> {
         use Workload::{BulkInsert, SelectRandomPoints, SelectRandomRanges};
         let workload = self.workload;

@@ -130,9 +130,6 @@ impl Running {
     }
 
     /// Waits so long at most; whether it has ended. It stays in the kernel's table until [`Running::finish`].
-    ///
-    /// # Errors
-    /// [`ProgramError::Flood`].
     pub fn has_ended(&mut self, wait: Duration) -> Result<bool, ProgramError> {
         if self.ended.is_none() {
             let timeout = Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: i64::from(wait.subsec_nanos()) };
@@ -166,9 +163,6 @@ impl Running {
     }
 
     /// What a program that has ended leaves: its status, what it used, what it wrote. All that it started is ended.
-    ///
-    /// # Errors
-    /// When it cannot be waited for.
     pub fn finish(mut self) -> Result<Ended, ProgramError> {
         let ended = self.ended.unwrap_or_else(Instant::now);
         let (status, mut usage) = self.reap()?;

@@ -44,9 +44,6 @@ pub trait TimedClient {
     const REPORTS: &'static str;
 
     /// The program of this run, without its log.
-    ///
-    /// # Errors
-    /// When a file that it needs cannot be written.
     fn job(&self, run: TimedRun, of: &ServerValues, stage: &Stage<'_>) -> Result<Job, LoadError>;
     /// When what it does begins to count.
     fn begins(&self, run: TimedRun) -> Begins<'static>;

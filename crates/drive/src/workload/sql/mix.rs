@@ -90,9 +90,6 @@ impl Transaction {
 
 impl Mix {
     /// Reads a file of statements.
-    ///
-    /// # Errors
-    /// Where it is wrong, and what was expected.
     pub fn read(text: &str) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|e| format!("a file of statements: {e}"))?;
         if file.transactions.is_empty() {

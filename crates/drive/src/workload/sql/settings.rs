@@ -27,9 +27,6 @@ impl PartialEq for SqlSettings {
 
 impl SqlSettings {
     /// Takes the statements from a file.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn read(&mut self, path: &str) -> Result<(), String> {
         let text =
             std::fs::read_to_string(path).map_err(|e| format!("a file of statements in place of {path}: {e}"))?;
@@ -40,9 +37,6 @@ impl SqlSettings {
     }
 
     /// Takes the statements as a file has them.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn set_text(&mut self, text: &str) -> Result<(), String> {
         self.mix = Some((text.to_owned(), Arc::new(Mix::read(text)?)));
         Ok(())

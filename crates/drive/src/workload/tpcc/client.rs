@@ -33,9 +33,6 @@ pub struct TpccClient {
 
 impl TpccClient {
     /// Prepares all statements on the session, for the client thread of this number.
-    ///
-    /// # Errors
-    /// A statement that the server refuses to prepare.
     pub fn new(
         session: Box<dyn Session>,
         dialect: &'static dyn Dialect,

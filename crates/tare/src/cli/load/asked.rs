@@ -10,7 +10,6 @@ use tare_study::language::made::{KeyValue, MadeStudy};
 use tare_study::language::parse::Overrides;
 use tare_study::language::settings::{Sampling, Settings};
 
-/// What was asked for.
 pub struct Asked<'a> {
     /// How it is driven, and what is kept.
     pub args: &'a RunArgs,

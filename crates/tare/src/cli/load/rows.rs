@@ -13,9 +13,6 @@ const EVERY_S: u64 = 2;
 pub type GoOn<'a> = dyn Fn(u64) -> ControlFlow<()> + Sync + 'a;
 
 /// Fills tables until Ctrl-C, and says how far that is; `all` is how many rows there will be, where that is known.
-///
-/// # Errors
-/// Those of `fill`.
 pub fn filled(
     of: &str,
     all: Option<u64>,

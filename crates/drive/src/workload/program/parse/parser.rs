@@ -27,9 +27,6 @@ const EXPECTED: &str = "sysbench, pgbench, hammerdb, json POINTER as NAME, or re
 
 impl Parser {
     /// Those of a text: one after the other, or each in its own word.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn list(text: &str) -> Result<Vec<Self>, String> {
         let split = |text: &str| shlex::split(text).ok_or_else(|| format!("{EXPECTED}; every quote closed"));
         let mut words = Vec::new();
