@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 /// Whether the trials of a metric fall into modes, and what would have been seen: silence about modes is worth as much.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModesTested {
-    /// Name of the metric.
     pub metric: String,
     /// Conditions with enough trials for a test of their own.
     pub conditions: usize,

@@ -186,7 +186,6 @@ pub struct Grown {
 /// One build against the first, other levels the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BuildComparison {
-    /// Name of the metric compared.
     pub metric: String,
     /// The build that is divided by.
     pub a: String,
@@ -294,7 +293,6 @@ pub struct MetricSummary {
     pub name: String,
     /// Unit, empty where unknown.
     pub unit: String,
-    /// Which way the metric improves.
     pub better: Better,
     /// Mean over trials of the trial means; of latency percentiles, of those of each trial's transactions together.
     pub mean: f64,
@@ -309,15 +307,12 @@ pub struct MetricSummary {
     pub between_cov: Option<f64>,
     /// Variance components; null below two trials.
     pub components: Option<Components>,
-    /// Smallest mean of a trial.
     pub min: f64,
-    /// Largest mean of a trial.
     pub max: f64,
     /// Two or three entries when the trials fall into modes, and then the mean describes no trial; else empty.
     pub modes: Vec<Mode>,
     /// What the trials of each mode have in common, where a recorded covariate explains it.
     pub mode_cause: Option<ModeCause>,
-    /// Trials analysed for this metric.
     pub trials: usize,
     /// What the probes alongside the trials leave of their spread, where the study records them.
     pub probes: Vec<Weighed>,

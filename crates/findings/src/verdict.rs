@@ -49,7 +49,6 @@ pub enum Without {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", content = "value", rename_all = "snake_case")]
 pub enum Verdict {
-    /// Nothing was tested.
     Untested(Untested),
     /// Some factor is shown to move what was measured.
     Moved {
@@ -201,14 +200,12 @@ pub struct Measured {
 /// A mean with its interval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Estimate {
-    /// Mean over the trials.
     pub mean: f64,
     /// 95% interval of it; none with a single trial.
     #[serde(flatten, with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Trials that the mean is of.
     pub trials: usize,
-    /// Unit of the mean.
     pub unit: &'static str,
 }
 
@@ -217,9 +214,7 @@ pub struct Estimate {
 pub struct Alone {
     /// Its name; empty where a study has no factors.
     pub condition: String,
-    /// The metric that was measured.
     pub metric: String,
-    /// What it came to.
     pub estimate: Estimate,
     /// The modes that its trials fall into; empty where one mean describes them.
     pub modes: Vec<Mode>,
@@ -285,7 +280,6 @@ pub struct Range {
     pub low: (String, f64),
     /// The condition with the largest mean.
     pub high: (String, f64),
-    /// Unit of both means.
     pub unit: &'static str,
 }
 
@@ -314,13 +308,11 @@ pub struct SpreadFrom {
 /// What trials of one condition, with nothing set differently between them, came to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ByChance {
-    /// Name of the condition.
     pub condition: String,
     /// Means of the modes that its trials fall into, lower first; without modes the least and the most.
     pub means: Vec<f64>,
     /// Whether they are modes.
     pub are_modes: bool,
-    /// Unit of the means.
     pub unit: &'static str,
 }
 

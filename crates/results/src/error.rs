@@ -65,7 +65,6 @@ pub enum DirectoryError {
     Busy(PathBuf),
     #[error("{} is not a results directory: it has no {missing}", path.display())]
     NotResults { path: PathBuf, missing: &'static str },
-    /// It cannot be read back.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// A link, a pipe or another user's file stands where one of the run belongs.

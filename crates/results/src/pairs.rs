@@ -34,7 +34,6 @@ pub struct Pairs {
     pub lost: usize,
     /// Pairs of which a trial was disturbed in every attempt.
     pub disturbed: usize,
-    /// Seconds of all attempts together.
     pub elapsed_s: f64,
 }
 

@@ -52,7 +52,6 @@ pub struct Setting {
 /// All settings that a server reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingsFile {
-    /// Version of this format.
     pub schema: u32,
     /// By name, in lower case.
     pub settings: BTreeMap<String, Setting>,

@@ -6,9 +6,7 @@ use strum::Display;
 /// Time of the server's threads during a capture sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WaitsFile {
-    /// Version of this format.
     pub schema: u32,
-    /// Length of the sample, seconds.
     pub elapsed_s: f64,
     /// Looks at all threads.
     pub looks: u64,
@@ -23,7 +21,6 @@ pub struct WaitsFile {
 /// Wall-clock time of the threads of one class.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadsTime {
-    /// Threads that were looked at.
     pub threads: usize,
     /// Looks at one thread, of all threads together.
     pub samples: u64,
@@ -78,9 +75,7 @@ pub enum TimeUse {
     Client,
     /// Asleep until a descriptor that is no socket is ready: a signal of another process.
     WakeUp,
-    /// Reading a file.
     Read,
-    /// Writing a file.
     Write,
     /// Making writes durable: fsync, fdatasync, `sync_file_range`.
     Flush,

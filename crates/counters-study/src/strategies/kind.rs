@@ -54,7 +54,6 @@ impl Strategy {
         self.into()
     }
 
-    /// Whether it counts every increment.
     pub const fn exact(self) -> bool {
         !matches!(self, Self::Fuzzy)
     }

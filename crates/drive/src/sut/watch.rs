@@ -35,7 +35,6 @@ pub struct Connected {
 /// Where threads go and what is looked at alongside them.
 #[derive(Debug, Clone)]
 pub struct WatchSettings {
-    /// Where every thread belongs.
     pub placement: ResolvedPlacement,
     /// Draws which server thread gets which PU where no pairing is asked for.
     pub chance_seed: u64,

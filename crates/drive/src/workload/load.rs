@@ -105,7 +105,6 @@ pub trait NamedLoad: Load + Default {
 /// How much one trial measures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Samples that are measured.
     pub samples: usize,
     /// Seconds of load before the first, where a load warms up by time.
     pub warmup_s: f64,
@@ -131,7 +130,6 @@ pub struct FillJob<'a> {
 
 /// Who asked for the load: a trial, or someone at a prompt.
 pub trait Host: Sync {
-    /// Takes note of a step.
     fn progress(&self, step: Progress);
     /// Whether it should end now.
     fn interrupted(&self) -> bool;
@@ -155,7 +153,6 @@ pub trait Host: Sync {
     fn intervals(&self) -> Option<Intervals> {
         None
     }
-    /// Takes note of an interval.
     fn interval(&self, _interval: &Interval) {}
     /// Holds a sample against what was asked for. Who shows the figures of any sample notes them and judges afterwards.
     fn judge(&self, pace: Pace, sample: &Sample) -> Result<(), NotAsked> {
@@ -174,7 +171,6 @@ pub trait Host: Sync {
 /// Where a server runs, as its clients see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerAt {
-    /// On this machine.
     Here,
     /// On the machine of the trial that these clients work for, which sees and binds its threads.
     Partner,
@@ -217,7 +213,6 @@ pub struct Stage<'a> {
     pub threads: usize,
     /// Seed of everything that is drawn.
     pub seed: u64,
-    /// How much is measured.
     pub counts: Counts,
     /// Where threads belong; also what [`Stage::watch`] proves.
     pub placement: &'a WatchSettings,

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 pub struct LockWait {
     /// The engine's own name of it, for example `wait/synch/mutex/innodb/buf_pool_mutex`.
     pub name: String,
-    /// How often it was taken.
     pub count: u64,
     /// Time until it was had, summed over all threads, seconds.
     pub wait_s: f64,

@@ -26,7 +26,6 @@ pub struct StatementId(pub usize);
 /// A value bound to a placeholder of a prepared statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Param<'a> {
-    /// A signed integer.
     Int(i64),
     Text(&'a str),
 }
@@ -40,7 +39,6 @@ pub enum SqlErrorKind {
     NotPreparable,
     /// No space left where the server keeps its files.
     DiskFull,
-    /// The connection is gone.
     Lost,
     /// Anything else: the statement or the data is wrong.
     Other,

@@ -38,9 +38,7 @@ pub(crate) struct Kind {
     pub variables: &'static str,
     /// A row of name, value, default, source, unit and option file for each of its settings.
     pub settings: &'static str,
-    /// The SQL that it speaks.
     pub dialect: &'static InnoDb,
-    /// Finds the server program.
     pub find: fn(Option<&Path>) -> Result<Binary, EngineError>,
     /// Who made a data directory; none when it does not say.
     pub made_by: fn(&Path) -> Option<MadeBy>,

@@ -62,13 +62,11 @@ pub enum Gate {
 /// One metric of one pair of conditions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricComparison {
-    /// Name of the metric compared.
     pub name: String,
     /// The condition in A and in B.
     pub condition: ConditionPair,
     /// Unit that its values are in.
     pub unit: String,
-    /// Which way the metric improves.
     pub better: Better,
     /// Mean over trials in A.
     pub mean_a: f64,
@@ -202,7 +200,6 @@ pub struct AgainstFirst {
 pub struct Grouped {
     /// The condition, as the first side names it.
     pub condition: String,
-    /// Name of the metric compared.
     pub name: String,
     /// Every side that has it, the best mean first.
     pub sides: Vec<InGroups>,

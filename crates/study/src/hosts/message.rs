@@ -103,7 +103,6 @@ pub enum Ask {
 /// Why clients gave no result.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Failed {
-    /// The reason, in words.
     pub what: String,
     /// Whether they were told to end, or the host there was.
     pub interrupted: bool,

@@ -23,7 +23,6 @@ pub struct ProcessSettings {
 }
 
 impl ProcessSettings {
-    /// Sets the address space.
     pub fn set_aslr(&mut self, level: &Value) -> Result<(), String> {
         self.aslr = match level.to_string().as_str() {
             AS_FOUND => None,

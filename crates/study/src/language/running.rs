@@ -66,7 +66,6 @@ impl RunningSettings {
         }
     }
 
-    /// Sets the TLS mode.
     pub fn set_tls(&mut self, value: &Value) -> Result<(), String> {
         value.parsed().map(|mode: TlsMode| self.tls = Some(mode))
     }

@@ -106,11 +106,9 @@ impl Default for WorkloadSettings {
 pub struct Sampling {
     /// Trials (server lifetimes) a condition.
     pub trials: usize,
-    /// Measured samples of each trial.
     pub samples: usize,
     /// Seconds of load before the first sample.
     pub warmup_s: f64,
-    /// Length of a sample, seconds.
     pub sample_s: f64,
     /// Samples at the beginning of each trial that are measured, recorded aside, and in no figure.
     pub drop_samples: usize,

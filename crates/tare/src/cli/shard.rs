@@ -10,6 +10,7 @@ use tare_study::language::write;
 use tare_study::plan::resolve::Where;
 use tare_topology::Machine;
 
+/// What is cut, and how.
 #[derive(Debug, Args)]
 pub struct Cut {
     /// A study file, or the name of a built-in study

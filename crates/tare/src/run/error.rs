@@ -9,7 +9,6 @@ use thiserror::Error;
 /// Why a run could not go on. What was finished before is kept.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// The results directory.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
     /// A trial's process could not be started, or what it left could not be put back.

@@ -25,25 +25,20 @@ pub enum TrialError {
     /// This machine is no longer the one that the plan was made for.
     #[error(transparent)]
     OtherMachine(#[from] OtherMachine),
-    /// The host of its clients.
     #[error(transparent)]
     Host(#[from] HostError),
     /// The clients' host is no longer the one that the plan was made for.
     #[error("on client.host {host}: {changed}")]
     OtherClientHost { host: String, changed: OtherMachine },
-    /// Reading the machine.
     #[error(transparent)]
     Machine(#[from] MachineError),
-    /// Binding the server's process.
     #[error(transparent)]
     Bind(#[from] BindError),
-    /// A machine setting.
     #[error(transparent)]
     State(#[from] StateError),
     /// The plan names an engine that this program does not have.
     #[error(transparent)]
     UnknownEngine(#[from] UnknownEngine),
-    /// The server.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// A property of the server process cannot be had any more.

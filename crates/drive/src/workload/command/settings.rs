@@ -3,7 +3,6 @@
 use crate::workload::program::{Line, Parser};
 use std::path::PathBuf;
 
-/// Settings of the workload `command`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CommandSettings {
     /// The program that is measured, with its arguments.

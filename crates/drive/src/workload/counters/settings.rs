@@ -6,9 +6,7 @@ use tare_counters_study::workload::{MemoryScope, Mode, Padding};
 /// Settings of the workload `counters`; see `tare-counters`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CountersSettings {
-    /// How counters are kept.
     pub strategy: Strategy,
-    /// Where random numbers come from.
     pub generator: Mode,
     /// Whether a round works on data blocks.
     pub data_work: bool,
@@ -16,7 +14,6 @@ pub struct CountersSettings {
     pub rounds: u64,
     /// Blocks of counters that there are.
     pub counter_blocks: usize,
-    /// Counters that a block holds.
     pub counters_per_block: usize,
     /// Data blocks of 16 KiB.
     pub data_blocks: usize,

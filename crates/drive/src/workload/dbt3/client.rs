@@ -25,7 +25,6 @@ pub enum Task {
 
 pub enum Done {
     Connected(Connected, Option<Interrupter>),
-    /// What was read.
     Preloaded(Preloaded),
     Measured {
         seconds: f64,
@@ -43,7 +42,6 @@ pub struct Place {
     pub cpus: Option<CpuSet>,
     /// Whether the server's thread has a place of its own, so that it must be known.
     pub server_is_placed: bool,
-    /// Where the server runs.
     pub server_at: ServerAt,
 }
 

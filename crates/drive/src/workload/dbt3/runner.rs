@@ -13,13 +13,10 @@ use tare_results::schema::AppliedSetting;
 
 /// The side of the client that tells it what to do.
 pub struct Runner<'a> {
-    /// Which queries, how often.
     pub settings: Dbt3Settings,
-    /// What the load was given.
     pub stage: Stage<'a>,
     /// The SQL that the server speaks.
     pub dialect: &'static dyn Dialect,
-    /// The thread that executes.
     pub client: Client<'a>,
     /// What the server holds in memory, where it says so.
     pub held: Option<PoolContents<'a>>,

@@ -2,20 +2,15 @@
 
 use super::{Indexes, Order, QuerySet, Scale};
 
-/// Settings of the workload dbt3.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Dbt3Settings {
-    /// How large the tables are.
     pub scale: Scale,
     /// Which of the 22 queries are measured.
     pub queries: QuerySet,
-    /// In which order they come.
     pub order: Order,
     /// Executions of each query before its measured ones.
     pub warmup_runs: usize,
-    /// Seconds one execution may take.
     pub query_timeout_s: f64,
-    /// Which indexes the tables have.
     pub indexes: Indexes,
     /// Whether every table and every index is read before the first query.
     pub preload: bool,

@@ -23,7 +23,6 @@ fn unknown(found: &str) -> UnknownWord {
 /// One of the eight tables of TPC-H.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Table {
-    /// Its name in SQL.
     pub name: &'static str,
     /// Column definitions (TPC-H specification 1.4.1). Nothing is NULL.
     columns: &'static str,

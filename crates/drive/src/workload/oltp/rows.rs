@@ -15,7 +15,6 @@ pub struct Fill {
     pub seed: u64,
     /// Sessions that fill tables at the same time, each a table of its own; SQLite uses one.
     pub sessions: usize,
-    /// How the engine's SQL differs.
     pub dialect: &'static dyn Dialect,
 }
 

@@ -145,7 +145,6 @@ pub struct OltpSettings {
     pub distribution: Distribution,
     /// The make-up of a transaction.
     pub counts: Counts,
-    /// How fast clients go.
     pub pace: Pace,
     /// What comes before the measured load's own warm-up.
     pub warm: Warm,
@@ -206,7 +205,6 @@ impl Warm {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "lowercase", parse_err_ty = UnknownWord, parse_err_fn = unknown_end)]
 pub enum Until {
-    /// Its time is over.
     Time,
     /// The server's pool of pages does not grow any more.
     Pool,

@@ -20,14 +20,12 @@ fn unknown(found: &str) -> UnknownWord {
     UnknownWord::among(found, Protocol::VARIANTS)
 }
 
-/// Settings of the workload `pgbench`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PgbenchSettings {
     /// Built-in names or paths, each with a weight if wanted.
     pub scripts: Vec<String>,
     /// pgbench's scale: 100,000 accounts each.
     pub scale: u64,
-    /// How statements are sent.
     pub protocol: Protocol,
     /// Threads of pgbench itself; none: one a connection.
     pub jobs: Option<usize>,
@@ -35,7 +33,6 @@ pub struct PgbenchSettings {
     pub rate: Option<f64>,
     /// Share of transactions that are logged, from which latencies come.
     pub log_fraction: f64,
-    /// Further options, as words.
     pub options: Vec<String>,
     /// The program; none: found as usual.
     pub program: Option<String>,

@@ -22,7 +22,6 @@ use tare_engine::TaggedProcesses;
 /// What is to be run, every word filled in.
 #[derive(Debug, Clone, Default)]
 pub struct Job {
-    /// The program and its arguments.
     pub words: Vec<String>,
     /// Added to this process's environment.
     pub environment: Vec<(String, OsString)>,

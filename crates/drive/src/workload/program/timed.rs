@@ -32,7 +32,6 @@ impl TimedRun {
         Self { sample, warmup_s, measured_s: counts.sample_s.ceil().max(1.0) as u64 }
     }
 
-    /// Seconds of the whole run.
     pub fn total_s(&self) -> u64 {
         self.warmup_s + self.measured_s
     }

@@ -68,7 +68,6 @@ impl Pace {
 
 /// Settings of a load whose clients have a pace.
 pub trait Paced {
-    /// How fast they go.
     fn pace(&self) -> Pace;
     /// Where that is kept.
     fn pace_mut(&mut self) -> &mut Pace;

@@ -11,7 +11,6 @@ use tare_load::{Arrivals, Connect, LoadSettings, RunError, Sample};
 
 /// One sample with what was seen alongside it and what the clients counted.
 pub struct Ran<T> {
-    /// What the generator measured.
     pub sample: Sample,
     /// What the watch saw; nothing for the further sample.
     pub around: Surroundings,

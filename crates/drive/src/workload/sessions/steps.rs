@@ -127,7 +127,6 @@ fn under_objective<T>(
     Ok(driven)
 }
 
-/// Of one run.
 const ONE: Counts = Counts { samples: 1, warmup_s: 0.0, sample_s: 0.0, extra: false, threads: 1, cpus: 1 };
 
 struct Steps<'s, 'a, R> {

@@ -7,7 +7,6 @@ use crate::workload::sessions::{self, Connections, Connector, Ran, Tallies};
 use crate::workload::{LoadError, Stage};
 use std::sync::Arc;
 
-/// Runs warm-up and samples.
 pub(super) fn run(mix: &Arc<Mix>, rate: Option<f64>, stage: &mut Stage<'_>) -> Result<Vec<Ran<Tally>>, LoadError> {
     let tallies = Arc::new(Tallies::new(Tally::new(mix.statements().count())));
     let connections = Connections::new(stage.threads);

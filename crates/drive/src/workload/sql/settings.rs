@@ -5,14 +5,12 @@ use crate::workload::sessions::Pace;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Settings of the workload `sql`.
 #[derive(Debug, Clone, Default)]
 pub struct SqlSettings {
     /// The file's text and what it comes to; none: not yet named.
     mix: Option<(String, Arc<Mix>)>,
     /// What paths of data are relative to.
     pub directory: PathBuf,
-    /// How fast clients go.
     pub pace: Pace,
     /// Whether every table and every index is read before the first sample.
     pub preload: bool,

@@ -2,20 +2,16 @@
 
 use tare_load::Distribution;
 
-/// Settings of the workload `sysbench`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SysbenchSettings {
     /// A script of sysbench's, or the path of one's own.
     pub script: String,
-    /// Tables that it works on.
     pub tables: usize,
-    /// Rows of each table.
     pub rows: u64,
     /// How ids are drawn; none: as sysbench does by default.
     pub distribution: Option<Distribution>,
     /// Transactions a second over all threads; none: as fast as they go.
     pub rate: Option<f64>,
-    /// Further options, as words.
     pub options: Vec<String>,
     /// Name or path of the program.
     pub program: String,

@@ -5,7 +5,6 @@ use crate::workload::sessions::Pace;
 use strum::{Display, EnumString, VariantNames};
 use tare_text::UnknownWord;
 
-/// Settings of the workload `tpcc`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TpccSettings {
     /// How many warehouses the tables hold; each client thread has one of them as its own.
@@ -29,7 +28,6 @@ pub enum Checked {
     All,
     /// The first four, which read no row of the largest table but counts them.
     Four,
-    /// None.
     Off,
 }
 
@@ -44,7 +42,6 @@ impl Default for TpccSettings {
 }
 
 impl TpccSettings {
-    /// Rows of the tables.
     pub fn sizes(&self) -> Sizes {
         Sizes::new(self.warehouses, self.scale)
     }

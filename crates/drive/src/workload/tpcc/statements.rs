@@ -85,7 +85,6 @@ impl Statement {
         sql
     }
 
-    /// Whether it gives back rows.
     pub(super) fn reads(self) -> bool {
         self.template().starts_with("SELECT")
     }

@@ -36,7 +36,6 @@ pub enum CopyMethod {
 /// What bringing a working copy back took.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Restored {
-    /// How it was done.
     pub way: CopyMethod,
     /// Files that the prepared data have.
     pub files: usize,
@@ -44,7 +43,6 @@ pub struct Restored {
     pub bytes: u64,
     /// Files that were not as they should be, or that no one could vouch for.
     pub files_put_back: usize,
-    /// Bytes that were written.
     pub bytes_copied: u64,
     /// Bytes that were read and compared.
     pub bytes_compared: u64,

@@ -9,9 +9,7 @@ use tare_results::metric;
 /// One thing that is looked for in an output.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Parser {
-    /// The report of sysbench 1.0.
     Sysbench,
-    /// The report of pgbench.
     Pgbench,
     /// HammerDB's line of new orders a minute.
     Hammerdb,
