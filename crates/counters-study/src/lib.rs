@@ -5,6 +5,7 @@
 
 // Only crates of this workspace use it: where a name and a type say all, no comment does.
 #![allow(missing_docs)]
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 pub mod strategies;
 pub mod workload;

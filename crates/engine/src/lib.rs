@@ -16,6 +16,7 @@
 
 // Only crates of this workspace use it: where a name and a type say all, no comment does.
 #![allow(missing_docs)]
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod contract;
 mod data;

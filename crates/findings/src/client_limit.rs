@@ -95,15 +95,16 @@ impl<'r> ClientFindings<'r> {
 
 /// By condition, where something is found in its trials.
 fn in_trials<'r, T>(trials: &[&'r TrialRecord], found: impl Fn(&'r TrialRecord) -> Option<T>) -> Vec<InTrials<'r, T>> {
-    let mut by_condition: BTreeMap<&str, InTrials<'r, T>> = BTreeMap::new();
+    let mut by_condition: BTreeMap<&str, (usize, Option<InTrials<'r, T>>)> = BTreeMap::new();
     for trial in trials {
         let condition = trial.condition.as_str();
+        let (all, seen) = by_condition.entry(condition).or_default();
+        *all += 1;
         if let Some(first) = found(trial) {
-            let all = trials.iter().filter(|trial| trial.condition == condition).count();
-            by_condition.entry(condition).or_insert(InTrials { condition, trials: 0, all, first }).trials += 1;
+            seen.get_or_insert(InTrials { condition, trials: 0, all: 0, first }).trials += 1;
         }
     }
-    by_condition.into_values().collect()
+    by_condition.into_values().filter_map(|(all, seen)| Some(InTrials { all, ..seen? })).collect()
 }
 
 /// The share of their time that clients waited for CPUs which no server thread may use: for each other, or for

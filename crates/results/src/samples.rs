@@ -81,10 +81,7 @@ fn unpacked(plain: &Plain, place: usize) -> SampleRecord {
         started_at: plain.started_at(place),
         elapsed_s: plain.elapsed_s(place),
         metrics: values.filter(|(_, value)| !value.is_nan()).collect(),
-        tps_each_second: Vec::new(),
-        covariates: Default::default(),
-        histograms: Default::default(),
-        threads: Vec::new(),
+        ..SampleRecord::default()
     }
 }
 
@@ -100,10 +97,7 @@ mod tests {
             started_at: format!("2026-01-01T00:00:{:02}Z", number % 60),
             elapsed_s: 0.5,
             metrics: metrics.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
-            tps_each_second: Vec::new(),
-            covariates: Default::default(),
-            histograms: Default::default(),
-            threads: Vec::new(),
+            ..SampleRecord::default()
         }
     }
 

@@ -232,7 +232,7 @@ pub struct ScheduleRecord {
 }
 
 /// One measured run inside a trial.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SampleRecord {
     /// Number in the trial, from 0.
     pub sample: usize,

@@ -17,35 +17,33 @@ pub struct LockWait {
 #[error("{0}")]
 pub struct Unavailable(pub String);
 
-/// A server's own view of itself, over a connection that no client uses.
+/// A server's own view of itself, over a connection that no client uses. What it does not implement it does not say.
 pub trait Diagnostics: Send {
+    /// What says nothing of this, for the reason.
+    fn name(&self) -> &'static str;
     /// Begins to time waits for locks, from zero; what was switched on, in words.
-    fn watch_locks(&mut self) -> Result<String, Unavailable>;
+    fn watch_locks(&mut self) -> Result<String, Unavailable> {
+        Err(Unavailable(format!("{} does not tell its lock waits", self.name())))
+    }
     /// The waits since then; watching ends.
-    fn lock_waits(&mut self) -> Result<Vec<LockWait>, Unavailable>;
+    fn lock_waits(&mut self) -> Result<Vec<LockWait>, Unavailable> {
+        self.watch_locks().map(|_| Vec::new())
+    }
     /// All counters that only grow, and the gauges among them.
-    fn counters(&mut self) -> Result<BTreeMap<String, f64>, Unavailable>;
+    fn counters(&mut self) -> Result<BTreeMap<String, f64>, Unavailable> {
+        Err(Unavailable(format!("{} has no counters of the whole server", self.name())))
+    }
     /// The storage engine's own report, as text, and the name of the file it belongs in.
-    fn report(&mut self) -> Result<(&'static str, String), Unavailable>;
+    fn report(&mut self) -> Result<(&'static str, String), Unavailable> {
+        Err(Unavailable(format!("{} has no report of its storage engine", self.name())))
+    }
 }
 
 /// A server that says nothing of itself.
 pub(crate) struct Silent(pub &'static str);
 
 impl Diagnostics for Silent {
-    fn watch_locks(&mut self) -> Result<String, Unavailable> {
-        Err(Unavailable(format!("{} does not tell its lock waits", self.0)))
-    }
-
-    fn lock_waits(&mut self) -> Result<Vec<LockWait>, Unavailable> {
-        self.watch_locks().map(|_| Vec::new())
-    }
-
-    fn counters(&mut self) -> Result<BTreeMap<String, f64>, Unavailable> {
-        Err(Unavailable(format!("{} has no counters of the whole server", self.0)))
-    }
-
-    fn report(&mut self) -> Result<(&'static str, String), Unavailable> {
-        Err(Unavailable(format!("{} has no report of its storage engine", self.0)))
+    fn name(&self) -> &'static str {
+        self.0
     }
 }

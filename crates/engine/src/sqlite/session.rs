@@ -165,30 +165,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    use crate::Tls;
+    use crate::transport::stream::Scripted;
     use std::io::{Read, Write};
-    use std::time::Instant;
 
     struct Script(io::Cursor<Vec<u8>>);
 
-    impl Channel for Script {
-        fn set_silence(&mut self, _: Option<Duration>) -> io::Result<()> {
-            Ok(())
-        }
-        fn set_deadline(&mut self, _: Option<Instant>) {}
-        fn is_private(&self) -> bool {
-            true
-        }
-        fn encrypt(&mut self, _: &Tls, _: &str) -> io::Result<()> {
-            Ok(())
-        }
-        fn encryption(&self) -> Option<String> {
-            None
-        }
-        fn interrupter(&self) -> Option<Interrupter> {
-            None
-        }
-    }
+    impl Scripted for Script {}
 
     impl Read for Script {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

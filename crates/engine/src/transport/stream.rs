@@ -138,6 +138,30 @@ impl Write for Stream {
     }
 }
 
+/// What tests read and write in place of a socket.
+#[cfg(test)]
+pub(crate) trait Scripted: Read + Write + Send {}
+
+#[cfg(test)]
+impl<S: Scripted> Channel for S {
+    fn set_silence(&mut self, _: Option<Duration>) -> io::Result<()> {
+        Ok(())
+    }
+    fn set_deadline(&mut self, _: Option<Instant>) {}
+    fn is_private(&self) -> bool {
+        true
+    }
+    fn encrypt(&mut self, _: &Tls, _: &str) -> io::Result<()> {
+        Ok(())
+    }
+    fn encryption(&self) -> Option<String> {
+        None
+    }
+    fn interrupter(&self) -> Option<Interrupter> {
+        None
+    }
+}
+
 /// What went wrong on a stream, in words.
 #[cold]
 pub(crate) fn lost_words(error: &io::Error) -> String {

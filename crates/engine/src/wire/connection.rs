@@ -284,10 +284,9 @@ fn unknown_statement() -> SqlError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Tls;
+    use crate::transport::stream::Scripted;
     use proptest::prelude::*;
     use std::io::Read;
-    use std::time::Instant;
 
     /// A server that says what it is told to, whatever it is asked; its packets are numbered as they must be.
     struct Script {
@@ -307,24 +306,7 @@ mod tests {
         }
     }
 
-    impl Channel for Script {
-        fn set_silence(&mut self, _: Option<Duration>) -> io::Result<()> {
-            Ok(())
-        }
-        fn set_deadline(&mut self, _: Option<Instant>) {}
-        fn is_private(&self) -> bool {
-            true
-        }
-        fn encrypt(&mut self, _: &Tls, _: &str) -> io::Result<()> {
-            Ok(())
-        }
-        fn encryption(&self) -> Option<String> {
-            None
-        }
-        fn interrupter(&self) -> Option<Interrupter> {
-            None
-        }
-    }
+    impl Scripted for Script {}
 
     impl Read for Script {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

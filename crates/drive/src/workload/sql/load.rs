@@ -1,12 +1,12 @@
 //! What a trial does with statements of one's own.
 
 use super::SqlSettings;
+use super::client::SqlClient;
 use super::error::SqlLoadError;
 use super::fill::fill;
 use super::mix::Mix;
-use super::run::run;
 use super::tally::Tally;
-use crate::workload::sessions::{Pace, Paced, Ran, at_pace, expected_s};
+use crate::workload::sessions::{self, Connections, Connector, Pace, Paced, Ran, Tallies, at_pace, expected_s};
 use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, NamedLoad, Stage, Warm};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -87,6 +87,16 @@ impl Load for SqlSettings {
     fn expected_s(&self, counts: &Counts) -> f64 {
         expected_s(self.pace, counts)
     }
+}
+
+fn run(mix: &Arc<Mix>, rate: Option<f64>, stage: &mut Stage<'_>) -> Result<Vec<Ran<Tally>>, LoadError> {
+    let tallies = Arc::new(Tallies::new(Tally::new(mix.statements().count())));
+    let connections = Connections::new(stage.threads);
+    let dialect = stage.dialect;
+    let client =
+        |session, _| SqlClient::new(session, dialect, Arc::clone(mix), Arc::clone(&tallies)).map_err(LoadError::own);
+    let connector = Connector::new(stage, &connections, client);
+    sessions::run(rate, stage, &connector, &connections, |samples| tallies.take(samples))
 }
 
 fn measured(mix: &Mix, ran: Ran<Tally>) -> Result<Measured, LoadError> {

@@ -10,7 +10,7 @@
 //! | `fill` | schema and rows |
 //! | `client` | one connection that runs transactions |
 //! | `tally` | latency and rows by statement, errors by class |
-//! | `run`, `load` | what a trial does with it |
+//! | `load` | what a trial does with it |
 //! | `error` | what can go wrong |
 
 mod client;
@@ -21,7 +21,6 @@ mod keys;
 mod load;
 mod mix;
 mod pgbench;
-mod run;
 mod script;
 mod settings;
 mod tally;
