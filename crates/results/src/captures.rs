@@ -40,6 +40,7 @@ const LARGEST: u64 = 64 << 20;
 /// A profile as a table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProfileFile {
+    /// Version of this format.
     pub schema: u32,
     /// What made a sample: `cycles`, or `cpu-clock` where there is no hardware counter, with perf's modifiers.
     pub event: String,
@@ -71,9 +72,11 @@ pub struct SymbolShare {
 /// Waits for locks during a capture sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LocksFile {
+    /// Version of this format.
     pub schema: u32,
     /// Where the figures come from, and what was switched on for them.
     pub source: String,
+    /// Length of the sample, seconds.
     pub elapsed_s: f64,
     /// Connections that worked while it was taken.
     pub threads: usize,
@@ -86,6 +89,7 @@ pub struct LocksFile {
 pub struct LockShare {
     /// The engine's own name.
     pub name: String,
+    /// How often it was taken.
     pub count: u64,
     /// Time until it was had, over all threads, milliseconds.
     pub wait_ms: f64,
@@ -96,7 +100,9 @@ pub struct LockShare {
 /// The server's own counters, before and after the sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StatusFile {
+    /// Version of this format.
     pub schema: u32,
+    /// Length of the sample, seconds.
     pub elapsed_s: f64,
     /// Counter -> value at the end less value at the start, where they differ.
     pub differences: BTreeMap<String, f64>,

@@ -34,6 +34,7 @@ pub struct ServerRecord {
     pub changed: BTreeMap<String, Setting>,
 }
 
+/// One setting of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
     /// As it was in the trial.
@@ -52,6 +53,7 @@ pub struct Setting {
 /// All settings that a server reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingsFile {
+    /// Version of this format.
     pub schema: u32,
     /// By name, in lower case.
     pub settings: BTreeMap<String, Setting>,

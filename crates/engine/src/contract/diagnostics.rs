@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 pub struct LockWait {
     /// The engine's own name of it, for example `wait/synch/mutex/innodb/buf_pool_mutex`.
     pub name: String,
+    /// How often it was taken.
     pub count: u64,
     /// Time until it was had, summed over all threads, seconds.
     pub wait_s: f64,
@@ -17,33 +18,47 @@ pub struct LockWait {
 #[error("{0}")]
 pub struct Unavailable(pub String);
 
-/// A server's own view of itself, over a connection that no client uses. What it does not implement it does not say.
+/// A server's own view of itself, over a connection that no client uses.
 pub trait Diagnostics: Send {
-    /// What says nothing of this, for the reason.
-    fn name(&self) -> &'static str;
     /// Begins to time waits for locks, from zero; what was switched on, in words.
-    fn watch_locks(&mut self) -> Result<String, Unavailable> {
-        Err(Unavailable(format!("{} does not tell its lock waits", self.name())))
-    }
+    ///
+    /// # Errors
+    /// Why this server cannot.
+    fn watch_locks(&mut self) -> Result<String, Unavailable>;
     /// The waits since then; watching ends.
-    fn lock_waits(&mut self) -> Result<Vec<LockWait>, Unavailable> {
-        self.watch_locks().map(|_| Vec::new())
-    }
+    ///
+    /// # Errors
+    /// Why this server cannot.
+    fn lock_waits(&mut self) -> Result<Vec<LockWait>, Unavailable>;
     /// All counters that only grow, and the gauges among them.
-    fn counters(&mut self) -> Result<BTreeMap<String, f64>, Unavailable> {
-        Err(Unavailable(format!("{} has no counters of the whole server", self.name())))
-    }
+    ///
+    /// # Errors
+    /// Why this server cannot.
+    fn counters(&mut self) -> Result<BTreeMap<String, f64>, Unavailable>;
     /// The storage engine's own report, as text, and the name of the file it belongs in.
-    fn report(&mut self) -> Result<(&'static str, String), Unavailable> {
-        Err(Unavailable(format!("{} has no report of its storage engine", self.name())))
-    }
+    ///
+    /// # Errors
+    /// Why this server cannot.
+    fn report(&mut self) -> Result<(&'static str, String), Unavailable>;
 }
 
 /// A server that says nothing of itself.
 pub(crate) struct Silent(pub &'static str);
 
 impl Diagnostics for Silent {
-    fn name(&self) -> &'static str {
-        self.0
+    fn watch_locks(&mut self) -> Result<String, Unavailable> {
+        Err(Unavailable(format!("{} does not tell its lock waits", self.0)))
+    }
+
+    fn lock_waits(&mut self) -> Result<Vec<LockWait>, Unavailable> {
+        self.watch_locks().map(|_| Vec::new())
+    }
+
+    fn counters(&mut self) -> Result<BTreeMap<String, f64>, Unavailable> {
+        Err(Unavailable(format!("{} has no counters of the whole server", self.0)))
+    }
+
+    fn report(&mut self) -> Result<(&'static str, String), Unavailable> {
+        Err(Unavailable(format!("{} has no report of its storage engine", self.0)))
     }
 }

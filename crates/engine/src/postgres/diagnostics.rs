@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::binary::NAME;
 use crate::Session;
-use crate::contract::diagnostics::{Diagnostics, Unavailable};
+use crate::contract::diagnostics::{Diagnostics, LockWait, Silent, Unavailable};
 
 /// One row each, of which every number is a counter or a gauge.
 const VIEWS: [(&str, &str); 3] = [
@@ -17,8 +17,12 @@ const VIEWS: [(&str, &str); 3] = [
 pub(super) struct PostgresDiagnostics(pub Box<dyn Session>);
 
 impl Diagnostics for PostgresDiagnostics {
-    fn name(&self) -> &'static str {
-        NAME
+    fn watch_locks(&mut self) -> Result<String, Unavailable> {
+        Silent(NAME).watch_locks()
+    }
+
+    fn lock_waits(&mut self) -> Result<Vec<LockWait>, Unavailable> {
+        Silent(NAME).lock_waits()
     }
 
     fn counters(&mut self) -> Result<BTreeMap<String, f64>, Unavailable> {
@@ -33,6 +37,10 @@ impl Diagnostics for PostgresDiagnostics {
             true => Err(Unavailable("this cluster has no statistics views".to_owned())),
             false => Ok(all),
         }
+    }
+
+    fn report(&mut self) -> Result<(&'static str, String), Unavailable> {
+        Silent(NAME).report()
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::planted::Planted;
 use super::pragmas::{NAME, Refused};
 use crate::Session;
-use crate::contract::diagnostics::{Diagnostics, LockWait, Unavailable};
+use crate::contract::diagnostics::{Diagnostics, LockWait, Silent, Unavailable};
 
 /// The text that a client sends to get the wait table: name, count, nanoseconds.
 pub(super) const WAITS_REQUEST: &str = "TARE LOCK WAITS";
@@ -57,10 +57,6 @@ fn wait(row: &[Option<String>]) -> Option<LockWait> {
 }
 
 impl Diagnostics for SqliteDiagnostics {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
     fn watch_locks(&mut self) -> Result<String, Unavailable> {
         self.before = self.waits()?;
         Ok("the server's own wait table, always on".to_owned())
@@ -75,5 +71,13 @@ impl Diagnostics for SqliteDiagnostics {
             }
         }
         Ok(waits)
+    }
+
+    fn counters(&mut self) -> Result<BTreeMap<String, f64>, Unavailable> {
+        Silent(NAME).counters()
+    }
+
+    fn report(&mut self) -> Result<(&'static str, String), Unavailable> {
+        Silent(NAME).report()
     }
 }
