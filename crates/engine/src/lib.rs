@@ -70,4 +70,3 @@ pub use registry::{UnknownEngine, engine_by_name, engine_name, engine_names};
 pub use sqlite::Sqlite;
 pub use tare_cpuset::ThreadRef;
 pub use transport::stream::Interrupter;
-pub use transport::threads::find_serving_thread;

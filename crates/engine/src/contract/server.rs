@@ -250,7 +250,7 @@ pub trait Engine: Send + Sync {
         let _ = owner;
         Ok(SelfReport::default())
     }
-    /// What a private server of this engine says of itself; `target` is how clients reach it, `owner` how its owner does.
+    /// What a private server of this engine says of itself; `target` is how clients reach it, `owner` its owner's way.
     fn diagnostics(&self, target: &ConnectTarget, owner: &ConnectTarget) -> Result<Box<dyn Diagnostics>, EngineError> {
         let _ = (target, owner);
         Ok(Box::new(Silent("this engine")))
@@ -273,7 +273,7 @@ pub trait Server: Send + Sync {
     fn dialect(&self) -> &'static dyn Dialect;
     /// The data directory that it runs on.
     fn data(&self) -> &Path;
-    /// As [`Engine::lock_wait_setting`].
+    /// What [`Engine::lock_wait_setting`] says of its engine.
     fn lock_wait_setting(&self) -> Option<&'static str> {
         None
     }

@@ -5,4 +5,3 @@ pub(crate) mod buffer;
 pub(crate) mod session;
 pub(crate) mod socket;
 pub(crate) mod stream;
-pub(crate) mod threads;

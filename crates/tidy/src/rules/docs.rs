@@ -109,18 +109,27 @@ mod tests {
         let source = "\
 /// Its rows.
 pub struct Table {
+    /// How many.
     pub rows: u64,
+    /// Why.
     why: String,
 }
 impl Table {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// When it cannot be run to its end.
     pub fn run(&self) {}
     /// Runs every row of it once.
     pub fn run_all(&self) {}
 }
 pub trait Engine {
+    /// Stops.
     fn stop(&self);
 }
+/// The limit.
 pub(crate) const LIMIT: u8 = 1;
+/// Hidden.
 const HIDDEN: u8 = 1;
 ";
         let found: Vec<_> = check(&Tree::of(&[("a.rs", source)])).into_iter().map(|finding| finding.line).collect();

@@ -28,11 +28,6 @@ impl Pace {
         if let Self::Search(objective) = self { Some(objective) } else { None }
     }
 
-    /// A given rate; none is as fast as they can.
-    pub fn of_rate(rate: Option<f64>) -> Self {
-        rate.map_or(Self::Closed, Self::Rate)
-    }
-
     /// Goes at so many transactions a second from now on.
     pub fn set_rate(&mut self, rate: f64) -> Result<(), String> {
         match self {

@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `settings`, `keys` | which file; the keys of a study |
+//! | `settings` | which file; the keys of a study |
 //! | `file` | the file as it is written |
 //! | `mix` | what it comes to: transactions with weights, parameters and how they are drawn |
 //! | `pgbench` | scripts of pgbench, as such a file |
@@ -17,7 +17,6 @@ mod client;
 mod error;
 mod file;
 mod fill;
-mod keys;
 mod load;
 mod mix;
 mod pgbench;

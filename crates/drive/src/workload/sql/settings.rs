@@ -1,9 +1,11 @@
-//! Which file of statements.
+//! Which file of statements, and the keys that say it.
 
 use super::mix::Mix;
+use crate::workload::keys;
 use crate::workload::sessions::Pace;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tare_text::{Key, Keyed};
 
 #[derive(Debug, Clone, Default)]
 pub struct SqlSettings {
@@ -49,4 +51,32 @@ impl SqlSettings {
     pub(super) fn mix(&self) -> Option<&Arc<Mix>> {
         self.mix.as_ref().map(|(_, mix)| mix)
     }
+}
+
+impl Keyed for SqlSettings {
+    const KEYS: &'static [Key<Self>] = &[
+        Key::words(
+            "file",
+            "sql: the file of your statements, transactions and data (docs/sql.md), relative to the study; a run keeps \
+             what it says",
+            // What it said is kept as `statements`.
+            |_| None,
+            |s, v| s.read(&v.to_string()),
+        ),
+        Key::words(
+            "statements",
+            "sql: the text of such a file",
+            |s| s.text().map(Into::into),
+            |s, v| s.set_text(&v.to_string()),
+        ),
+        Key::path(
+            "data_directory",
+            "sql: what the paths of its data are relative to; absent: the folder of the file",
+            |s| Some(&s.directory).filter(|directory| !directory.as_os_str().is_empty()),
+            |s, directory| s.directory = directory,
+        ),
+        keys::rate_of_pace(),
+        keys::objective(),
+        keys::preload(|s| s.preload, |s, on| s.preload = on),
+    ];
 }

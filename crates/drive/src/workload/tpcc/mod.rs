@@ -6,7 +6,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `settings`, `keys` | how many warehouses, keying, which conditions; the keys of a study |
+//! | `settings` | how many warehouses, keying, which conditions; the keys of a study |
 //! | `sizes` | rows of each table |
 //! | `tables` | the nine tables and their indexes |
 //! | `random` | texts, last names, non-uniform numbers |
@@ -32,7 +32,6 @@ mod deck;
 mod error;
 mod fill;
 mod input;
-mod keys;
 mod load;
 mod prepared;
 mod random;

@@ -20,7 +20,7 @@ pub struct Viewed<'a> {
     /// What a trial would keep of it.
     pub measured: &'a Measured,
     pub sample: &'a Sample,
-    /// Only with `--reconnect`.
+    /// None without `--reconnect` among the options.
     pub outage: Option<Outage>,
     pub said: &'a SaidArgs,
 }
