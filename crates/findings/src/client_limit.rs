@@ -37,7 +37,6 @@ pub struct ClientFindings<'r> {
 pub struct InTrials<'r, T> {
     /// As records and plans name it.
     pub condition: &'r str,
-    /// In how many of its trials.
     pub trials: usize,
     pub all: usize,
     pub first: T,

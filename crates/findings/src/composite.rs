@@ -7,7 +7,6 @@ use tare_results::metric::{self, Better};
 /// One figure for every trial.
 #[derive(Debug, Clone)]
 pub(super) struct Composite {
-    /// The metrics that are in it.
     pub metrics: Vec<String>,
     pub better: Better,
     /// (block, mean ln) of the trials of each condition, in the order of the conditions.

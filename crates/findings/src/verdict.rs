@@ -286,7 +286,6 @@ pub struct Range {
 /// Levels of one factor that were compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LevelsOf {
-    /// The factor whose levels they are.
     pub factor: String,
     /// How many of them were compared.
     pub levels: usize,

@@ -16,7 +16,6 @@ use tare_files::Folder;
 /// A line of a file of records that is no record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DamagedLine {
-    /// The file that it is in.
     pub path: PathBuf,
     /// Its number; the first is 1.
     pub line: usize,

@@ -27,7 +27,6 @@ impl TrialRecord {
         whole.chain(plain)
     }
 
-    /// The names of all its metrics.
     pub fn metric_names(&self) -> BTreeSet<&str> {
         let whole = self.samples.iter().flat_map(|sample| sample.metrics.keys().map(String::as_str));
         whole.chain(self.plain.columns().map(|(name, _)| name)).collect()

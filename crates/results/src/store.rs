@@ -159,7 +159,6 @@ pub fn read_trials(directory: &Folder) -> Result<Vec<TrialRecord>, DirectoryErro
     Ok(read_trials_and_damage(directory)?.0)
 }
 
-/// Reads trials, and the lines that are no records.
 pub fn read_trials_and_damage(directory: &Folder) -> Result<(Vec<TrialRecord>, Vec<DamagedLine>), DirectoryError> {
     let records = lines::read(directory)?;
     Ok((lines::without_strangers(records.trials, None).0, records.damaged))

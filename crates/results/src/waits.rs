@@ -10,7 +10,6 @@ pub struct WaitsFile {
     pub elapsed_s: f64,
     /// Looks at all threads.
     pub looks: u64,
-    /// CPU time that looking took, seconds.
     pub looking_cpu_s: f64,
     /// Threads that serve a connection.
     pub connections: ThreadsTime,
@@ -33,7 +32,6 @@ pub struct ThreadsTime {
     pub parts: Vec<TimePart>,
 }
 
-/// One part of the threads' time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TimePart {
     /// What the threads did.

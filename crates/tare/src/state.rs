@@ -129,9 +129,6 @@ fn remove_half_made_data() -> Result<Vec<PathBuf>, EngineError> {
 }
 
 /// What a trial does before it begins: no setting of an earlier one may be left, of this user's or of root's.
-///
-/// # Errors
-/// With each setting that is, and cannot be put back.
 pub fn as_found() -> Result<(), StateError> {
     let (system, state) = (System::of_environment(), directory()?);
     if Journal::pending(&state) {

@@ -109,9 +109,6 @@ impl SubjectWatch {
     }
 
     /// Binds the server threads behind all connections, by number of the connection, and remembers whom to watch.
-    ///
-    /// # Errors
-    /// When a thread is not known or cannot be bound.
     pub fn connected(&mut self, connected: &[Connected]) -> Result<(), SutError> {
         if let Some(partner) = &mut self.partner {
             partner.connected(&connected.iter().map(|pair| Some(pair.serving?.tid)).collect::<Vec<_>>())?;
@@ -225,9 +222,6 @@ impl SubjectWatch {
 
     /// Nothing runs: where probes are wanted one is read. [`SubjectWatch::start`] does so itself where it was not done,
     /// so that only who starts under load needs it.
-    ///
-    /// # Errors
-    /// When a probe cannot be read where the threads are.
     pub fn idle(&mut self) -> Result<(), SutError> {
         if let Some(partner) = &mut self.partner {
             partner.idle()?;

@@ -58,7 +58,6 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// An error of one load's own.
     pub fn own(error: impl Error + Send + Sync + 'static) -> Self {
         Self::Own(Box::new(error))
     }

@@ -50,11 +50,7 @@ pub enum EngineError {
     NotInEffect { setting: &'static str, asked: String, found: String },
     /// A file of the user's own that says how to log in cannot be used. Never holds a value of it.
     #[error("{}: {reason}", path.display())]
-    LoginFile {
-        path: PathBuf,
-        /// What is wrong with it, and what to do.
-        reason: String,
-    },
+    LoginFile { path: PathBuf, reason: String },
     /// Nothing says where the server is, and none of the usual sockets is there.
     #[error("{engine}: nothing says where the server is{}", none_of(.searched))]
     NoAddress { engine: &'static str, searched: Vec<PathBuf> },

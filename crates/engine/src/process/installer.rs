@@ -11,9 +11,6 @@ use super::server_process::{Launch, ServerProcess, StopPolicy};
 use crate::{EngineError, PrepareRequest};
 
 /// Runs it, listed where the next start finds it after a kill. `explain` reads the reason of a failure out of the log.
-///
-/// # Errors
-/// What `explain` says, or else the log's lines about errors.
 pub(crate) fn run_installer(
     name: &'static str,
     program: &Path,

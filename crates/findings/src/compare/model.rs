@@ -262,8 +262,10 @@ pub enum Note {
         /// The first side.
         first: String,
     },
-    /// A condition that only one side has.
-    OnlyIn { condition: String, side: String },
+    OnlyIn {
+        condition: String,
+        side: String,
+    },
     /// The probe that was said in advance adjusts nothing.
     Refused(Refusal),
     /// It adjusts nothing although nothing moves it: too few trials, or some without a reading.
@@ -319,7 +321,12 @@ pub enum Note {
         paired: bool,
     },
     /// A metric of several modes.
-    Modes { side: String, condition: String, metric: String, modes: usize },
+    Modes {
+        side: String,
+        condition: String,
+        metric: String,
+        modes: usize,
+    },
     /// A side with a single trial.
     SingleTrial,
     /// Trials resemble the ones before them, and the runs came one after the other.

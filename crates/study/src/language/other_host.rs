@@ -40,7 +40,6 @@ impl OtherHost {
         Ok(())
     }
 
-    /// Sets the program on that host.
     pub fn set_program(&mut self, value: &Value) -> Result<(), String> {
         let expected = "a program and its arguments, for example [\"sudo\", \"/opt/tare/bin/tare\"]";
         self.program = arguments::read(value).ok_or(expected)?;

@@ -53,7 +53,6 @@ fn pilot(study: &Study, value: impl Fn(usize, usize, usize) -> f64) -> (Plan, Ve
     (plan, records)
 }
 
-/// A trial of so many samples.
 fn record(planned: &PlannedTrial, samples: usize, value: &impl Fn(usize, usize, usize) -> f64) -> TrialRecord {
     let which = usize::from(planned.condition == "luck");
     let sample = |sample: usize| SampleRecord {

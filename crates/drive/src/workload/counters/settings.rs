@@ -13,7 +13,6 @@ pub struct CountersSettings {
     pub data_work: bool,
     /// Rounds a thread and sample.
     pub rounds: u64,
-    /// Blocks of counters that there are.
     pub counter_blocks: usize,
     pub counters_per_block: usize,
     /// Data blocks of 16 KiB.

@@ -137,7 +137,6 @@ impl Table {
         format!("CREATE TABLE {} ({}, PRIMARY KEY ({key})){suffix}", self.name, self.columns)
     }
 
-    /// Name of the index on `columns`.
     pub fn index_name(columns: &str) -> String {
         format!("i_{}", columns.replace(", ", "_"))
     }

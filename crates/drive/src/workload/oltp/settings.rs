@@ -184,7 +184,6 @@ const READ_SLOWLY: f64 = 30e6;
 const RULED_S: f64 = 30.0;
 
 impl Warm {
-    /// Expected seconds for so many bytes of data.
     pub fn expected_s(&self, data_bytes: u64) -> f64 {
         let phase = match (self.workload, self.until) {
             (None, _) => 0.0,

@@ -98,9 +98,6 @@ fn one<C: TimedClient>(
 }
 
 /// Fills the database with such a client's own preparation.
-///
-/// # Errors
-/// When it fails, or no one wants it any more.
 pub fn fill(filling: &Job, job: &FillJob<'_>) -> Result<(), FillError> {
     let go_on = || matches!((job.go_on)(0), ControlFlow::Continue(()));
     Ok(run_quietly(filling, FILL_S, &go_on)?)

@@ -46,7 +46,6 @@ pub struct Restored {
     pub bytes_copied: u64,
     /// Bytes that were read and compared.
     pub bytes_compared: u64,
-    /// How long all of it took, seconds.
     pub elapsed_s: f64,
 }
 
@@ -198,9 +197,6 @@ fn remove_strangers(data: &Path, original: &Tree, found: &Tree) -> Result<(), En
 }
 
 /// Removes the working copies that no one uses: when a run is done with them.
-///
-/// # Errors
-/// When the cache is not private or cannot be read.
 pub fn remove_working_copies(cache: &Path) -> Result<Vec<PathBuf>, EngineError> {
     let Some(folder) = PrivateFolder::open(cache, Access::Closed).map_err(not_private)? else {
         return Ok(Vec::new());

@@ -15,7 +15,6 @@ pub struct Asked<'a> {
     pub args: &'a RunArgs,
     /// The one that was named, or that of sysbench's driver.
     pub engine: &'static dyn Engine,
-    /// Where it is and who asks it.
     pub target: ConnectTarget,
     /// As a trial has them.
     pub settings: Settings,
