@@ -3,5 +3,9 @@
 //!
 //! Linux only, as the article's program: nodes, memory policies and pages are asked of the kernel.
 
+// Only crates of this workspace use it: where a name and a type say all, no comment does.
+#![allow(missing_docs)]
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
 pub mod strategies;
 pub mod workload;

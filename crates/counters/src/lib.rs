@@ -63,6 +63,7 @@
 //! [ivl]: https://arxiv.org/abs/2006.12889
 
 #![warn(clippy::missing_errors_doc)]
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod backend;
 mod counter;

@@ -1,6 +1,7 @@
 //! Every interleaving of the atomic fallback:
 //! `RUSTFLAGS="--cfg loom" cargo test -p tare-counters --release --test loom`.
 #![cfg(loom)]
+#![allow(clippy::disallowed_methods)]
 
 use loom::sync::Arc;
 use loom::thread;

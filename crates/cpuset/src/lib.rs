@@ -9,6 +9,7 @@
 //! No C library is needed; Linux only.
 
 #![warn(clippy::missing_errors_doc)]
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod affinity;
 mod error;

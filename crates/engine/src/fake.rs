@@ -9,8 +9,8 @@ use tare_cpuset::ThreadRef;
 use crate::contract::dialect::{Collation, Dialect, Identity, Index, Scan};
 use crate::contract::server::Fill;
 use crate::{
-    Address, Binary, ConnectTarget, DataDirectory, Engine, EngineError, Footprint, Param, PrepareRequest, Server,
-    Session, SqlError, StartRequest, StatementId, StopOutcome,
+    Binary, ConnectTarget, DataDirectory, Engine, EngineError, Footprint, Param, PrepareRequest, Server, Session,
+    SqlError, StartRequest, StatementId, StopOutcome,
 };
 
 /// The engine `fake`: no server, no data, and answers at once.
@@ -100,9 +100,7 @@ impl Engine for Fake {
     }
 
     fn start(&self, _: &StartRequest) -> Result<Box<dyn Server>, EngineError> {
-        let address = Address::Socket(PathBuf::new());
-        let (user, password, database, tls, charset) = Default::default();
-        Ok(Box::new(FakeServer(ConnectTarget { address, user, password, database, tls, charset })))
+        Ok(Box::new(FakeServer(ConnectTarget::private(PathBuf::new(), ""))))
     }
 
     fn connect(&self, _: &ConnectTarget) -> Result<Box<dyn Session>, EngineError> {
@@ -123,10 +121,6 @@ impl Server for FakeServer {
 
     fn data(&self) -> &Path {
         Path::new("")
-    }
-
-    fn address(&self) -> &Address {
-        &self.0.address
     }
 
     fn target(&self) -> &ConnectTarget {

@@ -14,6 +14,10 @@
 //! A server never outlives the thread that started it: the kernel kills it when that *thread* ends
 //! (`PR_SET_PDEATHSIG`), so start servers from a thread that lives as long as they should.
 
+// Only crates of this workspace use it: where a name and a type say all, no comment does.
+#![allow(missing_docs)]
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
 mod contract;
 mod data;
 #[cfg(test)]
@@ -66,4 +70,3 @@ pub use registry::{UnknownEngine, engine_by_name, engine_name, engine_names};
 pub use sqlite::Sqlite;
 pub use tare_cpuset::ThreadRef;
 pub use transport::stream::Interrupter;
-pub use transport::threads::find_serving_thread;

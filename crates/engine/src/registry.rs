@@ -34,10 +34,6 @@ pub fn engine_name(name: &str) -> &str {
     if name == "postgres" { "postgresql" } else { name }
 }
 
-/// The engine called `name`, as [`engine_name`] has it.
-///
-/// # Errors
-/// [`UnknownEngine`] with the nearest right name.
 pub fn engine_by_name(name: &str) -> Result<&'static dyn Engine, UnknownEngine> {
     let found = ENGINES.iter().copied().find(|engine| engine.name() == engine_name(name));
     found.ok_or_else(|| UnknownEngine { name: name.to_owned(), nearest: nearest(name, engine_names()) })

@@ -18,6 +18,8 @@
 //! run folders are [`PrivateFolder`]s; results directories are [`Folder`]s, believed or read as
 //! data; files that a user names are read with [`read_named`] and written with [`write_whole`].
 
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
 mod anonymous;
 pub mod crash;
 mod error;

@@ -88,7 +88,7 @@ fn verdict(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Verdict {
 }
 
 /// The metric that a headline is about: the first primary one, else the first.
-pub(super) fn headline_metric(metrics: &[String]) -> Option<String> {
+pub(crate) fn headline_metric(metrics: &[String]) -> Option<String> {
     metrics.iter().find(|name| metric::describe(name).is_primary()).or(metrics.first()).cloned()
 }
 

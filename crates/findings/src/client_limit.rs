@@ -25,7 +25,6 @@ pub struct ClientFindings<'r> {
     pub waited: Vec<InTrials<'r, f64>>,
     /// The longest standstills, each with its trial and sample.
     pub stalls: Vec<(&'r TrialRecord, &'r SampleRecord, LongestStall)>,
-    /// How many more there are.
     pub more_stalls: usize,
     /// Seconds with less than half of their sample's usual throughput, of samples without a standstill.
     pub slow_s: f64,
@@ -38,11 +37,8 @@ pub struct ClientFindings<'r> {
 pub struct InTrials<'r, T> {
     /// As records and plans name it.
     pub condition: &'r str,
-    /// In how many of its trials.
     pub trials: usize,
-    /// How many it has.
     pub all: usize,
-    /// In the first of them.
     pub first: T,
 }
 
@@ -51,7 +47,6 @@ pub struct InTrials<'r, T> {
 pub struct LongestStall {
     /// When it began, seconds into the sample.
     pub from_s: f64,
-    /// How long it was, seconds.
     pub length_s: f64,
     /// Whether the client itself stood still; else it was there, and the server or the way to it stood still.
     pub is_clients: bool,
@@ -99,15 +94,16 @@ impl<'r> ClientFindings<'r> {
 
 /// By condition, where something is found in its trials.
 fn in_trials<'r, T>(trials: &[&'r TrialRecord], found: impl Fn(&'r TrialRecord) -> Option<T>) -> Vec<InTrials<'r, T>> {
-    let mut by_condition: BTreeMap<&str, InTrials<'r, T>> = BTreeMap::new();
+    let mut by_condition: BTreeMap<&str, (usize, Option<InTrials<'r, T>>)> = BTreeMap::new();
     for trial in trials {
         let condition = trial.condition.as_str();
+        let (all, seen) = by_condition.entry(condition).or_default();
+        *all += 1;
         if let Some(first) = found(trial) {
-            let all = trials.iter().filter(|trial| trial.condition == condition).count();
-            by_condition.entry(condition).or_insert(InTrials { condition, trials: 0, all, first }).trials += 1;
+            seen.get_or_insert(InTrials { condition, trials: 0, all: 0, first }).trials += 1;
         }
     }
-    by_condition.into_values().collect()
+    by_condition.into_values().filter_map(|(all, seen)| Some(InTrials { all, ..seen? })).collect()
 }
 
 /// The share of their time that clients waited for CPUs which no server thread may use: for each other, or for

@@ -7,7 +7,6 @@ use tare_results::metric;
 use tare_results::schema::{Levels, Outcome, TrialRecord};
 use tare_results::{Results, Source};
 
-/// The trials of one condition.
 #[derive(Debug, Clone)]
 pub struct ConditionTrials<'a> {
     /// Its name, unique in the study.

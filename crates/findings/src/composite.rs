@@ -7,9 +7,7 @@ use tare_results::metric::{self, Better};
 /// One figure for every trial.
 #[derive(Debug, Clone)]
 pub(super) struct Composite {
-    /// The metrics that are in it.
     pub metrics: Vec<String>,
-    /// Which way it improves.
     pub better: Better,
     /// (block, mean ln) of the trials of each condition, in the order of the conditions.
     pub cells: Vec<Vec<(usize, f64)>>,

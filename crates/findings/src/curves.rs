@@ -26,7 +26,6 @@ pub struct Curves {
     pub metric: String,
     /// The unit that its values are in.
     pub unit: &'static str,
-    /// Which way the metric improves.
     pub better: Better,
     /// The factor along the chart.
     pub over: String,
@@ -43,7 +42,6 @@ pub struct Curve {
     pub label: String,
     /// In ascending order of n.
     pub points: Vec<Point>,
-    /// The law fitted to it.
     pub law: Option<Scaling>,
 }
 

@@ -18,9 +18,7 @@ const PERCENTILES: [f64; 26] = [
 pub struct Distribution {
     /// `transactions`, or the statement or kind of transaction that they are of.
     pub of: String,
-    /// How many there were.
     pub count: u64,
-    /// In how many trials.
     pub trials: usize,
     /// Ascending; the last one is the longest latency of all.
     pub percentiles: Vec<Percentile>,

@@ -15,7 +15,6 @@ pub enum BoxKind {
     Node,
     /// A cache shared by several cores.
     Cache,
-    /// A core.
     Core,
     /// A processing unit: what the OS calls a CPU.
     Pu,

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 /// Whether the trials of a metric fall into modes, and what would have been seen: silence about modes is worth as much.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModesTested {
-    /// Name of the metric.
     pub metric: String,
     /// Conditions with enough trials for a test of their own.
     pub conditions: usize,
@@ -56,14 +55,7 @@ pub enum InCommon {
     /// A number, on average.
     Number(f64),
     /// The word that most of them have.
-    Word {
-        /// The word.
-        word: String,
-        /// How many have it.
-        trials: usize,
-        /// How many there are.
-        of: usize,
-    },
+    Word { word: String, trials: usize, of: usize },
     /// It was recorded of none of them.
     Unknown,
 }

@@ -8,7 +8,6 @@ use tare_results::covariate::{Covariate, NUMA_HIT, NUMA_MISS, NUMA_OTHER, SERVER
 /// Memory of one node under one condition, means over samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodeSummary {
-    /// Name of the condition profiled.
     pub condition: String,
     /// OS number of the node.
     pub node: u32,

@@ -24,7 +24,6 @@ pub struct Outlier {
     pub condition: String,
     /// Its place in the schedule.
     pub trial: usize,
-    /// Which attempt at it.
     pub attempt: u32,
     /// The metric in which it lies far out.
     pub metric: String,

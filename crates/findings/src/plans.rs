@@ -108,14 +108,9 @@ mod tests {
         let planned = PlannedTrial { trial, block: trial, condition: condition.to_owned(), lifetime: None };
         let mut record = TrialRecord::new(&planned, 1, Levels::new(), String::new());
         record.samples.push(SampleRecord {
-            sample: 0,
-            started_at: String::new(),
             elapsed_s: seconds,
             metrics: BTreeMap::from([(METRIC.to_owned(), seconds)]),
-            tps_each_second: Vec::new(),
-            covariates: BTreeMap::new(),
-            histograms: Default::default(),
-            threads: Vec::new(),
+            ..SampleRecord::default()
         });
         record.plans.insert(METRIC.to_owned(), plan.to_owned());
         record

@@ -8,7 +8,6 @@ use tare_stats::descriptive::mean;
 
 /// What the probes say of one condition, for tables.
 pub struct Row<'a> {
-    /// Name of the condition.
     pub condition: &'a str,
     /// The headline metric, whose means are shown.
     pub metric: &'a MetricSummary,

@@ -11,7 +11,6 @@ pub const FEWEST_BEYOND: f64 = 100.0;
 /// What to know of the searches of a condition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchNotes {
-    /// Name of the condition.
     pub condition: String,
     /// Its searches that found a rate.
     pub searches: usize,

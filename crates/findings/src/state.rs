@@ -61,13 +61,9 @@ mod tests {
         record.reason = reason.map(str::to_owned);
         record.samples = vec![SampleRecord {
             sample: 3,
-            started_at: String::new(),
             elapsed_s: 1.0,
             metrics: [("tps".to_owned(), tps)].into(),
-            tps_each_second: Vec::new(),
-            covariates: Default::default(),
-            histograms: Default::default(),
-            threads: Vec::new(),
+            ..SampleRecord::default()
         }];
         record
     }

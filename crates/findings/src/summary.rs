@@ -186,7 +186,6 @@ pub struct Grown {
 /// One build against the first, other levels the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BuildComparison {
-    /// Name of the metric compared.
     pub metric: String,
     /// The build that is divided by.
     pub a: String,
@@ -236,17 +235,13 @@ pub struct Spread {
     pub metrics: usize,
     /// (largest - smallest trial mean) / smallest of each metric, averaged over the metrics.
     pub range_average: f64,
-    /// The largest of them.
     pub range_largest: f64,
-    /// The metric that has it.
     pub range_largest_metric: String,
     /// CoV of the trial means, averaged over the metrics.
     pub between_cov_average: f64,
-    /// The largest of them.
     pub between_cov_largest: f64,
     /// CoV of the samples of a trial, averaged over trials and metrics; null with one sample a trial.
     pub within_cov_average: Option<f64>,
-    /// The largest of them.
     pub within_cov_largest: Option<f64>,
 }
 
@@ -293,14 +288,11 @@ pub struct ConditionSummary {
     pub spread: Option<Spread>,
 }
 
-/// One metric of one condition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricSummary {
-    /// Name of the metric.
     pub name: String,
     /// Unit, empty where unknown.
     pub unit: String,
-    /// Which way the metric improves.
     pub better: Better,
     /// Mean over trials of the trial means; of latency percentiles, of those of each trial's transactions together.
     pub mean: f64,
@@ -315,15 +307,12 @@ pub struct MetricSummary {
     pub between_cov: Option<f64>,
     /// Variance components; null below two trials.
     pub components: Option<Components>,
-    /// Smallest mean of a trial.
     pub min: f64,
-    /// Largest mean of a trial.
     pub max: f64,
     /// Two or three entries when the trials fall into modes, and then the mean describes no trial; else empty.
     pub modes: Vec<Mode>,
     /// What the trials of each mode have in common, where a recorded covariate explains it.
     pub mode_cause: Option<ModeCause>,
-    /// Trials analysed for this metric.
     pub trials: usize,
     /// What the probes alongside the trials leave of their spread, where the study records them.
     pub probes: Vec<Weighed>,
@@ -354,10 +343,8 @@ pub struct Effect {
     /// 95% interval of it.
     #[serde(flatten, with = "ends::spread_ci")]
     pub spread_ci: Option<Interval>,
-    /// As `p_value`, of the spread.
     #[serde(default)]
     pub spread_p_value: Option<f64>,
-    /// As `shown`, of the spread.
     #[serde(default)]
     pub spread_shown: bool,
 }

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// One factor of a term.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TermFactor {
     /// The factor; more than one where they always change together and cannot be told apart.

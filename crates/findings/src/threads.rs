@@ -12,7 +12,6 @@ use tare_topology::{Machine, Pairing};
 pub struct ThreadSummary {
     /// Client, server or background.
     pub class: ThreadClass,
-    /// Its pair, where it has one.
     pub pair: Option<usize>,
     /// Its name as the kernel knows it.
     pub name: String,

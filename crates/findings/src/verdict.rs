@@ -24,7 +24,6 @@ pub struct Answer {
 /// The disturbed trials among those that an answer rests on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Disturbed {
-    /// How many they are.
     pub trials: usize,
     /// Of how many that count.
     pub of: usize,
@@ -50,11 +49,9 @@ pub enum Without {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", content = "value", rename_all = "snake_case")]
 pub enum Verdict {
-    /// Nothing was tested.
     Untested(Untested),
     /// Some factor is shown to move what was measured.
     Moved {
-        /// What was measured.
         what: Measured,
         /// The one with the largest effect.
         first: Moved,
@@ -65,7 +62,6 @@ pub enum Verdict {
     },
     /// No factor is.
     NotMoved {
-        /// What was measured.
         what: Measured,
         /// The main effects that were tested.
         terms: Vec<Term>,
@@ -76,7 +72,6 @@ pub enum Verdict {
     },
     /// The conditions differ.
     Ranked {
-        /// What was measured.
         what: Measured,
         /// The factors that vary between the conditions.
         factors: Vec<String>,
@@ -91,7 +86,6 @@ pub enum Verdict {
     },
     /// No difference between conditions is shown.
     NotRanked {
-        /// What was measured.
         what: Measured,
         /// How many were compared.
         conditions: usize,
@@ -106,7 +100,6 @@ pub enum Verdict {
     },
     /// The levels of one factor differ.
     RankedLevels {
-        /// What was measured.
         what: Measured,
         /// The levels that were compared.
         of: LevelsOf,
@@ -140,19 +133,13 @@ pub enum Untested {
     /// No trial has run.
     NoTrial,
     /// Attempts were made, and none gave a result.
-    NoneOk {
-        /// How many.
-        attempts: usize,
-    },
+    NoneOk { attempts: usize },
     /// No trial has a usable value.
     NoValue,
     /// A single condition.
     Alone(Alone),
     /// Ratios need positive values.
-    NotPositive {
-        /// The metric that is not.
-        metric: String,
-    },
+    NotPositive { metric: String },
     /// A condition has a single trial.
     SingleTrial {
         /// What was measured.
@@ -213,14 +200,12 @@ pub struct Measured {
 /// A mean with its interval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Estimate {
-    /// Mean over the trials.
     pub mean: f64,
     /// 95% interval of it; none with a single trial.
     #[serde(flatten, with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Trials that the mean is of.
     pub trials: usize,
-    /// Unit of the mean.
     pub unit: &'static str,
 }
 
@@ -229,9 +214,7 @@ pub struct Estimate {
 pub struct Alone {
     /// Its name; empty where a study has no factors.
     pub condition: String,
-    /// The metric that was measured.
     pub metric: String,
-    /// What it came to.
     pub estimate: Estimate,
     /// The modes that its trials fall into; empty where one mean describes them.
     pub modes: Vec<Mode>,
@@ -297,14 +280,12 @@ pub struct Range {
     pub low: (String, f64),
     /// The condition with the largest mean.
     pub high: (String, f64),
-    /// Unit of both means.
     pub unit: &'static str,
 }
 
 /// Levels of one factor that were compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LevelsOf {
-    /// The factor whose levels they are.
     pub factor: String,
     /// How many of them were compared.
     pub levels: usize,
@@ -326,13 +307,11 @@ pub struct SpreadFrom {
 /// What trials of one condition, with nothing set differently between them, came to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ByChance {
-    /// Name of the condition.
     pub condition: String,
     /// Means of the modes that its trials fall into, lower first; without modes the least and the most.
     pub means: Vec<f64>,
     /// Whether they are modes.
     pub are_modes: bool,
-    /// Unit of the means.
     pub unit: &'static str,
 }
 

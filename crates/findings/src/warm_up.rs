@@ -10,7 +10,6 @@ pub const WARM: f64 = 0.05;
 /// The executions of one query before the measured ones, under one condition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WarmUp {
-    /// Name of the condition.
     pub condition: String,
     /// The metric that the query's seconds are recorded as.
     pub metric: String,

@@ -55,6 +55,12 @@ pub trait Client: Send {
         Duration::ZERO
     }
 
+    /// What it has counted for itself since it began, of which an [`crate::Interval`] says how much there was a second.
+    #[inline]
+    fn counted(&self) -> u64 {
+        0
+    }
+
     /// A sample begins: what it counts for itself, it counts from here.
     fn sample_begins(&mut self) {}
 

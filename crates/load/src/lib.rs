@@ -8,6 +8,7 @@
 //! all of them are connected; the caller binds there.
 
 #![warn(clippy::missing_errors_doc)]
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod client;
 mod cpu;

@@ -10,6 +10,7 @@
 //! and after a sample say what else the machine did, a [`probe`] how fast it is.
 
 #![warn(clippy::missing_errors_doc)]
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod control_group;
 pub mod doctor;

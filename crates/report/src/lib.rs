@@ -1,5 +1,8 @@
 //! Findings as people and programs read them: terminal, page, charts and exports. Reads results and findings only.
 
+// Only crates of this workspace use it: where a name and a type say all, no comment does.
+#![allow(missing_docs)]
+
 pub mod charts;
 pub mod export;
 pub mod history_json;

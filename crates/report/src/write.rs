@@ -27,9 +27,6 @@ pub fn write_report(results_dir: &Path) -> Result<PathBuf, WriteError> {
 }
 
 /// Writes the report of results that are already read to a path of the caller's choice.
-///
-/// # Errors
-/// [`WriteError::File`].
 pub fn write_report_to(results: &Results, path: &Path) -> Result<(), WriteError> {
     let text = html::render(results, &tare_findings::summarize(results));
     // Whole or not at all, and through no link: the directory may be anybody's.

@@ -35,9 +35,6 @@ pub fn append_trial(directory: &Folder, record: &TrialRecord) -> Result<(), Dire
 }
 
 /// Appends the record of another writer, in a file of its own: `trials-WRITER.jsonl`.
-///
-/// # Errors
-/// As [`append_trial`].
 pub fn append_trial_of(directory: &Folder, writer: &Writer, record: &TrialRecord) -> Result<(), DirectoryError> {
     append(directory, &format!("trials-{}.jsonl", writer.0), record)
 }

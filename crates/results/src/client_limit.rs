@@ -22,7 +22,6 @@ pub enum ClientLimit {
     QuotaUsedUpFraction(f64),
     /// Its threads used this share of the CPU time that they can have.
     CpuUsedFraction(f64),
-    /// It stood still for so many seconds.
     StoodStillS(f64),
     /// It began transactions late although their connections were free: the figure of the objective, had it not.
     BeganLateElse(f64),

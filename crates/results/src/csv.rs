@@ -48,20 +48,7 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
     let study = path.file_stem().map_or_else(String::new, |stem| shown_name(&stem.to_string_lossy()).into_owned());
     // What grows while it is read is read no further.
     let trials = rows(&File { path }, file.take(LARGEST))?;
-    Ok(Results {
-        path: path.to_owned(),
-        source: Source::Csv,
-        study,
-        plan: None,
-        environment: None,
-        captures: Default::default(),
-        machines: Default::default(),
-        study_toml: None,
-        open_shards: Vec::new(),
-        trials,
-        damaged: Vec::new(),
-        warnings: Vec::new(),
-    })
+    Ok(Results { path: path.to_owned(), source: Source::Csv, study, trials, ..Results::default() })
 }
 
 fn rows(file: &File<'_>, content: impl Read) -> Result<Vec<TrialRecord>, ReadError> {

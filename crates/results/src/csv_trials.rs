@@ -71,9 +71,6 @@ impl Trials {
     }
 
     /// Takes a row that contradicts no earlier one, as long as all of them fit into memory.
-    ///
-    /// # Errors
-    /// [`Refused`].
     pub fn add(&mut self, row: &Row<'_>) -> Result<(), Refused> {
         if !self.metrics.contains(&*row.metric) {
             self.metrics.insert(row.metric.clone().into_owned());

@@ -52,12 +52,12 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
         plan: Some(plan),
         environment,
         study_toml,
-        open_shards: Vec::new(),
         trials,
         captures,
         machines: machines::environments(&folder)?,
         damaged,
         warnings,
+        ..Results::default()
     })
 }
 

@@ -7,16 +7,17 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Where results were read from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Source {
     /// A directory that `tare run` wrote.
+    #[default]
     Directory,
     /// A CSV file with the columns condition,trial,sample,metric,value.
     Csv,
 }
 
 /// Everything that a finished or interrupted run left behind.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Results {
     /// The directory or file they came from, as the caller named it.
     pub path: PathBuf,

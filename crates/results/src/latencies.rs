@@ -94,15 +94,12 @@ mod tests {
         let ms = |percentile| latencies.percentile_ms(percentile).unwrap();
         SampleRecord {
             sample: number,
-            started_at: String::new(),
             elapsed_s: 1.0,
             metrics: [("latency_ms_p50", ms(50.0)), ("latency_ms_p99", ms(99.0)), ("latency_ms_max", ms(100.0))]
                 .map(|(name, value)| (name.to_owned(), value))
                 .into(),
-            tps_each_second: Vec::new(),
-            covariates: Default::default(),
             histograms: [(LATENCIES.to_owned(), latencies.encode())].into(),
-            threads: Vec::new(),
+            ..SampleRecord::default()
         }
     }
 

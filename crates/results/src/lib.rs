@@ -1,5 +1,8 @@
 //! What a run leaves on disk, and how it is read back.
 
+// Only crates of this workspace use it: where a name and a type say all, no comment does.
+#![allow(missing_docs)]
+
 mod append;
 pub mod captures;
 pub mod client_limit;

@@ -16,7 +16,6 @@ use tare_files::Folder;
 /// A line of a file of records that is no record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DamagedLine {
-    /// The file that it is in.
     pub path: PathBuf,
     /// Its number; the first is 1.
     pub line: usize,
@@ -38,7 +37,6 @@ pub(super) struct Records {
     pub trials: Vec<TrialRecord>,
     /// What could not be read.
     pub damaged: Vec<DamagedLine>,
-    /// How many files there are.
     pub files: usize,
 }
 
@@ -46,9 +44,6 @@ pub(super) struct Records {
 pub(super) const TRIALS: &str = "trials.jsonl";
 
 /// The names of the files of records in a results directory: the local run's own first, then those of other writers.
-///
-/// # Errors
-/// When the directory cannot be listed.
 pub(super) fn files(directory: &Folder) -> Result<Vec<String>, ReadError> {
     let mut names = directory.names()?;
     names.retain(|name| name.starts_with("trials-") && name.ends_with(".jsonl"));
@@ -65,9 +60,6 @@ pub(super) fn read_packed(directory: &Folder) -> Result<Records, ReadError> {
 }
 
 /// Reads every file of records.
-///
-/// # Errors
-/// As [`read_packed`].
 pub(super) fn read(directory: &Folder) -> Result<Records, ReadError> {
     read_all(directory, false)
 }
@@ -84,9 +76,6 @@ fn read_all(directory: &Folder, packed: bool) -> Result<Records, ReadError> {
 }
 
 /// Reads the records behind byte `from` of the local run's own file.
-///
-/// # Errors
-/// As [`read`].
 pub(super) fn read_behind(directory: &Folder, from: u64) -> Result<Vec<TrialRecord>, ReadError> {
     let path = directory.path().join(TRIALS);
     let mut records = Records::default();
@@ -203,9 +192,6 @@ struct Versioned {
 }
 
 /// Parses one document that begins `lines_before` lines into its file.
-///
-/// # Errors
-/// [`ReadError::Malformed`] and [`ReadError::NewerSchema`].
 pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8], path: &Path, lines_before: usize) -> Result<T, ReadError> {
     let malformed = |error: serde_json::Error| ReadError::Malformed {
         path: path.to_owned(),

@@ -15,9 +15,6 @@ pub(super) const ENVIRONMENT: &str = "environment.json";
 pub(super) const ENVIRONMENTS: &str = "environments";
 
 /// The environment of each machine; none in the results of a single one.
-///
-/// # Errors
-/// When one is there and cannot be read.
 pub(super) fn environments(directory: &Folder) -> Result<BTreeMap<String, Environment>, ReadError> {
     let mut machines = BTreeMap::new();
     // What is no folder there is nothing that tare wrote.
@@ -32,9 +29,6 @@ pub(super) fn environments(directory: &Folder) -> Result<BTreeMap<String, Enviro
 }
 
 /// One machine as it was found; none when there is no such file.
-///
-/// # Errors
-/// When it is there and cannot be read.
 pub(super) fn environment(folder: &Folder, name: &str) -> Result<Option<Environment>, ReadError> {
     let bytes = folder.read(name, LARGEST)?;
     bytes.map(|bytes| lines::parse(&bytes, &folder.path().join(name), 0)).transpose()

@@ -9,7 +9,6 @@ use std::borrow::Cow;
 pub struct Metric {
     /// `1/s`, `s`, `ms`, `us`, `ns`, `bytes`, `fraction`, or `` where the name does not say.
     pub unit: &'static str,
-    /// Which way it improves.
     pub better: Better,
     /// Tables list metrics by this, then by name; see [`Metric::is_primary`].
     pub rank: u8,

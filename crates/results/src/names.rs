@@ -62,14 +62,10 @@ mod tests {
         let levels = Levels::from([(hostile.into(), hostile.into())]);
         let mut trial = TrialRecord::new(&planned, 1, levels, String::new());
         trial.samples.push(SampleRecord {
-            sample: 0,
-            started_at: String::new(),
             elapsed_s: 0.0,
             metrics: BTreeMap::from([(hostile.into(), 1.0)]),
-            tps_each_second: Vec::new(),
             covariates: BTreeMap::from([(hostile.into(), 1.0)]),
-            histograms: BTreeMap::new(),
-            threads: Vec::new(),
+            ..SampleRecord::default()
         });
         of_trial(&mut trial);
         let shown = "a\\u{a}::stop-commands::x\\u{1b}[2J";

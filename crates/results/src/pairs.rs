@@ -14,7 +14,6 @@ const MOST_LEFT_OUT: usize = 5;
 /// A pair that counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
-    /// The block that it is.
     pub block: usize,
     /// The value of A, in the metric's unit.
     pub a: f64,
@@ -35,7 +34,6 @@ pub struct Pairs {
     pub lost: usize,
     /// Pairs of which a trial was disturbed in every attempt.
     pub disturbed: usize,
-    /// Seconds of all attempts together.
     pub elapsed_s: f64,
 }
 
@@ -110,7 +108,6 @@ impl Pairs {
 /// Why a comparison stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// It is settled.
     Settled,
     /// Its last look is over.
     LastLook,

@@ -33,14 +33,9 @@ fn plan(blocks: usize) -> Plan {
 
 fn record(plan: &Plan, trial: usize, tps: f64) -> TrialRecord {
     let sample = SampleRecord {
-        sample: 0,
-        started_at: String::new(),
         elapsed_s: 1.0,
         metrics: [("tps".to_owned(), tps), ("latency_ms_p99".to_owned(), 1.0)].into(),
-        tps_each_second: Vec::new(),
-        covariates: BTreeMap::new(),
-        histograms: Default::default(),
-        threads: Vec::new(),
+        ..SampleRecord::default()
     };
     TrialRecord {
         elapsed_s: 2.0,

@@ -20,7 +20,6 @@ pub struct Plain {
 /// Where the sample of a number is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// At this place.
     Known(usize),
     /// Nowhere yet.
     New,

@@ -6,7 +6,6 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 impl TrialRecord {
-    /// How many samples it has.
     pub fn sample_count(&self) -> usize {
         self.samples.len() + self.plain.len()
     }
@@ -28,7 +27,6 @@ impl TrialRecord {
         whole.chain(plain)
     }
 
-    /// The names of all its metrics.
     pub fn metric_names(&self) -> BTreeSet<&str> {
         let whole = self.samples.iter().flat_map(|sample| sample.metrics.keys().map(String::as_str));
         whole.chain(self.plain.columns().map(|(name, _)| name)).collect()
@@ -82,10 +80,7 @@ fn unpacked(plain: &Plain, place: usize) -> SampleRecord {
         started_at: plain.started_at(place),
         elapsed_s: plain.elapsed_s(place),
         metrics: values.filter(|(_, value)| !value.is_nan()).collect(),
-        tps_each_second: Vec::new(),
-        covariates: Default::default(),
-        histograms: Default::default(),
-        threads: Vec::new(),
+        ..SampleRecord::default()
     }
 }
 
@@ -101,10 +96,7 @@ mod tests {
             started_at: format!("2026-01-01T00:00:{:02}Z", number % 60),
             elapsed_s: 0.5,
             metrics: metrics.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
-            tps_each_second: Vec::new(),
-            covariates: Default::default(),
-            histograms: Default::default(),
-            threads: Vec::new(),
+            ..SampleRecord::default()
         }
     }
 

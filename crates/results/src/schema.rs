@@ -69,7 +69,6 @@ pub struct PlannedTrial {
     pub trial: usize,
     /// Which block (pass over all conditions) it belongs to, from 0.
     pub block: usize,
-    /// Name of its condition.
     pub condition: String,
     /// The server lifetime that it shares with the trials alongside it of the same number; none: it has one of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,7 +80,6 @@ pub struct PlannedTrial {
 pub struct Plan {
     /// Version of this format.
     pub schema: u32,
-    /// Name of the study.
     pub study: String,
     /// The machine that it was made for, on which alone its trials run; none in plans of schema 1 and for described
     /// machines.
@@ -96,7 +94,6 @@ pub struct Plan {
     pub conditions: Vec<PlannedCondition>,
     /// The schedule over the realizable ones.
     pub trials: Vec<PlannedTrial>,
-    /// Measured samples of each trial.
     pub samples: usize,
     /// Whether it is a rehearsal (`--quick`), which measures too shortly to be relied on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -235,7 +232,7 @@ pub struct ScheduleRecord {
 }
 
 /// One measured run inside a trial.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SampleRecord {
     /// Number in the trial, from 0.
     pub sample: usize,
@@ -297,7 +294,6 @@ pub struct DataRecord {
     pub bytes_copied: u64,
     /// Bytes that were read and compared for it.
     pub bytes_compared: u64,
-    /// How long it took, seconds.
     pub elapsed_s: f64,
 }
 
@@ -420,7 +416,6 @@ pub struct TrialRecord {
 pub struct CaptureSample {
     /// How long it really was, seconds.
     pub elapsed_s: f64,
-    /// Transactions a second in it.
     pub tps: f64,
     /// `tps` divided by the mean of the trial's measured samples: 0.95 is a cost of 5%.
     pub tps_ratio: f64,
@@ -468,7 +463,6 @@ impl TrialRecord {
 /// The machine and its settings as they were found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
-    /// Version of this format.
     pub schema: u32,
     /// Version of tare that wrote it.
     pub tare_version: String,

@@ -27,7 +27,6 @@ pub struct SearchRecord {
 /// One rate, measured once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepRecord {
-    /// Transactions a second that were asked for.
     pub asked_tps: f64,
     /// Transactions a second that were completed.
     pub done_tps: f64,

@@ -69,9 +69,6 @@ impl Directory {
     }
 
     /// Opens an existing one without its lock.
-    ///
-    /// # Errors
-    /// As [`Directory::resume`].
     pub fn begun(path: &Path, trust: Trust) -> Result<Folder, DirectoryError> {
         let missing = || io_error("read", path, ErrorKind::NotFound.into());
         Self::check_begun(Folder::open(path, trust)?.ok_or_else(missing)?)
@@ -96,9 +93,6 @@ impl Directory {
     }
 
     /// Takes the lock of an open one.
-    ///
-    /// # Errors
-    /// When another run works on it.
     pub fn lock(folder: Folder) -> Result<Self, DirectoryError> {
         let file = folder.append(LOCK)?;
         match file.try_lock() {
@@ -129,9 +123,6 @@ impl Directory {
     }
 
     /// Writes the three documents of a fresh run.
-    ///
-    /// # Errors
-    /// When a file cannot be written.
     pub fn begin(&self, study_toml: &str, plan: &Plan, environment: &Environment) -> Result<(), DirectoryError> {
         self.write("environment.json", &pretty(environment))?;
         self.write("study.toml", study_toml)?;
@@ -142,9 +133,6 @@ impl Directory {
 }
 
 /// Reads `plan.json` alone, without the records.
-///
-/// # Errors
-/// When it is missing, newer or malformed.
 pub fn read_plan(directory: &Folder) -> Result<Plan, DirectoryError> {
     Ok(directory::read_plan(directory)?)
 }
@@ -171,19 +159,12 @@ pub fn read_trials(directory: &Folder) -> Result<Vec<TrialRecord>, DirectoryErro
     Ok(read_trials_and_damage(directory)?.0)
 }
 
-/// Reads trials, and the lines that are no records.
-///
-/// # Errors
-/// As [`read_trials`].
 pub fn read_trials_and_damage(directory: &Folder) -> Result<(Vec<TrialRecord>, Vec<DamagedLine>), DirectoryError> {
     let records = lines::read(directory)?;
     Ok((lines::without_strangers(records.trials, None).0, records.damaged))
 }
 
 /// Where the next record of the local run will begin in `trials.jsonl`, bytes.
-///
-/// # Errors
-/// When the file cannot be looked at.
 pub fn end_of_trials(directory: &Folder) -> Result<u64, DirectoryError> {
     let file = directory.file(TRIALS)?;
     let failed = |e| io_error("read", &directory.path().join(TRIALS), e);
@@ -193,17 +174,11 @@ pub fn end_of_trials(directory: &Folder) -> Result<u64, DirectoryError> {
 
 /// The local run's records from byte `from` on, as [`end_of_trials`] told it before they were appended. Damaged lines
 /// are left out.
-///
-/// # Errors
-/// As [`read_trials`].
 pub fn read_trials_behind(directory: &Folder, from: u64) -> Result<Vec<TrialRecord>, DirectoryError> {
     Ok(lines::read_behind(directory, from)?)
 }
 
 /// The resolved study that a run wrote, as text.
-///
-/// # Errors
-/// When the file cannot be read.
 pub fn read_study_text(directory: &Folder) -> Result<String, DirectoryError> {
     let failed = |e| io_error("read", &directory.path().join("study.toml"), e);
     let bytes = directory.read("study.toml", LARGEST_STUDY)?.ok_or_else(|| failed(ErrorKind::NotFound.into()))?;

@@ -6,13 +6,10 @@ use strum::Display;
 /// Time of the server's threads during a capture sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WaitsFile {
-    /// Version of this format.
     pub schema: u32,
-    /// Length of the sample, seconds.
     pub elapsed_s: f64,
     /// Looks at all threads.
     pub looks: u64,
-    /// CPU time that looking took, seconds.
     pub looking_cpu_s: f64,
     /// Threads that serve a connection.
     pub connections: ThreadsTime,
@@ -23,7 +20,6 @@ pub struct WaitsFile {
 /// Wall-clock time of the threads of one class.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadsTime {
-    /// Threads that were looked at.
     pub threads: usize,
     /// Looks at one thread, of all threads together.
     pub samples: u64,
@@ -36,7 +32,6 @@ pub struct ThreadsTime {
     pub parts: Vec<TimePart>,
 }
 
-/// One part of the threads' time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TimePart {
     /// What the threads did.
@@ -78,9 +73,7 @@ pub enum TimeUse {
     Client,
     /// Asleep until a descriptor that is no socket is ready: a signal of another process.
     WakeUp,
-    /// Reading a file.
     Read,
-    /// Writing a file.
     Write,
     /// Making writes durable: fsync, fdatasync, `sync_file_range`.
     Flush,

@@ -13,7 +13,6 @@ use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Its name.
 const NAME: &str = "config.toml";
 /// The most that is read of it, bytes.
 const LARGEST: u64 = 1 << 20;

@@ -25,10 +25,8 @@ pub enum StateError {
     /// The cache or the state directory is another's, or open to others.
     #[error(transparent)]
     Files(#[from] FilesError),
-    /// No variable says where the cache is.
     #[error("no place for prepared data: set TARE_CACHE_DIR, XDG_CACHE_HOME or HOME to a folder of your own")]
     NoCache,
-    /// Servers of a run that was killed.
     #[error("cannot clean up after a killed run: {0}")]
     Leftovers(#[from] EngineError),
 }
@@ -53,9 +51,6 @@ impl Host {
 }
 
 /// Journal of settings and list of running servers.
-///
-/// # Errors
-/// When there is no place for them.
 pub fn directory() -> Result<PathBuf, StateError> {
     Ok(tare_noise::default_state_dir()?)
 }
@@ -134,9 +129,6 @@ fn remove_half_made_data() -> Result<Vec<PathBuf>, EngineError> {
 }
 
 /// What a trial does before it begins: no setting of an earlier one may be left, of this user's or of root's.
-///
-/// # Errors
-/// With each setting that is, and cannot be put back.
 pub fn as_found() -> Result<(), StateError> {
     let (system, state) = (System::of_environment(), directory()?);
     if Journal::pending(&state) {
@@ -147,9 +139,6 @@ pub fn as_found() -> Result<(), StateError> {
 }
 
 /// A fresh name for a private data directory, alongside the cache so that copies can share blocks.
-///
-/// # Errors
-/// As [`cache_directory`].
 pub fn work_directory() -> Result<PathBuf, StateError> {
     Ok(cache_directory()?.join(format!("trial-{}", std::process::id())))
 }

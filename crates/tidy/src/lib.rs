@@ -4,7 +4,6 @@
 //! A rule is a file of `rules/` with one function and its own tests; `map` holds, as data, what may use what.
 
 mod finding;
-mod judge;
 pub mod map;
 mod modules;
 pub mod rules;
@@ -12,5 +11,4 @@ mod tree;
 mod uses;
 
 pub use finding::Finding;
-pub use judge::{Verdict, judge};
 pub use tree::{File, Tree};

@@ -51,20 +51,6 @@ pub const CRATES: &[Crate] = &[
     Crate { folder: "tidy", may_use: &[] },
 ];
 
-/// Findings of a rule below a folder that are known today and will be repaired: they are listed and fail nothing.
-/// One that is no longer needed is itself a finding.
-pub struct Known {
-    /// The rule's name, as findings show it.
-    pub rule: &'static str,
-    /// A folder or a file, from the top of the tree.
-    pub below: &'static str,
-    /// What has to happen first.
-    pub until: &'static str,
-}
-
-/// What is known and not repaired yet.
-pub const KNOWN: &[Known] = &[];
-
 /// A place that looks for words in texts that are not our own sentences.
 pub struct Foreign {
     /// A folder or a file, from the top of the tree.

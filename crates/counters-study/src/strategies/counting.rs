@@ -30,9 +30,6 @@ pub trait Counting: Send + Sync + Sized {
     }
 
     /// Prepares for the plan.
-    ///
-    /// # Errors
-    /// The strategy cannot work here.
     fn new(plan: &Plan) -> Result<Self, Error>;
 
     /// Makes a counter that stands at 0.

@@ -54,15 +54,11 @@ impl Strategy {
         self.into()
     }
 
-    /// Whether it counts every increment.
     pub const fn exact(self) -> bool {
         !matches!(self, Self::Fuzzy)
     }
 
     /// Whether it can work on this machine.
-    ///
-    /// # Errors
-    /// [`Error::Unavailable`] with what is missing.
     pub fn available(self) -> Result<(), Error> {
         let reason = match self {
             Self::ShardNodeLibnuma => Libnuma::load().err(),

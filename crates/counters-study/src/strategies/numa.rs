@@ -58,9 +58,6 @@ impl Libnuma {
 }
 
 /// From here on the calling thread's allocations come from all nodes in turn. It ends with the thread.
-///
-/// # Errors
-/// The kernel's refusal (a container may forbid it).
 pub(crate) fn interleave_own_allocations() -> io::Result<()> {
     let allowed = std::fs::read_to_string("/proc/self/status")?
         .lines()

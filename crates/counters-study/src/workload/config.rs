@@ -7,7 +7,6 @@ use super::error::Error;
 use super::hooks::Hooks;
 use crate::strategies::Strategy;
 
-/// Where random numbers come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "kebab-case", parse_err_ty = Error, parse_err_fn = unknown)]
 pub enum Mode {
@@ -77,7 +76,6 @@ impl Padding {
 /// A run. One strategy; give each run a process of its own, as counters and heap stay as the run before left them.
 #[derive(Clone, Copy)]
 pub struct Config<'a> {
-    /// How counters are kept.
     pub strategy: Strategy,
     /// How many threads count at once.
     pub threads: usize,
@@ -89,7 +87,6 @@ pub struct Config<'a> {
     pub counters_per_block: usize,
     /// Blocks of 16 KiB of data, each with a counter of its own. May be 0 when `data_work` is off.
     pub data_blocks: usize,
-    /// Where random numbers come from.
     pub mode: Mode,
     /// Whether rounds do their data steps. Off, a round is its global increments and two calls of the generator each.
     pub data_work: bool,

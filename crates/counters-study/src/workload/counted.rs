@@ -29,7 +29,6 @@ pub(super) trait Counted: Send + Sync {
     fn bytes_of(&self, plan: &Plan, counter: usize) -> u64;
     /// Names the places where a global counter is stored: an address, and how many bytes from there on.
     fn stored(&self, counter: usize, each: &mut dyn FnMut(usize, usize));
-    /// Where a block's data lie.
     fn data_at(&self, block: usize) -> usize;
 }
 

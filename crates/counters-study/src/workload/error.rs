@@ -8,10 +8,8 @@ use tare_text::UnknownWord;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A name that no strategy has.
     #[error("no counter strategy is called so: {0}")]
     UnknownStrategy(UnknownWord),
-    /// A name that no mode has.
     #[error("no mode is called so: {0}")]
     UnknownMode(UnknownWord),
     /// A name that no scope of the memory policy has.
@@ -25,10 +23,7 @@ pub enum Error {
     NotReady(String),
     /// A number that must be at least 1 is 0.
     #[error("{what} is 0; expected at least 1")]
-    Zero {
-        /// The name of that number.
-        what: &'static str,
-    },
+    Zero { what: &'static str },
     /// The blocks and counters do not fit this machine's memory.
     #[error(
         "{needed_bytes} bytes are needed ({data_blocks} data blocks of 16 KiB, {counters} counters of \
@@ -40,32 +35,17 @@ pub enum Error {
         needed_bytes: u64,
         /// Bytes this machine, or the control group of this process, still has.
         available_bytes: u64,
-        /// How many data blocks were asked for.
         data_blocks: usize,
-        /// Counters, global and of data blocks.
         counters: u64,
-        /// Bytes that one counter takes.
         bytes_per_counter: u64,
     },
-    /// The strategy cannot work on this machine.
     #[error("counter strategy {strategy} cannot work here: {reason}")]
-    Unavailable {
-        /// The name of the strategy.
-        strategy: &'static str,
-        /// What this machine lacks for it.
-        reason: String,
-    },
+    Unavailable { strategy: &'static str, reason: String },
     /// The counters of `tare-counters` could not be made.
     #[error(transparent)]
     Counters(#[from] tare_counters::Error),
-    /// A thread could not be started.
     #[error("thread {thread} could not be started")]
-    Spawn {
-        /// Its number from 0.
-        thread: usize,
-        /// What the system said.
-        source: io::Error,
-    },
+    Spawn { thread: usize, source: io::Error },
     /// A thread failed (the `bind` hook, as a rule); its message went to standard error.
     #[error("a counting thread failed")]
     Thread,

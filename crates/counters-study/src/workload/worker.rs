@@ -143,7 +143,6 @@ fn summarise(config: &Config<'_>, plan: &Plan, counted: &dyn Counted, shifts: &[
     }
 }
 
-/// CPU time of the process.
 fn cpu_time() -> Duration {
     let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(used.tv_sec.unsigned_abs(), used.tv_nsec as u32)

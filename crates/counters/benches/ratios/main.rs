@@ -5,6 +5,7 @@
 //! The exit code is 1 when a median breaks its bound. `ROUNDS` (environment) sets the number of rounds.
 
 #![allow(clippy::expect_used, reason = "a benchmark without counters has nothing to go on with")]
+#![allow(clippy::disallowed_methods)]
 
 mod contenders;
 

@@ -1,6 +1,7 @@
 //! What the counters promise, in one test program; every interleaving of their fallback is `tests/loom.rs`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 #![cfg(not(loom))]
+#![allow(clippy::disallowed_methods)]
 
 #[cfg(not(miri))]
 #[allow(dead_code, reason = "the benchmark uses the rest")]

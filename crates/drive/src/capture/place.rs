@@ -21,7 +21,6 @@ pub struct Place {
     pub directory: String,
     /// Connections that work during the sample.
     pub threads: usize,
-    /// Length of a sample, seconds.
     pub sample_s: f64,
 }
 

@@ -25,17 +25,11 @@ pub struct ProbeWatch {
 
 impl ProbeWatch {
     /// Ready to read in these seats.
-    ///
-    /// # Errors
-    /// When a thread cannot be put there.
     pub fn new(seats: Seats, share: f64) -> Result<Self, NoiseError> {
         Ok(Self { probe: Probe::new(seats)?, share, length: SHORTEST, last: None, before: None })
     }
 
     /// A sample is about to begin, and the server idles.
-    ///
-    /// # Errors
-    /// When a thread cannot be put into its seat.
     pub fn before(&mut self) -> Result<(), NoiseError> {
         self.before = Some(self.read()?);
         Ok(())
@@ -47,9 +41,6 @@ impl ProbeWatch {
     }
 
     /// The sample is over, and the server idles: the figures half-way between before and after.
-    ///
-    /// # Errors
-    /// When a thread cannot be put into its seat.
     pub fn after(&mut self, sample: Duration) -> Result<Vec<(Weighs, f64)>, NoiseError> {
         self.length = sample.mul_f64(self.share).clamp(SHORTEST, LONGEST);
         let after = self.read()?;

@@ -36,7 +36,6 @@ impl Status {
     }
 }
 
-/// What changed.
 fn differences(before: &BTreeMap<String, f64>, after: &BTreeMap<String, f64>) -> BTreeMap<String, f64> {
     let changed = |(name, value): (&String, &f64)| {
         let difference = value - before.get(name)?;

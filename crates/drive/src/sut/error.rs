@@ -34,7 +34,6 @@ pub enum SutError {
     /// Threads of someone else's server are bound only where what they had is on disk.
     #[error("this server is someone else's: its threads are not bound without a journal to put them back from")]
     NoJournal,
-    /// No one knows which process the server is.
     #[error(
         "the server's process is not known, so its background threads cannot be bound: that needs a server on this \
          machine that says which thread serves a connection"
@@ -56,12 +55,7 @@ pub enum SutError {
          server's processes: it was not bound; expected the number that the server itself gives, so find out what runs \
          on the clients' host"
     )]
-    NotOfServer {
-        /// The connection, from 0.
-        connection: usize,
-        /// The thread's number.
-        tid: i32,
-    },
+    NotOfServer { connection: usize, tid: i32 },
     /// The half of it on the other host failed there, or that host is gone.
     #[error("on the other host: {0}")]
     OtherHost(String),

@@ -8,23 +8,11 @@ pub trait Partner: Send {
     /// Whether probes are wanted there, which need a server that idles around every sample.
     fn probes(&self) -> bool;
     /// Binds the server thread of each connection, known by the number that it has there.
-    ///
-    /// # Errors
-    /// As `SubjectWatch::connected`, or that the other host is gone.
     fn connected(&mut self, serving: &[Option<i32>]) -> Result<(), SutError>;
     /// Nothing runs there, so that a probe may be read.
-    ///
-    /// # Errors
-    /// As `SubjectWatch::idle`.
     fn idle(&mut self) -> Result<(), SutError>;
     /// Something is about to be measured.
-    ///
-    /// # Errors
-    /// As `SubjectWatch::start`.
     fn start(&mut self) -> Result<(), SutError>;
     /// It has been measured: what was seen there.
-    ///
-    /// # Errors
-    /// As `SubjectWatch::finish`.
     fn finish(&mut self) -> Result<Surroundings, SutError>;
 }

@@ -15,7 +15,6 @@ pub struct Surroundings {
     pub covariates: BTreeMap<String, f64>,
     /// Who else used most CPU time, as in [`crate::capture::interference::Seen`].
     pub users: Vec<(String, u32, f64)>,
-    /// Where every thread was.
     pub threads: Vec<ThreadRecord>,
     /// What the server used; none where there is none to look at.
     pub used: Option<Usage>,

@@ -94,9 +94,6 @@ struct Sightings {
 impl ThreadWatch {
     /// Starts to look, twenty times a second. Of threads that may end, what was last known is kept.
     /// Workers that come and go are watched from when they are first seen.
-    ///
-    /// # Errors
-    /// When the system starts no thread.
     pub fn start(threads: Vec<Watched>, may_end: bool, mut finder: Option<WorkerWatch>) -> Result<Self, ThreadRefused> {
         let tracked = Arc::new(Mutex::new(threads.into_iter().map(Tracked::now).collect::<Vec<_>>()));
         let (workers, stop) = (Arc::default(), Arc::new(AtomicBool::new(false)));

@@ -6,49 +6,26 @@ use thiserror::Error;
 /// Why connections cannot be told apart by threads.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Unpaired {
-    /// Other connections than the study speaks of.
     #[error(
         "{found} connections between client and server were found, and {expected} were expected (workload.threads)"
     )]
-    Count {
-        /// Those that were seen.
-        found: usize,
-        /// Those that the study speaks of.
-        expected: usize,
-    },
+    Count { found: usize, expected: usize },
     /// A thread that drives several: it can sit alongside one of their server threads, and not alongside the others.
     #[error(
         "client thread {} of process {} drives {connections} connections: it can sit next to one server thread only; \
          give the client as many threads as connections, or use bind = \"set\"", .thread.tid, .thread.pid
     )]
-    Several {
-        /// The client's thread.
-        thread: ThreadRef,
-        /// Connections that it was seen to wait in.
-        connections: usize,
-    },
+    Several { thread: ThreadRef, connections: usize },
     /// Several threads that work for one connection, as those of a pool do.
     #[error(
         "{side} threads {} all work for one connection: none of them belongs to it (a thread pool?)",
         .threads.iter().map(|thread| thread.tid.to_string()).collect::<Vec<_>>().join(", ")
     )]
-    Pool {
-        /// `client` or `server`.
-        side: &'static str,
-        /// Those that were seen in it.
-        threads: Vec<ThreadRef>,
-    },
+    Pool { side: &'static str, threads: Vec<ThreadRef> },
     /// No thread was ever seen to wait in a connection.
     #[error(
         "no {side} thread was seen to wait in {connections} of {expected} connections: give the client a longer warm-up \
          (sampling.warmup_s), in which its threads are looked at"
     )]
-    Unseen {
-        /// `client` or `server`.
-        side: &'static str,
-        /// Connections without one.
-        connections: usize,
-        /// All connections.
-        expected: usize,
-    },
+    Unseen { side: &'static str, connections: usize, expected: usize },
 }

@@ -35,7 +35,6 @@ pub struct Connected {
 /// Where threads go and what is looked at alongside them.
 #[derive(Debug, Clone)]
 pub struct WatchSettings {
-    /// Where every thread belongs.
     pub placement: ResolvedPlacement,
     /// Draws which server thread gets which PU where no pairing is asked for.
     pub chance_seed: u64,
@@ -110,9 +109,6 @@ impl SubjectWatch {
     }
 
     /// Binds the server threads behind all connections, by number of the connection, and remembers whom to watch.
-    ///
-    /// # Errors
-    /// When a thread is not known or cannot be bound.
     pub fn connected(&mut self, connected: &[Connected]) -> Result<(), SutError> {
         if let Some(partner) = &mut self.partner {
             partner.connected(&connected.iter().map(|pair| Some(pair.serving?.tid)).collect::<Vec<_>>())?;
@@ -226,9 +222,6 @@ impl SubjectWatch {
 
     /// Nothing runs: where probes are wanted one is read. [`SubjectWatch::start`] does so itself where it was not done,
     /// so that only who starts under load needs it.
-    ///
-    /// # Errors
-    /// When a probe cannot be read where the threads are.
     pub fn idle(&mut self) -> Result<(), SutError> {
         if let Some(partner) = &mut self.partner {
             partner.idle()?;
@@ -248,9 +241,6 @@ impl SubjectWatch {
     }
 
     /// Something is about to be measured.
-    ///
-    /// # Errors
-    /// As [`SubjectWatch::idle`].
     pub fn start(&mut self) -> Result<(), SutError> {
         // Each looks with a thread of its own.
         if self.is_open() && self.clients_elsewhere.is_some() {

@@ -39,7 +39,6 @@ pub enum LoadError {
     /// The load ran out of patience and has ended the server itself.
     #[error(transparent)]
     Ended(OwnError),
-    /// The generator of load threads could not go on.
     #[error("{0}")]
     Generator(String),
     /// The server does not hold what was read: its pool is too small for it, or something else took the room.
@@ -50,24 +49,15 @@ pub enum LoadError {
     NotResident {
         /// Pages that it holds more than when it had started.
         held: u64,
-        /// Pages of tables and indexes.
         data: u64,
     },
-    /// This system has no room for so many threads.
     #[error("{threads} client threads: {source}")]
-    Limit {
-        /// Threads that were asked for.
-        threads: usize,
-        /// The limit, and what to raise.
-        source: LimitTooLow,
-    },
-    /// The load needs a server, and there is none.
+    Limit { threads: usize, source: LimitTooLow },
     #[error("this load drives a server, and none was started for it")]
     NoServer,
 }
 
 impl LoadError {
-    /// An error of one load's own.
     pub fn own(error: impl Error + Send + Sync + 'static) -> Self {
         Self::Own(Box::new(error))
     }

@@ -73,7 +73,7 @@ mod tests {
     fn a_new_load_has_a_name_and_keys_by_its_line_alone() {
         let load = AnyLoad::named("fake").unwrap();
         assert!(AnyLoad::names().contains(&"fake"));
-        assert!(AnyLoad::all().iter().any(|other| other.is_same_load(&load)));
+        assert!(AnyLoad::all().iter().any(|other| std::mem::discriminant(other) == std::mem::discriminant(&load)));
         let keys: Vec<&str> = load.load().keys().iter().map(|key| key.name).collect();
         assert_eq!(keys, ["speed"]);
         assert_eq!(load.load().get("speed"), Some(1000.0.into()));

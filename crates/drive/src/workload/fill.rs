@@ -82,9 +82,6 @@ impl<E> Shared<'_, E> {
 }
 
 /// Runs `work` in so many threads, this one among them, each until [`Shared::take`] has no more tables.
-///
-/// # Errors
-/// The first failure; the others are told to stop.
 pub fn in_parallel<E: Send>(
     sessions: usize,
     tables: usize,

@@ -8,7 +8,6 @@ pub const fn tables<S>(get: fn(&S) -> Option<u64>, set: fn(&mut S, u64)) -> Key<
     Key::whole("tables", "number of tables sbtest1, sbtest2 ...", (1, 10_000), get, set)
 }
 
-/// Rows in each of them.
 pub const fn rows<S>(get: fn(&S) -> Option<u64>, set: fn(&mut S, u64)) -> Key<S> {
     Key::whole("rows", "rows a table", (1, i32::MAX as u64), get, set)
 }

@@ -1,5 +1,6 @@
 //! What every load can do, and what it is given.
 
+use super::sessions::{NotAsked, Pace, Reconnect, judge};
 use super::{Driven, FillError, LoadError, Progress};
 use crate::sut::{SubjectWatch, WatchSettings};
 use serde::{Deserialize, Serialize};
@@ -7,7 +8,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use tare_cpuset::ThreadRef;
 use tare_engine::{Address, Dialect, Server, Session, SqlError};
-use tare_load::{Interval, Intervals};
+use tare_load::{Interval, Intervals, Sample};
 use tare_text::Keys;
 
 /// A load with its settings. Everything that the rest of the program needs to know of it is asked here.
@@ -15,9 +16,6 @@ pub trait Load: Keys {
     /// What `workload.name` says in a study.
     fn name(&self) -> &'static str;
     /// What no single key can check.
-    ///
-    /// # Errors
-    /// What was expected of `workload.threads`.
     fn check(&self, _threads: usize) -> Result<(), String> {
         Ok(())
     }
@@ -34,23 +32,14 @@ pub trait Load: Keys {
         self.needs_server()
     }
     /// Whether this machine has what it needs.
-    ///
-    /// # Errors
-    /// The reason.
     fn available(&self, _threads: usize) -> Result<(), String> {
         Ok(())
     }
     /// Whether its clients can be on another host than its server.
-    ///
-    /// # Errors
-    /// The reason.
     fn clients_elsewhere(&self) -> Result<(), String> {
         Err(format!("the clients of the workload {} are on this host only: leave out client.host", self.name()))
     }
     /// Whether it can drive servers of this engine.
-    ///
-    /// # Errors
-    /// The reason, with what it drives.
     fn drives(&self, _engine: &str) -> Result<(), String> {
         Ok(())
     }
@@ -69,14 +58,8 @@ pub trait Load: Keys {
         0
     }
     /// Fills a fresh server with its data.
-    ///
-    /// # Errors
-    /// The load's own error.
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError>;
     /// Whether a server that runs already has the data; what a load cannot tell beforehand, its first statement tells.
-    ///
-    /// # Errors
-    /// What is missing.
     fn check_data(&self, _session: &mut dyn Session) -> Result<(), FillError> {
         Ok(())
     }
@@ -85,9 +68,6 @@ pub trait Load: Keys {
         "fill its database first"
     }
     /// Brings its client threads, warms up and measures.
-    ///
-    /// # Errors
-    /// See [`LoadError`].
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError>;
     /// Expected seconds of all that it does in one trial.
     fn expected_s(&self, counts: &Counts) -> f64;
@@ -125,7 +105,6 @@ pub trait NamedLoad: Load + Default {
 /// How much one trial measures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Samples that are measured.
     pub samples: usize,
     /// Seconds of load before the first, where a load warms up by time.
     pub warmup_s: f64,
@@ -151,7 +130,6 @@ pub struct FillJob<'a> {
 
 /// Who asked for the load: a trial, or someone at a prompt.
 pub trait Host: Sync {
-    /// Takes note of a step.
     fn progress(&self, step: Progress);
     /// Whether it should end now.
     fn interrupted(&self) -> bool;
@@ -175,8 +153,15 @@ pub trait Host: Sync {
     fn intervals(&self) -> Option<Intervals> {
         None
     }
-    /// Takes note of an interval.
     fn interval(&self, _interval: &Interval) {}
+    /// Holds a sample against what was asked for. Who shows the figures of any sample notes them and judges afterwards.
+    fn judge(&self, pace: Pace, sample: &Sample) -> Result<(), NotAsked> {
+        judge(pace, sample)
+    }
+    /// How clients come back to a server that is started again; none: who loses a connection ends the run.
+    fn reconnect(&self) -> Option<&Reconnect> {
+        None
+    }
     /// The further sample begins: what disturbs may be recorded. `connections` are the threads that serve it.
     fn begin_captures(&self, _connections: &[ThreadRef]) {}
     /// The further sample is over.
@@ -186,7 +171,6 @@ pub trait Host: Sync {
 /// Where a server runs, as its clients see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerAt {
-    /// On this machine.
     Here,
     /// On the machine of the trial that these clients work for, which sees and binds its threads.
     Partner,
@@ -201,9 +185,6 @@ impl ServerAt {
     }
 
     /// The thread behind a session, where someone can see it.
-    ///
-    /// # Errors
-    /// The server's refusal.
     pub fn serving(self, session: &mut dyn Session) -> Result<Option<ThreadRef>, SqlError> {
         match self {
             Self::Here => session.server_thread(),
@@ -232,7 +213,6 @@ pub struct Stage<'a> {
     pub threads: usize,
     /// Seed of everything that is drawn.
     pub seed: u64,
-    /// How much is measured.
     pub counts: Counts,
     /// Where threads belong; also what [`Stage::watch`] proves.
     pub placement: &'a WatchSettings,
@@ -246,9 +226,6 @@ pub struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     /// The server, for loads that cannot do without.
-    ///
-    /// # Errors
-    /// [`LoadError::NoServer`].
     pub fn server(&self) -> Result<&'a dyn Server, LoadError> {
         self.server.ok_or(LoadError::NoServer)
     }

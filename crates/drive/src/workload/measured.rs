@@ -14,7 +14,6 @@ use tare_results::server_cost::{Operation, SERVER_COSTS};
 /// One measured run inside a trial.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Measured {
-    /// How long it took, seconds.
     pub elapsed_s: f64,
     /// How many operations of which kind were done, where the server's cost of one means something.
     pub operations: Option<(Operation, f64)>,
@@ -88,9 +87,7 @@ impl Measured {
 /// A sample beyond the measured ones, in which what disturbs was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Extra {
-    /// How long it took, seconds.
     pub elapsed_s: f64,
-    /// Transactions a second in it.
     pub tps: f64,
     /// `tps` over the mean of the measured samples.
     pub tps_ratio: f64,

@@ -37,9 +37,6 @@ impl<'a> PoolContents<'a> {
 }
 
 /// What the pool holds now that all of the data were read, in words.
-///
-/// # Errors
-/// [`LoadError::NotResident`] when that is less than was read.
 pub fn all_read(held: Option<PoolContents<'_>>) -> Result<String, LoadError> {
     match held.and_then(|held| held.now()) {
         Some(pool) if pool.fraction() < RESIDENT => {

@@ -9,15 +9,10 @@ pub enum Progress {
     /// Machine settings, data directory and server.
     Starting,
     /// Load before the first sample.
-    WarmUp {
-        /// Length, seconds.
-        seconds: f64,
-    },
-    /// A sample begins.
+    WarmUp { seconds: f64 },
     Sample {
         /// From 0.
         sample: usize,
-        /// Length, seconds.
         seconds: f64,
     },
     /// A query begins its executions.
@@ -27,7 +22,6 @@ pub enum Progress {
     },
     /// A second has passed under load.
     Reading {
-        /// Transactions a second during it.
         tps: f64,
         /// Seconds since the start of warm-up or sample.
         second: u64,

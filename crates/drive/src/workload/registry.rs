@@ -78,13 +78,6 @@ loads! {
     Fake(super::fake::FakeSettings),
 }
 
-impl AnyLoad {
-    /// Whether the other is of the same load, whatever its settings.
-    pub fn is_same_load(&self, other: &Self) -> bool {
-        std::mem::discriminant(self) == std::mem::discriminant(other)
-    }
-}
-
 impl Default for AnyLoad {
     fn default() -> Self {
         Self::Oltp(OltpSettings::default())

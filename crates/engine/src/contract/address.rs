@@ -26,9 +26,7 @@ fn unknown_transport(found: &str) -> UnknownWord {
 /// Where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
-    /// Unix socket.
     Socket(PathBuf),
-    /// Host and port.
     Tcp(String, u16),
 }
 
@@ -58,7 +56,6 @@ impl fmt::Display for Address {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Display, EnumString, VariantNames)]
 #[strum(ascii_case_insensitive, parse_err_ty = UnknownWord, parse_err_fn = unknown_tls)]
 pub enum TlsMode {
-    /// Never.
     #[default]
     #[strum(to_string = "off", serialize = "disable", serialize = "disabled")]
     Off,
@@ -135,6 +132,12 @@ pub struct ConnectTarget {
 }
 
 impl ConnectTarget {
+    /// Whoever may enter the folder of a private socket needs no password.
+    pub(crate) fn private(socket: PathBuf, user: &str) -> Self {
+        let (password, database, tls, charset) = Default::default();
+        Self { address: Address::Socket(socket), user: user.to_owned(), password, database, tls, charset }
+    }
+
     /// The name that the server's certificate must have where that is checked.
     pub(crate) fn host(&self) -> &str {
         match &self.address {

@@ -7,7 +7,6 @@ use std::fmt;
 pub enum Code {
     /// MariaDB's and MySQL's error number, SQLite's extended result code.
     Number(u32),
-    /// PostgreSQL's SQLSTATE.
     State(SqlState),
 }
 
@@ -35,7 +34,6 @@ impl SqlState {
 }
 
 impl Code {
-    /// Whether it is this SQLSTATE.
     pub fn is_state(self, state: &str) -> bool {
         matches!(self, Self::State(found) if found.as_str() == state)
     }

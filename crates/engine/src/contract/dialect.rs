@@ -19,7 +19,6 @@ pub struct Identity {
 pub enum Collation {
     /// As the server does when it is told nothing.
     Default,
-    /// Byte by byte.
     Bytes,
 }
 
@@ -37,7 +36,6 @@ pub enum BulkLoad {
 /// A column list that is indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Index<'a> {
-    /// Name of the index.
     pub name: &'a str,
     /// Its columns, separated by ", ".
     pub columns: &'a str,
@@ -52,7 +50,6 @@ pub struct Scan {
     pub counts: Counted,
 }
 
-/// What a [`Scan`] counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
     /// Entries: as many as the table has rows.
@@ -163,9 +160,6 @@ pub trait Dialect: Debug + Send + Sync {
 
     /// Whether rows get into a table with fewest costs through [`Dialect::load_through_session`] where the server has
     /// no access to the client's files: this session is allowed to, and it beats INSERTs of many rows.
-    ///
-    /// # Errors
-    /// The server's refusal.
     fn streams_rows(&self, session: &mut dyn Session) -> Result<bool, SqlError> {
         let _ = session;
         Ok(false)
@@ -184,25 +178,16 @@ pub trait Dialect: Debug + Send + Sync {
 
     /// How the server would go about a query, as text without what differs from one moment to the next (estimates of
     /// rows, costs): equal texts are equal plans. None where the server does not say.
-    ///
-    /// # Errors
-    /// The server's refusal.
     fn plan(&self, session: &mut dyn Session, sql: &str) -> Result<Option<String>, SqlError> {
         let _ = (session, sql);
         Ok(None)
     }
 
     /// Reads every table and every index of the session's database from end to end, whatever they are: how many.
-    ///
-    /// # Errors
-    /// The server's refusal.
     fn read_all(&self, session: &mut dyn Session) -> Result<usize, SqlError>;
 
     /// How full the server's own memory of pages is: (pages held, pages of all tables and indexes of this database);
     /// none where the server does not say.
-    ///
-    /// # Errors
-    /// The server's refusal.
     fn pages_in_memory(&self, session: &mut dyn Session) -> Result<Option<(u64, u64)>, SqlError> {
         let _ = session;
         Ok(None)

@@ -14,183 +14,64 @@ use crate::{Address, Code, SqlError, SqlErrorKind};
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// The server program is not installed.
     #[error("{engine}: {program} not found in {}; install it with: {install}", list(.searched))]
-    BinaryMissing {
-        /// Engine name.
-        engine: &'static str,
-        /// What was looked for.
-        program: String,
-        /// Where.
-        searched: Vec<PathBuf>,
-        /// The command that installs it.
-        install: &'static str,
-    },
-    /// The program exists and cannot be used.
+    BinaryMissing { engine: &'static str, program: String, searched: Vec<PathBuf>, install: &'static str },
     #[error("{}: {reason}", path.display())]
-    BinaryUnusable {
-        /// The program.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
-    /// The server ended before it was ready.
+    BinaryUnusable { path: PathBuf, reason: String },
     #[error("{engine} died during start ({status}); log {}:\n{}", log.display(), tail.join("\n"))]
-    Died {
-        /// Engine name.
-        engine: &'static str,
-        /// Exit status in words.
-        status: String,
-        /// Its log.
-        log: PathBuf,
-        /// The last lines of the log.
-        tail: Vec<String>,
-    },
+    Died { engine: &'static str, status: String, log: PathBuf, tail: Vec<String> },
     /// The server runs and does not answer; it was killed.
     #[error("{engine} not ready after {:.1} s: {reason}; log {}:\n{}", waited.as_secs_f64(), log.display(), tail.join("\n"))]
-    NotReady {
-        /// Engine name.
-        engine: &'static str,
-        /// How long it was given.
-        waited: Duration,
-        /// What the last attempt to connect said.
-        reason: String,
-        /// Its log.
-        log: PathBuf,
-        /// The last lines of the log.
-        tail: Vec<String>,
-    },
+    NotReady { engine: &'static str, waited: Duration, reason: String, log: PathBuf, tail: Vec<String> },
     /// An engine option is unknown, has a bad value, or does not have the value asked for.
     #[error("{engine}: option {option}: {reason}")]
     OptionRefused {
-        /// Engine name.
         engine: &'static str,
-        /// The option as it was given.
         option: String,
         /// Why, in the server's words where it has some.
         reason: String,
     },
     /// An option file cannot be read, or this engine has none.
     #[error("option file {}: {reason}", path.display())]
-    OptionFile {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// No space left.
+    OptionFile { path: PathBuf, reason: String },
     #[error("no space left on the file system of {}: {detail}", place.display())]
-    DiskFull {
-        /// What was being written.
-        place: PathBuf,
-        /// What said so.
-        detail: String,
-    },
+    DiskFull { place: PathBuf, detail: String },
     /// The data directory was made by another version of the server.
     #[error("data directory {} was made by version {found}, the server is {expected}", directory.display())]
-    OtherVersion {
-        /// The data directory.
-        directory: PathBuf,
-        /// Version that made it.
-        found: String,
-        /// Version of the server.
-        expected: String,
-    },
+    OtherVersion { directory: PathBuf, found: String, expected: String },
     /// The path of a Unix socket does not fit into its address.
     #[error("socket path {} has {length} bytes, at most {limit} are possible: use a shorter run directory", path.display())]
-    SocketPathTooLong {
-        /// The path.
-        path: PathBuf,
-        /// Its length, bytes.
-        length: usize,
-        /// The most there can be, bytes.
-        limit: usize,
-    },
+    SocketPathTooLong { path: PathBuf, length: usize, limit: usize },
     /// A directory is not what it must be (private, empty, absent, a data directory).
     #[error("directory {}: {reason}", path.display())]
-    Directory {
-        /// The directory.
-        path: PathBuf,
-        /// What is wrong and what was expected.
-        reason: String,
-    },
+    Directory { path: PathBuf, reason: String },
     /// Something that was set is not so in the running server.
     #[error("{setting}: asked for {asked}, the running server has {found}")]
-    NotInEffect {
-        /// What was set.
-        setting: &'static str,
-        /// What was asked for.
-        asked: String,
-        /// What was read back.
-        found: String,
-    },
+    NotInEffect { setting: &'static str, asked: String, found: String },
     /// A file of the user's own that says how to log in cannot be used. Never holds a value of it.
     #[error("{}: {reason}", path.display())]
-    LoginFile {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it, and what to do.
-        reason: String,
-    },
+    LoginFile { path: PathBuf, reason: String },
     /// Nothing says where the server is, and none of the usual sockets is there.
     #[error("{engine}: nothing says where the server is{}", none_of(.searched))]
-    NoAddress {
-        /// Engine name.
-        engine: &'static str,
-        /// The usual sockets, none of which is there.
-        searched: Vec<PathBuf>,
-    },
+    NoAddress { engine: &'static str, searched: Vec<PathBuf> },
     /// A socket that is not there, or a place where no process listens.
     #[error("no server listens at {address}: {reason}")]
-    NoServer {
-        /// Where.
-        address: String,
-        /// What the system said, in words.
-        reason: &'static str,
-    },
-    /// No connection.
+    NoServer { address: String, reason: &'static str },
     #[error("cannot connect to {address}: {source}")]
-    Connect {
-        /// Where.
-        address: String,
-        /// Why.
-        source: SqlError,
-    },
-    /// A statement that the engine itself needs failed.
+    Connect { address: String, source: SqlError },
     #[error("{statement}: {source}")]
-    Sql {
-        /// The statement.
-        statement: String,
-        /// Why.
-        source: SqlError,
-    },
-    /// Filling the data directory failed.
+    Sql { statement: String, source: SqlError },
     #[error("filling the data directory: {0}")]
     Fill(#[source] Box<dyn Error + Send + Sync>),
-    /// The system lets no signal through to the server.
     #[error(
         "the server (process {pid}) cannot be stopped: sending it a signal failed: {source}; allow kill(2) in the \
          seccomp filter or security module of this container"
     )]
-    Unstoppable {
-        /// The server's process.
-        pid: u32,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The end of this program is wanted.
+    Unstoppable { pid: u32, source: io::Error },
     #[error("interrupted")]
     Interrupted,
-    /// A file operation failed.
     #[error("cannot {what} {}: {source}", path.display())]
-    Io {
-        /// What was attempted, a verb.
-        what: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Io { what: &'static str, path: PathBuf, source: io::Error },
 }
 
 impl EngineError {

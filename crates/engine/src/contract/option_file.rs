@@ -24,7 +24,6 @@ pub struct OptionFile {
     pub files: Vec<PathBuf>,
 }
 
-/// A line of an option file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line {
     /// `[group]`: whether it is one for this server.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::diagnostics::{Diagnostics, Silent};
 use super::session::SET_UP;
-use crate::{Address, ConnectTarget, Dialect, Engine, EngineError, Server, Session, StopOutcome};
+use crate::{ConnectTarget, Dialect, Engine, EngineError, Server, Session, StopOutcome};
 
 /// A running server that this program did not start.
 pub struct RunningServer {
@@ -17,9 +17,6 @@ pub struct RunningServer {
 
 impl RunningServer {
     /// Connects once, to learn what it is.
-    ///
-    /// # Errors
-    /// [`EngineError::Connect`].
     pub fn attach(engine: &'static dyn Engine, target: ConnectTarget) -> Result<Self, EngineError> {
         let mut session = engine.connect(&target)?;
         let failed = |source| EngineError::Connect { address: target.address.to_string(), source };
@@ -53,10 +50,6 @@ impl Server for RunningServer {
 
     fn data(&self) -> &Path {
         Path::new("")
-    }
-
-    fn address(&self) -> &Address {
-        &self.target.address
     }
 
     fn target(&self) -> &ConnectTarget {

@@ -90,6 +90,18 @@ impl StartRequest {
             lock_waits: false,
         }
     }
+
+    /// For the server that fills a fresh data directory, which has no database yet.
+    pub(crate) fn to_fill(request: &PrepareRequest, data: &Path, options: BTreeMap<String, String>) -> Self {
+        Self {
+            binary: request.binary.clone(),
+            state_directory: request.state_directory.clone(),
+            options,
+            start_timeout: request.timeout,
+            database: None,
+            ..Self::new(DataDirectory::InPlace(data.to_owned()), &request.run_directory, &request.log)
+        }
+    }
 }
 
 /// What a cached data directory is made of.
@@ -192,24 +204,12 @@ pub trait Engine: Send + Sync {
         None
     }
     /// Whether this server program can open a data directory, as far as can be told without starting it.
-    ///
-    /// # Errors
-    /// [`EngineError::OtherVersion`], or that this is no data directory.
     fn check_data(&self, data: &Path, binary: &Binary) -> Result<(), EngineError>;
     /// Finds the server program: `explicit`, else the usual names and places.
-    ///
-    /// # Errors
-    /// [`EngineError::BinaryMissing`] with the install command.
     fn binary(&self, explicit: Option<&Path>) -> Result<Binary, EngineError>;
     /// Whether the server program knows an option of this name; nothing is started for it.
-    ///
-    /// # Errors
-    /// As for [`Engine::binary`].
     fn knows_option(&self, name: &str, binary: Option<&Path>) -> Result<bool, EngineError>;
     /// Which of these options the server program does not know; nothing is started for it.
-    ///
-    /// # Errors
-    /// As for [`Engine::binary`].
     fn unknown_options(&self, names: &[&str], binary: &Path) -> Result<Vec<String>, EngineError> {
         let mut unknown = Vec::new();
         for name in names {
@@ -220,9 +220,6 @@ pub trait Engine: Send + Sync {
         Ok(unknown)
     }
     /// What an option file in this engine's own form asks of this server program.
-    ///
-    /// # Errors
-    /// [`EngineError::OptionFile`].
     fn read_options(&self, path: &Path, _binary: &Binary) -> Result<OptionFile, EngineError> {
         let reason = format!("{} has no option files: set options under [engine.options]", self.name());
         Err(EngineError::OptionFile { path: path.to_owned(), reason })
@@ -235,30 +232,32 @@ pub trait Engine: Send + Sync {
     /// As for [`Engine::start`], and [`EngineError::Fill`]. A failed attempt leaves nothing in the cache.
     fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError>;
     /// Starts a private server and returns when it answers and everything asked for was read back.
-    ///
-    /// # Errors
-    /// See [`EngineError`]; nothing is left running or lying about.
     fn start(&self, request: &StartRequest) -> Result<Box<dyn Server>, EngineError>;
     /// Connects to any running server of this engine.
-    ///
-    /// # Errors
-    /// [`EngineError::Connect`].
     fn connect(&self, target: &ConnectTarget) -> Result<Box<dyn Session>, EngineError>;
     /// What files of the user's own say of a login that this much is known of. Most engines have none.
-    ///
-    /// # Errors
-    /// [`EngineError::LoginFile`].
     fn login_files(&self, asked: &Login) -> Result<Login, EngineError> {
         let _ = asked;
         Ok(Login::default())
     }
     /// The value of an engine option in the server of this session; None when it knows no such option.
-    ///
-    /// # Errors
-    /// When the server does not answer.
     fn read_setting(&self, session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
         let _ = (session, name);
         Ok(None)
+    }
+    /// What a private server of this engine says of its build and of all its settings, in a session of its owner.
+    fn self_report(&self, owner: &mut dyn Session) -> Result<SelfReport, EngineError> {
+        let _ = owner;
+        Ok(SelfReport::default())
+    }
+    /// What a private server of this engine says of itself; `target` is how clients reach it, `owner` its owner's way.
+    fn diagnostics(&self, target: &ConnectTarget, owner: &ConnectTarget) -> Result<Box<dyn Diagnostics>, EngineError> {
+        let _ = (target, owner);
+        Ok(Box::new(Silent("this engine")))
+    }
+    /// The setting that [`StartRequest::lock_waits`] turns on, where there is one to read back.
+    fn lock_wait_setting(&self) -> Option<&'static str> {
+        None
     }
 }
 
@@ -274,30 +273,23 @@ pub trait Server: Send + Sync {
     fn dialect(&self) -> &'static dyn Dialect;
     /// The data directory that it runs on.
     fn data(&self) -> &Path;
-    /// The setting that [`StartRequest::lock_waits`] turns on, where there is one to read back.
+    /// What [`Engine::lock_wait_setting`] says of its engine.
     fn lock_wait_setting(&self) -> Option<&'static str> {
         None
     }
     /// Where this server listens for connections.
-    fn address(&self) -> &Address;
+    fn address(&self) -> &Address {
+        &self.target().address
+    }
     /// How to connect to it, password included.
     fn target(&self) -> &ConnectTarget;
     /// Version as the server itself reports it.
     fn version(&self) -> &str;
     /// A new connection. Call it on the thread that will use it: its buffers are then that thread's own.
-    ///
-    /// # Errors
-    /// [`EngineError::Connect`].
     fn connect(&self) -> Result<Box<dyn Session>, EngineError>;
     /// The value of an engine option as the server has it now; None when it knows no such option.
-    ///
-    /// # Errors
-    /// When the server does not answer.
     fn setting(&self, name: &str) -> Result<Option<String>, EngineError>;
     /// Ends it: gracefully, and by force when `timeout` is over. Afterwards its private files are gone.
-    ///
-    /// # Errors
-    /// When the process cannot be waited for.
     fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError>;
     /// What it had started and left running when it ended in good order, in words; it was ended then.
     fn outlived(&self) -> &[String] {
@@ -306,16 +298,10 @@ pub trait Server: Send + Sync {
     /// Whether the process still runs.
     fn is_alive(&mut self) -> bool;
     /// What the server says of itself, over a connection of its own.
-    ///
-    /// # Errors
-    /// [`EngineError::Connect`].
     fn diagnostics(&self) -> Result<Box<dyn Diagnostics>, EngineError> {
         Ok(Box::new(Silent("this engine")))
     }
     /// What it says of its build and of all its settings; nothing where it says neither.
-    ///
-    /// # Errors
-    /// When the server does not answer.
     fn self_report(&self) -> Result<SelfReport, EngineError> {
         Ok(SelfReport::default())
     }

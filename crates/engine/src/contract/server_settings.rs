@@ -31,7 +31,6 @@ impl ServerSetting {
 /// What a running server says of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SelfReport {
-    /// All settings, by name.
     pub settings: BTreeMap<String, ServerSetting>,
     /// How it was built, in its own words.
     pub build: BTreeMap<String, String>,

@@ -26,9 +26,7 @@ pub struct StatementId(pub usize);
 /// A value bound to a placeholder of a prepared statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Param<'a> {
-    /// A signed integer.
     Int(i64),
-    /// Text.
     Text(&'a str),
 }
 
@@ -41,7 +39,6 @@ pub enum SqlErrorKind {
     NotPreparable,
     /// No space left where the server keeps its files.
     DiskFull,
-    /// The connection is gone.
     Lost,
     /// Anything else: the statement or the data is wrong.
     Other,
@@ -107,9 +104,6 @@ pub trait Session: Send {
     fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError>;
     /// How long the server may say nothing while it owes an answer, and how long an answer may go on; none: for ever.
     /// A session that this has ended is lost. New sessions have [`SILENCE`].
-    ///
-    /// # Errors
-    /// When the operating system refuses.
     fn set_timeout(&mut self, limit: Option<Duration>) -> Result<(), SqlError> {
         let _ = limit;
         Ok(())

@@ -88,9 +88,6 @@ pub(crate) fn is_cached(cache: &Path, key: &CacheKey) -> bool {
 }
 
 /// Removes what makers that were killed left half-made. One at work has its lock and is left alone.
-///
-/// # Errors
-/// When the cache is not private or cannot be read.
 pub fn remove_half_made(cache: &Path) -> Result<Vec<PathBuf>, EngineError> {
     let Some(folder) = PrivateFolder::open(cache, Access::Closed).map_err(not_private)? else {
         return Ok(Vec::new());

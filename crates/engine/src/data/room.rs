@@ -24,9 +24,6 @@ impl<'a> Room<'a> {
     }
 
     /// Asks for it, the first time.
-    ///
-    /// # Errors
-    /// [`EngineError::DiskFull`], with what is needed and what there is.
     pub(crate) fn ask(&mut self) -> Result<(), EngineError> {
         if !self.is_there {
             check_room(self.place, "the copy of the data", self.needed)

@@ -18,9 +18,7 @@ pub struct Login {
     pub user: Option<String>,
     /// What proves the account; never shown.
     pub password: Option<String>,
-    /// Database to start in.
     pub database: Option<String>,
-    /// Whether connections are encrypted.
     pub tls: Option<TlsMode>,
     /// Certificates of the authorities that are believed.
     pub tls_ca: Option<PathBuf>,

@@ -6,9 +6,6 @@ use super::text::{Closed, in_home, read, variable};
 use crate::EngineError;
 
 /// The password of the first line that fits; `PGPASSFILE`, or else `~/.pgpass`. A Unix socket counts as localhost.
-///
-/// # Errors
-/// When the file may be read by others.
 pub(crate) fn password_of(host: &str, port: u16, database: &str, user: &str) -> Result<Option<String>, EngineError> {
     let Some(path) = variable("PGPASSFILE").map(PathBuf::from).or_else(|| in_home(".pgpass")) else { return Ok(None) };
     let text = read(&path, Closed::ToAll)?.unwrap_or_default();

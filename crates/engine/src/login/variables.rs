@@ -8,17 +8,11 @@ use super::text::variable;
 use crate::EngineError;
 
 /// libpq's: PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT, PGSSLKEY.
-///
-/// # Errors
-/// When PGPORT is no port or PGSSLMODE no mode.
 pub(crate) fn of_variables_of_libpq() -> Result<Login, EngineError> {
     libpq(&variable)
 }
 
 /// Those of MySQL's and MariaDB's clients: MYSQL_UNIX_PORT, MYSQL_HOST, MYSQL_TCP_PORT.
-///
-/// # Errors
-/// When MYSQL_TCP_PORT is no port.
 pub(crate) fn of_variables_of_mysql() -> Result<Login, EngineError> {
     mysql(&variable)
 }

@@ -16,7 +16,6 @@ pub(crate) struct InnoDb {
     pub streams_rows: bool,
 }
 
-/// As MariaDB has it.
 pub(super) static MARIADB: InnoDb =
     InnoDb { global_status: "information_schema.GLOBAL_STATUS", explain: "EXPLAIN", streams_rows: false };
 

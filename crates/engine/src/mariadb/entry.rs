@@ -1,29 +1,31 @@
-//! What stands in the registry for this engine.
+//! What stands in the registry for MariaDB and MySQL.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::arguments::variable_name;
-use super::binary::NAME;
-use super::{arguments, binary, dialect, install, option_file, options, own, server, session};
+use super::diagnostics::MariadbDiagnostics;
+use super::kind::OfKind;
+use super::{arguments, install, option_file, options, server};
+use crate::contract::diagnostics::Diagnostics;
 use crate::contract::server::Fill;
 use crate::login::{of_option_file, of_variables_of_mysql, sockets_of_mysql};
+use crate::wire::Connection;
 use crate::{
-    Binary, ConnectTarget, Dialect, Engine, EngineError, Footprint, Login, OptionFile, PrepareRequest, Server, Session,
-    StartRequest,
+    Binary, ConnectTarget, Dialect, Engine, EngineError, Footprint, Login, OptionFile, PrepareRequest, SelfReport,
+    Server, Session, StartRequest,
 };
 
-/// The engine `mariadb`: MariaDB 10.2 or newer (10.6 or newer sends no repeated column metadata).
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Mariadb;
+/// What the server believes that this connection sends.
+const CHARSET_QUESTION: &str = "SELECT @@character_set_client";
 
-impl Engine for Mariadb {
+impl<E: OfKind> Engine for E {
     fn name(&self) -> &'static str {
-        NAME
+        self.kind().name
     }
 
     fn dialect(&self) -> &'static dyn Dialect {
-        &dialect::MARIADB
+        self.kind().dialect
     }
 
     fn footprint(&self, options: &BTreeMap<String, String>, data_bytes: u64) -> Footprint {
@@ -31,11 +33,11 @@ impl Engine for Mariadb {
     }
 
     fn start_cost_s(&self) -> f64 {
-        0.6
+        self.kind().start_cost_s
     }
 
     fn fresh_cost_s(&self) -> f64 {
-        5.0
+        self.kind().fresh_cost_s
     }
 
     fn usual_sockets(&self, _port: Option<u16>) -> Vec<PathBuf> {
@@ -43,31 +45,35 @@ impl Engine for Mariadb {
     }
 
     fn charset_question(&self) -> Option<&'static str> {
-        Some(session::CHARSET_QUESTION)
+        Some(CHARSET_QUESTION)
     }
 
     fn programs(&self) -> &'static [&'static str] {
-        &binary::PROGRAMS
+        self.kind().programs
+    }
+
+    fn places(&self) -> Vec<PathBuf> {
+        (self.kind().places)()
     }
 
     fn install(&self) -> Option<&'static str> {
-        Some(binary::INSTALL)
+        Some(self.kind().install_command)
     }
 
     fn check_data(&self, data: &Path, binary: &Binary) -> Result<(), EngineError> {
-        server::check_version(&own::KIND, data, binary)
+        server::check_version(self.kind(), data, binary)
     }
 
     fn binary(&self, explicit: Option<&Path>) -> Result<Binary, EngineError> {
-        binary::find(explicit)
+        (self.kind().find)(explicit)
     }
 
     fn knows_option(&self, name: &str, binary: Option<&Path>) -> Result<bool, EngineError> {
-        options::knows(&own::KIND, name, binary)
+        options::knows(self.kind(), name, binary)
     }
 
     fn unknown_options(&self, names: &[&str], binary: &Path) -> Result<Vec<String>, EngineError> {
-        options::unknown(&own::KIND, names, binary)
+        options::unknown(self.kind(), names, binary)
     }
 
     fn read_options(&self, path: &Path, binary: &Binary) -> Result<OptionFile, EngineError> {
@@ -75,27 +81,42 @@ impl Engine for Mariadb {
     }
 
     fn is_prepared(&self, cache: &Path, by: &Binary, options: &BTreeMap<String, String>, dataset: &str) -> bool {
-        install::is_prepared(&own::KIND, cache, by, options, dataset)
+        install::is_prepared(self.kind(), cache, by, options, dataset)
     }
 
     fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
-        install::prepare_data(&own::KIND, request, fill)
+        install::prepare_data(self.kind(), request, fill)
     }
 
     fn start(&self, request: &StartRequest) -> Result<Box<dyn Server>, EngineError> {
-        Ok(Box::new(server::start(&own::KIND, request)?))
+        Ok(Box::new(server::start(self.kind(), request)?))
     }
 
     fn connect(&self, target: &ConnectTarget) -> Result<Box<dyn Session>, EngineError> {
-        Ok(Box::new(session::MariadbSession::open(target)?))
+        Ok(Box::new(Connection::to(target)?))
     }
 
     fn login_files(&self, asked: &Login) -> Result<Login, EngineError> {
-        Ok(of_option_file(asked.option_file.as_deref(), &["client", "client-server", "client-mariadb"])?
-            .or(of_variables_of_mysql()?))
+        Ok(of_option_file(asked.option_file.as_deref(), self.kind().login_groups)?.or(of_variables_of_mysql()?))
     }
 
     fn read_setting(&self, session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
-        server::variable(&own::KIND, session, &variable_name(name))
+        server::variable(self.kind(), session, &variable_name(name))
+    }
+
+    fn self_report(&self, owner: &mut dyn Session) -> Result<SelfReport, EngineError> {
+        let mut report = SelfReport::read(owner, self.kind().settings)?;
+        let pool = report.settings.get("innodb_buffer_pool_size");
+        report.buffer_pool_bytes = pool.and_then(|pool| pool.value.parse().ok());
+        Ok(report)
+    }
+
+    fn diagnostics(&self, _target: &ConnectTarget, owner: &ConnectTarget) -> Result<Box<dyn Diagnostics>, EngineError> {
+        let (session, variables) = (self.connect(owner)?, self.kind().variables);
+        Ok(Box::new(MariadbDiagnostics { session, variables }))
+    }
+
+    fn lock_wait_setting(&self) -> Option<&'static str> {
+        Some("performance_schema")
     }
 }

@@ -11,17 +11,12 @@ use super::explain::explain;
 use super::layout::Layout;
 use super::{Kind, arguments, binary, server};
 use crate::contract::server::Fill;
-use crate::data::cache::initialised;
-use crate::data::cache::{CacheKey, cached, is_cached};
+use crate::data::cache::{CacheKey, cached, initialised, is_cached};
 use crate::data::directories::PrivateDirectory;
 use crate::process::installer::run_installer;
-use crate::process::instance::ERROR_LINES;
-use crate::process::process_tree::ProcessTree;
-use crate::process::server_process::{Launch, StopPolicy};
+use crate::process::server_process::StopPolicy;
 use crate::programs::program::check_may_run;
-use crate::{
-    Binary, DEFAULT_DATABASE, DataDirectory, EngineError, PrepareRequest, Server, Session, StartRequest, StopOutcome,
-};
+use crate::{Binary, DEFAULT_DATABASE, EngineError, PrepareRequest, Server, Session, StartRequest, StopOutcome};
 
 /// Version of what this file does, part of the key: raise it when prepared directories would come out differently.
 const RECIPE: &str = "1";
@@ -96,18 +91,9 @@ pub(super) fn install(
     arguments.push(place);
     arguments.extend(arguments::run_as());
     arguments.extend(arguments::given(NAME, shaping)?);
-    let launch = Launch {
-        program: &runs.program,
-        arguments,
-        environment: &environment,
-        aslr: None,
-        preload: None,
-        log: &request.log,
-        manners: StopPolicy::default(),
-        family: ProcessTree::planned(),
-    };
     let explain = |log: &str| explain("mariadb-install-db", log, &data, &binary.version);
-    run_installer("mariadb-install-db", &launch, request, explain)
+    let manners = StopPolicy::default();
+    run_installer("mariadb-install-db", &runs.program, arguments, &environment, manners, request, explain)
 }
 
 /// What the script is told: where its tree is, and what it knows of the rest, which differs between versions.
@@ -152,15 +138,7 @@ fn fill_fresh(
     data: &Path,
     fill: &mut Fill<'_>,
 ) -> Result<(), EngineError> {
-    let start = StartRequest {
-        binary: request.binary.clone(),
-        state_directory: request.state_directory.clone(),
-        options: shaping.clone(),
-        start_timeout: request.timeout,
-        database: None,
-        ..StartRequest::new(DataDirectory::InPlace(data.to_owned()), &request.run_directory, &request.log)
-    };
-    let mut server = server::start(kind, &start)?;
+    let mut server = server::start(kind, &StartRequest::to_fill(request, data, shaping.clone()))?;
     let mut session = server.connect()?;
     statement(&mut *session, &format!("CREATE DATABASE {DEFAULT_DATABASE}"))?;
     server.use_database(DEFAULT_DATABASE);
@@ -173,15 +151,7 @@ fn fill_fresh(
     statement(&mut *session, "SET GLOBAL innodb_fast_shutdown = 0")?;
     drop(session);
     if server.stop(request.timeout)? != StopOutcome::Graceful {
-        let reason = "did not shut down".to_owned();
-        let tail = server.log_tail(ERROR_LINES);
-        return Err(EngineError::NotReady {
-            engine: kind.name,
-            waited: request.timeout,
-            reason,
-            log: request.log.clone(),
-            tail,
-        });
+        return Err(server.unfinished(request, "did not shut down"));
     }
     // Pages that the fill touched last say nothing about the trials.
     let _ = fs::remove_file(data.join("ib_buffer_pool"));

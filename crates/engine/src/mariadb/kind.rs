@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::dialect::InnoDb;
-use crate::{Binary, EngineError, PrepareRequest, Session};
+use crate::{Binary, Engine, EngineError, PrepareRequest, Session};
 
 /// Makes an empty data directory inside a directory, with the options that shape its files.
 type Install = fn(&Binary, &PrepareRequest, &BTreeMap<String, String>, &Path) -> Result<(), EngineError>;
@@ -21,17 +21,24 @@ pub(crate) enum MadeBy {
 
 /// One of the two.
 pub(crate) struct Kind {
+    pub engine: &'static dyn Engine,
     /// The engine's name in a study.
     pub name: &'static str,
+    pub start_cost_s: f64,
+    pub fresh_cost_s: f64,
+    /// File names of its server programs, where they are, and the command that installs one.
+    pub programs: &'static [&'static str],
+    pub places: fn() -> Vec<PathBuf>,
+    pub install_command: &'static str,
+    /// Groups of option files that clients read.
+    pub login_groups: &'static [&'static str],
     /// File name of the socket.
     pub socket: &'static str,
     /// Table of the server's variables.
     pub variables: &'static str,
     /// A row of name, value, default, source, unit and option file for each of its settings.
     pub settings: &'static str,
-    /// The SQL that it speaks.
     pub dialect: &'static InnoDb,
-    /// Finds the server program.
     pub find: fn(Option<&Path>) -> Result<Binary, EngineError>,
     /// Who made a data directory; none when it does not say.
     pub made_by: fn(&Path) -> Option<MadeBy>,
@@ -49,4 +56,9 @@ pub(crate) struct Kind {
     pub password_key: fn(&mut dyn Session) -> Result<Option<String>, EngineError>,
     /// Makes this account ('name'@'host') with a password.
     pub account: fn(&str, &str) -> Vec<String>,
+}
+
+/// An engine that is one of the two.
+pub(crate) trait OfKind: Send + Sync {
+    fn kind(&self) -> &'static Kind;
 }

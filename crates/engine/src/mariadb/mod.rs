@@ -11,9 +11,8 @@ mod kind;
 pub(crate) mod layout;
 pub(crate) mod option_file;
 pub(crate) mod options;
-pub(crate) mod own;
+mod own;
 pub(crate) mod server;
-pub(crate) mod session;
 
-pub use entry::Mariadb;
-pub(crate) use kind::{Kind, MadeBy};
+pub(crate) use kind::{Kind, MadeBy, OfKind};
+pub use own::Mariadb;

@@ -7,14 +7,32 @@ use std::path::Path;
 use super::binary::NAME;
 use super::dialect::MARIADB;
 use super::install::statement;
-use super::kind::{Kind, MadeBy};
+use super::kind::{Kind, MadeBy, OfKind};
 use super::layout::Layout;
 use super::{arguments, binary, install};
+use crate::programs::program::places;
 use crate::{EngineError, Session};
+
+/// The engine `mariadb`: MariaDB 10.2 or newer (10.6 or newer sends no repeated column metadata).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Mariadb;
+
+impl OfKind for Mariadb {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+}
 
 /// How MariaDB differs from MySQL.
 pub(super) static KIND: Kind = Kind {
+    engine: &Mariadb,
     name: NAME,
+    start_cost_s: 0.6,
+    fresh_cost_s: 5.0,
+    programs: &binary::PROGRAMS,
+    places: || places(&[]),
+    install_command: binary::INSTALL,
+    login_groups: &["client", "client-server", "client-mariadb"],
     socket: "mariadb.sock",
     variables: "information_schema.GLOBAL_VARIABLES",
     settings: "SELECT VARIABLE_NAME, GLOBAL_VALUE, DEFAULT_VALUE, GLOBAL_VALUE_ORIGIN, NULL, NULL \

@@ -3,42 +3,28 @@
 use std::fs::DirBuilder;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use super::arguments::{self, Places, variable_name};
-use super::diagnostics::MariadbDiagnostics;
 use super::explain::{explain, refused_option};
-use super::session::MariadbSession;
 use super::{Kind, MadeBy, binary};
-use crate::contract::diagnostics::Diagnostics;
 use crate::contract::options::same_value;
 use crate::data::directories::socket_path;
 use crate::process::huge_pages;
-use crate::process::instance::{Instance, Stage};
+use crate::process::instance::Stage;
 use crate::process::port::{free_port, random_password};
+use crate::process::private_server::PrivateServer;
 use crate::process::server_process::{Launch, StopPolicy};
+use crate::wire::Connection;
 use crate::{
-    Address, Binary, Charset, ConnectTarget, Dialect, EngineError, PasswordKey, SelfReport, Server, Session,
-    StartRequest, StopOutcome, Tls, Transport,
+    Address, Binary, Charset, ConnectTarget, EngineError, PasswordKey, Server, Session, StartRequest, Tls, Transport,
 };
 
 /// The account of a TCP instance; the socket's is root without password.
 const TCP_USER: &str = "tare";
 
-/// A running private instance.
-pub(crate) struct MariadbServer {
-    kind: &'static Kind,
-    instance: Instance,
-    target: ConnectTarget,
-    /// As root over the socket, without a database: for the engine's own questions.
-    administration: ConnectTarget,
-    version: String,
-    data: PathBuf,
-}
-
 /// Starts it and reads everything back that was asked for.
-pub(crate) fn start(kind: &'static Kind, request: &StartRequest) -> Result<MariadbServer, EngineError> {
+pub(crate) fn start(kind: &'static Kind, request: &StartRequest) -> Result<PrivateServer, EngineError> {
     let binary = (kind.find)(request.binary.as_deref())?;
     let stage = Stage::set_up(request)?;
     check_version(kind, stage.data(), &binary)?;
@@ -64,19 +50,12 @@ pub(crate) fn start(kind: &'static Kind, request: &StartRequest) -> Result<Maria
         manners: StopPolicy::default(),
         family: stage.family(),
     };
-    let administration = ConnectTarget {
-        address: Address::Socket(socket.clone()),
-        user: "root".to_owned(),
-        password: String::new(),
-        database: None,
-        tls: Tls::default(),
-        charset: Charset::Utf8mb4,
-    };
+    let administration = ConnectTarget { charset: Charset::Utf8mb4, ..ConnectTarget::private(socket.clone(), "root") };
     let mut instance = stage.spawn(&launch)?;
     let mut version = String::new();
     let connect = || {
-        let session = MariadbSession::open(&administration)?;
-        version = session.version();
+        let session = Connection::to(&administration)?;
+        version = session.version().to_owned();
         Ok(Box::new(session) as Box<dyn Session>)
     };
     let explain = |log: &str| explain(kind.name, log, &data, &binary.version);
@@ -86,113 +65,39 @@ pub(crate) fn start(kind: &'static Kind, request: &StartRequest) -> Result<Maria
     if let Some(listens) = listens {
         target = tcp_target(kind, &mut *session, listens, target)?;
     }
-    let server = MariadbServer { kind, instance, target, administration, version, data };
-    server.verify(request, &mut *session)?;
+    let server = PrivateServer { engine: kind.engine, instance, target, administration, version, data };
+    verify(kind, &server, request, &mut *session)?;
     Ok(server)
 }
 
-impl MariadbServer {
-    /// New sessions start in `database`.
-    pub(super) fn use_database(&mut self, database: &str) {
-        self.target.database = Some(database.to_owned());
+/// Nothing may be silently changed: the log must not say that an option was adjusted, each must read back, and
+/// the database must be there.
+fn verify(
+    kind: &Kind,
+    server: &PrivateServer,
+    request: &StartRequest,
+    session: &mut dyn Session,
+) -> Result<(), EngineError> {
+    if let Some(refused) = server.instance.process.log_text().lines().find_map(|line| refused_option(kind.name, line)) {
+        return Err(refused);
     }
-
-    /// Nothing may be silently changed: the log must not say that an option was adjusted, each must read back, and
-    /// the database must be there.
-    fn verify(&self, request: &StartRequest, session: &mut dyn Session) -> Result<(), EngineError> {
-        if let Some(refused) =
-            self.instance.process.log_text().lines().find_map(|line| refused_option(self.kind.name, line))
-        {
-            return Err(refused);
+    for (option, asked) in &request.options {
+        // Options without a variable (plugin-load-add) were accepted by the server, more cannot be known.
+        let Some(found) = variable(kind, session, &variable_name(option))? else { continue };
+        // Of the log it says only that there is one, of what was asked for also where.
+        let is_log = variable_name(option) == "log_bin" && found == "ON";
+        if !asked.is_empty() && !is_log && !same_value(asked, &found) {
+            let reason = format!("asked for {asked}, the server has {found}; ask for a value that it takes as it is");
+            return Err(EngineError::OptionRefused { engine: kind.name, option: option.clone(), reason });
         }
-        for (option, asked) in &request.options {
-            // Options without a variable (plugin-load-add) were accepted by the server, more cannot be known.
-            let Some(found) = variable(self.kind, session, &variable_name(option))? else { continue };
-            // Of the log it says only that there is one, of what was asked for also where.
-            let is_log = variable_name(option) == "log_bin" && found == "ON";
-            if !asked.is_empty() && !is_log && !same_value(asked, &found) {
-                let reason =
-                    format!("asked for {asked}, the server has {found}; ask for a value that it takes as it is");
-                return Err(EngineError::OptionRefused { engine: self.kind.name, option: option.clone(), reason });
-            }
-            if variable_name(option) == "large_pages" && same_value("ON", &found) {
-                // It stays ON when there are none.
-                let pool = variable(self.kind, session, "innodb_buffer_pool_size")?;
-                let wanted = pool.and_then(|pool| pool.parse().ok()).unwrap_or(1);
-                huge_pages::verify(self.kind.name, option, self.pid(), wanted)?;
-            }
+        if variable_name(option) == "large_pages" && same_value("ON", &found) {
+            // It stays ON when there are none.
+            let pool = variable(kind, session, "innodb_buffer_pool_size")?;
+            let wanted = pool.and_then(|pool| pool.parse().ok()).unwrap_or(1);
+            huge_pages::verify(kind.name, option, server.pid(), wanted)?;
         }
-        self.connect().map(drop)
     }
-}
-
-impl Server for MariadbServer {
-    fn pid(&self) -> u32 {
-        self.instance.process.pid()
-    }
-
-    fn dialect(&self) -> &'static dyn Dialect {
-        self.kind.dialect
-    }
-
-    fn data(&self) -> &Path {
-        &self.data
-    }
-
-    fn lock_wait_setting(&self) -> Option<&'static str> {
-        Some("performance_schema")
-    }
-
-    fn address(&self) -> &Address {
-        &self.target.address
-    }
-
-    fn target(&self) -> &ConnectTarget {
-        &self.target
-    }
-
-    fn version(&self) -> &str {
-        &self.version
-    }
-
-    fn connect(&self) -> Result<Box<dyn Session>, EngineError> {
-        Ok(Box::new(MariadbSession::open(&self.target)?))
-    }
-
-    fn setting(&self, name: &str) -> Result<Option<String>, EngineError> {
-        variable(self.kind, &mut MariadbSession::open(&self.administration)?, &variable_name(name))
-    }
-
-    fn self_report(&self) -> Result<SelfReport, EngineError> {
-        let mut session = MariadbSession::open(&self.administration)?;
-        let mut report = SelfReport::read(&mut session, self.kind.settings)?;
-        let pool = report.settings.get("innodb_buffer_pool_size");
-        report.buffer_pool_bytes = pool.and_then(|pool| pool.value.parse().ok());
-        Ok(report)
-    }
-
-    fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError> {
-        self.instance.stop(timeout)
-    }
-
-    fn diagnostics(&self) -> Result<Box<dyn Diagnostics>, EngineError> {
-        Ok(Box::new(MariadbDiagnostics {
-            session: Box::new(MariadbSession::open(&self.administration)?),
-            variables: self.kind.variables,
-        }))
-    }
-
-    fn outlived(&self) -> &[String] {
-        self.instance.process.outlived()
-    }
-
-    fn is_alive(&mut self) -> bool {
-        self.instance.process.is_alive()
-    }
-
-    fn log_tail(&self, lines: usize) -> Vec<String> {
-        self.instance.process.log_tail(lines)
-    }
+    server.connect().map(drop)
 }
 
 /// A global variable's value; None when there is none of this name.

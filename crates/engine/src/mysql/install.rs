@@ -11,8 +11,7 @@ use crate::mariadb::explain::explain;
 use crate::mariadb::install::statement;
 use crate::mariadb::layout::Layout;
 use crate::process::installer::run_installer;
-use crate::process::process_tree::ProcessTree;
-use crate::process::server_process::{Launch, StopPolicy};
+use crate::process::server_process::StopPolicy;
 use crate::{Binary, EngineError, PrepareRequest, Session};
 
 /// `mysqld --initialize-insecure`: root without password over the socket, and no other account.
@@ -34,18 +33,10 @@ pub(super) fn install(
     arguments.extend(Layout::of(&server.path).arguments());
     arguments.extend(["--loose-mysqlx=OFF", "--skip-log-bin", "--secure-file-priv="].map(OsString::from));
     arguments.extend(arguments::given(NAME, shaping)?);
-    let launch = Launch {
-        program: &server.path,
-        arguments,
-        environment: &server.environment(&BTreeMap::new()),
-        aslr: None,
-        preload: None,
-        log: &request.log,
-        manners: StopPolicy::default(),
-        family: ProcessTree::planned(),
-    };
     let explain = |log: &str| explain(NAME, log, &data, &server.version);
-    run_installer("mysqld --initialize", &launch, request, explain)?;
+    let environment = server.environment(&BTreeMap::new());
+    let manners = StopPolicy::default();
+    run_installer("mysqld --initialize", &server.path, arguments, &environment, manners, request, explain)?;
     // The number by which servers know each other: one that finds none makes its own.
     let number = data.join("auto.cnf");
     std::fs::remove_file(&number).map_err(|source| EngineError::io("remove", &number, source))

@@ -7,7 +7,7 @@ use super::binary::NAME;
 use super::{binary, install};
 use crate::mariadb::dialect::InnoDb;
 use crate::mariadb::layout::Layout;
-use crate::mariadb::{Kind, MadeBy};
+use crate::mariadb::{Kind, MadeBy, OfKind};
 use crate::{EngineError, Session};
 
 static DIALECT: InnoDb = InnoDb {
@@ -16,9 +16,26 @@ static DIALECT: InnoDb = InnoDb {
     streams_rows: true,
 };
 
+/// The engine `mysql`: MySQL 5.7 or newer, tried with 9.7.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Mysql;
+
+impl OfKind for Mysql {
+    fn kind(&self) -> &'static Kind {
+        &KIND
+    }
+}
+
 /// How MySQL differs from MariaDB.
-pub(super) static KIND: Kind = Kind {
+static KIND: Kind = Kind {
+    engine: &Mysql,
     name: NAME,
+    start_cost_s: 3.0,
+    fresh_cost_s: 8.0,
+    programs: &["mysqld"],
+    places: binary::searched,
+    install_command: binary::INSTALL,
+    login_groups: &["client"],
     socket: "mysql.sock",
     variables: "performance_schema.global_variables",
     settings: "SELECT g.VARIABLE_NAME, g.VARIABLE_VALUE, NULL, i.VARIABLE_SOURCE, NULL, i.VARIABLE_PATH \

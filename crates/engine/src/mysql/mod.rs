@@ -2,8 +2,7 @@
 //! network. What it shares with MariaDB stands in `mariadb`; which of the two a program is, it says itself.
 
 mod binary;
-mod entry;
 mod install;
 mod kind;
 
-pub use entry::Mysql;
+pub use kind::Mysql;

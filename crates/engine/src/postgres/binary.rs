@@ -6,6 +6,10 @@ use crate::programs::ask::{self_told, start};
 use crate::programs::program::{check_may_run, is_program, named, places};
 use crate::{Binary, EngineError};
 
+/// The engine `postgresql`: PostgreSQL 12 or newer, tried with 15.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Postgresql;
+
 /// The engine's name in a study.
 pub(super) const NAME: &str = "postgresql";
 

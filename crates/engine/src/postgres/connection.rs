@@ -4,19 +4,19 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use tare_cpuset::ThreadRef;
 
-use super::message::{self, Messages, lost, malformed, put, put_text, rows_of};
+use super::message::{self, Messages, Pieces, lost, malformed, put, put_text, rows_of};
 use super::secure::{maybe_for_want_of_tls, secure};
 use super::value;
 use crate::transport::answer::AnswerLimits;
-use crate::transport::stream::Channel;
-use crate::{ConnectTarget, Param, SqlError, SqlErrorKind, StatementId};
+use crate::transport::session;
+use crate::transport::stream::{Channel, Interrupter, Stream};
+use crate::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
 
 const PROTOCOL: u32 = 3 << 16;
 /// Messages that a login can take: method, proofs, some dozen settings, notices.
 const LOGIN_MESSAGES: usize = 200;
-/// Bytes of a piece of COPY data.
-const PIECE: usize = 64 << 10;
 const IN_BINARY: [u8; 2] = [0, 1];
 const IN_TEXT: [u8; 2] = [0, 0];
 
@@ -33,6 +33,12 @@ pub(super) struct Connection<S> {
     /// The messages being sent, reused.
     out: Vec<u8>,
     limit: Option<Duration>,
+}
+
+impl Connection<Stream> {
+    pub(super) fn to(target: &ConnectTarget) -> Result<Self, EngineError> {
+        session::open(target, |stream| Self::open(stream, target))
+    }
 }
 
 impl<S: Channel> Connection<S> {
@@ -57,70 +63,12 @@ impl<S: Channel> Connection<S> {
             .log_in(user, &target.password)
             .map_err(|error| if is_clear { maybe_for_want_of_tls(error) } else { error })?;
         connection.messages.logged_in();
+        connection.messages.stream.set_deadline(None);
         Ok(connection)
     }
 
     pub(super) fn version(&self) -> &str {
         &self.version
-    }
-
-    pub(super) fn backend(&self) -> i32 {
-        self.backend
-    }
-
-    pub(super) fn stream(&self) -> &S {
-        &self.messages.stream
-    }
-
-    pub(super) fn stream_mut(&mut self) -> &mut S {
-        &mut self.messages.stream
-    }
-
-    /// How long the server may be silent, and an answer go on.
-    pub(super) fn set_timeout(&mut self, limit: Option<Duration>) -> Result<(), SqlError> {
-        self.limit = limit;
-        self.messages.stream.set_silence(limit).map_err(lost)
-    }
-
-    pub(super) fn prepare(&mut self, sql: &str) -> Result<StatementId, SqlError> {
-        let name = name(self.statements.len());
-        self.out.clear();
-        put(&mut self.out, b'P', |out| {
-            put_text(out, &name);
-            put_text(out, sql);
-            out.extend_from_slice(&[0, 0]);
-        });
-        put(&mut self.out, b'D', |out| {
-            out.push(b'S');
-            put_text(out, &name);
-        });
-        put(&mut self.out, b'S', |_| {});
-        self.send()?;
-        let mut types = Vec::new();
-        self.answer(|kind, body| {
-            if kind == b't' {
-                types = body.get(2..).unwrap_or_default().chunks_exact(4).map(be_u32).collect();
-            }
-            Ok(())
-        })?;
-        self.statements.push(types);
-        Ok(StatementId(self.statements.len() - 1))
-    }
-
-    #[inline]
-    pub(super) fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError> {
-        self.send_execute(statement, params, IN_BINARY)?;
-        self.discard()
-    }
-
-    /// Rows as text, as the server writes them.
-    pub(super) fn fetch(
-        &mut self,
-        statement: StatementId,
-        params: &[Param<'_>],
-    ) -> Result<Vec<Vec<Option<String>>>, SqlError> {
-        self.send_execute(statement, params, IN_TEXT)?;
-        self.rows()
     }
 
     /// Binds the parameters and asks for all rows, in the format that is given.
@@ -159,16 +107,6 @@ impl<S: Channel> Connection<S> {
         self.send()
     }
 
-    pub(super) fn run(&mut self, sql: &str) -> Result<u64, SqlError> {
-        self.send_text(sql)?;
-        self.discard()
-    }
-
-    pub(super) fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
-        self.send_text(sql)?;
-        self.rows()
-    }
-
     /// Reads to the end of an answer, whose rows are text.
     fn rows(&mut self) -> Result<Vec<Vec<Option<String>>>, SqlError> {
         let (mut rows, mut padded, mut limits) = (Vec::new(), Vec::new(), AnswerLimits::of(self.limit));
@@ -186,38 +124,6 @@ impl<S: Channel> Connection<S> {
             Ok(())
         })?;
         Ok(rows)
-    }
-
-    /// COPY: rows follow the statement. The number that was taken.
-    pub(super) fn load(
-        &mut self,
-        sql: &str,
-        feed: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<u64, SqlError> {
-        self.send_text(sql)?;
-        match self.messages.receive().map_err(lost)? {
-            (b'G', _) => {}
-            (b'E', body) => {
-                let error = message::error(body);
-                self.until_ready()?;
-                return Err(error);
-            }
-            _ => return Err(malformed("something else than a readiness for rows")),
-        }
-        let mut pieces = Pieces { stream: &mut self.messages.stream, out: Vec::with_capacity(PIECE + 5) };
-        pieces.begin();
-        let fed = feed(&mut pieces).and_then(|()| pieces.flush());
-        self.out.clear();
-        match &fed {
-            Ok(()) => put(&mut self.out, b'c', |_| {}),
-            Err(_) => put(&mut self.out, b'f', |out| put_text(out, "the rows ended early")),
-        }
-        self.send()?;
-        let taken = self.discard()?;
-        match fed {
-            Ok(()) => Ok(taken),
-            Err(error) => Err(lost(error)),
-        }
     }
 
     fn send(&mut self) -> Result<(), SqlError> {
@@ -317,6 +223,103 @@ impl<S: Channel> Connection<S> {
     }
 }
 
+impl<S: Channel> Session for Connection<S> {
+    fn prepare(&mut self, sql: &str) -> Result<StatementId, SqlError> {
+        let name = name(self.statements.len());
+        self.out.clear();
+        put(&mut self.out, b'P', |out| {
+            put_text(out, &name);
+            put_text(out, sql);
+            out.extend_from_slice(&[0, 0]);
+        });
+        put(&mut self.out, b'D', |out| {
+            out.push(b'S');
+            put_text(out, &name);
+        });
+        put(&mut self.out, b'S', |_| {});
+        self.send()?;
+        let mut types = Vec::new();
+        self.answer(|kind, body| {
+            if kind == b't' {
+                types = body.get(2..).unwrap_or_default().chunks_exact(4).map(be_u32).collect();
+            }
+            Ok(())
+        })?;
+        self.statements.push(types);
+        Ok(StatementId(self.statements.len() - 1))
+    }
+
+    #[inline]
+    fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError> {
+        self.send_execute(statement, params, IN_BINARY)?;
+        self.discard()
+    }
+
+    fn fetch(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<Vec<Vec<Option<String>>>, SqlError> {
+        self.send_execute(statement, params, IN_TEXT)?;
+        self.rows()
+    }
+
+    fn run(&mut self, sql: &str) -> Result<u64, SqlError> {
+        self.send_text(sql)?;
+        self.discard()
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
+        self.send_text(sql)?;
+        self.rows()
+    }
+
+    fn load(&mut self, sql: &str, feed: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<u64, SqlError> {
+        self.send_text(sql)?;
+        match self.messages.receive().map_err(lost)? {
+            (b'G', _) => {}
+            (b'E', body) => {
+                let error = message::error(body);
+                self.until_ready()?;
+                return Err(error);
+            }
+            _ => return Err(malformed("something else than a readiness for rows")),
+        }
+        let mut pieces = Pieces::new(&mut self.messages.stream);
+        let fed = feed(&mut pieces).and_then(|()| pieces.flush());
+        self.out.clear();
+        match &fed {
+            Ok(()) => put(&mut self.out, b'c', |_| {}),
+            Err(_) => put(&mut self.out, b'f', |out| put_text(out, "the rows ended early")),
+        }
+        self.send()?;
+        let taken = self.discard()?;
+        match fed {
+            Ok(()) => Ok(taken),
+            Err(error) => Err(lost(error)),
+        }
+    }
+
+    fn set_timeout(&mut self, limit: Option<Duration>) -> Result<(), SqlError> {
+        self.limit = limit;
+        self.messages.stream.set_silence(limit).map_err(lost)
+    }
+
+    fn encryption(&self) -> Option<String> {
+        self.messages.stream.encryption()
+    }
+
+    fn interrupter(&self) -> Option<Interrupter> {
+        self.messages.stream.interrupter()
+    }
+
+    fn thread_number(&mut self) -> Result<Option<i32>, SqlError> {
+        Ok(Some(self.backend))
+    }
+
+    /// The main thread of the connection's own process, which the server named when it let us in.
+    fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
+        let is_local = self.messages.stream.is_local();
+        Ok(is_local.then_some(self.backend).and_then(|pid| ThreadRef::of_tid(pid).ok()))
+    }
+}
+
 /// How far both sides have proved who they are.
 #[derive(Default)]
 struct Proof {
@@ -374,40 +377,6 @@ fn authenticate(
         }
     }
     Ok(())
-}
-
-/// Sends what is written into it as pieces of COPY data.
-struct Pieces<'a, S> {
-    stream: &'a mut S,
-    out: Vec<u8>,
-}
-
-impl<S: Channel> Pieces<'_, S> {
-    fn begin(&mut self) {
-        self.out.clear();
-        self.out.extend_from_slice(&[b'd', 0, 0, 0, 0]);
-    }
-}
-
-impl<S: Channel> Write for Pieces<'_, S> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let taken = &bytes[..bytes.len().min(PIECE + 5 - self.out.len())];
-        self.out.extend_from_slice(taken);
-        if self.out.len() == PIECE + 5 {
-            self.flush()?;
-        }
-        Ok(taken.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        let length = (self.out.len() - 1) as u32;
-        if length > 4 {
-            self.out[1..5].copy_from_slice(&length.to_be_bytes());
-            self.stream.write_all(&self.out)?;
-            self.begin();
-        }
-        Ok(())
-    }
 }
 
 fn name(statement: usize) -> String {

@@ -3,7 +3,6 @@
 use crate::contract::dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, Scan, number};
 use crate::{Session, SqlError};
 
-/// SQL as PostgreSQL has it.
 #[derive(Debug)]
 pub(super) struct PostgresDialect;
 

@@ -3,15 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::binary::NAME;
-use super::{binary, dialect, install, option_file, server, session};
+use super::binary::{NAME, Postgresql};
+use super::connection::Connection;
+use super::diagnostics::PostgresDiagnostics;
+use super::{binary, dialect, install, option_file, server};
+use crate::contract::diagnostics::Diagnostics;
 use crate::contract::options::bytes_of;
 use crate::contract::server::Fill;
 use crate::data::directories::memory_for_bytes;
 use crate::login::{as_libpq_reads, of_service, of_variables_of_libpq, password_of, socket_of_postgres};
 use crate::{
     Binary, ConnectTarget, DEFAULT_DATABASE, Dialect, Engine, EngineError, Footprint, Login, OptionFile,
-    PrepareRequest, Server, Session, StartRequest,
+    PrepareRequest, SelfReport, Server, Session, StartRequest,
 };
 
 /// A cluster without tables, with its first write-ahead log (PostgreSQL 15: 40 MB).
@@ -19,10 +22,6 @@ const EMPTY_BYTES: u64 = 40 << 20;
 
 /// Where Debian's and PostgreSQL's own packages put sockets.
 const SOCKETS: &str = "/var/run/postgresql";
-
-/// The engine `postgresql`: PostgreSQL 12 or newer, tried with 15.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Postgresql;
 
 impl Engine for Postgresql {
     fn name(&self) -> &'static str {
@@ -111,7 +110,7 @@ impl Engine for Postgresql {
     }
 
     fn connect(&self, target: &ConnectTarget) -> Result<Box<dyn Session>, EngineError> {
-        Ok(Box::new(session::PostgresSession::open(target)?))
+        Ok(Box::new(Connection::to(target)?))
     }
 
     /// The service that was asked for or that `PGSERVICE` names; then the file of passwords, where none is known yet.
@@ -133,5 +132,26 @@ impl Engine for Postgresql {
 
     fn read_setting(&self, session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
         server::setting(session, name)
+    }
+
+    fn self_report(&self, owner: &mut dyn Session) -> Result<SelfReport, EngineError> {
+        let settings = "SELECT name, setting, boot_val, source, unit, sourcefile FROM pg_settings";
+        let mut report = SelfReport::read(owner, settings)?;
+        report.buffer_pool_bytes = report.settings.get("shared_buffers").and_then(|pool| {
+            let page_kib: u64 = pool.unit.as_ref()?.strip_suffix("kB")?.parse().ok()?;
+            Some((pool.value.parse::<u64>().ok()? * page_kib) << 10)
+        });
+        // Without the view, which only the superuser of some versions has, the build stays unknown.
+        let build = "SELECT name, setting FROM pg_config WHERE name IN ('CONFIGURE', 'CC', 'CFLAGS', 'LDFLAGS')";
+        for row in owner.query(build).unwrap_or_default() {
+            if let [Some(name), Some(value)] = row.as_slice() {
+                report.build.insert(name.clone(), value.clone());
+            }
+        }
+        Ok(report)
+    }
+
+    fn diagnostics(&self, target: &ConnectTarget, _owner: &ConnectTarget) -> Result<Box<dyn Diagnostics>, EngineError> {
+        Ok(Box::new(PostgresDiagnostics(self.connect(target)?)))
     }
 }

@@ -8,15 +8,9 @@ use super::binary;
 use super::binary::NAME;
 use super::server::{self, MANNERS, ROOT};
 use crate::contract::server::Fill;
-use crate::data::cache::initialised;
-use crate::data::cache::{CacheKey, cached, is_cached};
+use crate::data::cache::{CacheKey, cached, initialised, is_cached};
 use crate::process::installer::run_installer;
-use crate::process::instance::ERROR_LINES;
-use crate::process::process_tree::ProcessTree;
-use crate::process::server_process::Launch;
-use crate::{
-    Binary, DEFAULT_DATABASE, DataDirectory, EngineError, PrepareRequest, Server, Session, StartRequest, StopOutcome,
-};
+use crate::{Binary, DEFAULT_DATABASE, EngineError, PrepareRequest, Server, Session, StartRequest, StopOutcome};
 
 /// Version of what this file does, part of the key: raise it when prepared directories would come out differently.
 const RECIPE: &str = "1";
@@ -48,29 +42,14 @@ fn install(server: &Binary, request: &PrepareRequest, data: &Path) -> Result<(),
     // What is made is synced as a whole at the end.
     let rest = ["--locale=C", "--encoding=UTF8", "--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync"];
     arguments.extend(rest.map(OsString::from));
-    let launch = Launch {
-        program: &program,
-        arguments,
-        environment: &server.environment(&BTreeMap::new()),
-        aslr: None,
-        preload: None,
-        log: &request.log,
-        manners: MANNERS,
-        family: ProcessTree::planned(),
-    };
-    run_installer("initdb", &launch, request, |log| server::explain(log, data, &server.version))
+    let environment = server.environment(&BTreeMap::new());
+    let explain = |log: &str| server::explain(log, data, &server.version);
+    run_installer("initdb", &program, arguments, &environment, MANNERS, request, explain)
 }
 
 /// Starts a server on the fresh directory, lets the caller fill it and shuts it down so that every copy starts alike.
 fn fill_fresh(request: &PrepareRequest, data: &Path, fill: &mut Fill<'_>) -> Result<(), EngineError> {
-    let start = StartRequest {
-        binary: request.binary.clone(),
-        state_directory: request.state_directory.clone(),
-        start_timeout: request.timeout,
-        database: None,
-        ..StartRequest::new(DataDirectory::InPlace(data.to_owned()), &request.run_directory, &request.log)
-    };
-    let mut server = server::start(&start)?;
+    let mut server = server::start(&StartRequest::to_fill(request, data, BTreeMap::new()))?;
     statement(&mut *server.connect()?, &format!("CREATE DATABASE {DEFAULT_DATABASE}"))?;
     server.use_database(DEFAULT_DATABASE);
     let mut session = server.connect()?;
@@ -84,11 +63,10 @@ fn fill_fresh(request: &PrepareRequest, data: &Path, fill: &mut Fill<'_>) -> Res
     statement(&mut *session, "VACUUM (ANALYZE)")?;
     statement(&mut *session, "CHECKPOINT")?;
     drop(session);
-    if server.stop(request.timeout)? != StopOutcome::Graceful {
-        let (reason, tail, log) = ("did not shut down".to_owned(), server.log_tail(ERROR_LINES), request.log.clone());
-        return Err(EngineError::NotReady { engine: NAME, waited: request.timeout, reason, log, tail });
+    match server.stop(request.timeout)? {
+        StopOutcome::Graceful => Ok(()),
+        _ => Err(server.unfinished(request, "did not shut down")),
     }
-    Ok(())
 }
 
 fn statement(session: &mut dyn Session, sql: &str) -> Result<u64, EngineError> {

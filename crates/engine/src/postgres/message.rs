@@ -1,6 +1,6 @@
 //! The messages of the protocol, version 3: a byte that says what it is, four bytes of length, and what it says.
 
-use std::io;
+use std::io::{self, Write};
 
 use crate::transport::buffer::ReadBuffer;
 use crate::transport::stream::{Channel, lost_words};
@@ -14,6 +14,8 @@ const LIMIT: usize = 64 << 20;
 const LOGIN_LIMIT: usize = 64 << 10;
 /// Bytes of an error's text that are kept; servers say less.
 const TEXT: usize = 4096;
+/// Bytes of a piece of COPY data.
+const PIECE: usize = 64 << 10;
 
 /// What arrives from a server.
 #[derive(Debug)]
@@ -122,6 +124,46 @@ pub(super) fn lost(error: io::Error) -> SqlError {
 #[cold]
 pub(super) fn malformed(what: &str) -> SqlError {
     SqlError::own(SqlErrorKind::Lost, format!("the server sent {what}"))
+}
+
+/// Sends what is written into it as pieces of COPY data.
+pub(super) struct Pieces<'a, S> {
+    stream: &'a mut S,
+    out: Vec<u8>,
+}
+
+impl<'a, S: Channel> Pieces<'a, S> {
+    pub(super) fn new(stream: &'a mut S) -> Self {
+        let mut pieces = Self { stream, out: Vec::with_capacity(PIECE + 5) };
+        pieces.begin();
+        pieces
+    }
+
+    fn begin(&mut self) {
+        self.out.clear();
+        self.out.extend_from_slice(&[b'd', 0, 0, 0, 0]);
+    }
+}
+
+impl<S: Channel> Write for Pieces<'_, S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = &bytes[..bytes.len().min(PIECE + 5 - self.out.len())];
+        self.out.extend_from_slice(taken);
+        if self.out.len() == PIECE + 5 {
+            self.flush()?;
+        }
+        Ok(taken.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let length = (self.out.len() - 1) as u32;
+        if length > 4 {
+            self.out[1..5].copy_from_slice(&length.to_be_bytes());
+            self.stream.write_all(&self.out)?;
+            self.begin();
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

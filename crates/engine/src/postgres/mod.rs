@@ -14,7 +14,6 @@ mod message;
 mod option_file;
 mod secure;
 mod server;
-mod session;
 mod value;
 
-pub use entry::Postgresql;
+pub use binary::Postgresql;

@@ -3,27 +3,21 @@
 use std::ffi::OsString;
 use std::fs;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use rustix::process::Signal;
 
 use super::arguments::PORT;
-use super::binary::NAME;
-use super::diagnostics::PostgresDiagnostics;
-use super::dialect::PostgresDialect;
-use super::session::PostgresSession;
+use super::binary::{NAME, Postgresql};
+use super::connection::Connection;
 use super::{arguments, binary};
-use crate::contract::diagnostics::Diagnostics;
 use crate::data::directories::socket_path;
 use crate::process::huge_pages;
-use crate::process::instance::{Instance, Stage};
+use crate::process::instance::Stage;
 use crate::process::port::{free_port, random_password};
+use crate::process::private_server::PrivateServer;
 use crate::process::server_process::{Launch, StopPolicy};
-use crate::{
-    Address, Binary, ConnectTarget, Dialect, EngineError, SelfReport, Server, Session, StartRequest, StopOutcome, Tls,
-    Transport,
-};
+use crate::{Address, Binary, ConnectTarget, EngineError, Server, Session, StartRequest, Transport};
 
 /// The account that may do everything, over the private socket.
 pub(super) const ROOT: &str = "postgres";
@@ -34,18 +28,8 @@ const TCP_USER: &str = "tare";
 /// SIGTERM would wait for the clients to go; as root it runs nothing.
 pub(super) const MANNERS: StopPolicy = StopPolicy { stop: Signal::INT, refuses_root: true };
 
-/// A running private cluster.
-pub(super) struct PostgresServer {
-    instance: Instance,
-    target: ConnectTarget,
-    /// As the superuser over the socket: for the engine's own questions.
-    administration: ConnectTarget,
-    version: String,
-    data: PathBuf,
-}
-
 /// Starts it and reads everything back that was asked for.
-pub(super) fn start(request: &StartRequest) -> Result<PostgresServer, EngineError> {
+pub(super) fn start(request: &StartRequest) -> Result<PrivateServer, EngineError> {
     let binary = binary::find(request.binary.as_deref())?;
     let stage = Stage::set_up(request)?;
     check_version(stage.data(), &binary)?;
@@ -67,18 +51,12 @@ pub(super) fn start(request: &StartRequest) -> Result<PostgresServer, EngineErro
         manners: MANNERS,
         family: stage.family(),
     };
-    let administration = ConnectTarget {
-        address: Address::Socket(socket.clone()),
-        user: ROOT.to_owned(),
-        password: String::new(),
-        database: Some(ANY_DATABASE.to_owned()),
-        tls: Tls::default(),
-        charset: crate::Charset::default(),
-    };
+    let database = Some(ANY_DATABASE.to_owned());
+    let administration = ConnectTarget { database, ..ConnectTarget::private(socket.clone(), ROOT) };
     let mut instance = stage.spawn(&launch)?;
     let mut version = String::new();
     let connect = || {
-        let session = PostgresSession::open(&administration)?;
+        let session = Connection::to(&administration)?;
         version = session.version().to_owned();
         Ok(Box::new(session) as Box<dyn Session>)
     };
@@ -89,112 +67,33 @@ pub(super) fn start(request: &StartRequest) -> Result<PostgresServer, EngineErro
     if let Some(listens) = listens {
         target = tcp_target(&mut *session, listens, target)?;
     }
-    let server = PostgresServer { instance, target, administration, version, data };
+    let server = PrivateServer { engine: &Postgresql, instance, target, administration, version, data };
     drop(session);
-    server.verify(request)?;
+    verify(&server, request)?;
     Ok(server)
 }
 
-impl PostgresServer {
-    /// New sessions start in `database`.
-    pub(super) fn use_database(&mut self, database: &str) {
-        self.target.database = Some(database.to_owned());
-    }
-
-    /// Each option must read back, and the database must be there.
-    fn verify(&self, request: &StartRequest) -> Result<(), EngineError> {
-        // As the sessions have it: a database or a role may have settings of its own.
-        let mut session = self.connect()?;
-        for (option, asked) in &request.options {
-            let name = binary::option_name(option);
-            let sql = format!("SELECT setting, unit FROM pg_settings WHERE lower(name) = '{}'", quoted(&name));
-            let rows = session.query(&sql).map_err(|source| EngineError::Sql { statement: sql, source })?;
-            let Some([Some(found), unit]) = rows.first().map(Vec::as_slice) else { continue };
-            if !arguments::is_as_asked(asked, found, unit.as_deref()) {
-                let unit = unit.as_ref().map_or(String::new(), |unit| format!(" (unit {unit})"));
-                let reason =
-                    format!("asked for {asked}, the server has {found}{unit}; ask for a value that it takes as it is");
-                return Err(EngineError::OptionRefused { engine: NAME, option: option.clone(), reason });
-            }
-            // It reads back as `try` whether it had any or not.
-            if name == "huge_pages" && found != "off" {
-                huge_pages::verify(NAME, option, self.pid(), 1)?;
-            }
+/// Each option must read back, and the database must be there.
+fn verify(server: &PrivateServer, request: &StartRequest) -> Result<(), EngineError> {
+    // As the sessions have it: a database or a role may have settings of its own.
+    let mut session = server.connect()?;
+    for (option, asked) in &request.options {
+        let name = binary::option_name(option);
+        let sql = format!("SELECT setting, unit FROM pg_settings WHERE lower(name) = '{}'", quoted(&name));
+        let rows = session.query(&sql).map_err(|source| EngineError::Sql { statement: sql, source })?;
+        let Some([Some(found), unit]) = rows.first().map(Vec::as_slice) else { continue };
+        if !arguments::is_as_asked(asked, found, unit.as_deref()) {
+            let unit = unit.as_ref().map_or(String::new(), |unit| format!(" (unit {unit})"));
+            let reason =
+                format!("asked for {asked}, the server has {found}{unit}; ask for a value that it takes as it is");
+            return Err(EngineError::OptionRefused { engine: NAME, option: option.clone(), reason });
         }
-        Ok(())
-    }
-}
-
-impl Server for PostgresServer {
-    fn pid(&self) -> u32 {
-        self.instance.process.pid()
-    }
-
-    fn dialect(&self) -> &'static dyn Dialect {
-        &PostgresDialect
-    }
-
-    fn data(&self) -> &Path {
-        &self.data
-    }
-
-    fn address(&self) -> &Address {
-        &self.target.address
-    }
-
-    fn target(&self) -> &ConnectTarget {
-        &self.target
-    }
-
-    fn version(&self) -> &str {
-        &self.version
-    }
-
-    fn connect(&self) -> Result<Box<dyn Session>, EngineError> {
-        Ok(Box::new(PostgresSession::open(&self.target)?))
-    }
-
-    fn setting(&self, name: &str) -> Result<Option<String>, EngineError> {
-        setting(&mut PostgresSession::open(&self.administration)?, name)
-    }
-
-    fn self_report(&self) -> Result<SelfReport, EngineError> {
-        let mut session = PostgresSession::open(&self.administration)?;
-        let settings = "SELECT name, setting, boot_val, source, unit, sourcefile FROM pg_settings";
-        let mut report = SelfReport::read(&mut session, settings)?;
-        report.buffer_pool_bytes = report.settings.get("shared_buffers").and_then(|pool| {
-            let page_kib: u64 = pool.unit.as_ref()?.strip_suffix("kB")?.parse().ok()?;
-            Some((pool.value.parse::<u64>().ok()? * page_kib) << 10)
-        });
-        // Without the view, which only the superuser of some versions has, the build stays unknown.
-        let build = "SELECT name, setting FROM pg_config WHERE name IN ('CONFIGURE', 'CC', 'CFLAGS', 'LDFLAGS')";
-        for row in session.query(build).unwrap_or_default() {
-            if let [Some(name), Some(value)] = row.as_slice() {
-                report.build.insert(name.clone(), value.clone());
-            }
+        // It reads back as `try` whether it had any or not.
+        if name == "huge_pages" && found != "off" {
+            huge_pages::verify(NAME, option, server.pid(), 1)?;
         }
-        Ok(report)
     }
-
-    fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError> {
-        self.instance.stop(timeout)
-    }
-
-    fn diagnostics(&self) -> Result<Box<dyn Diagnostics>, EngineError> {
-        Ok(Box::new(PostgresDiagnostics(self.connect()?)))
-    }
-
-    fn outlived(&self) -> &[String] {
-        self.instance.process.outlived()
-    }
-
-    fn is_alive(&mut self) -> bool {
-        self.instance.process.is_alive()
-    }
-
-    fn log_tail(&self, lines: usize) -> Vec<String> {
-        self.instance.process.log_tail(lines)
-    }
+    Ok(())
 }
 
 /// An option's value as `SHOW` prints it; None when there is none of this name.

@@ -45,7 +45,6 @@ pub enum Aslr {
 }
 
 impl Aslr {
-    /// How many layouts there are.
     pub const LAYOUTS: u16 = (SPREAD_PAGES - 1) as u16;
     /// Its levels, for messages.
     pub const LEVELS: &str = "on, off or layout:N with N from 1 to 32767";
@@ -57,9 +56,6 @@ impl Aslr {
     }
 
     /// Whether this kernel and this user can have it. Nothing is changed but in a thread that ends at once.
-    ///
-    /// # Errors
-    /// What stands in the way.
     pub fn available(self) -> Result<(), String> {
         let kernel = fs::read_to_string("/proc/sys/kernel/randomize_va_space").unwrap_or_default();
         if self == Self::On && kernel.trim() == "0" {
@@ -104,9 +100,6 @@ impl Aslr {
 
     /// Reads it back from the running server: exec of a program with file capabilities drops the flag, and a wrapper
     /// script may change flag and limit. Returns the proof in words.
-    ///
-    /// # Errors
-    /// [`EngineError::NotInEffect`] with what was found.
     pub fn verify(self, pid: u32) -> Result<String, EngineError> {
         let path = PathBuf::from(format!("/proc/{pid}/personality"));
         let text = fs::read_to_string(&path).map_err(|source| EngineError::io("read", &path, source))?;

@@ -35,9 +35,6 @@ pub enum Allocator {
 
 impl Allocator {
     /// The library to preload; none for the server's own.
-    ///
-    /// # Errors
-    /// The command that installs it, when it is not there.
     pub fn library(&self) -> Result<Option<PathBuf>, String> {
         let (file, package) = match self {
             Self::System => return Ok(None),

@@ -24,7 +24,6 @@ pub fn interrupted_by(flag: &'static AtomicBool) {
     let _ = FLAG.set(flag);
 }
 
-/// Whether the flag is up.
 pub fn interrupted() -> bool {
     FLAG.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
 }

@@ -1,24 +1,31 @@
 //! Programs that make a data directory: run to their end, with the reason where they fail.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+
 use super::instance::ERROR_LINES;
 use super::leftovers::Registration;
-use super::server_process::{Launch, ServerProcess};
+use super::process_tree::ProcessTree;
+use super::server_process::{Launch, ServerProcess, StopPolicy};
 use crate::{EngineError, PrepareRequest};
 
 /// Runs it, listed where the next start finds it after a kill. `explain` reads the reason of a failure out of the log.
-///
-/// # Errors
-/// What `explain` says, or else the log's lines about errors.
 pub(crate) fn run_installer(
     name: &'static str,
-    launch: &Launch<'_>,
+    program: &Path,
+    arguments: Vec<OsString>,
+    environment: &BTreeMap<String, String>,
+    manners: StopPolicy,
     request: &PrepareRequest,
     explain: impl Fn(&str) -> Option<EngineError>,
 ) -> Result<(), EngineError> {
+    let (log, family) = (request.log.as_path(), ProcessTree::planned());
+    let launch = Launch { program, arguments, environment, aslr: None, preload: None, log, manners, family };
     let state = request.state_directory.as_deref();
     let mut registration = state.map(|state| Registration::begin(state, Vec::new(), &launch.family)).transpose()?;
     // Dropped first: it is listed until all of it has ended.
-    let mut process = ServerProcess::spawn(launch)?;
+    let mut process = ServerProcess::spawn(&launch)?;
     if let Some(registration) = &mut registration {
         registration.started(process.pid())?;
     }
@@ -34,7 +41,7 @@ pub(crate) fn run_installer(
     let is_error = |line: &&str| line.to_uppercase().contains("ERROR");
     let errors: Vec<String> = process.log_text().lines().filter(is_error).map(str::to_owned).collect();
     let tail = if errors.is_empty() { process.log_tail(ERROR_LINES) } else { errors };
-    let log = launch.log.to_owned();
+    let log = log.to_owned();
     Err(if ended {
         EngineError::Died { engine: name, status: process.status(), log, tail }
     } else {

@@ -127,7 +127,6 @@ pub(crate) fn boot_id() -> String {
 pub struct Reaped {
     /// The server (and its wrapper) that was still running and was killed.
     pub killed: Vec<u32>,
-    /// Directories that were removed.
     pub removed: Vec<PathBuf>,
 }
 

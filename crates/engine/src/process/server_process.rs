@@ -143,9 +143,6 @@ impl ServerProcess {
     }
 
     /// Process `answering` is the server; what was spawned is its wrapper and stays.
-    ///
-    /// # Errors
-    /// When that process is gone.
     pub(crate) fn adopt(&mut self, answering: u32) -> Result<(), EngineError> {
         let gone = |source| EngineError::io("watch the server", Path::new(&format!("/proc/{answering}")), source);
         let pid = Pid::from_raw(answering.cast_signed()).ok_or_else(|| gone(io::ErrorKind::NotFound.into()))?;

@@ -80,9 +80,6 @@ pub(crate) fn is_program(path: &Path) -> bool {
 }
 
 /// A file that would be a program, if it had kept its permission to run: unpacking a jar or a zip drops it.
-///
-/// # Errors
-/// Then, with the command that repairs it.
 pub(crate) fn check_may_run(path: &Path) -> Result<(), EngineError> {
     if path.is_file() && !is_program(path) {
         let reason = format!("may not be run: chmod +x {}", path.display());

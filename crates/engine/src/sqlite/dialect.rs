@@ -4,7 +4,6 @@ use crate::contract::dialect::{Collation, Counted, Dialect, Identity, Index, Sca
 use crate::{Code, Session, SqlError};
 use std::collections::BTreeMap;
 
-/// SQL as SQLite has it.
 #[derive(Debug)]
 pub(super) struct SqliteDialect;
 

@@ -6,24 +6,21 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use super::diagnostics::SqliteDiagnostics;
-use super::dialect::SqliteDialect;
 use super::failure::Failure;
-use super::pragmas::{self, NAME};
+use super::pragmas::{self, NAME, Sqlite};
 use super::serve::{DATABASE_FILE, PASSWORD, PORT, SOCKET, SUBCOMMAND};
 use super::session::SqliteSession;
-use crate::contract::diagnostics::Diagnostics;
 use crate::contract::server::Fill;
 use crate::data::cache::{CacheKey, cached, is_cached};
 use crate::data::directories::socket_path;
-use crate::process::instance::{ERROR_LINES, Instance, Stage};
+use crate::process::instance::Stage;
 use crate::process::port::random_password;
+use crate::process::private_server::PrivateServer;
 use crate::process::server_process::{Launch, StopPolicy};
 use crate::{
-    Address, Binary, ConnectTarget, DataDirectory, Dialect, EngineError, PrepareRequest, Server, Session, StartRequest,
-    StopOutcome, Tls, Transport,
+    Address, Binary, ConnectTarget, DataDirectory, EngineError, PrepareRequest, Server, Session, StartRequest,
+    StopOutcome, Transport,
 };
 
 /// Version of what [`prepare_data`] does, part of the key: raise it when prepared directories would come out
@@ -63,33 +60,16 @@ pub(super) fn prepare_data(request: &PrepareRequest, fill: &mut Fill<'_>) -> Res
     cached(&request.cache_directory, &key(&shaping, &request.dataset), |partial| {
         let data = partial.join("data");
         fs::create_dir(&data).map_err(|source| EngineError::io("make the directory", &data, source))?;
-        let start = StartRequest {
-            binary: request.binary.clone(),
-            state_directory: request.state_directory.clone(),
-            options: shaping.clone(),
-            start_timeout: request.timeout,
-            ..StartRequest::new(DataDirectory::InPlace(data.clone()), &request.run_directory, &request.log)
-        };
-        let mut server = start_server(&start)?;
+        let mut server = start_server(&StartRequest::to_fill(request, &data, shaping.clone()))?;
         fill(&server).map_err(|error| EngineError::fill(&data, error))?;
         if server.stop(request.timeout)? == StopOutcome::Graceful && server.instance.process.succeeded() {
             return Ok(());
         }
-        let (reason, log) = ("did not shut down in good order".to_owned(), request.log.clone());
-        let tail = server.log_tail(ERROR_LINES);
-        Err(EngineError::NotReady { engine: NAME, waited: request.timeout, reason, log, tail })
+        Err(server.unfinished(request, "did not shut down in good order"))
     })
 }
 
-/// A running server process.
-pub(super) struct SqliteServer {
-    instance: Instance,
-    target: ConnectTarget,
-    version: String,
-    data: PathBuf,
-}
-
-pub(super) fn start(request: &StartRequest) -> Result<SqliteServer, EngineError> {
+pub(super) fn start(request: &StartRequest) -> Result<PrivateServer, EngineError> {
     match &request.data {
         DataDirectory::InPlace(path) | DataDirectory::CopyOf { prepared: path, .. } => check_data(path)?,
     }
@@ -105,21 +85,14 @@ pub(super) fn check_data(data: &Path) -> Result<(), EngineError> {
     Err(EngineError::Directory { path: data.to_owned(), reason })
 }
 
-fn start_server(request: &StartRequest) -> Result<SqliteServer, EngineError> {
+fn start_server(request: &StartRequest) -> Result<PrivateServer, EngineError> {
     let binary = binary(request.binary.as_deref())?;
     let stage = Stage::set_up(request)?;
     let socket = socket_path(stage.run(), SOCKET)?;
     let mut arguments: Vec<OsString> = vec![SUBCOMMAND.into(), "--data".into(), stage.data().into()];
     arguments.extend(["--run-directory".into(), stage.run().into()]);
     arguments.extend(request.options.iter().flat_map(|(n, v)| ["--option".into(), format!("{n}={v}").into()]));
-    let mut target = ConnectTarget {
-        address: Address::Socket(socket.clone()),
-        user: String::new(),
-        password: String::new(),
-        database: None,
-        tls: Tls::default(),
-        charset: crate::Charset::default(),
-    };
+    let mut target = ConnectTarget::private(socket.clone(), "");
     let port_file = stage.run().join(PORT);
     if request.transport == Transport::Tcp {
         arguments.extend(["--tcp".into(), request.listen.to_string().into()]);
@@ -148,65 +121,16 @@ fn start_server(request: &StartRequest) -> Result<SqliteServer, EngineError> {
     let explain = |log: &str| Some(Failure::in_log(log)?.into_error(&data));
     let mut session = instance.wait_ready(NAME, request, listens_at, connect, explain)?;
     let version = single(&mut *session, "SELECT sqlite_version()")?.unwrap_or_default();
-    Ok(SqliteServer { instance, target, version, data })
+    let administration = target.clone();
+    Ok(PrivateServer { engine: &Sqlite, instance, target, administration, version, data })
 }
 
-impl Server for SqliteServer {
-    fn pid(&self) -> u32 {
-        self.instance.process.pid()
+/// The PRAGMA of this name as a new connection has it.
+pub(super) fn setting(session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
+    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Ok(None);
     }
-
-    fn dialect(&self) -> &'static dyn Dialect {
-        &SqliteDialect
-    }
-
-    fn data(&self) -> &Path {
-        &self.data
-    }
-
-    fn address(&self) -> &Address {
-        &self.target.address
-    }
-
-    fn target(&self) -> &ConnectTarget {
-        &self.target
-    }
-
-    fn version(&self) -> &str {
-        &self.version
-    }
-
-    fn connect(&self) -> Result<Box<dyn Session>, EngineError> {
-        Ok(Box::new(SqliteSession::open(&self.target)?))
-    }
-
-    /// The PRAGMA of this name as a new connection has it.
-    fn setting(&self, name: &str) -> Result<Option<String>, EngineError> {
-        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-            return Ok(None);
-        }
-        single(&mut SqliteSession::open(&self.target)?, &format!("PRAGMA {name}"))
-    }
-
-    fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError> {
-        self.instance.stop(timeout)
-    }
-
-    fn diagnostics(&self) -> Result<Box<dyn Diagnostics>, EngineError> {
-        Ok(Box::new(SqliteDiagnostics::new(self.connect()?)))
-    }
-
-    fn outlived(&self) -> &[String] {
-        self.instance.process.outlived()
-    }
-
-    fn is_alive(&mut self) -> bool {
-        self.instance.process.is_alive()
-    }
-
-    fn log_tail(&self, lines: usize) -> Vec<String> {
-        self.instance.process.log_tail(lines)
-    }
+    single(session, &format!("PRAGMA {name}"))
 }
 
 /// The first value of the first row.

@@ -3,16 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::pragmas::NAME;
+use super::diagnostics::SqliteDiagnostics;
+use super::pragmas::{NAME, Sqlite};
 use super::{dialect, engine, planted, pragmas, session};
+use crate::contract::diagnostics::Diagnostics;
 use crate::contract::server::Fill;
 use crate::{
     Binary, ConnectTarget, Dialect, Engine, EngineError, Footprint, PrepareRequest, Server, Session, StartRequest,
 };
-
-/// The engine `sqlite`: the SQLite that is built into this program.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Sqlite;
 
 impl Engine for Sqlite {
     fn name(&self) -> &'static str {
@@ -62,5 +60,13 @@ impl Engine for Sqlite {
 
     fn connect(&self, target: &ConnectTarget) -> Result<Box<dyn Session>, EngineError> {
         Ok(Box::new(session::SqliteSession::open(target)?))
+    }
+
+    fn read_setting(&self, session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
+        engine::setting(session, name)
+    }
+
+    fn diagnostics(&self, target: &ConnectTarget, _owner: &ConnectTarget) -> Result<Box<dyn Diagnostics>, EngineError> {
+        Ok(Box::new(SqliteDiagnostics::new(self.connect(target)?)))
     }
 }

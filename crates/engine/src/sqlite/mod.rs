@@ -20,5 +20,5 @@ mod protocol;
 mod serve;
 mod session;
 
-pub use entry::Sqlite;
+pub use pragmas::Sqlite;
 pub use serve::{ServeArgs, serve};

@@ -7,6 +7,10 @@ use rusqlite::Connection;
 use crate::EngineError;
 use crate::contract::options::same_value;
 
+/// The engine `sqlite`: the SQLite that is built into this program.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sqlite;
+
 /// The engine's name in a study.
 pub(super) const NAME: &str = "sqlite";
 

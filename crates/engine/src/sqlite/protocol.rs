@@ -201,7 +201,6 @@ pub(super) fn end(bytes: &[u8]) -> Result<u64, SqlError> {
     bytes.try_into().map(u64::from_le_bytes).map_err(|_| malformed("an end that cannot be read"))
 }
 
-/// Appends an ERROR frame.
 pub(super) fn put_error(out: &mut Vec<u8>, error: &SqlError) {
     let kind = match error.kind {
         SqlErrorKind::Retry => 0,
@@ -222,7 +221,6 @@ pub(super) fn put_error(out: &mut Vec<u8>, error: &SqlError) {
     });
 }
 
-/// Reads an ERROR frame.
 #[cold]
 pub(super) fn error(bytes: &[u8]) -> SqlError {
     let Some((kind, rest)) = bytes.split_first() else { return malformed("an empty error") };

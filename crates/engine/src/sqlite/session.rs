@@ -2,14 +2,14 @@
 
 use std::io;
 use std::mem::take;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tare_cpuset::ThreadRef;
 
 use super::protocol::{self, END, ERROR, HEADER, LIMIT, READY, ROW, Request, malformed};
-use crate::contract::session::{HANDSHAKE, SILENCE};
 use crate::transport::answer::AnswerLimits;
 use crate::transport::buffer::ReadBuffer;
+use crate::transport::session;
 use crate::transport::stream::{Channel, Interrupter, Stream, lost_words};
 use crate::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
 
@@ -27,19 +27,17 @@ pub(super) struct SqliteSession<S = Stream> {
 
 impl SqliteSession {
     pub(super) fn open(target: &ConnectTarget) -> Result<Self, EngineError> {
-        let failed = |source| EngineError::Connect { address: target.address.to_string(), source };
-        let unreached = |error: io::Error| EngineError::unreached(&target.address, &error);
-        let stream = Stream::connect(&target.address, Instant::now() + HANDSHAKE).map_err(unreached)?;
-        let mut session = Self::over(stream);
-        session.send(Request::Hello { password: target.password.as_bytes() }).map_err(failed)?;
-        match session.receive().map_err(failed)? {
-            (READY, _) => {}
-            (ERROR, body) => return Err(failed(protocol::error(body))),
-            _ => return Err(failed(malformed("no greeting"))),
-        }
-        session.stream.set_deadline(None);
-        session.set_timeout(Some(SILENCE)).map_err(failed)?;
-        Ok(session)
+        session::open(target, |stream| {
+            let mut session = Self::over(stream);
+            session.send(Request::Hello { password: target.password.as_bytes() })?;
+            match session.receive()? {
+                (READY, _) => {}
+                (ERROR, body) => return Err(protocol::error(body)),
+                _ => return Err(malformed("no greeting")),
+            }
+            session.stream.set_deadline(None);
+            Ok(session)
+        })
     }
 }
 
@@ -167,29 +165,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    use crate::Tls;
+    use crate::transport::stream::Scripted;
     use std::io::{Read, Write};
 
     struct Script(io::Cursor<Vec<u8>>);
 
-    impl Channel for Script {
-        fn set_silence(&mut self, _: Option<Duration>) -> io::Result<()> {
-            Ok(())
-        }
-        fn set_deadline(&mut self, _: Option<Instant>) {}
-        fn is_private(&self) -> bool {
-            true
-        }
-        fn encrypt(&mut self, _: &Tls, _: &str) -> io::Result<()> {
-            Ok(())
-        }
-        fn encryption(&self) -> Option<String> {
-            None
-        }
-        fn interrupter(&self) -> Option<Interrupter> {
-            None
-        }
-    }
+    impl Scripted for Script {}
 
     impl Read for Script {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

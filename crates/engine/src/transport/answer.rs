@@ -31,9 +31,6 @@ impl AnswerLimits {
     }
 
     /// A row was dropped.
-    ///
-    /// # Errors
-    /// When it has gone on for too long.
     #[inline]
     pub(crate) fn part(&mut self) -> Result<(), SqlError> {
         self.parts += 1;
@@ -41,9 +38,6 @@ impl AnswerLimits {
     }
 
     /// Begins the next result of the same answer.
-    ///
-    /// # Errors
-    /// When there are too many.
     pub(crate) fn result(&mut self) -> Result<(), SqlError> {
         self.results += 1;
         if self.results < RESULTS { Ok(()) } else { Err(refused(format!("more than {RESULTS} results"))) }

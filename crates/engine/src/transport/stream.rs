@@ -18,6 +18,10 @@ pub(crate) trait Channel: Read + Write + Send {
     fn set_silence(&mut self, limit: Option<Duration>) -> io::Result<()>;
     /// When everything that is read must have come, however much keeps coming; none: never.
     fn set_deadline(&mut self, deadline: Option<Instant>);
+    /// Whether the other end is a process of this machine.
+    fn is_local(&self) -> bool {
+        true
+    }
     /// Whether what is sent stays inside this machine's kernel or is encrypted, so that no one can listen.
     fn is_private(&self) -> bool;
     /// Encrypts all that follows, as `tls` says; the server must be `host` where that is to be proved.
@@ -74,11 +78,6 @@ impl Stream {
         }
     }
 
-    /// Whether the other end is a process of this machine.
-    pub(crate) fn is_local(&self) -> bool {
-        self.socket.end().is_local()
-    }
-
     pub(crate) fn shutdown(&self) {
         self.socket.end().shutdown();
     }
@@ -91,6 +90,10 @@ impl Channel for Stream {
 
     fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.socket.set_deadline(deadline);
+    }
+
+    fn is_local(&self) -> bool {
+        self.socket.end().is_local()
     }
 
     fn is_private(&self) -> bool {
@@ -132,6 +135,30 @@ impl Write for Stream {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// What tests read and write in place of a socket.
+#[cfg(test)]
+pub(crate) trait Scripted: Read + Write + Send {}
+
+#[cfg(test)]
+impl<S: Scripted> Channel for S {
+    fn set_silence(&mut self, _: Option<Duration>) -> io::Result<()> {
+        Ok(())
+    }
+    fn set_deadline(&mut self, _: Option<Instant>) {}
+    fn is_private(&self) -> bool {
+        true
+    }
+    fn encrypt(&mut self, _: &Tls, _: &str) -> io::Result<()> {
+        Ok(())
+    }
+    fn encryption(&self) -> Option<String> {
+        None
+    }
+    fn interrupter(&self) -> Option<Interrupter> {
+        None
     }
 }
 

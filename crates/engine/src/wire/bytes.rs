@@ -55,7 +55,6 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// Appends a length-encoded integer.
 pub(super) fn put_length(out: &mut Vec<u8>, number: u64) {
     match number {
         0..=0xfa => out.push(number as u8),

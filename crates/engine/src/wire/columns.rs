@@ -14,7 +14,6 @@ const NAMES: usize = 6;
 const UNSIGNED: u16 = 1 << 5;
 
 impl Column {
-    /// Reads a column definition.
     pub(super) fn parse(payload: &[u8]) -> Option<Self> {
         let mut bytes = Bytes(payload);
         for _ in 0..NAMES {

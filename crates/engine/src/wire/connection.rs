@@ -1,6 +1,9 @@
 //! One connection: handshake, prepare, execute, text.
 
+use std::io::{self, Write};
 use std::time::Duration;
+
+use tare_cpuset::ThreadRef;
 
 use super::columns::{Column, binary_row};
 use super::execute::Statement;
@@ -10,8 +13,9 @@ use super::login::authenticate;
 use super::response::{self, First, lost, malformed};
 use super::secure::{maybe_for_want_of_tls, secure};
 use crate::transport::answer::AnswerLimits;
-use crate::transport::stream::Channel;
-use crate::{ConnectTarget, Param, SqlError, SqlErrorKind, StatementId};
+use crate::transport::session;
+use crate::transport::stream::{Channel, Interrupter, Stream};
+use crate::{Code, ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
 
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
@@ -27,6 +31,12 @@ pub(crate) struct Connection<S> {
     out: Vec<u8>,
     /// How long an answer may go on.
     limit: Option<Duration>,
+}
+
+impl Connection<Stream> {
+    pub(crate) fn to(target: &ConnectTarget) -> Result<Self, EngineError> {
+        session::open(target, |stream| Self::open(stream, target))
+    }
 }
 
 impl<S: Channel> Connection<S> {
@@ -45,87 +55,14 @@ impl<S: Channel> Connection<S> {
             .map_err(|error| if encrypted { error } else { maybe_for_want_of_tls(error, &greeting) })?;
         let caches_metadata = greeting.caches_metadata();
         packets.logged_in();
+        packets.stream_mut().set_deadline(None);
         let (version, statements, out) = (greeting.version, Vec::new(), Vec::new());
         Ok(Self { packets, version, caches_metadata, statements, out, limit: None })
     }
 
-    /// Version as the server writes it in its greeting.
+    /// Version as the server writes it in its greeting, without the prefix that old replicas needed.
     pub(crate) fn version(&self) -> &str {
-        &self.version
-    }
-
-    pub(crate) fn stream(&self) -> &S {
-        self.packets.stream()
-    }
-
-    pub(crate) fn stream_mut(&mut self) -> &mut S {
-        self.packets.stream_mut()
-    }
-
-    /// How long the server may be silent, and an answer go on.
-    pub(crate) fn set_timeout(&mut self, limit: Option<Duration>) -> Result<(), SqlError> {
-        self.limit = limit;
-        self.packets.stream_mut().set_silence(limit).map_err(lost)
-    }
-
-    pub(crate) fn prepare(&mut self, sql: &str) -> Result<StatementId, SqlError> {
-        self.send_text(COM_STMT_PREPARE, sql)?;
-        let prepared = response::prepared(self.packets.receive().map_err(lost)?)?;
-        for _ in 0..prepared.parameters {
-            self.packets.receive().map_err(lost)?;
-        }
-        let columns = self.columns(u64::from(prepared.columns))?;
-        self.statements.push(Statement::new(prepared, columns));
-        Ok(StatementId(self.statements.len() - 1))
-    }
-
-    #[inline]
-    pub(crate) fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError> {
-        let statement = self.statements.get_mut(statement.0).ok_or_else(unknown_statement)?;
-        statement.encode(&mut self.out, params)?;
-        self.packets.send_command(&mut self.out).map_err(lost)?;
-        self.discard()
-    }
-
-    /// Rows of a prepared statement, as text.
-    pub(crate) fn fetch(
-        &mut self,
-        statement: StatementId,
-        params: &[Param<'_>],
-    ) -> Result<Vec<Vec<Option<String>>>, SqlError> {
-        let known = self.statements.get_mut(statement.0).ok_or_else(unknown_statement)?;
-        known.encode(&mut self.out, params)?;
-        self.packets.send_command(&mut self.out).map_err(lost)?;
-        let (mut rows, mut limits) = (Vec::new(), AnswerLimits::of(self.limit));
-        loop {
-            limits.result()?;
-            let done = match response::first(self.packets.receive().map_err(lost)?, self.caches_metadata)? {
-                First::Done(done) => done,
-                First::Rows { columns, metadata } => {
-                    if metadata {
-                        self.statements[statement.0].columns = self.columns(columns)?;
-                    }
-                    let columns = self.statements[statement.0].columns.as_deref();
-                    let columns = columns.ok_or_else(|| malformed("columns that cannot be read"))?;
-                    loop {
-                        let payload = self.packets.receive().map_err(lost)?;
-                        match payload.first() {
-                            Some(0xff) => return Err(response::error(payload)),
-                            _ if response::ends_rows(payload) => break response::done(payload)?,
-                            _ => {
-                                let row = binary_row(payload, columns);
-                                let row = row.ok_or_else(|| malformed("a row that cannot be read"))?;
-                                limits.kept(&row)?;
-                                rows.push(row);
-                            }
-                        }
-                    }
-                }
-            };
-            if !done.more {
-                return Ok(rows);
-            }
-        }
+        self.version.strip_prefix("5.5.5-").unwrap_or(&self.version)
     }
 
     /// Reads so many column definitions; none where one of them makes no sense.
@@ -139,37 +76,6 @@ impl<S: Channel> Connection<S> {
             });
         }
         Ok(columns)
-    }
-
-    pub(crate) fn run(&mut self, sql: &str) -> Result<u64, SqlError> {
-        self.send_query(sql)?;
-        self.discard()
-    }
-
-    pub(crate) fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
-        self.send_query(sql)?;
-        let (mut rows, mut limits) = (Vec::new(), AnswerLimits::of(self.limit));
-        loop {
-            limits.result()?;
-            let done = match self.first()? {
-                First::Done(done) => done,
-                First::Rows { columns, .. } => loop {
-                    let payload = self.packets.receive().map_err(lost)?;
-                    match payload.first() {
-                        Some(0xff) => return Err(response::error(payload)),
-                        _ if response::ends_rows(payload) => break response::done(payload)?,
-                        _ => {
-                            let row = response::text_row(payload, columns)?;
-                            limits.kept(&row)?;
-                            rows.push(row);
-                        }
-                    }
-                },
-            };
-            if !done.more {
-                return Ok(rows);
-            }
-        }
     }
 
     pub(super) fn send_query(&mut self, sql: &str) -> Result<(), SqlError> {
@@ -226,6 +132,150 @@ impl<S: Channel> Connection<S> {
     }
 }
 
+impl<S: Channel> Session for Connection<S> {
+    fn prepare(&mut self, sql: &str) -> Result<StatementId, SqlError> {
+        self.send_text(COM_STMT_PREPARE, sql)?;
+        let prepared = response::prepared(self.packets.receive().map_err(lost)?)?;
+        for _ in 0..prepared.parameters {
+            self.packets.receive().map_err(lost)?;
+        }
+        let columns = self.columns(u64::from(prepared.columns))?;
+        self.statements.push(Statement::new(prepared, columns));
+        Ok(StatementId(self.statements.len() - 1))
+    }
+
+    #[inline]
+    fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError> {
+        let statement = self.statements.get_mut(statement.0).ok_or_else(unknown_statement)?;
+        statement.encode(&mut self.out, params)?;
+        self.packets.send_command(&mut self.out).map_err(lost)?;
+        self.discard()
+    }
+
+    fn fetch(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<Vec<Vec<Option<String>>>, SqlError> {
+        let known = self.statements.get_mut(statement.0).ok_or_else(unknown_statement)?;
+        known.encode(&mut self.out, params)?;
+        self.packets.send_command(&mut self.out).map_err(lost)?;
+        let (mut rows, mut limits) = (Vec::new(), AnswerLimits::of(self.limit));
+        loop {
+            limits.result()?;
+            let done = match response::first(self.packets.receive().map_err(lost)?, self.caches_metadata)? {
+                First::Done(done) => done,
+                First::Rows { columns, metadata } => {
+                    if metadata {
+                        self.statements[statement.0].columns = self.columns(columns)?;
+                    }
+                    let columns = self.statements[statement.0].columns.as_deref();
+                    let columns = columns.ok_or_else(|| malformed("columns that cannot be read"))?;
+                    loop {
+                        let payload = self.packets.receive().map_err(lost)?;
+                        match payload.first() {
+                            Some(0xff) => return Err(response::error(payload)),
+                            _ if response::ends_rows(payload) => break response::done(payload)?,
+                            _ => {
+                                let row = binary_row(payload, columns);
+                                let row = row.ok_or_else(|| malformed("a row that cannot be read"))?;
+                                limits.kept(&row)?;
+                                rows.push(row);
+                            }
+                        }
+                    }
+                }
+            };
+            if !done.more {
+                return Ok(rows);
+            }
+        }
+    }
+
+    fn run(&mut self, sql: &str) -> Result<u64, SqlError> {
+        self.send_query(sql)?;
+        self.discard()
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
+        self.send_query(sql)?;
+        let (mut rows, mut limits) = (Vec::new(), AnswerLimits::of(self.limit));
+        loop {
+            limits.result()?;
+            let done = match self.first()? {
+                First::Done(done) => done,
+                First::Rows { columns, .. } => loop {
+                    let payload = self.packets.receive().map_err(lost)?;
+                    match payload.first() {
+                        Some(0xff) => return Err(response::error(payload)),
+                        _ if response::ends_rows(payload) => break response::done(payload)?,
+                        _ => {
+                            let row = response::text_row(payload, columns)?;
+                            limits.kept(&row)?;
+                            rows.push(row);
+                        }
+                    }
+                },
+            };
+            if !done.more {
+                return Ok(rows);
+            }
+        }
+    }
+
+    /// With LOCAL a value that does not fit is a warning, and a row whose key is there already is left out.
+    fn load(&mut self, sql: &str, feed: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<u64, SqlError> {
+        let taken = self.load_local(sql, feed)?;
+        let warnings = self.query("SHOW WARNINGS LIMIT 1")?;
+        match warnings.first().map(Vec::as_slice) {
+            None => Ok(taken),
+            Some(warning) => {
+                let cell = |at: usize| warning.get(at).and_then(Option::as_deref);
+                let code = cell(1).and_then(|code| code.parse().ok()).map(Code::Number);
+                let message = cell(2).unwrap_or("a row was changed on its way").to_owned();
+                Err(SqlError { kind: SqlErrorKind::Other, code, message })
+            }
+        }
+    }
+
+    fn set_timeout(&mut self, limit: Option<Duration>) -> Result<(), SqlError> {
+        self.limit = limit;
+        self.packets.stream_mut().set_silence(limit).map_err(lost)
+    }
+
+    fn encryption(&self) -> Option<String> {
+        self.packets.stream().encryption()
+    }
+
+    fn interrupter(&self) -> Option<Interrupter> {
+        self.packets.stream().interrupter()
+    }
+
+    /// With a pool of threads a connection has no thread of its own between statements: an error that says so.
+    fn thread_number(&mut self) -> Result<Option<i32>, SqlError> {
+        let rows = self.query(if self.version.contains("MariaDB") {
+            "SELECT TID, @@thread_handling FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()"
+        } else {
+            "SELECT THREAD_OS_ID, @@thread_handling FROM performance_schema.threads \
+             WHERE PROCESSLIST_ID = CONNECTION_ID()"
+        })?;
+        match rows.first().map(Vec::as_slice) {
+            Some([Some(tid), Some(handling)]) if handling == "one-thread-per-connection" => Ok(tid.parse().ok()),
+            Some([_, Some(handling)]) => {
+                let message = format!(
+                    "this server has thread_handling={handling}: a connection has no thread of its own that could be \
+                     placed; start it with thread_handling=one-thread-per-connection, or leave out bind and pairing"
+                );
+                Err(SqlError::own(SqlErrorKind::Other, message))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
+        if !self.packets.stream().is_local() {
+            return Ok(None);
+        }
+        Ok(self.thread_number()?.and_then(|tid| ThreadRef::of_tid(tid).ok()))
+    }
+}
+
 #[cold]
 fn unknown_statement() -> SqlError {
     SqlError::own(SqlErrorKind::Other, "a statement of another session")
@@ -233,14 +283,10 @@ fn unknown_statement() -> SqlError {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-
     use super::*;
-    use crate::transport::stream::Interrupter;
-    use crate::{Address, Code, Tls};
+    use crate::transport::stream::Scripted;
     use proptest::prelude::*;
-    use std::io::{Read, Write};
-    use std::time::Instant;
+    use std::io::Read;
 
     /// A server that says what it is told to, whatever it is asked; its packets are numbered as they must be.
     struct Script {
@@ -260,24 +306,7 @@ mod tests {
         }
     }
 
-    impl Channel for Script {
-        fn set_silence(&mut self, _: Option<Duration>) -> io::Result<()> {
-            Ok(())
-        }
-        fn set_deadline(&mut self, _: Option<Instant>) {}
-        fn is_private(&self) -> bool {
-            true
-        }
-        fn encrypt(&mut self, _: &Tls, _: &str) -> io::Result<()> {
-            Ok(())
-        }
-        fn encryption(&self) -> Option<String> {
-            None
-        }
-        fn interrupter(&self) -> Option<Interrupter> {
-            None
-        }
-    }
+    impl Scripted for Script {}
 
     impl Read for Script {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -321,14 +350,8 @@ mod tests {
     }
 
     fn target(password: &str) -> ConnectTarget {
-        ConnectTarget {
-            address: Address::Socket("s".into()),
-            user: "root".into(),
-            password: password.into(),
-            database: Some("db".into()),
-            tls: Tls::default(),
-            charset: crate::Charset::Utf8mb4,
-        }
+        let (password, database, charset) = (password.into(), Some("db".into()), crate::Charset::Utf8mb4);
+        ConnectTarget { password, database, charset, ..ConnectTarget::private("s".into(), "root") }
     }
 
     fn scripted(answers: &[&[u8]]) -> Connection<Script> {
@@ -383,14 +406,14 @@ mod tests {
         let wants = [0xfb, b'/', b'e', b't', b'c'];
         let mut server = scripted(&[&wants, &[0, 2, 0, 2, 0, 0, 0]]);
         let mut feed = |server: &mut dyn Write| server.write_all(b"1|x\n2|y\n");
-        assert_eq!(server.load("LOAD DATA LOCAL", &mut feed), Ok(2));
+        assert_eq!(server.load_local("LOAD DATA LOCAL", &mut feed), Ok(2));
         let error = scripted(&[&wants]).run("SELECT 1").unwrap_err();
         assert!(error.kind == SqlErrorKind::Lost && error.message.contains("local file"), "{error}");
         let mut never = |_: &mut dyn Write| panic!("nothing was asked for");
         let disabled = [0xff, 0x6c, 0x0f, b'#', b'4', b'2', b'0', b'0', b'0', b'd'];
         let mut server = scripted(&[&disabled, &[0, 1, 0, 2, 0, 0, 0], &[0, 5, 0, 2, 0, 0, 0]]);
-        assert_eq!(server.load("LOAD DATA LOCAL", &mut never).unwrap_err().code, Some(Code::Number(3948)));
-        assert_eq!(server.load("UPDATE t", &mut never).unwrap_err().kind, SqlErrorKind::Lost);
+        assert_eq!(server.load_local("LOAD DATA LOCAL", &mut never).unwrap_err().code, Some(Code::Number(3948)));
+        assert_eq!(server.load_local("UPDATE t", &mut never).unwrap_err().kind, SqlErrorKind::Lost);
     }
 
     proptest! {
@@ -413,7 +436,7 @@ mod tests {
             let _ = server.execute(StatementId(0), &[Param::Text("x")]);
             let _ = server.fetch(StatementId(0), &[Param::Text("x")]);
             let _ = server.run("SELECT 1");
-            let _ = server.load("LOAD", &mut |server| server.write_all(&[b'x'; 100_000]));
+            let _ = server.load_local("LOAD", &mut |server| server.write_all(&[b'x'; 100_000]));
             let _ = Connection::open(Script::noise(noise), &target("x"));
         }
     }

@@ -85,7 +85,6 @@ impl Greeting {
         self.extended & CACHE_METADATA != 0
     }
 
-    /// Whether the server can encrypt.
     pub(super) fn offers_tls(&self) -> bool {
         self.capabilities & SSL != 0
     }

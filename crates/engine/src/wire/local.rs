@@ -16,7 +16,7 @@ const PIECE: usize = 64 << 10;
 impl<S: Channel> Connection<S> {
     /// Runs a LOAD DATA LOCAL; the number of rows that were taken. They come from `feed`: the name of the file that the
     /// server asks for is not even looked at, and after any other statement such a question is an error.
-    pub(crate) fn load(
+    pub(super) fn load_local(
         &mut self,
         sql: &str,
         feed: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,

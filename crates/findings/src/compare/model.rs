@@ -34,39 +34,17 @@ pub struct Side<'a> {
 /// Why two results cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CompareError {
-    /// No condition of that name.
     #[error("there is no condition `{name}`")]
-    NoCondition {
-        /// The name asked for.
-        name: String,
-        /// Names there are.
-        known: Vec<String>,
-    },
+    NoCondition { name: String, known: Vec<String> },
     /// Several conditions a side and none of the same name.
     #[error("no condition has the same name on both sides")]
-    NothingShared {
-        /// Conditions of A.
-        a: Vec<String>,
-        /// Conditions of B.
-        b: Vec<String>,
-    },
-    /// Both sides are the same trials.
+    NothingShared { a: Vec<String>, b: Vec<String> },
     #[error("both sides are the same trials of {path}")]
-    SameTrials {
-        /// The results that they are of.
-        path: String,
-    },
-    /// Conditions pair up, but no metric is in both.
+    SameTrials { path: String },
     #[error("no metric was measured on both sides")]
     NoMetric,
-    /// The metric to judge was not measured.
     #[error("metric `{name}` was not measured on both sides")]
-    NoSuchMetric {
-        /// Its name.
-        name: String,
-        /// Metrics that were.
-        known: Vec<String>,
-    },
+    NoSuchMetric { name: String, known: Vec<String> },
 }
 
 /// What the gate came to.
@@ -84,13 +62,11 @@ pub enum Gate {
 /// One metric of one pair of conditions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricComparison {
-    /// Name of the metric compared.
     pub name: String,
     /// The condition in A and in B.
     pub condition: ConditionPair,
     /// Unit that its values are in.
     pub unit: String,
-    /// Which way the metric improves.
     pub better: Better,
     /// Mean over trials in A.
     pub mean_a: f64,
@@ -224,7 +200,6 @@ pub struct AgainstFirst {
 pub struct Grouped {
     /// The condition, as the first side names it.
     pub condition: String,
-    /// Name of the metric compared.
     pub name: String,
     /// Every side that has it, the best mean first.
     pub sides: Vec<InGroups>,
@@ -287,11 +262,8 @@ pub enum Note {
         /// The first side.
         first: String,
     },
-    /// A condition that only one side has.
     OnlyIn {
-        /// The condition.
         condition: String,
-        /// The side.
         side: String,
     },
     /// The probe that was said in advance adjusts nothing.
@@ -300,20 +272,15 @@ pub enum Note {
     Unprobed(Probe),
     /// Trials that count although they were disturbed.
     Disturbed {
-        /// The side.
         side: String,
-        /// The condition.
         condition: String,
-        /// How many.
         trials: usize,
         /// Of how many that count.
         of: usize,
     },
     /// Attempts that are not compared.
     NotCompared {
-        /// The side.
         side: String,
-        /// The condition.
         condition: String,
         /// Without a result.
         failed: usize,
@@ -322,9 +289,7 @@ pub enum Note {
     },
     /// A side lost trials by itself: no attempt at them gave a result.
     Lost {
-        /// The side.
         side: String,
-        /// The condition.
         condition: String,
         /// How many trials of how many.
         lost: Lost,
@@ -340,7 +305,6 @@ pub enum Note {
     Sessions {
         /// The first side.
         first: String,
-        /// The others.
         others: Vec<String>,
     },
     /// The probe itself differs between two sides that are adjusted by it.
@@ -358,13 +322,9 @@ pub enum Note {
     },
     /// A metric of several modes.
     Modes {
-        /// The side.
         side: String,
-        /// The condition.
         condition: String,
-        /// The metric.
         metric: String,
-        /// How many modes.
         modes: usize,
     },
     /// A side with a single trial.

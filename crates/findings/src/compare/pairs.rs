@@ -1,6 +1,7 @@
 //! Which conditions and metrics of A and B belong together.
 
 use super::model::{CompareError, ConditionPair, MetricComparison, Note, Side};
+use crate::answer::headline_metric;
 use crate::collect::{self, ConditionTrials, in_blocks};
 use crate::confidence::CONFIDENCE;
 use crate::run_order::SEED;
@@ -145,9 +146,7 @@ fn others<'l>(condition: &'l ConditionTrials<'_>, a: &Levels, b: &Levels) -> Vec
 
 /// What conditions leave of the trials of a run, one after the other; none where their order is not known.
 fn order(conditions: &[ConditionTrials<'_>]) -> Option<Vec<f64>> {
-    let metrics = collect::all_metrics(conditions);
-    let headline = metrics.iter().find(|name| metric::describe(name).is_primary()).or(metrics.first())?;
-    let composite = composite::of(conditions, headline)?;
+    let composite = composite::of(conditions, &headline_metric(&collect::all_metrics(conditions))?)?;
     let ordered = conditions.iter().all(|condition| condition.blocked);
     ordered.then(|| run_order::residuals(conditions, &composite))
 }

@@ -74,17 +74,12 @@ fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Prepared, Com
 
 /// What the drift inside two runs did to the intervals of judged metrics.
 fn drifted(pairs: &[Pair]) -> Option<Note> {
-    let judged = pairs.iter().filter(|pair| pair.comparison.judged);
-    let widest = judged.max_by(|a, b| a.widened().total_cmp(&b.widened()))?;
+    let judged = pairs.iter().filter(|pair| pair.comparison.judged).map(|pair| (pair.widened(), pair.drifted()));
+    let (widest, shown) = judged.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
     // To a tenth, as it is read: sides that say the same say it once.
-    let tenths = |factor: f64| (10.0 * factor).round() / 10.0;
-    (widest.widened() > WIDER).then(|| Note::Drifted { widest: tenths(widest.widened()), shown: widest.drifted() })
+    (widest > WIDER).then(|| Note::Drifted { widest: (10.0 * widest).round() / 10.0, shown })
 }
 
-/// Compares B with A.
-///
-/// # Errors
-/// [`CompareError`] when conditions or metrics do not match.
 pub fn compare(a: Side<'_>, b: Side<'_>, options: &Options) -> Result<Comparison, CompareError> {
     let (of_a, of_b) = (run_of(a)?, run_of(b)?);
     let (of_a, of_b) = (Read { side: a, run: &of_a, label: "A" }, Read { side: b, run: &of_b, label: "B" });

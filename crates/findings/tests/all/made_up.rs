@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tare_results::schema::{Levels, PlannedTrial, SCHEMA, SampleRecord, TrialRecord};
-use tare_results::{Results, Source, levels_of};
+use tare_results::{Results, levels_of};
 
 /// A trial of one sample with this throughput.
 pub fn trial(trial: usize, block: usize, condition: &str, tps: f64, disturbed: bool) -> TrialRecord {
@@ -12,14 +12,9 @@ pub fn trial(trial: usize, block: usize, condition: &str, tps: f64, disturbed: b
     let mut record = TrialRecord::new(&planned, 1, levels, String::new());
     record.reason = disturbed.then(|| "stress (77) took 76% of CPU 2".to_owned());
     record.samples = vec![SampleRecord {
-        sample: 0,
-        started_at: String::new(),
         elapsed_s: 1.0,
         metrics: BTreeMap::from([("tps".to_owned(), tps)]),
-        tps_each_second: Vec::new(),
-        covariates: BTreeMap::new(),
-        histograms: Default::default(),
-        threads: Vec::new(),
+        ..SampleRecord::default()
     }];
     record
 }
@@ -31,16 +26,10 @@ pub fn results(question: &str, trials: Vec<TrialRecord>) -> Results {
     });
     Results {
         path: PathBuf::from("made-up"),
-        source: Source::Directory,
         study: "made-up".into(),
         plan: Some(serde_json::from_value(plan).unwrap()),
-        environment: None,
         study_toml: Some(format!("name = \"made-up\"\nquestion = \"{question}\"\n")),
         trials,
-        captures: BTreeMap::new(),
-        machines: BTreeMap::new(),
-        open_shards: Vec::new(),
-        warnings: Vec::new(),
-        damaged: Default::default(),
+        ..Results::default()
     }
 }

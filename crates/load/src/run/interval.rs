@@ -43,6 +43,7 @@ impl<'a> IntervalClock<'a> {
             latency_ms: self.latencies.percentile(self.shared.latencies(), self.asked.percentile),
             restarts_per_s: per_s(totals.restarts, before.restarts),
             reconnects_per_s: per_s(totals.reconnects, before.reconnects),
+            counted_per_s: per_s(totals.counted, before.counted),
         })
     }
 }

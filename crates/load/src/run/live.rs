@@ -15,6 +15,7 @@ pub(super) struct Slot {
     others: AtomicU64,
     restarts: AtomicU64,
     reconnects: AtomicU64,
+    counted: AtomicU64,
 }
 
 /// Totals as numbers, of a thread or of all.
@@ -24,6 +25,7 @@ pub(super) struct Totals {
     pub(super) queries: Queries,
     pub(super) restarts: u64,
     pub(super) reconnects: u64,
+    pub(super) counted: u64,
 }
 
 impl Slot {
@@ -35,6 +37,7 @@ impl Slot {
         self.others.store(totals.queries.other, Ordering::Relaxed);
         self.restarts.store(totals.restarts, Ordering::Relaxed);
         self.reconnects.store(totals.reconnects, Ordering::Relaxed);
+        self.counted.store(totals.counted, Ordering::Relaxed);
     }
 
     pub(super) fn completed(&self) -> u64 {
@@ -47,6 +50,7 @@ impl Slot {
         all.queries += Queries { read: of(&self.reads), write: of(&self.writes), other: of(&self.others) };
         all.restarts += of(&self.restarts);
         all.reconnects += of(&self.reconnects);
+        all.counted += of(&self.counted);
     }
 }
 
@@ -138,12 +142,12 @@ mod tests {
     fn totals_of_threads_add_up() {
         let (one, two) = (Slot::default(), Slot::default());
         let queries = Queries { read: 1, write: 2, other: 3 };
-        one.tell(&Totals { completed: 5, queries, restarts: 7, reconnects: 9 });
-        two.tell(&Totals { completed: 10, queries, restarts: 1, reconnects: 1 });
+        one.tell(&Totals { completed: 5, queries, restarts: 7, reconnects: 9, counted: 4 });
+        two.tell(&Totals { completed: 10, queries, restarts: 1, reconnects: 1, counted: 2 });
         let mut all = Totals::default();
         [&one, &two].into_iter().for_each(|slot| slot.add_to(&mut all));
         let queries = Queries { read: 2, write: 4, other: 6 };
-        assert_eq!(all, Totals { completed: 15, queries, restarts: 8, reconnects: 10 });
+        assert_eq!(all, Totals { completed: 15, queries, restarts: 8, reconnects: 10, counted: 6 });
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub struct Interval {
     pub restarts_per_s: f64,
     /// Connections a second that were lost and opened anew.
     pub reconnects_per_s: f64,
+    /// What clients count for themselves ([`crate::Client::counted`]), a second.
+    pub counted_per_s: f64,
 }
 
 /// Hears how a run goes, on the thread that called [`crate::run()`]. Every hook can end the run by an error, which

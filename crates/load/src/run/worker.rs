@@ -228,6 +228,7 @@ impl<'a, C: Client> Worker<'a, C> {
         self.totals.queries += done.queries;
         self.totals.restarts += done.restarts;
         self.totals.reconnects += done.reconnects;
+        self.totals.counted = self.client.counted();
         self.shared.tell(self.thread.index, &self.totals);
         self.shared.tell_latency(self.thread.index, latency_ns);
     }

@@ -18,7 +18,6 @@ const TICKS: [f64; 7] = [0.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
 
 /// One line of a chart, which is a condition.
 pub struct Line<'a> {
-    /// Name of the condition.
     pub name: &'a str,
     /// Number of its mark.
     pub mark: usize,

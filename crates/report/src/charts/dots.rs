@@ -46,7 +46,6 @@ pub struct Row<'a> {
     pub trials: Vec<Dot>,
     /// The trials that `trials` is of: their samples, which may be millions, are read where they are.
     pub records: &'a [&'a TrialRecord],
-    /// The metric that all of this is of.
     pub metric: &'a str,
     /// Its interval and its modes.
     pub summary: &'a MetricSummary,

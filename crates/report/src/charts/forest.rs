@@ -23,7 +23,6 @@ pub struct Line {
     pub label: String,
     /// The ratio that the dot stands at.
     pub ratio: f64,
-    /// Its interval, where there is one.
     pub ci: Option<Interval>,
     /// Taller, with a larger mark: stands for all metrics together, or for a factor rather than an interaction.
     pub strong: bool,

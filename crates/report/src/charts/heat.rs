@@ -19,9 +19,7 @@ pub struct Heat {
     pub title: String,
     /// How it was measured.
     pub note: String,
-    /// Names of the rows.
     pub rows: Vec<String>,
-    /// Names of the columns.
     pub columns: Vec<String>,
     /// One row each; none: not measured.
     pub values: Vec<Vec<Option<f64>>>,

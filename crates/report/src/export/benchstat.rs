@@ -9,9 +9,6 @@ use tare_results::metric::{self, Better};
 
 /// Writes one result line an analysed trial: its number of samples as iterations, then the trial's mean of every
 /// metric, whose name is the unit. Unit lines say which way each improves.
-///
-/// # Errors
-/// Those of `out`.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let conditions = collect::conditions(source.results);
     let metrics: BTreeSet<String> =

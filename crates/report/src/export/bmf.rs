@@ -16,9 +16,6 @@ struct Measure {
 }
 
 /// Writes one benchmark a condition, one measure a metric; the bounds are the 95% interval over trials.
-///
-/// # Errors
-/// Those of `out`.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut benchmarks: BTreeMap<String, BTreeMap<&str, Measure>> = BTreeMap::new();
     for condition in &source.summary.conditions {

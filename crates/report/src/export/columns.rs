@@ -10,7 +10,6 @@ use tare_results::schema::{Levels, Outcome, SampleRecord, ScheduleRecord, Thread
 /// What a row is about; which of it there is depends on the table.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
-    /// Name of the condition.
     pub condition: &'a str,
     /// The level of every factor in it.
     pub levels: &'a Levels,

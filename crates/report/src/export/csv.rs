@@ -8,9 +8,6 @@ use std::io::{self, Write};
 use tare_text::as_text_cell;
 
 /// Writes one table, row after row.
-///
-/// # Errors
-/// Those of `out`.
 pub fn write(source: &Source<'_>, table: Table, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     let fields = table.fields(&factors(source));

@@ -29,11 +29,6 @@ pub enum Format {
 }
 
 impl Format {
-    /// Whether it writes one of the tidy tables.
-    pub fn has_tables(self) -> bool {
-        matches!(self, Self::Csv | Self::Parquet)
-    }
-
     /// The cargo feature that this build would need to write it; none where it does.
     pub fn missing_feature(self) -> Option<&'static str> {
         match self {

@@ -9,9 +9,6 @@ use tare_findings::state::{self, State};
 use tare_results::schema::TrialRecord;
 
 /// Writes failed trials as failures, attempts that were put aside as skipped, and the condition's means as properties.
-///
-/// # Errors
-/// Those of `out`.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut xml = Writer::new_with_indent(out, b' ', 1);
     xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;

@@ -7,9 +7,6 @@ use tare_findings::figures::{Scale, percent};
 use tare_stats::Interval;
 
 /// Writes one `tabular`; the document needs `\usepackage{booktabs}`.
-///
-/// # Errors
-/// Those of `out`.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let metrics = source.shown_metrics();
     let scales: Vec<Scale> = metrics.iter().map(|metric| scale(source, &metric.name)).collect();

@@ -8,9 +8,6 @@ use tare_findings::summary::ConditionSummary;
 use tare_results::metric::describe;
 
 /// Writes a family a metric, named `tare_` and the metric; the label `stat` says mean, ci_low or ci_high.
-///
-/// # Errors
-/// Those of `out`.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let metrics = collect::all_metrics(&collect::conditions(source.results));
     for metric in metrics.iter().filter(|metric| source.wants(metric)) {

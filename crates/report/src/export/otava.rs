@@ -7,9 +7,6 @@ use tare_text::as_text_cell;
 
 /// Writes the history that these results are, in the order in which they were named; a condition that a run did not
 /// have is empty in its row.
-///
-/// # Errors
-/// Those of `out`.
 pub fn write(history: &[Source<'_>], out: &mut dyn Write) -> io::Result<()> {
     let mut columns: BTreeSet<String> = BTreeSet::new();
     let rows: Vec<Vec<(String, f64)>> = history.iter().map(values).collect();

@@ -26,9 +26,6 @@ struct PendingColumn {
 }
 
 /// Writes one table in row groups.
-///
-/// # Errors
-/// Those of `out`.
 pub fn write(source: &Source<'_>, table: Table, out: &mut (dyn Write + Send)) -> io::Result<()> {
     let fields = table.fields(&factors(source));
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();

@@ -14,26 +14,15 @@ const LARGEST: f32 = 32_000.0;
 /// Why there is no picture.
 #[derive(Debug, thiserror::Error)]
 pub enum PngError {
-    /// Text would be left out.
     #[error("no font is installed to write labels with; run: apt-get install fonts-dejavu-core, or export svg")]
     NoFont,
-    /// More conditions than fit into one picture.
     #[error("the chart is {width} by {height}, more than a picture holds; export svg, or fewer conditions")]
-    TooLarge {
-        /// The chart's width in its own units.
-        width: f32,
-        /// The chart's height in its own units.
-        height: f32,
-    },
-    /// The chart cannot be drawn.
+    TooLarge { width: f32, height: f32 },
     #[error("the chart cannot be drawn: {0}")]
     Drawing(String),
 }
 
 /// Writes the dot plot of a metric as PNG.
-///
-/// # Errors
-/// Those of `out`, and [`PngError`] as [`ErrorKind::Unsupported`].
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let pixels = draw(&svg::text(source)).map_err(|error| io::Error::new(ErrorKind::Unsupported, error))?;
     out.write_all(&pixels)

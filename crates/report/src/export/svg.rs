@@ -6,9 +6,6 @@ use crate::html;
 use std::io::{self, Write};
 
 /// Writes the dot plot of a metric. Results without a usable trial have none, and give an empty picture.
-///
-/// # Errors
-/// Those of `out`.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(text(source).as_bytes())
 }

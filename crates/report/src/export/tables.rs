@@ -66,9 +66,6 @@ impl Table {
     }
 
     /// Hands every row to `each`, its cells in the order of [`Table::fields`].
-    ///
-    /// # Errors
-    /// The first of `each`.
     pub fn rows<E>(self, source: &Source<'_>, each: Each<'_, E>) -> Result<(), E> {
         let (columns, factors) = (self.columns(), if self == Self::Values { Vec::new() } else { factors(source) });
         let mut emit = |row: &Row<'_>| {

@@ -5,7 +5,6 @@ use super::headline::headline;
 use serde::Serialize;
 use tare_findings::verdict::{Answer, Disturbed, Verdict, Without};
 
-/// The answer as `--json` has it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AnswerJson {
     /// One sentence of at most 25 words; of clean trials alone where some were disturbed and enough are left.

@@ -6,7 +6,6 @@ use tare_findings::threads::PAIRS;
 use tare_results::metric::{self, Better};
 use tare_stats::Interval;
 
-/// The interval of a ratio.
 pub(super) fn interval_of_ratio(ci: Interval) -> String {
     format!("95% interval {} to {}", times(ci.low), times(ci.high))
 }

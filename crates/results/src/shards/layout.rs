@@ -37,9 +37,6 @@ pub struct Sharded {
 
 impl Sharded {
     /// Makes the folder. The plan loses its machine: every shard binds itself to the one that it runs on.
-    ///
-    /// # Errors
-    /// When `path` holds something already or cannot be written.
     pub fn create(path: &Path, study_toml: &str, plan: &Plan, count: usize) -> Result<Self, DirectoryError> {
         let plan = Plan { machine: None, ..plan.clone() };
         let open = Directory::create_empty(path, Trust::Anyone)?;
@@ -125,9 +122,6 @@ impl TakenShard {
     }
 
     /// Begins the results directory of the shard on a machine.
-    ///
-    /// # Errors
-    /// As [`Directory::create`].
     pub fn begin(&self, host: &str) -> Result<Directory, DirectoryError> {
         Writer::new(host)?;
         Directory::create_in(self.0.folder().make_sub(host)?)

@@ -5,7 +5,6 @@
 //! | `layout` | the folder that the machines share |
 //! | `parts` | what was run, part by part, and which part a block is taken from |
 //! | `place` | where a part lies: below what the user named, and reached through no link |
-//! | `schedule` | whether plans are of one schedule |
 //! | `read` | all parts as one set of results, as far as they are |
 //! | `merge` | one results directory made of them |
 
@@ -16,7 +15,6 @@ mod merge_tests;
 mod parts;
 mod place;
 mod read;
-mod schedule;
 
 pub use layout::{Sharded, TakenShard};
 pub use merge::{Merged, merge};

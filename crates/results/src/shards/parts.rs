@@ -2,11 +2,10 @@
 
 use super::Sharded;
 use super::place::Place;
-use super::schedule;
 use crate::error::ReadError;
 use crate::limits::LONGEST_LINE;
 use crate::lines;
-use crate::schema::{Outcome, Plan, RanOn, SCHEMA};
+use crate::schema::{Outcome, Plan, PlannedTrial, RanOn, SCHEMA};
 use crate::{directory, store};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -85,7 +84,7 @@ pub(super) fn find(folders: &[PathBuf]) -> Result<Parts, ReadError> {
         let text = study_text(&folder)?;
         let first = toml.get_or_insert_with(|| text.clone());
         let all = all.get_or_insert_with(|| plan.clone());
-        if *first != text || !schedule::agree(all, &plan, is_whole) {
+        if *first != text || !agree(all, &plan, is_whole) {
             return Err(ReadError::OtherStudy { path: place.path(), study: plan.study });
         }
         let known: BTreeSet<usize> = all.trials.iter().map(|trial| trial.trial).collect();
@@ -132,9 +131,6 @@ fn of_shard(sharded: &Sharded, index: usize) -> Result<Vec<Place>, ReadError> {
 }
 
 /// Blocks of a shard of which one machine has every trial.
-///
-/// # Errors
-/// When a part cannot be read.
 pub fn finished_blocks(sharded: &Sharded, index: usize) -> Result<BTreeSet<usize>, ReadError> {
     let mut wanted: BTreeMap<usize, usize> = BTreeMap::new();
     for trial in &sharded.plan().trials {
@@ -237,7 +233,6 @@ fn choose(parts: &[Part]) -> (BTreeMap<usize, usize>, usize) {
 pub struct ShardState {
     /// Its number, from 0.
     pub shard: usize,
-    /// Trials that it has.
     pub trials: usize,
     /// Those with a good result.
     pub done: usize,
@@ -246,9 +241,6 @@ pub struct ShardState {
 }
 
 /// How far each shard of a cut study is.
-///
-/// # Errors
-/// When a part cannot be read.
 pub fn states(sharded: &Sharded) -> Result<Vec<ShardState>, ReadError> {
     Ok(states_of(sharded, &find(&[sharded.path().to_owned()])?))
 }
@@ -264,4 +256,16 @@ pub(super) fn states_of(sharded: &Sharded, found: &Parts) -> Vec<ShardState> {
         ShardState { shard, trials, done, hosts: hosts.into_iter().collect() }
     };
     (0..sharded.count()).map(state).collect()
+}
+
+/// Whether a part's plan is of the schedule of `all`: drawn alike, of the same conditions, and every trial that both
+/// have is the same. Where `all` is the whole schedule, the part has no other trial either.
+fn agree(all: &Plan, part: &Plan, is_whole: bool) -> bool {
+    let names = |plan: &Plan| plan.conditions.iter().map(|c| (c.name.clone(), c.levels.clone())).collect::<Vec<_>>();
+    let known: BTreeMap<usize, &PlannedTrial> = all.trials.iter().map(|trial| (trial.trial, trial)).collect();
+    let fits = |trial: &PlannedTrial| match known.get(&trial.trial) {
+        Some(planned) => *planned == trial,
+        None => !is_whole,
+    };
+    all.study == part.study && all.seed == part.seed && names(all) == names(part) && part.trials.iter().all(fits)
 }

@@ -43,9 +43,6 @@ impl Place {
     }
 
     /// Opens what must be there.
-    ///
-    /// # Errors
-    /// As [`Place::open`], and when there is nothing.
     pub fn folder(&self) -> Result<Folder, ReadError> {
         self.open()?.ok_or_else(|| ReadError::NotResults { path: self.path() })
     }

@@ -14,9 +14,6 @@ use std::path::Path;
 use tare_files::Trust;
 
 /// Reads the parts below a folder that [`super::Sharded`] made.
-///
-/// # Errors
-/// When a part cannot be read.
 pub(crate) fn read(path: &Path) -> Result<Results, ReadError> {
     let mut found = parts::find(&[path.to_owned()])?;
     names::of_plan(&mut found.plan);

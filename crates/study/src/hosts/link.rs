@@ -32,19 +32,15 @@ const SHOWN: usize = 200;
 /// Why nothing more will be heard.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LinkEnd {
-    /// The other side has closed it, or died.
     #[error("the connection ended")]
     Closed,
-    /// The other side says nothing any more.
     #[error("nothing was heard for {} s", SILENCE.as_secs())]
     Silent,
     /// The other side does not take what it is told.
     #[error("{UNSENT} messages wait there and are not read")]
     Deaf,
-    /// A message that is longer than any.
     #[error("a message of more than {} MiB, or {} million CPUs, came", LONGEST >> 20, NUMBERS >> 20)]
     TooLong,
-    /// What came is no message.
     #[error("something came that is no message of this program: {0}")]
     Garbled(String),
 }
@@ -91,9 +87,6 @@ pub struct Link<I> {
 
 impl<I: DeserializeOwned + Send + 'static> Link<I> {
     /// Listens on one pipe and gives signs of life on the other, until they end.
-    ///
-    /// # Errors
-    /// When there are no threads for it.
     pub fn open(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> io::Result<Self> {
         // One message at a time: the next one is read when this one was taken.
         let (sender, heard) = sync_channel(0);
@@ -108,9 +101,6 @@ impl<I: DeserializeOwned + Send + 'static> Link<I> {
     }
 
     /// The next message, where one comes in time.
-    ///
-    /// # Errors
-    /// Why none will come any more.
     pub fn hear(&self, patience: Duration) -> Result<Option<I>, LinkEnd> {
         if self.mouth.is_deaf.load(Ordering::Relaxed) {
             return Err(LinkEnd::Deaf);

@@ -89,7 +89,6 @@ pub struct Begin {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ask {
-    /// What time it is there.
     Time,
     /// Work.
     Begin(Box<Begin>),
@@ -104,7 +103,6 @@ pub enum Ask {
 /// Why clients gave no result.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Failed {
-    /// The reason, in words.
     pub what: String,
     /// Whether they were told to end, or the host there was.
     pub interrupted: bool,
@@ -114,7 +112,6 @@ pub struct Failed {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromClient {
-    /// Who it is.
     Hello(Box<Hello>),
     /// The time there, nanoseconds since 1970.
     Time(i64),

@@ -121,9 +121,6 @@ impl Remote {
     }
 
     /// Compares the two clocks.
-    ///
-    /// # Errors
-    /// [`HostError::Lost`].
     pub fn clock(&mut self) -> Result<ClockOffset, HostError> {
         let mut best = ClockOffset { offset_s: 0.0, uncertainty_s: f64::INFINITY };
         let deadline = Instant::now() + GREETING;
@@ -214,9 +211,6 @@ fn aftermath(there: &OtherHost) -> String {
 }
 
 /// Puts back what a half that was killed had set there; one that was only cut off is waited for, and does it itself.
-///
-/// # Errors
-/// Why that was not possible.
 fn restore(there: &OtherHost) -> Result<(), String> {
     let deadline = Instant::now() + AFTERMATH;
     loop {

@@ -23,7 +23,6 @@ impl Field {
         Self { section, key: key.name, info: key.info(), common: Some(key) }
     }
 
-    /// A key of loads.
     pub fn of_load(key: KeyInfo) -> Self {
         Self { section: WORKLOAD, key: key.name, info: key, common: None }
     }
@@ -42,9 +41,6 @@ impl Field {
     }
 
     /// Sets a value in these settings.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn set(&self, settings: &mut Settings, value: &Value) -> Result<(), String> {
         match self.common {
             Some(key) => key.set(settings, value),
@@ -53,9 +49,6 @@ impl Field {
     }
 
     /// Whether this is one of its values, for every load that has it.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         match self.common {
             Some(key) => key.set(&mut Settings::default(), value),

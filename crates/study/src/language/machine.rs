@@ -16,9 +16,6 @@ pub fn help(name: &str) -> &'static str {
 }
 
 /// Sets a level; `as-found` takes it back.
-///
-/// # Errors
-/// What was expected.
 pub fn set(settings: &mut Settings, name: &str, level: &Value) -> Result<(), String> {
     let setting: Setting = name.parse().map_err(|e: NoiseError| e.to_string())?;
     settings.machine.retain(|level| level.setting() != setting);

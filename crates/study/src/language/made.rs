@@ -29,9 +29,6 @@ pub struct MadeStudy {
 
 impl MadeStudy {
     /// The study, held to all that holds for one of a file.
-    ///
-    /// # Errors
-    /// The first mistake.
     pub fn study(&self, overrides: &Overrides) -> Result<Study, StudyError> {
         self.parser()?.finish(overrides)
     }
@@ -76,9 +73,6 @@ pub fn declared(section: &str, key: &str) -> Option<DeclaredKey> {
 }
 
 /// Whether this is one of a key's values.
-///
-/// # Errors
-/// What was expected.
 pub fn check_value(section: &str, key: &str, value: &Value) -> Result<(), String> {
     match (sampling(section, key), field::find(section, key)) {
         (Some(key), _) => key.set(&mut Sampling::default(), value),

@@ -34,19 +34,12 @@ impl OtherHost {
     }
 
     /// Sets the program that reaches the host.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn set_ssh(&mut self, value: &Value) -> Result<(), String> {
         let expected = "a program and its arguments, for example [\"ssh\", \"-p\", \"2222\"]";
         self.ssh = arguments::read(value).ok_or(expected)?;
         Ok(())
     }
 
-    /// Sets the program on that host.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn set_program(&mut self, value: &Value) -> Result<(), String> {
         let expected = "a program and its arguments, for example [\"sudo\", \"/opt/tare/bin/tare\"]";
         self.program = arguments::read(value).ok_or(expected)?;

@@ -52,9 +52,6 @@ const SECTIONS: [&str; 18] = [
 ];
 
 /// Parses a study and applies what the command line changes.
-///
-/// # Errors
-/// The first mistake, with its place.
 pub fn parse(source: Source<'_>, overrides: &Overrides) -> Result<Study, StudyError> {
     let root = source.table()?;
     let mut parser = Parser::new(source);

@@ -23,10 +23,6 @@ pub struct ProcessSettings {
 }
 
 impl ProcessSettings {
-    /// Sets the address space.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn set_aslr(&mut self, level: &Value) -> Result<(), String> {
         self.aslr = match level.to_string().as_str() {
             AS_FOUND => None,
@@ -36,9 +32,6 @@ impl ProcessSettings {
     }
 
     /// Sets the allocator by its name or by the path of its library.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn set_allocator(&mut self, level: &Value) -> Result<(), String> {
         self.allocator = match level.to_string().as_str() {
             AS_FOUND => None,
@@ -48,9 +41,6 @@ impl ProcessSettings {
     }
 
     /// Sets the bytes that the environment is padded to.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn set_environment_bytes(&mut self, level: &Value) -> Result<(), String> {
         match level.to_string().parse() {
             Ok(bytes) if bytes == 0 || (PADDING_OVERHEAD..=LONGEST).contains(&bytes) => self.environment_bytes = bytes,

@@ -34,9 +34,6 @@ pub struct Settings {
 
 impl Settings {
     /// What no single key can check.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn check(&self) -> Result<(), String> {
         if self.engine.running.is_asked() && (self.engine.binary.is_some() || self.engine.data.is_some()) {
             return Err(
@@ -109,11 +106,9 @@ impl Default for WorkloadSettings {
 pub struct Sampling {
     /// Trials (server lifetimes) a condition.
     pub trials: usize,
-    /// Measured samples of each trial.
     pub samples: usize,
     /// Seconds of load before the first sample.
     pub warmup_s: f64,
-    /// Length of a sample, seconds.
     pub sample_s: f64,
     /// Samples at the beginning of each trial that are measured, recorded aside, and in no figure.
     pub drop_samples: usize,

@@ -45,14 +45,12 @@ pub struct Study {
     pub factors: Vec<Factor>,
     /// A plain list: each entry is a small full factorial of its own.
     pub conditions: Vec<Vec<Factor>>,
-    /// How often and how long.
     pub sampling: Sampling,
 }
 
 /// `[design]`: how factors become conditions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Design {
-    /// How levels are combined.
     pub kind: DesignKind,
     /// Whether a condition that comes out exactly like an earlier one on this machine is left out.
     pub skip_identical: bool,
@@ -64,7 +62,6 @@ pub struct Design {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Display, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "kebab-case", parse_err_ty = UnknownWord, parse_err_fn = unknown_kind)]
 pub enum DesignKind {
-    /// Every combination of all levels.
     #[default]
     FullFactorial,
     /// The first level of every factor is the base; the others one at a time.
@@ -75,7 +72,6 @@ fn unknown_kind(found: &str) -> UnknownWord {
     UnknownWord::among(found, DesignKind::VARIANTS)
 }
 
-/// A factor and its levels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Factor {
     /// `placement`, a key of the study, a machine setting or `option.NAME`.
@@ -185,9 +181,6 @@ impl Study {
 }
 
 /// Sets a key of a named build: one of `[engine]`, or `options.NAME`.
-///
-/// # Errors
-/// What was expected.
 pub fn set_build_key(settings: &mut Settings, key: &str, value: &Value) -> Result<(), String> {
     if let Some(option) = key.strip_prefix("options.") {
         settings.engine.options.insert(option.to_owned(), value.to_string());

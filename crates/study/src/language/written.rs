@@ -6,9 +6,6 @@ use super::spec::Study;
 use std::path::Path;
 
 /// Parses the resolved study that a run wrote into a results directory, as it was read there.
-///
-/// # Errors
-/// When it does not parse.
 pub fn parse_written(text: &str, directory: &Path) -> Result<Study, StudyError> {
     parse(Source { origin: &directory.join("study.toml").display().to_string(), text }, &Overrides::default())
 }

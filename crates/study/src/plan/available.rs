@@ -10,9 +10,6 @@ use tare_noise::{Availability, System};
 use tare_topology::{MemoryPolicy, Side};
 
 /// Whether a condition can be done here. Without `programs`, nothing that the study names is run to find out.
-///
-/// # Errors
-/// The first reason why not.
 pub fn available(settings: &Settings, engine_varies: bool, programs: Option<&Programs>) -> Result<(), String> {
     machine(settings)?;
     threads(settings)?;
@@ -38,7 +35,7 @@ fn threads(settings: &Settings) -> Result<(), String> {
     /// A plan is made in a moment: the limits are read once for its thousands of conditions.
     static NOW: OnceLock<Limits> = OnceLock::new();
     let (asked, running) = (settings.workload.threads as u64, &settings.engine.running);
-    let elsewhere = running.host.as_ref().is_some_and(|host| !Address::Tcp(host.clone(), 0).is_here());
+    let elsewhere = running.asked.host.as_ref().is_some_and(|host| !Address::Tcp(host.clone(), 0).is_here());
     let has_server = settings.workload.load.load().needs_server();
     let clients = if settings.client.on.host.is_some() { 0 } else { asked };
     let wanted = Wanted {
@@ -84,7 +81,7 @@ fn running(settings: &Settings) -> Result<(), String> {
         return Err("order = \"alone\" gives each query a fresh server, and the clients are on another host".into());
     }
     if !running.is_asked() {
-        let only_there = [("restart", !running.restart.is_empty()), ("tls", running.tls.is_some())];
+        let only_there = [("restart", !running.restart.is_empty()), ("tls", running.asked.tls.is_some())];
         return match only_there.into_iter().find(|(_, asked)| *asked) {
             None => Ok(()),
             Some((key, _)) => Err(format!("{key} is for a server that runs already: say which, by socket or host")),
@@ -99,7 +96,7 @@ fn running(settings: &Settings) -> Result<(), String> {
             placement.memory
         ));
     }
-    let elsewhere = running.host.as_ref().filter(|host| !Address::Tcp((*host).clone(), 0).is_here());
+    let elsewhere = running.asked.host.as_ref().filter(|host| !Address::Tcp((*host).clone(), 0).is_here());
     match elsewhere.filter(|_| placement.server != Side::Float || placement.background != Side::Float) {
         Some(host) => Err(format!("{host} is another machine: its threads can only be placed by a run there")),
         None => Ok(()),

@@ -11,9 +11,6 @@ const SAMPLE_BYTES: u64 = 1500;
 const THREAD_BYTES: u64 = 500;
 
 /// Refuses more conditions or trials than can be planned, without making them.
-///
-/// # Errors
-/// How many there would be, and the limit.
 pub(super) fn check(study: &Study, trials_each: usize) -> Result<(), String> {
     let conditions = conditions(study);
     if conditions > MOST_CONDITIONS {
@@ -35,9 +32,6 @@ pub(super) fn check(study: &Study, trials_each: usize) -> Result<(), String> {
 }
 
 /// Refuses a trial whose record could not be read back.
-///
-/// # Errors
-/// How large it would be, and the limit.
 pub(super) fn check_record(settings: &Settings, samples: usize) -> Result<(), String> {
     let bytes = record_bytes(settings, samples);
     match bytes > LONGEST_LINE {

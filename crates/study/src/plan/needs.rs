@@ -71,9 +71,6 @@ fn memory(settings: &Settings) -> u64 {
 }
 
 /// Whether a machine has the memory for a condition.
-///
-/// # Errors
-/// What is needed and what there is.
 pub fn fits_memory(settings: &Settings, machine_bytes: Option<u64>) -> Result<(), String> {
     let needed = memory(settings);
     match machine_bytes {
@@ -85,9 +82,6 @@ pub fn fits_memory(settings: &Settings, machine_bytes: Option<u64>) -> Result<()
 }
 
 /// Whether the server's pool can hold the data, where all of them are to be in it.
-///
-/// # Errors
-/// What is needed and what the pool has.
 pub fn fits_pool(settings: &Settings) -> Result<(), String> {
     let (load, engine) = (settings.workload.load.load(), &settings.engine);
     let is_made_here = load.needs_server() && engine.data.is_none() && !engine.running.is_asked();
@@ -126,9 +120,6 @@ pub fn memory_of(machine: &Machine) -> Option<u64> {
 }
 
 /// Whether the disk has room for the data: `folder` is where they go.
-///
-/// # Errors
-/// What is needed and what there is.
 pub fn fits_disk(needs: &Needs, folder: &Path) -> Result<(), String> {
     let existing = folder.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("/"));
     let Ok(found) = rustix::fs::statvfs(existing) else { return Ok(()) };

@@ -53,18 +53,13 @@ fn pilot(study: &Study, value: impl Fn(usize, usize, usize) -> f64) -> (Plan, Ve
     (plan, records)
 }
 
-/// A trial of so many samples.
 fn record(planned: &PlannedTrial, samples: usize, value: &impl Fn(usize, usize, usize) -> f64) -> TrialRecord {
     let which = usize::from(planned.condition == "luck");
     let sample = |sample: usize| SampleRecord {
         sample,
-        started_at: String::new(),
         elapsed_s: 1.0,
         metrics: BTreeMap::from([("tps".into(), value(which, planned.block, sample)), ("qps".into(), 1.0)]),
-        tps_each_second: Vec::new(),
-        covariates: BTreeMap::new(),
-        histograms: Default::default(),
-        threads: Vec::new(),
+        ..SampleRecord::default()
     };
     TrialRecord {
         // Two seconds of warm-up and one to start and stop.

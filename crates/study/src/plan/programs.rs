@@ -19,9 +19,6 @@ pub struct Programs {
 
 impl Programs {
     /// The program of an engine, at a path or where such programs usually are.
-    ///
-    /// # Errors
-    /// Why there is none.
     pub fn of(&self, engine: &str, path: Option<&Path>) -> Result<Binary, String> {
         let key = (engine.to_owned(), path.map(Path::to_owned));
         if let Some(known) = self.asked.borrow().get(&key) {

@@ -45,7 +45,6 @@ impl Queue {
         queue
     }
 
-    /// Takes the next trial.
     pub fn take(&mut self) -> Option<Next> {
         self.waiting.pop_front()
     }
@@ -66,7 +65,6 @@ impl Queue {
         self.waiting.len()
     }
 
-    /// Trials with a good result.
     pub fn done(&self) -> usize {
         self.done
     }

@@ -7,14 +7,8 @@ use thiserror::Error;
 /// Why a machine cannot run a shard of a study.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ShardError {
-    /// A condition that the study was cut with.
     #[error("this machine cannot do {condition}, of which the study's schedule has trials: {reason}")]
-    CannotDo {
-        /// Its name.
-        condition: String,
-        /// What is missing here.
-        reason: String,
-    },
+    CannotDo { condition: String, reason: String },
 }
 
 /// The plan of some blocks of `whole` on this machine, for which `here` was made: its placements and fingerprint, the

@@ -13,7 +13,6 @@ use thiserror::Error;
 /// Why the plan has no such trial for this program.
 #[derive(Debug, Error)]
 pub enum TaskError {
-    /// The plan's schedule is shorter.
     #[error("the plan has no trial {0}")]
     NoSuchTrial(usize),
     /// The schedule names a condition that the plan does not have.
@@ -25,7 +24,6 @@ pub enum TaskError {
     /// A setting of the plan cannot be read.
     #[error(transparent)]
     Value(#[from] ValueError),
-    /// The memory policy of the plan cannot be read.
     #[error("the plan's memory policy: {0}")]
     Memory(String),
 }
@@ -79,9 +77,6 @@ impl fmt::Display for OtherMachine {
 }
 
 /// Whether a machine still is what the plan was made for.
-///
-/// # Errors
-/// What changed, in words.
 pub fn same_machine(plan: &Plan, now: &Fingerprint) -> Result<(), OtherMachine> {
     let changes = plan.machine.as_ref().map(|was| was.changes(now)).unwrap_or_default();
     if changes.is_empty() { Ok(()) } else { Err(OtherMachine(changes)) }

@@ -18,9 +18,6 @@ pub struct ClientHosts {
 
 impl ClientHosts {
     /// The clients' machine; none where they are on this host.
-    ///
-    /// # Errors
-    /// Why it is not known.
     fn of(&self, settings: &Settings) -> Result<Option<Machine>, String> {
         let there = &settings.client.on;
         let Some(host) = &there.host else { return Ok(None) };
@@ -45,9 +42,6 @@ impl ClientHosts {
 
 /// The CPUs of every thread of a condition: those of the clients on their own host, where `hosts` may ask it, else left
 /// open.
-///
-/// # Errors
-/// Why it cannot be done.
 pub fn placement(settings: &Settings, on: &Machine, hosts: Option<&ClientHosts>) -> Result<ResolvedPlacement, String> {
     let (asked, threads) = (&settings.placement, settings.workload.threads);
     let Some(host) = &settings.client.on.host else { return asked.resolve(on, threads).map_err(|e| e.to_string()) };

@@ -15,9 +15,6 @@ pub struct Side {
 }
 
 /// Reads a side: a factor, an equals sign, its level.
-///
-/// # Errors
-/// How one is written.
 pub fn side(text: &str) -> Result<Side, String> {
     let written = text.split_once('=').filter(|(factor, level)| !factor.is_empty() && !level.is_empty());
     let (factor, level) = written.ok_or_else(|| {

@@ -5,6 +5,7 @@ use crate::config;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
+use tare_engine::sqlite::{ServeArgs, serve};
 
 /// NUMA-aware, noise-controlled benchmarking of databases. Zero the scale before you weigh.
 ///
@@ -71,7 +72,7 @@ enum Command {
     Trial(super::trial::TrialArgs),
     /// The embedded engine as a server (internal)
     #[command(hide = true)]
-    SqliteServer(tare_engine::sqlite::ServeArgs),
+    SqliteServer(ServeArgs),
     /// A described machine as JSON (internal)
     #[command(hide = true)]
     ReadTopology(super::read_topology::ReadTopologyArgs),
@@ -165,7 +166,10 @@ fn run(command: Command) -> Result<Exit, Problem> {
         Command::Man(args) => super::man::run(&args, shown()),
         Command::ClientAgent(args) => super::client_agent::run(&args),
         Command::Trial(args) => super::trial::run(&args),
-        Command::SqliteServer(args) => super::sqlite_server::run(&args),
+        // Its errors go to the server's log.
+        Command::SqliteServer(args) => {
+            serve(&args).map(|()| Exit::Done).map_err(|e| Problem::new(Exit::Machine, e.to_string()))
+        }
         Command::ReadTopology(args) => super::read_topology::run(&args),
     }
 }

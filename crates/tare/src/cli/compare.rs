@@ -5,7 +5,8 @@ use super::{Exit, Problem};
 use crate::config;
 use clap::Args;
 use std::path::{Path, PathBuf};
-use tare_findings::compare::{self, CompareError, Gate, ManyComparison, Options, Side, rows};
+use tare_findings::compare::{self, CompareError, Gate, Losses, ManyComparison, Note, Options, Side, rows};
+use tare_report::export::changes::Judged;
 use tare_report::html;
 use tare_report::json::{ComparisonJson, ManyComparisonJson};
 use tare_report::terminal::{self, Style};
@@ -59,51 +60,30 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
         args.html.as_ref().map_or(Ok(()), |path| written(path, html::changes(&all).as_bytes()))?;
         args.csv.as_ref().map_or(Ok(()), |path| written(path, &csv_of(&all)?))?;
     }
+    let style = Style::of_stdout(config::get().colour);
+    let tell = |judged: Vec<Judged<'_>>, losses: &[Losses], gate: Option<Gate>, notes: &[Note]| {
+        let told = GithubSummary { base: &names[0], judged, losses, gate, notes: &words::notes(notes) };
+        github::tell(&told, args.markdown.as_deref()).map(|()| gate)
+    };
     let gate = match sides.as_slice() {
         [(_, a), (_, b)] => {
             let found = compare::compare(*a, *b, &options)?;
             match args.json {
                 true => super::output::document("tare-compare", &ComparisonJson::of(&found))?,
-                false => super::output::text(&terminal::comparison(
-                    &found,
-                    &options,
-                    Style::of_stdout(config::get().colour),
-                ))?,
+                false => super::output::text(&terminal::comparison(&found, &options, style))?,
             }
             let judged = found.metrics.iter().filter(|m| m.judged).map(|m| (names[1].as_str(), m)).collect();
-            github::tell(
-                &GithubSummary {
-                    base: &names[0],
-                    judged,
-                    losses: &found.losses,
-                    gate: found.gate,
-                    notes: &words::notes(&found.notes),
-                },
-                args.markdown.as_deref(),
-            )?;
-            found.gate
+            tell(judged, &found.losses, found.gate, &found.notes)?
         }
         _ => {
             let found = compare::compare_many(&sides, &options)?;
             match args.json {
                 true => super::output::document("tare-compare-many", &ManyComparisonJson::of(&found))?,
-                false => {
-                    super::output::text(&terminal::many(&found, &options, Style::of_stdout(config::get().colour)))?
-                }
+                false => super::output::text(&terminal::many(&found, &options, style))?,
             }
             let judged = found.metrics.iter().filter(|row| row.metric.judged);
             let judged = judged.map(|row| (row.against.as_str(), &row.metric)).collect();
-            github::tell(
-                &GithubSummary {
-                    base: &names[0],
-                    judged,
-                    losses: &found.losses,
-                    gate: found.gate,
-                    notes: &words::notes(&found.notes),
-                },
-                args.markdown.as_deref(),
-            )?;
-            found.gate
+            tell(judged, &found.losses, found.gate, &found.notes)?
         }
     };
     Ok(match gate {
@@ -138,9 +118,6 @@ pub(super) struct Opened {
 
 impl Opened {
     /// Reads what is named.
-    ///
-    /// # Errors
-    /// [`Problem`] when results cannot be read.
     pub fn of(names: &[String]) -> Result<Self, Problem> {
         let mut opened = Self { results: Vec::new(), named: Vec::new() };
         for name in names {

@@ -4,7 +4,6 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Done.
     Done = 0,
     /// Done, and a gate failed: a regression was found.
     GateFailed = 1,

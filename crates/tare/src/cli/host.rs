@@ -7,9 +7,6 @@ use std::time::Duration;
 use tare_noise::NoiseError;
 
 /// Takes the machine. What a killed run had left, and who else uses the machine, is said on standard error.
-///
-/// # Errors
-/// As [`state::take_host`].
 pub fn take() -> Result<Host, Problem> {
     Ok(told(state::take_host(&tell)?))
 }

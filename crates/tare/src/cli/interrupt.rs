@@ -19,9 +19,6 @@ pub fn outlive_file_limit() {
 }
 
 /// Both flags; the handlers are installed by the first call. Whatever they say, everything is put back.
-///
-/// # Errors
-/// When signals cannot be handled.
 pub fn stop() -> Result<Stop<'static>, Problem> {
     if LISTENER.get().is_none() {
         let failed = |e: std::io::Error| Problem::new(Exit::Machine, format!("cannot handle signals: {e}"));
@@ -44,9 +41,6 @@ pub fn stop() -> Result<Stop<'static>, Problem> {
 }
 
 /// The flag of the first signal.
-///
-/// # Errors
-/// When signals cannot be handled.
 pub fn flag() -> Result<&'static AtomicBool, Problem> {
     stop().map(|stop| stop.asked)
 }

@@ -37,7 +37,6 @@ mod shard;
 mod shard_piece;
 mod show;
 mod slurm;
-mod sqlite_server;
 mod studies;
 mod study_file;
 mod time_left;

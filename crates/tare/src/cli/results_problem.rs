@@ -7,9 +7,6 @@ use tare_report::WriteError;
 use tare_results::{ReadError, Results};
 
 /// Reads results, and says on standard error which lines of them are damaged: the rest is used.
-///
-/// # Errors
-/// [`Problem`] when they cannot be read at all.
 pub fn open(path: &Path) -> Result<Results, Problem> {
     let results = tare_results::open(path)?;
     for line in &results.damaged {

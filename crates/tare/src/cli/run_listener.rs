@@ -25,7 +25,6 @@ pub struct TerminalListener {
 }
 
 impl TerminalListener {
-    /// A listener for this plan.
     pub fn new(plan: &Plan) -> Self {
         let total = plan.trials.len();
         let bar = std::io::stderr().is_terminal().then(|| {

@@ -149,9 +149,6 @@ impl StudyText {
     }
 
     /// What the text says, with what a command line changes in it.
-    ///
-    /// # Errors
-    /// When it is wrong.
     pub fn parse(&self, overrides: &Overrides) -> Result<Study, Problem> {
         Ok(parse(Source { origin: &self.origin, text: &self.text }, overrides)?)
     }

@@ -6,19 +6,10 @@ use tare_results::store::{self, Directory, DirectoryError};
 /// Keeps what a run must not forget.
 pub trait Book {
     /// The records so far, in the order in which they were made.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     fn records(&self) -> Result<Vec<TrialRecord>, DirectoryError>;
     /// Adds a record, and does not return before it is safe.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     fn append(&mut self, record: &TrialRecord) -> Result<(), DirectoryError>;
     /// Writes the plan anew: with a decision, and never with fewer trials.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     fn write_plan(&mut self, plan: &Plan) -> Result<(), DirectoryError>;
 }
 

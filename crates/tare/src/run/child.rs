@@ -63,9 +63,6 @@ pub enum Exit {
 }
 
 /// Runs an attempt at a trial of the results directory and passes on what it says.
-///
-/// # Errors
-/// When the process cannot be started or waited for.
 pub fn run_child(
     directory: &Folder,
     attempt: &Attempt,

@@ -1,6 +1,6 @@
-//! Why a run could not go on.
+//! Why a run could not go on, and the error of a child process, whole: nothing of it is cut or guessed from its text.
 
-use super::Failure;
+use serde::{Deserialize, Serialize};
 use std::io;
 use tare_results::store::DirectoryError;
 use tare_study::plan::task::TaskError;
@@ -9,7 +9,6 @@ use thiserror::Error;
 /// Why a run could not go on. What was finished before is kept.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// The results directory.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
     /// A trial's process could not be started, or what it left could not be put back.
@@ -21,18 +20,26 @@ pub enum RunError {
     /// This machine cannot go on with any trial, as when its disk is full: none is blamed for it.
     #[error("the run was stopped: {}", .0.what)]
     Stopped(Failure),
-    /// Every trial failed, and always for the same reason.
     #[error("every one of the first {trials} trials failed for the same reason: {reason}")]
-    SameReason {
-        /// Trials that were begun.
-        trials: usize,
-        /// What the last of them said.
-        reason: String,
-    },
-    /// The data could not be prepared.
+    SameReason { trials: usize, reason: String },
     #[error("cannot prepare the data: {}", .0.what)]
     Prepare(Failure),
     /// A server that runs already cannot be reached, or has not the tables of the study.
     #[error("{}", .0.what)]
     Running(Failure),
+}
+
+/// What happened, where, what was expected, what to do now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What happened, one sentence.
+    pub what: String,
+    /// A file, a path, a host.
+    pub place: Option<String>,
+    /// What was expected instead.
+    pub expected: Option<String>,
+    /// A command or an edit.
+    pub advice: Option<String>,
+    /// The exit code that it leads to.
+    pub exit_code: u8,
 }

@@ -10,7 +10,6 @@ use tare_study::plan::queue::{Next, Queue};
 use tare_study::plan::task::Task;
 use tare_study::plan::{estimate, ladder, pilot, settle};
 
-/// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunEnd {
     /// Trials with a good result.

@@ -19,17 +19,11 @@ pub struct Handed {
 
 impl Handed {
     /// As it goes through the pipe.
-    ///
-    /// # Errors
-    /// When it cannot be written down.
     pub fn to_bytes(&self) -> io::Result<Vec<u8>> {
         serde_json::to_vec(self).map_err(io::Error::other)
     }
 
     /// What the run that waits for this process has handed to it.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn receive() -> io::Result<Self> {
         let mut bytes = Vec::new();
         io::stdin().read_to_end(&mut bytes)?;

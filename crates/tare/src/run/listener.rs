@@ -10,7 +10,6 @@ pub trait Listener {
     fn begin(&mut self, next: &Next, done: usize, left: usize);
     /// What the trial says.
     fn hear(&mut self, progress: Progress);
-    /// A trial has ended.
     fn end(&mut self, record: &TrialRecord);
     /// All trials that are planned so far have ended.
     fn looked(&mut self, _plan: &Plan, _records: &[TrialRecord]) {}

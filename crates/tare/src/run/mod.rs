@@ -7,8 +7,7 @@
 //! | `book` | where plan and records are kept |
 //! | `child`, `children` | trials as child processes, one at a time |
 //! | `handed` | what a trial is handed by its run, and believes no file for |
-//! | `failure` | an error of a child process, whole |
-//! | `error` | why a run could not go on |
+//! | `error` | why a run could not go on, and the error of a child process, whole |
 //! | `listener` | who is told what happens |
 
 mod alike;
@@ -17,7 +16,6 @@ mod child;
 mod children;
 mod error;
 mod execute;
-mod failure;
 mod handed;
 mod listener;
 #[cfg(test)]
@@ -29,9 +27,8 @@ mod schedules;
 pub use book::Book;
 pub use child::{Message, Stop};
 pub use children::Children;
-pub use error::RunError;
+pub use error::{Failure, RunError};
 pub use execute::{Run, RunEnd};
-pub use failure::Failure;
 pub use handed::Handed;
 pub use listener::Listener;
 pub use runner::{Attempt, Ended, Prepared, Runner};

@@ -25,11 +25,9 @@ pub enum Ended {
     Recorded(Box<TrialRecord>),
     /// It left none.
     NoRecord {
-        /// Why.
         reason: String,
         /// When it began, RFC 3339 in UTC.
         started_at: String,
-        /// How long it took.
         elapsed_s: f64,
     },
     /// The user wants the run to end.
@@ -39,7 +37,6 @@ pub enum Ended {
 /// How making the data ended.
 #[derive(Debug)]
 pub enum Prepared {
-    /// They are there.
     Done,
     /// They cannot be made.
     Failed(Failure),
@@ -50,16 +47,10 @@ pub enum Prepared {
 /// Runs trials, one at a time.
 pub trait Runner {
     /// What the next attempts are of; one that starts no process has no one to hand it to.
-    ///
-    /// # Errors
-    /// When it cannot be handed on.
     fn take(&mut self, _study: &Study, _plan: &Plan) -> Result<(), RunError> {
         Ok(())
     }
     /// Makes the data for the condition of a trial.
-    ///
-    /// # Errors
-    /// When nothing could be started for it.
     fn prepare(&mut self, trial: usize, hear: &mut dyn FnMut(Progress)) -> Result<Prepared, RunError>;
     /// Runs one attempt to its end.
     ///

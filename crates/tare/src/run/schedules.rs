@@ -107,14 +107,9 @@ impl Script<'_> {
         let planned = plan.trials.iter().find(|t| t.trial == attempt.trial).unwrap();
         let tps = 1000.0 + (drawn(&[self.seed, attempt.trial as u64]) % 100) as f64;
         let sample = SampleRecord {
-            sample: 0,
-            started_at: String::new(),
             elapsed_s: 1.0,
             metrics: BTreeMap::from([("tps".to_owned(), tps)]),
-            tps_each_second: Vec::new(),
-            covariates: BTreeMap::new(),
-            histograms: Default::default(),
-            threads: Vec::new(),
+            ..SampleRecord::default()
         };
         TrialRecord {
             outcome,

@@ -31,9 +31,6 @@ pub type Take<'a> = dyn Fn() -> Result<ThisHost, String> + 'a;
 
 /// Says who this is, and does what the trial on the other side of `link` asks until that is over. `asked` is set by a
 /// signal.
-///
-/// # Errors
-/// When this machine cannot be read.
 pub fn serve(link: &Link<Ask>, take: &Take<'_>, asked: &AtomicBool) -> Result<(), MachineError> {
     link.mouth().say(&FromClient::Hello(Box::new(hello()?)));
     while !asked.load(Ordering::Relaxed) {

@@ -7,9 +7,6 @@ use tare_study::language::settings::EngineSettings;
 
 /// An option of a server that was started with it. It took the option, or it would not have started; whether it has the
 /// value is known only where it says so.
-///
-/// # Errors
-/// When it does not answer.
 pub fn option(server: &dyn Server, option: &str, level: &str) -> Result<AppliedSetting, TrialError> {
     let verified = match server.setting(option)? {
         Some(value) => format!("the server says {value}"),
@@ -19,9 +16,6 @@ pub fn option(server: &dyn Server, option: &str, level: &str) -> Result<AppliedS
 }
 
 /// The character set of the connections that the load opens, as the server says it; none where there is no choice.
-///
-/// # Errors
-/// When the server has another than was asked for.
 pub fn charset(asked: &EngineSettings, server: &dyn Server) -> Result<Option<AppliedSetting>, TrialError> {
     let engine: &dyn Engine = engine_by_name(&asked.name)?;
     let Some(question) = engine.charset_question() else { return Ok(None) };

@@ -50,9 +50,6 @@ pub struct TrialData {
 impl TrialData {
     /// Brings the working copy back to the prepared content. Where another process has it, the trial gets a copy of its
     /// own when its server starts.
-    ///
-    /// # Errors
-    /// When files cannot be read or written.
     pub fn take(prepared: PathBuf) -> Result<Self, TrialError> {
         Ok(Self { copy: WorkingCopy::take(&prepared, &state::cache_directory()?)?, prepared })
     }

@@ -25,30 +25,20 @@ pub enum TrialError {
     /// This machine is no longer the one that the plan was made for.
     #[error(transparent)]
     OtherMachine(#[from] OtherMachine),
-    /// The host of its clients.
     #[error(transparent)]
     Host(#[from] HostError),
     /// The clients' host is no longer the one that the plan was made for.
     #[error("on client.host {host}: {changed}")]
-    OtherClientHost {
-        /// The host, as the study names it.
-        host: String,
-        /// What changed there.
-        changed: OtherMachine,
-    },
-    /// Reading the machine.
+    OtherClientHost { host: String, changed: OtherMachine },
     #[error(transparent)]
     Machine(#[from] MachineError),
-    /// Binding the server's process.
     #[error(transparent)]
     Bind(#[from] BindError),
-    /// A machine setting.
     #[error(transparent)]
     State(#[from] StateError),
     /// The plan names an engine that this program does not have.
     #[error(transparent)]
     UnknownEngine(#[from] UnknownEngine),
-    /// The server.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// A property of the server process cannot be had any more.
@@ -62,22 +52,9 @@ pub enum TrialError {
     NoRoom(#[from] NoRoom),
     /// A sample has no result: a throughput of nothing, or a metric that is no number.
     #[error("sample {sample} has no result: {metric} is {value}")]
-    NoResult {
-        /// Its number, from 0.
-        sample: usize,
-        /// The metric in question.
-        metric: String,
-        /// What was measured.
-        value: f64,
-    },
-    /// The server is gone.
+    NoResult { sample: usize, metric: String, value: f64 },
     #[error("the server died: {reason}\n{tail}")]
-    ServerDied {
-        /// What the clients saw.
-        reason: String,
-        /// The last lines of its log.
-        tail: String,
-    },
+    ServerDied { reason: String, tail: String },
 }
 
 impl TrialError {

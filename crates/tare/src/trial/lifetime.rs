@@ -111,9 +111,6 @@ impl Trial<'_> {
     }
 
     /// The tasks that follow this trial's in its server's lifetime.
-    ///
-    /// # Errors
-    /// When the plan holds what this program cannot read.
     pub fn rest_of_lifetime(&self, study: &tare_study::language::spec::Study) -> Result<Vec<Task>, TrialError> {
         let numbers = ladder::rest_of_lifetime(self.plan, self.task.planned.trial);
         let rest = numbers.into_iter().skip(1).map(|number| Task::find(study, self.plan, number));

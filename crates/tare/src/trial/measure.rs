@@ -34,9 +34,6 @@ const LOGS_BYTES: u64 = 32 << 10;
 
 impl Trial<'_> {
     /// Makes sure that the data of this condition is in the cache, and that there is a copy to work on.
-    ///
-    /// # Errors
-    /// When the server cannot be started or filled.
     pub fn prepare(&self) -> Result<(), TrialError> {
         let settings = &self.task.condition.settings;
         if !settings.workload.load.load().needs_server() {
@@ -52,9 +49,6 @@ impl Trial<'_> {
 
     /// Measures and appends the record, of a failure too; one for each trial of `rest` where these share its server.
     /// False when interrupted: then there is none of the trial that was under way.
-    ///
-    /// # Errors
-    /// When a record cannot be written.
     pub fn run(&self, rest: &[Task]) -> Result<bool, TrialError> {
         if let Some(number) = self.task.planned.lifetime {
             return self.run_lifetime(number, rest);

@@ -8,7 +8,7 @@
 //! | `parts` | a load whose parts need a server of their own each |
 //! | `host` | what the load of a trial tells it: progress, captures |
 //! | `dataset`, `server_start` | the data, brought back to what was prepared, and the server on them |
-//! | `reach`, `restart`, `running` | a server that someone else runs, in place of one on a copy of the data |
+//! | `restart`, `running` | a server that someone else runs, in place of one on a copy of the data |
 //! | `machine`, `process` | settings of the machine and of the server process: set, verified |
 //! | `asked` | options and the character set, as the server answers them |
 //! | `two_hosts`, `agent` | the server's half of a trial whose clients are on another host, and the clients' |
@@ -27,7 +27,6 @@ pub mod machine;
 mod measure;
 mod parts;
 mod process;
-mod reach;
 mod restart;
 pub mod running;
 mod server_start;

@@ -6,9 +6,6 @@ use tare_results::schema::AppliedSetting;
 use tare_study::language::process::{PADDING, PADDING_OVERHEAD, ProcessSettings};
 
 /// Asks for it at the start of a server.
-///
-/// # Errors
-/// When the allocator is not installed any more.
 pub fn request(settings: &ProcessSettings, request: &mut StartRequest) -> Result<(), String> {
     request.aslr = settings.aslr;
     if let Some(allocator) = &settings.allocator {
@@ -24,9 +21,6 @@ pub fn request(settings: &ProcessSettings, request: &mut StartRequest) -> Result
 }
 
 /// Reads everything back from process `pid`.
-///
-/// # Errors
-/// [`EngineError::NotInEffect`] when something is not as asked.
 pub fn verify(settings: &ProcessSettings, pid: u32) -> Result<Vec<AppliedSetting>, EngineError> {
     let mut applied = Vec::new();
     let mut add = |factor: &str, level: String, verified: String| {

@@ -1,6 +1,5 @@
 //! A server of someone else's restarted by the command that the study gives: run, waited for, and proved.
 
-use super::reach::attach;
 use super::{Trial, TrialError};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::Ordering;
@@ -8,7 +7,7 @@ use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRef;
 use tare_cpuset::observe;
 use tare_drive::sut::SystemUnderTest;
-use tare_engine::{RunningServer, Server};
+use tare_engine::{RunningServer, Server, engine_by_name, target_of};
 use tare_results::store::LOGS;
 
 /// Time between two looks at the command, and between two knocks at the server's door.
@@ -90,4 +89,13 @@ fn run(trial: &Trial<'_>, command: &[String], deadline: Instant) -> Result<ExitS
             Ok(None) => std::thread::sleep(LOOK_EVERY),
         }
     }
+}
+
+/// The server of the study, reached as the study and the user's own files say.
+pub fn attach(trial: &Trial<'_>) -> Result<RunningServer, TrialError> {
+    let settings = &trial.task.condition.settings.engine;
+    let engine = engine_by_name(&settings.name)?;
+    let mut target = target_of(settings.running.login(trial.password.clone()), engine)?;
+    target.charset = settings.charset;
+    Ok(RunningServer::attach(engine, target)?)
 }

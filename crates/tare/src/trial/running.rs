@@ -1,8 +1,7 @@
 //! A trial on a server that someone else runs: reached, never started, stopped or changed but for affinities that the
 //! study asks for, which are put back.
 
-use super::reach::attach;
-use super::restart::restarted;
+use super::restart::{attach, restarted};
 use super::{Trial, TrialError, asked};
 use crate::state;
 use std::collections::BTreeMap;

@@ -142,11 +142,9 @@ fn shown(setting: AppliedSetting) -> AppliedSetting {
 pub struct Job<'a> {
     /// The server that they drive.
     pub server: &'a dyn Server,
-    /// All settings of the condition.
     pub settings: &'a Settings,
     /// Their CPUs on their own host.
     pub cpus: &'a [CpuSet],
-    /// How much is measured.
     pub counts: Counts,
     /// Seed of everything that is drawn.
     pub seed: u64,

@@ -1,6 +1,7 @@
 //! Tests of the whole program, in one test program: linking it once takes as long as many of them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
+#![allow(clippy::disallowed_methods)]
 
 #[path = "../../../noise/tests/all/crashes.rs"]
 mod crashes;

@@ -5,7 +5,6 @@ use crate::{File, Finding, Tree};
 
 /// The pages of the site.
 const FOLDER: &str = "docs/";
-/// Their list.
 const LIST: &str = "docs/SUMMARY.md";
 
 /// Finds pages that the list lacks or has twice, and links that only the tree has a target for.

@@ -1,12 +1,9 @@
 //! Things that were only needed while something was made.
 
 use crate::{Finding, Tree};
-use quote::ToTokens;
-use syn::{Macro, spanned::Spanned, visit::Visit};
 
 /// Endings of files that editors and merges leave behind.
 const FILES: &[&str] = &[".orig", ".rej", ".bak", ".swp", "~"];
-const MACROS: &[&str] = &["dbg", "todo", "unimplemented"];
 /// Beginnings of paths that only one machine has. Put together here, so that this file has none itself.
 const PATHS: &[&str] =
     &[concat!("/ho", "me/"), concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/tmp/", "bash_")];
@@ -24,18 +21,13 @@ const HOSTS: &[&str] = &[
 ];
 const CONFLICTS: &[&str] = &[concat!("<<<<", "<<< "), concat!(">>>>", ">>> ")];
 
-/// Finds files, macros, paths of a machine, hosts of registries and marks of merges that were left behind.
+/// Finds files, paths of a machine, hosts of registries and marks of merges that were left behind. Macros are clippy's.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in &tree.files {
         if FILES.iter().any(|ending| file.path.ends_with(ending)) {
             found.push(Finding::new(&file.path, 1, "a file that an editor or a merge left: remove it"));
         }
-        let mut macros = Macros::default();
-        file.syntax.iter().for_each(|syntax| macros.visit_file(syntax));
-        found.extend(
-            macros.0.into_iter().map(|(line, name)| Finding::new(&file.path, line, format!("{name}! was left"))),
-        );
         // Cargo writes the index of its registry there.
         for (number, line) in (1..).zip(file.text.lines()).filter(|_| file.name() != "Cargo.lock") {
             for path in PATHS.iter().filter(|path| holds_path(line, path)) {
@@ -60,31 +52,17 @@ fn holds_path(line: &str, path: &str) -> bool {
     })
 }
 
-/// Lines and names of macros that were left.
-#[derive(Default)]
-struct Macros(Vec<(usize, String)>);
-
-impl<'ast> Visit<'ast> for Macros {
-    fn visit_macro(&mut self, call: &'ast Macro) {
-        let name = call.path.to_token_stream().to_string();
-        if MACROS.contains(&name.as_str()) {
-            self.0.push((call.span().start().line, name));
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn macros_files_paths_hosts_and_marks_that_were_left_are_found() {
+    fn files_paths_hosts_and_marks_that_were_left_are_found() {
         let machine = format!("run {}me/x\n", "/ho");
         let host = format!("from https://{}.org\n", "pypi");
         let mark = format!("{} HEAD\n", "<<<<<<<");
         let lock = format!("https://{}.crates.io", "index");
         let tree = Tree::of(&[
-            ("a.rs", "fn f() {\n    dbg!(1);\n    todo!()\n}\nfn dbg() {}"),
             ("b.rs.orig", ""),
             ("c.sh", &machine),
             ("d.md", &host),
@@ -93,7 +71,7 @@ mod tests {
             ("Cargo.lock", &lock),
         ]);
         let found: Vec<_> = check(&tree).into_iter().map(|finding| (finding.path, finding.line)).collect();
-        let expected = [("a.rs", 2), ("a.rs", 3), ("b.rs.orig", 1), ("c.sh", 1), ("d.md", 1), ("e.md", 1)];
+        let expected = [("b.rs.orig", 1), ("c.sh", 1), ("d.md", 1), ("e.md", 1)];
         assert_eq!(found, expected.map(|(path, line)| (path.to_string(), line)));
     }
 }

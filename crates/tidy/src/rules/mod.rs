@@ -16,7 +16,6 @@ mod proofs;
 mod prose;
 mod quotes;
 mod test_names;
-mod threads;
 mod variables;
 mod words;
 

@@ -53,7 +53,7 @@ fn is_below(path: &str, folder: &str) -> bool {
 #[derive(Default)]
 struct Looks(Vec<(usize, String, String)>);
 
-pub(super) fn is_test(attributes: &[Attribute]) -> bool {
+fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let is_cfg_test =
             attribute.path().is_ident("cfg") && attribute.parse_args::<syn::Ident>().is_ok_and(|ident| ident == "test");

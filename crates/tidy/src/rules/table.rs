@@ -2,7 +2,7 @@
 
 use super::{
     book, circles, comments, directions, docs, folders, leftovers, length, links, manifests, mutants, opening, proofs,
-    prose, quotes, test_names, threads, variables, words,
+    prose, quotes, test_names, variables, words,
 };
 use crate::{Finding, Tree};
 
@@ -29,5 +29,4 @@ pub const RULES: &[(&str, Rule)] = &[
     ("variables", variables::check),
     ("words", words::check),
     ("test names", test_names::check),
-    ("threads", threads::check),
 ];

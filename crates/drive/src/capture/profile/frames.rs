@@ -17,7 +17,6 @@ const USER_OBJECTS: [&str; 6] = ["[vdso]", "[vsyscall]", "[unknown]", "[heap]", 
 pub(super) struct Chains {
     /// The event of the first sample, with perf's modifiers.
     pub event: String,
-    /// Samples of all chains together.
     pub samples: u64,
     /// `caller;callee` -> event count, which is what passed since the sample before.
     pub weights: BTreeMap<String, u64>,

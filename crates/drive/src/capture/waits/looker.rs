@@ -31,7 +31,6 @@ pub(in super::super) struct Waits {
     looker: JoinHandle<Seen>,
 }
 
-/// What was seen.
 struct Seen {
     elapsed_s: f64,
     looks: u64,
@@ -59,9 +58,6 @@ impl Waits {
     }
 
     /// Ends it. The server still runs, so that addresses can be looked up.
-    ///
-    /// # Errors
-    /// Where nothing was seen.
     pub fn end(self) -> Result<WaitsFile, Unavailable> {
         self.stop.store(true, Ordering::Relaxed);
         self.looker.thread().unpark();

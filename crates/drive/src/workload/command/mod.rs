@@ -2,11 +2,10 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `settings`, `keys` | what is run and what is read from it; the keys of a study |
+//! | `settings` | what is run and what is read from it; the keys of a study |
 //! | `load` | what a trial does with it |
 //! | `result` | what one run gives |
 
-mod keys;
 mod load;
 mod result;
 mod settings;

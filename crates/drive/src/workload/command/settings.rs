@@ -1,9 +1,10 @@
-//! What is run, and what is read from it.
+//! What is run, what is read from it, and the keys that say it.
 
+use crate::workload::keys;
 use crate::workload::program::{Line, Parser};
 use std::path::PathBuf;
+use tare_text::{Key, Keyed, Value};
 
-/// Settings of the workload `command`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CommandSettings {
     /// The program that is measured, with its arguments.
@@ -39,4 +40,103 @@ impl CommandSettings {
     pub fn lines(&self) -> impl Iterator<Item = &Line> {
         [&self.command, &self.fill, &self.prepare, &self.cleanup].into_iter().flatten()
     }
+}
+
+impl Keyed for CommandSettings {
+    const KEYS: &'static [Key<Self>] = &[
+        Key::words(
+            "command",
+            "the program and its arguments, as a list or as words of a shell (none is run for it); {socket}, \
+             {socket_directory}, {host}, {port}, {user}, {database}, {password_file}, {engine}, {threads}, {warmup}, \
+             {seconds}, {total}, {seed} and {sample} are filled in",
+            |s| line(&s.command),
+            |s, v| read_line(v).map(|line| s.command = line),
+        ),
+        Key::switch("shell", "on: the lines are given to sh -c", |s| s.shell, |s, on| s.shell = on),
+        Key::words(
+            "environment",
+            "variables for the program: NAME=VALUE words; placeholders are filled in",
+            |s| (!s.environment.is_empty()).then(|| Value::Text(joined(&s.environment))),
+            |s, v| variables(&v.to_string()).map(|variables| s.environment = variables),
+        ),
+        Key::path(
+            "directory",
+            "where the program runs; absent: where tare was started",
+            |s| s.directory.as_ref(),
+            |s, v| s.directory = Some(v),
+        ),
+        Key::words(
+            "fill",
+            "a command that fills a fresh server, run once: its data are kept and copied for every trial",
+            |s| line(&s.fill),
+            |s, v| read_line(v).map(|line| s.fill = line),
+        ),
+        Key::words(
+            "prepare",
+            "a command that runs before every sample, unmeasured",
+            |s| line(&s.prepare),
+            |s, v| read_line(v).map(|line| s.prepare = line),
+        ),
+        Key::words(
+            "cleanup",
+            "a command that runs after every sample, unmeasured",
+            |s| line(&s.cleanup),
+            |s, v| read_line(v).map(|line| s.cleanup = line),
+        ),
+        Key::optional_switch(
+            "needs_server",
+            "on: a server is started for it; absent: where a line or variable has a placeholder of a server",
+            |s| s.server,
+            |s, on| s.server = Some(on),
+        ),
+        keys::warmup_runs(|s| Some(s.warmup_runs as u64), |s, v| s.warmup_runs = v as usize),
+        Key::positive(
+            "timeout_s",
+            "seconds that one run may take before it is killed and its trial has failed; absent: an hour",
+            "seconds",
+            |s| s.timeout_s,
+            |s, v| s.timeout_s = Some(v),
+        ),
+        Key::words(
+            "metrics",
+            "what its output holds: sysbench, pgbench, hammerdb, json POINTER as NAME, regex PATTERN as NAME (one or a \
+             list); absent: its time, CPU time, memory, faults and switches are the result",
+            |s| {
+                let words: Vec<String> = s.metrics.iter().map(ToString::to_string).collect();
+                (!words.is_empty()).then(|| words.join(" ").into())
+            },
+            |s, v| Parser::list(&v.to_string()).map(|parsers| s.metrics = parsers),
+        ),
+        Key::words(
+            "output",
+            "log: kept below logs/ of the results, up to 64 MiB a run; discard: standard output goes nowhere",
+            |s| Some(if s.discard { "discard" } else { "log" }.into()),
+            |s, v| v.one_of(&["log", "discard"]).map(|word| s.discard = word == "discard"),
+        ),
+        keys::preload(|s| s.preload, |s, on| s.preload = on),
+    ];
+}
+
+fn line(line: &Option<Line>) -> Option<Value> {
+    // Never a number, whatever it looks like.
+    line.as_ref().map(|line| Value::Text(line.text().to_owned()))
+}
+
+fn read_line(value: &Value) -> Result<Option<Line>, String> {
+    Line::new(&value.to_string()).map(Some)
+}
+
+fn variables(text: &str) -> Result<Vec<(String, String)>, String> {
+    let expected = || "NAME=VALUE words, quoted as in a shell".to_owned();
+    let words = shlex::split(text).ok_or_else(expected)?;
+    let pair = |word: &String| {
+        let (name, value) = word.split_once('=').filter(|(name, _)| !name.is_empty())?;
+        Some((name.to_owned(), value.to_owned()))
+    };
+    words.iter().map(|word| pair(word).ok_or_else(expected)).collect()
+}
+
+fn joined(variables: &[(String, String)]) -> String {
+    let words: Vec<String> = variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default()
 }

@@ -82,9 +82,6 @@ impl<'a> Eyes<'a> {
     }
 
     /// What was seen, once the run is over.
-    ///
-    /// # Errors
-    /// When a thread could not be bound, or was elsewhere.
     pub(super) fn close(self) -> Result<Sight, SutError> {
         let seen = self.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
         match seen.failed {

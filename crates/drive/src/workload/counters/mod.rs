@@ -2,14 +2,13 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `settings`, `keys` | which counters, how many, how long; the keys of a study |
+//! | `settings` | which counters, how many, how long; the keys of a study |
 //! | `load` | what a trial does with them |
 //! | `eyes` | one run of them, watched |
 //! | `pace` | what its rounds are expected to take |
 //! | `proof` | where its memory is |
 
 mod eyes;
-mod keys;
 mod load;
 mod pace;
 mod proof;

@@ -51,7 +51,6 @@ impl Timed {
 }
 
 impl CountersSettings {
-    /// Expected seconds of a trial.
     pub(super) fn trial_s(&self, counts: &Counts) -> f64 {
         let touched_s = self.memory_bytes(counts.threads) as f64 / TOUCHED;
         TRIAL_S + counts.samples as f64 * (SAMPLE_S + touched_s + self.rounds_s(counts))

@@ -23,10 +23,8 @@ pub enum Task {
     Plan(String),
 }
 
-/// What it has done.
 pub enum Done {
     Connected(Connected, Option<Interrupter>),
-    /// What was read.
     Preloaded(Preloaded),
     Measured {
         seconds: f64,
@@ -44,7 +42,6 @@ pub struct Place {
     pub cpus: Option<CpuSet>,
     /// Whether the server's thread has a place of its own, so that it must be known.
     pub server_is_placed: bool,
-    /// Where the server runs.
     pub server_at: ServerAt,
 }
 

@@ -32,9 +32,6 @@ impl fmt::Display for Difference {
 
 /// Compares an answer with the one expected. Rows that are equal in all columns of `order` may come in any order among
 /// themselves; numbers may differ by `tolerance`, and by 1e-12 of themselves.
-///
-/// # Errors
-/// The first difference.
 pub fn compare(expected: &[Row], got: &[Row], order: &[usize], tolerance: f64) -> Result<(), Difference> {
     // A missing row shows best where it is missed, so rows come before their number.
     let mut start = 0;

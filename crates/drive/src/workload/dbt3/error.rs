@@ -9,85 +9,38 @@ use tare_engine::SqlError;
 /// What can go wrong with the workload dbt3 or its tables.
 #[derive(Debug, thiserror::Error)]
 pub enum Dbt3Error {
-    /// A session for filling tables could not be opened.
     #[error("cannot connect: {0}")]
     Connect(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// No thread for what is done at the same time.
     #[error(transparent)]
     Thread(#[from] ThreadRefused),
-    /// A statement failed.
     #[error("{what}: {source}")]
     Statement {
         /// The query ("Q12") or the statement, shortened when long.
         what: String,
-        /// The server's words.
         source: SqlError,
     },
-    /// A query failed.
     #[error("Q{query}: {source}")]
-    Query {
-        /// Its number.
-        query: u8,
-        /// The server's words.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
+    Query { query: u8, source: Box<dyn std::error::Error + Send + Sync> },
     /// A table does not have the rows that were made for it.
     #[error("table {table} has {found} rows: expected {expected}")]
-    Rows {
-        /// Its name.
-        table: &'static str,
-        /// Rows made.
-        expected: u64,
-        /// Rows found.
-        found: u64,
-    },
-    /// The pipe through which rows reach the server.
+    Rows { table: &'static str, expected: u64, found: u64 },
     #[error("cannot {what} {}: {source}", path.display())]
-    Io {
-        /// What was attempted, a verb.
-        what: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// A query returned something else than it must.
+    Io { what: &'static str, path: PathBuf, source: io::Error },
     #[error("Q{query} gives a wrong answer: {difference} (against {against})")]
     Wrong {
-        /// Number of the query.
         query: u8,
         /// Where it differs, what was expected and what came.
         difference: super::Difference,
-        /// What the rows were compared with.
         against: String,
     },
     /// A measured execution returned another number of rows than the checked one.
     #[error("Q{query} returned {found} rows while it was measured: expected {expected}")]
-    RowCount {
-        /// Number of the query.
-        query: u8,
-        /// Rows of the checked execution.
-        expected: u64,
-        /// Rows of the measured one.
-        found: u64,
-    },
-    /// A query took too long; its server was killed.
+    RowCount { query: u8, expected: u64, found: u64 },
     #[error("Q{query} took longer than the {timeout_s} s that workload.query_timeout_s allows")]
-    Timeout {
-        /// Number of the query.
-        query: u8,
-        /// What it may take, seconds.
-        timeout_s: f64,
-    },
-    /// A file of answers cannot be read.
+    Timeout { query: u8, timeout_s: f64 },
     #[error("answers {}: line {line} is not an answer; remove the file to have it made anew", path.display())]
-    Answers {
-        /// The file.
-        path: PathBuf,
-        /// From 1.
-        line: usize,
-    },
-    /// The caller stopped the preparation.
+    Answers { path: PathBuf, line: usize },
     #[error("interrupted while filling tables")]
     Interrupted,
 }

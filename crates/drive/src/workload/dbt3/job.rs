@@ -7,11 +7,8 @@ use tare_engine::{Dialect, Session};
 /// What the tables are to hold, and how they are filled.
 #[derive(Debug, Clone, Copy)]
 pub struct Fill<'a> {
-    /// How large they are.
     pub scale: Scale,
-    /// Which indexes they get.
     pub indexes: Indexes,
-    /// How the engine's SQL differs.
     pub dialect: &'static dyn Dialect,
     /// Sessions that fill tables at the same time, each a table of its own, and threads that make rows. A database with
     /// one writer uses one session.

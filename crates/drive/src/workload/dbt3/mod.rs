@@ -8,7 +8,7 @@
 //! | `queries`, `queries.sql` | the texts |
 //! | `answers`, `answers/`, `compare` | what each query must return, and whether it does |
 //! | `pace` | what queries are expected to take |
-//! | `keys`, `load` | its keys of a study, and what the rest of the program asks of it |
+//! | `load` | what the rest of the program asks of it |
 //! | `runner`, `client`, `sample` | what a trial does with the queries, and the thread that executes them |
 //! | `preload` | reading all of it once |
 
@@ -18,7 +18,6 @@ mod compare;
 mod error;
 mod fill;
 mod job;
-mod keys;
 mod load;
 mod order;
 mod pace;

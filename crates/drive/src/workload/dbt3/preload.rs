@@ -62,9 +62,6 @@ fn count(session: &mut dyn Session, sql: &str) -> Result<u64, Dbt3Error> {
 
 /// What a session of dbt3 sends first. Its server may be silent for as long as a query or a scan takes: who runs them
 /// has a limit for each, and ends the session.
-///
-/// # Errors
-/// The server's refusal.
 pub fn set_up(session: &mut dyn Session, dialect: &dyn Dialect) -> Result<(), Dbt3Error> {
     let limit = |source| Dbt3Error::statement("time-out", source);
     session.set_timeout(Some(SET_UP)).map_err(limit)?;

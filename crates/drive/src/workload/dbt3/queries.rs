@@ -51,7 +51,6 @@ fn fraction(scale: Scale) -> String {
     text.trim_end_matches('0').to_owned()
 }
 
-/// The numbers of all queries.
 pub fn numbers() -> impl Iterator<Item = u8> {
     1..=QUERIES
 }

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// How many queries there are.
 pub const QUERIES: u8 = 22;
 
 /// Some of the queries 1 to 22, at least one, in ascending order: "1-6,14".

@@ -23,9 +23,6 @@ pub struct Piece {
 
 /// Makes the rows of `table` with `threads` threads and gives them to `take` piece by piece, in order. The first use in
 /// a process also makes the 300 MiB of text that comments are cut from.
-///
-/// # Errors
-/// What `take` failed with; then no more is made.
 pub fn generate<E>(
     table: &Table,
     scale: Scale,

@@ -13,13 +13,10 @@ use tare_results::schema::AppliedSetting;
 
 /// The side of the client that tells it what to do.
 pub struct Runner<'a> {
-    /// Which queries, how often.
     pub settings: Dbt3Settings,
-    /// What the load was given.
     pub stage: Stage<'a>,
     /// The SQL that the server speaks.
     pub dialect: &'static dyn Dialect,
-    /// The thread that executes.
     pub client: Client<'a>,
     /// What the server holds in memory, where it says so.
     pub held: Option<PoolContents<'a>>,
@@ -38,9 +35,6 @@ pub struct Learnt {
 
 impl Runner<'_> {
     /// Takes the queries in their order, from connecting to the captures.
-    ///
-    /// # Errors
-    /// See [`LoadError`].
     pub fn run(mut self) -> Result<Driven, LoadError> {
         if let Done::Connected(connected, interrupter) = self.client.reply(None)? {
             self.client.interrupter = interrupter;

@@ -64,7 +64,6 @@ fn suppliers_differ(scale: f64) -> bool {
 }
 
 impl Default for Scale {
-    /// 1.
     fn default() -> Self {
         Self(1.0)
     }

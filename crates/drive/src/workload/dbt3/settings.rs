@@ -1,21 +1,18 @@
-//! What dbt3 is asked to do.
+//! What dbt3 is asked to do, and the keys that say it.
 
 use super::{Indexes, Order, QuerySet, Scale};
+use crate::workload::keys;
+use tare_text::{Key, Keyed};
 
-/// Settings of the workload dbt3.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Dbt3Settings {
-    /// How large the tables are.
     pub scale: Scale,
     /// Which of the 22 queries are measured.
     pub queries: QuerySet,
-    /// In which order they come.
     pub order: Order,
     /// Executions of each query before its measured ones.
     pub warmup_runs: usize,
-    /// Seconds one execution may take.
     pub query_timeout_s: f64,
-    /// Which indexes the tables have.
     pub indexes: Indexes,
     /// Whether every table and every index is read before the first query.
     pub preload: bool,
@@ -34,4 +31,43 @@ impl Default for Dbt3Settings {
             preload: false,
         }
     }
+}
+
+impl Keyed for Dbt3Settings {
+    const KEYS: &'static [Key<Self>] = &[
+        Key::words(
+            "scale",
+            "scale factor of the tables: 1 is about a gigabyte of text, six million rows of lineitem",
+            |s| Some(s.scale.to_string().into()),
+            |s, v| v.parsed().map(|v| s.scale = v),
+        ),
+        Key::words(
+            "queries",
+            "which of the 22 queries, for example 1-6,14; all",
+            |s| Some(s.queries.to_string().into()),
+            |s, v| v.parsed().map(|v| s.queries = v),
+        ),
+        Key::words(
+            "order",
+            "in which order a trial runs the queries: numeric, random (drawn anew in every trial), or alone (each on a \
+             fresh server of its own)",
+            |s| Some(s.order.to_string().into()),
+            |s, v| v.parsed().map(|v| s.order = v),
+        ),
+        Key::words(
+            "indexes",
+            "which indexes the tables have besides their primary keys: keys (those of foreign keys) or dbt3 (these and \
+             those of DBT-3's kit: dates of lineitem and orders, l_orderkey with l_quantity)",
+            |s| Some(s.indexes.to_string().into()),
+            |s, v| v.parsed().map(|v| s.indexes = v),
+        ),
+        keys::warmup_runs(|s| Some(s.warmup_runs as u64), |s, v| s.warmup_runs = v as usize),
+        Key::seconds_above_0(
+            "query_timeout_s",
+            "seconds one execution of a query may take; one that takes longer fails its trial",
+            |s| Some(s.query_timeout_s),
+            |s, v| s.query_timeout_s = v,
+        ),
+        keys::preload(|s| s.preload, |s, on| s.preload = on),
+    ];
 }

@@ -23,7 +23,6 @@ fn unknown(found: &str) -> UnknownWord {
 /// One of the eight tables of TPC-H.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Table {
-    /// Its name in SQL.
     pub name: &'static str,
     /// Column definitions (TPC-H specification 1.4.1). Nothing is NULL.
     columns: &'static str,
@@ -138,7 +137,6 @@ impl Table {
         format!("CREATE TABLE {} ({}, PRIMARY KEY ({key})){suffix}", self.name, self.columns)
     }
 
-    /// Name of the index on `columns`.
     pub fn index_name(columns: &str) -> String {
         format!("i_{}", columns.replace(", ", "_"))
     }

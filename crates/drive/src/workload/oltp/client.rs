@@ -32,9 +32,6 @@ impl OltpClient {
     }
 
     /// A client that is one of several connections, which draw from parts of their own in some workloads.
-    ///
-    /// # Errors
-    /// As [`OltpClient::new`].
     pub fn at(
         seat: ClientSlot,
         mut session: Box<dyn Session>,
@@ -55,9 +52,6 @@ impl OltpClient {
     }
 
     /// The server thread that serves this connection, where the engine can say it.
-    ///
-    /// # Errors
-    /// The server's refusal.
     pub fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
         self.session.server_thread()
     }

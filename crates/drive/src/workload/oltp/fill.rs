@@ -92,7 +92,6 @@ fn create_table(dialect: &dyn Dialect, table: usize) -> String {
     )
 }
 
-/// By INSERTs.
 fn insert_rows(session: &mut dyn Session, fill: &Fill, table: usize, progress: Progress<'_>) -> Result<(), OltpError> {
     let own_transactions = !fill.dialect.makes_table_in_one_transaction();
     let mut random = Random::new(fill.seed, Purpose::Rows, table);

@@ -18,7 +18,6 @@ pub(super) struct Grouped {
     table: Draw,
     id: Draw,
     range_size: i64,
-    /// Rows that each table holds.
     rows: i64,
     /// Whether sessions of this workload delete rows for a moment.
     takes: bool,

@@ -1,16 +1,15 @@
 //! The load `oltp`: one connection a client thread, transactions for a number of seconds.
 
-use super::reconnect::{Reconnect, Sessions, WorkloadClient};
+use super::reconnect::{Sessions, WorkloadClient};
 use super::{Fill, OltpError, OltpSettings, Workload, warm, warm_phase};
-use crate::sut::Surroundings;
-use crate::workload::sessions::{self, Connector, Pace, Paced, Ran, at_pace, expected_s, judge};
+use crate::workload::sessions::{self, Connector, Pace, Paced, Ran, at_pace, expected_s};
 use crate::workload::{
     Counts, Driven, FillError, FillJob, Load, LoadError, Measured, NamedLoad, PoolContents, ServerAt, Stage, Warm,
     sessions_on,
 };
 use strum::VariantNames;
 use tare_engine::{Server, Session};
-use tare_load::{Distribution, Sample};
+use tare_load::Distribution;
 
 /// sysbench's scripts without their `oltp_`.
 impl NamedLoad for OltpSettings {
@@ -114,11 +113,8 @@ impl Load for OltpSettings {
         let held = PoolContents::at_start(&stage);
         let applied = [warm::preload(self, &stage, held)?, warm_phase::run(self, &stage, held)?];
         let warm = Warm::with(held, applied.into_iter().flatten().collect());
-        let at = |rate, stage: &mut Stage<'_>| ran(&Self { pace: Pace::of_rate(rate), ..*self }, stage, None);
-        let measured = |ran: Ran<()>| {
-            judge(self.pace, &ran.sample)?;
-            Ok(Measured::of_sample(&ran.sample, ran.around))
-        };
+        let at = |rate, stage: &mut Stage<'_>| run(self, rate, stage);
+        let measured = |ran: Ran<()>| Ok(Measured::of_sample(&ran.sample, ran.around));
         Ok(warm.around(at_pace(self.pace, stage, at, measured)?))
     }
 
@@ -131,29 +127,12 @@ impl Load for OltpSettings {
     }
 }
 
-/// Runs warm-up and samples; with `reconnect`, clients wait for a server that goes away and go on when it is back, and
-/// no thread of the server is watched.
-///
-/// # Errors
-/// See [`LoadError`].
-pub fn run_through(
-    settings: &OltpSettings,
-    mut stage: Stage<'_>,
-    reconnect: Option<&Reconnect>,
-) -> Result<Vec<(Sample, Surroundings)>, LoadError> {
-    Ok(ran(settings, &mut stage, reconnect)?.into_iter().map(|ran| (ran.sample, ran.around)).collect())
-}
-
-fn ran(
-    settings: &OltpSettings,
-    stage: &mut Stage<'_>,
-    reconnect: Option<&Reconnect>,
-) -> Result<Vec<Ran<()>>, LoadError> {
+fn run(settings: &OltpSettings, rate: Option<f64>, stage: &mut Stage<'_>) -> Result<Vec<Ran<()>>, LoadError> {
     make_ready(settings, stage)?;
-    let shared = Sessions::new(settings, stage.dialect, stage.threads, reconnect);
+    let shared = Sessions::new(settings, stage.dialect, stage.threads, stage.host.reconnect());
     let client = |session, index| Ok(WorkloadClient::new(&shared, index, shared.client(session, index)?));
     let connector = Connector::new(stage, &shared.connections, client).of_changing_server(shared.survive());
-    sessions::run(settings.pace.rate(), stage, &connector, &shared.connections, |samples| vec![(); samples])
+    sessions::run(rate, stage, &connector, &shared.connections, |samples| vec![(); samples])
 }
 
 /// What has to be done before the clients of workloads that add rows connect.

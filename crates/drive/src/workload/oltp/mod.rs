@@ -43,8 +43,6 @@ mod fake;
 pub use client::OltpClient;
 pub use error::OltpError;
 pub use fill::prepare;
-pub use load::run_through;
-pub use reconnect::{Outage, Reconnect};
 pub use rows::Fill;
 pub use settings::{Counts, OltpSettings, Tables, Until, Warm, Workload};
 pub use tables::{check, check_for, cleanup, prepare_bulk};

@@ -23,9 +23,6 @@ pub(super) enum Ready {
 
 impl Ready {
     /// Makes `sql` ready, which has so many placeholders.
-    ///
-    /// # Errors
-    /// The server's refusal to prepare it.
     pub(super) fn new(
         session: &mut dyn Session,
         sql: &str,

@@ -1,12 +1,11 @@
-//! Clients that outlive their server: who loses a connection waits for the server to come back and goes on, counting
-//! what was lost and how long no one was there.
+//! Clients that outlive their server: who loses a connection waits for the server to come back and goes on.
 
 use super::work::ClientSlot;
 use super::{OltpClient, OltpError, OltpSettings};
 use crate::workload::LoadError;
-use crate::workload::sessions::Connections;
+use crate::workload::sessions::{Connections, Reconnect};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 use tare_engine::{Dialect, EngineError, Session, SqlErrorKind};
@@ -14,61 +13,6 @@ use tare_load::{Attempt, Client, Random};
 
 /// How long a client waits before it says again that there is no server.
 const WAIT: Duration = Duration::from_millis(50);
-
-/// Opens a connection, on any thread and for as long as that takes.
-type Open = Arc<dyn Fn() -> Result<Box<dyn Session>, EngineError> + Send + Sync>;
-
-/// How clients come back, and what they saw of a server that was away.
-pub struct Reconnect {
-    open: Open,
-    seen: Mutex<Seen>,
-}
-
-#[derive(Default)]
-struct Seen {
-    lost: u64,
-    back: u64,
-    away: Vec<(Instant, Instant)>,
-    still_away: usize,
-}
-
-/// What a load saw of a server that was away.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Outage {
-    /// Transactions that were under way when their connection was lost; each was run again.
-    pub lost: u64,
-    /// Connections that were opened anew.
-    pub reconnected: u64,
-    /// Seconds in which at least one client had no server, counted once.
-    pub away_s: f64,
-    /// Clients that had none at the end.
-    pub still_away: usize,
-}
-
-impl Reconnect {
-    /// Opens new connections by this function.
-    pub fn new(open: impl Fn() -> Result<Box<dyn Session>, EngineError> + Send + Sync + 'static) -> Self {
-        Self { open: Arc::new(open), seen: Mutex::default() }
-    }
-
-    /// What was seen by the clients that have ended.
-    pub fn outage(&self) -> Outage {
-        let seen = self.seen();
-        let mut away = seen.away.clone();
-        away.sort();
-        let (mut total, mut end) = (Duration::ZERO, None::<Instant>);
-        for (from, to) in away {
-            let from = end.map_or(from, |end| from.max(end));
-            total += to.saturating_duration_since(from);
-            end = Some(end.map_or(to, |end| end.max(to)));
-        }
-        Outage { lost: seen.lost, reconnected: seen.back, away_s: total.as_secs_f64(), still_away: seen.still_away }
-    }
-
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// What the clients of one load share.
 pub(super) struct Sessions<'a> {
@@ -95,9 +39,6 @@ impl<'a> Sessions<'a> {
     }
 
     /// A client over a session that was made ready for it.
-    ///
-    /// # Errors
-    /// As [`OltpClient::new`].
     pub fn client(&self, session: Box<dyn Session>, index: usize) -> Result<OltpClient, OltpError> {
         let seat = ClientSlot { index, clients: self.connections.clients() };
         OltpClient::at(seat, session, self.settings, self.dialect)

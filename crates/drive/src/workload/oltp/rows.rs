@@ -8,7 +8,6 @@ use tare_load::{Distribution, Draw, Random};
 /// What the tables are to hold.
 #[derive(Debug, Clone, Copy)]
 pub struct Fill {
-    /// The tables that are filled.
     pub tables: Tables,
     /// How `k` is drawn. sysbench uses the distribution of the run; the default, special, clusters it.
     pub distribution: Distribution,
@@ -16,7 +15,6 @@ pub struct Fill {
     pub seed: u64,
     /// Sessions that fill tables at the same time, each a table of its own; SQLite uses one.
     pub sessions: usize,
-    /// How the engine's SQL differs.
     pub dialect: &'static dyn Dialect,
 }
 

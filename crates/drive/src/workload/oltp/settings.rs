@@ -42,9 +42,6 @@ impl Workload {
     }
 
     /// By its own name or that of sysbench's script.
-    ///
-    /// # Errors
-    /// The names that there are.
     pub fn of_script(name: &str) -> Result<Self, UnknownWord> {
         // sysbench has no oltp_bulk_insert, and no one is served by being told so.
         name.strip_prefix("oltp_").unwrap_or(name).parse()
@@ -77,8 +74,6 @@ impl Default for Tables {
 }
 
 impl Tables {
-    /// # Errors
-    /// [`OltpError::Setting`] for a number out of its range.
     pub fn check(&self) -> Result<(), OltpError> {
         let wrong = |name, expected, given: String| Err(OltpError::Setting { name, expected, given });
         if self.tables == 0 {
@@ -150,7 +145,6 @@ pub struct OltpSettings {
     pub distribution: Distribution,
     /// The make-up of a transaction.
     pub counts: Counts,
-    /// How fast clients go.
     pub pace: Pace,
     /// What comes before the measured load's own warm-up.
     pub warm: Warm,
@@ -190,7 +184,6 @@ const READ_SLOWLY: f64 = 30e6;
 const RULED_S: f64 = 30.0;
 
 impl Warm {
-    /// Expected seconds for so many bytes of data.
     pub fn expected_s(&self, data_bytes: u64) -> f64 {
         let phase = match (self.workload, self.until) {
             (None, _) => 0.0,
@@ -211,7 +204,6 @@ impl Warm {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "lowercase", parse_err_ty = UnknownWord, parse_err_fn = unknown_end)]
 pub enum Until {
-    /// Its time is over.
     Time,
     /// The server's pool of pages does not grow any more.
     Pool,
@@ -243,9 +235,6 @@ impl OltpSettings {
     }
 
     /// What no single key can check.
-    ///
-    /// # Errors
-    /// What was expected.
     pub(super) fn check_together(&self) -> Result<(), String> {
         use Workload::{BulkInsert, SelectRandomPoints, SelectRandomRanges};
         let workload = self.workload;

@@ -36,7 +36,6 @@ impl Statement {
         }
     }
 
-    /// How many values it has.
     pub(super) fn placeholders(self) -> usize {
         match self {
             Self::PointSelect | Self::IndexUpdate | Self::Delete => 1,
@@ -117,7 +116,6 @@ impl Workload {
         }
     }
 
-    /// Whether it changes rows.
     pub fn writes(self) -> bool {
         match self {
             Self::PointSelect | Self::ReadOnly | Self::SelectRandomPoints | Self::SelectRandomRanges => false,

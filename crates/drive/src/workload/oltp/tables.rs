@@ -4,18 +4,12 @@ use super::{OltpError, Tables, Workload};
 use tare_engine::{Collation, Dialect, Session, SqlErrorKind};
 
 /// Verifies that every table exists and has exactly the ids 1 to `rows`. Reads an index of each table as a whole.
-///
-/// # Errors
-/// [`OltpError::TableMissing`], [`OltpError::TableSize`], or the loss of the connection.
 pub fn check(session: &mut dyn Session, tables: &Tables) -> Result<(), OltpError> {
     check_for(session, tables, Workload::PointSelect)
 }
 
 /// Checks the tables for a workload: those that `insert` has worked on before may have more rows, those of `delete`
 /// fewer. Of `bulk_insert` nothing is known before its clients connect.
-///
-/// # Errors
-/// As [`check`], and [`OltpError::TableChanged`].
 pub fn check_for(session: &mut dyn Session, tables: &Tables, workload: Workload) -> Result<(), OltpError> {
     tables.check()?;
     if workload == Workload::BulkInsert {
@@ -55,9 +49,6 @@ fn judge(workload: Workload, table: usize, rows: u64, found: Option<(u64, u64, u
 }
 
 /// Makes the tables of `bulk_insert` that are missing, one a client.
-///
-/// # Errors
-/// The server's refusal.
 pub fn prepare_bulk(session: &mut dyn Session, clients: usize, dialect: &dyn Dialect) -> Result<(), OltpError> {
     for table in 1..=clients {
         let sql = format!(
@@ -71,9 +62,6 @@ pub fn prepare_bulk(session: &mut dyn Session, clients: usize, dialect: &dyn Dia
 }
 
 /// Drops the tables that are there.
-///
-/// # Errors
-/// The server's refusal.
 pub fn cleanup(session: &mut dyn Session, tables: &Tables) -> Result<(), OltpError> {
     tables.check()?;
     (1..=tables.tables).try_for_each(|table| drop_table(session, table))

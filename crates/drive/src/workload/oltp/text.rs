@@ -2,7 +2,6 @@
 
 use tare_load::Random;
 
-/// How many digits a group has.
 const GROUP_DIGITS: usize = 11;
 /// Groups in column `c`: 119 characters.
 pub(super) const C_GROUPS: usize = 10;

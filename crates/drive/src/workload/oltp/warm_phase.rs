@@ -15,9 +15,6 @@ const STILL_RISING: f64 = 0.02;
 const STILL_GROWING: f64 = 0.001;
 
 /// Runs it, where one is asked for.
-///
-/// # Errors
-/// As the measured load.
 pub fn run(
     settings: &OltpSettings,
     stage: &Stage<'_>,

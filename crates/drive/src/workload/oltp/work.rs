@@ -31,7 +31,6 @@ pub(super) trait Work: Send {
 pub struct ClientSlot {
     /// Its number, from 0.
     pub index: usize,
-    /// How many there are.
     pub clients: usize,
 }
 

@@ -2,12 +2,11 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `settings`, `keys` | which scripts, how large; the keys of a study |
+//! | `settings` | which scripts, how large; the keys of a study |
 //! | `arguments` | what is put on its command line |
 //! | `load` | what a trial does with it |
 
 mod arguments;
-mod keys;
 mod load;
 mod settings;
 

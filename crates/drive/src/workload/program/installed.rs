@@ -4,9 +4,6 @@ use std::path::Path;
 use tare_text::Value;
 
 /// Makes sure of it, for a client that a package brings.
-///
-/// # Errors
-/// The install command.
 pub fn installed(program: &str, package: &str) -> Result<(), String> {
     let how = || format!("{program} is not installed: apt-get install {package}, or name it with workload.program");
     if is_there(program) { Ok(()) } else { Err(how()) }
@@ -22,9 +19,6 @@ pub fn is_there(program: &str) -> bool {
 }
 
 /// Options of a program, as words.
-///
-/// # Errors
-/// What was expected.
 pub fn option_words(value: &Value) -> Result<Vec<String>, String> {
     shlex::split(&value.to_string()).ok_or_else(|| "words as on a command line, every quote closed".to_owned())
 }

@@ -33,9 +33,6 @@ pub struct Line(String);
 
 impl Line {
     /// Words as a shell would split them; no shell is run for that.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn new(text: &str) -> Result<Self, String> {
         let words = shlex::split(text).ok_or("words as in a shell, every quote closed")?;
         if words.is_empty() || text.contains('\0') {
@@ -72,9 +69,6 @@ impl Line {
     }
 
     /// The words with everything filled in; `sh -c` and one word where a shell is asked for.
-    ///
-    /// # Errors
-    /// A placeholder that this server cannot fill.
     pub fn words(&self, shell: bool, values: &Values) -> Result<Vec<String>, ProgramError> {
         if shell {
             return Ok(vec!["sh".to_owned(), "-c".to_owned(), values.fill(&self.0)?]);
@@ -154,9 +148,6 @@ impl Values {
     }
 
     /// A text with its placeholders filled in.
-    ///
-    /// # Errors
-    /// The first that has no value here.
     pub fn fill(&self, text: &str) -> Result<String, ProgramError> {
         let mut filled = String::new();
         for part in parts(text) {

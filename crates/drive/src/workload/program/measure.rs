@@ -58,7 +58,6 @@ pub struct Client<'a> {
 pub struct Ran {
     /// How it ended, and what it wrote.
     pub ended: Ended,
-    /// Where its threads were meanwhile.
     pub surroundings: Surroundings,
     /// Transactions a second by its own lines, since it began to measure.
     pub tps_each_second: Vec<f64>,

@@ -39,9 +39,6 @@ struct Shared {
 
 impl Output {
     /// Reads both to their ends, each in a thread of its own. All goes to `log`, where there is one.
-    ///
-    /// # Errors
-    /// When the system starts no thread.
     pub fn read(
         out: Option<impl Read + Send + 'static>,
         err: impl Read + Send + 'static,

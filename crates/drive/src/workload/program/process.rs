@@ -22,7 +22,6 @@ use tare_engine::TaggedProcesses;
 /// What is to be run, every word filled in.
 #[derive(Debug, Clone, Default)]
 pub struct Job {
-    /// The program and its arguments.
     pub words: Vec<String>,
     /// Added to this process's environment.
     pub environment: Vec<(String, OsString)>,
@@ -130,9 +129,6 @@ impl Running {
     }
 
     /// Waits so long at most; whether it has ended. It stays in the kernel's table until [`Running::finish`].
-    ///
-    /// # Errors
-    /// [`ProgramError::Flood`].
     pub fn has_ended(&mut self, wait: Duration) -> Result<bool, ProgramError> {
         if self.ended.is_none() {
             let timeout = Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: i64::from(wait.subsec_nanos()) };
@@ -166,9 +162,6 @@ impl Running {
     }
 
     /// What a program that has ended leaves: its status, what it used, what it wrote. All that it started is ended.
-    ///
-    /// # Errors
-    /// When it cannot be waited for.
     pub fn finish(mut self) -> Result<Ended, ProgramError> {
         let ended = self.ended.unwrap_or_else(Instant::now);
         let (status, mut usage) = self.reap()?;
@@ -228,6 +221,32 @@ fn end_all(before: &BTreeSet<i32>, marked: &TaggedProcesses, usage: &mut Usage) 
                 Err(_) => return left,
             }
         }
+    }
+}
+
+/// Time between two questions whether to go on.
+const GO_ON_EVERY: Duration = Duration::from_millis(50);
+
+/// Runs a program that prepares or cleans up to its end, unmeasured.
+///
+/// # Errors
+/// When it fails, takes longer than it may, or the caller no longer wants it.
+pub fn run_quietly(job: &Job, limit_s: f64, go_on: &dyn Fn() -> bool) -> Result<(), ProgramError> {
+    let program = job.program();
+    let mut running = Running::start(job)?;
+    let began = Instant::now();
+    while !running.has_ended(GO_ON_EVERY)? {
+        if !go_on() {
+            return Err(ProgramError::Interrupted);
+        }
+        if began.elapsed().as_secs_f64() > limit_s {
+            return Err(ProgramError::TimedOut { program, limit_s, tail: running.tail() });
+        }
+    }
+    let ended = running.finish()?;
+    match ended.status.success() {
+        true => Ok(()),
+        false => Err(ProgramError::Failed { program, status: ended.status, tail: ended.tail }),
     }
 }
 

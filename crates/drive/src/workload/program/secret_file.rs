@@ -20,10 +20,6 @@ pub enum SecretFile {
 const NAME: &str = "secret";
 
 impl SecretFile {
-    /// A file with this text.
-    ///
-    /// # Errors
-    /// When neither kind can be made.
     pub fn with(text: &str) -> Result<Self, ProgramError> {
         match AnonymousFile::with(text.as_bytes()) {
             Ok(file) => Ok(Self::Anonymous(file)),

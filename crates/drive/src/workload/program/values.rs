@@ -24,9 +24,6 @@ impl ServerValues {
     }
 
     /// Values of a server, with a file for its password that no other user can read.
-    ///
-    /// # Errors
-    /// When the file cannot be made.
     pub fn of(engine: &str, target: &ConnectTarget) -> Result<Self, ProgramError> {
         let mut made = Self::default();
         let password = made.secret("password", &target.password)?;
@@ -35,9 +32,6 @@ impl ServerValues {
     }
 
     /// A file with this text that only this user can read, in place of the one that had this name.
-    ///
-    /// # Errors
-    /// When it cannot be made.
     pub fn secret(&self, name: &'static str, text: &str) -> Result<PathBuf, ProgramError> {
         let file = SecretFile::with(text)?;
         let path = file.path();
@@ -46,9 +40,6 @@ impl ServerValues {
     }
 
     /// A private folder for what programs write, made when it is first asked for.
-    ///
-    /// # Errors
-    /// When it cannot be made.
     pub fn folder(&self) -> Result<&Path, ProgramError> {
         match self.folder.get() {
             Some(folder) => Ok(folder.path()),
@@ -61,9 +52,6 @@ impl ServerValues {
 }
 
 /// The values for a trial's samples.
-///
-/// # Errors
-/// When the password file cannot be written.
 pub fn of_stage(stage: &Stage<'_>) -> Result<ServerValues, ProgramError> {
     let mut of = match stage.server {
         Some(server) => ServerValues::of(stage.engine, server.target())?,

@@ -12,9 +12,6 @@ pub struct Border {
 
 impl Border {
     /// Makes it ready on the session.
-    ///
-    /// # Errors
-    /// The server's refusal.
     pub fn prepare(session: &mut dyn Session, sql: &'static str) -> Result<Self, SqlError> {
         match session.prepare(sql) {
             Ok(statement) => Ok(Self { sql, prepared: Some(statement) }),
@@ -29,9 +26,6 @@ impl Border {
     }
 
     /// Sends it on the session that it was prepared on.
-    ///
-    /// # Errors
-    /// The server's refusal.
     pub fn send(&self, session: &mut dyn Session) -> Result<(), SqlError> {
         match self.prepared {
             Some(statement) => session.execute(statement, &[]).map(drop),
@@ -41,9 +35,6 @@ impl Border {
 }
 
 /// Leaves a failed transaction. That there is none any more (a deadlock has already rolled it back) is no error.
-///
-/// # Errors
-/// The loss of the connection.
 pub fn roll_back(session: &mut dyn Session) -> Result<(), SqlError> {
     match session.run("ROLLBACK") {
         Err(source) if source.kind == SqlErrorKind::Lost => Err(source),

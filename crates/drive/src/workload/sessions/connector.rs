@@ -20,16 +20,12 @@ impl Connections {
         Self { interrupters: Mutex::new(vec![None; clients]), serving: Mutex::new(vec![None; clients]) }
     }
 
-    /// How many clients there are.
     pub fn clients(&self) -> usize {
         held(&self.interrupters).len()
     }
 
     /// Makes a session ready for a client. The run itself ends sessions that wait too long; a limit of the socket's own
     /// would arm a timer a statement.
-    ///
-    /// # Errors
-    /// When the operating system refuses.
     pub fn adopt(&self, session: &mut dyn Session, client: usize) -> Result<(), LoadError> {
         session.set_timeout(None).map_err(LoadError::own)?;
         held(&self.interrupters)[client] = session.interrupter();

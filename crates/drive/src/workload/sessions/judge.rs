@@ -9,30 +9,21 @@ const RATE_MET: f64 = 0.9;
 /// Why a sample, or what was asked, is no measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum NotAsked {
-    /// Not one transaction was finished in a whole sample.
     #[error("no transaction was finished in {elapsed_s:.1} s of a sample")]
-    Nothing {
-        /// Length of the sample, seconds.
-        elapsed_s: f64,
-    },
+    Nothing { elapsed_s: f64 },
     /// A probe needs an idle server around each sample, and transactions that are due meanwhile would queue up.
     #[error(
         "a probe alongside the samples needs a server that idles around them, which {rate} transactions a second do not \
          allow: set sampling.probe = \"off\", or no rate"
     )]
-    ProbeUnderRate {
-        /// Transactions a second that were asked for.
-        rate: f64,
-    },
+    ProbeUnderRate { rate: f64 },
     /// An open loop asked for more than was done: its latencies are those of a growing queue.
     #[error(
         "the rate was not met: {done:.0} transactions a second of {asked:.0} that were asked for, {backlog} due and not \
          begun at the end"
     )]
     RateNotMet {
-        /// Transactions a second that were asked for.
         asked: f64,
-        /// Transactions a second that were done.
         done: f64,
         /// Transactions that were due and not begun when the sample ended.
         backlog: u64,
@@ -40,9 +31,6 @@ pub enum NotAsked {
 }
 
 /// Holds a sample against the rate that was asked for, if one was.
-///
-/// # Errors
-/// [`NotAsked::Nothing`], [`NotAsked::RateNotMet`].
 pub fn judge(pace: Pace, sample: &Sample) -> Result<(), NotAsked> {
     if sample.transactions == 0 {
         return Err(NotAsked::Nothing { elapsed_s: sample.elapsed_s });

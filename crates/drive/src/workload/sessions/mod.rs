@@ -9,6 +9,7 @@
 //! | `run` | warm-up and samples, and the further one for captures |
 //! | `tallies` | what clients count for themselves, summed sample by sample |
 //! | `judge` | whether a sample is what was asked for |
+//! | `reconnect` | how clients come back to a server that is started again |
 //! | `pace` | as fast as they can, at a rate, or searching for one |
 //! | `objective`, `search`, `steps` | the highest rate that meets an objective: what is asked, which rate is next, the runs |
 
@@ -17,6 +18,7 @@ mod connector;
 mod judge;
 mod objective;
 mod pace;
+mod reconnect;
 mod run;
 mod search;
 mod steps;
@@ -28,6 +30,7 @@ pub use connector::{Connections, Connector};
 pub use judge::{NotAsked, judge};
 pub use objective::{OBJECTIVE_HELP, Objective};
 pub use pace::{Pace, Paced};
+pub use reconnect::{Outage, Reconnect};
 pub use run::{Ran, failure, run};
 pub use steps::{at_pace, expected_s};
 pub use tallies::{Merge, Tallies};

@@ -8,7 +8,6 @@ use tare_load::Latencies;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Objective {
     figure: Figure,
-    /// Milliseconds.
     limit_ms: f64,
 }
 
@@ -38,9 +37,6 @@ pub const OBJECTIVE_HELP: &str = "a latency and its limit, such as latency_ms_p9
 
 impl Objective {
     /// From what a study says; none where that is the word none.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn of_words(words: &str) -> Result<Option<Self>, String> {
         if words.trim() == "none" { Ok(None) } else { words.parse().map(Some) }
     }

@@ -28,15 +28,7 @@ impl Pace {
         if let Self::Search(objective) = self { Some(objective) } else { None }
     }
 
-    /// A given rate; none is as fast as they can.
-    pub fn of_rate(rate: Option<f64>) -> Self {
-        rate.map_or(Self::Closed, Self::Rate)
-    }
-
     /// Goes at so many transactions a second from now on.
-    ///
-    /// # Errors
-    /// Where one is searched for.
     pub fn set_rate(&mut self, rate: f64) -> Result<(), String> {
         match self {
             Self::Search(_) => Err(EITHER.to_owned()),
@@ -48,9 +40,6 @@ impl Pace {
     }
 
     /// Searches for a rate under an objective, or for none.
-    ///
-    /// # Errors
-    /// Where one is given.
     pub fn set_objective(&mut self, objective: Option<Objective>) -> Result<(), String> {
         *self = match (*self, objective) {
             (Self::Rate(_), Some(_)) => return Err(EITHER.to_owned()),
@@ -62,9 +51,6 @@ impl Pace {
     }
 
     /// Whether clients on another host can go so: a search wants to know at each step how late they were.
-    ///
-    /// # Errors
-    /// The reason, where they cannot.
     pub fn may_be_elsewhere(self) -> Result<(), String> {
         match self {
             Self::Search(_) => {
@@ -77,7 +63,6 @@ impl Pace {
 
 /// Settings of a load whose clients have a pace.
 pub trait Paced {
-    /// How fast they go.
     fn pace(&self) -> Pace;
     /// Where that is kept.
     fn pace_mut(&mut self) -> &mut Pace;

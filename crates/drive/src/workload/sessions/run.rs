@@ -11,7 +11,6 @@ use tare_load::{Arrivals, Connect, LoadSettings, RunError, Sample};
 
 /// One sample with what was seen alongside it and what the clients counted.
 pub struct Ran<T> {
-    /// What the generator measured.
     pub sample: Sample,
     /// What the watch saw; nothing for the further sample.
     pub around: Surroundings,
@@ -21,9 +20,6 @@ pub struct Ran<T> {
 
 /// Runs warm-up and samples, and after them the further sample where one is asked for. `rate` is that of an open loop,
 /// transactions a second over all threads; `counted` gives what all clients have counted in each of so many samples.
-///
-/// # Errors
-/// See [`LoadError`]; [`NotAsked::ProbeUnderRate`].
 pub fn run<'a, M, T>(
     rate: Option<f64>,
     stage: &mut Stage<'_>,

@@ -74,7 +74,14 @@ pub fn at_pace<T>(
     let wanted = stage.counts.samples;
     let mut ran = run(pace.rate(), &mut stage)?;
     let extra = take_extra(&mut ran, wanted);
-    let samples = ran.into_iter().map(measured).collect::<Result<_, _>>()?;
+    let judged = |ran: Ran<T>| {
+        let judged = stage.host.judge(pace, &ran.sample);
+        // A load that knows why nothing was done says that.
+        let measured = measured(ran)?;
+        judged?;
+        Ok(measured)
+    };
+    let samples = ran.into_iter().map(judged).collect::<Result<_, LoadError>>()?;
     Ok(Driven { samples, extra, ..Driven::default() })
 }
 
@@ -120,7 +127,6 @@ fn under_objective<T>(
     Ok(driven)
 }
 
-/// Of one run.
 const ONE: Counts = Counts { samples: 1, warmup_s: 0.0, sample_s: 0.0, extra: false, threads: 1, cpus: 1 };
 
 struct Steps<'s, 'a, R> {

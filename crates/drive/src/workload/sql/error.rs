@@ -8,43 +8,16 @@ use tare_engine::SqlError;
 /// What can go wrong with a file of statements, its data or its transactions.
 #[derive(Debug, thiserror::Error)]
 pub enum SqlLoadError {
-    /// A statement failed.
     #[error("{what}: {sql}: {source}")]
-    Statement {
-        /// Where it stands.
-        what: String,
-        /// The statement, shortened when long.
-        sql: String,
-        /// The server's words.
-        source: SqlError,
-    },
-    /// A file of the data cannot be read.
+    Statement { what: String, sql: String, source: SqlError },
     #[error("cannot read {}: {source}; paths are relative to the file of statements", path.display())]
-    File {
-        /// The file in question.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// Rows that do not fit.
+    File { path: PathBuf, source: io::Error },
     #[error("{}: {reason}", path.display())]
-    Rows {
-        /// The file in question.
-        path: PathBuf,
-        /// Why, with the line.
-        reason: String,
-    },
-    /// The caller stopped the preparation.
+    Rows { path: PathBuf, reason: String },
     #[error("interrupted while filling tables")]
     Interrupted,
-    /// Not one transaction was finished in a whole sample.
     #[error("no transaction was finished in {elapsed_s:.1} s of a sample{}", errors.as_ref().map(|e| format!("; errors: {e}")).unwrap_or_default())]
-    Nothing {
-        /// Length of the sample, seconds.
-        elapsed_s: f64,
-        /// Errors that were counted, in words.
-        errors: Option<String>,
-    },
+    Nothing { elapsed_s: f64, errors: Option<String> },
 }
 
 impl SqlLoadError {

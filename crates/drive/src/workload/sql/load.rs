@@ -1,12 +1,12 @@
 //! What a trial does with statements of one's own.
 
 use super::SqlSettings;
+use super::client::SqlClient;
 use super::error::SqlLoadError;
 use super::fill::fill;
 use super::mix::Mix;
-use super::run::run;
 use super::tally::Tally;
-use crate::workload::sessions::{Pace, Paced, Ran, at_pace, expected_s, judge};
+use crate::workload::sessions::{self, Connections, Connector, Pace, Paced, Ran, Tallies, at_pace, expected_s};
 use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, NamedLoad, Stage, Warm};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -81,7 +81,7 @@ impl Load for SqlSettings {
         let mix = self.known()?;
         let warm = Warm::up(self.preload, &stage)?;
         let at = |rate, stage: &mut Stage<'_>| run(mix, rate, stage);
-        Ok(warm.around(at_pace(self.pace, stage, at, |ran| measured(mix, self.pace, ran))?))
+        Ok(warm.around(at_pace(self.pace, stage, at, |ran| measured(mix, ran))?))
     }
 
     fn expected_s(&self, counts: &Counts) -> f64 {
@@ -89,14 +89,23 @@ impl Load for SqlSettings {
     }
 }
 
-fn measured(mix: &Mix, pace: Pace, ran: Ran<Tally>) -> Result<Measured, LoadError> {
+fn run(mix: &Arc<Mix>, rate: Option<f64>, stage: &mut Stage<'_>) -> Result<Vec<Ran<Tally>>, LoadError> {
+    let tallies = Arc::new(Tallies::new(Tally::new(mix.statements().count())));
+    let connections = Connections::new(stage.threads);
+    let dialect = stage.dialect;
+    let client =
+        |session, _| SqlClient::new(session, dialect, Arc::clone(mix), Arc::clone(&tallies)).map_err(LoadError::own);
+    let connector = Connector::new(stage, &connections, client);
+    sessions::run(rate, stage, &connector, &connections, |samples| tallies.take(samples))
+}
+
+fn measured(mix: &Mix, ran: Ran<Tally>) -> Result<Measured, LoadError> {
     let Ran { sample, around, counted } = ran;
     if sample.transactions == 0 {
         let words: Vec<String> = counted.errors.iter().map(|(class, count)| format!("{class} {count} times")).collect();
         let errors = (!words.is_empty()).then(|| words.join(", "));
         return Err(LoadError::own(SqlLoadError::Nothing { elapsed_s: sample.elapsed_s, errors }));
     }
-    judge(pace, &sample)?;
     let mut measured = Measured::of_sample(&sample, around);
     let Measured { metrics, covariates, histograms, .. } = &mut measured;
     for (statement, of) in mix.statements().zip(&counted.statements) {

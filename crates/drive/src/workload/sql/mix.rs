@@ -11,7 +11,6 @@ pub(super) struct Mix {
     pub parameters: Vec<(String, Drawing)>,
     pub data: Data,
     pub errors: Errors,
-    /// Sum of all weights.
     weights: u64,
 }
 
@@ -89,10 +88,6 @@ impl Transaction {
 }
 
 impl Mix {
-    /// Reads a file of statements.
-    ///
-    /// # Errors
-    /// Where it is wrong, and what was expected.
     pub fn read(text: &str) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|e| format!("a file of statements: {e}"))?;
         if file.transactions.is_empty() {

@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `settings`, `keys` | which file; the keys of a study |
+//! | `settings` | which file; the keys of a study |
 //! | `file` | the file as it is written |
 //! | `mix` | what it comes to: transactions with weights, parameters and how they are drawn |
 //! | `pgbench` | scripts of pgbench, as such a file |
@@ -10,18 +10,16 @@
 //! | `fill` | schema and rows |
 //! | `client` | one connection that runs transactions |
 //! | `tally` | latency and rows by statement, errors by class |
-//! | `run`, `load` | what a trial does with it |
+//! | `load` | what a trial does with it |
 //! | `error` | what can go wrong |
 
 mod client;
 mod error;
 mod file;
 mod fill;
-mod keys;
 mod load;
 mod mix;
 mod pgbench;
-mod run;
 mod script;
 mod settings;
 mod tally;

@@ -1,18 +1,18 @@
-//! Which file of statements.
+//! Which file of statements, and the keys that say it.
 
 use super::mix::Mix;
+use crate::workload::keys;
 use crate::workload::sessions::Pace;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tare_text::{Key, Keyed};
 
-/// Settings of the workload `sql`.
 #[derive(Debug, Clone, Default)]
 pub struct SqlSettings {
     /// The file's text and what it comes to; none: not yet named.
     mix: Option<(String, Arc<Mix>)>,
     /// What paths of data are relative to.
     pub directory: PathBuf,
-    /// How fast clients go.
     pub pace: Pace,
     /// Whether every table and every index is read before the first sample.
     pub preload: bool,
@@ -27,9 +27,6 @@ impl PartialEq for SqlSettings {
 
 impl SqlSettings {
     /// Takes the statements from a file.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn read(&mut self, path: &str) -> Result<(), String> {
         let text =
             std::fs::read_to_string(path).map_err(|e| format!("a file of statements in place of {path}: {e}"))?;
@@ -40,9 +37,6 @@ impl SqlSettings {
     }
 
     /// Takes the statements as a file has them.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn set_text(&mut self, text: &str) -> Result<(), String> {
         self.mix = Some((text.to_owned(), Arc::new(Mix::read(text)?)));
         Ok(())
@@ -57,4 +51,32 @@ impl SqlSettings {
     pub(super) fn mix(&self) -> Option<&Arc<Mix>> {
         self.mix.as_ref().map(|(_, mix)| mix)
     }
+}
+
+impl Keyed for SqlSettings {
+    const KEYS: &'static [Key<Self>] = &[
+        Key::words(
+            "file",
+            "sql: the file of your statements, transactions and data (docs/sql.md), relative to the study; a run keeps \
+             what it says",
+            // What it said is kept as `statements`.
+            |_| None,
+            |s, v| s.read(&v.to_string()),
+        ),
+        Key::words(
+            "statements",
+            "sql: the text of such a file",
+            |s| s.text().map(Into::into),
+            |s, v| s.set_text(&v.to_string()),
+        ),
+        Key::path(
+            "data_directory",
+            "sql: what the paths of its data are relative to; absent: the folder of the file",
+            |s| Some(&s.directory).filter(|directory| !directory.as_os_str().is_empty()),
+            |s, directory| s.directory = directory,
+        ),
+        keys::rate_of_pace(),
+        keys::objective(),
+        keys::preload(|s| s.preload, |s, on| s.preload = on),
+    ];
 }

@@ -2,12 +2,11 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `settings`, `keys` | which script on which tables; the keys of a study |
+//! | `settings` | which script on which tables; the keys of a study |
 //! | `arguments` | what is put on its command line |
 //! | `load` | what a trial does with it |
 
 mod arguments;
-mod keys;
 mod load;
 mod settings;
 

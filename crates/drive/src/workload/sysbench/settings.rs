@@ -1,21 +1,20 @@
-//! Which script, on which tables.
+//! Which script, on which tables, and the keys that say it.
 
+use crate::workload::keys;
+use crate::workload::program::{joined, option_words};
 use tare_load::Distribution;
+use tare_text::{Key, Keyed};
 
-/// Settings of the workload `sysbench`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SysbenchSettings {
     /// A script of sysbench's, or the path of one's own.
     pub script: String,
-    /// Tables that it works on.
     pub tables: usize,
-    /// Rows of each table.
     pub rows: u64,
     /// How ids are drawn; none: as sysbench does by default.
     pub distribution: Option<Distribution>,
     /// Transactions a second over all threads; none: as fast as they go.
     pub rate: Option<f64>,
-    /// Further options, as words.
     pub options: Vec<String>,
     /// Name or path of the program.
     pub program: String,
@@ -36,4 +35,29 @@ impl Default for SysbenchSettings {
             preload: false,
         }
     }
+}
+
+impl Keyed for SysbenchSettings {
+    const KEYS: &'static [Key<Self>] = &[
+        keys::script(
+            |s| Some(s.script.clone().into()),
+            |s, v| {
+                s.script = v.to_string();
+                Ok(())
+            },
+        ),
+        keys::tables(|s| Some(s.tables as u64), |s, v| s.tables = v as usize),
+        keys::rows(|s| Some(s.rows), |s, v| s.rows = v),
+        keys::distribution(
+            |s| s.distribution.map(|d| d.to_string().into()),
+            |s, v| v.parsed().map(|v| s.distribution = Some(v)),
+        ),
+        keys::rate(|s| s.rate, |s, v| s.rate = Some(v)),
+        keys::options(
+            |s| (!s.options.is_empty()).then(|| joined(&s.options).into()),
+            |s, v| option_words(v).map(|words| s.options = words),
+        ),
+        keys::program(|s| Some(&s.program), |s, v| s.program = v),
+        keys::preload(|s| s.preload, |s, on| s.preload = on),
+    ];
 }

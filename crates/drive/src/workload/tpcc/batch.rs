@@ -46,18 +46,12 @@ impl Batch {
     }
 
     /// Adds a row, and sends what has gathered when it is enough.
-    ///
-    /// # Errors
-    /// The server's refusal.
     pub fn add(&mut self, row: impl IntoIterator<Item = Cell>, out: &mut Out<'_>) -> Result<(), TpccError> {
         self.cells.extend(row);
         if self.cells.len() < ROWS_PER_INSERT * self.width { Ok(()) } else { self.end(out) }
     }
 
     /// Sends what is left.
-    ///
-    /// # Errors
-    /// The server's refusal.
     pub fn end(&mut self, out: &mut Out<'_>) -> Result<(), TpccError> {
         if self.cells.is_empty() {
             return Ok(());
@@ -118,9 +112,6 @@ impl<'a> Out<'a> {
     }
 
     /// Ends the transaction that is open, if one is.
-    ///
-    /// # Errors
-    /// The server's refusal.
     pub fn commit(&mut self) -> Result<(), TpccError> {
         if std::mem::take(&mut self.inserts) > 0 { run(self.session, "COMMIT") } else { Ok(()) }
     }

@@ -3,7 +3,6 @@
 use super::deck::Deck;
 use super::input::{Input, Terminal};
 use super::prepared::{Failed, Prepared};
-use super::told::Counted;
 use super::transactions::run;
 use super::{Constants, Kind, Sizes, Tally, TpccError};
 use crate::workload::LoadError;
@@ -28,15 +27,12 @@ pub struct TpccClient {
     again: Option<(Kind, Input, Instant)>,
     tally: Tally,
     tallies: Arc<Tallies<Tally>>,
-    /// What is told while it works, and which of them it is.
-    counted: Option<(Arc<Counted>, usize)>,
+    /// Since it began.
+    new_orders: u64,
 }
 
 impl TpccClient {
     /// Prepares all statements on the session, for the client thread of this number.
-    ///
-    /// # Errors
-    /// A statement that the server refuses to prepare.
     pub fn new(
         session: Box<dyn Session>,
         dialect: &'static dyn Dialect,
@@ -48,20 +44,26 @@ impl TpccClient {
         let on = Prepared::new(session, dialect).map_err(|(sql, source)| TpccError::statement(&sql, source))?;
         let terminal = Terminal::of_thread(thread, sizes, constants);
         let (deck, keying) = (Deck::default(), false);
-        let (tally, counted) = (tallies.empty(), None);
-        Ok(Self { on, dialect, terminal, deck, keying, chosen: None, last: None, again: None, tally, tallies, counted })
+        let (tally, new_orders) = (tallies.empty(), 0);
+        Ok(Self {
+            on,
+            dialect,
+            terminal,
+            deck,
+            keying,
+            chosen: None,
+            last: None,
+            again: None,
+            tally,
+            tallies,
+            new_orders,
+        })
     }
 
     /// Waits between transactions as people do, if so.
     #[must_use]
     pub fn with_keying(self, keying: bool) -> Self {
         Self { keying, ..self }
-    }
-
-    /// Tells what it has done while it works, as number so and so.
-    #[must_use]
-    pub(super) fn counted_in(self, counted: Option<Arc<Counted>>, number: usize) -> Self {
-        Self { counted: counted.map(|counted| (counted, number)), ..self }
     }
 
     fn error(&self, kind: Kind, failed: Failed) -> LoadError {
@@ -86,9 +88,7 @@ impl Client for TpccClient {
         match run(&self.terminal, kind, &input, &mut self.on) {
             Ok(ended) => {
                 self.tally.done(kind, since.elapsed(), ended);
-                if let Some((counted, number)) = &self.counted {
-                    counted.done(*number, kind);
-                }
+                self.new_orders += u64::from(kind == Kind::NewOrder);
                 self.last = Some(kind);
                 Ok(Attempt::Done(self.on.sent))
             }
@@ -111,6 +111,10 @@ impl Client for TpccClient {
         let next = self.deck.draw(random);
         self.chosen = Some(next);
         thinking + next.keying()
+    }
+
+    fn counted(&self) -> u64 {
+        self.new_orders
     }
 
     fn sample_begins(&mut self) {

@@ -10,7 +10,6 @@ use tare_load::Random;
 pub enum Kind {
     /// Someone orders 5 to 15 items; one of a hundred is rolled back.
     NewOrder,
-    /// A customer pays.
     Payment,
     /// A customer asks for the last order; reads only.
     OrderStatus,
@@ -21,12 +20,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Its name in metrics.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// Whether it changes rows.
     pub fn writes(self) -> bool {
         !matches!(self, Self::OrderStatus | Self::StockLevel)
     }

@@ -11,13 +11,11 @@ use tare_engine::{Dialect, Session};
 /// What the tables are to hold, and how they are filled.
 #[derive(Debug, Clone, Copy)]
 pub struct Fill {
-    /// How many of everything.
     pub sizes: Sizes,
     /// The rows depend on it and on nothing else: neither on `sessions` nor on the engine.
     pub seed: u64,
     /// Sessions that fill at the same time; a database with one writer uses one.
     pub sessions: usize,
-    /// How the engine's SQL differs.
     pub dialect: &'static dyn Dialect,
 }
 

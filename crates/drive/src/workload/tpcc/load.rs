@@ -1,16 +1,13 @@
 //! The load `tpcc`: a terminal a client thread, and the tables looked through at the end.
 
 use super::sizes::DISTRICTS;
-use super::told::{Counted, Hear, OrderListener};
 use super::{CONDITIONS, Checked, Constants, Fill, Kind, Tally, TpccClient, TpccError, TpccSettings, check};
-use crate::sut::Surroundings;
 use crate::workload::fill::in_parallel;
-use crate::workload::sessions::{self, Connections, Connector, Pace, Paced, Ran, Tallies, at_pace, expected_s, judge};
+use crate::workload::sessions::{self, Connections, Connector, Pace, Paced, Ran, Tallies, at_pace, expected_s};
 use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, NamedLoad, Stage};
 use std::sync::Arc;
 use strum::VariantArray;
 use tare_engine::{Dialect, Server, Session};
-use tare_load::Sample;
 use tare_results::metric;
 use tare_results::schema::AppliedSetting;
 
@@ -97,10 +94,8 @@ impl Load for TpccSettings {
 
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
         let (constants, looking) = (Constants::of_run(stage.seed), Looking::of(&stage));
-        let at = |rate, stage: &mut Stage<'_>| {
-            run_with(&Self { pace: Pace::of_rate(rate), ..*self }, constants, stage, None)
-        };
-        let driven = at_pace(self.pace, stage, at, |ran| measured(self.pace, ran))?;
+        let at = |rate, stage: &mut Stage<'_>| run(self, constants, rate, stage);
+        let driven = at_pace(self.pace, stage, at, |ran| Ok(measured(ran)))?;
         let applied =
             [Some(note(self)), Some(nurand(constants)), looking.through(self)?].into_iter().flatten().collect();
         Ok(Driven { applied, ..driven })
@@ -118,43 +113,25 @@ impl Load for TpccSettings {
     }
 }
 
-/// Runs warm-up and samples for someone who also hears, at each interval that the host asks for, how many new orders
-/// a minute there were.
-///
-/// # Errors
-/// See [`LoadError`].
-pub fn run_through(
-    settings: &TpccSettings,
-    stage: Stage<'_>,
-    hear: &Hear<'_>,
-) -> Result<Vec<(Sample, Surroundings, Tally)>, LoadError> {
-    let counted = Arc::new(Counted::new(stage.threads));
-    let told = OrderListener::new(stage.host, &counted, hear);
-    let constants = Constants::of_run(stage.seed);
-    let ran = run_with(settings, constants, &mut Stage { host: &told, ..stage }, Some(&counted))?;
-    Ok(ran.into_iter().map(|Ran { sample, around, counted }| (sample, around, counted)).collect())
-}
-
-fn run_with(
+fn run(
     settings: &TpccSettings,
     constants: Constants,
+    rate: Option<f64>,
     stage: &mut Stage<'_>,
-    counted: Option<&Arc<Counted>>,
 ) -> Result<Vec<Ran<Tally>>, LoadError> {
     let (sizes, dialect) = (settings.sizes(), stage.dialect);
     let connections = Connections::new(stage.threads);
     let tallies = Arc::new(Tallies::new(Tally::default()));
     let client = |session, index| {
         let client = TpccClient::new(session, dialect, index, sizes, constants, Arc::clone(&tallies))?;
-        Ok(client.with_keying(settings.keying).counted_in(counted.cloned(), index))
+        Ok(client.with_keying(settings.keying))
     };
     let connector = Connector::new(stage, &connections, client);
-    sessions::run(settings.pace.rate(), stage, &connector, &connections, |samples| tallies.take(samples))
+    sessions::run(rate, stage, &connector, &connections, |samples| tallies.take(samples))
 }
 
-fn measured(pace: Pace, ran: Ran<Tally>) -> Result<Measured, LoadError> {
+fn measured(ran: Ran<Tally>) -> Measured {
     let Ran { sample, around, counted } = ran;
-    judge(pace, &sample)?;
     let mut measured = Measured::of_sample(&sample, around);
     let Measured { metrics, covariates, histograms, .. } = &mut measured;
     metrics.push((metric::TPMC, counted.new_orders_a_minute(sample.tps())));
@@ -171,7 +148,7 @@ fn measured(pace: Pace, ran: Ran<Tally>) -> Result<Measured, LoadError> {
         }
     }
     covariates.insert("tpcc_rollbacks".to_owned(), counted.rolled_back() as f64);
-    Ok(measured)
+    measured
 }
 
 /// What every result says of itself.

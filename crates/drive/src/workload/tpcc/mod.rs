@@ -6,7 +6,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `settings`, `keys` | how many warehouses, keying, which conditions; the keys of a study |
+//! | `settings` | how many warehouses, keying, which conditions; the keys of a study |
 //! | `sizes` | rows of each table |
 //! | `tables` | the nine tables and their indexes |
 //! | `random` | texts, last names, non-uniform numbers |
@@ -21,7 +21,6 @@
 //! | `tally` | what clients count |
 //! | `conditions` | what must hold in the tables, and finding where it does not |
 //! | `load` | what a trial does, and someone at a prompt |
-//! | `told` | new orders a minute while it runs |
 //! | `cleanup` | dropping the tables |
 //! | `error` | what can go wrong |
 
@@ -33,7 +32,6 @@ mod deck;
 mod error;
 mod fill;
 mod input;
-mod keys;
 mod load;
 mod prepared;
 mod random;
@@ -43,7 +41,6 @@ mod sizes;
 mod statements;
 mod tables;
 mod tally;
-mod told;
 mod transactions;
 
 pub use cleanup::cleanup;
@@ -52,11 +49,9 @@ pub use conditions::{CONDITIONS, Condition, check};
 pub use deck::Kind;
 pub use error::TpccError;
 pub use fill::{Fill, prepare};
-pub use load::run_through;
 pub use random::Constants;
 pub use settings::{Checked, TpccSettings};
 pub use sizes::{LEAST_SCALE, MOST_WAREHOUSES, Sizes};
 pub use statements::Statement;
 pub use tables::TABLES;
 pub use tally::Tally;
-pub use told::Hear;

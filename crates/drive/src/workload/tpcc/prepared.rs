@@ -48,18 +48,12 @@ pub(super) struct Row {
 
 impl Row {
     /// A value that is a whole number, as all keys are.
-    ///
-    /// # Errors
-    /// [`Failed::Answer`].
     pub fn int(&self, column: usize) -> Result<i64, Failed> {
         let text = self.text(column)?;
         text.parse().map_err(|_| Failed::Answer(self.of, "a whole number", text.to_owned()))
     }
 
     /// An amount of money in hundredths; databases without decimals give it as the nearest binary fraction.
-    ///
-    /// # Errors
-    /// [`Failed::Answer`].
     pub fn cents(&self, column: usize) -> Result<i64, Failed> {
         let text = self.text(column)?;
         let number: f64 = text.parse().map_err(|_| Failed::Answer(self.of, "an amount", text.to_owned()))?;
@@ -67,9 +61,6 @@ impl Row {
     }
 
     /// A text, which is not NULL.
-    ///
-    /// # Errors
-    /// [`Failed::Answer`].
     pub fn text(&self, column: usize) -> Result<&str, Failed> {
         let value = self.values.get(column).and_then(Option::as_deref);
         value.ok_or_else(|| Failed::Answer(self.of, "a value", "none".to_owned()))
@@ -78,9 +69,6 @@ impl Row {
 
 impl Prepared {
     /// Prepares all statements on the session.
-    ///
-    /// # Errors
-    /// The text that the server refuses, with its words.
     pub fn new(mut session: Box<dyn Session>, dialect: &dyn Dialect) -> Result<Self, (String, SqlError)> {
         let mut prepare = |statement: Statement, district| {
             let sql = statement.sql(dialect, district);
@@ -97,18 +85,12 @@ impl Prepared {
     }
 
     /// Begins a transaction, as one that writes where its kind does.
-    ///
-    /// # Errors
-    /// The server's refusal.
     pub fn begin(&mut self, kind: Kind) -> Result<(), Failed> {
         self.sent = Queries::default();
         self.border(if kind.writes() { self.begin_writing } else { self.begin_reading })
     }
 
     /// Commits the transaction that is open.
-    ///
-    /// # Errors
-    /// The server's refusal.
     pub fn commit(&mut self) -> Result<(), Failed> {
         self.border(self.commit)
     }
@@ -120,9 +102,6 @@ impl Prepared {
     }
 
     /// Undoes the transaction, if one is open still.
-    ///
-    /// # Errors
-    /// The loss of the connection.
     pub fn roll_back(&mut self) -> Result<(), Failed> {
         self.sent.other += 1;
         roll_back(self.session.as_mut()).map_err(|source| Failed::Border("ROLLBACK", source))
@@ -133,17 +112,11 @@ impl Prepared {
     }
 
     /// Every row that comes, however many.
-    ///
-    /// # Errors
-    /// The server's refusal.
     pub fn rows(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<Vec<Row>, Failed> {
         self.rows_of(self.id(statement), statement, params)
     }
 
     /// The stock of an item, for a district from 1 to 10.
-    ///
-    /// # Errors
-    /// The server's refusal, or that there is none.
     pub fn stock(&mut self, district: i64, params: &[Param<'_>]) -> Result<Row, Failed> {
         let id = self.stock[(district - 1) as usize];
         only(Statement::Stock, self.rows_of(id, Statement::Stock, params)?)
@@ -156,17 +129,11 @@ impl Prepared {
     }
 
     /// The one row that there must be.
-    ///
-    /// # Errors
-    /// The server's refusal, or that it is not one.
     pub fn one(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<Row, Failed> {
         only(statement, self.rows(statement, params)?)
     }
 
     /// Reads so many rows that a terminal would show, and drops them; or changes so many.
-    ///
-    /// # Errors
-    /// The server's refusal, or another number of rows.
     pub fn run(
         &mut self,
         statement: Statement,
@@ -184,9 +151,6 @@ impl Prepared {
     }
 
     /// Runs a statement that must change exactly one row.
-    ///
-    /// # Errors
-    /// As [`Prepared::run`].
     pub fn run_one(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<(), Failed> {
         self.run(statement, params, 1..=1)
     }

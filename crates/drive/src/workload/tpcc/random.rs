@@ -98,7 +98,6 @@ impl Constants {
         non_uniform(random, 1023, self.customer, 1, customers)
     }
 
-    /// One of so many items.
     pub(super) fn an_item(&self, random: &mut Random, items: i64) -> i64 {
         non_uniform(random, 8191, self.item, 1, items)
     }

@@ -15,7 +15,6 @@ pub(super) enum Piece {
     Items,
     /// A warehouse with its districts, customers and their history.
     People(i64),
-    /// Its stock.
     Stock(i64),
     /// Its orders with their lines.
     Orders(i64),
@@ -30,9 +29,6 @@ impl Piece {
     }
 
     /// Draws its rows and hands them over, table by table.
-    ///
-    /// # Errors
-    /// What the taker of the rows fails with.
     pub fn write(self, number: usize, sizes: Sizes, seed: u64, out: &mut Out<'_>) -> Result<(), TpccError> {
         let random = &mut Random::new(seed, Purpose::Rows, number);
         match self {

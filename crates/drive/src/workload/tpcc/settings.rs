@@ -1,11 +1,12 @@
-//! How many warehouses, and how they are worked on.
+//! How many warehouses, how they are worked on, and the keys that say it.
 
 use super::Sizes;
+use super::sizes::{LEAST_SCALE, MOST_WAREHOUSES};
+use crate::workload::keys;
 use crate::workload::sessions::Pace;
 use strum::{Display, EnumString, VariantNames};
-use tare_text::UnknownWord;
+use tare_text::{Key, Keyed, UnknownWord, Value};
 
-/// Settings of the workload `tpcc`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TpccSettings {
     /// How many warehouses the tables hold; each client thread has one of them as its own.
@@ -29,7 +30,6 @@ pub enum Checked {
     All,
     /// The first four, which read no row of the largest table but counts them.
     Four,
-    /// None.
     Off,
 }
 
@@ -44,8 +44,50 @@ impl Default for TpccSettings {
 }
 
 impl TpccSettings {
-    /// Rows of the tables.
     pub fn sizes(&self) -> Sizes {
         Sizes::new(self.warehouses, self.scale)
     }
+}
+
+impl Keyed for TpccSettings {
+    const KEYS: &'static [Key<Self>] = &[
+        Key::whole(
+            "warehouses",
+            "tpcc: warehouses, each about 500,000 rows; thread n has warehouse n as its home, and begins anew with the \
+             first",
+            (1, MOST_WAREHOUSES),
+            |s| Some(s.warehouses),
+            |s, v| s.warehouses = v,
+        ),
+        Key::words(
+            "tpcc_scale",
+            "tpcc: share of the standard's items and of its customers and orders in a district, 0.01 to 1; below 1 only \
+             for tests: it is then another benchmark",
+            |s| Some(s.scale.into()),
+            |s, v| scale(v).map(|v| s.scale = v),
+        ),
+        Key::switch(
+            "keying",
+            "tpcc: on: clients wait before and after each transaction as the standard's terminals do (18 s and 12 s for \
+             a new order); ten threads a warehouse are its population",
+            |s| s.keying,
+            |s, on| s.keying = on,
+        ),
+        keys::rate_of_pace(),
+        keys::objective(),
+        Key::words(
+            "conditions",
+            "tpcc: which of the standard's consistency conditions are checked after the last sample, while the server \
+             still runs: all, four (the first four) or off",
+            |s| Some(s.checked.to_string().into()),
+            |s, v| v.parsed().map(|v| s.checked = v),
+        ),
+    ];
+}
+
+fn scale(value: &Value) -> Result<f64, String> {
+    let number: Option<f64> = value.to_string().parse().ok();
+    number
+        .filter(|scale| (LEAST_SCALE..=1.0).contains(scale))
+        .ok_or_else(|| format!("a share from {LEAST_SCALE} to 1 of the standard's items and customers"))
 }

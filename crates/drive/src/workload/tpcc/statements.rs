@@ -9,11 +9,8 @@ use tare_engine::Dialect;
 pub enum Statement {
     /// Tax and next order number of a district that gets an order.
     DistrictToOrder,
-    /// Takes that number.
     TakeOrderNumber,
-    /// Tax of a warehouse.
     WarehouseTax,
-    /// Discount of a customer.
     CustomerDiscount,
     /// A new order, not yet delivered.
     AddOrder,
@@ -23,7 +20,6 @@ pub enum Statement {
     Item,
     /// Stock of an item, with what is printed for the district: a text for each of the ten.
     Stock,
-    /// Takes from the stock.
     TakeStock,
     /// A line of an order.
     AddLine,
@@ -57,7 +53,6 @@ pub enum Statement {
     OldestNewOrder,
     /// Takes it from the queue.
     RemoveNewOrder,
-    /// Whose it is.
     OrderToDeliver,
     /// Who delivers it.
     SetCarrier,
@@ -90,7 +85,6 @@ impl Statement {
         sql
     }
 
-    /// Whether it gives back rows.
     pub(super) fn reads(self) -> bool {
         self.template().starts_with("SELECT")
     }

@@ -19,9 +19,6 @@ pub(super) enum Ended {
 }
 
 /// Runs one transaction from its beginning to its end.
-///
-/// # Errors
-/// What failed; the transaction is still open then.
 pub(super) fn run(terminal: &Terminal, kind: Kind, input: &Input, on: &mut Prepared) -> Result<Ended, Failed> {
     on.begin(kind)?;
     let home = terminal.warehouse;

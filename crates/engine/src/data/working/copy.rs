@@ -36,7 +36,6 @@ pub enum CopyMethod {
 /// What bringing a working copy back took.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Restored {
-    /// How it was done.
     pub way: CopyMethod,
     /// Files that the prepared data have.
     pub files: usize,
@@ -44,11 +43,9 @@ pub struct Restored {
     pub bytes: u64,
     /// Files that were not as they should be, or that no one could vouch for.
     pub files_put_back: usize,
-    /// Bytes that were written.
     pub bytes_copied: u64,
     /// Bytes that were read and compared.
     pub bytes_compared: u64,
-    /// How long all of it took, seconds.
     pub elapsed_s: f64,
 }
 
@@ -200,9 +197,6 @@ fn remove_strangers(data: &Path, original: &Tree, found: &Tree) -> Result<(), En
 }
 
 /// Removes the working copies that no one uses: when a run is done with them.
-///
-/// # Errors
-/// When the cache is not private or cannot be read.
 pub fn remove_working_copies(cache: &Path) -> Result<Vec<PathBuf>, EngineError> {
     let Some(folder) = PrivateFolder::open(cache, Access::Closed).map_err(not_private)? else {
         return Ok(Vec::new());

@@ -10,13 +10,11 @@ use tare_study::language::made::{KeyValue, MadeStudy};
 use tare_study::language::parse::Overrides;
 use tare_study::language::settings::{Sampling, Settings};
 
-/// What was asked for.
 pub struct Asked<'a> {
     /// How it is driven, and what is kept.
     pub args: &'a RunArgs,
     /// The one that was named, or that of sysbench's driver.
     pub engine: &'static dyn Engine,
-    /// Where it is and who asks it.
     pub target: ConnectTarget,
     /// As a trial has them.
     pub settings: Settings,

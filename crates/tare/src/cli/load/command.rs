@@ -41,9 +41,6 @@ Example, on tables that sysbench prepared too:
   tare load read_only --socket /run/mysqld/mysqld.sock --rows 100000 --out before --repeat 5";
 
 /// Runs the load that was asked for.
-///
-/// # Errors
-/// Those of the load.
 pub fn run(command: &LoadCommand) -> Result<Exit, Problem> {
     let ended = match command {
         LoadCommand { other: Some(OtherLoad::Tpcc(args)), .. } => tpcc::run(args),

@@ -1,16 +1,16 @@
 //! What `tare load` says before and while it runs, on standard error.
 
+use super::asked::Asked;
 use super::oltp_args::{LoadArgs, SaidArgs};
-use super::run_args::RunArgs;
 use crate::cli::{Exit, Problem, interrupt, output};
 use crate::run::Stop;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-use tare_drive::workload;
-use tare_drive::workload::Progress;
 use tare_drive::workload::oltp::OltpSettings;
-use tare_load::{Distribution, Interval, Intervals, Stage};
+use tare_drive::workload::sessions::{NotAsked, Outage, Pace, Reconnect, judge};
+use tare_drive::workload::{self, AnyLoad, Progress};
+use tare_load::{Distribution, Interval, Intervals, Sample, Stage};
 
 /// Says which defaults of tare's own are in use where sysbench has others.
 pub fn not_as_sysbench(args: &LoadArgs, settings: &OltpSettings) {
@@ -42,6 +42,11 @@ pub struct Prompt {
     intervals: Option<Intervals>,
     /// None: no limit.
     events: Option<u64>,
+    /// Whether what clients count for themselves are new orders.
+    is_tpcc: bool,
+    reconnect: Option<Reconnect>,
+    /// The sample, and whether it is what was asked for.
+    sample: Mutex<Option<(Sample, Result<(), NotAsked>)>>,
 }
 
 impl Prompt {
@@ -49,19 +54,21 @@ impl Prompt {
     ///
     /// # Errors
     /// When signals cannot be handled.
-    pub fn new(said: &SaidArgs, run: &RunArgs) -> Result<Self, Problem> {
+    pub fn new(asked: &Asked<'_>, said: &SaidArgs, reconnect: Option<Reconnect>) -> Result<Self, Problem> {
+        let run = asked.args;
         let every_s = if said.json { 0 } else { said.report_interval };
         let intervals = (every_s > 0).then_some(Intervals { every_s, percentile: said.percentile });
         let events = (run.events > 0).then_some(run.events);
-        let (stop, is_search) = (interrupt::stop()?, run.searches());
-        Ok(Self { stop, measures: AtomicBool::new(false), ended: OnceLock::new(), is_search, intervals, events })
+        let is_tpcc = matches!(asked.settings.workload.load, AnyLoad::Tpcc(_));
+        let (stop, is_search, sample) = (interrupt::stop()?, run.searches(), Mutex::default());
+        let (measures, ended) = (AtomicBool::new(false), OnceLock::new());
+        Ok(Self { stop, measures, ended, is_search, intervals, events, is_tpcc, reconnect, sample })
     }
 
-    /// The line of an interval, with more words behind its threads.
-    pub fn tell(&self, interval: &Interval, more: &str) {
-        if let Some(Intervals { percentile, .. }) = self.intervals {
-            output::note(&line(interval, percentile, more));
-        }
+    /// What was measured, whether it is what was asked for, and what was seen of a server that was away.
+    pub fn seen(self) -> Option<(Sample, Result<(), NotAsked>, Option<Outage>)> {
+        let (sample, judged) = self.sample.into_inner().unwrap_or_else(PoisonError::into_inner)?;
+        Some((sample, judged, self.reconnect.map(|reconnect| reconnect.outage())))
     }
 }
 
@@ -81,7 +88,19 @@ impl workload::Host for Prompt {
     }
 
     fn interval(&self, interval: &Interval) {
-        self.tell(interval, "");
+        if let Some(Intervals { percentile, .. }) = self.intervals {
+            let nopm = self.is_tpcc.then(|| format!("nopm: {:.0} ", 60.0 * interval.counted_per_s));
+            output::note(&line(interval, percentile, &nopm.unwrap_or_default()));
+        }
+    }
+
+    fn judge(&self, pace: Pace, sample: &Sample) -> Result<(), NotAsked> {
+        *self.sample.lock().unwrap_or_else(PoisonError::into_inner) = Some((sample.clone(), judge(pace, sample)));
+        Ok(())
+    }
+
+    fn reconnect(&self) -> Option<&Reconnect> {
+        self.reconnect.as_ref()
     }
 
     /// The first Ctrl-C ends what is measured, with its figures where the server answers; the second one everything.
@@ -139,6 +158,7 @@ mod tests {
             latency_ms: Some(1.2345),
             restarts_per_s: 0.5,
             reconnects_per_s: 0.0,
+            counted_per_s: 0.0,
         };
         let expected = "[ 10s ] thds: 4 tps: 1234.50 qps: 20.25 (r/w/o: 14.00/4.25/2.00) lat (ms,95%): 1.23 err/s: 0.50 \
                         reconn/s: 0.00";

@@ -3,14 +3,16 @@
 mod asked;
 mod command;
 mod lines;
+mod measure;
 mod oltp;
 mod oltp_args;
 mod options;
 mod rows;
 mod run_args;
 mod scripts;
-mod search;
+mod search_view;
 mod server_args;
+mod sql_view;
 mod stage;
 mod subject;
 mod threads;

@@ -1,6 +1,7 @@
 //! How far tables are filled, for someone who waits at a prompt.
 
-use crate::cli::output;
+use crate::cli::{Exit, Problem, interrupt, output};
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use tare_text::percent;
@@ -8,8 +9,28 @@ use tare_text::percent;
 /// Seconds between two lines.
 const EVERY_S: u64 = 2;
 
+/// What is asked now and then by who fills tables, with the rows that were added: whether to go on.
+pub type GoOn<'a> = dyn Fn(u64) -> ControlFlow<()> + Sync + 'a;
+
+/// Fills tables until Ctrl-C, and says how far that is; `all` is how many rows there will be, where that is known.
+pub fn filled(
+    of: &str,
+    all: Option<u64>,
+    fill: impl FnOnce(&GoOn<'_>) -> Result<(), Problem>,
+) -> Result<Exit, Problem> {
+    let interrupted = interrupt::flag()?;
+    let rows = Rows { began: Instant::now(), added: AtomicU64::new(0), told: AtomicU64::new(0), all };
+    fill(&|added| {
+        rows.add(added);
+        if interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    let seconds = rows.began.elapsed().as_secs_f64();
+    output::note(&format!("{of}, {} rows in {seconds:.1} s", rows.added.into_inner()));
+    Ok(Exit::Done)
+}
+
 /// Counts rows as they are added, and says now and then how many there are.
-pub struct Rows {
+struct Rows {
     began: Instant,
     added: AtomicU64,
     told: AtomicU64,
@@ -18,22 +39,12 @@ pub struct Rows {
 }
 
 impl Rows {
-    pub fn of(all: Option<u64>) -> Self {
-        Self { began: Instant::now(), added: AtomicU64::new(0), told: AtomicU64::new(0), all }
-    }
-
-    pub fn add(&self, rows: u64) {
+    fn add(&self, rows: u64) {
         let sum = self.added.fetch_add(rows, Ordering::Relaxed) + rows;
         let times = self.began.elapsed().as_secs() / EVERY_S;
         if self.told.fetch_max(times, Ordering::Relaxed) < times {
             output::note(&line(sum, self.all, times * EVERY_S));
         }
-    }
-
-    /// What there is in the end, behind what it is of.
-    pub fn end(self, of: &str) {
-        let seconds = self.began.elapsed().as_secs_f64();
-        output::note(&format!("{of}, {} rows in {seconds:.1} s", self.added.into_inner()));
     }
 }
 

@@ -6,7 +6,7 @@ use crate::state::Host;
 use crate::trial::running;
 use std::path::PathBuf;
 use tare_drive::sut::{SharedAffinities, SubjectWatch, SystemUnderTest, WatchSettings};
-use tare_drive::workload::{self, Counts, LoadError, ServerAt, Stage};
+use tare_drive::workload::{self, Counts, Driven, ServerAt, Stage};
 use tare_topology::{Machine, ResolvedPlacement};
 
 /// Drives one sample as a trial does: bound, watched and proved by the same code. What is bound is put back on every
@@ -14,11 +14,7 @@ use tare_topology::{Machine, ResolvedPlacement};
 ///
 /// # Errors
 /// With exit codes 2 (usage), 3 (placement not possible here), 4 (the load failed).
-pub fn measure<T>(
-    asked: &Asked<'_>,
-    prompt: &dyn workload::Host,
-    drive: impl FnOnce(Stage<'_>) -> Result<Vec<T>, LoadError>,
-) -> Result<T, Problem> {
+pub fn measure(asked: &Asked<'_>, prompt: &dyn workload::Host) -> Result<Driven, Problem> {
     let Asked { args, engine, target, .. } = asked;
     let (placement, threads, seed) = (placement(asked)?, asked.threads(), asked.sampling.seed);
     let watch = WatchSettings { placement, chance_seed: seed, memory: false, schedule: false, probe_share: None };
@@ -44,10 +40,9 @@ pub fn measure<T>(
         host: prompt,
         answers: PathBuf::new(),
     };
-    let samples = drive(stage);
+    let driven = asked.settings.workload.load.load().drive(stage);
     running::put_back(held.affinities.as_ref())?;
-    let first = samples?.into_iter().next();
-    first.ok_or_else(|| Problem::new(Exit::TrialFailed, "the load gave no sample"))
+    Ok(driven?)
 }
 
 fn placement(Asked { settings, target, .. }: &Asked<'_>) -> Result<ResolvedPlacement, Problem> {

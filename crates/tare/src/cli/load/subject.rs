@@ -22,9 +22,6 @@ pub struct Subject {
 
 impl Subject {
     /// The server as it describes itself over a connection of its own.
-    ///
-    /// # Errors
-    /// When it cannot be reached.
     pub fn of(asked: &Asked<'_>) -> Result<Self, Problem> {
         let server = RunningServer::attach(asked.engine, asked.target.clone())?;
         Ok(Self {

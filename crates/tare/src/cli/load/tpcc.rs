@@ -1,16 +1,11 @@
 //! `tare load tpcc`: TPC-C's transactions against any running server.
 
-use super::lines::{self, Prompt};
-use super::rows::Rows;
-use super::search;
-use super::subject::Subject;
+use super::asked::Asked;
+use super::measure::measure;
+use super::rows::filled;
 use super::tpcc_args::{TpccArgs, TpccCommand};
-use super::tpcc_view::{self, Looked, NOT_OFFICIAL};
-use super::{asked::Asked, stage};
+use super::tpcc_view::{Looked, NOT_OFFICIAL};
 use crate::cli::{Exit, Problem, interrupt, output};
-use std::ops::ControlFlow;
-use std::sync::atomic::Ordering;
-use tare_drive::workload::sessions::judge;
 use tare_drive::workload::tpcc::{self, CONDITIONS, Checked, Fill, TpccError, TpccSettings};
 use tare_drive::workload::{AnyLoad, Load};
 use tare_engine::Session;
@@ -36,7 +31,13 @@ pub fn run(args: &TpccArgs) -> Result<Exit, Problem> {
     // From here on Ctrl-C ends every wait for the server.
     interrupt::flag()?;
     match args.command {
-        TpccCommand::Run => measure(args, asked, &settings),
+        TpccCommand::Run => {
+            has_data(&settings, asked.engine.connect(&asked.target)?.as_mut())?;
+            if !args.said.json {
+                output::note(&format!("tpcc: {NOT_OFFICIAL}"));
+            }
+            measure(asked, &args.said, false)
+        }
         TpccCommand::Prepare => prepare(&asked, &settings),
         TpccCommand::Check => check(args, &asked, &settings),
         TpccCommand::Cleanup => {
@@ -53,7 +54,6 @@ fn failed(error: TpccError) -> Problem {
 
 fn prepare(asked: &Asked<'_>, settings: &TpccSettings) -> Result<Exit, Problem> {
     let (engine, target) = (asked.engine, &asked.target);
-    let interrupted = interrupt::flag()?;
     drop(engine.connect(target)?);
     let fill = Fill {
         sizes: settings.sizes(),
@@ -61,20 +61,14 @@ fn prepare(asked: &Asked<'_>, settings: &TpccSettings) -> Result<Exit, Problem> 
         sessions: std::thread::available_parallelism().map_or(1, usize::from),
         dialect: engine.dialect(),
     };
-    let rows = Rows::of(None);
-    let progress = |added| {
-        rows.add(added);
-        if interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    };
-    match tpcc::prepare(&fill, &|| engine.connect(target), &progress) {
-        Err(TpccError::Interrupted) => return Ok(Exit::Interrupted),
-        Err(e @ TpccError::Create { .. }) => {
-            return Err(failed(e).advice("where tables of an earlier time are in the way: tare load tpcc cleanup"));
-        }
-        other => other.map_err(failed)?,
-    }
-    rows.end(&count(settings.warehouses as usize, "warehouse"));
-    Ok(Exit::Done)
+    filled(&count(settings.warehouses as usize, "warehouse"), None, |go_on| {
+        tpcc::prepare(&fill, &|| engine.connect(target), go_on).map_err(|e| match e {
+            TpccError::Create { .. } => {
+                failed(e).advice("where tables of an earlier time are in the way: tare load tpcc cleanup")
+            }
+            other => failed(other),
+        })
+    })
 }
 
 /// Every condition is looked at, also behind one that does not hold.
@@ -118,34 +112,4 @@ fn has_data(of: &TpccSettings, session: &mut dyn Session) -> Result<(), Problem>
         let advice = format!("tare load tpcc prepare --warehouses {}{scale}, with the same server", of.warehouses);
         Problem::new(Exit::Usage, e.to_string()).advice(advice)
     })
-}
-
-fn measure(args: &TpccArgs, asked: Asked<'_>, of: &TpccSettings) -> Result<Exit, Problem> {
-    has_data(of, asked.engine.connect(&asked.target)?.as_mut())?;
-    if !args.said.json {
-        output::note(&format!("tpcc: {NOT_OFFICIAL}"));
-    }
-    if let Some(out) = &args.run.out {
-        return asked.keep(out, args.said.json);
-    }
-    let subject = Subject::of(&asked)?;
-    let prompt = Prompt::new(&args.said, &args.run)?;
-    if args.run.searches() {
-        return search::run(&asked, &prompt, &subject, args.said.json);
-    }
-    let hear = |interval: &tare_load::Interval, nopm: f64| prompt.tell(interval, &format!("nopm: {nopm:.0} "));
-    let (sample, around, tally) = stage::measure(&asked, &prompt, |stage| tpcc::run_through(of, stage, &hear))?;
-    if args.said.json {
-        output::document("tare-load-tpcc", &tpcc_view::Document::of(&sample, &around, &subject, &tally, &args.said))?;
-    } else {
-        tpcc_view::print(&sample, &around, &subject, &tally, &args.said)?;
-    }
-    if let Some(exit) = lines::ended(sample.elapsed_s) {
-        return Ok(exit);
-    }
-    judge(of.pace, &sample).map_err(|e| {
-        Problem::new(Exit::TrialFailed, e.to_string())
-            .advice("ask for less, measure longer, or give the clients or the server more CPUs")
-    })?;
-    Ok(Exit::Done)
 }

@@ -1,15 +1,12 @@
 //! The result of `tare load tpcc`, for scripts and for people.
 
-use super::oltp_args::SaidArgs;
-use super::subject::Subject;
-use super::view;
-use crate::cli::{Problem, output};
+use super::view::{self, Viewed};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use strum::VariantArray;
-use tare_drive::sut::Surroundings;
-use tare_drive::workload::tpcc::{Condition, Kind, Tally};
-use tare_load::Sample;
+use tare_drive::workload::Measured;
+use tare_drive::workload::tpcc::{Condition, Kind};
+use tare_results::metric;
 
 /// What every run says of itself.
 pub const NOT_OFFICIAL: &str = "not an official TPC-C result, and not comparable with one";
@@ -38,60 +35,58 @@ struct OfKind {
 }
 
 impl OfKind {
-    fn of(tally: &Tally, kind: Kind) -> Self {
-        let took = tally.took(kind);
+    fn of(measured: &Measured, kind: Kind) -> Self {
+        let name = kind.name();
+        let count = |what: &str| seen(measured, &format!("tpcc_{what}_{name}"));
+        let latency = |figure: &str| metric_of(measured, &format!("latency_ms_{figure}_of_{name}"));
         Self {
-            transactions: took.count(),
-            retries: tally.retries(kind),
-            latency_ms_mean: took.mean_ms().unwrap_or(0.0),
-            latency_ms_p95: took.percentile_ms(95.0).unwrap_or(0.0),
-            latency_ms_p99: took.percentile_ms(99.0).unwrap_or(0.0),
+            transactions: count("transactions"),
+            retries: count("retries"),
+            latency_ms_mean: latency("mean"),
+            latency_ms_p95: latency("p95"),
+            latency_ms_p99: latency("p99"),
         }
     }
+}
+
+fn seen(measured: &Measured, name: &str) -> u64 {
+    measured.covariates.get(name).copied().unwrap_or(0.0) as u64
+}
+
+fn metric_of(measured: &Measured, name: &str) -> f64 {
+    measured.metrics.iter().find(|(metric, _)| metric.name() == name).map_or(0.0, |(_, value)| *value)
 }
 
 impl<'a> Document<'a> {
     /// The document of a sample and of what its clients counted.
-    pub fn of(
-        sample: &'a Sample,
-        around: &'a Surroundings,
-        subject: &'a Subject,
-        tally: &Tally,
-        said: &SaidArgs,
-    ) -> Self {
+    pub fn of(viewed: &Viewed<'a>) -> Self {
+        let measured = viewed.measured;
         Self {
             note: NOT_OFFICIAL,
-            nopm: tally.new_orders_a_minute(sample.tps()),
-            rolled_back: tally.rolled_back(),
-            of_kinds: Kind::VARIANTS.iter().map(|kind| (kind.name(), OfKind::of(tally, *kind))).collect(),
-            load: view::Document::of(sample, around, subject, None, said),
+            nopm: metric_of(measured, metric::TPMC.name()),
+            rolled_back: seen(measured, "tpcc_rollbacks"),
+            of_kinds: Kind::VARIANTS.iter().map(|kind| (kind.name(), OfKind::of(measured, *kind))).collect(),
+            load: view::Document::of(viewed),
         }
     }
 }
 
-/// Prints a sample for people.
-pub fn print(
-    sample: &Sample,
-    around: &Surroundings,
-    subject: &Subject,
-    tally: &Tally,
-    said: &SaidArgs,
-) -> Result<(), Problem> {
-    let new_orders = tally.took(Kind::NewOrder).count();
-    let nopm = tally.new_orders_a_minute(sample.tps());
+/// A sample for people.
+pub fn words(viewed: &Viewed<'_>) -> String {
+    let measured = viewed.measured;
     let mut text = format!(
-        "new orders    {new_orders:>12}   {nopm:.1} a minute (NOPM), {} rolled back as the standard wants it\n",
-        tally.rolled_back()
+        "new orders    {:>12}   {:.1} a minute (NOPM), {} rolled back as the standard wants it\n",
+        OfKind::of(measured, Kind::NewOrder).transactions,
+        metric_of(measured, metric::TPMC.name()),
+        seen(measured, "tpcc_rollbacks"),
     );
     text += "                     count    retries    mean ms     p95 ms     p99 ms\n";
     for kind in Kind::VARIANTS.iter().copied() {
-        let of = OfKind::of(tally, kind);
+        let of = OfKind::of(measured, kind);
         text += &format!("  {:<12}{:>12}{:>11}", kind.name(), of.transactions, of.retries);
         text += &format!("{:>11.3}{:>11.3}{:>11.3}\n", of.latency_ms_mean, of.latency_ms_p95, of.latency_ms_p99);
     }
-    output::text(&text)?;
-    view::print(sample, around, subject, None, said)?;
-    output::text(&format!("! {NOT_OFFICIAL}\n"))
+    text + &view::words(viewed) + &format!("! {NOT_OFFICIAL}\n")
 }
 
 /// What was found about a consistency condition.

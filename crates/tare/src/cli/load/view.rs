@@ -3,18 +3,27 @@
 use super::oltp_args::SaidArgs;
 use super::subject::Subject;
 use super::threads;
-use crate::cli::{Problem, output};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tare_drive::sut::Surroundings;
 use tare_drive::workload::Measured;
-use tare_drive::workload::oltp::Outage;
+use tare_drive::workload::sessions::Outage;
 use tare_findings::client_limit::LongestStall;
 use tare_load::{CpuPerTransaction, Latencies, LatencyMs, Sample, Stall};
 use tare_report::words::client_limit;
 use tare_results::schema::ThreadRecord;
 use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
 use tare_text::count;
+
+/// What is shown of a load.
+pub struct Viewed<'a> {
+    pub subject: &'a Subject,
+    /// What a trial would keep of it.
+    pub measured: &'a Measured,
+    pub sample: &'a Sample,
+    /// None without `--reconnect` among the options.
+    pub outage: Option<Outage>,
+    pub said: &'a SaidArgs,
+}
 
 /// The document of `tare load --json`.
 #[derive(Debug, Serialize)]
@@ -63,13 +72,8 @@ struct OutageDocument {
 impl<'a> Document<'a> {
     /// The document of a sample. `errors` are restarts and lost connections: each was answered by running its
     /// transaction again.
-    pub fn of(
-        sample: &'a Sample,
-        around: &'a Surroundings,
-        subject: &'a Subject,
-        outage: Option<Outage>,
-        said: &SaidArgs,
-    ) -> Self {
+    pub fn of(viewed: &Viewed<'a>) -> Self {
+        let Viewed { subject, measured, sample, outage, said } = *viewed;
         Self {
             measured: subject,
             transactions: sample.transactions,
@@ -85,11 +89,11 @@ impl<'a> Document<'a> {
             reads_per_s: sample.reads as f64 / sample.elapsed_s,
             writes_per_s: sample.writes as f64 / sample.elapsed_s,
             others_per_s: sample.others as f64 / sample.elapsed_s,
-            threads: &around.threads,
-            client_limit: client_limit::reason(&seen(sample, around), sample.elapsed_s),
+            threads: &measured.surroundings.threads,
+            client_limit: client_limit::reason(&seen(measured), sample.elapsed_s),
             stalls: &sample.stalls,
             histogram: if said.histogram { buckets(&sample.latencies) } else { Vec::new() },
-            server_cost: costs(sample, around).map(|(name, _, value)| (name, value)).collect(),
+            server_cost: measured.server_cost().into_iter().map(|(metric, value)| (metric.name(), value)).collect(),
             outage: outage.map(|outage| OutageDocument {
                 lost_transactions: outage.lost,
                 reconnected: outage.reconnected,
@@ -101,23 +105,14 @@ impl<'a> Document<'a> {
 }
 
 /// Everything that was seen alongside the figures.
-fn seen(sample: &Sample, around: &Surroundings) -> BTreeMap<String, f64> {
-    let mut seen = around.covariates.clone();
-    seen.extend(Measured::seen_by_the_load(sample));
+fn seen(measured: &Measured) -> BTreeMap<String, f64> {
+    let mut seen = measured.surroundings.covariates.clone();
+    seen.extend(measured.covariates.clone());
     seen
 }
 
-/// What one transaction cost the server: name, quantity and value.
-fn costs(sample: &Sample, around: &Surroundings) -> impl Iterator<Item = (&'static str, Quantity, f64)> {
-    let (used, count) = (around.used, sample.transactions as f64);
-    SERVER_COSTS.iter().filter_map(move |cost| {
-        let value = used?.of(cost.quantity)? / count;
-        value.is_finite().then(|| (cost.metric(Operation::Transaction).name(), cost.quantity, value))
-    })
-}
-
 /// The first words of a load whose server went away.
-fn words(outage: &Outage) -> String {
+fn away(outage: &Outage) -> String {
     let end = match outage.still_away {
         0 => String::new(),
         n => format!("; {} had none at the end", count(n, "client")),
@@ -160,15 +155,10 @@ fn histogram(latencies: &Latencies) -> String {
     text
 }
 
-/// Prints a sample for people.
-pub fn print(
-    sample: &Sample,
-    around: &Surroundings,
-    subject: &Subject,
-    outage: Option<Outage>,
-    said: &SaidArgs,
-) -> Result<(), Problem> {
-    let mut text = outage.filter(|outage| outage.lost > 0).as_ref().map_or(String::new(), words);
+/// A sample for people.
+pub fn words(viewed: &Viewed<'_>) -> String {
+    let Viewed { subject, measured, sample, outage, said } = *viewed;
+    let mut text = outage.filter(|outage| outage.lost > 0).as_ref().map_or(String::new(), away);
     if said.histogram {
         text.push_str(&histogram(&sample.latencies));
     }
@@ -197,7 +187,11 @@ pub fn print(
     if let Some(cpu) = sample.client_cpu_us_per_transaction {
         text.push_str(&format!("client CPU    {:.2} us user + {:.2} us system a transaction\n", cpu.user, cpu.system));
     }
-    let cost = |wanted: Quantity| costs(sample, around).find(|(_, quantity, _)| *quantity == wanted).map(|cost| cost.2);
+    let costs = measured.server_cost();
+    let cost = |wanted: Quantity| {
+        let of = SERVER_COSTS.iter().find(|cost| cost.quantity == wanted)?.metric(Operation::Transaction);
+        costs.iter().find(|(metric, _)| *metric == of).map(|(_, value)| *value)
+    };
     if let (Some(user), Some(system)) = (cost(Quantity::User), cost(Quantity::System)) {
         let switches = cost(Quantity::Switches).unwrap_or(0.0);
         text.push_str(&format!(
@@ -207,13 +201,12 @@ pub fn print(
     if let Some(backlog) = sample.backlog {
         text.push_str(&format!("backlog       {backlog:>12} transactions due and not begun at the end\n"));
     }
-    let seen = seen(sample, around);
+    let seen = seen(measured);
     let limit = client_limit::reason(&seen, sample.elapsed_s).map(|why| format!("the client was the limit: {why}"));
     for line in limit.into_iter().chain(LongestStall::of(&seen).as_ref().map(client_limit::stall_words)) {
         text.push_str(&format!("! {line}\n"));
     }
-    text.push_str(&threads::words(&around.threads));
-    output::text(&text)
+    text + &threads::words(&measured.surroundings.threads)
 }
 
 #[cfg(test)]

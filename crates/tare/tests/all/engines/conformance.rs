@@ -2,6 +2,7 @@
 
 mod life;
 mod refusals;
+mod serving;
 mod sessions;
 mod table;
 mod tcp;

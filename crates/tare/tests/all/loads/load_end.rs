@@ -55,9 +55,13 @@ fn interrupted_after(mut load: Child, said: &std::path::Path, line: &str) -> (i3
 #[test]
 fn ctrl_c_ends_it_with_the_figures_so_far_and_in_the_warm_up_without() {
     let (world, server, socket) = prepared();
-    for (warmup, figures) in [("0", true), ("60s", false)] {
+    let tpcc = ["load", "tpcc", "--engine", "sqlite", "--scale", "0.01", "--socket", &socket];
+    world.exits(0, &[&tpcc[..], &["prepare"]].concat());
+    for (load, warmup, figures) in
+        [(load(&socket, &[]), "0", true), (load(&socket, &[]), "60s", false), (tpcc.to_vec(), "0", true)]
+    {
         let said = world.path("said");
-        let args = load(&socket, &["--time", "60s", "--warmup", warmup, "--threads", "2"]);
+        let args = [&load[..], &["--time", "60s", "--warmup", warmup, "--threads", "2"]].concat();
         let mut command = world.tare(&args);
         command.stdout(Stdio::piped()).stderr(std::fs::File::create(&said).unwrap());
         let (code, out) = interrupted_after(command.spawn().unwrap(), &said, "[ 2s ]");

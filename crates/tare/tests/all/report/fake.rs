@@ -200,10 +200,9 @@ fn record(study: &Study, fake: &Fake, trial: usize, block: usize, attempt: u32, 
                 started_at: started_at(2 + sample * 10),
                 elapsed_s: 10.0,
                 metrics: metrics(tps, noise),
-                tps_each_second: Vec::new(),
                 covariates: BTreeMap::from([("steal_fraction".into(), 0.0004 * (1.0 + 0.3 * noise.bell()).abs())]),
-                histograms: Default::default(),
                 threads: threads(fake.cpus[mode], noise),
+                ..SampleRecord::default()
             }
         })
         .collect();

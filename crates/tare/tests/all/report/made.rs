@@ -4,9 +4,9 @@
 use crate::report::fake::Noise;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use tare_results::Results;
 use tare_results::levels_of;
 use tare_results::schema::*;
-use tare_results::{Results, Source};
 
 /// Queries of [`Layout::Queries`].
 const QUERIES: usize = 7;
@@ -141,14 +141,10 @@ pub fn study(rng: &mut Noise, kind: Kind, question: Option<&str>) -> Results {
             _ => BTreeMap::from([("tps".to_owned(), value(own))]),
         };
         record.samples = vec![SampleRecord {
-            sample: 0,
-            started_at: String::new(),
             elapsed_s: 1.0,
             metrics,
-            tps_each_second: Vec::new(),
             covariates: COVARIATES.iter().zip(recorded).map(|(name, value)| ((*name).to_owned(), value)).collect(),
-            histograms: Default::default(),
-            threads: Vec::new(),
+            ..SampleRecord::default()
         }];
         trials.push(record);
     }
@@ -161,16 +157,10 @@ fn results_of(trials: Vec<TrialRecord>, question: Option<&str>) -> Results {
     });
     Results {
         path: PathBuf::from("null"),
-        source: Source::Directory,
         study: "null".into(),
         plan: Some(serde_json::from_value(plan).unwrap()),
-        environment: None,
         study_toml: question.map(|words| format!("question = {words:?}")),
         trials,
-        captures: BTreeMap::new(),
-        machines: BTreeMap::new(),
-        open_shards: Vec::new(),
-        warnings: Vec::new(),
-        damaged: Default::default(),
+        ..Results::default()
     }
 }

@@ -5,9 +5,6 @@ use std::fmt;
 use tare_results::metric::{self, Better, Named};
 
 /// A metric of the study's own. Its name says unit and direction, as those of every result file do.
-///
-/// # Errors
-/// What the name would have to be.
 pub fn named(name: &str, unit: Option<&str>, better: Option<&str>) -> Result<Named, String> {
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         return Err(format!("letters, digits and _ as the name of a metric in place of `{name}`"));
@@ -37,10 +34,6 @@ pub struct Pointer {
 }
 
 impl Pointer {
-    /// The metric at a place.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn new(place: &str, metric: Named) -> Result<Self, String> {
         match place.starts_with('/') {
             true => Ok(Self { place: place.to_owned(), metric }),
@@ -82,10 +75,6 @@ impl PartialEq for Pattern {
 }
 
 impl Pattern {
-    /// The metric of a pattern.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn new(pattern: &str, metric: Named) -> Result<Self, String> {
         let compiled = Regex::new(pattern).map_err(|e| format!("a regular expression in place of {pattern}: {e}"))?;
         match compiled.captures_len() {

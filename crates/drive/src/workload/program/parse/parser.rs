@@ -9,9 +9,7 @@ use tare_results::metric;
 /// One thing that is looked for in an output.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Parser {
-    /// The report of sysbench 1.0.
     Sysbench,
-    /// The report of pgbench.
     Pgbench,
     /// HammerDB's line of new orders a minute.
     Hammerdb,
@@ -27,9 +25,6 @@ const EXPECTED: &str = "sysbench, pgbench, hammerdb, json POINTER as NAME, or re
 
 impl Parser {
     /// Those of a text: one after the other, or each in its own word.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn list(text: &str) -> Result<Vec<Self>, String> {
         let split = |text: &str| shlex::split(text).ok_or_else(|| format!("{EXPECTED}; every quote closed"));
         let mut words = Vec::new();

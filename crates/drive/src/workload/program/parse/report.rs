@@ -6,7 +6,6 @@ use tare_results::metric::{self, Named};
 /// What one run of a client reports of itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
-    /// What was measured, by name.
     pub metrics: Vec<(Named, f64)>,
     /// What it says alongside that: errors, reconnects.
     pub covariates: BTreeMap<String, f64>,

@@ -1,10 +1,11 @@
 //! What a session does on every server: statements of every kind, errors, and the thread behind it.
 
+use super::serving::find_serving_thread;
 use super::table::Differs;
 use crate::engines::support::one;
 use tare_cpuset::{CpuSet, affinity_of, bind_thread};
 use tare_drive::sut::SystemUnderTest;
-use tare_engine::{Param, Server, Session, SqlError, SqlErrorKind, StatementId, ThreadRef, find_serving_thread};
+use tare_engine::{Param, Server, Session, SqlError, SqlErrorKind, StatementId, ThreadRef};
 
 /// Statements of every kind, prepared and as text.
 pub fn statements(server: &dyn Server) {

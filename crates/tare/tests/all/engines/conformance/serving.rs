@@ -3,10 +3,7 @@
 use std::collections::BTreeMap;
 
 use procfs::process::Process;
-
-use tare_cpuset::ThreadRef;
-
-use crate::{SqlError, SqlErrorKind};
+use tare_engine::{SqlError, SqlErrorKind, ThreadRef};
 
 /// Rounds of driving until the answer must be clear.
 const ROUNDS: usize = 50;
@@ -54,18 +51,12 @@ fn outstanding(before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>) -> Optio
     (first >= ENOUGH_NS && first >= DOMINANCE * second.max(1)).then_some(tid)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_thread_must_stand_out() {
-        let before = BTreeMap::from([(1, 5_000_000), (2, 7_000_000)]);
-        let after =
-            |one: u64, two: u64, new: u64| BTreeMap::from([(1, 5_000_000 + one), (2, 7_000_000 + two), (3, new)]);
-        assert_eq!(outstanding(&before, &after(10_000_000, 1_000_000, 0)), Some(1));
-        assert_eq!(outstanding(&before, &after(0, 0, 9_000_000)), Some(3));
-        assert_eq!(outstanding(&before, &after(10_000_000, 9_000_000, 0)), None, "two alike");
-        assert_eq!(outstanding(&before, &after(100_000, 0, 0)), None, "too little");
-    }
+#[test]
+fn one_thread_must_stand_out() {
+    let before = BTreeMap::from([(1, 5_000_000), (2, 7_000_000)]);
+    let after = |one: u64, two: u64, new: u64| BTreeMap::from([(1, 5_000_000 + one), (2, 7_000_000 + two), (3, new)]);
+    assert_eq!(outstanding(&before, &after(10_000_000, 1_000_000, 0)), Some(1));
+    assert_eq!(outstanding(&before, &after(0, 0, 9_000_000)), Some(3));
+    assert_eq!(outstanding(&before, &after(10_000_000, 9_000_000, 0)), None, "two alike");
+    assert_eq!(outstanding(&before, &after(100_000, 0, 0)), None, "too little");
 }

@@ -1,10 +1,7 @@
-//! `tare load --slo`: the highest rate that meets a limit of latency, step by step.
+//! What `tare load --slo` found: the highest rate that meets a limit of latency, step by step.
 
-use super::asked::Asked;
-use super::lines::Prompt;
-use super::stage;
 use super::subject::Subject;
-use crate::cli::{Exit, Problem, output};
+use crate::cli::{Problem, output};
 use serde::Serialize;
 use tare_results::search::{Limit, SearchRecord};
 use tare_text::count;
@@ -17,19 +14,11 @@ struct Document<'a> {
     search: &'a SearchRecord,
 }
 
-/// Searches once, and prints every step with what was found.
-///
-/// # Errors
-/// As the load; exit code 4 where no rate meets the limit.
-pub fn run(asked: &Asked<'_>, prompt: &Prompt, subject: &Subject, json: bool) -> Result<Exit, Problem> {
-    let load = asked.settings.workload.load.load();
-    let driven = stage::measure(asked, prompt, |stage| Ok(vec![load.drive(stage)?]))?;
-    let search = driven.searches.first().ok_or_else(|| Problem::new(Exit::TrialFailed, "the search has no record"))?;
+pub fn print(subject: &Subject, search: &SearchRecord, json: bool) -> Result<(), Problem> {
     match json {
-        true => output::document("tare-load-search", &Document { measured: subject, search })?,
-        false => output::text(&(subject.words() + &words(search)))?,
+        true => output::document("tare-load-search", &Document { measured: subject, search }),
+        false => output::text(&(subject.words() + &words(search))),
     }
-    Ok(Exit::Done)
 }
 
 fn words(search: &SearchRecord) -> String {

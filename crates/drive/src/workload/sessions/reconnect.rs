@@ -1,0 +1,60 @@
+//! How clients that lose their server come back to it, and what they saw of a server that was away.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tare_engine::{EngineError, Session};
+
+/// Opens a connection, on any thread and for as long as that takes.
+type Open = Arc<dyn Fn() -> Result<Box<dyn Session>, EngineError> + Send + Sync>;
+
+/// How clients come back, and what they saw of a server that was away.
+pub struct Reconnect {
+    pub(in crate::workload) open: Open,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+pub(in crate::workload) struct Seen {
+    pub lost: u64,
+    pub back: u64,
+    pub away: Vec<(Instant, Instant)>,
+    pub still_away: usize,
+}
+
+/// What a load saw of a server that was away.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Outage {
+    /// Transactions that were under way when their connection was lost; each was run again.
+    pub lost: u64,
+    /// Connections that were opened anew.
+    pub reconnected: u64,
+    /// Seconds in which at least one client had no server, counted once.
+    pub away_s: f64,
+    /// Clients that had none at the end.
+    pub still_away: usize,
+}
+
+impl Reconnect {
+    /// Opens new connections by this function.
+    pub fn new(open: impl Fn() -> Result<Box<dyn Session>, EngineError> + Send + Sync + 'static) -> Self {
+        Self { open: Arc::new(open), seen: Mutex::default() }
+    }
+
+    /// What was seen by the clients that have ended.
+    pub fn outage(&self) -> Outage {
+        let seen = self.seen();
+        let mut away = seen.away.clone();
+        away.sort();
+        let (mut total, mut end) = (Duration::ZERO, None::<Instant>);
+        for (from, to) in away {
+            let from = end.map_or(from, |end| from.max(end));
+            total += to.saturating_duration_since(from);
+            end = Some(end.map_or(to, |end| end.max(to)));
+        }
+        Outage { lost: seen.lost, reconnected: seen.back, away_s: total.as_secs_f64(), still_away: seen.still_away }
+    }
+
+    pub(in crate::workload) fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

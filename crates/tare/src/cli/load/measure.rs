@@ -1,0 +1,58 @@
+//! Any load at a prompt: driven once with a view of every interval, or with `--out` kept as any study is.
+
+use super::asked::Asked;
+use super::lines::{self, Prompt};
+use super::oltp_args::SaidArgs;
+use super::subject::Subject;
+use super::view::{self, Viewed};
+use super::{search_view, sql_view, stage, tpcc_view};
+use crate::cli::{Exit, Problem, output};
+use tare_drive::workload::AnyLoad;
+use tare_drive::workload::sessions::Reconnect;
+
+/// Measures what was asked for and prints it.
+///
+/// # Errors
+/// With exit codes 3 (no connection, placement not possible here) and 4 (a transaction failed for good, no rate meets
+/// the limit, or what was done is not what was asked for).
+pub fn measure(asked: Asked<'_>, said: &SaidArgs, survives: bool) -> Result<Exit, Problem> {
+    if let Some(out) = &asked.args.out {
+        return asked.keep(out, said.json);
+    }
+    let subject = Subject::of(&asked)?;
+    let (again, engine) = (asked.target.clone(), asked.engine);
+    let reconnect = survives.then(|| Reconnect::new(move || engine.connect(&again)));
+    let prompt = Prompt::new(&asked, said, reconnect)?;
+    let driven = stage::measure(&asked, &prompt)?;
+    if asked.args.searches() {
+        search_view::print(&subject, driven.searches.first().ok_or_else(no_sample)?, said.json)?;
+        return Ok(Exit::Done);
+    }
+    let (sample, judged, outage) = prompt.seen().ok_or_else(no_sample)?;
+    let measured = driven.samples.first().ok_or_else(no_sample)?;
+    let viewed = Viewed { subject: &subject, measured, sample: &sample, outage, said };
+    match (&asked.settings.workload.load, said.json) {
+        (AnyLoad::Sql(_), true) => output::document("tare-load-sql", &sql_view::Document::of(&viewed))?,
+        (AnyLoad::Sql(_), false) => output::text(&sql_view::words(&viewed))?,
+        (AnyLoad::Tpcc(_), true) => output::document("tare-load-tpcc", &tpcc_view::Document::of(&viewed))?,
+        (AnyLoad::Tpcc(_), false) => output::text(&tpcc_view::words(&viewed))?,
+        (_, true) => output::document("tare-load", &view::Document::of(&viewed))?,
+        (_, false) => output::text(&view::words(&viewed))?,
+    }
+    if let Some(exit) = lines::ended(measured.elapsed_s) {
+        return Ok(exit);
+    }
+    judged.map_err(|e| {
+        Problem::new(Exit::TrialFailed, e.to_string())
+            .advice("ask for less, measure longer, or give the clients or the server more CPUs")
+    })?;
+    if let Some(outage) = outage.filter(|outage| outage.still_away > 0) {
+        let what = format!("{} of {} clients had no server at the end", outage.still_away, asked.threads());
+        return Err(Problem::new(Exit::TrialFailed, what).advice("start the server again, and look at its log"));
+    }
+    Ok(Exit::Done)
+}
+
+fn no_sample() -> Problem {
+    Problem::new(Exit::TrialFailed, "the load gave no sample")
+}
