@@ -5,6 +5,7 @@ use super::text::{plain, wrap};
 use crate::words;
 use tare_findings::compare::{Comparison, Gate, Losses, MetricComparison, Options, ProbeChange, Verdict};
 use tare_findings::figures::{Scale, count, percent};
+use tare_findings::mode::Mode;
 use tare_results::metric::describe;
 use tare_stats::Interval;
 
@@ -74,8 +75,8 @@ fn metrics(rows: &[&MetricComparison], style: Style) -> String {
         let name = if metric.judged { format!("{} *", metric.name) } else { metric.name.clone() };
         let mut cells = vec![
             plain(&name),
-            format!("{} (n {})", scale.figure(metric.mean_a), metric.trials_a),
-            format!("{} (n {})", scale.figure(metric.mean_b), metric.trials_b),
+            middle(&scale, metric.mean_a, &metric.modes_a, metric.trials_a),
+            middle(&scale, metric.mean_b, &metric.modes_b, metric.trials_b),
             or_dash(ratio),
             or_dash(interval),
         ];
@@ -88,6 +89,11 @@ fn metrics(rows: &[&MetricComparison], style: Style) -> String {
         add(&mut out, 1, cells);
     }
     finish(out)
+}
+
+/// The mean of a side, or each of its modes with its share of the trials.
+fn middle(scale: &Scale, mean: f64, modes: &[Mode], trials: usize) -> String {
+    format!("{} (n {trials})", scale.middle_figure(mean, modes).join("\n"))
 }
 
 fn ends(ci: Interval) -> String {

@@ -141,12 +141,7 @@ impl States {
 fn figures_of(metric: Option<&MetricSummary>, scale: &Scale, top: f64) -> Vec<String> {
     let Some(metric) = metric else { return vec!["no usable trial".to_owned()] };
     let cov = |cov: Option<f64>| cov.map_or("-".to_owned(), percent);
-    let middle = if metric.modes.is_empty() {
-        scale.mean(metric.mean, metric.ci)
-    } else {
-        let modes = metric.modes.iter().map(|mode| format!("{} in {}", scale.number(mode.mean), percent(mode.weight)));
-        modes.collect::<Vec<_>>().join("\n")
-    };
+    let middle = scale.middle(metric.mean, metric.ci, &metric.modes).join("\n");
     vec![
         middle,
         cov(metric.between_cov),
