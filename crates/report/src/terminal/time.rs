@@ -18,10 +18,7 @@ pub(super) fn summary(summary: &Summary, style: Style) -> Option<String> {
 fn table(times: &[ConditionTime], style: Style) -> Option<String> {
     let largest = times.iter().map(|time| time.us_per_transaction).fold(0.0, f64::max);
     let scale = Scale::new("us", largest, 3);
-    let mut rows = style.table(
-        &["condition", "all", "client CPU", "waits for CPU", "server CPU", "waits for CPU", "locks", "not explained"],
-        1,
-    );
+    let mut rows = style.table(&["condition", "all", "client", "waits", "server", "waits", "locks", "rest"], 1);
     let (first, last) = style.shown(times.len());
     let left_out = times.len().saturating_sub(first + last);
     for (place, time) in times.iter().enumerate() {
@@ -45,7 +42,8 @@ fn table(times: &[ConditionTime], style: Style) -> Option<String> {
         add(&mut rows, 1, cells);
     }
     let more = if left_out > 0 { format!("; {left_out} conditions between left out") } else { String::new() };
-    let head = heading(style, &format!("where the time of a transaction goes, µs; in full with tare why{more}"));
+    let head = heading(style, &format!("where the time of a transaction goes, µs: CPU time of client and server, each with its waits for a CPU; in full with \
+         tare why{more}"));
     (!times.is_empty()).then(|| format!("{head}\n{}", finish(rows)))
 }
 
