@@ -2,7 +2,7 @@
 
 use super::names::Names;
 use super::spread::left_out;
-use super::style::{Style, add, finish};
+use super::style::{Style, add, finish, fits};
 use super::text::{heading, plain, wrap};
 use crate::words::{better_word, letter};
 use std::collections::BTreeMap;
@@ -48,11 +48,6 @@ pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
 
 /// Columns below which a row is several lines, the name on one of its own.
 const NARROW: u16 = 60;
-
-fn fits(text: &str, style: Style) -> bool {
-    let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
-    style.width.is_none_or(|width| widest <= usize::from(width))
-}
 
 /// The conditions, best first by a metric.
 fn sorted<'s>(summary: &'s Summary, name: &str) -> Vec<Row<'s>> {

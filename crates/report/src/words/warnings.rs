@@ -190,18 +190,23 @@ fn outliving(results: &Results) -> Vec<String> {
     names.into_iter().map(line).collect()
 }
 
-/// More than one server version in one set of results compares apples with pears unless a build is a factor.
+/// Conditions whose trials ran on more than one server version: what two conditions have of their own may be what is
+/// compared.
 fn versions(results: &Results) -> Option<String> {
-    let mut versions: BTreeMap<&str, usize> = BTreeMap::new();
-    for version in results.trials.iter().filter_map(|trial| trial.server_version.as_deref()) {
-        *versions.entry(version).or_default() += 1;
+    let mut versions: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
+    for trial in &results.trials {
+        if let Some(version) = trial.server_version.as_deref() {
+            *versions.entry(&trial.condition).or_default().entry(version).or_default() += 1;
+        }
     }
-    let total: usize = versions.values().sum();
-    (versions.len() > 1).then(|| {
-        let words: Vec<String> = versions
-            .iter()
-            .map(|(version, n)| format!("{version} ({} of trials)", percent(*n as f64 / total as f64)))
-            .collect();
-        format!("the server reported more than one version: {}", words.join(", "))
-    })
+    let mixed: Vec<_> = versions.into_iter().filter(|(_, versions)| versions.len() > 1).collect();
+    let (condition, found) = mixed.first()?;
+    let total: usize = found.values().sum();
+    let share = |(version, n): (&&str, &usize)| format!("{version} ({} of trials)", percent(*n as f64 / total as f64));
+    let words: Vec<String> = found.iter().map(share).collect();
+    let more = match mixed.len() - 1 {
+        0 => String::new(),
+        n => format!("; so did {}", count(n, "more condition")),
+    };
+    Some(format!("{condition} ran on more than one server version: {}{more}", words.join(", ")))
 }

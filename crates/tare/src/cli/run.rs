@@ -22,6 +22,7 @@ use tare_study::language::written::parse_written;
 use tare_study::plan::needs;
 use tare_study::plan::resolve::Where;
 use tare_study::plan::task::{OtherMachine, Task, same_machine};
+use tare_text::count;
 use tare_topology::{Fingerprint, Machine};
 
 /// Options of `tare run`.
@@ -353,11 +354,11 @@ fn goes_on(stopped: &RunError) -> bool {
 
 fn ended(end: RunEnd, path: &Path) -> Result<Exit, Problem> {
     if end.left > 0 {
-        note(&format!("interrupted with {} trials to go; finish with: tare run --resume {}", end.left, path.display()));
+        note(&format!("interrupted with {} to go; finish with: tare run --resume {}", count(end.left, "trial"), path.display()));
         return Ok(Exit::Interrupted);
     }
     if end.given_up > 0 {
-        return Err(Problem::new(Exit::TrialFailed, format!("{} trials failed for good", end.given_up))
+        return Err(Problem::new(Exit::TrialFailed, format!("{} failed for good", count(end.given_up, "trial")))
             .at(path.join("trials.jsonl").display().to_string())
             .advice(format!("read the reasons with: tare show {}", path.display())));
     }
