@@ -14,6 +14,8 @@ pub fn standalone(svg: &str) -> String {
     let size = head.split_once("viewBox=\"0 0 ").and_then(|(_, rest)| rest.split_once('"'));
     let (width, height) = size.and_then(|(size, _)| size.split_once(' ')).unwrap_or(("960", "600"));
     let head = head.replacen("<svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"", 1);
+    // What is drawn at a size of its own on the page has it here too.
+    let head = head.replace(&format!(" width=\"{width}\""), "").replace(&format!(" height=\"{height}\""), "");
     format!(
         "{head} width=\"{width}\" height=\"{height}\"><style>{}</style>\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\" stroke=\"none\"/>{rest}\n",

@@ -89,7 +89,7 @@ Promise.all(saved.filter(b => b.type.startsWith("image")).map(b => b.text())).th
 used.push(`hover ${document.querySelectorAll("svg.chart .trial > title").length > 9}`);
 const stops = [...document.querySelectorAll("a[href], button, select, input, summary, th.sorts, .scroll[tabindex]")].filter(shown);
 used.push(`keyboard ${stops.every(e => { e.focus(); return document.activeElement === e; })}`);
-const folds = [...document.querySelectorAll("details:not([open])")];
+const folds = [...document.querySelectorAll("details:not([open])")].filter(d => !d.closest(".screen-only"));
 dispatchEvent(new Event("beforeprint")); const opened = folds.length > 0 && folds.every(d => d.open);
 dispatchEvent(new Event("afterprint")); used.push(`prints ${opened && folds.every(d => !d.open)}`);
 "#;
