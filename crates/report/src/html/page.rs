@@ -61,9 +61,10 @@ const SCREEN_ONLY: [&str; 4] = ["threads", "metrics", "logs", "record"];
 /// (anchor, title, content) of every section that has something to show.
 fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
     let all = [
+        // Over numbers a curve says more than a list.
+        ("curves", "Curves", curves::section(page)),
         ("trials", "Every trial", plots::headline(page)),
         ("notes", "What was run, and how sure it is", first_screen::notes(page)),
-        ("curves", "Curves", curves::section(page)),
         ("latencies", "How long transactions took", latencies::section(page)),
         ("grid", "Clients by server locations", grid::section(page)),
         ("order", "In the order they ran", plots::run_order(page)),
