@@ -56,7 +56,8 @@ mod tests {
 
     #[test]
     fn processes_of_one_program_are_one_line_whatever_their_numbers() {
-        let sample = |programs: &[(&str, f64)]| programs.iter().map(|(name, cpus)| ((*name).to_owned(), *cpus)).collect();
+        let sample =
+            |programs: &[(&str, f64)]| programs.iter().map(|(name, cpus)| ((*name).to_owned(), *cpus)).collect();
         let record = |samples: Vec<Vec<(String, f64)>>| {
             let planned = PlannedTrial { trial: 0, block: 0, condition: "c".into(), lifetime: None };
             let mut record = TrialRecord::new(&planned, 1, BTreeMap::new(), String::new());

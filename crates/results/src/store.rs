@@ -50,7 +50,8 @@ impl Directory {
             None => {
                 let there = path.ancestors().map(|part| if part == Path::new("") { Path::new(".") } else { part });
                 let there = there.into_iter().find(|part| part.exists()).unwrap_or(Path::new("/"));
-                rustix::fs::access(there, rustix::fs::Access::WRITE_OK).map_err(|e| io_error("write to", there, e.into()))
+                rustix::fs::access(there, rustix::fs::Access::WRITE_OK)
+                    .map_err(|e| io_error("write to", there, e.into()))
             }
         }
     }

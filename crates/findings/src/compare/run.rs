@@ -227,7 +227,9 @@ fn cautions(matched: &Matched<'_, '_>, pairs: &mut [Pair], labels: [&str; 2]) ->
     let seen = [all_a, all_b].map(|side| modes::Seen::of(&side, &metrics, None));
     for pair in pairs.iter_mut().filter(|pair| pair.comparison.judged) {
         let found = &mut pair.comparison;
-        let of = |a: &ConditionTrials<'_>, b: &ConditionTrials<'_>| a.name == found.condition.a && b.name == found.condition.b;
+        let of = |a: &ConditionTrials<'_>, b: &ConditionTrials<'_>| {
+            a.name == found.condition.a && b.name == found.condition.b
+        };
         let Some((a, b)) = matched.iter().find(|(a, b)| of(a, b)) else { continue };
         (found.modes_a, found.modes_b) = (seen[0].modes(a, &found.name), seen[1].modes(b, &found.name));
     }

@@ -23,7 +23,7 @@ pub fn render(results: &Results, summary: &Summary) -> String {
         }
         main {
             @for (id, title, body) in &sections {
-                section.screen-only[SCREEN_ONLY.contains(id)] id=(id) aria-labelledby={ (id) "-title" } {
+                section id=(id) class=[SCREEN_ONLY.contains(id).then_some("screen-only")] aria-labelledby={ (id) "-title" } {
                     h2 id={ (id) "-title" } { (title) }
                     (body)
                 }

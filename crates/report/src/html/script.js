@@ -44,14 +44,12 @@ all("svg[role=img]").forEach((svg,n)=>{
   };
   place.before(button("SVG","Save this chart as SVG",()=>save(name+".svg","image/svg+xml",drawn())));
   place.before(button("PNG","Save this chart as PNG",()=>{
-    const image=new Image();
-    image.onload=()=>{
+    const image=Object.assign(new Image(),{onload:()=>{
       const canvas=make("canvas");canvas.width=2*box.width;canvas.height=2*box.height;
       const to=canvas.getContext("2d");to.fillStyle=getComputedStyle(document.body).backgroundColor;
       to.fillRect(0,0,canvas.width,canvas.height);to.drawImage(image,0,0,canvas.width,canvas.height);
       const a=make("a");a.download=name+".png";a.href=canvas.toDataURL("image/png");a.click();
-    };
-    image.src="data:image/svg+xml;charset=utf-8,"+encodeURIComponent(drawn());
+    },src:"data:image/svg+xml;charset=utf-8,"+encodeURIComponent(drawn())});
   }));
 });
 

@@ -97,14 +97,17 @@ fn metrics(rows: &[&MetricComparison], style: Style) -> String {
 /// A row that does not fit: the metric, and below it the rest of its cells under their heads.
 fn stacked(heads: &[&str], cells: &[String], style: Style) -> String {
     let [name, rest @ ..] = cells else { return String::new() };
-    let words: Vec<String> =
-        heads.iter().skip(1).zip(rest).map(|(head, cell)| match *head {
+    let words: Vec<String> = heads
+        .iter()
+        .skip(1)
+        .zip(rest)
+        .map(|(head, cell)| match *head {
             "verdict" => cell.clone(),
             head => format!("{head} {}", cell.replace('\n', " or ")),
-        }).collect();
-    format!("{name}\n{}", wrap(style, "  ", "  ", &words.join("   ")))
+        })
+        .collect();
+    format!("{name}\n{}", wrap(style, "  ", "  ", &words.join(", ")))
 }
-
 
 /// The mean of a side, or each of its modes with its share of the trials.
 fn middle(scale: &Scale, mean: f64, modes: &[Mode], trials: usize) -> String {

@@ -105,7 +105,8 @@ impl Columns {
     /// For narrow terminals: a condition's name, and below it its mean, its spread and its trials.
     fn stacked(&self, conditions: &[Row<'_>], style: Style) -> String {
         let (first, last) = style.shown(conditions.len());
-        let shown = conditions.iter().enumerate().filter(|(place, _)| *place < first || *place >= conditions.len() - last);
+        let shown =
+            conditions.iter().enumerate().filter(|(place, _)| *place < first || *place >= conditions.len() - last);
         let one = |(_, (condition, metric)): (usize, &Row<'_>)| {
             let name = wrap(style, "", "  ", &plain(&condition.name));
             let Some(metric) = metric else { return format!("{name}  no usable trial\n") };
@@ -114,7 +115,13 @@ impl Columns {
             let statistic = style.statistic.map_or(String::new(), |statistic| {
                 format!("; {} {}", statistic.head(), statistic.cell(metric, &self.scale))
             });
-            let trials: Vec<String> = self.states.heads().into_iter().zip(self.states.cells(condition)).map(|(head, n)| format!("{n} {head}")).collect();
+            let trials: Vec<String> = self
+                .states
+                .heads()
+                .into_iter()
+                .zip(self.states.cells(condition))
+                .map(|(head, n)| format!("{n} {head}"))
+                .collect();
             name + &wrap(style, "  ", "  ", &format!("{middle}{statistic}{between}; {}", trials.join(", ")))
         };
         shown.map(one).collect()
@@ -220,7 +227,11 @@ pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
     let all: Vec<Vec<String>> = names.iter().map(|name| other_row(name, &conditions)).collect();
     all.iter().for_each(|row| add(&mut rows, 2, row.clone()));
     let table = finish(rows);
-    text.push_str(&if fits(&table, style) { table } else { all.iter().map(|row| flowed(row, &letters, style)).collect() });
+    text.push_str(&if fits(&table, style) {
+        table
+    } else {
+        all.iter().map(|row| flowed(row, &letters, style)).collect()
+    });
     for (letter, condition) in letters.iter().zip(&conditions) {
         text.push_str(&wrap(style, &format!("  {letter} = "), "      ", &plain(&condition.name)));
     }

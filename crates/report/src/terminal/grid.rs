@@ -28,7 +28,10 @@ fn one(grid: &PlacementGrid, summary: &Summary, style: Style) -> String {
     }
     let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
     let at = if grid.levels.is_empty() { String::new() } else { format!(" at {}", plain(&words_of(&grid.levels))) };
-    let head = format!("{}{unit}: clients by row, server by column{at} (mean ± half of the 95% interval, or modes)", grid.metric);
+    let head = format!(
+        "{}{unit}: clients by row, server by column{at} (mean ± half of the 95% interval, or modes)",
+        grid.metric
+    );
     format!("{}\n{}", heading(style, &head), finish(rows))
 }
 

@@ -46,8 +46,13 @@ fn table(times: &[ConditionTime], style: Style, name: usize) -> Option<String> {
         add(&mut rows, 1, cells);
     }
     let more = if left_out > 0 { format!("; {left_out} conditions between left out") } else { String::new() };
-    let head = heading(style, &format!("where the time of a transaction goes, µs: CPU time of client and server, each with its waits for a CPU; in full with \
-         tare why{more}"));
+    let head = heading(
+        style,
+        &format!(
+            "where the time of a transaction goes, µs: CPU time of client and server, each with its waits for a CPU; in full with \
+         tare why{more}"
+        ),
+    );
     let table = finish(rows);
     // A narrower terminal has the shares with tare why.
     (!times.is_empty() && fits(&table, style)).then(|| format!("{head}\n{table}"))

@@ -46,7 +46,11 @@ pub(super) fn in_short(results: &Results) -> Option<Vec<String>> {
     let unnamed = disturbed.iter().filter(|trial| trial.disturbed_by.is_empty());
     let first = unnamed.clone().next().map(|trial| {
         let reason = trial.reason.as_deref().unwrap_or_default();
-        format!("{} without a program that is known, like trial {}: {reason}", count(unnamed.count(), "disturbed attempt"), trial.trial)
+        format!(
+            "{} without a program that is known, like trial {}: {reason}",
+            count(unnamed.count(), "disturbed attempt"),
+            trial.trial
+        )
     });
     let named = programs.iter().take(PROGRAMS).map(line);
     Some(std::iter::once(head).chain(named).chain(others).chain(first).collect())

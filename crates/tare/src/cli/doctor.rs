@@ -82,6 +82,10 @@ struct Resolves {
     seconds: f64,
 }
 
+/// Where no drift could be measured.
+const UNKNOWN: &str = "How many trials a difference needs here could not be measured: too short a watch, or too busy a \
+                       machine. Longer: tare doctor --drift 30";
+
 impl Resolves {
     const DIFFERENCE: f64 = 0.05;
     /// A second of warm-up and sample, and a start of the embedded server.
@@ -164,9 +168,9 @@ fn told(diagnosis: &Diagnosis, style: Style) -> String {
     findings.iter().for_each(|finding| text.push_str(&line(finding, style)));
     text.push_str("\ntime that a spinning thread lost, to whatever took it, each CPU\n");
     diagnosis.jitter.iter().for_each(|jitter| text.push_str(&jitter_line(jitter)));
-    if let Some(resolves) = diagnosis.drift.as_ref().and_then(Resolves::of) {
-        text.push_str(&format!("\n{}", wrap(style, "", "", &resolves.words())));
-    }
+    let resolves = diagnosis.drift.as_ref().and_then(Resolves::of);
+    let conclusion = resolves.map_or_else(|| UNKNOWN.to_owned(), |resolves| resolves.words());
+    text.push_str(&format!("\n{}", wrap(style, "", "", &conclusion)));
     text
 }
 

@@ -354,7 +354,11 @@ fn goes_on(stopped: &RunError) -> bool {
 
 fn ended(end: RunEnd, path: &Path) -> Result<Exit, Problem> {
     if end.left > 0 {
-        note(&format!("interrupted with {} to go; finish with: tare run --resume {}", count(end.left, "trial"), path.display()));
+        note(&format!(
+            "interrupted with {} to go; finish with: tare run --resume {}",
+            count(end.left, "trial"),
+            path.display()
+        ));
         return Ok(Exit::Interrupted);
     }
     if end.given_up > 0 {

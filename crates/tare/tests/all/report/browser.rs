@@ -124,12 +124,7 @@ fn chromium_with(page: &Path, colours: Colours, further: &[&str]) -> (String, St
     let mut command = Command::new(name);
     command
         .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"])
-        .args([
-            "--enable-logging=stderr",
-            "--v=0",
-            "--virtual-time-budget=8000",
-            "--window-size=1700,1000",
-        ])
+        .args(["--enable-logging=stderr", "--v=0", "--virtual-time-budget=8000", "--window-size=1700,1000"])
         .args(further)
         .arg(format!("--blink-settings=preferredColorScheme={}", if colours == Colours::Dark { 0 } else { 1 }))
         .arg(format!("--user-data-dir={}", home.path().display()))
