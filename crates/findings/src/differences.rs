@@ -7,7 +7,7 @@ use tare_results::Results;
 use tare_results::schema::{Environment, Levels};
 
 /// The setting that says how busy a machine was.
-pub(super) const LOAD: &str = "/proc/loadavg";
+const LOAD: &str = "/proc/loadavg";
 
 /// What may differ between two measurements.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,6 +24,13 @@ pub enum What {
     Setting(String),
     /// A key of the study, `sampling.trials`.
     Study(String),
+}
+
+impl What {
+    /// How busy the machine was.
+    pub(super) fn is_load(&self) -> bool {
+        matches!(self, Self::Setting(path) if path == LOAD)
+    }
 }
 
 impl fmt::Display for What {
@@ -56,9 +63,12 @@ pub struct Difference {
     pub b: String,
 }
 
-/// Differences of server, machine, settings and study, in this order.
+/// Differences of server, machine, settings and study, in this order; without how busy the machine was, which differs
+/// each time.
 pub(super) fn between(a: &Results, b: &Results) -> Vec<Difference> {
-    of_facts(&facts(a), &facts(b))
+    let mut found = of_facts(&facts(a), &facts(b));
+    found.retain(|difference| !difference.what.is_load());
+    found
 }
 
 /// The same of facts that were kept of results.

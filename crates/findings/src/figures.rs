@@ -1,5 +1,6 @@
 //! Numbers as people read them: a unit on every figure, one scale a column.
 
+use crate::mode::Mode;
 use tare_stats::Interval;
 pub use tare_text::{count, percent};
 
@@ -74,6 +75,17 @@ impl Scale {
         text
     }
 
+    /// The mean as [`Scale::mean`] writes it; of trials that fall into modes each of these with its share of the trials,
+    /// for their mean describes none of them.
+    pub fn middle(&self, mean: f64, interval: Option<Interval>, modes: &[Mode]) -> Vec<String> {
+        if modes.is_empty() { vec![self.mean(mean, interval)] } else { shares(modes, |value| self.number(value)) }
+    }
+
+    /// The same without an interval and with the unit.
+    pub fn middle_figure(&self, mean: f64, modes: &[Mode]) -> Vec<String> {
+        if modes.is_empty() { vec![self.figure(mean)] } else { shares(modes, |value| self.figure(value)) }
+    }
+
     /// The number with its unit.
     pub fn figure(&self, value: f64) -> String {
         match self.unit.as_str() {
@@ -82,6 +94,11 @@ impl Scale {
             unit => format!("{} {unit}", self.number(value)),
         }
     }
+}
+
+/// Each mode with its share of the trials.
+fn shares(modes: &[Mode], write: impl Fn(f64) -> String) -> Vec<String> {
+    modes.iter().map(|mode| format!("{} in {}", write(mode.mean), percent(mode.weight))).collect()
 }
 
 /// Chooses the SI step for a magnitude given in multiples of `base`.
@@ -185,6 +202,16 @@ mod tests {
         assert_eq!(scale.mean(86_000.0, interval(84_000.0, 88_000.0)), "86.0 ± 2.0");
         assert_eq!(scale.mean(86_000.0, interval(1_000.0, 1e12)), "86.0 ± ?");
         assert_eq!(scale.mean(0.0, interval(0.0, 0.0)), "0.0 ± 0.0");
+    }
+
+    #[test]
+    fn a_mean_that_describes_no_trial_is_not_written() {
+        let scale = Scale::new("1/s", 86_000.0, 3);
+        let modes = [(66_000.0, 0.4), (86_000.0, 0.6)].map(|(mean, weight)| Mode { mean, weight });
+        let interval = Some(Interval { low: 70_000.0, high: 80_000.0 });
+        assert_eq!(scale.middle(78_000.0, interval, &modes), ["66.0 in 40%", "86.0 in 60%"]);
+        assert_eq!(scale.middle_figure(78_000.0, &modes), ["66.0 k/s in 40%", "86.0 k/s in 60%"]);
+        assert_eq!(scale.middle_figure(78_000.0, &[]), ["78.0 k/s"]);
     }
 
     #[test]

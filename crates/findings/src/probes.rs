@@ -2,7 +2,7 @@
 //! conditions it may be used.
 
 use super::collect::ConditionTrials;
-use super::differences::{self, Difference, LOAD, What};
+use super::differences::{self, Difference, What};
 use super::ends;
 use serde::{Deserialize, Serialize};
 use tare_results::Results;
@@ -112,7 +112,7 @@ fn moves(what: &What) -> bool {
         What::Study(key) => key.starts_with("workload.") || HARMLESS.iter().any(|known| key.starts_with(known)),
         What::ServerVersion | What::Tare => true,
         // How loaded the machine was is what a probe is there for.
-        What::Setting(path) => path == LOAD,
+        What::Setting(_) => what.is_load(),
         What::Machine(_) => false,
     };
     !harmless

@@ -118,7 +118,7 @@ impl<'a> SummaryJson<'a> {
             reading: answer.text.clone(),
             answer,
             further_reading: words::further(summary, results),
-            odd: words::warnings(summary, results),
+            odd: words::warnings_in_full(summary, results),
             unrealizable: &summary.unrealizable,
             modes_tested: &summary.modes_tested,
             outliers: &summary.outliers,

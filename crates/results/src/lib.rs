@@ -10,6 +10,7 @@ pub mod covariate;
 mod csv;
 mod csv_trials;
 mod directory;
+pub mod disturbed;
 mod error;
 mod everything;
 pub mod latencies;

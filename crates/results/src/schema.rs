@@ -8,6 +8,7 @@
 //! | `trials.jsonl` | one [`TrialRecord`] a line, synced before the next trial begins |
 //! | `logs/` | the log of each trial and its server |
 
+use super::disturbed::Disturber;
 use super::plain::Plain;
 use super::search::SearchRecord;
 use super::server::ServerRecord;
@@ -371,6 +372,9 @@ pub struct TrialRecord {
     /// then, and were alongside the samples before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outlived: Vec<String>,
+    /// Programs that took CPU time in its disturbed samples, the most first; empty in results of version 0.1.0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disturbed_by: Vec<Disturber>,
     /// On a server that ran already: what a study that starts its own would set and prove, and no one did here -> how
     /// it is instead.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -444,6 +448,7 @@ impl TrialRecord {
             server_version: None,
             server: None,
             outlived: Vec::new(),
+            disturbed_by: Vec::new(),
             uncontrolled: BTreeMap::new(),
             server_program: None,
             samples: Vec::new(),

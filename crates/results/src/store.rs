@@ -40,6 +40,22 @@ impl Directory {
         Self::create_in(Folder::open_or_create(path, trust)?)
     }
 
+    /// Whether [`Directory::create`] would make one at `path`, as far as can be seen without making it.
+    ///
+    /// # Errors
+    /// As those of [`Directory::create`].
+    pub fn can_be_created(path: &Path, trust: Trust) -> Result<(), DirectoryError> {
+        match Folder::open(path, trust)? {
+            Some(folder) => Self::is_empty(&folder),
+            None => {
+                let there = path.ancestors().map(|part| if part == Path::new("") { Path::new(".") } else { part });
+                let there = there.into_iter().find(|part| part.exists()).unwrap_or(Path::new("/"));
+                rustix::fs::access(there, rustix::fs::Access::WRITE_OK)
+                    .map_err(|e| io_error("write to", there, e.into()))
+            }
+        }
+    }
+
     /// Makes a new one of a folder.
     pub(crate) fn create_in(folder: Folder) -> Result<Self, DirectoryError> {
         folder.make_sub(LOGS)?;
@@ -53,10 +69,15 @@ impl Directory {
     }
 
     fn take_empty(folder: Folder) -> Result<Self, DirectoryError> {
-        if folder.names()?.iter().any(|name| name != LOGS && name != LOCK) {
-            return Err(DirectoryError::NotEmpty(folder.path().to_owned()));
-        }
+        Self::is_empty(&folder)?;
         Self::lock(folder)
+    }
+
+    fn is_empty(folder: &Folder) -> Result<(), DirectoryError> {
+        match folder.names()?.iter().any(|name| name != LOGS && name != LOCK) {
+            true => Err(DirectoryError::NotEmpty(folder.path().to_owned())),
+            false => Ok(()),
+        }
     }
 
     /// Opens an existing one to go on with it. What it holds is executed: `trust` says whose is.

@@ -11,7 +11,7 @@ mod value;
 pub use figures::{count, percent};
 pub use formula::{as_text_cell, of_text_cell};
 pub use key::{Key, KeyInfo, Keyed, Keys, Kind};
-pub use nearest::nearest;
+pub use nearest::{nearest, nearest_of};
 pub use shown::{shown, shown_name};
 pub use unknown_word::{UnknownWord, did_you_mean};
 pub use value::Value;

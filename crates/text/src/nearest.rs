@@ -24,11 +24,27 @@ pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -
         .map(|(_, candidate)| candidate)
 }
 
-/// Names a typing error away come before names that only begin alike. None when a candidate is neither.
+/// So many candidates that are at all alike, the most alike first.
+pub fn nearest_of<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
+    /// Half of the letters in nearly the same places.
+    const AT_ALL: f64 = 0.55;
+    let wrong = comparable(wrong);
+    let alike = candidates.into_iter().map(|name| (strsim::jaro_winkler(&wrong, &comparable(name)), name));
+    let mut alike: Vec<(f64, &str)> = alike.filter(|(alike, _)| *alike >= AT_ALL).collect();
+    alike.sort_by(|a, b| b.0.total_cmp(&a.0));
+    alike.into_iter().take(most).map(|(_, name)| name).collect()
+}
+
+/// The first words of a long name stand before names a typing error away (`10.11` is 10.11.19, not 10.2.11), these
+/// before names that only begin alike. None when a candidate is none of it.
 fn likeness(wrong: &str, candidate: &str) -> Option<f64> {
     let errors = strsim::osa_distance(wrong, candidate);
     let letters = wrong.chars().count().max(candidate.chars().count());
     let alike = strsim::jaro_winkler(wrong, candidate);
+    let rest = candidate.strip_prefix(wrong).and_then(|rest| rest.chars().next());
+    if wrong.chars().count() >= CUT_SHORT_CHARS && rest.is_some_and(|next| !next.is_alphanumeric()) {
+        return Some(3.0 + alike);
+    }
     if 3 * errors <= letters {
         Some(2.0 + alike - errors as f64 / letters as f64)
     } else {
@@ -61,6 +77,21 @@ mod tests {
         ] {
             assert_eq!(nearest(wrong, words), right, "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn the_first_words_of_a_name_are_no_slip_of_another_one() {
+        let builds = ["binary=10.2.11", "binary=10.11.19"];
+        assert_eq!(nearest("binary=10.11", builds), Some("binary=10.11.19"));
+        assert_eq!(nearest("binary=10.2.1", builds), Some("binary=10.2.11"));
+    }
+
+    #[test]
+    fn of_many_names_the_nearest_are_said() {
+        let many =
+            ["trials", "samples", "warmup_s", "sample_s", "drop_samples", "pause_s", "seed", "attempts", "probe"];
+        assert_eq!(nearest_of("sample", many, 3), ["samples", "sample_s", "pause_s"]);
+        assert_eq!(nearest_of("zzz", many, 3), [""; 0]);
     }
 
     #[test]

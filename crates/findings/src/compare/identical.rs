@@ -1,7 +1,7 @@
 //! Whether two sides are the same thing measured twice: program, settings and data.
 
 use crate::collect::ConditionTrials;
-use crate::differences::{Difference, LOAD, What};
+use crate::differences::{Difference, What};
 use std::collections::BTreeSet;
 
 /// What may differ between two measurements of the same thing: names, how often, and how busy the machine was.
@@ -14,7 +14,7 @@ fn says_nothing(what: &What) -> bool {
         What::Study(key) => {
             KEYS.contains(&key.as_str()) || BUILDS.contains(&key.as_str()) || key.starts_with("sampling.")
         }
-        What::Setting(path) => path == LOAD,
+        What::Setting(_) => what.is_load(),
         What::ServerVersion | What::Machine(_) | What::Tare => false,
     }
 }

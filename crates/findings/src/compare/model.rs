@@ -2,6 +2,7 @@
 
 use crate::differences::Difference;
 use crate::ends;
+use crate::mode::Mode;
 use crate::probes::Refusal;
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -72,6 +73,12 @@ pub struct MetricComparison {
     pub mean_a: f64,
     /// Mean over trials in B.
     pub mean_b: f64,
+    /// Modes of the trials of A, the lower first; empty where one describes them, and of what is not judged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub modes_a: Vec<Mode>,
+    /// The same of B.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub modes_b: Vec<Mode>,
     /// Number of trials on side A.
     pub trials_a: usize,
     /// Number of trials on side B.

@@ -316,6 +316,8 @@ pub(super) fn metrics_of(
                 better: described.better,
                 mean_a: mean(&all.a),
                 mean_b: mean(&all.b),
+                modes_a: Vec::new(),
+                modes_b: Vec::new(),
                 trials_a: all.a.len(),
                 trials_b: all.b.len(),
                 ratio: None,

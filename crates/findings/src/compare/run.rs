@@ -7,6 +7,7 @@ use super::model::{
 use super::pairs::{Matched, Origin, Pair, Run, matched, metrics_of, run_of, unmatched};
 use super::verdicts::{gate, judge, verdicts};
 use super::{identical, losses};
+use crate::collect::ConditionTrials;
 use crate::differences::{self, Difference};
 use crate::{modes, probes};
 use std::collections::BTreeSet;
@@ -59,7 +60,7 @@ fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Prepared, Com
         judge(&mut pairs, &options.judged)?;
     }
     notes.extend(unprobed(&pairs, origin.probe(), &notes));
-    notes.extend(cautions(&matched, &pairs, labels));
+    notes.extend(cautions(&matched, &mut pairs, labels));
     if !origin.together() {
         notes.push(Note::Sessions { first: labels[0].to_owned(), others: vec![labels[1].to_owned()] });
     }
@@ -198,8 +199,8 @@ fn unprobed(pairs: &[Pair], probe: Option<Probe>, notes: &[Note]) -> Option<Note
     probe.filter(|_| none && !refused).map(Note::Unprobed)
 }
 
-/// Disturbed trials first, then several modes, trials left out, and too few.
-fn cautions(matched: &Matched<'_, '_>, pairs: &[Pair], labels: [&str; 2]) -> Vec<Note> {
+/// Disturbed trials first, then several modes, which the pairs get, trials left out, and too few.
+fn cautions(matched: &Matched<'_, '_>, pairs: &mut [Pair], labels: [&str; 2]) -> Vec<Note> {
     let mut notes = Vec::new();
     let sides = || matched.iter().flat_map(|(a, b)| [(*a, labels[0]), (*b, labels[1])]);
     for (side, label) in sides() {
@@ -213,12 +214,20 @@ fn cautions(matched: &Matched<'_, '_>, pairs: &[Pair], labels: [&str; 2]) -> Vec
             });
         }
     }
-    let judged: BTreeSet<&String> =
-        pairs.iter().filter(|pair| pair.comparison.judged).map(|pair| &pair.comparison.name).collect();
-    let metrics: Vec<String> = judged.iter().map(|name| (*name).clone()).collect();
+    let judged: BTreeSet<String> =
+        pairs.iter().filter(|pair| pair.comparison.judged).map(|pair| pair.comparison.name.clone()).collect();
+    let metrics: Vec<String> = judged.iter().cloned().collect();
     let all_a: Vec<_> = matched.iter().map(|(a, _)| *a).collect();
     let all_b: Vec<_> = matched.iter().map(|(_, b)| *b).collect();
     let seen = [all_a, all_b].map(|side| modes::Seen::of(&side, &metrics, None));
+    for pair in pairs.iter_mut().filter(|pair| pair.comparison.judged) {
+        let found = &mut pair.comparison;
+        let of = |a: &ConditionTrials<'_>, b: &ConditionTrials<'_>| {
+            a.name == found.condition.a && b.name == found.condition.b
+        };
+        let Some((a, b)) = matched.iter().find(|(a, b)| of(a, b)) else { continue };
+        (found.modes_a, found.modes_b) = (seen[0].modes(a, &found.name), seen[1].modes(b, &found.name));
+    }
     for (place, (side, label)) in sides().enumerate() {
         let (failed, put_aside) = (side.failed.len(), side.contaminated.len());
         if failed + put_aside > 0 {
@@ -232,7 +241,7 @@ fn cautions(matched: &Matched<'_, '_>, pairs: &[Pair], labels: [&str; 2]) -> Vec
         for name in &judged {
             let modes = seen[place % 2].count(side, name);
             if modes > 1 {
-                let (condition, metric) = (side.name.to_owned(), (*name).clone());
+                let (condition, metric) = (side.name.to_owned(), name.clone());
                 let note = Note::Modes { side: label.to_owned(), condition, metric, modes };
                 if !notes.contains(&note) {
                     notes.push(note);

@@ -1,7 +1,7 @@
 //! What else changed where a line steps.
 
 use super::run::Run;
-use crate::differences::{self, Difference, LOAD, What};
+use crate::differences::{self, Difference, What};
 
 /// A fact that differs between more than this share of all neighbouring runs says nothing about one step.
 const RESTLESS: f64 = 0.5;
@@ -16,7 +16,7 @@ pub(super) fn changed(runs: &[&Run], first_after: usize) -> Vec<Difference> {
     let found = differences::of_facts(&before.facts, &after.facts);
     let mut weighed: Vec<(usize, Difference)> = found
         .into_iter()
-        .filter(|difference| !matches!(&difference.what, What::Setting(path) if path == LOAD))
+        .filter(|difference| !difference.what.is_load())
         .map(|difference| (times_changed(runs, &difference.what), difference))
         .filter(|(times, _)| *times == 1 || (*times as f64) <= RESTLESS * (runs.len() - 1) as f64)
         .collect();

@@ -14,11 +14,19 @@ pub fn standalone(svg: &str) -> String {
     let size = head.split_once("viewBox=\"0 0 ").and_then(|(_, rest)| rest.split_once('"'));
     let (width, height) = size.and_then(|(size, _)| size.split_once(' ')).unwrap_or(("960", "600"));
     let head = head.replacen("<svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"", 1);
+    // What has a size of its own on the page has the one of its drawing here.
+    let head = without(&without(&head, " width=\""), " height=\"");
     format!(
         "{head} width=\"{width}\" height=\"{height}\"><style>{}</style>\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\" stroke=\"none\"/>{rest}\n",
         rules()
     )
+}
+
+/// An element's head without an attribute, which is given as it begins.
+fn without(head: &str, attribute: &str) -> String {
+    let parts = head.split_once(attribute).and_then(|(before, rest)| Some((before, rest.split_once('"')?.1)));
+    parts.map_or_else(|| head.to_owned(), |(before, after)| format!("{before}{after}"))
 }
 
 /// XML 1.0 has no way to write other characters, and a picture with one of them is no picture (section 2.2).

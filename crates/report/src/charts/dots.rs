@@ -3,7 +3,7 @@
 use super::axis::{Axis, px};
 use super::marks;
 use maud::{Markup, html};
-use tare_findings::figures::{Scale, percent};
+use tare_findings::figures::{Scale, count, percent};
 use tare_findings::summary::MetricSummary;
 use tare_results::schema::TrialRecord;
 use tare_stats::Interval;
@@ -220,9 +220,9 @@ fn description(axis: &Axis, rows: &[Row<'_>]) -> String {
         .map(|row| {
             let summary = row.summary;
             format!(
-                "{}: {} trials from {} to {}",
+                "{}: {} from {} to {}",
                 row.label,
-                summary.trials,
+                count(summary.trials, "trial"),
                 axis.scale.figure(summary.min),
                 axis.scale.figure(summary.max)
             )

@@ -2,6 +2,7 @@
 
 use super::axis::px;
 use maud::{Markup, html};
+use std::collections::BTreeSet;
 use tare_findings::figures::{change, percent};
 
 /// Height of a cell; its width follows the figures.
@@ -12,6 +13,10 @@ const TOP: f64 = 22.0;
 /// The faintest and the darkest cell: figures stay readable on both.
 const FAINT: f64 = 0.04;
 const DARK: f64 = 0.62;
+/// Signed changes from which each shade on is drawn, the same in every map: below the first there is none.
+const STEPS: [f64; 4] = [0.01, 0.05, 0.2, 0.5];
+/// How strong these are.
+const STRENGTHS: [f64; 4] = [0.1, 0.24, 0.42, DARK];
 
 /// A table of values.
 pub struct Heat {
@@ -23,6 +28,8 @@ pub struct Heat {
     pub columns: Vec<String>,
     /// One row each; none: not measured.
     pub values: Vec<Vec<Option<f64>>>,
+    /// Cells, by row and column, that have their figure and no colour: no difference is shown in them.
+    pub unshown: BTreeSet<(usize, usize)>,
     /// How values are written.
     pub figures: Figures,
 }
@@ -34,7 +41,8 @@ pub enum Figures {
     Digits(usize),
     /// Fractions as percentages; nothing is the faintest, so that a shade twice as strong is twice as much.
     Percent,
-    /// Fractions as signed percentages: how far from nothing decides the shade, which way the colour.
+    /// Fractions as signed percentages: how far from nothing decides the shade, by steps that every map shares; which
+    /// way the colour. A legend stands below.
     Change,
 }
 
@@ -51,19 +59,23 @@ impl Figures {
 /// Draws the cells with their values and the scale.
 pub fn draw(heat: &Heat) -> Markup {
     let signed = heat.figures == Figures::Change;
-    let size = move |value: f64| if signed { value.abs() } else { value };
     let all = || heat.values.iter().flatten().flatten().copied();
-    let (low, high) = all().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(size(v)), h.max(size(v))));
-    let low = if heat.figures == Figures::Percent || signed { 0.0 } else { low };
-    let shade =
-        |value: f64| if high > low { FAINT + (size(value) - low) / (high - low) * (DARK - FAINT) } else { FAINT };
+    let (low, high) = all().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+    let low = if heat.figures == Figures::Percent { 0.0 } else { low };
+    let shade = |value: f64| match signed {
+        true => STEPS.iter().zip(STRENGTHS).rev().find(|(step, _)| value.abs() >= **step).map_or(0.0, |found| found.1),
+        false if high > low => FAINT + (value - low) / (high - low) * (DARK - FAINT),
+        false => FAINT,
+    };
     let longest = all().map(|value| heat.figures.write(value).len()).chain(heat.columns.iter().map(String::len)).max();
     // Wide enough to be seen as cells where there are few.
     let cell = (14.0 + 7.0 * longest.unwrap_or(1) as f64).max(600.0 / heat.columns.len().max(8) as f64);
     let names = heat.rows.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let left = LEFT.max(16.0 + 6.6 * names as f64);
     let (x, y) = (|column: usize| left + column as f64 * cell, |row: usize| TOP + row as f64 * HEIGHT);
-    let (width, height) = (x(heat.columns.len()) + 2.0, y(heat.rows.len()) + 2.0);
+    let foot = y(heat.rows.len()) + 12.0;
+    let width = (x(heat.columns.len()) + 2.0).max(if signed { LEGEND } else { 0.0 });
+    let height = if signed { foot + 2.0 * HEIGHT } else { y(heat.rows.len()) + 2.0 };
     html! {
         svg.heat width=(px(width)) height=(px(height)) viewBox=(format!("0 0 {} {}", px(width), px(height))) role="img" {
             title { (heat.title) }
@@ -76,7 +88,7 @@ pub fn draw(heat: &Heat) -> Markup {
                 @for (j, value) in row.iter().enumerate() {
                     @if let Some(value) = value {
                         rect class=(if signed && *value < 0.0 { "m1" } else { "m0" }) x=(px(x(j))) y=(px(y(i))) width=(px(cell - 1.0)) height=(px(HEIGHT - 1.0)) stroke-opacity="0"
-                            fill-opacity=(format!("{:.2}", shade(*value))) {
+                            fill-opacity=(format!("{:.2}", if heat.unshown.contains(&(i, j)) { 0.0 } else { shade(*value) })) {
                             title { (name) ", " (heat.columns[j]) ": " (heat.figures.write(*value)) }
                         }
                         text.value x=(px(x(j) + cell / 2.0)) y=(px(y(i) + 16.0)) text-anchor="middle" {
@@ -85,6 +97,60 @@ pub fn draw(heat: &Heat) -> Markup {
                     }
                 }
             }
+            @if signed { (legend(foot, &heat.unshown)) }
         }
+    }
+}
+
+/// Width of the legend below a map of changes, and of each of its cells.
+const LEGEND: f64 = 460.0;
+const LEGEND_CELL: f64 = 64.0;
+
+/// What the shades of changes mean.
+fn legend(top: f64, unshown: &BTreeSet<(usize, usize)>) -> Markup {
+    let words: Vec<String> = STEPS.iter().map(|step| format!("{:.0}%", step * 100.0)).collect();
+    html! {
+        @for (row, (class, sign)) in [("m0", "+"), ("m1", "-")].into_iter().enumerate() {
+            @for (column, strength) in STRENGTHS.into_iter().enumerate() {
+                @let (x, y) = (2.0 + LEGEND_CELL * column as f64, top + 20.0 * row as f64);
+                rect class=(class) x=(px(x)) y=(px(y)) width=(px(LEGEND_CELL - 1.0)) height="18" stroke-opacity="0"
+                    fill-opacity=(format!("{strength:.2}")) {}
+                text.tick x=(px(x + LEGEND_CELL / 2.0)) y=(px(y + 13.5)) text-anchor="middle" { (sign) (words[column]) }
+            }
+        }
+        text.tick x=(px(10.0 + LEGEND_CELL * STEPS.len() as f64)) y=(px(top + 13.5)) { "or more each way" }
+        @if !unshown.is_empty() {
+            text.tick x=(px(10.0 + LEGEND_CELL * STEPS.len() as f64)) y=(px(top + 33.5)) { "no colour: not shown to differ" }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_has_the_same_colour_in_every_map_and_none_where_nothing_is_shown() {
+        let drawn = |values: &[f64], unshown: &[(usize, usize)]| {
+            let heat = Heat {
+                title: String::new(),
+                note: String::new(),
+                rows: vec!["tps".into()],
+                columns: values.iter().map(f64::to_string).collect(),
+                values: vec![values.iter().copied().map(Some).collect()],
+                unshown: unshown.iter().copied().collect(),
+                figures: Figures::Change,
+            };
+            let text = draw(&heat).into_string();
+            let shades = text.split("fill-opacity=\"").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned());
+            let shades: Vec<String> = shades.take(values.len()).collect();
+            (shades, text)
+        };
+        let (alone, text) = drawn(&[-0.026], &[]);
+        assert_eq!((alone[0].as_str(), text.contains("or more each way")), ("0.10", true), "{text}");
+        assert_eq!(drawn(&[-0.026, 3.0, -0.004], &[]).0, ["0.10", "0.62", "0.00"]);
+        let (unshown, text) = drawn(&[-0.026, 3.0], &[(0, 0)]);
+        assert_eq!(unshown, ["0.00", "0.62"]);
+        assert!(text.contains("-2.6%") && text.contains("no colour: not shown to differ"), "{text}");
     }
 }

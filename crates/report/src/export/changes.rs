@@ -41,8 +41,8 @@ pub fn markdown(base: &str, judged: &[Judged<'_>], losses: &[Losses], gate: Opti
             escaped(side),
             escaped(&metric.condition.to_string()),
             escaped(&metric.name),
-            scale.figure(metric.mean_a),
-            scale.figure(metric.mean_b),
+            scale.middle_figure(metric.mean_a, &metric.modes_a).join(" or "),
+            scale.middle_figure(metric.mean_b, &metric.modes_b).join(" or "),
             word(metric),
         );
     }

@@ -1,10 +1,9 @@
-//! A LaTeX table (booktabs): a row a condition, mean and half-width of each metric, units in the head.
+//! A LaTeX table (booktabs): a row a condition, mean and half-width of each metric or its modes, units in the head.
 
-use super::markdown::scale;
+use super::markdown::{middle, scale};
 use super::source::Source;
 use std::io::{self, Write};
 use tare_findings::figures::{Scale, percent};
-use tare_stats::Interval;
 
 /// Writes one `tabular`; the document needs `\usepackage{booktabs}`.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -13,7 +12,8 @@ pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "% {} by tare; needs \\usepackage{{booktabs}}", line(&source.results.study))?;
     writeln!(
         out,
-        "% mean and half-width of its 95% interval over trials; between: coefficient of variation of trials"
+        "% mean and half-width of its 95% interval over trials, or modes with their shares of the trials; \
+         between: coefficient of variation of trials"
     )?;
     writeln!(out, "\\begin{{tabular}}{{l{}}}\n\\toprule", "rr".repeat(metrics.len()))?;
     write!(out, "condition")?;
@@ -29,9 +29,8 @@ pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
                 write!(out, " & -- & --")?;
                 continue;
             };
-            let half = found.ci.map(|Interval { low, high }| format!(" $\\pm$ {}", scale.number((high - low) / 2.0)));
             let between = found.between_cov.map_or("--".to_owned(), |cov| escaped(&percent(cov)));
-            write!(out, " & {}{} & {between}", scale.number(found.mean), half.unwrap_or_default())?;
+            write!(out, " & {} & {between}", escaped(&middle(found, scale)))?;
         }
         writeln!(out, " \\\\")?;
     }

@@ -51,12 +51,8 @@ pub(super) fn scale(source: &Source<'_>, name: &str) -> Scale {
 }
 
 /// The mean with the half-width of its interval; the modes where there are several, for the mean is none of them.
-fn middle(metric: &MetricSummary, scale: &Scale) -> String {
-    if !metric.modes.is_empty() {
-        let modes = metric.modes.iter().map(|mode| format!("{} ({})", scale.number(mode.mean), percent(mode.weight)));
-        return modes.collect::<Vec<_>>().join(" or ");
-    }
-    scale.mean(metric.mean, metric.ci)
+pub(super) fn middle(metric: &MetricSummary, scale: &Scale) -> String {
+    scale.middle(metric.mean, metric.ci, &metric.modes).join(" or ")
 }
 
 /// What comes from outside stays text: no markup, no table cell of its own, one line.

@@ -10,6 +10,11 @@ pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(text(source).as_bytes())
 }
 
+/// Every chart of the page as a picture of its own, with a name.
+pub fn charts(source: &Source<'_>) -> impl Iterator<Item = (String, String)> {
+    html::charts(source.results, &source.summary).into_iter().map(|(name, svg)| (name, alone::standalone(&svg)))
+}
+
 /// The picture as text.
 pub fn text(source: &Source<'_>) -> String {
     let chart = source.charted().and_then(|metric| html::dot_plot(source.results, &source.summary, metric));

@@ -4,6 +4,7 @@ use super::document::document;
 use crate::charts::heat::{self, Figures, Heat};
 use crate::words;
 use maud::{Markup, html};
+use std::collections::BTreeSet;
 use tare_findings::compare::groups::letters;
 use tare_findings::compare::{AgainstFirst, Grouped, InGroups, ManyComparison};
 use tare_findings::figures::change;
@@ -57,6 +58,7 @@ fn map(found: &ManyComparison) -> Heat {
     let mut rows: Vec<String> = Vec::new();
     let columns: Vec<String> = found.sides.iter().skip(1).cloned().collect();
     let mut values: Vec<Vec<Option<f64>>> = Vec::new();
+    let mut unshown = BTreeSet::new();
     for row in judged {
         // A side that is one condition of many names both; the first name is the base, the same in every row.
         let name = format!("{} {}", row.metric.condition.a, row.metric.name);
@@ -67,14 +69,18 @@ fn map(found: &ManyComparison) -> Heat {
         });
         if let Some(column) = columns.iter().position(|side| *side == row.against) {
             values[place][column] = gain(row);
+            if !matches!(row.metric.verdict, Verdict::Faster | Verdict::Slower) {
+                unshown.insert((place, column));
+            }
         }
     }
     Heat {
         title: "How much better than the first side".into(),
-        note: "The stronger the shade, the larger the change; two colours for better and worse, and a sign.".into(),
+        note: "Two colours, and signs, for better and worse; only what is shown to differ has a colour.".into(),
         rows,
         columns,
         values,
+        unshown,
         figures: Figures::Change,
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     (!grids.is_empty()).then(|| {
         html! {
             p.note {
-                "Clients by row, server by column, each with its CPUs on this machine. Mean ± half of the 95% interval over trials; "
+                "Clients by row, server by column, each with its CPUs on this machine. Mean ± half of the 95% interval over trials, or its modes with their shares of the trials; "
                 "below it the mean of each trial, in the order in which they ran."
             }
             @for grid in grids { (table(page, grid)) }
@@ -41,7 +41,7 @@ fn table(page: &Page<'_>, grid: &PlacementGrid) -> Markup {
                 tbody { @for (client, row) in grid.clients.iter().zip(&grid.cells) { tr {
                     th scope="row" { (place_words(client)) }
                     @for found in row { td { @match found {
-                        Some(found) => (cell(found, &scale)),
+                        Some(found) => (cell(page, grid, found, &scale)),
                         None => "–",
                     } } }
                 } } }
@@ -50,8 +50,9 @@ fn table(page: &Page<'_>, grid: &PlacementGrid) -> Markup {
     }
 }
 
-fn cell(found: &GridCell, scale: &Scale) -> Markup {
+fn cell(page: &Page<'_>, grid: &PlacementGrid, found: &GridCell, scale: &Scale) -> Markup {
     let listed: Vec<String> = found.trials.iter().take(LISTED).map(|mean| scale.number(*mean)).collect();
     let more = if found.trials.len() > LISTED { " …" } else { "" };
-    html! { (scale.mean(found.mean, found.ci)) br; small { (listed.join(" ")) (more) } }
+    let modes = page.summary.metric(&found.condition, &grid.metric).map_or(&[][..], |metric| &metric.modes);
+    html! { @for line in scale.middle(found.mean, found.ci, modes) { (line) br; } small { (listed.join(" ")) (more) } }
 }

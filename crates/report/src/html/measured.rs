@@ -3,6 +3,7 @@
 use super::document::document;
 use crate::charts::heat::{self, Figures, Heat};
 use maud::{Markup, html};
+use std::collections::BTreeSet;
 use tare_topology::measure::{Costs, Measured};
 
 /// One self-contained HTML document.
@@ -43,6 +44,7 @@ fn maps(measured: &Measured) -> [Heat; 3] {
             rows: cpus.clone(),
             columns: cpus,
             values: scaled(&measured.line_ns, 1.0),
+            unshown: BTreeSet::new(),
             figures: Figures::Digits(0),
         },
         Heat {
@@ -54,6 +56,7 @@ fn maps(measured: &Measured) -> [Heat; 3] {
             rows: from.clone(),
             columns: to.clone(),
             values: scaled(&measured.latency_ns, 1.0),
+            unshown: BTreeSet::new(),
             figures: Figures::Digits(0),
         },
         Heat {
@@ -62,6 +65,7 @@ fn maps(measured: &Measured) -> [Heat; 3] {
             rows: from,
             columns: to,
             values: scaled(&measured.bandwidth_bytes_per_s, 1e9),
+            unshown: BTreeSet::new(),
             figures: Figures::Digits(1),
         },
     ]

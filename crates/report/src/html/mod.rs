@@ -34,5 +34,5 @@ mod warm_up;
 
 pub use changes::changes;
 pub use measured::render as render_measured;
-pub use page::render;
+pub use page::{charts, render};
 pub use plots::dot_plot;

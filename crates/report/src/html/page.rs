@@ -23,23 +23,48 @@ pub fn render(results: &Results, summary: &Summary) -> String {
         }
         main {
             @for (id, title, body) in &sections {
-                section id=(id) aria-labelledby={ (id) "-title" } {
+                section id=(id) class=[SCREEN_ONLY.contains(id).then_some("screen-only")] aria-labelledby={ (id) "-title" } {
                     h2 id={ (id) "-title" } { (title) }
                     (body)
                 }
             }
         }
-        footer { (footer(&page)) }
+        footer {
+            p.on-paper { "Left out on paper: threads, all metrics, trials with their logs, the full record." }
+            (footer(&page))
+        }
     };
     document(&results.study, &body)
 }
 
+/// Every chart of the page, by the section that it stands in and its number there, from 1.
+pub fn charts(results: &Results, summary: &Summary) -> Vec<(String, String)> {
+    let page = Page::new(results, summary);
+    let mut found = Vec::new();
+    for (id, _, body) in sections(&page) {
+        let text = body.into_string();
+        let drawn = text.split("<svg").skip(1).filter_map(|rest| rest.split_once("</svg>")).map(|(svg, _)| svg);
+        let whole = drawn.filter(|svg| {
+            let head = svg.split_once('>').map_or("", |(head, _)| head);
+            // Those of small screens are there once more.
+            head.contains("role=\"img\"") && !head.contains("slim")
+        });
+        let named = whole.enumerate().map(|(place, svg)| (format!("{id}-{}", place + 1), format!("<svg{svg}</svg>")));
+        found.extend(named);
+    }
+    found
+}
+
+/// Sections that fill pages of paper with what is looked up, not read.
+const SCREEN_ONLY: [&str; 4] = ["threads", "metrics", "logs", "record"];
+
 /// (anchor, title, content) of every section that has something to show.
 fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
     let all = [
+        // Over numbers a curve says more than a list.
+        ("curves", "Curves", curves::section(page)),
         ("trials", "Every trial", plots::headline(page)),
         ("notes", "What was run, and how sure it is", first_screen::notes(page)),
-        ("curves", "Curves", curves::section(page)),
         ("latencies", "How long transactions took", latencies::section(page)),
         ("grid", "Clients by server locations", grid::section(page)),
         ("order", "In the order they ran", plots::run_order(page)),

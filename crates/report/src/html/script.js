@@ -35,11 +35,21 @@ all("table").forEach((table,n)=>{
 all("svg[role=img]").forEach((svg,n)=>{
   const place=svg.closest(".scroll")||svg;
   if(svg.classList.contains("slim"))return;
-  place.before(button("SVG","Save this chart as SVG",()=>{
-    const copy=svg.cloneNode(true),box=svg.viewBox.baseVal,style=document.createElementNS(svg.namespaceURI,"style");
+  const name=study+"-chart-"+(n+1),box=svg.viewBox.baseVal;
+  const drawn=()=>{
+    const copy=svg.cloneNode(true),style=document.createElementNS(svg.namespaceURI,"style");
     style.textContent=all("style").map(s=>s.textContent).join("");
     copy.prepend(style);copy.setAttribute("width",box.width);copy.setAttribute("height",box.height);
-    save(study+"-chart-"+(n+1)+".svg","image/svg+xml",new XMLSerializer().serializeToString(copy));
+    return new XMLSerializer().serializeToString(copy);
+  };
+  place.before(button("SVG","Save this chart as SVG",()=>save(name+".svg","image/svg+xml",drawn())));
+  place.before(button("PNG","Save this chart as PNG",()=>{
+    const image=Object.assign(new Image(),{onload:()=>{
+      const canvas=make("canvas");canvas.width=2*box.width;canvas.height=2*box.height;
+      const to=canvas.getContext("2d");to.fillStyle=getComputedStyle(document.body).backgroundColor;
+      to.fillRect(0,0,canvas.width,canvas.height);to.drawImage(image,0,0,canvas.width,canvas.height);
+      const a=make("a");a.download=name+".png";a.href=canvas.toDataURL("image/png");a.click();
+    },src:"data:image/svg+xml;charset=utf-8,"+encodeURIComponent(drawn())});
   }));
 });
 
@@ -73,7 +83,7 @@ if(names.length>3){
   bar.addEventListener("input",apply);bar.addEventListener("submit",e=>e.preventDefault());
   document.querySelector("main").prepend(bar);
 }
-// Paper has no folds.
-addEventListener("beforeprint",()=>all("details:not([open])").forEach(d=>{d.open=true;d.dataset.was="closed"}));
+// Paper has no folds, and not what fills them by the page.
+addEventListener("beforeprint",()=>all("details:not([open])").filter(d=>!d.closest(".screen-only")).forEach(d=>{d.open=true;d.dataset.was="closed"}));
 addEventListener("afterprint",()=>all("details[data-was]").forEach(d=>{d.open=false;delete d.dataset.was}));
 })();

@@ -9,6 +9,7 @@ use crate::charts::marks;
 use crate::charts::queries::{self as chart, Query};
 use crate::words::letter;
 use maud::{Markup, html};
+use std::collections::BTreeSet;
 use tare_findings::collect;
 use tare_findings::figures::percent;
 use tare_findings::summary::Effect;
@@ -45,6 +46,7 @@ pub(super) fn spread(page: &Page<'_>) -> Option<Markup> {
         rows: names.iter().map(|name| short(name)).collect(),
         columns: (0..conditions.len()).map(letter).collect(),
         values: names.iter().map(cov).collect(),
+        unshown: BTreeSet::new(),
         figures: Figures::Percent,
     };
     let cell = |value: Option<f64>| value.map_or("–".to_owned(), percent);

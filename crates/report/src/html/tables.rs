@@ -57,7 +57,7 @@ fn cells(metric: &MetricSummary, scale: &Scale) -> Markup {
         @if metric.modes.is_empty() {
             td { (scale.number(metric.mean)) } td { (end(metric.ci.map(|ci| ci.low))) } td { (end(metric.ci.map(|ci| ci.high))) }
         } @else {
-            td { "two modes" } td { "–" } td { "–" }
+            td { (metric.modes.len()) " modes" } td { "–" } td { "–" }
         }
         td { (scale.number(metric.median)) }
         td { (cov(metric.within_cov)) } td { (cov(metric.between_cov)) }

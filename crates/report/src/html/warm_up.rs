@@ -4,6 +4,7 @@ use super::given::Page;
 use crate::charts::heat::{self, Figures, Heat};
 use crate::charts::marks;
 use maud::{Markup, html};
+use std::collections::BTreeSet;
 use tare_findings::warm_up::WarmUp;
 use tare_results::metric;
 
@@ -42,6 +43,7 @@ fn map(condition: &str, found: &[&WarmUp]) -> Markup {
         rows: found.iter().map(|warm| short(&warm.metric)).collect(),
         columns: (1..=runs).map(|run| run.to_string()).collect(),
         values: found.iter().map(|warm| (0..runs).map(|run| Some(warm.ratios.get(run)? - 1.0)).collect()).collect(),
+        unshown: BTreeSet::new(),
         figures: Figures::Change,
     })
 }

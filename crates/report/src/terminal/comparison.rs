@@ -1,10 +1,11 @@
 //! `tare compare`: what differs in how they were made, then metric | A | B | ratio | interval | verdict.
 
-use super::style::{Style, add, finish};
+use super::style::{Style, add, finish, fits};
 use super::text::{plain, wrap};
 use crate::words;
 use tare_findings::compare::{Comparison, Gate, Losses, MetricComparison, Options, ProbeChange, Verdict};
 use tare_findings::figures::{Scale, count, percent};
+use tare_findings::mode::Mode;
 use tare_results::metric::describe;
 use tare_stats::Interval;
 
@@ -61,7 +62,8 @@ fn metrics(rows: &[&MetricComparison], style: Style) -> String {
     let mut heads = vec!["metric", "A", "B", "B/A", "95% interval"];
     heads.extend(by.iter().flatten().map(String::as_str));
     heads.push("verdict");
-    let mut out = style.table(&heads, 1);
+    let mut out = Style { width: None, ..style }.table(&heads, 1);
+    let mut all = Vec::new();
     for metric in rows {
         let scale = Scale::new(&metric.unit, metric.mean_a.abs().max(metric.mean_b.abs()), 4);
         let (ratio, interval) = match metric.difference {
@@ -74,8 +76,8 @@ fn metrics(rows: &[&MetricComparison], style: Style) -> String {
         let name = if metric.judged { format!("{} *", metric.name) } else { metric.name.clone() };
         let mut cells = vec![
             plain(&name),
-            format!("{} (n {})", scale.figure(metric.mean_a), metric.trials_a),
-            format!("{} (n {})", scale.figure(metric.mean_b), metric.trials_b),
+            middle(&scale, metric.mean_a, &metric.modes_a, metric.trials_a),
+            middle(&scale, metric.mean_b, &metric.modes_b, metric.trials_b),
             or_dash(ratio),
             or_dash(interval),
         ];
@@ -85,9 +87,31 @@ fn metrics(rows: &[&MetricComparison], style: Style) -> String {
             cells.push(probe_cell(adjusted.and_then(|found| found.probe)));
         }
         cells.push(verdict(metric));
-        add(&mut out, 1, cells);
+        add(&mut out, 1, cells.clone());
+        all.push(cells);
     }
-    finish(out)
+    let table = finish(out);
+    if fits(&table, style) { table } else { all.iter().map(|cells| stacked(&heads, cells, style)).collect() }
+}
+
+/// A row that does not fit: the metric, and below it the rest of its cells under their heads.
+fn stacked(heads: &[&str], cells: &[String], style: Style) -> String {
+    let [name, rest @ ..] = cells else { return String::new() };
+    let words: Vec<String> = heads
+        .iter()
+        .skip(1)
+        .zip(rest)
+        .map(|(head, cell)| match *head {
+            "verdict" => cell.clone(),
+            head => format!("{head} {}", cell.replace('\n', " or ")),
+        })
+        .collect();
+    format!("{name}\n{}", wrap(style, "  ", "  ", &words.join(", ")))
+}
+
+/// The mean of a side, or each of its modes with its share of the trials.
+fn middle(scale: &Scale, mean: f64, modes: &[Mode], trials: usize) -> String {
+    format!("{} (n {trials})", scale.middle_figure(mean, modes).join("\n"))
 }
 
 fn ends(ci: Interval) -> String {
@@ -122,7 +146,7 @@ pub(super) fn explanation(options: &Options, style: Style, adjusted: bool) -> St
     let text = format!(
         "faster and slower say which way B is, by the metric's better direction and by more than {}; equivalent: the \
          difference is smaller. Intervals are for each ratio alone, verdicts at 95% over all marked * together. Conditions \
-         of one run are compared block by block. A verdict on disturbed trials stands only if it stands \
+         of one run are compared block by block, so B/A may differ a little from the ratio of the two means. A verdict on disturbed trials stands only if it stands \
          without them, or beyond what the CPU time taken could explain.{}",
         percent(options.min_effect),
         match adjusted {

@@ -2,7 +2,7 @@
 
 use super::names::Names;
 use super::spread::left_out;
-use super::style::{Style, add, finish};
+use super::style::{Style, add, finish, fits};
 use super::text::{heading, plain, wrap};
 use crate::words::{better_word, letter};
 use std::collections::BTreeMap;
@@ -32,15 +32,12 @@ pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
         top: metrics.map(|metric| metric.max).fold(0.0, f64::max),
         scale,
     };
-    let mut text = String::new();
-    for left_out in 0..=3 {
-        let natural = if left_out < 3 { Style { width: None, ..style } } else { style };
-        text = columns.table(&conditions, left_out, natural);
-        let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
-        if style.width.is_none_or(|width| widest <= usize::from(width)) {
-            break;
-        }
-    }
+    let natural = Style { width: None, ..style };
+    let tables = (0..=3).map(|left_out| columns.table(&conditions, left_out, natural));
+    let text = tables.into_iter().find(|text| fits(text, style)).unwrap_or_else(|| match style.width {
+        Some(width) if width < NARROW => columns.stacked(&conditions, style),
+        _ => columns.table(&conditions, 3, style),
+    });
     let unit = if columns.scale.unit.is_empty() { String::new() } else { format!(", {}", columns.scale.unit) };
     let words = format!("{name}{unit} ({}; best first; intervals over trials)", better_word(first.better));
     let (first, last) = style.shown(conditions.len());
@@ -48,6 +45,9 @@ pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
     let hides = style.statistic.map_or(String::new(), |statistic| style.warn(&statistic.hides(&known, style)));
     Some(format!("{}\n{text}{}{hides}", heading(style, &words), left_out(conditions.len() - first - last)))
 }
+
+/// Columns below which a row is several lines, the name on one of its own.
+const NARROW: u16 = 60;
 
 /// The conditions, best first by a metric.
 fn sorted<'s>(summary: &'s Summary, name: &str) -> Vec<Row<'s>> {
@@ -101,6 +101,33 @@ impl Columns {
     }
 }
 
+impl Columns {
+    /// For narrow terminals: a condition's name, and below it its mean, its spread and its trials.
+    fn stacked(&self, conditions: &[Row<'_>], style: Style) -> String {
+        let (first, last) = style.shown(conditions.len());
+        let shown =
+            conditions.iter().enumerate().filter(|(place, _)| *place < first || *place >= conditions.len() - last);
+        let one = |(_, (condition, metric)): (usize, &Row<'_>)| {
+            let name = wrap(style, "", "  ", &plain(&condition.name));
+            let Some(metric) = metric else { return format!("{name}  no usable trial\n") };
+            let middle = self.scale.middle(metric.mean, metric.ci, &metric.modes).join(" or ");
+            let between = metric.between_cov.map_or(String::new(), |cov| format!("; between {}", percent(cov)));
+            let statistic = style.statistic.map_or(String::new(), |statistic| {
+                format!("; {} {}", statistic.head(), statistic.cell(metric, &self.scale))
+            });
+            let trials: Vec<String> = self
+                .states
+                .heads()
+                .into_iter()
+                .zip(self.states.cells(condition))
+                .map(|(head, n)| format!("{n} {head}"))
+                .collect();
+            name + &wrap(style, "  ", "  ", &format!("{middle}{statistic}{between}; {}", trials.join(", ")))
+        };
+        shown.map(one).collect()
+    }
+}
+
 fn order(a: Option<&MetricSummary>, b: Option<&MetricSummary>, better: Better) -> std::cmp::Ordering {
     match (a, b) {
         (Some(a), Some(b)) if better == Better::Higher => b.mean.total_cmp(&a.mean),
@@ -141,12 +168,7 @@ impl States {
 fn figures_of(metric: Option<&MetricSummary>, scale: &Scale, top: f64) -> Vec<String> {
     let Some(metric) = metric else { return vec!["no usable trial".to_owned()] };
     let cov = |cov: Option<f64>| cov.map_or("-".to_owned(), percent);
-    let middle = if metric.modes.is_empty() {
-        scale.mean(metric.mean, metric.ci)
-    } else {
-        let modes = metric.modes.iter().map(|mode| format!("{} in {}", scale.number(mode.mean), percent(mode.weight)));
-        modes.collect::<Vec<_>>().join("\n")
-    };
+    let middle = scale.middle(metric.mean, metric.ci, &metric.modes).join("\n");
     vec![
         middle,
         cov(metric.between_cov),
@@ -176,7 +198,7 @@ fn strip(metric: &MetricSummary, top: f64) -> String {
     cells.into_iter().collect()
 }
 
-/// Means of the other metrics: a metric a row, conditions by letter as columns.
+/// Means of the other metrics: a metric a row, conditions by letter as columns, or below it where these do not fit.
 pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
     let headline = summary.headline_metric.as_deref()?;
     let mut names: Vec<&str> = summary.conditions.iter().flat_map(|c| &c.metrics).map(|m| m.name.as_str()).collect();
@@ -188,9 +210,6 @@ pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
     if names.is_empty() {
         return None;
     }
-    const COLUMN: usize = 15;
-    let name_width = names.iter().map(|name| name.len()).max().unwrap_or(0) + 8;
-    let fit = style.width.map_or(usize::MAX, |width| (usize::from(width).saturating_sub(name_width) / COLUMN).max(1));
     let known = |metric: &MetricSummary| metric.ci.is_none_or(|ci| ci.width() / 2.0 <= metric.mean.abs());
     let all_known = summary.conditions.iter().flat_map(|c| &c.metrics).all(known);
     let unknown = if all_known { "" } else { "; ±? where that is more than the mean: not known from so few trials" };
@@ -202,19 +221,36 @@ pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
     let (first, last) = style.shown(conditions.len());
     let hidden = conditions.len() - first - last;
     conditions.drain(first..first + hidden);
-    for (place, chunk) in conditions.chunks(fit).enumerate() {
-        let head: Vec<String> = (0..chunk.len()).map(|index| letter(place.saturating_mul(fit) + index)).collect();
-        let heads: Vec<&str> = ["metric", "unit"].into_iter().chain(head.iter().map(String::as_str)).collect();
-        let mut rows = style.table(&heads, 2);
-        for name in &names {
-            add(&mut rows, 2, other_row(name, chunk));
-        }
-        text.push_str(&finish(rows));
-        for (letter, condition) in head.iter().zip(chunk) {
-            text.push_str(&wrap(style, &format!("  {letter} = "), "      ", &plain(&condition.name)));
-        }
+    let letters: Vec<String> = (0..conditions.len()).map(letter).collect();
+    let heads: Vec<&str> = ["metric", "unit"].into_iter().chain(letters.iter().map(String::as_str)).collect();
+    let mut rows = Style { width: None, ..style }.table(&heads, 2);
+    let all: Vec<Vec<String>> = names.iter().map(|name| other_row(name, &conditions)).collect();
+    all.iter().for_each(|row| add(&mut rows, 2, row.clone()));
+    let table = finish(rows);
+    text.push_str(&if fits(&table, style) {
+        table
+    } else {
+        all.iter().map(|row| flowed(row, &letters, style)).collect()
+    });
+    for (letter, condition) in letters.iter().zip(&conditions) {
+        text.push_str(&wrap(style, &format!("  {letter} = "), "      ", &plain(&condition.name)));
     }
     Some(text + &left_out(hidden))
+}
+
+/// A metric whose conditions do not fit beside each other: its name and unit, and below them as many conditions a line
+/// as fit, each with its letter.
+fn flowed(row: &[String], letters: &[String], style: Style) -> String {
+    let [name, unit, cells @ ..] = row else { return String::new() };
+    let cells: Vec<String> = letters.iter().zip(cells).map(|(letter, cell)| format!("{letter} {cell}")).collect();
+    let widest = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let each = (style.prose().saturating_sub(2) / (widest + 2)).max(1);
+    let line = |cells: &[String]| {
+        let padded: String = cells.iter().map(|cell| format!("  {cell:widest$}")).collect();
+        format!("{}\n", padded.trim_end())
+    };
+    let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
+    format!("{name}{unit}\n{}", cells.chunks(each).map(line).collect::<String>())
 }
 
 fn other_row(name: &str, chunk: &[&ConditionSummary]) -> Vec<String> {
@@ -230,6 +266,9 @@ fn other_row(name: &str, chunk: &[&ConditionSummary]) -> Vec<String> {
     let mut cells = vec![plain(name), scale.unit.clone()];
     cells.extend(chunk.iter().map(|condition| {
         by_condition.get(condition.name.as_str()).map_or("-".to_owned(), |metric| {
+            if !metric.modes.is_empty() {
+                return scale.middle(metric.mean, metric.ci, &metric.modes).join(" or ");
+            }
             let half = metric.ci.map(|ci| ci.width() / 2.0 / metric.mean.abs());
             match half.filter(|half| half.is_finite()) {
                 Some(half) => format!("{} {}", scale.number(metric.mean), half_width(half)),

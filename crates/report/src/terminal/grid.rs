@@ -3,7 +3,7 @@
 use super::style::{Style, add, finish};
 use super::text::{heading, plain};
 use tare_findings::figures::Scale;
-use tare_findings::grid::{PlacementGrid, place_words};
+use tare_findings::grid::{GridCell, PlacementGrid, place_words};
 use tare_findings::level_words::words_of;
 use tare_findings::summary::Summary;
 
@@ -23,11 +23,19 @@ fn one(grid: &PlacementGrid, summary: &Summary, style: Style) -> String {
     let mut rows = style.table(&heads, 1);
     for (client, row) in grid.clients.iter().zip(&grid.cells) {
         let figures =
-            row.iter().map(|found| found.as_ref().map_or("-".to_owned(), |found| scale.mean(found.mean, found.ci)));
+            row.iter().map(|found| found.as_ref().map_or("-".to_owned(), |found| cell(found, grid, summary, &scale)));
         add(&mut rows, 1, std::iter::once(plain(&place_words(client))).chain(figures).collect());
     }
     let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
     let at = if grid.levels.is_empty() { String::new() } else { format!(" at {}", plain(&words_of(&grid.levels))) };
-    let head = format!("{}{unit}: clients by row, server by column{at} (mean ± half of the 95% interval)", grid.metric);
+    let head = format!(
+        "{}{unit}: clients by row, server by column{at} (mean ± half of the 95% interval, or modes)",
+        grid.metric
+    );
     format!("{}\n{}", heading(style, &head), finish(rows))
+}
+
+fn cell(found: &GridCell, grid: &PlacementGrid, summary: &Summary, scale: &Scale) -> String {
+    let modes = summary.metric(&found.condition, &grid.metric).map_or(&[][..], |metric| &metric.modes);
+    scale.middle(found.mean, found.ci, modes).join("\n")
 }

@@ -25,5 +25,6 @@ pub use many::many;
 pub use measured::measured;
 pub use show::show;
 pub use style::{Statistic, Style};
+pub use text::wrap;
 pub use time::times;
 pub use why::why;

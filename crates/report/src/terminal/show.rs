@@ -3,7 +3,7 @@
 use super::style::{Style, add, finish};
 use super::text::{heading, plain, wrap};
 use super::{captures, conditions, grid, probes, scaling, spread, time, waits};
-use crate::words::first_screen;
+use crate::words::{first_screen, warnings_in_full};
 use tare_findings::figures::times;
 use tare_findings::summary::Summary;
 use tare_results::Results;
@@ -17,8 +17,9 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
     if !further.is_empty() {
         parts.push(further);
     }
-    if !screen.warnings.is_empty() {
-        let lines: String = screen.warnings.iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();
+    let warnings = if style.all { warnings_in_full(summary, results) } else { screen.warnings };
+    if !warnings.is_empty() {
+        let lines: String = warnings.iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();
         parts.push(style.warn(&lines));
     }
     let facts: String = [("ran", &screen.run), ("on", &screen.machine), ("sure", &screen.sure)]

@@ -82,6 +82,12 @@ impl Style {
     }
 }
 
+/// Whether every line has room.
+pub(super) fn fits(text: &str, style: Style) -> bool {
+    let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    style.width.is_none_or(|width| widest <= usize::from(width))
+}
+
 /// Rows from which a table is shortened, and how many of its first and last ones are then shown.
 const LONG: usize = 30;
 const FIRST: usize = 16;

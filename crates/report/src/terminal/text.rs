@@ -9,7 +9,7 @@ pub(super) fn heading(style: Style, text: &str) -> String {
 
 /// Breaks a sentence at words into lines that fit the terminal, the later ones indented. Words longer than a line stay
 /// whole.
-pub(super) fn wrap(style: Style, first: &str, indent: &str, text: &str) -> String {
+pub fn wrap(style: Style, first: &str, indent: &str, text: &str) -> String {
     let width = style.prose();
     let mut out = String::new();
     let mut line = first.to_owned();

@@ -1,27 +1,28 @@
 //! Where the time of a transaction goes: one line a condition, and in full.
 
-use super::style::{Style, add, finish};
+use super::style::{Style, add, finish, fits};
 use super::text::{heading, plain, shorten, wrap};
 use crate::words::why as words;
 use tare_findings::figures::{Scale, count};
 use tare_findings::summary::Summary;
 use tare_findings::time::{ConditionTime, Part};
 
-/// Letters of a condition's name: the figures are to stand in 80 columns.
-const NAME: usize = 30;
+/// Letters of a condition's name at most, and at least; columns that the figures take.
+const NAME: usize = 36;
+const SHORTEST: usize = 12;
+const FIGURES: usize = 52;
 
 /// One line a condition, for `tare show`; none where nothing is known of it.
 pub(super) fn summary(summary: &Summary, style: Style) -> Option<String> {
-    table(&summary.time, style)
+    let room = style.width.map_or(NAME, |width| usize::from(width).saturating_sub(FIGURES).clamp(SHORTEST, NAME));
+    table(&summary.time, style, room)
 }
 
-fn table(times: &[ConditionTime], style: Style) -> Option<String> {
+fn table(times: &[ConditionTime], style: Style, name: usize) -> Option<String> {
     let largest = times.iter().map(|time| time.us_per_transaction).fold(0.0, f64::max);
     let scale = Scale::new("us", largest, 3);
-    let mut rows = style.table(
-        &["condition", "all", "client CPU", "waits for CPU", "server CPU", "waits for CPU", "locks", "not explained"],
-        1,
-    );
+    let natural = Style { width: None, ..style };
+    let mut rows = natural.table(&["condition", "all", "client", "waits", "server", "waits", "locks", "rest"], 1);
     let (first, last) = style.shown(times.len());
     let left_out = times.len().saturating_sub(first + last);
     for (place, time) in times.iter().enumerate() {
@@ -33,7 +34,7 @@ fn table(times: &[ConditionTime], style: Style) -> Option<String> {
             if found.is_empty() { "-".to_owned() } else { scale.number(found.iter().sum()) }
         };
         let cells = vec![
-            shorten(&plain(&time.name), NAME),
+            shorten(&plain(&time.name), name),
             scale.number(time.us_per_transaction),
             sum(&|part| matches!(part, Part::ClientUser | Part::ClientSystem)),
             sum(&|part| *part == Part::ClientWaited),
@@ -45,8 +46,16 @@ fn table(times: &[ConditionTime], style: Style) -> Option<String> {
         add(&mut rows, 1, cells);
     }
     let more = if left_out > 0 { format!("; {left_out} conditions between left out") } else { String::new() };
-    let head = heading(style, &format!("where the time of a transaction goes, µs; in full with tare why{more}"));
-    (!times.is_empty()).then(|| format!("{head}\n{}", finish(rows)))
+    let head = heading(
+        style,
+        &format!(
+            "where the time of a transaction goes, µs: CPU time of client and server, each with its waits for a CPU; in full with \
+         tare why{more}"
+        ),
+    );
+    let table = finish(rows);
+    // A narrower terminal has the shares with tare why.
+    (!times.is_empty() && fits(&table, style)).then(|| format!("{head}\n{table}"))
 }
 
 /// Each condition's time in full, for `tare why RESULTS`.

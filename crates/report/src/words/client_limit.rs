@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use tare_findings::client_limit::{ClientFindings, LongestStall};
-use tare_findings::figures::{figure, percent};
+use tare_findings::figures::{count, figure, percent};
 use tare_results::Results;
 use tare_results::client_limit::ClientLimit;
 
@@ -42,8 +42,9 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
     let waited = found.waited.iter().map(|found| {
         let (trials, condition, share) = (found.trials, found.condition, percent(found.first));
         format!(
-            "in {trials} trials of {condition} client threads waited for a CPU for {share} of the time, on CPUs that are \
-             theirs alone: give them more"
+            "in {} of {condition} client threads waited for a CPU for {share} of the time, on CPUs that are \
+             theirs alone: give them more",
+            count(trials, "trial")
         )
     });
     let stalls = found.stalls.iter().map(|(trial, sample, stall)| {
@@ -51,7 +52,7 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
         format!("trial {number} ({condition}), sample {}: {}", sample.sample + 1, stall_words(stall))
     });
     let more = (found.more_stalls > 0)
-        .then(|| format!("{} more samples have such a standstill, each shorter", found.more_stalls));
+        .then(|| format!("{} of such a standstill, each shorter", count(found.more_stalls, "more sample")));
     let slow_s = found.slow_s;
     let slow = (slow_s > 0.0)
         .then(|| format!("{slow_s} seconds of samples had less than half of their sample's usual throughput"));

@@ -141,6 +141,9 @@ fn alone(found: &Alone) -> String {
     let called = if found.condition.is_empty() { "the only condition" } else { &found.condition };
     let mean = figure(estimate.mean, estimate.unit);
     let over = match estimate.ci {
+        Some(ci) if ci.width() > 2.0 * estimate.mean.abs() => {
+            format!("an interval wider than it is, over {}", count(estimate.trials, "trial"))
+        }
         Some(ci) => format!(
             "95% interval {} to {} over {}",
             figure(ci.low, estimate.unit),

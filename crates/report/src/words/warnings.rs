@@ -1,7 +1,8 @@
 //! What a reader must know before believing a figure, most serious first.
 
 use super::terms::{self, mode_cause};
-use super::{client_limit, plans, searches, trials, waits, warm_up};
+use super::which::not_realizable;
+use super::{client_limit, disturbance, plans, searches, trials, waits, warm_up};
 use std::collections::BTreeMap;
 use tare_findings::collect::{self, is_usable};
 use tare_findings::figures::{count, list, percent};
@@ -13,20 +14,28 @@ use tare_results::schema::{Outcome, TrialRecord};
 /// Reasons listed one by one; the rest are counted.
 const LISTED: usize = 5;
 
-/// Odd things, one sentence each.
+/// Warnings, one sentence each: many disturbed attempts as the programs that disturbed them.
 pub fn warnings(summary: &Summary, results: &Results) -> Vec<String> {
+    all(summary, results, disturbance::in_short(results).unwrap_or_else(|| disturbed(results)))
+}
+
+/// The same with every disturbed attempt by itself, as far as they are listed.
+pub fn warnings_in_full(summary: &Summary, results: &Results) -> Vec<String> {
+    all(summary, results, disturbed(results))
+}
+
+fn disturbed(results: &Results) -> Vec<String> {
+    bad_trials(results, Bad::PutAside).into_iter().chain(disturbed_trials(results)).collect()
+}
+
+fn all(summary: &Summary, results: &Results, disturbed: Vec<String>) -> Vec<String> {
     let mut odd = results.warnings.clone();
     odd.extend(bad_trials(results, Bad::Failed));
-    odd.extend(bad_trials(results, Bad::PutAside));
-    odd.extend(disturbed_trials(results));
+    odd.extend(disturbed);
     odd.extend(client_limit::notes(results));
     odd.extend(missing_words(results));
-    odd.extend(
-        summary
-            .unrealizable
-            .iter()
-            .map(|condition| format!("{} cannot be done on this machine: {}", condition.name, condition.reason)),
-    );
+    let cannot = results.plan.as_ref().map_or(Vec::new(), not_realizable);
+    odd.extend(cannot.into_iter().map(|(which, why)| format!("{which} cannot be done on this machine: {why}")));
     odd.extend(modes(summary));
     odd.extend(summary.outliers.iter().take(LISTED).map(trials::outlier));
     odd.extend(searches::notes(&summary.searches));
@@ -181,18 +190,23 @@ fn outliving(results: &Results) -> Vec<String> {
     names.into_iter().map(line).collect()
 }
 
-/// More than one server version in one set of results compares apples with pears unless a build is a factor.
+/// Conditions whose trials ran on more than one server version: what two conditions have of their own may be what is
+/// compared.
 fn versions(results: &Results) -> Option<String> {
-    let mut versions: BTreeMap<&str, usize> = BTreeMap::new();
-    for version in results.trials.iter().filter_map(|trial| trial.server_version.as_deref()) {
-        *versions.entry(version).or_default() += 1;
+    let mut versions: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
+    for trial in &results.trials {
+        if let Some(version) = trial.server_version.as_deref() {
+            *versions.entry(&trial.condition).or_default().entry(version).or_default() += 1;
+        }
     }
-    let total: usize = versions.values().sum();
-    (versions.len() > 1).then(|| {
-        let words: Vec<String> = versions
-            .iter()
-            .map(|(version, n)| format!("{version} ({} of trials)", percent(*n as f64 / total as f64)))
-            .collect();
-        format!("the server reported more than one version: {}", words.join(", "))
-    })
+    let mixed: Vec<_> = versions.into_iter().filter(|(_, versions)| versions.len() > 1).collect();
+    let (condition, found) = mixed.first()?;
+    let total: usize = found.values().sum();
+    let share = |(version, n): (&&str, &usize)| format!("{version} ({} of trials)", percent(*n as f64 / total as f64));
+    let words: Vec<String> = found.iter().map(share).collect();
+    let more = match mixed.len() - 1 {
+        0 => String::new(),
+        n => format!("; so did {}", count(n, "more condition")),
+    };
+    Some(format!("{condition} ran on more than one server version: {}{more}", words.join(", ")))
 }

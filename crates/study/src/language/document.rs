@@ -53,7 +53,7 @@ impl Source<'_> {
 
     /// An unknown key, with the nearest of the right ones.
     pub fn unknown(&self, span: Range<usize>, what: &str, key: &str, known: &[&str]) -> StudyError {
-        let mut error = self.error(span, format!("unknown {what} `{key}`"), format!("one of {}", known.join(", ")));
+        let mut error = self.error(span, format!("unknown {what} `{key}`"), names(key, known));
         error.nearest = tare_text::nearest(key, known.iter().copied()).map(str::to_owned);
         error
     }
@@ -106,6 +106,21 @@ impl Source<'_> {
         }
         items.iter().map(|item| Ok((self.scalar(name, item)?, item.span()))).collect()
     }
+}
+
+/// Names up to which all are said.
+const FEW: usize = 8;
+/// Of more, so many of the nearest.
+const NEAR: usize = 4;
+
+/// The right names, or of many the nearest and where all stand.
+fn names(wrong: &str, known: &[&str]) -> String {
+    if known.len() <= FEW {
+        return format!("one of {}", known.join(", "));
+    }
+    let near = tare_text::nearest_of(wrong, known.iter().copied(), NEAR);
+    let all = format!("all {} stand in: tare studies --keys", known.len());
+    if near.is_empty() { all } else { format!("such as {}; {all}", near.join(", ")) }
 }
 
 fn kind(value: &DeValue<'_>) -> &'static str {

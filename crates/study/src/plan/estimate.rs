@@ -4,9 +4,11 @@ use super::design::Condition;
 use super::needs;
 use crate::language::settings::{Sampling, Settings};
 use crate::language::spec::Study;
+use crate::language::values::from_values;
 use std::collections::BTreeMap;
 use tare_drive::workload::Counts;
 use tare_engine::engine_by_name;
+use tare_results::schema::Plan;
 
 /// How much one trial of a condition measures.
 pub fn counts(settings: &Settings, sampling: &Sampling) -> Counts {
@@ -62,6 +64,19 @@ fn trial_of(settings: &Settings, sampling: &Sampling, counts: Counts) -> f64 {
     // A profile is made readable after the server has stopped, in about as long as it took to record.
     let profile_s = if counts.extra && settings.capture.profile { sampling.sample_s } else { 0.0 };
     sampling.pause_s + servers_s(settings) + load.expected_s(&counts) + profile_s
+}
+
+/// Seconds that a plan takes where every attempt at every trial but the last is disturbed. Rungs of one server lifetime
+/// are not run again.
+pub fn most_s(study: &Study, plan: &Plan) -> f64 {
+    let again = f64::from(study.sampling.attempts.saturating_sub(1));
+    let mut each_s: BTreeMap<&str, f64> = BTreeMap::new();
+    for condition in plan.conditions.iter().filter(|condition| condition.realizable) {
+        let Ok(settings) = from_values(&condition.settings) else { continue };
+        each_s.insert(&condition.name, trial_s(&settings, &study.sampling));
+    }
+    let alone = plan.trials.iter().filter(|trial| trial.lifetime.is_none());
+    plan.estimated_s + again * alone.filter_map(|trial| each_s.get(trial.condition.as_str())).sum::<f64>()
 }
 
 /// Starts and stops of all servers of a trial.

@@ -21,14 +21,18 @@ struct Args {
 
 const AFTER_HELP: &str = "\
 Start here:
-  tare run                          two minutes: what placement alone does on this machine (embedded SQLite)
-  tare run --engine mariadb         the same on a private MariaDB
-  tare topo                         the machine, and which pairings it has
-  tare studies                      the built-in studies; `tare studies first-look > my.toml` to start your own
-  tare run my.toml --dry-run        which CPU every thread gets, and what this machine cannot do
+  tare run                        what placement does here, on embedded SQLite
+  tare run --engine mariadb       the same on a private MariaDB
+  tare topo                       the machine, and which pairings it has
+  tare studies                    the built-in studies
+  tare studies first-look >my.toml   one of them, to start your own from
+  tare run my.toml --dry-run      which CPU every thread gets, and how long it takes
 
-Exit codes: 0 done; 1 a gate failed; 2 wrong usage or study; 3 this machine cannot do it; 4 a trial failed for good;
-5 a gate could not decide; 130 interrupted.";
+A PU is a logical CPU: a core, or one of its hardware threads.
+
+Exit codes: 0 done; 1 a gate failed; 2 wrong usage or study; 3 this machine
+cannot do it; 4 a trial failed for good; 5 a gate could not decide;
+130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 enum Command {

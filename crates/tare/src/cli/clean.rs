@@ -132,5 +132,6 @@ fn text(told: &CleanJson, cache: &Path) -> String {
     if told.results.iter().any(|used| !used.removed) {
         text.push_str("results are removed when they are named: tare clean RESULTS\n");
     }
+    text.push_str("results of --out elsewhere are not looked for: tare clean DIR shows and removes them\n");
     text
 }

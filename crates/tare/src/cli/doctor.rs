@@ -8,8 +8,10 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
+use tare_findings::figures::{count, percent};
 use tare_noise::System;
-use tare_noise::doctor::{Diagnosis, Finding, Jitter, Options, Severity, examine};
+use tare_noise::doctor::{Diagnosis, Drift, Finding, Jitter, Options, Severity, examine};
+use tare_report::terminal::{Style, wrap};
 
 /// Options of `tare doctor`.
 #[derive(Debug, Args)]
@@ -44,10 +46,16 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
     if args.json {
         output::document(
             "tare-doctor",
-            &DoctorJson { diagnosis: &diagnosis, programs: &programs, configuration: Configuration::read() },
+            &DoctorJson {
+                diagnosis: &diagnosis,
+                resolves: diagnosis.drift.as_ref().and_then(Resolves::of),
+                programs: &programs,
+                configuration: Configuration::read(),
+            },
         )?
     } else {
-        output::text(&format!("{}{}\n{}", missing(&programs), Configuration::read().line(), told(&diagnosis)))?
+        let style = Style::of_stdout(config::get().colour);
+        output::text(&format!("{}{}\n{}", missing(&programs), Configuration::read().line(), told(&diagnosis, style)))?
     }
     Ok(Exit::Done)
 }
@@ -56,8 +64,53 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
 struct DoctorJson<'a> {
     #[serde(flatten)]
     diagnosis: &'a Diagnosis,
+    resolves: Option<Resolves>,
     programs: &'a [Found],
     configuration: Configuration,
+}
+
+/// What it takes here to see a difference, by how a job of known work varied.
+#[derive(Serialize)]
+struct Resolves {
+    /// The difference, as a fraction.
+    difference: f64,
+    /// Coefficient of variation of the job, as a fraction.
+    cov: f64,
+    /// Trials of each side that show it in four runs of five, at 95%.
+    trials: u64,
+    /// Seconds that both sides take with trials of a second.
+    seconds: f64,
+}
+
+/// Where no drift could be measured.
+const UNKNOWN: &str = "How many trials a difference needs here could not be measured: too short a watch, or too busy a \
+                       machine. Longer: tare doctor --drift 30";
+
+impl Resolves {
+    const DIFFERENCE: f64 = 0.05;
+    /// A second of warm-up and sample, and a start of the embedded server.
+    const TRIAL_S: f64 = 1.6;
+    /// Quantiles of the normal distribution: 95% on two sides, four of five.
+    const QUANTILES: f64 = 1.96 + 0.84;
+    /// Fewer trials have no interval to speak of.
+    const FEWEST: f64 = 3.0;
+
+    fn of(drift: &Drift) -> Option<Self> {
+        let cov = Some(drift.cov).filter(|cov| cov.is_finite())?;
+        let trials = (2.0 * (Self::QUANTILES * cov / Self::DIFFERENCE).powi(2)).ceil().max(Self::FEWEST);
+        Some(Self { difference: Self::DIFFERENCE, cov, trials: trials as u64, seconds: 2.0 * trials * Self::TRIAL_S })
+    }
+
+    fn words(&self) -> String {
+        format!(
+            "Here a difference of {} needs about {} of each side, {} in all with trials of a second: a job of known work \
+             varied by {}. A server varies by more: tare ab says while it runs when it is enough.",
+            percent(self.difference),
+            count(usize::try_from(self.trials).unwrap_or(usize::MAX), "trial"),
+            output::duration(self.seconds),
+            percent(self.cov)
+        )
+    }
 }
 
 /// The user's own defaults, and what is wrong with them.
@@ -108,20 +161,25 @@ fn missing(programs: &[Found]) -> String {
     text
 }
 
-fn told(diagnosis: &Diagnosis) -> String {
+fn told(diagnosis: &Diagnosis, style: Style) -> String {
     let mut findings: Vec<&Finding> = diagnosis.findings.iter().collect();
     findings.sort_by_key(|f| std::cmp::Reverse(f.severity));
     let mut text = String::from("noise on this machine, worst first\n\n");
-    findings.iter().for_each(|finding| text.push_str(&line(finding)));
+    findings.iter().for_each(|finding| text.push_str(&line(finding, style)));
     text.push_str("\ntime that a spinning thread lost, to whatever took it, each CPU\n");
     diagnosis.jitter.iter().for_each(|jitter| text.push_str(&jitter_line(jitter)));
+    let resolves = diagnosis.drift.as_ref().and_then(Resolves::of);
+    let conclusion = resolves.map_or_else(|| UNKNOWN.to_owned(), |resolves| resolves.words());
+    text.push_str(&format!("\n{}", wrap(style, "", "", &conclusion)));
     text
 }
 
-fn line(finding: &Finding) -> String {
-    let mut text = format!("{:8} {}: {}\n", word(finding.severity), finding.name, finding.value);
+fn line(finding: &Finding, style: Style) -> String {
+    const INDENT: &str = "         ";
+    let head = format!("{}: {}", finding.name, finding.value);
+    let mut text = wrap(style, &format!("{:8} ", word(finding.severity)), INDENT, &head);
     if finding.severity > Severity::Good {
-        text.push_str(&format!("         {}\n", finding.cost));
+        text.push_str(&wrap(style, INDENT, INDENT, &finding.cost));
     }
     let remedies = [("run", &finding.command), ("or in a study", &finding.study)];
     for (label, remedy) in remedies {

@@ -7,7 +7,10 @@ use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use tare_report::export::format::Format;
+#[cfg(feature = "png")]
+use tare_report::export::png;
 use tare_report::export::source::{NoSuchMetric, Source};
+use tare_report::export::svg;
 use tare_report::export::tables::Table;
 use tare_report::export::write::write;
 use tare_results::Results;
@@ -30,6 +33,9 @@ pub struct Export {
     /// Only this metric, may be repeated; by default every one, and what the study is about for people
     #[arg(long = "metric", value_name = "NAME")]
     metrics: Vec<String>,
+    /// Every chart of the page (svg, png), a file each in the folder that --out names
+    #[arg(long, requires = "out")]
+    charts: bool,
     /// Print one JSON document: the path of the file that was written (with --out)
     #[arg(long, requires = "out")]
     json: bool,
@@ -60,6 +66,7 @@ pub fn run(args: Export) -> Result<Exit, Problem> {
     let sources: Vec<Source<'_>> =
         opened.iter().map(|results| Source::new(results, args.metrics.clone())).collect::<Result<_, _>>()?;
     match &args.out {
+        Some(folder) if args.charts => charts(&sources, args.format, folder)?,
         Some(path) => to_file(path, |out| write(&sources, args.format, args.table, out))?,
         None if args.format.is_binary() && io::stdout().is_terminal() => {
             return Err(Problem::new(Exit::Usage, format!("{} is no text, and this is a terminal", args.format))
@@ -71,6 +78,32 @@ pub fn run(args: Export) -> Result<Exit, Problem> {
         output::document("tare-export", &Written { export, format: args.format.to_string() })?;
     }
     Ok(Exit::Done)
+}
+
+/// Writes every chart of the page into a folder, which is made where it is missing.
+fn charts(sources: &[Source<'_>], format: Format, folder: &Path) -> Result<(), Problem> {
+    if !matches!(format, Format::Svg | Format::Png) {
+        return Err(Problem::new(Exit::Usage, format!("{format} has no charts")).expected("--format svg or png"));
+    }
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Problem::new(Exit::Machine, format!("cannot make the folder of charts: {error}"))
+            .at(folder.display().to_string())
+            .advice("name another one with --out")
+    })?;
+    for (name, svg) in sources.iter().flat_map(svg::charts) {
+        to_file(&folder.join(format!("{name}.{format}")), |out| write_chart(&svg, format, out))?;
+    }
+    Ok(())
+}
+
+fn write_chart(svg: &str, format: Format, out: Sink<'_>) -> io::Result<()> {
+    #[cfg(feature = "png")]
+    if format == Format::Png {
+        let pixels = png::draw(svg).map_err(|error| io::Error::new(ErrorKind::Unsupported, error))?;
+        return out.write_all(&pixels);
+    }
+    let _ = format;
+    out.write_all(svg.as_bytes())
 }
 
 type Sink<'a> = &'a mut (dyn Write + Send);

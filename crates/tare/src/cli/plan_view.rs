@@ -1,8 +1,13 @@
 //! The plan for people and for scripts: `tare run --dry-run`.
 
+use super::output::duration;
 use super::{Exit, Problem};
 use serde::Serialize;
+use tare_findings::figures::count;
+use tare_report::words;
 use tare_results::schema::{Needs, Plan, PlannedCondition};
+use tare_study::language::spec::Study;
+use tare_study::plan::estimate;
 use tare_study::plan::needs::gigabytes;
 
 #[derive(Serialize)]
@@ -17,7 +22,7 @@ struct DryRun<'a> {
 }
 
 /// Prints what would be done, for people or as JSON.
-pub fn print(plan: &Plan, json: bool) -> Result<(), Problem> {
+pub fn print(study: &Study, plan: &Plan, json: bool) -> Result<(), Problem> {
     if json {
         return super::output::document(
             "tare-dry-run",
@@ -31,29 +36,80 @@ pub fn print(plan: &Plan, json: bool) -> Result<(), Problem> {
             },
         );
     }
-    let mut text = format!("study {}\n\n", plan.study);
-    let width = plan.conditions.iter().map(|c| c.name.chars().count()).max().unwrap_or(0).min(60);
-    for condition in plan.conditions.iter().filter(|c| c.realizable) {
-        text.push_str(&format!("  {:width$}  {}\n", condition.name, cpus(condition)));
+    let mut text = format!("study {}\n", first_line(study, plan));
+    if let Some(needs) = needs(plan) {
+        text.push_str(&format!("needs {needs}\n"));
     }
+    text.push_str(&factors(plan));
+    text.push('\n');
+    text.push_str(&placements(plan));
     text.push_str(&unrealizable(plan));
     text.push_str(&notes(plan));
-    text.push_str(&format!(
-        "\n{} trials of {} sample{}, about {}\n",
-        plan.trials.len(),
-        plan.samples,
-        if plan.samples == 1 { "" } else { "s" },
-        super::output::duration(plan.estimated_s)
-    ));
-    if let Some(needs) = plan.needs.filter(|needs| needs.memory_bytes > 0) {
-        let (data, disk) = (gigabytes(needs.data_bytes), gigabytes(needs.disk_bytes));
-        let memory = gigabytes(needs.memory_bytes);
-        text.push_str(&match needs.data_bytes {
-            0 => format!("needs about {memory} of memory\n"),
-            _ => format!("needs about {memory} of memory and, for {data} of tables and indexes, {disk} of disk\n"),
-        });
-    }
     super::output::text(&text)
+}
+
+/// What the run will do and how long that takes.
+pub fn first_line(study: &Study, plan: &Plan) -> String {
+    let done = plan.conditions.iter().filter(|condition| condition.realizable).count();
+    let of = if done < plan.conditions.len() { format!(" of {}", plan.conditions.len()) } else { String::new() };
+    format!(
+        "{}: {done}{of} condition{}, {} of {}; about {}",
+        plan.study,
+        if plan.conditions.len() == 1 { "" } else { "s" },
+        count(plan.trials.len(), "trial"),
+        count(plan.samples, "sample"),
+        time(study, plan)
+    )
+}
+
+/// The time of a plan, and with all attempts that disturbance may cost.
+fn time(study: &Study, plan: &Plan) -> String {
+    let (likely, most) = (duration(plan.estimated_s), duration(estimate::most_s(study, plan)));
+    if likely == most { likely } else { format!("{likely}, up to {most} if disturbed") }
+}
+
+/// Memory and disk that a plan needs; none where it needs nothing to speak of.
+pub fn needs(plan: &Plan) -> Option<String> {
+    let needs = plan.needs.filter(|needs| needs.memory_bytes > 0)?;
+    let (data, disk) = (gigabytes(needs.data_bytes), gigabytes(needs.disk_bytes));
+    let memory = gigabytes(needs.memory_bytes);
+    Some(match needs.data_bytes {
+        0 => format!("about {memory} of memory"),
+        _ => format!("about {memory} of memory and, for {data} of tables and indexes, {disk} of disk"),
+    })
+}
+
+/// Factors with their levels, where conditions are more than one look takes in.
+fn factors(plan: &Plan) -> String {
+    const FEW: usize = 6;
+    let mut factors: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (factor, level) in plan.conditions.iter().flat_map(|condition| &condition.levels) {
+        let known = factors.iter().position(|(name, _)| name == factor).unwrap_or_else(|| {
+            factors.push((factor, Vec::new()));
+            factors.len() - 1
+        });
+        if !factors[known].1.contains(&level.as_str()) {
+            factors[known].1.push(level);
+        }
+    }
+    factors.retain(|(_, levels)| levels.len() > 1);
+    if plan.conditions.len() <= FEW || factors.len() < 2 {
+        return String::new();
+    }
+    let width = factors.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let lines = factors.iter().map(|(name, levels)| format!("  {name:width$}  {}\n", levels.join(", ")));
+    format!("\nfactors\n{}", lines.collect::<String>())
+}
+
+/// Where threads run, conditions with the same CPUs together.
+fn placements(plan: &Plan) -> String {
+    let all = words::named(plan);
+    let on: Vec<Option<String>> = plan.conditions.iter().map(|c| c.realizable.then(|| cpus(c))).collect();
+    let groups = words::grouped(on.iter().map(Option::as_deref));
+    let rows: Vec<(String, &str)> =
+        groups.into_iter().map(|(places, cpus)| (words::which(&all, &places), cpus)).collect();
+    let width = rows.iter().map(|(which, _)| which.chars().count()).max().unwrap_or(0).min(60);
+    rows.iter().map(|(which, cpus)| format!("  {which:width$}  {cpus}\n")).collect()
 }
 
 /// Tells on standard error what was chosen or left out.
@@ -72,7 +128,7 @@ pub fn print_unrealizable(plan: &Plan) {
 
 fn unrealizable(plan: &Plan) -> String {
     let lines: String =
-        plan.conditions.iter().filter_map(|c| Some(format!("  {}: {}\n", c.name, c.reason.as_ref()?))).collect();
+        words::not_realizable(plan).into_iter().map(|(which, why)| format!("  {which}: {why}\n")).collect();
     if lines.is_empty() { lines } else { format!("\nnot realizable here, skipped:\n{lines}") }
 }
 
@@ -106,12 +162,9 @@ pub fn something_left(plan: &Plan) -> Result<(), Problem> {
         return Err(Problem::new(Exit::Machine, format!("this machine cannot do it: {reason}"))
             .advice("see what it has with `tare topo` and `tare studies --engines`"));
     }
-    let reasons: Vec<String> = plan
-        .conditions
-        .iter()
-        .map(|c| format!("{}: {}", c.name, c.reason.as_deref().unwrap_or("not realizable")))
-        .collect();
-    Err(Problem::new(Exit::Machine, format!("this machine can do none of the {} conditions", reasons.len()))
+    let reasons: Vec<String> =
+        words::not_realizable(plan).into_iter().map(|(which, why)| format!("{which}: {why}")).collect();
+    Err(Problem::new(Exit::Machine, format!("this machine can do none of the {} conditions", plan.conditions.len()))
         .at(reasons.join("\n"))
         .advice("see what it has with `tare topo`, or try `tare run first-look`"))
 }

@@ -13,8 +13,8 @@ pub struct Report {
     /// A results directory, or a CSV file with the columns condition,trial,sample,metric,value
     results: PathBuf,
     /// Where to write; by default report.html in the directory, or alongside the CSV file with its name
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[arg(short, long, alias = "output", value_name = "FILE")]
+    out: Option<PathBuf>,
     /// Print one JSON document: the path of the file that was written
     #[arg(long)]
     json: bool,
@@ -31,7 +31,7 @@ struct Written {
 /// [`Problem`] when the results cannot be read or the file not written.
 pub fn run(args: Report) -> Result<Exit, Problem> {
     let results = super::results_problem::open(&args.results)?;
-    let output = args.output.unwrap_or_else(|| match results.source {
+    let output = args.out.unwrap_or_else(|| match results.source {
         Source::Directory => args.results.join("report.html"),
         Source::Csv => args.results.with_extension("html"),
     });

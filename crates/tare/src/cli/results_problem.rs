@@ -78,7 +78,7 @@ impl From<WriteError> for Problem {
                     Some(ErrorKind::StorageFull) => {
                         problem.advice("free some space and run `tare report` again; the results are untouched")
                     }
-                    Some(ErrorKind::PermissionDenied) => problem.advice("write it elsewhere with --output"),
+                    Some(ErrorKind::PermissionDenied) => problem.advice("write it elsewhere with --out"),
                     _ => problem,
                 }
             }

@@ -1,9 +1,9 @@
 //! `tare run`: a study from start to report.
 
-use super::output::note;
+use super::output::{duration, note};
 use super::run_listener::TerminalListener;
 use super::study_file::{StudyChanges, StudyText};
-use super::{Exit, Problem, interrupt, plan_view, read_topology, secret, shard_piece, study_file, trust};
+use super::{Exit, Problem, beforehand, interrupt, plan_view, read_topology, secret, shard_piece, study_file, trust};
 use crate::run::{Children, Listener, Run, RunEnd, RunError};
 use crate::state::{self, Host, StateError};
 use clap::Args;
@@ -15,12 +15,14 @@ use tare_report::write_report_to;
 use tare_results::schema::Plan;
 use tare_results::shards::Sharded;
 use tare_results::store::{Directory, read_plan, read_study_text};
+use tare_study::language::parse::Overrides;
 use tare_study::language::spec::Study;
 use tare_study::language::write;
 use tare_study::language::written::parse_written;
 use tare_study::plan::needs;
 use tare_study::plan::resolve::Where;
 use tare_study::plan::task::{OtherMachine, Task, same_machine};
+use tare_text::count;
 use tare_topology::{Fingerprint, Machine};
 
 /// Options of `tare run`.
@@ -58,6 +60,9 @@ pub struct RunArgs {
     /// Wait while another run has this machine, in place of ending
     #[arg(long)]
     wait: bool,
+    /// Begin a run of more than an hour without asking
+    #[arg(long)]
+    yes: bool,
     /// Print one JSON document on standard output; progress still goes to standard error
     #[arg(long)]
     json: bool,
@@ -91,18 +96,35 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     };
     // Programs of the study are asked from here on: they end when this one does.
     interrupt::stop()?;
-    let study = asked_for(args, file)?;
+    let study = asked_for(args, file.as_ref())?;
     let planned = study_file::planned(study, &machine, place, trusted);
     let Some((study, plan)) = unless_interrupted(planned)? else { return Ok(Exit::Interrupted) };
     if args.dry_run {
         let left = plan_view::something_left(&plan);
         // Where nothing is left, the error has all there is to say for people.
         if args.json || left.is_ok() {
-            plan_view::print(&plan, args.json)?;
+            plan_view::print(&study, &plan, args.json)?;
         }
         return left.map(|()| Exit::Done);
     }
+    plan_view::something_left(&plan)?;
+    if !args.json {
+        beforehand::announce(&study, &plan);
+    }
+    let shorter = if beforehand::is_long(&plan) { rehearsal(args, file.as_ref(), &machine, trusted) } else { None };
+    if !beforehand::is_wanted(&plan, args.yes, shorter)? {
+        note("nothing was begun");
+        return Ok(Exit::Interrupted);
+    }
     begin(&study, &plan, &machine, args.out.as_deref(), &args.teller()?)
+}
+
+/// The rehearsal of a study with its time, where it has one.
+fn rehearsal(args: &RunArgs, file: Option<&StudyText>, machine: &Machine, trusted: bool) -> Option<String> {
+    let overrides = Overrides { quick: true, article: false, ..args.changes.overrides() };
+    let study = file?.parse(&overrides).ok().filter(|study| study.rehearsal)?;
+    let (_, plan) = study_file::planned(study, machine, Where::Here, trusted).ok()?;
+    Some(format!("a rehearsal of about {} with --quick", duration(plan.estimated_s)))
 }
 
 /// Who is told, and what only they know.
@@ -148,6 +170,10 @@ fn begin(study: &Study, plan: &Plan, machine: &Machine, out: Option<&Path>, tell
         plan_view::print_unrealizable(plan);
     }
     room_for_data(plan)?;
+    // What is wrong with the place is no reason to wait for the machine first.
+    if let Some(out) = out {
+        Directory::can_be_created(out, trust::whose(teller.trusted))?;
+    }
     let Some(_host) = unless_interrupted(host(teller.wait))? else { return Ok(Exit::Interrupted) };
     // A name of its own is looked for under the lock, under which runs make theirs.
     let out = out.map_or_else(|| default_out(&study.name, &tare_results::now()), Path::to_path_buf);
@@ -170,7 +196,7 @@ pub fn room_for_data(plan: &Plan) -> Result<(), Problem> {
 }
 
 /// The study as it was asked for: of its file, or else of the command line.
-fn asked_for(args: &RunArgs, file: Option<StudyText>) -> Result<Study, Problem> {
+fn asked_for(args: &RunArgs, file: Option<&StudyText>) -> Result<Study, Problem> {
     let overrides = args.changes.overrides();
     match (args.program.study(&overrides), file) {
         (None, Some(file)) => file.parse(&overrides),
@@ -211,6 +237,8 @@ fn host(wait: bool) -> Result<Host, Problem> {
 }
 
 fn resume(begun: Folder, args: &RunArgs) -> Result<Exit, Problem> {
+    // What is wrong with it is said before the machine is waited for; what counts is read under its lock.
+    read_begun(&begun)?;
     let Some(_host) = unless_interrupted(host(args.wait))? else { return Ok(Exit::Interrupted) };
     let directory = Directory::lock(begun)?;
     let (study, plan) = begun_before(&directory)?;
@@ -223,7 +251,11 @@ fn resume(begun: Folder, args: &RunArgs) -> Result<Exit, Problem> {
 /// # Errors
 /// When they cannot be read, or the machine is no longer the plan's.
 pub fn begun_before(directory: &Directory) -> Result<(Study, Plan), Problem> {
-    let (folder, path) = (directory.folder(), directory.path());
+    read_begun(directory.folder())
+}
+
+fn read_begun(folder: &Folder) -> Result<(Study, Plan), Problem> {
+    let path = folder.path();
     let study = parse_written(&read_study_text(folder)?, path)?;
     let plan = read_plan(folder)?;
     // A condition's name must not hold two placements.
@@ -322,11 +354,15 @@ fn goes_on(stopped: &RunError) -> bool {
 
 fn ended(end: RunEnd, path: &Path) -> Result<Exit, Problem> {
     if end.left > 0 {
-        note(&format!("interrupted with {} trials to go; finish with: tare run --resume {}", end.left, path.display()));
+        note(&format!(
+            "interrupted with {} to go; finish with: tare run --resume {}",
+            count(end.left, "trial"),
+            path.display()
+        ));
         return Ok(Exit::Interrupted);
     }
     if end.given_up > 0 {
-        return Err(Problem::new(Exit::TrialFailed, format!("{} trials failed for good", end.given_up))
+        return Err(Problem::new(Exit::TrialFailed, format!("{} failed for good", count(end.given_up, "trial")))
             .at(path.join("trials.jsonl").display().to_string())
             .advice(format!("read the reasons with: tare show {}", path.display())));
     }

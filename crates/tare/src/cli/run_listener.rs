@@ -10,6 +10,7 @@ use tare_drive::workload::Progress;
 use tare_results::metric;
 use tare_results::schema::{Outcome, Plan, TrialRecord};
 use tare_study::plan::queue::Next;
+use tare_text::{count, percent};
 
 /// Shows a run on standard error.
 pub struct TerminalListener {
@@ -109,7 +110,8 @@ impl Listener for TerminalListener {
         match record.outcome {
             Outcome::Failed => self.line(&format!("trial {number} ({}) failed: {reason}", record.condition)),
             Outcome::Contaminated => {
-                self.line(&format!("trial {number} ({}) was disturbed and will run again: {reason}", record.condition));
+                let by = disturbers(record).unwrap_or_else(|| reason.to_owned());
+                self.line(&format!("trial {number} ({}) was disturbed and will run again: {by}", record.condition));
             }
             Outcome::Ok if self.bar.is_none() => {
                 let value_of = |name: &str| record.samples.first().and_then(|s| s.metrics.get(name));
@@ -149,4 +151,14 @@ impl Listener for TerminalListener {
         self.condition = condition.to_owned();
         self.show("preparing data");
     }
+}
+
+/// The programs that disturbed a trial, in short; none where none is known.
+fn disturbers(record: &TrialRecord) -> Option<String> {
+    const NAMED: usize = 2;
+    let named = record.disturbed_by.iter().take(NAMED).map(|by| format!("{} {}", by.program, percent(by.cpus)));
+    let named: Vec<String> = named.collect();
+    let more = record.disturbed_by.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {}", count(more, "other")) } else { String::new() };
+    (!named.is_empty()).then(|| format!("CPU time of {}{more}", named.join(", ")))
 }

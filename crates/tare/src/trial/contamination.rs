@@ -12,6 +12,21 @@ const SUSPENDED_S: f64 = 0.01;
 /// Less CPU time than this is within what clock ticks of 10 ms can tell apart, whatever its fraction.
 const FOREIGN_LEAST_S: f64 = 0.1;
 
+/// The programs that took more CPU time than the limit allows; none where they did not.
+pub fn programs(sampling: &Sampling, seen: &Seen) -> Vec<(String, f64)> {
+    match foreign(sampling, seen) {
+        Some(_) => seen.users.iter().map(|(name, _, cpus)| (name.clone(), *cpus)).collect(),
+        None => Vec::new(),
+    }
+}
+
+/// The share of the benchmark's CPUs that other processes took, and the limit, where it is exceeded.
+fn foreign(sampling: &Sampling, seen: &Seen) -> Option<(f64, f64)> {
+    let value = |name: &str| seen.covariates.get(name);
+    let enough = value("foreign_cpu_s").is_some_and(|s| *s >= FOREIGN_LEAST_S);
+    sampling.foreign_cpu_limit.exceeded(value("foreign_cpu_fraction")).filter(|_| enough)
+}
+
 /// Why a sample is contaminated; none when it is not.
 pub fn judge(sampling: &Sampling, sample: usize, seen: &Seen) -> Option<String> {
     let value = |name: &str| seen.covariates.get(name);
@@ -20,9 +35,7 @@ pub fn judge(sampling: &Sampling, sample: usize, seen: &Seen) -> Option<String> 
     if let Some((stolen, limit)) = sampling.steal_limit.exceeded(value("steal_fraction")) {
         reasons.push(format!("the hypervisor took {} of the CPU time (limit {})", percent(stolen), percent(limit)));
     }
-    let enough = value("foreign_cpu_s").is_some_and(|s| *s >= FOREIGN_LEAST_S);
-    if let Some((taken, limit)) = sampling.foreign_cpu_limit.exceeded(value("foreign_cpu_fraction")).filter(|_| enough)
-    {
+    if let Some((taken, limit)) = foreign(sampling, seen) {
         let who: Vec<String> =
             seen.users.iter().map(|(name, pid, cpu)| format!("{name} ({pid}) {:.0}%", cpu * 100.0)).collect();
         let who = if who.is_empty() { "short-lived processes".to_owned() } else { who.join(", ") };

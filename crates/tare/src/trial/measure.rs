@@ -19,7 +19,7 @@ use tare_results::covariate::CLIENT_HOST;
 use tare_results::metric::Named;
 use tare_results::probe::ProbeUse;
 use tare_results::schema::{AppliedSetting, Outcome, PoolRecord, RanOn, SampleRecord, TrialRecord};
-use tare_results::{metric, store};
+use tare_results::{disturbed, metric, store};
 use tare_study::plan::estimate::counts;
 use tare_study::plan::limits;
 use tare_study::plan::task::{Task, same_machine};
@@ -160,7 +160,7 @@ impl Trial<'_> {
         &self,
         driven: Driven,
         record: &mut TrialRecord,
-        disturbed: &mut Vec<String>,
+        reasons: &mut Vec<String>,
     ) -> Result<(), TrialError> {
         record.settings.extend(driven.applied);
         (record.warm_up, record.plans) = (driven.warm_up, driven.plans);
@@ -176,10 +176,11 @@ impl Trial<'_> {
             record.dropped.push(self.sample(number, sample).0);
         }
         for (number, sample) in samples.enumerate() {
-            let (sample, reason) = self.sample(number, sample);
+            let (sample, reason, programs) = self.sample(number, sample);
             check(&sample)?;
             record.samples.push(sample);
-            disturbed.extend(reason);
+            reasons.extend(reason);
+            disturbed::note(&mut record.disturbed_by, programs.into_iter());
         }
         Ok(())
     }
@@ -316,14 +317,15 @@ impl Trial<'_> {
         }
     }
 
-    /// The record of a sample, and why it does not count where it was interfered with.
-    fn sample(&self, number: usize, measured: Measured) -> (SampleRecord, Option<String>) {
+    /// The record of a sample, and where it was interfered with why it does not count and which programs took what.
+    fn sample(&self, number: usize, measured: Measured) -> (SampleRecord, Option<String>, Vec<(String, f64)>) {
         let costs = measured.server_cost();
         let around = measured.surroundings;
         let seen = Seen { covariates: around.covariates, users: around.users };
         let reason = contamination::judge(&self.task.sampling, number, &seen);
         let of_clients = around.client_host.unwrap_or_default();
         let there = contamination::judge(&self.task.sampling, number, &of_clients);
+        let programs = [&seen, &of_clients].map(|seen| contamination::programs(&self.task.sampling, seen)).concat();
         let there = there.map(|reason| format!("on the clients' host, {reason}"));
         let reason = [reason, there].into_iter().flatten().reduce(|here, there| format!("{here}; {there}"));
         let mut covariates = seen.covariates;
@@ -343,7 +345,7 @@ impl Trial<'_> {
             histograms: measured.histograms,
             threads: around.threads,
         };
-        (record, reason)
+        (record, reason, programs)
     }
 
     /// What was asked of the server, and what it answers now.

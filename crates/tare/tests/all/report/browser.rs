@@ -89,7 +89,7 @@ Promise.all(saved.filter(b => b.type.startsWith("image")).map(b => b.text())).th
 used.push(`hover ${document.querySelectorAll("svg.chart .trial > title").length > 9}`);
 const stops = [...document.querySelectorAll("a[href], button, select, input, summary, th.sorts, .scroll[tabindex]")].filter(shown);
 used.push(`keyboard ${stops.every(e => { e.focus(); return document.activeElement === e; })}`);
-const folds = [...document.querySelectorAll("details:not([open])")];
+const folds = [...document.querySelectorAll("details:not([open])")].filter(d => !d.closest(".screen-only"));
 dispatchEvent(new Event("beforeprint")); const opened = folds.length > 0 && folds.every(d => d.open);
 dispatchEvent(new Event("afterprint")); used.push(`prints ${opened && folds.every(d => !d.open)}`);
 "#;
@@ -112,6 +112,10 @@ if (innerWidth === 800) {
 "#;
 
 fn chromium(page: &Path, colours: Colours) -> (String, String) {
+    chromium_with(page, colours, &["--dump-dom"])
+}
+
+fn chromium_with(page: &Path, colours: Colours, further: &[&str]) -> (String, String) {
     let name = ["chromium", "chromium-browser", "google-chrome"]
         .into_iter()
         .find(|name| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success()));
@@ -120,13 +124,8 @@ fn chromium(page: &Path, colours: Colours) -> (String, String) {
     let mut command = Command::new(name);
     command
         .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"])
-        .args([
-            "--enable-logging=stderr",
-            "--v=0",
-            "--virtual-time-budget=8000",
-            "--window-size=1700,1000",
-            "--dump-dom",
-        ])
+        .args(["--enable-logging=stderr", "--v=0", "--virtual-time-budget=8000", "--window-size=1700,1000"])
+        .args(further)
         .arg(format!("--blink-settings=preferredColorScheme={}", if colours == Colours::Dark { 0 } else { 1 }))
         .arg(format!("--user-data-dir={}", home.path().display()))
         .env("HOME", home.path())
@@ -311,4 +310,16 @@ fn the_pages_own_policy_lets_its_own_script_run_and_no_other() {
     let (_, log) = chromium(&file, Colours::Light);
     let said: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
     assert!(said.is_empty(), "{said:?}");
+}
+
+#[test]
+fn a_study_of_three_conditions_is_six_pages_of_paper_at_most() {
+    let (dir, page) = page_of(&fake::bimodal());
+    let (file, paper) = (dir.path().join("page.html"), dir.path().join("page.pdf"));
+    std::fs::write(&file, page).unwrap();
+    chromium_with(&file, Colours::Light, &[&format!("--print-to-pdf={}", paper.display())]);
+    let bytes = std::fs::read(&paper).unwrap();
+    let text = String::from_utf8_lossy(&bytes);
+    let pages = text.matches("/Type /Page").count() - text.matches("/Type /Pages").count();
+    assert!((1..=6).contains(&pages), "{pages} pages");
 }

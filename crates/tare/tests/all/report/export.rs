@@ -311,3 +311,55 @@ fn the_page_of_exports_names_every_column() {
         assert_eq!(found.trim_end(), made.trim_end(), "TARE_UPDATE_DOCS=1 cargo nextest run -p tare report::export");
     }
 }
+
+#[test]
+fn a_mean_of_modes_is_written_nowhere() {
+    let dir = results();
+    let of_float = |text: &str| {
+        let row = |line: &&str| line.trim_start_matches("| ").starts_with("placement=float ");
+        text.lines().find(row).unwrap_or_default().to_owned()
+    };
+    for (format, plus_minus) in [("latex", "\\pm"), ("markdown", "±")] {
+        let text = export(dir.path(), &["--format", format, "--metric", "tps"]);
+        let row = of_float(&text);
+        assert!(text.contains(plus_minus) && !row.contains(plus_minus), "{text}");
+        assert!(row.contains(" or ") && row.matches(" in ").count() == 2, "{row}");
+    }
+    let side = |condition: &str| format!("{}:{condition}", path(dir.path()));
+    let (a, b) = (side("placement=same-pu"), side("placement=float"));
+    let (_, out, err) = tare(&["compare", &a, &b, "--markdown", path(&dir.path().join("table.md"))]);
+    let row = out.lines().skip_while(|line| !line.starts_with("tps")).take(2).collect::<Vec<_>>().join(" ");
+    assert_eq!(row.matches(" k/s in ").count(), 2, "{out}{err}");
+    let table = std::fs::read_to_string(dir.path().join("table.md")).unwrap();
+    let row = table.lines().find(|line| line.contains("| tps |")).unwrap();
+    assert_eq!(row.matches(" k/s in ").count(), 2, "{table}");
+}
+
+#[test]
+fn every_chart_of_the_page_is_a_picture_of_its_own() {
+    let dir = results();
+    let folder = dir.path().join("charts");
+    export(dir.path(), &["--format", "svg", "--charts", "--out", path(&folder)]);
+    let names: Vec<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_str().unwrap().to_owned())
+        .collect();
+    tare(&["report", path(dir.path())]);
+    let page = std::fs::read_to_string(dir.path().join("report.html")).unwrap();
+    let on_page = page.split("<svg").skip(1).map(|svg| svg.split('>').next().unwrap());
+    let on_page = on_page.filter(|head| head.contains("role=\"img\"") && !head.contains("slim")).count();
+    assert_eq!(names.len(), on_page, "{names:?}");
+    for name in ["trials-1.svg", "order-1.svg", "machine-1.svg"] {
+        let text = std::fs::read_to_string(folder.join(name)).unwrap();
+        let head = text.split('>').next().unwrap();
+        assert!(head.contains("xmlns=") && head.matches(" width=").count() == 1, "{name}: {head}");
+    }
+    #[cfg(feature = "png")]
+    {
+        export(dir.path(), &["--format", "png", "--charts", "--out", path(&folder)]);
+        let picture = std::fs::read(folder.join("trials-1.png")).unwrap();
+        assert!(picture.starts_with(b"\x89PNG"), "{} bytes", picture.len());
+    }
+    let refused = tare(&["export", path(dir.path()), "--format", "csv", "--charts", "--out", path(&folder)]);
+    assert!(refused.0 == 2 && refused.2.contains("csv has no charts"), "{}", refused.2);
+}

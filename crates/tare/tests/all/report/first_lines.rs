@@ -176,3 +176,31 @@ fn borne_out(line: &str, figures: &[f64], about: &str) {
         assert!(figures.iter().any(|figure| format!("{:.1}", figure / 1e3) == said), "{said}: {figures:?} of {about}");
     }
 }
+
+/// What is read first of every built-in study, quiet and disturbed, word for word: `TARE_UPDATE_DOCS=1` writes it anew.
+#[test]
+fn the_first_sentences_are_those_of_the_golden_file() {
+    let mut all = String::new();
+    for builtin in BUILTIN {
+        for gain in [1.0, 1.5] {
+            let made = study(builtin.name, gain, 10);
+            let trials = (made.conditions.len() * 10) as u64;
+            let hits: [(&str, &dyn Fn(u64) -> bool); 3] = [
+                ("quiet", &|_| false),
+                ("a quarter disturbed", &|trial| trial < trials / 4),
+                ("all disturbed", &|_| true),
+            ];
+            for (hit, disturbed) in hits {
+                let line = told(builtin.text, &made, false, disturbed, false).answer.text;
+                assert!(line.split_whitespace().count() <= 25, "{line}");
+                all += &format!("{}, second condition x{gain}, {hit}:\n  {line}\n", builtin.name);
+            }
+        }
+    }
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/report/first_sentences.txt");
+    if std::env::var_os("TARE_UPDATE_DOCS").is_some() {
+        fs::write(&golden, &all).unwrap();
+    }
+    let known = fs::read_to_string(&golden).unwrap_or_default();
+    assert_eq!(known, all, "first sentences changed; read them, then TARE_UPDATE_DOCS=1 writes {}", golden.display());
+}

@@ -133,3 +133,21 @@ fn a_long_study_is_a_screen_unless_all_is_asked_for() {
     let all = long_shown(Style { all: true, ..PLAIN }, 120);
     assert!(all.lines().count() > 240 && !all.contains("--all"), "{all}");
 }
+
+#[test]
+fn a_narrow_terminal_has_whole_words_and_no_line_too_long() {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(&fake::bimodal(), dir.path());
+    let results = open(dir.path()).unwrap();
+    let summary = summarize(&results);
+    for width in [40, 80] {
+        let text = terminal::show(&results, &summary, Style { width: Some(width), ..PLAIN });
+        let too_long = text.lines().find(|line| line.chars().count() > usize::from(width) && line.trim().contains(' '));
+        assert_eq!(too_long, None, "{width}:\n{text}");
+        // A row is a line: the figures of a metric are never on lines of their own, a word each.
+        assert!(!text.lines().any(|line| line.trim() == "±"), "{width}:\n{text}");
+    }
+    let at_80 = terminal::show(&results, &summary, Style { width: Some(80), ..PLAIN });
+    let row = at_80.lines().find(|line| line.starts_with("same-pu") || line.starts_with("placement=same-pu"));
+    assert!(row.is_some_and(|row| row.contains('±') && row.contains('%')), "{at_80}");
+}

@@ -200,8 +200,10 @@ fn every_command_of_readme_and_docs_can_be_typed() {
 
 /// README and the pages of docs, but the tutorial, which has a test of its own.
 fn pages() -> Vec<String> {
-    let docs = std::fs::read_dir(top().join("docs")).unwrap().map(|entry| entry.unwrap().file_name());
-    let docs = docs.map(|name| format!("docs/{}", name.to_str().unwrap())).filter(|path| path.ends_with(".md"));
+    let docs = ["docs", "docs/guides"].into_iter().flat_map(|folder| {
+        let names = std::fs::read_dir(top().join(folder)).unwrap().map(|entry| entry.unwrap().file_name());
+        names.map(move |name| format!("{folder}/{}", name.to_str().unwrap())).filter(|path| path.ends_with(".md"))
+    });
     let mut pages: Vec<_> = docs.filter(|path| path != "docs/tutorial.md").collect();
     pages.push("README.md".into());
     pages.sort();

@@ -1,0 +1,88 @@
+//! Conditions that something holds for, named by the levels that only they have.
+
+use std::collections::HashMap;
+use tare_findings::figures::{count, list};
+use tare_findings::level_words::words_of;
+use tare_results::schema::{Levels, Plan};
+
+/// Conditions that are listed by name where no levels stand for them.
+const NAMED: usize = 3;
+
+/// A condition: its name and its levels.
+pub type Named<'p> = (&'p str, &'p Levels);
+
+/// Some of all conditions, by their places, in words: levels that they have and no other has, else their names.
+pub fn which(all: &[Named<'_>], places: &[usize]) -> String {
+    let chosen: Vec<Named<'_>> = places.iter().filter_map(|place| all.get(*place).copied()).collect();
+    let names = |n: usize| chosen.iter().take(n).map(|(name, _)| (*name).to_owned()).collect::<Vec<String>>();
+    let Some((_, first)) = chosen.first() else { return String::new() };
+    if chosen.len() == 1 || chosen.len() == all.len() {
+        let every = format!("all {} conditions", all.len());
+        return if chosen.len() == 1 { names(1).concat() } else { every };
+    }
+    let in_all = |of: &[Named<'_>], factor: &String, level: &String| {
+        of.iter().all(|(_, levels)| levels.get(factor) == Some(level))
+    };
+    let common: Levels = first
+        .iter()
+        .filter(|(factor, level)| in_all(&chosen, factor, level) && !in_all(all, factor, level))
+        .map(|(factor, level)| (factor.clone(), level.clone()))
+        .collect();
+    let has_them = |levels: &Levels| common.iter().all(|(factor, level)| levels.get(factor) == Some(level));
+    if !common.is_empty() && all.iter().filter(|(_, levels)| has_them(levels)).count() == chosen.len() {
+        return format!("{} ({})", words_of(&common), count(chosen.len(), "condition"));
+    }
+    if chosen.len() <= NAMED {
+        return list(&names(NAMED));
+    }
+    let more = chosen.len() + 1 - NAMED;
+    format!("{} and {}", names(NAMED - 1).join(", "), count(more, "more condition"))
+}
+
+/// Conditions of a plan that this machine cannot do: which, and why, those of one reason together.
+pub fn not_realizable(plan: &Plan) -> Vec<(String, &str)> {
+    let reasons = plan.conditions.iter().map(|condition| condition.reason.as_deref().filter(|_| !condition.realizable));
+    grouped(reasons).into_iter().map(|(places, reason)| (which(&named(plan), &places), reason)).collect()
+}
+
+/// All conditions of a plan.
+pub fn named(plan: &Plan) -> Vec<Named<'_>> {
+    plan.conditions.iter().map(|condition| (condition.name.as_str(), &condition.levels)).collect()
+}
+
+/// Places of the conditions that share a text, in the order in which each text is met first; those without are left
+/// out.
+pub fn grouped<'t>(texts: impl Iterator<Item = Option<&'t str>>) -> Vec<(Vec<usize>, &'t str)> {
+    let mut groups: Vec<(Vec<usize>, &str)> = Vec::new();
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    for (place, text) in texts.enumerate() {
+        let Some(text) = text else { continue };
+        let group = *known.entry(text).or_insert_with(|| {
+            groups.push((Vec::new(), text));
+            groups.len() - 1
+        });
+        groups[group].0.push(place);
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_named_by_what_only_they_have() {
+        let levels: Vec<Levels> = ["a=1 b=x c=0", "a=1 b=y c=0", "a=2 b=x c=0", "a=2 b=y c=0", "a=3 b=x c=0"]
+            .iter()
+            .map(|name| tare_results::levels_of(name))
+            .collect();
+        let names: Vec<String> = levels.iter().map(words_of).collect();
+        let all: Vec<Named<'_>> = names.iter().map(String::as_str).zip(&levels).collect();
+        assert_eq!(which(&all, &[0, 1]), "a=1 (2 conditions)");
+        assert_eq!(which(&all, &[0, 2, 4]), "b=x (3 conditions)");
+        assert_eq!(which(&all, &[3]), "a=2 b=y c=0");
+        assert_eq!(which(&all, &[0, 3]), "a=1 b=x c=0 and a=2 b=y c=0");
+        assert_eq!(which(&all, &[0, 1, 3, 4]), "a=1 b=x c=0, a=1 b=y c=0 and 2 more conditions");
+        assert_eq!(which(&all, &[0, 1, 2, 3, 4]), "all 5 conditions");
+    }
+}

@@ -1,0 +1,75 @@
+//! Which programs disturbed trials, and how much: by name, because their process ids differ in every trial.
+
+use super::schema::TrialRecord;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A program that took CPU time from what was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Disturber {
+    /// Its name, as the kernel knows it.
+    pub program: String,
+    /// CPU time of all of its processes in a sample, over the sample's length; of several samples the most.
+    pub cpus: f64,
+}
+
+/// What a program did to several trials.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Disturbing<'r> {
+    /// Its name.
+    pub program: &'r str,
+    /// Attempts that it disturbed.
+    pub attempts: usize,
+    /// The most CPU time that it took in a sample, over the sample's length.
+    pub cpus: f64,
+}
+
+/// Adds the programs of one more disturbed sample, each with its CPU time over the sample's length.
+pub fn note(known: &mut Vec<Disturber>, programs: impl Iterator<Item = (String, f64)>) {
+    let mut sample: BTreeMap<String, f64> = BTreeMap::new();
+    programs.for_each(|(program, cpus)| *sample.entry(program).or_default() += cpus);
+    for (program, cpus) in sample {
+        match known.iter_mut().find(|found| found.program == program) {
+            Some(found) => found.cpus = found.cpus.max(cpus),
+            None => known.push(Disturber { program, cpus }),
+        }
+    }
+    known.sort_by(|a, b| b.cpus.total_cmp(&a.cpus));
+}
+
+/// The programs that disturbed these attempts, the one in most of them first.
+pub fn by_program<'r>(attempts: impl Iterator<Item = &'r TrialRecord>) -> Vec<Disturbing<'r>> {
+    let mut found: BTreeMap<&str, Disturbing<'r>> = BTreeMap::new();
+    for by in attempts.flat_map(|record| &record.disturbed_by) {
+        let one = found.entry(&by.program).or_insert(Disturbing { program: &by.program, attempts: 0, cpus: 0.0 });
+        (one.attempts, one.cpus) = (one.attempts + 1, one.cpus.max(by.cpus));
+    }
+    let mut found: Vec<Disturbing<'r>> = found.into_values().collect();
+    found.sort_by(|a, b| (b.attempts, b.cpus).partial_cmp(&(a.attempts, a.cpus)).unwrap_or(std::cmp::Ordering::Equal));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::schema::PlannedTrial;
+    use super::*;
+
+    #[test]
+    fn processes_of_one_program_are_one_line_whatever_their_numbers() {
+        let sample =
+            |programs: &[(&str, f64)]| programs.iter().map(|(name, cpus)| ((*name).to_owned(), *cpus)).collect();
+        let record = |samples: Vec<Vec<(String, f64)>>| {
+            let planned = PlannedTrial { trial: 0, block: 0, condition: "c".into(), lifetime: None };
+            let mut record = TrialRecord::new(&planned, 1, BTreeMap::new(), String::new());
+            samples.into_iter().for_each(|sample| note(&mut record.disturbed_by, sample.into_iter()));
+            record
+        };
+        let first = record(vec![sample(&[("rustc", 0.25), ("cc1", 0.125), ("rustc", 0.25)]), sample(&[("cc1", 0.75)])]);
+        let names: Vec<(&str, f64)> = first.disturbed_by.iter().map(|by| (by.program.as_str(), by.cpus)).collect();
+        assert_eq!(names, [("cc1", 0.75), ("rustc", 0.5)]);
+        let records = [first, record(vec![sample(&[("rustc", 0.0625)])]), record(Vec::new())];
+        let found = by_program(records.iter());
+        assert_eq!((found[0].program, found[0].attempts, found[0].cpus), ("rustc", 2, 0.5));
+        assert_eq!((found[1].program, found[1].attempts, found[1].cpus), ("cc1", 1, 0.75));
+    }
+}

@@ -1,0 +1,59 @@
+//! What is said and asked before a run begins: what it will do, how long that takes, and whether that is wanted.
+
+use super::output::{duration, note};
+use super::{Exit, Problem, plan_view};
+use std::io::{IsTerminal, Write};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+use tare_results::schema::Plan;
+use tare_study::language::spec::Study;
+
+/// A run that takes longer is not begun unasked, seconds.
+const LONG_S: f64 = 3600.0;
+
+/// Whether it takes so long that it is asked about.
+pub fn is_long(plan: &Plan) -> bool {
+    plan.estimated_s > LONG_S
+}
+
+/// Says on standard error what a run will do, how long it takes and what it needs.
+pub fn announce(study: &Study, plan: &Plan) {
+    let needs = plan_view::needs(plan).map_or(String::new(), |needs| format!("; needs {needs}"));
+    note(&format!("{}{needs}", plan_view::first_line(study, plan)));
+}
+
+/// Asks at a terminal whether a long run is wanted; elsewhere `--yes` has to say so. `shorter` is the way to a first
+/// answer in less time, where there is one. False where it is not wanted.
+///
+/// # Errors
+/// Where no one can be asked.
+pub fn is_wanted(plan: &Plan, yes: bool, shorter: Option<String>) -> Result<bool, Problem> {
+    if yes || !is_long(plan) {
+        return Ok(true);
+    }
+    let time = duration(plan.estimated_s);
+    let shorter = shorter.map_or(String::new(), |shorter| format!("; shorter: {shorter}"));
+    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        return Err(Problem::new(Exit::Usage, format!("this takes about {time}, and there is no one to ask"))
+            .advice(format!("say --yes to begin all the same{shorter}")));
+    }
+    let _ = write!(std::io::stderr(), "This takes about {time}{shorter}.\nBegin? [y/N] ");
+    Ok(answer().is_some_and(|line| matches!(line.trim().to_lowercase().as_str(), "y" | "yes")))
+}
+
+/// A line from the terminal; none where it ends, or a signal comes first.
+fn answer() -> Option<String> {
+    let (send, receive) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        // Nobody waits for it after a signal.
+        let _ = std::io::stdin().read_line(&mut line).map(|_| send.send(line));
+    });
+    loop {
+        match receive.recv_timeout(Duration::from_millis(100)) {
+            Ok(line) => return Some(line),
+            Err(RecvTimeoutError::Timeout) if !tare_engine::interrupted() => {}
+            Err(_) => return None,
+        }
+    }
+}
