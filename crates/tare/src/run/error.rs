@@ -1,6 +1,6 @@
-//! Why a run could not go on, and the error of a child process, whole: nothing of it is cut or guessed from its text.
+//! Why a run could not go on.
 
-use serde::{Deserialize, Serialize};
+use super::Failure;
 use std::io;
 use tare_results::store::DirectoryError;
 use tare_study::plan::task::TaskError;
@@ -27,19 +27,4 @@ pub enum RunError {
     /// A server that runs already cannot be reached, or has not the tables of the study.
     #[error("{}", .0.what)]
     Running(Failure),
-}
-
-/// What happened, where, what was expected, what to do now.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
-    /// What happened, one sentence.
-    pub what: String,
-    /// A file, a path, a host.
-    pub place: Option<String>,
-    /// What was expected instead.
-    pub expected: Option<String>,
-    /// A command or an edit.
-    pub advice: Option<String>,
-    /// The exit code that it leads to.
-    pub exit_code: u8,
 }

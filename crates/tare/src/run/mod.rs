@@ -7,7 +7,8 @@
 //! | `book` | where plan and records are kept |
 //! | `child`, `children` | trials as child processes, one at a time |
 //! | `handed` | what a trial is handed by its run, and believes no file for |
-//! | `error` | why a run could not go on, and the error of a child process, whole |
+//! | `failure` | an error of a child process, whole |
+//! | `error` | why a run could not go on |
 //! | `listener` | who is told what happens |
 
 mod alike;
@@ -16,6 +17,7 @@ mod child;
 mod children;
 mod error;
 mod execute;
+mod failure;
 mod handed;
 mod listener;
 #[cfg(test)]
@@ -27,8 +29,9 @@ mod schedules;
 pub use book::Book;
 pub use child::{Message, Stop};
 pub use children::Children;
-pub use error::{Failure, RunError};
+pub use error::RunError;
 pub use execute::{Run, RunEnd};
+pub use failure::Failure;
 pub use handed::Handed;
 pub use listener::Listener;
 pub use runner::{Attempt, Ended, Prepared, Runner};

@@ -6,9 +6,11 @@
 //! | `process`, `usage`, `output` | a program as a process: what it used, what it wrote, ended with all that it started |
 //! | `measure` | one run of it: threads found, bound, paired, watched |
 //! | `held` | held for a moment while its server is looked at |
-//! | `timed` | one run of it a sample, where it runs for a given time; what its figures and the kernel's say together |
+//! | `quiet` | one run that is not measured |
+//! | `timed` | one run of it a sample, where it runs for a given time |
 //! | `values` | what placeholders become on this server |
 //! | `secret_file` | a password for a program that takes the path of a file |
+//! | `sample` | what the client's figures and the kernel's say together |
 //! | `installed` | whether a client is there |
 //! | `parse/` | results in the words of the programs that measured them |
 //! | `error` | why it gave no result |
@@ -21,6 +23,8 @@ mod measure;
 mod output;
 pub mod parse;
 mod process;
+mod quiet;
+mod sample;
 mod secret_file;
 pub mod timed;
 mod usage;
@@ -31,7 +35,8 @@ pub use installed::{installed, is_there, joined, option_words};
 pub use line::{Line, PLACEHOLDERS, Values};
 pub use measure::{Begins, Client, Ran, run};
 pub use parse::{Interval, Parser, Report};
-pub use process::{Job, run_quietly};
-pub use timed::NO_CAPTURES;
+pub use process::Job;
+pub use quiet::run as run_quietly;
+pub use sample::{NO_CAPTURES, client_sample};
 pub use usage::Usage;
 pub use values::{ServerValues, of_stage};

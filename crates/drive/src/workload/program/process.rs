@@ -224,32 +224,6 @@ fn end_all(before: &BTreeSet<i32>, marked: &TaggedProcesses, usage: &mut Usage) 
     }
 }
 
-/// Time between two questions whether to go on.
-const GO_ON_EVERY: Duration = Duration::from_millis(50);
-
-/// Runs a program that prepares or cleans up to its end, unmeasured.
-///
-/// # Errors
-/// When it fails, takes longer than it may, or the caller no longer wants it.
-pub fn run_quietly(job: &Job, limit_s: f64, go_on: &dyn Fn() -> bool) -> Result<(), ProgramError> {
-    let program = job.program();
-    let mut running = Running::start(job)?;
-    let began = Instant::now();
-    while !running.has_ended(GO_ON_EVERY)? {
-        if !go_on() {
-            return Err(ProgramError::Interrupted);
-        }
-        if began.elapsed().as_secs_f64() > limit_s {
-            return Err(ProgramError::TimedOut { program, limit_s, tail: running.tail() });
-        }
-    }
-    let ended = running.finish()?;
-    match ended.status.success() {
-        true => Ok(()),
-        false => Err(ProgramError::Failed { program, status: ended.status, tail: ended.tail }),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
