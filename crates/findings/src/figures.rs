@@ -75,8 +75,8 @@ impl Scale {
         text
     }
 
-    /// The mean as [`Scale::mean`] writes it; of trials that fall into modes each of these with its share of the trials,
-    /// for their mean describes none of them.
+    /// The mean as [`Scale::mean`] writes it; of trials that fall into modes each of these with its share of the
+    /// trials, for their mean describes none of them.
     pub fn middle(&self, mean: f64, interval: Option<Interval>, modes: &[Mode]) -> Vec<String> {
         if modes.is_empty() { vec![self.mean(mean, interval)] } else { shares(modes, |value| self.number(value)) }
     }

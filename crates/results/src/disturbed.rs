@@ -1,6 +1,5 @@
 //! Which programs disturbed trials, and how much: by name, because their process ids differ in every trial.
 
-use super::schema::TrialRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -16,7 +15,7 @@ pub struct Disturber {
 /// What a program did to several trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Disturbing<'r> {
-    /// Its name.
+    /// As the kernel names it.
     pub program: &'r str,
     /// Attempts that it disturbed.
     pub attempts: usize,
@@ -37,10 +36,10 @@ pub fn note(known: &mut Vec<Disturber>, programs: impl Iterator<Item = (String, 
     known.sort_by(|a, b| b.cpus.total_cmp(&a.cpus));
 }
 
-/// The programs that disturbed these attempts, the one in most of them first.
-pub fn by_program<'r>(attempts: impl Iterator<Item = &'r TrialRecord>) -> Vec<Disturbing<'r>> {
+/// The programs that disturbed these attempts, of each of which its own are given; the one in most of them first.
+pub fn by_program<'r>(attempts: impl Iterator<Item = &'r Vec<Disturber>>) -> Vec<Disturbing<'r>> {
     let mut found: BTreeMap<&str, Disturbing<'r>> = BTreeMap::new();
-    for by in attempts.flat_map(|record| &record.disturbed_by) {
+    for by in attempts.flatten() {
         let one = found.entry(&by.program).or_insert(Disturbing { program: &by.program, attempts: 0, cpus: 0.0 });
         (one.attempts, one.cpus) = (one.attempts + 1, one.cpus.max(by.cpus));
     }
@@ -51,7 +50,6 @@ pub fn by_program<'r>(attempts: impl Iterator<Item = &'r TrialRecord>) -> Vec<Di
 
 #[cfg(test)]
 mod tests {
-    use super::super::schema::PlannedTrial;
     use super::*;
 
     #[test]
@@ -59,13 +57,12 @@ mod tests {
         let sample =
             |programs: &[(&str, f64)]| programs.iter().map(|(name, cpus)| ((*name).to_owned(), *cpus)).collect();
         let record = |samples: Vec<Vec<(String, f64)>>| {
-            let planned = PlannedTrial { trial: 0, block: 0, condition: "c".into(), lifetime: None };
-            let mut record = TrialRecord::new(&planned, 1, BTreeMap::new(), String::new());
-            samples.into_iter().for_each(|sample| note(&mut record.disturbed_by, sample.into_iter()));
-            record
+            let mut known = Vec::new();
+            samples.into_iter().for_each(|sample| note(&mut known, sample.into_iter()));
+            known
         };
         let first = record(vec![sample(&[("rustc", 0.25), ("cc1", 0.125), ("rustc", 0.25)]), sample(&[("cc1", 0.75)])]);
-        let names: Vec<(&str, f64)> = first.disturbed_by.iter().map(|by| (by.program.as_str(), by.cpus)).collect();
+        let names: Vec<(&str, f64)> = first.iter().map(|by| (by.program.as_str(), by.cpus)).collect();
         assert_eq!(names, [("cc1", 0.75), ("rustc", 0.5)]);
         let records = [first, record(vec![sample(&[("rustc", 0.0625)])]), record(Vec::new())];
         let found = by_program(records.iter());

@@ -30,7 +30,7 @@ pub(super) fn in_short(results: &Results) -> Option<Vec<String>> {
         n => format!("; {} put aside", if n == 1 { "1 attempt was".into() } else { format!("{n} attempts were") }),
     };
     let head = format!("{counted_words}{aside}; each by itself: tare show {} --all", results.path.display());
-    let programs = by_program(disturbed.iter().copied());
+    let programs = by_program(disturbed.iter().map(|trial| &trial.disturbed_by));
     let line = |by: &Disturbing<'_>| {
         format!(
             "{} took up to {} of a CPU in {} of {}",

@@ -44,11 +44,12 @@ pub fn is_wanted(plan: &Plan, yes: bool, shorter: Option<String>) -> Result<bool
 /// A line from the terminal; none where it ends, or a signal comes first.
 fn answer() -> Option<String> {
     let (send, receive) = mpsc::channel();
-    std::thread::spawn(move || {
+    let read = move || {
         let mut line = String::new();
-        // Nobody waits for it after a signal.
+        // No one waits for it after a signal.
         let _ = std::io::stdin().read_line(&mut line).map(|_| send.send(line));
-    });
+    };
+    std::thread::Builder::new().name("answer".into()).spawn(read).ok()?;
     loop {
         match receive.recv_timeout(Duration::from_millis(100)) {
             Ok(line) => return Some(line),
