@@ -20,15 +20,26 @@ pub enum Rule {
     Looks,
     /// After every pair, with a t-process.
     Anytime,
+    /// Once, after a number of sessions that was fixed before the first one, each of which counts with one value.
+    Sessions,
 }
 
+/// A comparison of more pairs than this is worth a rule that can use them: twice those of the last fixed look.
+const PAIRS_OF_LOOKS: f64 = 36.0;
+
 impl Rule {
+    /// The rule of a comparison within one session that has time for so many pairs; none: for any number.
+    pub fn within(pairs: Option<f64>) -> Self {
+        if pairs.is_some_and(|pairs| pairs <= PAIRS_OF_LOOKS) { Self::Looks } else { Self::Anytime }
+    }
+
     /// Whether it looks after so many pairs. `last`: no further pair will follow, so that one of the looks that are
     /// left is taken now.
     pub fn looks_at(self, pairs: usize, last: bool) -> bool {
         match self {
             Self::Looks => LOOKS.contains(&pairs) || (last && pairs < LOOKS[LOOKS.len() - 1]),
             Self::Anytime => true,
+            Self::Sessions => last,
         }
     }
 
@@ -36,7 +47,7 @@ impl Rule {
     pub fn most_pairs(self) -> Option<usize> {
         match self {
             Self::Looks => LOOKS.last().copied(),
-            Self::Anytime => None,
+            Self::Anytime | Self::Sessions => None,
         }
     }
 
@@ -56,6 +67,7 @@ impl Rule {
                 }
                 (fit.df * (k - 1.0) / (1.0 - k * r)).sqrt() * fit.standard_error()
             }
+            Self::Sessions => t_two_sided(1.0 - alpha, fit.df) * fit.standard_error(),
         }
     }
 }
