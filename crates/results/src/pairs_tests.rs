@@ -14,6 +14,9 @@ fn rule() -> Settle {
         budget_s: None,
         seed: 1,
         sessions: 1,
+        begun: Vec::new(),
+        controls: Vec::new(),
+        certify: false,
     }
 }
 

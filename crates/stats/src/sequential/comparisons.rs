@@ -1,11 +1,11 @@
 //! Pairs of one side against itself, cut into comparisons: how often the rules are wrong where nothing differs.
 
 use super::fit::Pair;
-use super::rule::{Question, Rule};
+use super::rule::Question;
 use super::verdict::{Verdict, decide};
 use crate::error::Error;
 
-/// Pairs after which a comparison by [`Rule::Anytime`] counts as undecided.
+/// Pairs after which a comparison by [`super::Rule::Anytime`] counts as undecided.
 const MOST_ANYTIME: usize = 60;
 
 /// A comparison that came out of a stream of pairs.
@@ -45,6 +45,7 @@ fn first(pairs: &[Pair], question: &Question, most: usize) -> Result<Option<Comp
 
 #[cfg(test)]
 mod tests {
+    use super::super::Rule;
     use super::*;
 
     #[test]

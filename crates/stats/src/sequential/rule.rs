@@ -1,7 +1,6 @@
 //! When pairs may be looked at, and how wide the interval then is.
 
 use super::fit::Fit;
-use crate::quantiles::t_two_sided;
 
 /// Pairs after which [`Rule::Looks`] looks.
 pub const LOOKS: [usize; 5] = [4, 6, 9, 13, 18];
@@ -58,7 +57,7 @@ impl Rule {
     /// below 1 / alpha, that is standard error * sqrt(nu (K - 1) / (1 - K r)) with K = (alpha^2 r)^(-1 / (nu + 1)).
     pub fn half_width(self, fit: &Fit, alpha: f64) -> f64 {
         match self {
-            Self::Looks => t_two_sided(1.0 - NOMINAL_P, fit.df) * fit.standard_error(),
+            Self::Looks => fit.half_width(1.0 - NOMINAL_P),
             Self::Anytime => {
                 let r = MIXTURE / (MIXTURE + fit.weight);
                 let k = (alpha * alpha * r).powf(-1.0 / (fit.df + 1.0));
@@ -67,7 +66,7 @@ impl Rule {
                 }
                 (fit.df * (k - 1.0) / (1.0 - k * r)).sqrt() * fit.standard_error()
             }
-            Self::Sessions => t_two_sided(1.0 - alpha, fit.df) * fit.standard_error(),
+            Self::Sessions => fit.half_width(1.0 - alpha),
         }
     }
 }
