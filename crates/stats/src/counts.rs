@@ -31,11 +31,13 @@ impl Count {
             return 1.0;
         }
         let as_few = |rate: f64| -> f64 {
-            let chance = |k: usize| {
-                let (in_k, not_in_k) = (k as f64 * rate.ln(), (self.of - k) as f64 * (-rate).ln_1p());
-                (ln_choose(self.of, k) + if k == 0 { 0.0 } else { in_k } + not_in_k).exp()
-            };
-            (0..=hits).map(chance).sum()
+            let ln_odds = rate.ln() - (-rate).ln_1p();
+            let (mut ln_chance, mut sum) = (self.of as f64 * (-rate).ln_1p(), 0.0);
+            for k in 0..=hits {
+                sum += f64::exp(ln_chance);
+                ln_chance += ((self.of - k) as f64 / (k + 1) as f64).ln() + ln_odds;
+            }
+            sum
         };
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..60 {

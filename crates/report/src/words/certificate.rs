@@ -51,6 +51,12 @@ pub fn alongside(certified: Option<&Certified>) -> String {
     let newest = &certified.newest;
     let of = if certified.same_load { String::new() } else { format!(" of {}", load(newest)) };
     let alarms = certified.alarms;
+    if alarms.comparisons == 0 {
+        return format!(
+            "too few pairs{of} for a comparison; decides {}; more: tare ab --certify",
+            decides(&newest.decides)
+        );
+    }
     let own = newest.by_itself().map_or_else(String::new, |change| format!("; {}", but(change)));
     format!(
         "{} in {}{of} (at most {}); decides {}{own}",
@@ -82,15 +88,14 @@ fn against(own: &Against) -> String {
         return format!("not measured: {reason}");
     }
     let left_out = if own.left_out > 0 { format!(", {} left out", own.left_out) } else { String::new() };
+    let said = |alarms: Alarms| format!("{} of {}", alarms.false_alarms, alarms.comparisons);
     format!(
-        "{} in {}{left_out}; false alarms {} of {} by looks, {} of {} at any time; {}",
+        "{}; {} in {}{left_out}; false alarms {}, any time {}",
+        own.ratio.map_or_else(|| "no interval yet".to_owned(), |found| format!("B/A {}", ratio(found))),
         count(own.pairs, "pair"),
         duration(own.elapsed_s),
-        own.looks.false_alarms,
-        own.looks.comparisons,
-        own.anytime.false_alarms,
-        own.anytime.comparisons,
-        own.ratio.map_or_else(|| "no interval yet".to_owned(), |found| format!("B/A {}", ratio(found)))
+        said(own.looks),
+        said(own.anytime)
     )
 }
 

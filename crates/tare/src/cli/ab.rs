@@ -200,6 +200,9 @@ fn begin(args: &AbArgs) -> Result<Exit, Problem> {
     let sides: Vec<&Side> = args.a.iter().chain(&args.b).collect();
     let measured = args.measured();
     let mut study = ab_sides::measured_on(measured.study, &sides, &measured.overrides, args.trust)?;
+    if !args.set.iter().any(|set| set.starts_with("sampling.probe=")) {
+        ab_sides::record_probes(&mut study, &sides);
+    }
     study.decide = Some(args.over(study.decide.take().unwrap_or_default()));
     decide(study, args.out.as_deref(), &Teller::of(args.json, args.trust))
 }
@@ -219,10 +222,9 @@ pub fn sided(mut study: Study) -> Result<(Study, Decide), Problem> {
             Problem::new(Exit::Usage, format!("{text} is no side")).at(format!("side {letter}")).expected(expected)
         })
     };
-    let (a, b) = ([read("a", &decide.a)?], [read("b", &decide.b)?]);
-    let mut study = ab_sides::study(study, &a, &b)?;
-    decide.controls.extend(ab_sides::with_probes(&mut study, &[a, b].concat()));
-    Ok((study, decide))
+    let (a, b) = (read("a", &decide.a)?, read("b", &decide.b)?);
+    decide.controls.extend(ab_sides::probes(&study, &[&a, &b]));
+    Ok((ab_sides::study(study, &[a], &[b])?, decide))
 }
 
 /// Compares the two sides of a study with `[decide]`.
@@ -295,7 +297,7 @@ fn compare(study: &Study, plan: &Plan, directory: &Directory, teller: &Teller) -
         Some(ab) => {
             let certified = ab_certificates::of(study, &plan);
             ab_output::print(&ab, certified.as_ref(), teller.json)?;
-            let drawn = ab_output::draw(&ab, &plan, &records, directory)?;
+            let drawn = ab_output::draw(&ab, &plan, &records, directory);
             note(&format!("results: {path}{drawn}"));
             match end? {
                 RunEnd { left, .. } if left > 0 => {

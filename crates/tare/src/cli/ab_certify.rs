@@ -64,9 +64,12 @@ pub fn run(asked: &MeasuredOn<'_>, side: Option<&Side>, out: Option<&Path>, json
     let Some(metric) = found.iter().find_map(|found| found.metric.clone()) else {
         return match interrupted {
             true => Ok(Exit::Interrupted),
-            false => Err(Problem::new(Exit::TrialFailed, "no pair has a result: trials failed for good")
-                .at(found.iter().filter_map(|own| own.against.reason.clone()).collect::<Vec<_>>().join("; "))
-                .advice(format!("read the reasons in the folders below {}", out.display()))),
+            false => Err(Problem::new(
+                Exit::TrialFailed,
+                "no pair counts: trials failed for good, or were disturbed in every attempt",
+            )
+            .at(found.iter().filter_map(|own| own.against.reason.clone()).collect::<Vec<_>>().join("; "))
+            .advice(format!("read the reasons in the folders below {}", out.display()))),
         };
     };
     let (engine, load) = ab_certificates::measured(&base);
@@ -130,7 +133,7 @@ impl Run<'_> {
             (_, Some(found)) => Ok(Measured::Done(found)),
             (Err(problem), None) if twin == Twin::Same => Err(problem),
             (Err(problem), None) => Ok(Measured::Without(reason(&problem))),
-            (Ok(_), None) => Ok(Measured::Without("no pair has a result".to_owned())),
+            (Ok(_), None) => Ok(Measured::Without("no pair counts".to_owned())),
         }
     }
 }

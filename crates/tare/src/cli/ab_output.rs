@@ -1,6 +1,6 @@
 //! What `tare ab` prints, as text or as one document, and the picture that it leaves.
 
-use super::{Exit, Problem, output};
+use super::{Problem, output};
 use serde::Serialize;
 use tare_findings::ab::{Ab, AbVerdict, course};
 use tare_findings::certificate::{Certified, Decides, Ratio};
@@ -123,31 +123,24 @@ pub fn lines(rows: &[(&str, String)]) -> String {
     rows.iter().map(|(name, value)| format!("  {name:<10} {}\n", tare_text::shown(value))).collect()
 }
 
-/// Leaves the comparison as a picture in its folder, and says where. A machine without a font gets the SVG alone.
-///
-/// # Errors
-/// When it cannot be written.
-pub fn draw(ab: &Ab, plan: &Plan, records: &[TrialRecord], directory: &Directory) -> Result<String, Problem> {
+/// Leaves the comparison as a picture in its folder, and says where: no reason to end otherwise than it was decided. A
+/// machine without a font gets the SVG alone.
+pub fn draw(ab: &Ab, plan: &Plan, records: &[TrialRecord], directory: &Directory) -> String {
     let course = course(plan, records);
     if course.is_empty() {
-        return Ok(String::new());
+        return String::new();
     }
     let svg = picture(&words::sentence(ab), ab, &course);
-    let folder = directory.folder();
-    let write = |name: &str, bytes: &[u8]| {
-        folder
-            .write(name, bytes)
-            .map_err(|error| Problem::new(Exit::Machine, format!("cannot write the picture: {error}")))
-    };
-    write("ab.svg", svg.as_bytes())?;
-    let path = directory.path().display();
-    match png(&svg) {
-        Some(bytes) => {
-            write("ab.png", &bytes)?;
-            Ok(format!("\npicture: {path}/ab.png, {path}/ab.svg"))
+    let pictures = [("ab.svg", Some(svg.clone().into_bytes())), ("ab.png", png(&svg))];
+    let mut written = Vec::new();
+    for (name, bytes) in pictures {
+        match bytes.map(|bytes| directory.folder().write(name, &bytes)) {
+            Some(Ok(())) => written.push(directory.path().join(name).display().to_string()),
+            Some(Err(error)) => return format!("\nno picture: {error}"),
+            None => {}
         }
-        None => Ok(format!("\npicture: {path}/ab.svg")),
     }
+    format!("\npicture: {}", written.join(", "))
 }
 
 #[cfg(feature = "png")]

@@ -4,6 +4,7 @@ use super::study_file::StudyText;
 use super::{Exit, Problem, trust};
 use tare_drive::workload::AnyLoad;
 use tare_drive::workload::sessions::Pace;
+use tare_findings::probes::can_move;
 use tare_results::probe::{Probe, ProbeUse};
 use tare_study::language::made::MadeStudy;
 use tare_study::language::parse::Overrides;
@@ -128,21 +129,27 @@ pub fn study(mut study: Study, a: &[Side], b: &[Side]) -> Result<Study, Problem>
     Ok(study)
 }
 
-/// Records the probes alongside the samples, where that is cheap and no side can move them: the machine's own weight,
-/// which the change cannot touch. Gives what such a comparison takes as its controls.
-pub fn with_probes(study: &mut Study, sides: &[Side]) -> Vec<String> {
-    let idles = match &study.base.workload.load {
+/// Records the probes alongside the samples where that is cheap and no side can move them: known work of the machine's
+/// own, which the change cannot touch.
+pub fn record_probes(study: &mut Study, sides: &[&Side]) {
+    if study.sampling.probe == ProbeUse::Off && idles(study) && !sides.iter().any(|side| can_move(&side.factor)) {
+        study.sampling.probe = ProbeUse::Record;
+    }
+}
+
+/// The probes that a study records, where neither side can move them.
+pub fn probes(study: &Study, sides: &[&Side]) -> Vec<String> {
+    let used = study.sampling.probe != ProbeUse::Off && !sides.iter().any(|side| can_move(&side.factor));
+    if used { Probe::ALL.map(|probe| probe.covariate().to_owned()).into() } else { Vec::new() }
+}
+
+/// Whether the server idles around its samples, as probes need it.
+fn idles(study: &Study) -> bool {
+    match &study.base.workload.load {
         AnyLoad::Oltp(load) => load.pace == Pace::Closed,
         AnyLoad::Dbt3(_) => true,
         _ => false,
-    };
-    if !idles || sides.iter().any(|side| tare_findings::probes::can_move(&side.factor)) {
-        return Vec::new();
     }
-    if study.sampling.probe == ProbeUse::Off {
-        study.sampling.probe = ProbeUse::Record;
-    }
-    Probe::ALL.map(|probe| probe.covariate().to_owned()).into()
 }
 
 fn of_commands(a: &Side, overrides: &Overrides) -> Result<Study, Problem> {
