@@ -158,8 +158,8 @@ pub struct Step {
     pub ratio: Option<Estimate>,
 }
 
-/// How a comparison went, pair by pair; empty where the plan compares no sides. An interval over sessions belongs to the
-/// last step alone.
+/// How a comparison went, pair by pair; empty where the plan compares no sides. An interval over sessions belongs to
+/// the last step alone.
 pub fn course(plan: &Plan, records: &[TrialRecord]) -> Vec<Step> {
     let Some(rule) = &plan.settle else { return Vec::new() };
     let found = Pairs::of(plan, rule, records);

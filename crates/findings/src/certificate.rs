@@ -234,8 +234,8 @@ impl Certificate {
         self.against.iter().map(own).fold(Alarms::default(), Alarms::and)
     }
 
-    /// The largest change that a twin made by itself, as a fraction: of a copied build or of another layout, where it is
-    /// shown. Smaller changes of a build may be no more than that.
+    /// The largest change that a twin made by itself, as a fraction: of a copied build or of another layout, where it
+    /// is shown. Smaller changes of a build may be no more than that.
     pub fn by_itself(&self) -> Option<f64> {
         let shown = self.against.iter().filter_map(|own| own.ratio.filter(Ratio::excludes_1));
         shown.map(|ratio| ratio.ratio.ln().abs().exp_m1()).max_by(f64::total_cmp)

@@ -88,7 +88,7 @@ fn normal(rng: &mut StdRng) -> f64 {
     rand_distr::StandardNormal.sample(rng)
 }
 
-/// A way to decide: its name, and what it says of a machine with an effect: trials used, and whether B is called changed.
+/// A way to decide: its name, and what it says of a machine with an effect: trials used, and whether B has changed.
 type Way = (&'static str, fn(&mut Machine, f64) -> (usize, bool));
 
 /// The rules of `tare ab`; the latter two with a minimum effect that no interval lies within, so that nothing ends a
@@ -146,8 +146,8 @@ fn paired(a: &[f64], b: &[f64], confidence: f64) -> bool {
     Fit::without_place(&differences).ok().flatten().is_some_and(|fit| fit.mean.abs() > fit.half_width(confidence))
 }
 
-/// A paired t after every pair from the second to the 18th, Holm over all of them: one is significant where the smallest
-/// p is at most 5% over their number.
+/// A paired t after every pair from the second to the 18th, Holm over all of them: one is significant where the
+/// smallest p is at most 5% over their number.
 fn holm(machine: &mut Machine, effect: f64) -> (usize, bool) {
     let (a, b) = machine.interleaved(effect, 18);
     let looks = 2..=18_usize;

@@ -23,8 +23,8 @@ pub fn more_in_b(a: Count, b: Count) -> f64 {
 }
 
 impl Count {
-    /// The highest rate at which so few hits, or fewer, come with a chance of 1 - `confidence`: the exact one-sided upper
-    /// bound of Clopper & Pearson (Biometrika 26, 1934). 1 where nothing was tried.
+    /// The highest rate at which so few hits, or fewer, come with a chance of 1 - `confidence`: the exact one-sided
+    /// upper bound of Clopper & Pearson (Biometrika 26, 1934). 1 where nothing was tried.
     pub fn at_most(self, confidence: f64) -> f64 {
         let hits = self.hits.min(self.of);
         if hits == self.of {

@@ -31,15 +31,18 @@ fn draw(sentence: &str, ab: &Ab, course: &[Step]) -> Markup {
     let (upper, lower) = (axis.at(equal.high), axis.at(equal.low));
     let every = course.len().div_ceil(18);
     let metric = ab.metric.as_deref().unwrap_or("the metric");
-    let open = |step: &Step, ci: Interval| step.pair == course.len() || !ci.contains(1.0);
+    let shown = |ci: Option<Interval>| if ci.is_some_and(|ci| !ci.contains(1.0)) { "m0" } else { "m7" };
     html! {
         svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" {
             title { (sentence) }
             desc { "B/A of " (metric) " with its interval after each of " (course.len()) " pairs; between "
                 (format!("{:.4}", equal.low)) " and " (format!("{:.4}", equal.high)) " B and A count as equal." }
             text.label x="16" y="24" { (sentence) }
-            text.axis x="16" y="46" { (axis.label(&format!("B/A of {metric}"))) "; interval over all looks; hollow: each pair by itself; grey: "
-                "equal within " (percent(e)) }
+            text.axis x="16" y="46" {
+                (axis.label(&format!("B/A of {metric}")))
+                "; interval over all looks, blue where it excludes 1; hollow: each pair alone; shaded: equal within "
+                (percent(e))
+            }
             rect.equal x=(px(LEFT)) y=(px(upper)) width=(px(RIGHT - LEFT)) height=(px(lower - upper)) {}
             (axis.vertical(LEFT, RIGHT))
             line.none x1=(px(LEFT)) x2=(px(RIGHT)) y1=(px(axis.at(1.0))) y2=(px(axis.at(1.0))) {}
@@ -51,10 +54,10 @@ fn draw(sentence: &str, ab: &Ab, course: &[Step]) -> Markup {
                 circle.hollow cx=(px(x)) cy=(px(axis.at(step.own))) r="2.4" {}
                 @if let Some(ratio) = step.ratio {
                     @if let Some(ci) = ratio.ci {
-                        path class={ "interval " (if open(step, ci) { "m0" } else { "m7" }) }
+                        path class={ "interval " (shown(Some(ci))) }
                             d=(format!("M{} {}V{}", px(x), px(axis.at(ci.low)), px(axis.at(ci.high)))) {}
                     }
-                    circle class="m0" cx=(px(x)) cy=(px(axis.at(ratio.value))) r="4" {
+                    circle class=(shown(ratio.ci)) cx=(px(x)) cy=(px(axis.at(ratio.value))) r="4" {
                         title { "pair " (step.pair) ": B/A " (format!("{:.4}", ratio.value)) }
                     }
                 }

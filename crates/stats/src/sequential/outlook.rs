@@ -47,8 +47,8 @@ pub fn outlook(fit: &Fit, question: &Question) -> Option<Outlook> {
     })
 }
 
-/// The smallest change, as a fraction, that a comparison of so many pairs shows with 80% power at the spread of this fit,
-/// by its rule for that many at an overall error of `alpha`. None where so few pairs carry no interval.
+/// The smallest change, as a fraction, that a comparison of so many pairs shows with 80% power at the spread of this
+/// fit, by its rule for that many at an overall error of `alpha`. None where so few pairs carry no interval.
 pub fn resolution(fit: &Fit, pairs: usize, alpha: f64) -> Option<f64> {
     let rule = Rule::within(Some(pairs as f64));
     let used = rule.most_pairs().map_or(pairs, |most| pairs.min(most));

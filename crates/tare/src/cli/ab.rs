@@ -60,7 +60,7 @@ pub struct AbArgs {
     /// The metric to compare [default: the load's first headline metric]
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
-    /// A metric that the change cannot touch (may be repeated): where it moves, nothing is claimed. The probes alongside
+    /// A metric that the change cannot touch (may be repeated): where it moves, nothing is claimed. The probes beside
     /// the samples are such controls by themselves
     #[arg(long = "control", value_name = "NAME", conflicts_with = "certify")]
     controls: Vec<String>,
@@ -88,8 +88,8 @@ pub struct AbArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
     /// Go on with an interrupted comparison, by the rule that it began with, or with its next session
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["a", "b", "study", "engine", "load", "metric", "budget", "seed",
-        "set", "controls", "sessions", "certify", "minimum_effect"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["a", "b", "study", "engine", "load", "metric", "budget",
+        "seed", "set", "controls", "sessions", "certify", "minimum_effect"])]
     resume: Option<PathBuf>,
     /// Use a study, or results, that others own or may write to: programs that they name run as you
     #[arg(long)]

@@ -92,8 +92,8 @@ pub fn measured_on(
     StudyText::read(name, trust::whose(trusted), false)?.parse(overrides)
 }
 
-/// The study with the two sides as its conditions, and nothing else that varies. Each is what it sets in addition to the
-/// study, so that two empty ones are the study against itself.
+/// The study with the two sides as its conditions, and nothing else that varies. Each is what it sets in addition to
+/// the study, so that two empty ones are the study against itself.
 ///
 /// # Errors
 /// When a side is none of the study's levels.

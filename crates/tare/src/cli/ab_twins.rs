@@ -84,8 +84,8 @@ fn place(out: &Path) -> Result<PathBuf, String> {
     Ok(place)
 }
 
-/// A copy of a program, with links to all that stands around it: a server finds messages, character sets and scripts from
-/// where it lies.
+/// A copy of a program, with links to all that stands around it: a server finds messages, character sets and scripts
+/// from where it lies.
 fn with_its_tree(program: &Path, place: &Path) -> io::Result<PathBuf> {
     let program = fs::canonicalize(program)?;
     let missing = || io::Error::new(io::ErrorKind::InvalidInput, "it lies in no folder");
