@@ -159,7 +159,7 @@ mod tests {
             ("bugdet_s = 3", "budget_s"),
             ("budget_s = 0", "above 0"),
         ] {
-            let error = study(wrong).unwrap_err().to_string();
+            let error = format!("{:?}", study(wrong).unwrap_err());
             assert!(error.contains(expected), "{wrong}: {error}");
         }
     }
