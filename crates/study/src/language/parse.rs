@@ -251,7 +251,7 @@ impl<'a> Parser<'a> {
             "design" => set_design(&mut self.study.design, name, level).map_err(wrong)?.ok_or_else(|| {
                 self.source.unknown(key_span, "key of [design]", name, &["kind", "identical", "ladder"])
             }),
-            "decide" => decide::set(&mut self.study, source, name, level, (key_span, span.clone())),
+            "decide" => decide::set(&mut self.study.decide, source, name, level, (key_span, span.clone())),
             "machine" => {
                 if !machine::names().contains(&name) {
                     return Err(self.source.unknown(key_span, "machine setting", name, &machine::names()));

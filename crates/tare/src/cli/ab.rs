@@ -1,34 +1,26 @@
 //! `tare ab`: is B slower than A, pair by pair until it is settled.
 
-use super::ab_sides::{self, Side, side};
+use super::ab_plan::{MINIMUM_EFFECT, MeasuredOn, PairListener, settle_of};
+use super::ab_sides::{self, Side, side, sided};
 use super::compare::percentage;
 use super::output::note;
 use super::run::{Teller, begun_before, default_out, execute, room_for_data, unless_interrupted};
 use super::{Exit, Problem, ab_certificates, ab_certify, ab_output, interrupt, plan_view, study_file, trust};
-use crate::run::{Listener, RunEnd};
+use crate::run::RunEnd;
 use clap::Args;
-use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
 use tare_drive::capture::environment::environment;
-use tare_drive::workload::Progress;
 use tare_findings::ab::{Ab, AbVerdict};
-use tare_report::words::ab as words;
-use tare_results::pairs::{Rule, Stop};
-use tare_results::schema::{Outcome, Plan, Session, Settle, TrialRecord};
+use tare_results::pairs::Stop;
+use tare_results::schema::Plan;
 use tare_results::store::{Directory, read_plan, read_trials, write_plan};
 use tare_study::language::decide::{Decide, sessions};
 use tare_study::language::parse::Overrides;
-use tare_study::language::spec::{SIDE, Study};
+use tare_study::language::spec::Study;
 use tare_study::language::write;
-use tare_study::plan::queue::Next;
 use tare_study::plan::resolve::Where;
 use tare_study::plan::settle;
 use tare_topology::{Fingerprint, Machine};
-
-/// Chance of a false alarm over all looks.
-const ALPHA: f64 = 0.05;
-/// The smallest change of interest where none is said.
-const MINIMUM_EFFECT: f64 = 0.02;
 
 /// Is B different from A? Pairs of trials in random order until it is settled, at 5% of false alarms
 ///
@@ -119,24 +111,6 @@ pub fn run(args: &AbArgs) -> Result<Exit, Problem> {
     }
 }
 
-/// What is measured, and how it is asked for.
-pub struct MeasuredOn<'a> {
-    /// The name of a study.
-    pub study: Option<&'a str>,
-    /// What the command line changes in it.
-    pub overrides: Overrides,
-    /// The metric that is compared.
-    pub metric: Option<String>,
-    /// The smallest change of interest, as a fraction.
-    pub minimum_effect: f64,
-    /// Seconds of all trials.
-    pub budget_s: Option<f64>,
-    /// Seed of the order within pairs.
-    pub seed: Option<u64>,
-    /// Whether anyone's study is run.
-    pub trusted: bool,
-}
-
 impl AbArgs {
     fn measured(&self) -> MeasuredOn<'_> {
         let load = self.load.iter().map(|load| format!("workload.name={load}"));
@@ -207,26 +181,6 @@ fn begin(args: &AbArgs) -> Result<Exit, Problem> {
     decide(study, args.out.as_deref(), &Teller::of(args.json, args.trust))
 }
 
-/// A study with `[decide]`, its sides as its conditions, and what decides between them.
-///
-/// # Errors
-/// When a side is missing, or is none.
-pub fn sided(mut study: Study) -> Result<(Study, Decide), Problem> {
-    let mut decide = study.decide.take().unwrap_or_default();
-    let read = |letter: &str, text: &Option<String>| {
-        let text = text.as_ref().ok_or_else(|| {
-            Problem::new(Exit::Usage, format!("side {letter} is missing"))
-                .expected("--a SIDE and --b SIDE, or a study whose [decide] has a and b")
-        })?;
-        side(text).map_err(|expected| {
-            Problem::new(Exit::Usage, format!("{text} is no side")).at(format!("side {letter}")).expected(expected)
-        })
-    };
-    let (a, b) = (read("a", &decide.a)?, read("b", &decide.b)?);
-    decide.controls.extend(ab_sides::probes(&study, &[&a, &b]));
-    Ok((ab_sides::study(study, &[a], &[b])?, decide))
-}
-
 /// Compares the two sides of a study with `[decide]`.
 ///
 /// # Errors
@@ -246,45 +200,6 @@ pub fn decide(study: Study, out: Option<&Path>, teller: &Teller) -> Result<Exit,
     let directory = Directory::create(&out, trust::whose(teller.trusted))?;
     directory.begin(&write::to_toml(&study), &plan, &environment(&machine))?;
     compare(&study, &plan, &directory, teller)
-}
-
-/// The plan with its first pair and the rule that adds further ones, fixed before anything is measured.
-///
-/// # Errors
-/// When this machine cannot do one of the sides.
-pub fn settle_of(decide: Decide, plan: Plan) -> Result<Plan, Problem> {
-    let side = |letter: &str| plan.conditions.iter().find(|c| c.levels.get(SIDE).is_some_and(|own| own == letter));
-    let (Some(a), Some(b)) = (side("a"), side("b")) else {
-        return Err(Problem::new(Exit::Machine, "a side is left out here").at(plan.notes.join("; ")));
-    };
-    if let Some(missing) = [a, b].into_iter().find(|condition| !condition.realizable) {
-        let reason = missing.reason.clone().unwrap_or_default();
-        return Err(Problem::new(Exit::Machine, format!("this machine cannot do {}", missing.name)).expected(reason));
-    }
-    // The plan holds one trial a side.
-    let fits = decide.budget_s.map(|budget_s| budget_s / plan.estimated_s.max(f64::MIN_POSITIVE));
-    let sessions = decide.sessions.unwrap_or(1);
-    let boot_id = plan.machine.as_ref().and_then(|machine| machine.boot_id.clone());
-    let rule = Settle {
-        a: a.name.clone(),
-        b: b.name.clone(),
-        metric: decide.metric,
-        minimum_effect: decide.minimum_effect.unwrap_or(MINIMUM_EFFECT),
-        alpha: ALPHA,
-        rule: if sessions > 1 { Rule::Sessions } else { Rule::within(fits) },
-        budget_s: decide.budget_s,
-        seed: decide.seed.unwrap_or_else(fresh_seed),
-        sessions,
-        begun: vec![Session { first_block: 0, boot_id }],
-        controls: decide.controls,
-        certify: false,
-    };
-    Ok(settle::begun(plan, rule))
-}
-
-/// Another one every time: the keys of the standard library's hasher come from the system's random numbers.
-fn fresh_seed() -> u64 {
-    std::hash::RandomState::new().build_hasher().finish()
 }
 
 /// Adds pairs until it is settled; shows what is decided however that ends.
@@ -334,40 +249,6 @@ fn exit_of(ab: &Ab, path: &str) -> Result<Exit, Problem> {
             Ok(Exit::Inconclusive)
         }
         AbVerdict::Undecided => Ok(Exit::Inconclusive),
-    }
-}
-
-/// A line after each pair.
-#[derive(Debug, Default)]
-pub struct PairListener {}
-
-impl Listener for PairListener {
-    fn begin(&mut self, _next: &Next, _done: usize, _left: usize) {}
-
-    fn hear(&mut self, _progress: Progress) {}
-
-    fn end(&mut self, record: &TrialRecord) {
-        let reason = record.reason.as_deref().unwrap_or_default();
-        match record.outcome {
-            Outcome::Ok => {}
-            Outcome::Failed => note(&format!("trial {} ({}) failed: {reason}", record.trial, record.condition)),
-            Outcome::Contaminated => note(&format!(
-                "trial {} ({}) was disturbed and will run again: {reason}",
-                record.trial, record.condition
-            )),
-        }
-    }
-
-    fn looked(&mut self, plan: &Plan, records: &[TrialRecord]) {
-        if let Some(ab) = Ab::of(plan, records) {
-            note(&words::line(&ab));
-        }
-    }
-
-    fn decided(&mut self, _plan: &Plan) {}
-
-    fn preparing(&mut self, condition: &str) {
-        note(&format!("preparing data of {condition}"));
     }
 }
 

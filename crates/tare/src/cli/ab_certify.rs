@@ -1,6 +1,6 @@
 //! `tare ab --certify`: one side against itself and against copies of itself.
 
-use super::ab::{MeasuredOn, PairListener, settle_of};
+use super::ab_plan::{MeasuredOn, PairListener, settle_of};
 use super::ab_sides::{self, Side};
 use super::output::{self, note};
 use super::run::{Teller, default_out, execute, room_for_data, unless_interrupted};

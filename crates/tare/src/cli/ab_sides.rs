@@ -6,6 +6,7 @@ use tare_drive::workload::AnyLoad;
 use tare_drive::workload::sessions::Pace;
 use tare_findings::probes::can_move;
 use tare_results::probe::{Probe, ProbeUse};
+use tare_study::language::decide::Decide;
 use tare_study::language::made::MadeStudy;
 use tare_study::language::parse::Overrides;
 use tare_study::language::spec::{Factor, SIDE, Study};
@@ -127,6 +128,26 @@ pub fn study(mut study: Study, a: &[Side], b: &[Side]) -> Result<Study, Problem>
             .map_err(|expected| Problem::new(Exit::Usage, format!("{side} is no side")).at(name).expected(expected))?;
     }
     Ok(study)
+}
+
+/// A study with `[decide]`, its sides as its conditions, and what decides between them.
+///
+/// # Errors
+/// When a side is missing, or is none.
+pub fn sided(mut study: Study) -> Result<(Study, Decide), Problem> {
+    let mut decide = study.decide.take().unwrap_or_default();
+    let read = |letter: &str, text: &Option<String>| {
+        let text = text.as_ref().ok_or_else(|| {
+            Problem::new(Exit::Usage, format!("side {letter} is missing"))
+                .expected("--a SIDE and --b SIDE, or a study whose [decide] has a and b")
+        })?;
+        side(text).map_err(|expected| {
+            Problem::new(Exit::Usage, format!("{text} is no side")).at(format!("side {letter}")).expected(expected)
+        })
+    };
+    let (a, b) = (read("a", &decide.a)?, read("b", &decide.b)?);
+    decide.controls.extend(probes(&study, &[&a, &b]));
+    Ok((self::study(study, &[a], &[b])?, decide))
 }
 
 /// Records the probes alongside the samples where that is cheap and no side can move them: known work of the machine's

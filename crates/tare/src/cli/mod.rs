@@ -4,6 +4,7 @@ mod ab;
 mod ab_certificates;
 mod ab_certify;
 mod ab_output;
+mod ab_plan;
 mod ab_sides;
 mod ab_twins;
 mod args;

@@ -63,11 +63,14 @@ pub struct RunArgs {
     json: bool,
 }
 
-/// Runs a study, or says with `--dry-run` what it would do.
+/// What compares the two sides of a study with `[decide]`, into a folder.
+pub type Decides = fn(Study, Option<&Path>, &Teller) -> Result<Exit, Problem>;
+
+/// Runs a study, or says with `--dry-run` what it would do. One with `[decide]` is handed on.
 ///
 /// # Errors
 /// With exit codes 2 (study), 3 (machine), 4 (trials).
-pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
+pub fn run(args: &RunArgs, decide: Decides) -> Result<Exit, Problem> {
     if let Some(path) = &args.resume {
         let begun = Directory::begun(path, trust::whose(args.trust))?;
         interrupt::stop()?;
@@ -94,9 +97,9 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     let mut study = asked_for(args, file)?;
     if study.decide.is_some() {
         if !args.dry_run {
-            return super::ab::decide(study, args.out.as_deref(), &args.teller()?);
+            return decide(study, args.out.as_deref(), &args.teller()?);
         }
-        study = super::ab::sided(study)?.0;
+        study = super::ab_sides::sided(study)?.0;
     }
     let planned = study_file::planned(study, &machine, place, trusted);
     let Some((study, plan)) = unless_interrupted(planned)? else { return Ok(Exit::Interrupted) };
