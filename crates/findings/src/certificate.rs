@@ -47,7 +47,7 @@ impl Alarms {
         Self { false_alarms: alarms.count(), comparisons: comparisons.len() }
     }
 
-    /// Both together.
+    /// The sum of two counts, of which no comparison is in both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self { false_alarms: self.false_alarms + other.false_alarms, comparisons: self.comparisons + other.comparisons }
@@ -57,7 +57,7 @@ impl Alarms {
 /// A ratio with its 95% interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
-    /// The ratio.
+    /// The geometric mean over pairs, without a unit.
     pub ratio: f64,
     /// Lower end; none where there is no interval.
     pub ci_low: Option<f64>,
@@ -85,7 +85,7 @@ pub struct Against {
     pub twin: Twin,
     /// Why it was not measured; none where it was.
     pub reason: Option<String>,
-    /// Pairs that count.
+    /// Pairs of which both trials gave an undisturbed result.
     pub pairs: usize,
     /// Pairs left out because a trial failed or was disturbed.
     pub left_out: usize,
@@ -95,7 +95,7 @@ pub struct Against {
     pub looks: Alarms,
     /// False alarms of the rule that looks after every pair.
     pub anytime: Alarms,
-    /// Twin / original.
+    /// The metric of the twin over that of the original, the place taken out.
     pub ratio: Option<Ratio>,
     /// Second place / first place of a pair.
     pub slot: Option<Ratio>,
@@ -169,7 +169,7 @@ impl Found {
 /// The smallest change that a budget decides here.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Decides {
-    /// The budget, minutes.
+    /// Time for all trials of a comparison.
     pub minutes: u32,
     /// Pairs for which it has time.
     pub pairs: usize,
@@ -182,11 +182,11 @@ pub struct Decides {
 pub struct Certificate {
     /// When, RFC 3339 in UTC.
     pub made_at: String,
-    /// Where.
+    /// Where it was measured: it is believed nowhere else.
     pub machine: Fingerprint,
     /// The engine, or none for a command.
     pub engine: Option<String>,
-    /// The load.
+    /// The name of the load as a study gives it.
     pub load: String,
     /// The metric that was compared.
     pub metric: String,

@@ -13,7 +13,7 @@ const MOST_ANYTIME: usize = 60;
 pub struct Comparison {
     /// Pairs that it took.
     pub pairs: usize,
-    /// How it ended.
+    /// What its last look decided; undecided after the last look that there is.
     pub verdict: Verdict,
 }
 

@@ -12,7 +12,7 @@ const FEWEST_SESSIONS: usize = tare_stats::sequential::FEWEST_SESSIONS;
 pub struct Decide {
     /// The baseline, a factor with a level as `tare ab --a` takes it.
     pub a: Option<String>,
-    /// The candidate.
+    /// What may be slower or faster, as `tare ab --b` takes it.
     pub b: Option<String>,
     /// The metric that is compared.
     pub metric: Option<String>,

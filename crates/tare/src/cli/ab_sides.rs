@@ -58,7 +58,7 @@ impl Side {
         Self { factor: factor.to_owned(), level: level.to_string() }
     }
 
-    /// The factor's name.
+    /// What is set: `binary`, `command`, `option.NAME` or any other factor.
     pub fn factor_name(&self) -> &str {
         &self.factor
     }
