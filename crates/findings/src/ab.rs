@@ -1,13 +1,13 @@
 //! Whether B differs from A, from pairs that were added until it was settled.
 
 use tare_results::metric::{self, Better};
-use tare_results::pairs::{Pairs, Stop};
+use tare_results::pairs::{Measured, Pairs, Stop};
 use tare_results::schema::{Plan, Settle, TrialRecord};
-use tare_stats::sequential::{Outlook, Rule, Verdict};
+use tare_stats::sequential::{Finding, Fit, Outlook, Pair, Question, Verdict, decide};
 use tare_stats::{Estimate, Interval};
 
-/// One session: pairs of one run share boot, files and copies of data.
-pub const FEWEST_SESSIONS: usize = 5;
+pub use tare_stats::sequential::FEWEST_SESSIONS;
+
 /// Confidence of the interval of the place's effect.
 const CONFIDENCE: f64 = 0.95;
 
@@ -23,6 +23,17 @@ pub enum AbVerdict {
     Equivalent,
     /// Neither is shown.
     Undecided,
+}
+
+/// Something that the change cannot touch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Control {
+    /// A metric or a covariate.
+    pub name: String,
+    /// B / A of it, with its interval over all looks.
+    pub ratio: Option<Estimate>,
+    /// Whether it is shown to differ all the same.
+    pub moved: bool,
 }
 
 /// A comparison of two sides as far as it has come.
@@ -56,6 +67,10 @@ pub struct Ab {
     pub pairs_to_go_at_most: Option<usize>,
     /// Second place / first place of a pair.
     pub slot: Option<Estimate>,
+    /// Sessions that have begun and hold a pair.
+    pub sessions: usize,
+    /// What the change cannot touch.
+    pub controls: Vec<Control>,
     /// Why no further pair is made; none where one is.
     pub stop: Option<Stop>,
     /// The rule it went by.
@@ -68,14 +83,23 @@ impl Ab {
         let rule = plan.settle.clone()?;
         let pairs = Pairs::of(plan, &rule, records);
         let look = pairs.decided(&rule)?;
-        let found = look.finding;
+        let mut found = look.finding;
+        // A t over sessions holds for its one look.
+        let is_last = matches!(look.stop, Some(Stop::Settled | Stop::LastLook | Stop::Control));
+        if rule.is_over_sessions() && !is_last {
+            found.ci = None;
+        }
+        let all: Vec<Pair> = pairs.measured.iter().map(Measured::pair).collect();
+        let slot = Fit::of(&all).ok().flatten().and_then(|fit| fit.place_ratio(CONFIDENCE));
         let better = pairs.metric.as_deref().map_or(Better::Higher, |metric| metric::describe(metric).better);
         let turned = |ratio: f64| if better == Better::Higher { 1.0 / ratio } else { ratio };
         let slowdown =
             found.ratio.map(|ratio| Estimate { value: turned(ratio), ci: found.ci.map(|ci| ci.map(turned)) });
         let settled = look.stop == Some(Stop::Settled);
         let outlook = found.outlook;
-        let to_go = |of: fn(Outlook) -> Option<usize>| if settled { Some(0) } else { outlook.and_then(of) };
+        // How many pairs a session takes was said at the start.
+        let open = outlook.filter(|_| !rule.is_over_sessions());
+        let to_go = |of: fn(Outlook) -> Option<usize>| if settled { Some(0) } else { open.and_then(of) };
         Some(Self {
             verdict: match (found.verdict, &slowdown) {
                 (Verdict::Changed, Some(slowdown)) if slowdown.value > 1.0 => AbVerdict::Slower,
@@ -94,20 +118,62 @@ impl Ab {
             smallest_detectable: outlook.and_then(|outlook| outlook.smallest_detectable),
             pairs_to_go: to_go(|outlook| outlook.pairs_to_go),
             pairs_to_go_at_most: to_go(|outlook| outlook.pairs_to_go_at_most),
-            slot: found.fit.and_then(|fit| fit.place_ratio(CONFIDENCE)),
+            slot,
+            sessions: pairs.sessions(&rule).iter().filter(|session| !session.is_empty()).count(),
+            controls: controls(&pairs, &rule),
             stop: look.stop,
             metric: pairs.metric,
             rule,
         })
     }
 
-    /// Runs whose pairs are in it.
-    pub fn sessions(&self) -> usize {
-        self.rule.sessions
+    /// Whether the verdict is one over sessions, each an observation of its own.
+    pub fn is_over_sessions(&self) -> bool {
+        self.rule.is_over_sessions() && self.sessions >= FEWEST_SESSIONS
     }
 
-    /// Whether its interval needs no fixed looks.
-    pub fn is_anytime(&self) -> bool {
-        self.rule.rule == Rule::Anytime
+    /// The control that kept a change from being claimed.
+    pub fn moved(&self) -> Option<&Control> {
+        self.controls.iter().find(|control| control.moved).filter(|_| self.stop == Some(Stop::Control))
     }
+}
+
+fn controls(pairs: &Pairs, rule: &Settle) -> Vec<Control> {
+    let control = |(name, found): (&str, Finding)| Control {
+        name: name.to_owned(),
+        ratio: found.ratio.map(|value| Estimate { value, ci: found.ci }),
+        moved: found.verdict == Verdict::Changed,
+    };
+    pairs.untouched(rule).into_iter().map(control).collect()
+}
+
+/// What was known after a pair.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// The pair, counted from 1.
+    pub pair: usize,
+    /// B / A of this pair alone.
+    pub own: f64,
+    /// B / A of all pairs up to this one; none as long as nothing separates the sides from their places.
+    pub ratio: Option<Estimate>,
+}
+
+/// How a comparison went, pair by pair; empty where the plan compares no sides. An interval over sessions belongs to
+/// the last step alone.
+pub fn course(plan: &Plan, records: &[TrialRecord]) -> Vec<Step> {
+    let Some(rule) = &plan.settle else { return Vec::new() };
+    let found = Pairs::of(plan, rule, records);
+    let pairs: Vec<Pair> = found.measured.iter().map(Measured::pair).collect();
+    let question = Question { minimum_effect: rule.minimum_effect, alpha: rule.alpha, rule: rule.rule };
+    let last = Ab::of(plan, records).and_then(|ab| Some(Estimate { value: ab.ratio?, ci: ab.ci }));
+    let step = |(before, pair): (usize, &Pair)| {
+        let made = before + 1;
+        let so_far = decide(&pairs[..made], &question, false).ok();
+        let ratio = so_far.and_then(|so_far| {
+            let ci = so_far.ci.filter(|_| !rule.is_over_sessions());
+            Some(Estimate { value: so_far.ratio?, ci })
+        });
+        Step { pair: made, own: pair.log_ratio.exp(), ratio: if made == pairs.len() { last } else { ratio } }
+    };
+    pairs.iter().enumerate().map(step).collect()
 }

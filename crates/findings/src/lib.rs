@@ -12,6 +12,7 @@ mod best;
 mod builds;
 mod by_chance;
 mod captures;
+pub mod certificate;
 pub mod client_limit;
 pub mod collect;
 pub mod compare;

@@ -82,7 +82,8 @@ const CANNOT_MOVE: [&str; 14] = [
     "rows",
 ];
 
-fn can_move(factor: &str) -> bool {
+/// Whether a probe may read another figure because a factor has another level.
+pub fn can_move(factor: &str) -> bool {
     !(CANNOT_MOVE.contains(&factor) || factor.starts_with("option."))
 }
 

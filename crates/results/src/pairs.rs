@@ -4,12 +4,14 @@ use crate::metric;
 use crate::schema::{Outcome, Plan, Settle, TrialRecord};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_stats::descriptive::mean;
-use tare_stats::sequential::{Finding, Pair, Question, Verdict, decide};
+use tare_stats::sequential::{Finding, Fit, Pair, Question, Verdict, decide, decide_sessions};
 
 pub use tare_stats::sequential::Rule;
 
 /// Pairs that may be left out before nothing more is tried: so many, and as many again for each that counts.
 const MOST_LEFT_OUT: usize = 5;
+/// Pairs of a session without a time for it: more add little where sessions differ as much as pairs do.
+const PAIRS_OF_SESSION: usize = 6;
 
 /// A pair that counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,12 +37,29 @@ pub struct Pairs {
     /// Pairs of which a trial was disturbed in every attempt.
     pub disturbed: usize,
     pub elapsed_s: f64,
+    /// Of these, the seconds of the last session.
+    pub session_s: f64,
+    /// Pairs of the last session that have ended.
+    pub session_ended: usize,
+    /// Pairs of what the change cannot touch, by its name.
+    pub controls: BTreeMap<String, Vec<Pair>>,
+}
+
+impl Measured {
+    /// As the statistics take it.
+    pub fn pair(&self) -> Pair {
+        Pair { log_ratio: (self.b / self.a).ln(), b_first: self.b_first }
+    }
+}
+
+/// Whether these separate the sides from their places.
+fn estimates(pairs: &[Pair]) -> bool {
+    Fit::of(pairs).is_ok_and(|fit| fit.is_some())
 }
 
 /// What became of a side of a pair.
 enum Side {
-    /// Its value, and where its record stands among all.
-    Value(f64, usize),
+    Value(f64),
     Disturbed,
     Lost,
 }
@@ -52,19 +71,25 @@ impl Pairs {
         // The last attempt counts.
         let last: BTreeMap<usize, usize> = records.iter().enumerate().map(|(at, record)| (record.trial, at)).collect();
         let mut pairs = Self { elapsed_s: records.iter().map(|record| record.elapsed_s).sum(), ..Self::default() };
+        let session = rule.begun.last().map_or(0, |session| session.first_block);
+        let own = records.iter().filter(|record| record.block >= session);
+        pairs.session_s = own.map(|record| record.elapsed_s).sum();
         let blocks: BTreeSet<usize> = plan.trials.iter().map(|trial| trial.block).collect();
         for block in blocks {
-            let side = |name: &str| {
+            let record = |name: &str| {
                 let planned = plan.trials.iter().find(|t| t.block == block && t.condition == name)?;
-                last.get(&planned.trial).map(|at| side(records, *at, metric.as_deref()))
+                last.get(&planned.trial).copied()
             };
-            match (side(&rule.a), side(&rule.b)) {
-                (Some(Side::Value(a, a_at)), Some(Side::Value(b, b_at))) => {
-                    pairs.measured.push(Measured { block, a, b, b_first: b_at < a_at });
+            let (Some(a_at), Some(b_at)) = (record(&rule.a), record(&rule.b)) else { continue };
+            let (a, b) = (&records[a_at], &records[b_at]);
+            pairs.session_ended += usize::from(block >= session);
+            match (side(a, metric.as_deref()), side(b, metric.as_deref())) {
+                (Side::Lost, _) | (_, Side::Lost) => pairs.lost += 1,
+                (Side::Value(own_a), Side::Value(own_b)) if same_boot(a, b) => {
+                    pairs.measured.push(Measured { block, a: own_a, b: own_b, b_first: b_at < a_at });
+                    pairs.add_controls(rule, a, b, b_at < a_at);
                 }
-                (Some(Side::Lost), Some(_)) | (Some(_), Some(Side::Lost)) => pairs.lost += 1,
-                (Some(_), Some(_)) => pairs.disturbed += 1,
-                _ => {}
+                _ => pairs.disturbed += 1,
             }
         }
         pairs.metric = metric;
@@ -76,28 +101,95 @@ impl Pairs {
         self.measured.len() + self.lost + self.disturbed
     }
 
+    fn add_controls(&mut self, rule: &Settle, a: &TrialRecord, b: &TrialRecord, b_first: bool) {
+        for name in &rule.controls {
+            if let (Some(a), Some(b)) = (value_of(a, name), value_of(b, name)) {
+                let pair = Pair { log_ratio: (b / a).ln(), b_first };
+                self.controls.entry(name.clone()).or_default().push(pair);
+            }
+        }
+    }
+
     /// What they say by a rule.
     pub fn decided(&self, rule: &Settle) -> Option<Look> {
-        let pair = |pair: &Measured| Pair { log_ratio: (pair.b / pair.a).ln(), b_first: pair.b_first };
-        let pairs: Vec<Pair> = self.measured.iter().map(pair).collect();
+        if rule.is_over_sessions() {
+            return self.over_sessions(rule);
+        }
+        let pairs: Vec<Pair> = self.measured.iter().map(Measured::pair).collect();
         let question = Question { minimum_effect: rule.minimum_effect, alpha: rule.alpha, rule: rule.rule };
         let look = |last: bool| decide(&pairs, &question, last).ok();
         let finding = look(false)?;
         let stop = match finding.verdict {
-            Verdict::Changed | Verdict::Equivalent => Some(Stop::Settled),
-            Verdict::Undecided => self.stop(rule),
+            Verdict::Changed | Verdict::Equivalent if !rule.certify => Some(Stop::Settled),
+            _ => self.stop(rule),
         };
         let finding = if stop.is_some_and(|stop| stop != Stop::Settled) { look(true)? } else { finding };
-        Some(Look { finding, stop })
+        self.claimed(rule, Look { finding, stop })
+    }
+
+    /// What the sessions say, once all of them are over.
+    fn over_sessions(&self, rule: &Settle) -> Option<Look> {
+        let sessions = self.sessions(rule);
+        let over = self.session_is_over(rule);
+        let last = over && sessions.iter().filter(|pairs| estimates(pairs)).count() >= rule.sessions;
+        let question = Question { minimum_effect: rule.minimum_effect, alpha: rule.alpha, rule: rule.rule };
+        let finding = decide_sessions(&sessions, &question, last).ok()?;
+        let stop = match (finding.verdict, last, over) {
+            (Verdict::Changed | Verdict::Equivalent, ..) => Some(Stop::Settled),
+            (Verdict::Undecided, true, _) => Some(Stop::LastLook),
+            (Verdict::Undecided, false, true) => Some(Stop::Session),
+            (Verdict::Undecided, false, false) => self.too_many_left_out().then_some(Stop::LeftOut),
+        };
+        self.claimed(rule, Look { finding, stop })
+    }
+
+    /// A change is claimed only where nothing moved that it cannot touch.
+    fn claimed(&self, rule: &Settle, mut look: Look) -> Option<Look> {
+        let moved = || self.untouched(rule).iter().any(|(_, control)| control.verdict == Verdict::Changed);
+        if look.finding.verdict == Verdict::Changed && !rule.certify && moved() {
+            look.finding.verdict = Verdict::Undecided;
+            look.stop = Some(Stop::Control);
+        }
+        Some(look)
+    }
+
+    /// What the pairs of everything say that the change cannot touch, by its name: all of it together at the error of
+    /// the comparison, after any number of pairs. One that is shown to have changed has moved.
+    pub fn untouched(&self, rule: &Settle) -> Vec<(&str, Finding)> {
+        let alpha = rule.alpha / self.controls.len().max(1) as f64;
+        let question = Question { minimum_effect: rule.minimum_effect, alpha, rule: Rule::Anytime };
+        let said = |pairs: &[Pair]| decide(pairs, &question, false).ok();
+        self.controls.iter().filter_map(|(name, pairs)| Some((name.as_str(), said(pairs)?))).collect()
+    }
+
+    /// The pairs of each session that has begun.
+    pub fn sessions(&self, rule: &Settle) -> Vec<Vec<Pair>> {
+        let mut sessions = vec![Vec::new(); rule.begun.len().max(1)];
+        for pair in &self.measured {
+            sessions[rule.session_of(pair.block)].push(pair.pair());
+        }
+        sessions
+    }
+
+    /// Whether the last session has its pairs: both sides have been first, and its share of the time is spent, or else
+    /// it has a fixed number.
+    pub fn session_is_over(&self, rule: &Settle) -> bool {
+        let own = self.sessions(rule).pop().unwrap_or_default();
+        let share_s = rule.budget_s.map(|budget_s| budget_s / rule.sessions.max(1) as f64);
+        let next_s = self.session_s / self.session_ended.max(1) as f64;
+        estimates(&own) && share_s.map_or(own.len() >= PAIRS_OF_SESSION, |share_s| self.session_s + next_s > share_s)
+    }
+
+    fn too_many_left_out(&self) -> bool {
+        self.lost + self.disturbed >= MOST_LEFT_OUT + self.measured.len()
     }
 
     /// Why no further pair is made although nothing is decided.
     fn stop(&self, rule: &Settle) -> Option<Stop> {
-        let (counted, left_out) = (self.measured.len(), self.lost + self.disturbed);
-        if rule.rule.most_pairs().is_some_and(|most| counted >= most) {
+        if rule.rule.most_pairs().is_some_and(|most| self.measured.len() >= most) && !rule.certify {
             return Some(Stop::LastLook);
         }
-        if left_out >= MOST_LEFT_OUT + counted {
+        if self.too_many_left_out() {
             return Some(Stop::LeftOut);
         }
         let next_s = self.elapsed_s / self.ended().max(1) as f64;
@@ -115,6 +207,10 @@ pub enum Stop {
     Budget,
     /// More pairs were lost or disturbed than counted.
     LeftOut,
+    /// This session has its pairs; others are to follow.
+    Session,
+    /// Something moved that the change cannot touch.
+    Control,
 }
 
 /// What a look at the pairs so far came to.
@@ -133,19 +229,30 @@ fn headline(records: &[TrialRecord]) -> Option<String> {
     names.into_iter().min_by_key(|name| metric::describe(name).rank).cloned()
 }
 
-fn side(records: &[TrialRecord], at: usize, metric: Option<&str>) -> Side {
-    let record = &records[at];
+fn side(record: &TrialRecord, metric: Option<&str>) -> Side {
     match (record.outcome, &record.reason) {
         (Outcome::Failed, _) => return Side::Lost,
         (Outcome::Contaminated, _) | (Outcome::Ok, Some(_)) => return Side::Disturbed,
         (Outcome::Ok, None) => {}
     }
-    let merged = metric.and_then(|metric| record.of_all_samples.get(metric).copied());
-    let value = merged.or_else(|| mean(&record.values(metric?)));
-    match value.filter(|value| value.is_finite() && *value > 0.0) {
-        Some(value) => Side::Value(value, at),
-        None => Side::Lost,
-    }
+    metric.and_then(|metric| value_of(record, metric)).map_or(Side::Lost, Side::Value)
+}
+
+/// The value of a metric or, where there is none of that name, of a covariate: above 0.
+fn value_of(record: &TrialRecord, name: &str) -> Option<f64> {
+    let merged = record.of_all_samples.get(name).copied();
+    let covariate = || {
+        let readings: Option<Vec<f64>> = record.samples.iter().map(|s| s.covariates.get(name).copied()).collect();
+        mean(&readings?)
+    };
+    let value = merged.or_else(|| mean(&record.values(name))).or_else(covariate);
+    value.filter(|value| value.is_finite() && *value > 0.0)
+}
+
+/// Whether both ran on one boot of the machine: neighbours with a restart between them are none.
+fn same_boot(a: &TrialRecord, b: &TrialRecord) -> bool {
+    let boot = |record: &TrialRecord| record.ran_on.as_ref().and_then(|ran_on| ran_on.boot_id.clone());
+    boot(a) == boot(b)
 }
 
 #[cfg(test)]

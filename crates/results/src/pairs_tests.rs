@@ -1,7 +1,7 @@
 //! Pairs from made-up plans and records.
 
 use super::*;
-use crate::schema::{PlannedTrial, SampleRecord};
+use crate::schema::{PlannedTrial, SampleRecord, Session};
 
 fn rule() -> Settle {
     Settle {
@@ -14,6 +14,9 @@ fn rule() -> Settle {
         budget_s: None,
         seed: 1,
         sessions: 1,
+        begun: Vec::new(),
+        controls: Vec::new(),
+        certify: false,
     }
 }
 
@@ -82,4 +85,88 @@ fn it_stops_at_the_budget_and_where_most_pairs_are_left_out() {
     assert_eq!(stop(&records, &Settle { budget_s: Some(28.1), ..rule() }), None);
     records.iter_mut().for_each(|record| record.outcome = Outcome::Failed);
     assert_eq!(stop(&records, &rule()), Some(Stop::LeftOut));
+}
+
+/// Sessions of two blocks each on boots of their own, B worse by so many percent in each of them.
+fn over_sessions(worse: &[f64]) -> (Plan, Settle, Vec<TrialRecord>) {
+    let plan = plan(3 * worse.len());
+    let begun = |session: usize| Session { first_block: 3 * session, boot_id: Some(format!("boot {session}")) };
+    let begun = (0..worse.len()).map(begun).collect();
+    // 3 pairs of 4 s fill the share of a session.
+    let budget_s = Some(12.5 * 5.0);
+    let rule = Settle { rule: Rule::Sessions, sessions: 5, begun, budget_s, ..rule() };
+    let value = |trial: &PlannedTrial| {
+        let noise = 1.0 + 0.001 * (trial.trial % 5) as f64;
+        if trial.condition == "b" { 100.0 * noise * (1.0 - worse[trial.block / 3] / 100.0) } else { 100.0 * noise }
+    };
+    let records = plan.trials.iter().map(|trial| record(&plan, trial.trial, value(trial))).collect();
+    (plan, rule, records)
+}
+
+#[test]
+fn sessions_are_looked_at_once_when_the_last_of_them_is_over() {
+    let look = |worse: &[f64], left: usize| {
+        let (plan, rule, mut records) = over_sessions(worse);
+        records.truncate(records.len() - left);
+        Pairs::of(&plan, &rule, &records).decided(&rule).unwrap()
+    };
+    let four = look(&[5.0, 5.1, 4.9, 5.2], 0);
+    assert_eq!((four.finding.verdict, four.stop), (Verdict::Undecided, Some(Stop::Session)));
+    let open = look(&[5.0, 5.1, 4.9, 5.2, 5.0], 2);
+    assert_eq!((open.finding.verdict, open.stop), (Verdict::Undecided, None));
+    let five = look(&[5.0, 5.1, 4.9, 5.2, 5.0], 0);
+    assert_eq!((five.finding.verdict, five.stop), (Verdict::Changed, Some(Stop::Settled)));
+    // What a session does by itself is no change, however clear its own pairs are.
+    let apart = look(&[5.0, -5.0, 4.0, -4.5, 0.5], 0);
+    assert_eq!((apart.finding.verdict, apart.stop), (Verdict::Undecided, Some(Stop::LastLook)));
+}
+
+#[test]
+fn a_pair_with_a_restart_in_between_is_none() {
+    let plan = plan(3);
+    let mut records: Vec<TrialRecord> = (0..6).map(|trial| record(&plan, trial, 100.0)).collect();
+    let ran_on = |boot: &str| Some(crate::schema::RanOn { host: "h".into(), boot_id: Some(boot.into()) });
+    for (trial, record) in records.iter_mut().enumerate() {
+        record.ran_on = ran_on(if trial < 3 { "first" } else { "second" });
+    }
+    let pairs = Pairs::of(&plan, &rule(), &records);
+    assert_eq!((pairs.measured.len(), pairs.disturbed), (2, 1));
+}
+
+#[test]
+fn nothing_is_claimed_where_what_the_change_cannot_touch_moved() {
+    let plan = plan(12);
+    let rule = Settle { controls: vec!["probe_chain_ns".into()], ..rule() };
+    let with = |moved: f64| {
+        let own = |trial: &PlannedTrial| {
+            let is_b = trial.condition == "b";
+            let mut record =
+                record(&plan, trial.trial, if is_b { 90.0 } else { 100.0 } + (trial.trial % 3) as f64 / 10.0);
+            let reading = 80.0 * (1.0 + if is_b { moved } else { 0.0 }) + (trial.trial % 5) as f64 / 20.0;
+            record.samples[0].covariates.insert("probe_chain_ns".into(), reading);
+            record
+        };
+        let records: Vec<TrialRecord> = plan.trials.iter().map(own).collect();
+        let pairs = Pairs::of(&plan, &rule, &records);
+        (pairs.decided(&rule).unwrap(), pairs.untouched(&rule)[0].1.verdict)
+    };
+    let (still, control) = with(0.0);
+    assert_eq!((still.finding.verdict, still.stop), (Verdict::Changed, Some(Stop::Settled)));
+    assert_eq!(control, Verdict::Equivalent);
+    let (moved, control) = with(0.06);
+    assert_eq!((moved.finding.verdict, moved.stop), (Verdict::Undecided, Some(Stop::Control)));
+    assert_eq!(control, Verdict::Changed);
+}
+
+#[test]
+fn a_side_against_itself_goes_on_whatever_its_pairs_say() {
+    let plan = plan(40);
+    let records: Vec<TrialRecord> =
+        plan.trials.iter().map(|t| record(&plan, t.trial, if t.condition == "a" { 80.0 } else { 120.0 })).collect();
+    for own in [Rule::Looks, Rule::Anytime] {
+        let rule = Settle { rule: own, certify: true, ..rule() };
+        let stop = |rule: &Settle| Pairs::of(&plan, rule, &records).decided(rule).unwrap().stop;
+        assert_eq!(stop(&rule), None);
+        assert_eq!(stop(&Settle { budget_s: Some(160.0), ..rule }), Some(Stop::Budget));
+    }
 }

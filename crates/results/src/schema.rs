@@ -12,7 +12,7 @@ use super::disturbed::Disturber;
 use super::plain::Plain;
 use super::search::SearchRecord;
 use super::server::ServerRecord;
-pub use super::settle::Settle;
+pub use super::settle::{Session, Settle};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_cpuset::CpuSet;

@@ -1,6 +1,7 @@
 //! The rule by which a comparison of two conditions is settled, as a plan keeps it.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use tare_stats::sequential::Rule;
 
 /// When a comparison of two conditions is settled: fixed before the first trial, so that a run that goes on keeps the
@@ -23,6 +24,41 @@ pub struct Settle {
     pub budget_s: Option<f64>,
     /// Seed of the order within pairs.
     pub seed: u64,
-    /// Runs that have added pairs: the first one, and each that went on.
+    /// Sessions that it is made of, fixed before the first one. From five on the verdict is one over sessions.
     pub sessions: usize,
+    /// Those that have begun, in their order.
+    #[serde(default)]
+    pub begun: Vec<Session>,
+    /// Metrics and covariates that the change cannot touch: where one of them moves, nothing is claimed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub controls: Vec<String>,
+    /// Whether both sides are the same, and pairs are made until the time is over, whatever they say.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub certify: bool,
+}
+
+/// One uninterrupted run on one boot, or one that went on with it on the same boot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// The first block that belongs to it; the last one is before the next session's first.
+    pub first_block: usize,
+    /// The boot that it is on, as the kernel names it; none where it does not.
+    pub boot_id: Option<String>,
+}
+
+impl Settle {
+    /// The session of a block, from 0.
+    pub fn session_of(&self, block: usize) -> usize {
+        self.begun.iter().filter(|session| session.first_block <= block).count().saturating_sub(1)
+    }
+
+    /// Boots that its sessions were on.
+    pub fn boots(&self) -> usize {
+        self.begun.iter().map(|session| session.boot_id.as_deref()).collect::<BTreeSet<_>>().len()
+    }
+
+    /// Whether its verdict is one over sessions.
+    pub fn is_over_sessions(&self) -> bool {
+        self.rule == Rule::Sessions
+    }
 }

@@ -1,17 +1,26 @@
-//! The table of `benches/decide`: false alarms of both rules for six shapes of trial means and a drift, power at +2%,
-//! and pairs used against nine trials a side and Welch's t. Argument: simulated comparisons a cell (default 2000).
+//! The tables of `benches/decide`: how often comparisons are wrong where nothing differs, how often they find +2%, and
+//! the trials that it takes, for the rules of `tare ab` and for what else is in use. Argument: simulated comparisons a
+//! cell (default 10000).
 
 use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1, LogNormal, Normal, StudentT};
+use tare_stats::counts::Count;
 use tare_stats::descriptive::{mean, median, variance};
-use tare_stats::sequential::{Fit, Pair, Rule};
+use tare_stats::sequential::{Fit, Pair, Question, Rule, Verdict, decide_sessions};
 
 /// Standard deviation of a trial where a pair has 1%.
 const TRIAL_SD: f64 = 0.01 * std::f64::consts::FRAC_1_SQRT_2;
 const EFFECT: f64 = 0.02;
+/// No seed below was ever used to choose a level: those were 0 to 9,999.
+const FIRST_SEED: u64 = 1_000_000;
+/// Trials a side of the fixed plans.
+const NINE: usize = 9;
+/// Relabellings of the randomisation test.
+const SHUFFLES: usize = 200;
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Shape {
     Normal,
     T3,
@@ -19,25 +28,30 @@ enum Shape {
     Exponential,
     Uniform,
     Bimodal,
-    Drift,
 }
 
-const SHAPES: [Shape; 7] =
-    [Shape::Normal, Shape::T3, Shape::Lognormal, Shape::Exponential, Shape::Uniform, Shape::Bimodal, Shape::Drift];
+const SHAPES: [Shape; 6] =
+    [Shape::Normal, Shape::T3, Shape::Lognormal, Shape::Exponential, Shape::Uniform, Shape::Bimodal];
 
-/// Logs of trial values in time: noise of sd [`TRIAL_SD`], and for `Drift` a first-order autoregression of three times
-/// that with a coefficient of 0.9.
+/// Logs of trial values in time: noise of sd [`TRIAL_SD`], and a first-order autoregression with a coefficient of 0.9
+/// that has `drift` times that sd.
 struct Machine {
     shape: Shape,
+    drift: f64,
     rng: StdRng,
     level: f64,
 }
 
 impl Machine {
+    fn new(shape: Shape, drift: f64, seed: usize) -> Self {
+        let mut rng = StdRng::seed_from_u64(FIRST_SEED + seed as u64);
+        let level = drift * normal(&mut rng);
+        Self { shape, drift, rng, level }
+    }
+
     fn trial(&mut self) -> f64 {
         let rng = &mut self.rng;
-        let normal = |rng: &mut StdRng| -> f64 { rand_distr::StandardNormal.sample(rng) };
-        let standard = match self.shape {
+        let own = match self.shape {
             Shape::Normal => normal(rng),
             Shape::T3 => StudentT::new(3.0).map_or(0.0, |t| t.sample(rng)) / 3.0_f64.sqrt(),
             Shape::Lognormal => (LogNormal::new(0.0, 0.5).map_or(0.0, |l| l.sample(rng)) - 1.133) / 0.604,
@@ -47,12 +61,9 @@ impl Machine {
                 let mode = if rng.random_bool(0.5) { 0.97 } else { -0.97 };
                 mode + Normal::new(0.0, 0.243).map_or(0.0, |n| n.sample(rng))
             }
-            Shape::Drift => {
-                self.level = 0.9 * self.level + 3.0 * (1.0_f64 - 0.81).sqrt() * normal(rng);
-                self.level + normal(rng)
-            }
         };
-        standard * TRIAL_SD
+        self.level = 0.9 * self.level + self.drift * (1.0_f64 - 0.81).sqrt() * normal(rng);
+        (self.level + own) * TRIAL_SD
     }
 
     fn pair(&mut self, effect: f64) -> Pair {
@@ -62,61 +73,205 @@ impl Machine {
         Pair { log_ratio: effect + difference, b_first }
     }
 
-    /// Pairs used, and whether B was called changed.
-    fn sequential(&mut self, rule: Rule, effect: f64) -> (usize, bool) {
-        let mut pairs = Vec::new();
-        let most = rule.most_pairs().unwrap_or(60);
-        for n in 1..=most {
-            pairs.push(self.pair(effect));
-            let fit = Fit::of(&pairs).ok().flatten().filter(|_| rule.looks_at(n, false));
-            let Some(fit) = fit else { continue };
-            let half = rule.half_width(&fit, 0.05);
-            if fit.mean.abs() + half <= EFFECT.ln_1p() {
-                return (n, false);
-            }
-            if fit.mean.abs() > half {
-                return (n, true);
-            }
-        }
-        (most, false)
-    }
-
-    /// Nine trials of A, then nine of B, and Welch's t at 5%.
-    fn welch(&mut self, effect: f64) -> bool {
-        let a: Vec<f64> = (0..9).map(|_| self.trial()).collect();
-        let b: Vec<f64> = (0..9).map(|_| effect + self.trial()).collect();
-        let moments = |values: &[f64]| Some((mean(values)?, variance(values)? / 9.0));
-        let (Some((mean_a, a)), Some((mean_b, b))) = (moments(&a), moments(&b)) else { return false };
-        // The quantile of t with the 8 to 16 degrees of freedom that Welch's formula gives here.
-        let df = (a + b).powi(2) / ((a * a + b * b) / 8.0);
-        let t = [2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120];
-        (mean_b - mean_a).abs() > t[(df.floor() as usize).clamp(8, 16) - 8] * (a + b).sqrt()
+    /// As many trials of each side, in blocks of two whose order is drawn.
+    fn interleaved(&mut self, effect: f64, a_side: usize) -> (Vec<f64>, Vec<f64>) {
+        let pair = |machine: &mut Self| {
+            let b_first = machine.rng.random_bool(0.5);
+            let (first, second) = (machine.trial(), machine.trial());
+            if b_first { (second, first + effect) } else { (first, second + effect) }
+        };
+        (0..a_side).map(|_| pair(self)).unzip()
     }
 }
 
-fn share(hits: usize, of: usize) -> f64 {
-    100.0 * hits as f64 / of as f64
+fn normal(rng: &mut StdRng) -> f64 {
+    rand_distr::StandardNormal.sample(rng)
+}
+
+/// A way to decide: its name, and what it says of a machine with an effect: trials used, and whether B has changed.
+type Way = (&'static str, fn(&mut Machine, f64) -> (usize, bool));
+
+/// The rules of `tare ab`; the latter two with a minimum effect that no interval lies within, so that nothing ends a
+/// comparison but a change.
+const RULES: [Way; 4] = [
+    ("looks", |machine, effect| sequential(machine, Rule::Looks, effect, EFFECT)),
+    ("anytime", |machine, effect| sequential(machine, Rule::Anytime, effect, EFFECT)),
+    ("looks, e 0", |machine, effect| sequential(machine, Rule::Looks, effect, 1e-9)),
+    ("anytime, e 0", |machine, effect| sequential(machine, Rule::Anytime, effect, 1e-9)),
+];
+
+/// What else is in use.
+const OTHERS: [Way; 5] = [
+    ("A9 B9 Welch", |machine, effect| {
+        let a: Vec<f64> = (0..NINE).map(|_| machine.trial()).collect();
+        let b: Vec<f64> = (0..NINE).map(|_| machine.trial() + effect).collect();
+        (2 * NINE, welch(&a, &b))
+    }),
+    ("mixed Welch", |machine, effect| {
+        let (a, b) = machine.interleaved(effect, NINE);
+        (2 * NINE, welch(&a, &b))
+    }),
+    ("paired t", |machine, effect| {
+        let (a, b) = machine.interleaved(effect, NINE);
+        (2 * NINE, paired(&a, &b, 0.95))
+    }),
+    ("Holm looks", holm),
+    ("medians", |machine, effect| {
+        let (a, b) = machine.interleaved(effect, NINE);
+        (2 * NINE, medians(a, b, &mut machine.rng))
+    }),
+];
+
+/// `tare ab`: at most 18 pairs by looks, 60 at any time.
+fn sequential(machine: &mut Machine, rule: Rule, effect: f64, equal: f64) -> (usize, bool) {
+    let mut pairs = Vec::new();
+    let most = rule.most_pairs().unwrap_or(60);
+    for n in 1..=most {
+        pairs.push(machine.pair(effect));
+        let Some(fit) = Fit::of(&pairs).ok().flatten().filter(|_| rule.looks_at(n, false)) else { continue };
+        let half = rule.half_width(&fit, 0.05);
+        if fit.mean.abs() + half <= equal.ln_1p() {
+            return (2 * n, false);
+        }
+        if fit.mean.abs() > half {
+            return (2 * n, true);
+        }
+    }
+    (2 * most, false)
+}
+
+/// A t over differences, at this confidence.
+fn paired(a: &[f64], b: &[f64], confidence: f64) -> bool {
+    let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).collect();
+    Fit::without_place(&differences).ok().flatten().is_some_and(|fit| fit.mean.abs() > fit.half_width(confidence))
+}
+
+/// A paired t after every pair from the second to the 18th, Holm over all of them: one is significant where the
+/// smallest p is at most 5% over their number.
+fn holm(machine: &mut Machine, effect: f64) -> (usize, bool) {
+    let (a, b) = machine.interleaved(effect, 18);
+    let looks = 2..=18_usize;
+    let confidence = 1.0 - 0.05 / looks.clone().count() as f64;
+    let stop = looks.into_iter().find(|n| paired(&a[..*n], &b[..*n], confidence));
+    (2 * stop.unwrap_or(18), stop.is_some())
+}
+
+/// Welch's t at 5%.
+fn welch(a: &[f64], b: &[f64]) -> bool {
+    let moments = |values: &[f64]| Some((mean(values)?, variance(values)? / values.len() as f64));
+    let (Some((mean_a, va)), Some((mean_b, vb))) = (moments(a), moments(b)) else { return false };
+    let n = a.len() as f64;
+    let df = (va + vb).powi(2) / ((va * va + vb * vb) / (n - 1.0));
+    // A fit of weight 1 whose sd is the standard error of the difference.
+    let fit = Fit { mean: mean_b - mean_a, place: None, sd: (va + vb).sqrt(), pairs: a.len(), weight: 1.0, df };
+    fit.mean.abs() > fit.half_width(0.95)
+}
+
+/// ClickHouse's: the difference of medians against that of random relabellings, at 5%.
+fn medians(a: Vec<f64>, b: Vec<f64>, rng: &mut StdRng) -> bool {
+    let n = a.len();
+    let apart = |values: &[f64]| {
+        let of = |values: &[f64]| median(values).unwrap_or(0.0);
+        (of(&values[n..]) - of(&values[..n])).abs()
+    };
+    let mut all = [a, b].concat();
+    let found = apart(&all);
+    let mut as_far = 0;
+    for _ in 0..SHUFFLES {
+        all.shuffle(rng);
+        as_far += usize::from(apart(&all) >= found);
+    }
+    as_far * 20 < SHUFFLES
+}
+
+/// A share with its exact 95% interval, in percent.
+fn share(hits: usize, of: usize) -> String {
+    let high = Count { hits, of }.at_most(0.975);
+    let low = 1.0 - Count { hits: of - hits, of }.at_most(0.975);
+    format!("{:.1} ({:.1}-{:.1})", 100.0 * hits as f64 / of as f64, 100.0 * low, 100.0 * high)
+}
+
+/// Comparisons that call B changed, and the trials of each.
+fn ends(way: Way, shape: Shape, drift: f64, effect: f64, runs: usize) -> (usize, Vec<f64>) {
+    let found: Vec<(usize, bool)> = (0..runs).map(|i| way.1(&mut Machine::new(shape, drift, i), effect)).collect();
+    (found.iter().filter(|(_, changed)| *changed).count(), found.iter().map(|(n, _)| *n as f64).collect())
+}
+
+fn table(title: &str, ways: &[Way], effect: f64, runs: usize) {
+    println!("\n{title}, % of {runs} with exact 95% interval");
+    println!("{:<12}{}", "", ways.iter().map(|(name, _)| format!("{name:<20}")).collect::<String>());
+    let rows = SHAPES.map(|shape| (format!("{shape:?}").to_lowercase(), shape, 0.0));
+    let drifts = [1.0, 3.0].map(|drift| (format!("drift {drift:.0}x"), Shape::Normal, drift));
+    for (name, shape, drift) in rows.into_iter().chain(drifts) {
+        let cell = |way: &Way| format!("{:<20}", share(ends(*way, shape, drift, effect, runs).0, runs));
+        println!("{name:<12}{}", ways.iter().map(cell).collect::<String>());
+    }
+}
+
+/// Trials of each way that stops at +2%, and those a side that fixed plans need to find it as often.
+fn times(runs: usize) {
+    println!("\ntrials at +2%, and those a side of two fixed plans with as much power");
+    println!("drift     rule        found %            median  mean   Welch  ratio   paired t  ratio");
+    for drift in [0.0, 1.0, 3.0] {
+        for way in RULES[..2].iter().chain(&OTHERS[3..4]) {
+            let (hits, used) = ends(*way, Shape::Normal, drift, EFFECT.ln_1p(), runs);
+            let (middle, average) = (median(&used).unwrap_or(0.0), mean(&used).unwrap_or(0.0));
+            let power = hits as f64 / runs as f64;
+            let as_often = |test: fn(&[f64], &[f64]) -> bool| {
+                let found = |a_side: usize| {
+                    let changed = |i: &usize| {
+                        let (a, b) = Machine::new(Shape::Normal, drift, runs + i).interleaved(EFFECT.ln_1p(), a_side);
+                        test(&a, &b)
+                    };
+                    (0..2000).filter(changed).count() as f64 / 2000.0
+                };
+                (3..200).find(|n| found(*n) >= power).map(|n| (n, middle / (2 * n) as f64))
+            };
+            let said = |needed: Option<(usize, f64)>| match needed {
+                Some((n, ratio)) => format!("{n:>5}  {ratio:.2}"),
+                None => " >199      ".to_owned(),
+            };
+            let (welch, paired) = (said(as_often(welch)), said(as_often(|a, b| paired(a, b, 0.95))));
+            let found = share(hits, runs);
+            println!("{drift:.0}x        {:<12}{found:<19}{middle:>6}  {average:>5.1}  {welch}   {paired}", way.0);
+        }
+    }
+}
+
+/// What a build does in one session alone has an sd of so many of a pair's: five sessions of six pairs.
+fn sessions(runs: usize) {
+    println!("\nA/A over 5 sessions of 6 pairs, % of {runs}: one value a session, and all pairs as independent (t)");
+    for own in [0.25, 0.5, 1.0] {
+        let (mut over, mut pooled) = (0, 0);
+        for i in 0..runs {
+            let mut machine = Machine::new(Shape::Normal, 0.0, i);
+            let sessions: Vec<Vec<Pair>> = (0..5)
+                .map(|_| {
+                    let effect = own * 0.01 * normal(&mut machine.rng);
+                    (0..6).map(|_| machine.pair(effect)).collect()
+                })
+                .collect();
+            let question = Question { minimum_effect: 1e-9, alpha: 0.05, rule: Rule::Sessions };
+            let found = decide_sessions(&sessions, &question, true).map(|found| found.verdict);
+            over += usize::from(found == Ok(Verdict::Changed));
+            let fit = Fit::of(&sessions.concat()).ok().flatten();
+            pooled += usize::from(fit.is_some_and(|fit| fit.mean.abs() > fit.half_width(0.95)));
+        }
+        println!("build x session sd {own:<5} {:<18} {}", share(over, runs), share(pooled, runs));
+    }
 }
 
 fn main() {
-    let runs: usize = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(2000);
-    println!("pair sd 1%, minimum effect 2%, {runs} comparisons a cell; fixed: nine trials a side, Welch");
-    println!("shape        false alarms %            +2% seen %                median pairs at +2%");
-    println!("             looks  anytime  fixed     looks  anytime  fixed     looks  anytime  fixed");
-    for shape in SHAPES {
-        let machine = |seed| Machine { shape, rng: StdRng::seed_from_u64(seed), level: 0.0 };
-        let row = |effect: f64| {
-            let ends = |rule| (0..runs).map(|i| machine(i as u64).sequential(rule, effect)).collect::<Vec<_>>();
-            let (looks, anytime) = (ends(Rule::Looks), ends(Rule::Anytime));
-            let fixed = (0..runs).filter(|i| machine(*i as u64).welch(effect)).count();
-            let seen = |ends: &[(usize, bool)]| share(ends.iter().filter(|(_, changed)| *changed).count(), runs);
-            let used = |ends: &[(usize, bool)]| {
-                median(&ends.iter().map(|(n, _)| *n as f64).collect::<Vec<f64>>()).unwrap_or(f64::NAN)
-            };
-            ([seen(&looks), seen(&anytime), share(fixed, runs)], [used(&looks), used(&anytime)])
-        };
-        let (([a, b, c], _), ([d, e, f], [g, h])) = (row(0.0), row(EFFECT.ln_1p()));
-        let name = format!("{shape:?}").to_lowercase();
-        println!("{name:<12} {a:5.1}  {b:7.1}  {c:5.1}     {d:5.1}  {e:7.1}  {f:5.1}     {g:5}  {h:7}  {:5}", 9);
-    }
+    let runs: usize = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(10_000);
+    println!("pair sd 1%, minimum effect 2%; looks and anytime are those of `tare ab`; drift: autoregression of 0.9,");
+    println!(
+        "with so many times the sd of a trial; Welch, paired t and medians (ClickHouse's randomisation test) on nine"
+    );
+    println!("trials a side, Holm over a paired t after each of 18 pairs");
+    table("false alarms", &RULES, 0.0, runs);
+    table("false alarms", &OTHERS, 0.0, runs);
+    table("+2% called changed", &RULES[..2], EFFECT.ln_1p(), runs.min(2000));
+    table("+2% called changed", &OTHERS, EFFECT.ln_1p(), runs.min(2000));
+    times(runs.min(4000));
+    sessions(runs);
 }

@@ -22,6 +22,32 @@ pub fn more_in_b(a: Count, b: Count) -> f64 {
     (fewest..=hits.min(b.of)).map(chance).sum::<f64>().min(1.0)
 }
 
+impl Count {
+    /// The highest rate at which so few hits, or fewer, come with a chance of 1 - `confidence`: the exact one-sided
+    /// upper bound of Clopper & Pearson (Biometrika 26, 1934). 1 where nothing was tried.
+    pub fn at_most(self, confidence: f64) -> f64 {
+        let hits = self.hits.min(self.of);
+        if hits == self.of {
+            return 1.0;
+        }
+        let as_few = |rate: f64| -> f64 {
+            let ln_odds = rate.ln() - (-rate).ln_1p();
+            let (mut ln_chance, mut sum) = (self.of as f64 * (-rate).ln_1p(), 0.0);
+            for k in 0..=hits {
+                sum += f64::exp(ln_chance);
+                ln_chance += ((self.of - k) as f64 / (k + 1) as f64).ln() + ln_odds;
+            }
+            sum
+        };
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..60 {
+            let middle = f64::midpoint(low, high);
+            if as_few(middle) > 1.0 - confidence { low = middle } else { high = middle }
+        }
+        high
+    }
+}
+
 /// ln of n over k.
 fn ln_choose(n: usize, k: usize) -> f64 {
     let k = k.min(n - k);
@@ -34,6 +60,16 @@ mod tests {
 
     fn p(a: (usize, usize), b: (usize, usize)) -> f64 {
         more_in_b(Count { hits: a.0, of: a.1 }, Count { hits: b.0, of: b.1 })
+    }
+
+    #[test]
+    fn the_bound_of_a_rate_is_exact() {
+        let at_most = |hits: usize, of: usize| Count { hits, of }.at_most(0.95);
+        // No hit: 1 - 0.05^(1/n).
+        assert!((at_most(0, 20) - 0.139_108).abs() < 1e-6 && (at_most(0, 59) - 0.049_508).abs() < 1e-6);
+        // The root of P(X <= 2) = 0.05 for 60 draws, by the sum of binomial terms.
+        assert!((at_most(2, 60) - 0.101_236).abs() < 1e-6, "{}", at_most(2, 60));
+        assert_eq!((at_most(0, 0), at_most(3, 3)), (1.0, 1.0));
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod heat;
 mod layout;
 pub mod machine;
 pub mod marks;
+pub mod pairs;
 pub mod queries;
 pub mod run_order;
 mod rungs;

@@ -1,38 +1,76 @@
 //! What a paired comparison says: its first sentence, the line after each pair, and its table.
 
-use tare_findings::ab::{Ab, AbVerdict, FEWEST_SESSIONS};
+use tare_findings::ab::{Ab, AbVerdict, Control};
 use tare_results::pairs::Stop;
 use tare_stats::{Estimate, Interval};
 use tare_text::{count, percent};
 
 /// One sentence of at most 25 words.
 pub fn sentence(ab: &Ab) -> String {
-    let pairs = count(ab.pairs, "pair");
-    let within = duration(ab.elapsed_s);
+    if let Some(control) = ab.moved() {
+        return format!(
+            "Nothing is claimed after {}: {}, which the change cannot touch, moved {}.",
+            count(ab.pairs, "pair"),
+            control.name,
+            control.ratio.map_or_else(String::new, by)
+        );
+    }
     let Some(Estimate { value, ci: Some(ci) }) = ab.slowdown else {
-        return format!("Undecided after {pairs} in {within}: these carry no interval yet.");
+        return without_interval(ab);
     };
+    let decided = decided(ab);
     match ab.verdict {
         AbVerdict::Slower => {
             let (low, high) = (percent(ci.low - 1.0), percent(ci.high - 1.0));
-            format!("B is {} slower than A ({low} to {high}), decided after {pairs} in {within}.", percent(value - 1.0))
+            format!("B is {} slower than A ({low} to {high}){decided}.", percent(value - 1.0))
         }
         AbVerdict::Faster => {
             let gain = |slowdown: f64| percent(1.0 / slowdown - 1.0);
             let (low, high) = (gain(ci.high), gain(ci.low));
-            format!("B is {} faster than A ({low} to {high}), decided after {pairs} in {within}.", gain(value))
+            format!("B is {} faster than A ({low} to {high}){decided}.", gain(value))
         }
         AbVerdict::Equivalent => {
-            let effect = percent(ab.rule.minimum_effect);
-            format!("B and A are equivalent within {effect}, decided after {pairs} in {within}.")
+            format!("B and A are equivalent within {}{decided}.", percent(ab.rule.minimum_effect))
         }
-        AbVerdict::Undecided => undecided(ab, &pairs),
+        AbVerdict::Undecided => undecided(ab),
     }
 }
 
-fn undecided(ab: &Ab, pairs: &str) -> String {
+/// For which sessions it holds, and after what.
+fn decided(ab: &Ab) -> String {
+    let (pairs, within) = (count(ab.pairs, "pair"), duration(ab.elapsed_s));
+    if ab.is_over_sessions() {
+        return format!(", decided over {} of {pairs} in {within}", count(ab.sessions, "session"));
+    }
+    let held = if ab.sessions > 1 { "in these sessions" } else { "in this session" };
+    format!(" {held}, decided after {pairs} in {within}")
+}
+
+fn by(ratio: Estimate) -> String {
+    let interval = ratio.ci.map(|ci| format!(" ({:+.1}% to {:+.1}%)", 100.0 * (ci.low - 1.0), 100.0 * (ci.high - 1.0)));
+    format!("by {:+.1}%{}", 100.0 * (ratio.value - 1.0), interval.unwrap_or_default())
+}
+
+fn without_interval(ab: &Ab) -> String {
+    if ab.rule.is_over_sessions() && ab.stop != Some(Stop::LeftOut) {
+        let so_far = ab.ratio.map_or_else(String::new, |ratio| format!(" B/A is {ratio:.4} so far;"));
+        return format!(
+            "Undecided in session {} of {}:{so_far} a verdict takes all of them.",
+            ab.rule.begun.len().max(1),
+            ab.rule.sessions
+        );
+    }
+    let (pairs, within) = (count(ab.pairs, "pair"), duration(ab.elapsed_s));
+    format!("Undecided after {pairs} in {within}: these carry no interval yet.")
+}
+
+fn undecided(ab: &Ab) -> String {
     let effect = percent(ab.rule.minimum_effect);
     let seen = ab.smallest_detectable.map(|seen| format!(" a change of {} would have been seen;", percent(seen)));
+    let seen = seen.unwrap_or_default();
+    if ab.is_over_sessions() {
+        return format!("Undecided over {}:{seen} more of them resolve less.", count(ab.sessions, "session"));
+    }
     let more = match ab.pairs_to_go {
         Some(more) => {
             let time = duration(more as f64 * ab.pair_s);
@@ -40,7 +78,7 @@ fn undecided(ab: &Ab, pairs: &str) -> String {
         }
         None => format!(" {effect} cannot be settled here."),
     };
-    format!("Undecided after {pairs}:{}{more}", seen.unwrap_or_default())
+    format!("Undecided after {}:{seen}{more}", count(ab.pairs, "pair"))
 }
 
 /// What is known after a pair, in one line.
@@ -49,7 +87,14 @@ pub fn line(ab: &Ab) -> String {
         0 => String::new(),
         left_out => format!(", {left_out} left out"),
     };
-    let head = format!("pair {}{left_out}", ab.pairs);
+    let session = match ab.rule.sessions {
+        0 | 1 => String::new(),
+        all => format!("session {} of {all}, ", ab.rule.begun.len().max(1)),
+    };
+    let head = format!("{session}pair {}{left_out}", ab.pairs);
+    if let (true, Some(ratio)) = (ab.rule.certify || ab.rule.is_over_sessions() && ab.ci.is_none(), ab.ratio) {
+        return format!("{head}: B/A {ratio:.4} so far");
+    }
     // Wider than a hundredfold says nothing yet.
     let told = ab.ci.filter(|ci| ci.low > 0.01 && ci.high < 100.0);
     let (Some(ratio), Some(ci)) = (ab.ratio, told) else {
@@ -59,6 +104,7 @@ pub fn line(ab: &Ab) -> String {
     let e = ab.rule.minimum_effect;
     let within = ci.low >= 1.0 / (1.0 + e) && ci.high <= 1.0 + e;
     let open = match (ab.verdict, ci.contains(1.0)) {
+        _ if ab.moved().is_some() => "nothing is claimed, for what the change cannot touch moved",
         (AbVerdict::Undecided, _) if within => "to be confirmed at the next look: equivalent",
         (AbVerdict::Undecided, false) => "to be confirmed at the next look: changed",
         (AbVerdict::Undecided, true) => "undecided: no change, or one above the minimum effect",
@@ -97,6 +143,7 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
         ("80% power", ab.smallest_detectable.map_or_else(none, |seen| format!("a change of {}", percent(seen)))),
         ("sessions", sessions(ab)),
     ];
+    rows.extend(ab.controls.iter().map(|control| ("untouched", untouched(control))));
     if ab.verdict == AbVerdict::Undecided {
         rows.push(("to go", to_go(ab)));
         rows.extend(ab.stop.and_then(stopped).map(|why| ("stopped", why.to_owned())));
@@ -111,10 +158,30 @@ fn left_out(ab: &Ab) -> String {
 }
 
 fn sessions(ab: &Ab) -> String {
-    match ab.sessions() {
-        few if few < FEWEST_SESSIONS => format!("{few}: the verdict holds in this session"),
-        many => many.to_string(),
+    let boots = match ab.rule.boots() {
+        0 | 1 => String::new(),
+        boots => format!(" on {boots} boots"),
+    };
+    let asked = if ab.rule.sessions > 1 { format!(" of {}", ab.rule.sessions) } else { String::new() };
+    match ab.sessions {
+        many if ab.is_over_sessions() => format!("{many}{asked}{boots}, one value each"),
+        0 | 1 => format!("{}{asked}: the verdict holds in this session", ab.sessions),
+        few => format!("{few}{asked}{boots}: the verdict holds in these sessions"),
     }
+}
+
+fn untouched(control: &Control) -> String {
+    let moved = if control.moved { ": it moved" } else { "" };
+    let ratio = control.ratio.map_or_else(
+        || "not known yet".to_owned(),
+        |ratio| {
+            let ci = ratio
+                .ci
+                .map_or_else(|| " (no interval yet)".to_owned(), |ci| format!(" ({:.4} to {:.4})", ci.low, ci.high));
+            format!("{:.4}{ci}", ratio.value)
+        },
+    );
+    format!("{} B/A {ratio}{moved}", control.name)
 }
 
 fn to_go(ab: &Ab) -> String {
@@ -133,12 +200,14 @@ fn stopped(stop: Stop) -> Option<&'static str> {
         Stop::Settled => None,
         Stop::LastLook => Some("the last of its looks is over"),
         Stop::Budget => Some("no further pair fits into the budget"),
+        Stop::Session => Some("this session has its pairs; the others are to follow"),
+        Stop::Control => Some("what the change cannot touch moved: the machine did, or the change reaches further"),
         Stop::LeftOut => Some("more pairs were left out than counted; quieten the machine, or see the logs of trials"),
     }
 }
 
 /// Seconds as people say them.
-fn duration(seconds: f64) -> String {
+pub(super) fn duration(seconds: f64) -> String {
     match seconds.round().max(0.0) as u64 {
         s @ 0..=119 => format!("{s} s"),
         s @ 120..=7199 => format!("{} min", (s + 30) / 60),
@@ -169,6 +238,8 @@ mod tests {
             pairs_to_go: Some(25),
             pairs_to_go_at_most: Some(60),
             slot: None,
+            sessions: 1,
+            controls: Vec::new(),
             stop: None,
             rule: Settle {
                 a: "side=a".into(),
@@ -180,6 +251,9 @@ mod tests {
                 budget_s: Some(600.0),
                 seed: 1,
                 sessions: 1,
+                begun: Vec::new(),
+                controls: Vec::new(),
+                certify: false,
             },
         }
     }
@@ -187,8 +261,14 @@ mod tests {
     #[test]
     fn every_verdict_is_a_sentence_of_at_most_25_words() {
         let said = [
-            (AbVerdict::Slower, "B is 3.1% slower than A (2.2% to 4.0%), decided after 18 pairs in 9 min."),
-            (AbVerdict::Equivalent, "B and A are equivalent within 2.0%, decided after 18 pairs in 9 min."),
+            (
+                AbVerdict::Slower,
+                "B is 3.1% slower than A (2.2% to 4.0%) in this session, decided after 18 pairs in 9 min.",
+            ),
+            (
+                AbVerdict::Equivalent,
+                "B and A are equivalent within 2.0% in this session, decided after 18 pairs in 9 min.",
+            ),
             (
                 AbVerdict::Undecided,
                 "Undecided after 18 pairs: a change of 3.4% would have been seen; about 25 more pairs (13 min) would \
@@ -201,7 +281,7 @@ mod tests {
             assert!(sentence.split_whitespace().count() <= 25);
         }
         let faster = sentence(&ab(AbVerdict::Faster, (0.9, 0.8, 0.95)));
-        assert_eq!(faster, "B is 11% faster than A (5.3% to 25%), decided after 18 pairs in 9 min.");
+        assert_eq!(faster, "B is 11% faster than A (5.3% to 25%) in this session, decided after 18 pairs in 9 min.");
     }
 
     #[test]
@@ -211,5 +291,35 @@ mod tests {
         assert_eq!(row("pairs"), "18 in 9 min, 1 left out as disturbed");
         assert_eq!(row("to go"), "about 25 pairs (13 min), at most 60 (30 min) at 95%");
         assert_eq!(row("sessions"), "1: the verdict holds in this session");
+    }
+
+    #[test]
+    fn what_a_control_keeps_from_being_claimed_is_said_and_why() {
+        let mut found = ab(AbVerdict::Undecided, (1.031, 1.022, 1.040));
+        found.stop = Some(Stop::Control);
+        let ci = Some(Interval { low: 1.012, high: 1.034 });
+        found.controls =
+            vec![Control { name: "probe_chain_ns".into(), ratio: Some(Estimate { value: 1.023, ci }), moved: true }];
+        let said = sentence(&found);
+        assert_eq!(
+            said,
+            "Nothing is claimed after 18 pairs: probe_chain_ns, which the change cannot touch, moved by +2.3% (+1.2% to \
+             +3.4%)."
+        );
+        assert!(said.split_whitespace().count() <= 25);
+        assert!(line(&found).contains("nothing is claimed"), "{}", line(&found));
+    }
+
+    #[test]
+    fn a_verdict_over_sessions_says_how_many_and_until_then_which_one_it_is_in() {
+        let mut found = ab(AbVerdict::Slower, (1.031, 1.022, 1.040));
+        found.rule.rule = Rule::Sessions;
+        (found.rule.sessions, found.sessions) = (5, 5);
+        let said = sentence(&found);
+        assert_eq!(said, "B is 3.1% slower than A (2.2% to 4.0%), decided over 5 sessions of 18 pairs in 9 min.");
+        let mut open = Ab { verdict: AbVerdict::Undecided, sessions: 2, ..found };
+        (open.ci, open.slowdown) = (None, None);
+        open.rule.begun = vec![tare_results::schema::Session { first_block: 0, boot_id: None }; 2];
+        assert_eq!(sentence(&open), "Undecided in session 2 of 5: B/A is 0.9699 so far; a verdict takes all of them.");
     }
 }

@@ -81,12 +81,24 @@ impl Fit {
         self.sd / self.weight.sqrt()
     }
 
+    /// Half-width of the interval of delta for this one look (Student's t), in log units.
+    pub fn half_width(&self, confidence: f64) -> f64 {
+        t_two_sided(confidence, self.df) * self.standard_error()
+    }
+
+    /// delta as a ratio, B / A, with the interval of this one look.
+    pub fn ratio(&self, confidence: f64) -> Estimate {
+        let half = self.half_width(confidence);
+        let ci = Interval::finite((self.mean - half).exp(), (self.mean + half).exp());
+        Estimate { value: self.mean.exp(), ci }
+    }
+
     /// The effect of the place as a ratio, second / first, with the interval of this one look (Student's t). None where
     /// the place is no term.
     pub fn place_ratio(&self, confidence: f64) -> Option<Estimate> {
         let place = self.place?;
         // phi's variance is sd^2 (1/n1 + 1/n2), which is four times delta's.
-        let half = t_two_sided(confidence, self.df) * 2.0 * self.standard_error();
+        let half = 2.0 * self.half_width(confidence);
         let ci = Interval::finite((place - half).exp(), (place + half).exp());
         Some(Estimate { value: place.exp(), ci })
     }

@@ -1,7 +1,7 @@
 //! What so many pairs could have shown, and how many more would settle the question.
 
 use super::fit::Fit;
-use super::rule::Question;
+use super::rule::{LOOKS, Question, Rule};
 use crate::quantiles::{chi_squared, normal, t};
 
 /// Power at which a change counts as one that would have been seen.
@@ -47,6 +47,20 @@ pub fn outlook(fit: &Fit, question: &Question) -> Option<Outlook> {
     })
 }
 
+/// The smallest change, as a fraction, that a comparison of so many pairs shows with 80% power at the spread of this
+/// fit, by its rule for that many at an overall error of `alpha`. None where so few pairs carry no interval.
+pub fn resolution(fit: &Fit, pairs: usize, alpha: f64) -> Option<f64> {
+    let rule = Rule::within(Some(pairs as f64));
+    let used = rule.most_pairs().map_or(pairs, |most| pairs.min(most));
+    let terms = (fit.pairs as f64 - fit.df).max(0.0) as usize;
+    if used < LOOKS[0].max(terms + 1) {
+        return None;
+    }
+    let then = expected(fit, used, fit.sd);
+    let seen = rule.half_width(&then, alpha) + t(POWER, then.df) * then.standard_error();
+    seen.is_finite().then(|| seen.exp_m1())
+}
+
 /// A fit of so many pairs, each side first in half of them.
 fn expected(fit: &Fit, pairs: usize, sd: f64) -> Fit {
     let terms = fit.pairs as f64 - fit.df;
@@ -72,7 +86,6 @@ fn fewest(made: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rule::Rule;
     use super::*;
 
     fn fit(mean: f64, sd: f64, pairs: usize) -> Fit {
@@ -101,5 +114,16 @@ mod tests {
         // Many pairs: (2.576 + 0.842) sd / sqrt(n), the normal's quantiles at 0.995 and 0.8.
         assert!((found.ln_1p() - (2.576 + 0.842) * 0.01 / 20.0).abs() < 2e-5, "{found}");
         assert_eq!(outlook(&fit(0.0, 0.0, 9), &question), None);
+    }
+
+    #[test]
+    fn a_longer_budget_resolves_less_and_changes_to_the_rule_that_can_use_it() {
+        let now = fit(0.0, 0.01, 200);
+        let seen = |pairs: usize| resolution(&now, pairs, 0.05);
+        assert_eq!(seen(3), None);
+        // No more than the last look: 18 pairs at p 0.010 with 16 degrees of freedom, t tables 2.921 and 0.865.
+        assert!((seen(18).unwrap().ln_1p() - (2.921 + 0.865) * 0.01 / 18.0_f64.sqrt()).abs() < 1e-5);
+        assert_eq!(seen(18), seen(36));
+        assert!(seen(37) < seen(36) && seen(200) < seen(37));
     }
 }

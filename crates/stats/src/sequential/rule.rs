@@ -1,7 +1,6 @@
 //! When pairs may be looked at, and how wide the interval then is.
 
 use super::fit::Fit;
-use crate::quantiles::t_two_sided;
 
 /// Pairs after which [`Rule::Looks`] looks.
 pub const LOOKS: [usize; 5] = [4, 6, 9, 13, 18];
@@ -20,15 +19,26 @@ pub enum Rule {
     Looks,
     /// After every pair, with a t-process.
     Anytime,
+    /// Once, after a number of sessions that was fixed before the first one, each of which counts with one value.
+    Sessions,
 }
 
+/// A comparison of more pairs than this is worth a rule that can use them: twice those of the last fixed look.
+const PAIRS_OF_LOOKS: f64 = 36.0;
+
 impl Rule {
+    /// The rule of a comparison within one session that has time for so many pairs; none: for any number.
+    pub fn within(pairs: Option<f64>) -> Self {
+        if pairs.is_some_and(|pairs| pairs <= PAIRS_OF_LOOKS) { Self::Looks } else { Self::Anytime }
+    }
+
     /// Whether it looks after so many pairs. `last`: no further pair will follow, so that one of the looks that are
     /// left is taken now.
     pub fn looks_at(self, pairs: usize, last: bool) -> bool {
         match self {
             Self::Looks => LOOKS.contains(&pairs) || (last && pairs < LOOKS[LOOKS.len() - 1]),
             Self::Anytime => true,
+            Self::Sessions => last,
         }
     }
 
@@ -36,7 +46,7 @@ impl Rule {
     pub fn most_pairs(self) -> Option<usize> {
         match self {
             Self::Looks => LOOKS.last().copied(),
-            Self::Anytime => None,
+            Self::Anytime | Self::Sessions => None,
         }
     }
 
@@ -47,7 +57,7 @@ impl Rule {
     /// below 1 / alpha, that is standard error * sqrt(nu (K - 1) / (1 - K r)) with K = (alpha^2 r)^(-1 / (nu + 1)).
     pub fn half_width(self, fit: &Fit, alpha: f64) -> f64 {
         match self {
-            Self::Looks => t_two_sided(1.0 - NOMINAL_P, fit.df) * fit.standard_error(),
+            Self::Looks => fit.half_width(1.0 - NOMINAL_P),
             Self::Anytime => {
                 let r = MIXTURE / (MIXTURE + fit.weight);
                 let k = (alpha * alpha * r).powf(-1.0 / (fit.df + 1.0));
@@ -56,6 +66,7 @@ impl Rule {
                 }
                 (fit.df * (k - 1.0) / (1.0 - k * r)).sqrt() * fit.standard_error()
             }
+            Self::Sessions => fit.half_width(1.0 - alpha),
         }
     }
 }

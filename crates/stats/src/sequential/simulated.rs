@@ -1,7 +1,7 @@
 //! Error rates and stops of both rules, by simulation, against the published and the measured figures.
 
 use super::verdict::verdict;
-use super::{Fit, LOOKS, Pair, Rule, Verdict, evidence};
+use super::{Fit, LOOKS, Pair, Question, Rule, Verdict, decide_sessions, evidence};
 use crate::descriptive::median;
 use crate::quantiles::t_two_sided;
 use rand::rngs::StdRng;
@@ -153,5 +153,29 @@ fn medians_of_the_process_are_those_measured_and_a_pair_for_the_place() {
         let (changed, same) = (stops(0.02_f64.ln_1p(), Verdict::Changed), stops(0.0, Verdict::Equivalent));
         assert!((expected..=expected + 2.0).contains(&changed), "sd {sd}: {changed}");
         assert!((equal..=equal + 2.0).contains(&same), "sd {sd}: {same}");
+    }
+}
+
+/// Five sessions of six pairs; what a build does in one session alone has an sd of so many of a pair's.
+fn session_alarms(own: f64, runs: u32) -> f64 {
+    let question = Question { minimum_effect: 1e-9, alpha: 0.05, rule: Rule::Sessions };
+    let mut rng = StdRng::seed_from_u64(2705);
+    let session = |rng: &mut StdRng| -> Vec<Pair> {
+        let effect = Normal::new(0.0, own).unwrap().sample(rng);
+        (0..6).map(|_| pair(Shape::Normal, effect, 0.5, rng)).collect()
+    };
+    let alarms = (0..runs).filter(|_| {
+        let sessions: Vec<Vec<Pair>> = (0..5).map(|_| session(&mut rng)).collect();
+        decide_sessions(&sessions, &question, true).unwrap().verdict == Verdict::Changed
+    });
+    alarms.count() as f64 / f64::from(runs)
+}
+
+#[test]
+fn what_a_session_does_by_itself_is_no_change() {
+    for own in [0.25, 0.5, 1.0] {
+        let found = session_alarms(own, 4000);
+        // 5% and twice the standard error of 4,000 runs; all pairs as independent give 5 to 42%.
+        assert!(found <= 0.057, "sd {own}: {found}");
     }
 }

@@ -6,6 +6,9 @@ use super::rule::Question;
 use crate::error::{Error, all_positive, valid_confidence};
 use crate::interval::Interval;
 
+/// Sessions that a verdict beyond them takes: with fewer, the spread between sessions is not known.
+pub const FEWEST_SESSIONS: usize = 5;
+
 /// What the pairs have come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
@@ -38,16 +41,32 @@ pub struct Finding {
 /// [`Error::NotFinite`] for a log ratio that is not, [`Error::NotPositive`] for a minimum effect that is not,
 /// [`Error::OutOfRange`] for an alpha outside (0, 1).
 pub fn decide(pairs: &[Pair], question: &Question, last: bool) -> Result<Finding, Error> {
+    let fit = Fit::of(pairs)?;
+    judge(fit, question, question.rule.looks_at(pairs.len(), last))
+}
+
+/// What sessions say, each by its pairs. `last`: all sessions that were asked for are over.
+///
+/// The value of a session is the mean of its pairs with the place taken out, and what is shared by its pairs (boot,
+/// files, copy of the data) is in it once. One in which the same side was first in all pairs has none.
+///
+/// # Errors
+/// As [`decide`].
+pub fn decide_sessions(sessions: &[Vec<Pair>], question: &Question, last: bool) -> Result<Finding, Error> {
+    let fits = sessions.iter().map(|pairs| Fit::of(pairs)).collect::<Result<Vec<_>, _>>()?;
+    let values: Vec<f64> = fits.into_iter().flatten().map(|fit| fit.mean).collect();
+    let fit = Fit::without_place(&values)?;
+    judge(fit, question, question.rule.looks_at(values.len(), last) && values.len() >= FEWEST_SESSIONS)
+}
+
+fn judge(fit: Option<Fit>, question: &Question, looks: bool) -> Result<Finding, Error> {
     all_positive("minimum effect", &[question.minimum_effect])?;
     valid_confidence(question.alpha)?;
-    let Some(fit) = Fit::of(pairs)? else {
+    let Some(fit) = fit else {
         return Ok(Finding { fit: None, ratio: None, ci: None, verdict: Verdict::Undecided, outlook: None });
     };
     let half = question.rule.half_width(&fit, question.alpha);
-    let verdict = match question.rule.looks_at(pairs.len(), last) {
-        true => verdict(fit.mean, half, question.minimum_effect.ln_1p()),
-        false => Verdict::Undecided,
-    };
+    let verdict = if looks { verdict(fit.mean, half, question.minimum_effect.ln_1p()) } else { Verdict::Undecided };
     Ok(Finding {
         fit: Some(fit),
         ratio: Some(fit.mean.exp()),

@@ -7,6 +7,7 @@
 //! | `machine`, `process`, `limit`, `level` | machine settings, properties of the server process, limits of interference |
 //! | `client`, `other_host`, `arguments` | clients on another host, programs with their arguments |
 //! | `running` | a server that runs already |
+//! | `decide` | two sides, and how it is settled whether they differ |
 //! | `refused` | keys that no study holds: passwords, and keys that went |
 //! | `values` | settings as a plan keeps them |
 //! | `document`, `parse`, `check`, `write`, `written`, `builtin` | TOML to study and back, and the built-in ones |
@@ -17,6 +18,7 @@ mod arguments;
 pub mod builtin;
 pub mod check;
 pub mod client;
+pub mod decide;
 pub mod document;
 pub mod field;
 mod fields;

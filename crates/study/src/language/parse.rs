@@ -6,8 +6,7 @@ use super::key::{Field, WORKLOAD};
 use super::places::{Place, Places};
 use super::settings::{Sampling, Settings};
 use super::spec::{Design, Factor, Study, set_build_key};
-use super::{check, machine, refused};
-use std::collections::{BTreeMap, BTreeSet};
+use super::{check, decide, machine, refused};
 use std::ops::Range;
 use std::path::Path;
 use tare_results::question::{self, Question};
@@ -30,7 +29,7 @@ pub struct Overrides {
     pub binaries: Vec<String>,
 }
 
-const SECTIONS: [&str; 18] = [
+const SECTIONS: [&str; 19] = [
     "name",
     "title",
     "question",
@@ -43,6 +42,7 @@ const SECTIONS: [&str; 18] = [
     "machine",
     "sampling",
     "design",
+    "decide",
     "factors",
     "conditions",
     "placements",
@@ -72,27 +72,6 @@ pub fn parse(source: Source<'_>, overrides: &Overrides) -> Result<Study, StudyEr
     parser.finish(overrides)
 }
 
-fn empty() -> Study {
-    Study {
-        name: String::new(),
-        title: String::new(),
-        question: None,
-        base: Settings::default(),
-        load_keys: Vec::new(),
-        first_of: Vec::new(),
-        moved_from: None,
-        rehearsal: false,
-        as_published: false,
-        asked_options: BTreeSet::new(),
-        placements: BTreeMap::new(),
-        builds: BTreeMap::new(),
-        design: Design::default(),
-        factors: Vec::new(),
-        conditions: Vec::new(),
-        sampling: Sampling::default(),
-    }
-}
-
 const FILE: &str = "file";
 
 /// A study on its way.
@@ -108,7 +87,7 @@ pub(super) struct Parser<'a> {
 impl<'a> Parser<'a> {
     /// A study in which nothing is set, from this source.
     pub fn new(source: Source<'a>) -> Self {
-        Self { source, study: empty(), places: Places::default(), option: None }
+        Self { source, study: Study::default(), places: Places::default(), option: None }
     }
 
     /// The study with what the command line changes, once all else is set.
@@ -269,6 +248,7 @@ impl<'a> Parser<'a> {
             "design" => set_design(&mut self.study.design, name, level).map_err(wrong)?.ok_or_else(|| {
                 self.source.unknown(key_span, "key of [design]", name, &["kind", "identical", "ladder"])
             }),
+            "decide" => decide::set(&mut self.study.decide, source, name, level, (key_span, span.clone())),
             "machine" => {
                 if !machine::names().contains(&name) {
                     return Err(self.source.unknown(key_span, "machine setting", name, &machine::names()));

@@ -1,5 +1,6 @@
 //! A study: what to run, on what, how often.
 
+use super::decide::Decide;
 use super::key::{self, WORKLOAD};
 use super::settings::{Sampling, Settings};
 use super::{field, machine};
@@ -12,7 +13,7 @@ use tare_text::{UnknownWord, Value};
 pub const SIDE: &str = "side";
 
 /// A parsed and checked study.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Study {
     /// Short name, also of the results directory.
     pub name: String,
@@ -46,6 +47,8 @@ pub struct Study {
     /// A plain list: each entry is a small full factorial of its own.
     pub conditions: Vec<Vec<Factor>>,
     pub sampling: Sampling,
+    /// Two sides that are compared pair by pair until it is settled, in place of factors; none: factors count.
+    pub decide: Option<Decide>,
 }
 
 /// `[design]`: how factors become conditions.

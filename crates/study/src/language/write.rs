@@ -1,5 +1,6 @@
 //! [`Study`] -> TOML with every default written out: what a results directory keeps. Parsing it gives the study back.
 
+use super::decide::Decide;
 use super::field;
 use super::settings::Sampling;
 use super::spec::{Factor, Study};
@@ -38,6 +39,10 @@ pub fn to_toml(study: &Study) -> String {
         Sampling::KEYS.iter().filter_map(|key| Some((key.name.to_owned(), value(&key.get(&study.sampling)?))));
     root.insert("sampling".into(), Value::Table(sampling.collect()));
     root.insert("design".into(), Value::Table(design(study)));
+    if let Some(decide) = &study.decide {
+        let keys = Decide::KEYS.iter().filter_map(|key| Some((key.name.to_owned(), value(&key.get(decide)?))));
+        root.insert("decide".into(), Value::Table(keys.collect()));
+    }
     if !study.factors.is_empty() {
         root.insert("factors".into(), Value::Table(factors(&study.factors)));
     }

@@ -1,8 +1,8 @@
 //! Pairs that are added until it is settled whether two conditions differ. Which of them runs first in a pair is drawn
 //! from a seed of its own, so that the data, which the study's seed makes, are the same in every run.
 
-use tare_results::pairs::Pairs;
-use tare_results::schema::{Plan, PlannedTrial, Settle, TrialRecord};
+use tare_results::pairs::{Pairs, Stop};
+use tare_results::schema::{Plan, PlannedTrial, Session, Settle, TrialRecord};
 
 /// The plan with its first pair in place of what was scheduled.
 pub fn begun(mut plan: Plan, rule: Settle) -> Plan {
@@ -19,6 +19,22 @@ pub fn extended(plan: &Plan, records: &[TrialRecord]) -> Option<Plan> {
     let planned = plan.trials.len() / 2;
     let goes_on = pairs.ended() == planned && pairs.decided(rule)?.stop.is_none();
     goes_on.then(|| with_pairs(plan.clone(), planned + 1))
+}
+
+/// The plan of a comparison that goes on. Where the machine was started again since, or a session has its pairs and
+/// others are to follow, this is the next session, which begins with the first pair that has not ended.
+pub fn resumed(mut plan: Plan, records: &[TrialRecord], boot_id: Option<String>) -> Plan {
+    let Some(rule) = &plan.settle else { return plan };
+    let pairs = Pairs::of(&plan, rule, records);
+    let over = pairs.decided(rule).is_some_and(|look| look.stop == Some(Stop::Session));
+    let restarted = rule.begun.last().is_none_or(|session| session.boot_id != boot_id);
+    let first_block = pairs.ended();
+    if let Some(rule) = plan.settle.as_mut().filter(|_| over || restarted) {
+        // One without a pair is none.
+        rule.begun.retain(|session| session.first_block < first_block);
+        rule.begun.push(Session { first_block, boot_id });
+    }
+    plan
 }
 
 fn with_pairs(mut plan: Plan, pairs: usize) -> Plan {

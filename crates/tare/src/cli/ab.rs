@@ -1,34 +1,26 @@
 //! `tare ab`: is B slower than A, pair by pair until it is settled.
 
-use super::ab_sides::{self, Side, side};
+use super::ab_plan::{MINIMUM_EFFECT, MeasuredOn, PairListener, settle_of};
+use super::ab_sides::{self, Side, side, sided};
 use super::compare::percentage;
-use super::output::{self, note};
+use super::output::note;
 use super::run::{Teller, begun_before, default_out, execute, room_for_data, unless_interrupted};
-use super::{Exit, Problem, interrupt, plan_view, study_file, trust};
-use crate::run::{Listener, RunEnd};
+use super::{Exit, Problem, ab_certificates, ab_certify, ab_output, interrupt, plan_view, study_file, trust};
+use crate::run::RunEnd;
 use clap::Args;
-use serde::Serialize;
-use std::hash::{BuildHasher, Hasher};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tare_drive::capture::environment::environment;
-use tare_drive::workload::Progress;
 use tare_findings::ab::{Ab, AbVerdict};
-use tare_report::words::ab as words;
-use tare_results::pairs::Rule;
-use tare_results::schema::{Outcome, Plan, Settle, TrialRecord};
+use tare_results::pairs::Stop;
+use tare_results::schema::Plan;
 use tare_results::store::{Directory, read_plan, read_trials, write_plan};
+use tare_study::language::decide::{Decide, sessions};
 use tare_study::language::parse::Overrides;
-use tare_study::language::spec::{SIDE, Study};
+use tare_study::language::spec::Study;
 use tare_study::language::write;
-use tare_study::plan::queue::Next;
 use tare_study::plan::resolve::Where;
 use tare_study::plan::settle;
-use tare_topology::Machine;
-
-/// Chance of a false alarm over all looks.
-const ALPHA: f64 = 0.05;
-/// A budget for more pairs than this is worth a rule that can use them: twice those of the last fixed look.
-const PAIRS_OF_LOOKS: f64 = 36.0;
+use tare_topology::{Fingerprint, Machine};
 
 /// Is B different from A? Pairs of trials in random order until it is settled, at 5% of false alarms
 ///
@@ -41,13 +33,14 @@ const PAIRS_OF_LOOKS: f64 = 36.0;
 pub struct AbArgs {
     /// The baseline: binary=PATH, build=NAME, option.NAME=VALUE, placement=NAME, 'command=PROGRAM ARGS', or another
     /// factor with a level
-    #[arg(long, value_name = "SIDE", value_parser = side, required_unless_present = "resume")]
+    #[arg(long, value_name = "SIDE", value_parser = side, required_unless_present_any = ["resume", "certify", "study"])]
     a: Option<Side>,
     /// The candidate, written the same way; the same as --a measures the tool and the machine (A/A)
-    #[arg(long, value_name = "SIDE", value_parser = side, required_unless_present = "resume")]
+    #[arg(long, value_name = "SIDE", value_parser = side, conflicts_with = "certify",
+        required_unless_present_any = ["resume", "certify", "study"])]
     b: Option<Side>,
-    /// The study that the sides are measured on, a file or a built-in name; its own factors are left out [default:
-    /// side-by-side; first-look for placements]
+    /// The study that the sides are measured on, a file or a built-in name; its own factors are left out, and its
+    /// [decide] says what is not said here [default: side-by-side; first-look for placements]
     #[arg(long, value_name = "STUDY")]
     study: Option<String>,
     /// Run on this engine: sqlite, mariadb, mysql or postgresql
@@ -59,12 +52,24 @@ pub struct AbArgs {
     /// The metric to compare [default: the load's first headline metric]
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
-    /// The smallest change of interest; smaller ones count as equivalent
-    #[arg(long, value_name = "PCT", default_value = "2%", value_parser = effect)]
-    minimum_effect: f64,
-    /// The time for all trials, such as 30min, 90s or 2h; without it, until it is settled
+    /// A metric that the change cannot touch (may be repeated): where it moves, nothing is claimed. The probes beside
+    /// the samples are such controls by themselves
+    #[arg(long = "control", value_name = "NAME", conflicts_with = "certify")]
+    controls: Vec<String>,
+    /// The smallest change of interest; smaller ones count as equivalent [default: 2%]
+    #[arg(long, value_name = "PCT", value_parser = effect)]
+    minimum_effect: Option<f64>,
+    /// The time for all trials, such as 30min, 90s or 2h [default: until it is settled; with --certify 30min]
     #[arg(long, value_name = "TIME", value_parser = time)]
     budget: Option<f64>,
+    /// Sessions that it is made of, each one run: this is the first, --resume makes the next. From 5 on the verdict is
+    /// one over sessions
+    #[arg(long, value_name = "N", value_parser = sessions, conflicts_with = "certify")]
+    sessions: Option<usize>,
+    /// Measure A against itself and against copies of itself in place of B: how often comparisons are wrong on this
+    /// machine, and which change they can decide in 10, 30 and 60 minutes. Kept, and said alongside every verdict
+    #[arg(long)]
+    certify: bool,
     /// Seed of the order within pairs [default: a new one, which is recorded]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -74,8 +79,9 @@ pub struct AbArgs {
     /// Where the results go [default: tare-results/ab-DATE]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
-    /// Go on with an interrupted comparison, by the rule that it began with
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["a", "b", "study", "engine", "load", "metric", "budget", "seed", "set"])]
+    /// Go on with an interrupted comparison, by the rule that it began with, or with its next session
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["a", "b", "study", "engine", "load", "metric", "budget",
+        "seed", "set", "controls", "sessions", "certify", "minimum_effect"])]
     resume: Option<PathBuf>,
     /// Use a study, or results, that others own or may write to: programs that they name run as you
     #[arg(long)]
@@ -89,7 +95,8 @@ const EXAMPLES: &str = "\
 Examples:
   tare ab --a binary=old/mariadbd --b binary=new/mariadbd --budget 30min
   tare ab --engine mariadb --a option.innodb_adaptive_hash_index=ON --b option.innodb_adaptive_hash_index=OFF
-  tare ab --a 'command=./old --run' --b 'command=./new --run' --minimum-effect 5%";
+  tare ab --a 'command=./old --run' --b 'command=./new --run' --minimum-effect 5%
+  tare ab --certify --engine mariadb --budget 1h";
 
 /// Adds pairs of both sides until it is settled whether they differ, and prints the verdict.
 ///
@@ -98,93 +105,115 @@ Examples:
 pub fn run(args: &AbArgs) -> Result<Exit, Problem> {
     interrupt::stop()?;
     match &args.resume {
-        Some(path) => {
-            let begun = Directory::begun(path, trust::whose(args.trust))?;
-            let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
-            let directory = Directory::lock(begun)?;
-            let (study, mut plan) = begun_before(&directory)?;
-            let Some(rule) = &mut plan.settle else {
-                return Err(Problem::new(Exit::Usage, "this is no comparison of two sides")
-                    .at(path.display().to_string())
-                    .advice(format!("go on with: tare run --resume {}", path.display())));
-            };
-            rule.sessions += 1;
-            write_plan(directory.folder(), &plan)?;
-            compare(&study, &plan, &directory, args)
-        }
+        Some(path) => resume(path, args),
+        None if args.certify => ab_certify::run(&args.measured(), args.a.as_ref(), args.out.as_deref(), args.json),
         None => begin(args),
     }
 }
 
+impl AbArgs {
+    fn measured(&self) -> MeasuredOn<'_> {
+        let load = self.load.iter().map(|load| format!("workload.name={load}"));
+        let sets = load.chain(self.set.iter().cloned()).collect();
+        MeasuredOn {
+            study: self.study.as_deref(),
+            overrides: Overrides { engine: self.engine.clone(), sets, ..Overrides::default() },
+            metric: self.metric.clone(),
+            minimum_effect: self.minimum_effect.unwrap_or(MINIMUM_EFFECT),
+            budget_s: self.budget,
+            seed: self.seed,
+            trusted: self.trust,
+        }
+    }
+
+    /// What the command line says, over what the study's `[decide]` does.
+    fn over(&self, decide: Decide) -> Decide {
+        let side = |own: &Option<Side>, other| own.as_ref().map(Side::to_string).or(other);
+        Decide {
+            a: side(&self.a, decide.a),
+            b: side(&self.b, decide.b),
+            metric: self.metric.clone().or(decide.metric),
+            minimum_effect: self.minimum_effect.or(decide.minimum_effect),
+            budget_s: self.budget.or(decide.budget_s),
+            sessions: self.sessions.or(decide.sessions),
+            controls: if self.controls.is_empty() { decide.controls } else { self.controls.clone() },
+            seed: self.seed.or(decide.seed),
+        }
+    }
+}
+
+fn resume(path: &Path, args: &AbArgs) -> Result<Exit, Problem> {
+    let begun = Directory::begun(path, trust::whose(args.trust))?;
+    let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
+    let directory = Directory::lock(begun)?;
+    let (study, plan) = begun_before(&directory)?;
+    let no_comparison =
+        |what: &str, advice: String| Err(Problem::new(Exit::Usage, what).at(path.display().to_string()).advice(advice));
+    match &plan.settle {
+        None => {
+            let advice = format!("go on with: tare run --resume {}", path.display());
+            return no_comparison("this is no comparison of two sides", advice);
+        }
+        Some(rule) if rule.certify => {
+            let advice = "what was measured is kept; measure more with: tare ab --certify".to_owned();
+            return no_comparison("a side against itself is not gone on with", advice);
+        }
+        Some(_) => {}
+    }
+    let before = plan.settle.as_ref().map_or(0, |rule| rule.begun.len());
+    let boot_id = Fingerprint::of(&Machine::this()?).boot_id;
+    let plan = settle::resumed(plan, &read_trials(directory.folder())?, boot_id);
+    if let Some(rule) = plan.settle.as_ref().filter(|rule| rule.begun.len() > before) {
+        note(&format!("session {}, on boot {}", rule.begun.len(), rule.boots()));
+        write_plan(directory.folder(), &plan)?;
+    }
+    compare(&study, &plan, &directory, &Teller::of(args.json, args.trust))
+}
+
 fn begin(args: &AbArgs) -> Result<Exit, Problem> {
-    let (Some(a), Some(b)) = (&args.a, &args.b) else {
-        return Err(Problem::new(Exit::Usage, "a side is missing").expected("--a SIDE and --b SIDE"));
-    };
-    let load = args.load.iter().map(|load| format!("workload.name={load}"));
-    let sets = load.chain(args.set.iter().cloned()).collect();
-    let overrides = Overrides { engine: args.engine.clone(), sets, ..Overrides::default() };
-    let study = ab_sides::study(args.study.as_deref(), a, b, &overrides, args.trust)?;
+    let sides: Vec<&Side> = args.a.iter().chain(&args.b).collect();
+    let measured = args.measured();
+    let mut study = ab_sides::measured_on(measured.study, &sides, &measured.overrides, args.trust)?;
+    if !args.set.iter().any(|set| set.starts_with("sampling.probe=")) {
+        ab_sides::record_probes(&mut study, &sides);
+    }
+    study.decide = Some(args.over(study.decide.take().unwrap_or_default()));
+    decide(study, args.out.as_deref(), &Teller::of(args.json, args.trust))
+}
+
+/// Compares the two sides of a study with `[decide]`.
+///
+/// # Errors
+/// As [`run`].
+pub fn decide(study: Study, out: Option<&Path>, teller: &Teller) -> Result<Exit, Problem> {
+    let (study, decide) = sided(study)?;
     let machine = Machine::this()?;
     let planned = unless_interrupted(study_file::planned(study, &machine, Where::Here, true))?;
     let Some((study, plan)) = planned else { return Ok(Exit::Interrupted) };
-    let plan = settle_of(args, plan)?;
+    let plan = settle_of(decide, plan)?;
     room_for_data(&plan)?;
-    if !args.json {
+    if !teller.json {
         plan_view::print_notes(&plan);
     }
     let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
-    let out = args.out.clone().unwrap_or_else(|| default_out(&study.name, &tare_results::now()));
-    let directory = Directory::create(&out, trust::whose(args.trust))?;
+    let out = out.map_or_else(|| default_out(&study.name, &tare_results::now()), Path::to_owned);
+    let directory = Directory::create(&out, trust::whose(teller.trusted))?;
     directory.begin(&write::to_toml(&study), &plan, &environment(&machine))?;
-    compare(&study, &plan, &directory, args)
-}
-
-/// The plan with its first pair and the rule that adds further ones, fixed before anything is measured.
-fn settle_of(args: &AbArgs, plan: Plan) -> Result<Plan, Problem> {
-    let side = |letter: &str| plan.conditions.iter().find(|c| c.levels.get(SIDE).is_some_and(|own| own == letter));
-    let (Some(a), Some(b)) = (side("a"), side("b")) else {
-        return Err(Problem::new(Exit::Machine, "a side is left out here").at(plan.notes.join("; ")));
-    };
-    if let Some(missing) = [a, b].into_iter().find(|condition| !condition.realizable) {
-        let reason = missing.reason.clone().unwrap_or_default();
-        return Err(Problem::new(Exit::Machine, format!("this machine cannot do {}", missing.name)).expected(reason));
-    }
-    // The plan holds one trial a side.
-    let fits = args.budget.map(|budget_s| budget_s / plan.estimated_s.max(f64::MIN_POSITIVE));
-    let rule = match fits {
-        Some(pairs) if pairs <= PAIRS_OF_LOOKS => Rule::Looks,
-        _ => Rule::Anytime,
-    };
-    let rule = Settle {
-        a: a.name.clone(),
-        b: b.name.clone(),
-        metric: args.metric.clone(),
-        minimum_effect: args.minimum_effect,
-        alpha: ALPHA,
-        rule,
-        budget_s: args.budget,
-        seed: args.seed.unwrap_or_else(fresh_seed),
-        sessions: 1,
-    };
-    Ok(settle::begun(plan, rule))
-}
-
-/// Another one every time: the keys of the standard library's hasher come from the system's random numbers.
-fn fresh_seed() -> u64 {
-    std::hash::RandomState::new().build_hasher().finish()
+    compare(&study, &plan, &directory, teller)
 }
 
 /// Adds pairs until it is settled; shows what is decided however that ends.
-fn compare(study: &Study, plan: &Plan, directory: &Directory, args: &AbArgs) -> Result<Exit, Problem> {
-    let teller = Teller { password: None, json: args.json, wait: false, trusted: args.trust };
-    let end = execute(study, plan, directory, &teller, &mut PairListener::default());
+fn compare(study: &Study, plan: &Plan, directory: &Directory, teller: &Teller) -> Result<Exit, Problem> {
+    let end = execute(study, plan, directory, teller, &mut PairListener::default());
     let plan = read_plan(directory.folder())?;
     let records = read_trials(directory.folder())?;
     let path = directory.path().display();
     match Ab::of(&plan, &records).filter(|ab| ab.pairs + ab.lost + ab.disturbed > 0) {
         Some(ab) => {
-            print(&ab, args.json)?;
-            note(&format!("results: {path}"));
+            let certified = ab_certificates::of(study, &plan);
+            ab_output::print(&ab, certified.as_ref(), teller.json)?;
+            let drawn = ab_output::draw(&ab, &plan, &records, directory);
+            note(&format!("results: {path}{drawn}"));
             match end? {
                 RunEnd { left, .. } if left > 0 => {
                     note(&format!("interrupted; go on with: tare ab --resume {path}"));
@@ -210,101 +239,16 @@ fn exit_of(ab: &Ab, path: &str) -> Result<Exit, Problem> {
                 .at(format!("{path}/trials.jsonl"))
                 .advice(format!("read the reasons with: tare show {path}")))
         }
+        AbVerdict::Undecided if ab.stop == Some(Stop::Session) => {
+            note(&format!(
+                "session {} of {} is over; make the next one, after a restart of the machine where you can, with: tare ab \
+                 --resume {path}",
+                ab.rule.begun.len(),
+                ab.rule.sessions
+            ));
+            Ok(Exit::Inconclusive)
+        }
         AbVerdict::Undecided => Ok(Exit::Inconclusive),
-    }
-}
-
-/// What `tare ab --json` prints.
-#[derive(Serialize)]
-struct AbJson<'a> {
-    text: String,
-    metric: &'a Option<String>,
-    ratio: Option<f64>,
-    ci_low: Option<f64>,
-    ci_high: Option<f64>,
-    verdict: AbVerdict,
-    minimum_effect: f64,
-    pairs: usize,
-    lost_pairs: usize,
-    disturbed_pairs: usize,
-    sessions: usize,
-    elapsed_s: f64,
-    smallest_detectable: Option<f64>,
-    pairs_to_go: Option<usize>,
-    pairs_to_go_at_most: Option<usize>,
-    slot: Option<SlotJson>,
-}
-
-#[derive(Serialize)]
-struct SlotJson {
-    ratio: f64,
-    ci_low: Option<f64>,
-    ci_high: Option<f64>,
-}
-
-fn print(ab: &Ab, json: bool) -> Result<(), Problem> {
-    if json {
-        let slot = ab.slot.map(|slot| SlotJson {
-            ratio: slot.value,
-            ci_low: slot.ci.map(|ci| ci.low),
-            ci_high: slot.ci.map(|ci| ci.high),
-        });
-        let document = AbJson {
-            text: words::sentence(ab),
-            metric: &ab.metric,
-            ratio: ab.ratio,
-            ci_low: ab.ci.map(|ci| ci.low),
-            ci_high: ab.ci.map(|ci| ci.high),
-            verdict: ab.verdict,
-            minimum_effect: ab.rule.minimum_effect,
-            pairs: ab.pairs,
-            lost_pairs: ab.lost,
-            disturbed_pairs: ab.disturbed,
-            sessions: ab.sessions(),
-            elapsed_s: ab.elapsed_s,
-            smallest_detectable: ab.smallest_detectable,
-            pairs_to_go: ab.pairs_to_go,
-            pairs_to_go_at_most: ab.pairs_to_go_at_most,
-            slot,
-        };
-        return output::document("tare-ab", &document);
-    }
-    let rows: String =
-        words::rows(ab).iter().map(|(name, value)| format!("  {name:<10} {}\n", tare_text::shown(value))).collect();
-    output::text(&format!("{}\n\n{rows}", words::sentence(ab)))
-}
-
-/// A line after each pair.
-#[derive(Debug, Default)]
-struct PairListener {}
-
-impl Listener for PairListener {
-    fn begin(&mut self, _next: &Next, _done: usize, _left: usize) {}
-
-    fn hear(&mut self, _progress: Progress) {}
-
-    fn end(&mut self, record: &TrialRecord) {
-        let reason = record.reason.as_deref().unwrap_or_default();
-        match record.outcome {
-            Outcome::Ok => {}
-            Outcome::Failed => note(&format!("trial {} ({}) failed: {reason}", record.trial, record.condition)),
-            Outcome::Contaminated => note(&format!(
-                "trial {} ({}) was disturbed and will run again: {reason}",
-                record.trial, record.condition
-            )),
-        }
-    }
-
-    fn looked(&mut self, plan: &Plan, records: &[TrialRecord]) {
-        if let Some(ab) = Ab::of(plan, records) {
-            note(&words::line(&ab));
-        }
-    }
-
-    fn decided(&mut self, _plan: &Plan) {}
-
-    fn preparing(&mut self, condition: &str) {
-        note(&format!("preparing data of {condition}"));
     }
 }
 

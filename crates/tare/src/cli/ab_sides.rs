@@ -2,6 +2,11 @@
 
 use super::study_file::StudyText;
 use super::{Exit, Problem, trust};
+use tare_drive::workload::AnyLoad;
+use tare_drive::workload::sessions::Pace;
+use tare_findings::probes::can_move;
+use tare_results::probe::{Probe, ProbeUse};
+use tare_study::language::decide::Decide;
 use tare_study::language::made::MadeStudy;
 use tare_study::language::parse::Overrides;
 use tare_study::language::spec::{Factor, SIDE, Study};
@@ -41,46 +46,128 @@ impl Side {
         if self.is("command") { Value::Text(self.level.clone()) } else { Value::of_word(&self.level) }
     }
 
-    fn factors(&self, side: &str) -> Vec<Factor> {
-        let factor = |name: &str, level: Value| Factor { name: name.to_owned(), levels: vec![level] };
-        vec![factor(SIDE, side.into()), factor(&self.factor, self.value())]
+    fn factor(&self) -> Factor {
+        Factor { name: self.factor.clone(), levels: vec![self.value()] }
+    }
+
+    /// A factor with a level that this program chose.
+    pub fn of(factor: &str, level: impl ToString) -> Self {
+        Self { factor: factor.to_owned(), level: level.to_string() }
+    }
+
+    /// What is set: `binary`, `command`, `option.NAME` or any other factor.
+    pub fn factor_name(&self) -> &str {
+        &self.factor
+    }
+
+    /// The program that it runs with its arguments, or that it names as a server; none where it is no program.
+    pub fn level(&self) -> &str {
+        &self.level
     }
 }
 
-/// The study with the two sides as its conditions, and nothing else that varies. `named` is the one that they are
-/// measured on; none: a built-in one that fits them.
+impl std::fmt::Display for Side {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}={}", self.factor, self.level)
+    }
+}
+
+/// The study that sides are measured on: the one of that name, or a built-in one that fits them.
 ///
 /// # Errors
-/// When the study cannot be read, or a side is none of its levels.
-pub fn study(named: Option<&str>, a: &Side, b: &Side, overrides: &Overrides, trusted: bool) -> Result<Study, Problem> {
-    let commands = [a, b].map(|side| side.is("command"));
-    let mut study = match commands {
-        [true, true] => of_commands(a, overrides)?,
-        [false, false] => {
-            let places = a.is("placement") || b.is("placement");
-            let name = named.unwrap_or(if places { "first-look" } else { "side-by-side" });
-            StudyText::read(name, trust::whose(trusted), false)?.parse(overrides)?
-        }
-        _ => {
-            return Err(Problem::new(Exit::Usage, "one side is a command and the other is not")
-                .expected("'command=PROGRAM ARGS' for both sides, or for none"));
-        }
+/// When the study cannot be read.
+pub fn measured_on(
+    named: Option<&str>,
+    sides: &[&Side],
+    overrides: &Overrides,
+    trusted: bool,
+) -> Result<Study, Problem> {
+    if let Some(command) = sides.iter().find(|side| side.is("command")) {
+        return of_commands(command, overrides);
+    }
+    let places = sides.iter().any(|side| side.is("placement"));
+    let name = named.unwrap_or(if places { "first-look" } else { "side-by-side" });
+    StudyText::read(name, trust::whose(trusted), false)?.parse(overrides)
+}
+
+/// The study with the two sides as its conditions, and nothing else that varies. Each is what it sets in addition to
+/// the study, so that two empty ones are the study against itself.
+///
+/// # Errors
+/// When a side is none of the study's levels.
+pub fn study(mut study: Study, a: &[Side], b: &[Side]) -> Result<Study, Problem> {
+    let are_commands = |sides: &[Side]| sides.iter().any(|side| side.is("command"));
+    if are_commands(a) != are_commands(b) {
+        return Err(Problem::new(Exit::Usage, "one side is a command and the other is not")
+            .expected("'command=PROGRAM ARGS' for both sides, or for none"));
+    }
+    let words = |sides: &[Side]| match sides {
+        [] => "as it is".to_owned(),
+        sides => sides.iter().map(Side::to_string).collect::<Vec<_>>().join(" "),
     };
     "ab".clone_into(&mut study.name);
-    study.title = format!("{}={} against {}={}", a.factor, a.level, b.factor, b.level);
+    study.title = format!("{} against {}", words(a), words(b));
     study.question = None;
+    study.decide = None;
     study.factors = Vec::new();
-    study.conditions = vec![a.factors("a"), b.factors("b")];
+    let condition = |letter: &str, sides: &[Side]| {
+        let side = Factor { name: SIDE.to_owned(), levels: vec![letter.into()] };
+        std::iter::once(side).chain(sides.iter().map(Side::factor)).collect()
+    };
+    study.conditions = vec![condition("a", a), condition("b", b)];
     study.design = tare_study::language::spec::Design::default();
     study.sampling.trials = 1;
     study.sampling.target_half_width = None;
-    for (name, side) in [("--a", a), ("--b", b)] {
+    for (name, side) in a.iter().map(|side| ("--a", side)).chain(b.iter().map(|side| ("--b", side))) {
         study.asked_options.extend(side.factor.strip_prefix("option.").map(str::to_owned));
-        study.apply(&mut study.base.clone(), &side.factor, &side.value()).map_err(|expected| {
-            Problem::new(Exit::Usage, format!("{}={} is no side", side.factor, side.level)).at(name).expected(expected)
-        })?;
+        study
+            .apply(&mut study.base.clone(), &side.factor, &side.value())
+            .map_err(|expected| Problem::new(Exit::Usage, format!("{side} is no side")).at(name).expected(expected))?;
     }
     Ok(study)
+}
+
+/// A study with `[decide]`, its sides as its conditions, and what decides between them.
+///
+/// # Errors
+/// When a side is missing, or is none.
+pub fn sided(mut study: Study) -> Result<(Study, Decide), Problem> {
+    let mut decide = study.decide.take().unwrap_or_default();
+    let read = |letter: &str, text: &Option<String>| {
+        let text = text.as_ref().ok_or_else(|| {
+            Problem::new(Exit::Usage, format!("side {letter} is missing"))
+                .expected("--a SIDE and --b SIDE, or a study whose [decide] has a and b")
+        })?;
+        side(text).map_err(|expected| {
+            Problem::new(Exit::Usage, format!("{text} is no side")).at(format!("side {letter}")).expected(expected)
+        })
+    };
+    let (a, b) = (read("a", &decide.a)?, read("b", &decide.b)?);
+    decide.controls.extend(probes(&study, &[&a, &b]));
+    Ok((self::study(study, &[a], &[b])?, decide))
+}
+
+/// Records the probes alongside the samples where that is cheap and no side can move them: known work of the machine's
+/// own, which the change cannot touch.
+pub fn record_probes(study: &mut Study, sides: &[&Side]) {
+    if study.sampling.probe == ProbeUse::Off && idles(study) && !sides.iter().any(|side| can_move(&side.factor)) {
+        study.sampling.probe = ProbeUse::Record;
+    }
+}
+
+/// The probes that a study records, where neither side can move them.
+pub fn probes(study: &Study, sides: &[&Side]) -> Vec<String> {
+    let used = study.sampling.probe != ProbeUse::Off && !sides.iter().any(|side| can_move(&side.factor));
+    if used { Probe::ALL.map(|probe| probe.covariate().to_owned()).into() } else { Vec::new() }
+}
+
+/// Whether the server idles around its samples, as probes need it.
+fn idles(study: &Study) -> bool {
+    match &study.base.workload.load {
+        AnyLoad::Oltp(load) => load.pace == Pace::Closed,
+        AnyLoad::Dbt3(_) => true,
+        _ => false,
+    }
 }
 
 fn of_commands(a: &Side, overrides: &Overrides) -> Result<Study, Problem> {

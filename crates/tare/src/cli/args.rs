@@ -147,7 +147,7 @@ fn configure(command: &Command) -> Result<(), Problem> {
 
 fn run(command: Command) -> Result<Exit, Problem> {
     match command {
-        Command::Run(args) => super::run::run(&args),
+        Command::Run(args) => super::run::run(&args, super::ab::decide),
         Command::Studies(args) => super::studies::run(&args),
         Command::Topo(args) => super::topo::run(&args),
         Command::Show(args) => super::show::run(args),

@@ -1,7 +1,12 @@
 //! The command line: one file a command. The only place that renders errors and chooses exit codes.
 
 mod ab;
+mod ab_certificates;
+mod ab_certify;
+mod ab_output;
+mod ab_plan;
 mod ab_sides;
+mod ab_twins;
 mod args;
 mod beforehand;
 mod clean;

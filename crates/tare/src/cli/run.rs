@@ -68,11 +68,14 @@ pub struct RunArgs {
     json: bool,
 }
 
-/// Runs a study, or says with `--dry-run` what it would do.
+/// What compares the two sides of a study with `[decide]`, into a folder.
+pub type Decides = fn(Study, Option<&Path>, &Teller) -> Result<Exit, Problem>;
+
+/// Runs a study, or says with `--dry-run` what it would do. One with `[decide]` is handed on.
 ///
 /// # Errors
 /// With exit codes 2 (study), 3 (machine), 4 (trials).
-pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
+pub fn run(args: &RunArgs, decide: Decides) -> Result<Exit, Problem> {
     if let Some(path) = &args.resume {
         let begun = Directory::begun(path, trust::whose(args.trust))?;
         interrupt::stop()?;
@@ -96,7 +99,13 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     };
     // Programs of the study are asked from here on: they end when this one does.
     interrupt::stop()?;
-    let study = asked_for(args, file.as_ref())?;
+    let mut study = asked_for(args, file.as_ref())?;
+    if study.decide.is_some() {
+        if !args.dry_run {
+            return decide(study, args.out.as_deref(), &args.teller()?);
+        }
+        study = super::ab_sides::sided(study)?.0;
+    }
     let planned = study_file::planned(study, &machine, place, trusted);
     let Some((study, plan)) = unless_interrupted(planned)? else { return Ok(Exit::Interrupted) };
     if args.dry_run {
@@ -139,6 +148,13 @@ pub struct Teller {
     pub trusted: bool,
 }
 
+impl Teller {
+    /// One who knows no password, and waits for no one.
+    pub fn of(json: bool, trusted: bool) -> Self {
+        Self { password: None, json, wait: false, trusted }
+    }
+}
+
 impl RunArgs {
     fn study_name(&self) -> &str {
         self.study.as_deref().unwrap_or_else(|| self.changes.default_study())
@@ -159,7 +175,7 @@ pub fn carry_out(study: Study, out: &Path, password: Option<String>, json: bool)
     interrupt::stop()?;
     let planned = unless_interrupted(study_file::planned(study, &machine, Where::Here, true))?;
     let Some((study, plan)) = planned else { return Ok(Exit::Interrupted) };
-    begin(&study, &plan, &machine, Some(out), &Teller { password, json, wait: false, trusted: false })
+    begin(&study, &plan, &machine, Some(out), &Teller { password, ..Teller::of(json, false) })
 }
 
 /// Begins the results directory of a study that is planned, and runs it.

@@ -5,6 +5,7 @@ use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
 use tare_study::language::builtin;
+use tare_study::language::decide::Decide;
 use tare_study::language::document::Source;
 use tare_study::language::field;
 use tare_study::language::machine;
@@ -94,7 +95,8 @@ fn key_rows() -> Vec<KeyJson> {
     let setting = |name| KeyJson { section: "machine", name, help: machine::help(name).to_owned() };
     let fields = field::all().into_iter().map(|field| of(field.section, field.info));
     let sampling = Sampling::KEYS.iter().map(|own| of("sampling", own.info()));
-    fields.chain(machine::names().into_iter().map(setting)).chain(sampling).collect()
+    let decide = Decide::KEYS.iter().map(|own| of("decide", own.info()));
+    fields.chain(machine::names().into_iter().map(setting)).chain(sampling).chain(decide).collect()
 }
 
 fn line(KeyInfo { name, help, in_study, .. }: KeyInfo) -> String {
@@ -103,7 +105,7 @@ fn line(KeyInfo { name, help, in_study, .. }: KeyInfo) -> String {
 
 fn keys() -> String {
     let mut text = String::from(
-        "Keys of a study file. Keys of all but [sampling] and [capture] can be factors, by their own name.\n",
+        "Keys of a study file. Keys of all but [sampling], [decide] and [capture] can be factors, by their own name.\n",
     );
     let mut section = "";
     for field in field::all() {
@@ -122,6 +124,10 @@ fn keys() -> String {
     }
     text.push_str("\n[sampling]\n");
     for key in Sampling::KEYS {
+        text.push_str(&line(key.info()));
+    }
+    text.push_str("\n[decide]           two sides in place of factors, compared pair by pair: as `tare ab` does it\n");
+    for key in Decide::KEYS {
         text.push_str(&line(key.info()));
     }
     text.push_str(

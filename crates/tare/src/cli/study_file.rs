@@ -107,6 +107,10 @@ impl StudyChanges {
 /// # Errors
 /// When it does not fit the machine.
 pub fn planned(mut study: Study, machine: &Machine, place: Where, trusted: bool) -> Result<(Study, Plan), Problem> {
+    if study.decide.is_some() {
+        return Err(Problem::new(Exit::Usage, "a study with [decide] is compared pair by pair, on one machine")
+            .advice("run it with: tare run STUDY"));
+    }
     let asked = if trusted { place } else { Where::HereUntrusted };
     let notes = adapt(&mut study, machine, asked).map_err(|e| Problem::new(Exit::Usage, e))?;
     let mut plan = resolve(&study, machine, place).map_err(|e| Problem::new(Exit::Usage, e))?;

@@ -118,8 +118,9 @@ fn the_jobs_for_ci_fail_where_the_new_commit_is_slower_and_pass_where_it_is_quic
         .skip(1)
         .map(|block| {
             let lines = block.lines().map(str::trim).skip_while(|line| !line.starts_with("tare ab"));
-            let until_verdict: Vec<&str> =
-                lines.take_while(|line| !line.starts_with("artifacts") && *line != "```").collect();
+            let until_verdict: Vec<&str> = lines
+                .take_while(|line| !["artifacts", "- if:", "```"].iter().any(|end| line.starts_with(end)))
+                .collect();
             until_verdict.join("\n")
         })
         .collect();

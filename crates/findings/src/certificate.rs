@@ -1,0 +1,283 @@
+//! What one side against itself says of a machine: how often comparisons there are wrong, and what they can decide.
+
+use serde::{Deserialize, Serialize};
+use tare_results::pairs::{Measured, Pairs};
+use tare_results::schema::{Plan, Settle, TrialRecord};
+use tare_stats::Estimate;
+use tare_stats::counts::Count;
+use tare_stats::sequential::{Comparison, Fit, Pair, Question, Rule, Verdict, comparisons, resolution};
+use tare_topology::Fingerprint;
+
+/// Confidence of the bound of a rate and of intervals.
+const CONFIDENCE: f64 = 0.95;
+/// Minutes for which it is said what they can decide.
+const BUDGETS_MIN: [u32; 3] = [10, 30, 60];
+/// False alarms that a comparison may give by itself.
+const ALPHA: f64 = 0.05;
+
+/// What the second of the two equal sides is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Twin {
+    /// The same file.
+    Same,
+    /// The same bytes at another path, of another length.
+    Copy,
+    /// The same file with a larger environment, which moves the stack.
+    Layout,
+}
+
+/// False alarms of a rule.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Alarms {
+    /// Comparisons that called one of two equal sides faster.
+    pub false_alarms: usize,
+    /// Comparisons, none of which shares a pair with another.
+    pub comparisons: usize,
+}
+
+impl Alarms {
+    /// The rate that these leave possible at 95%, by Clopper & Pearson: 0 in 59 for 5%.
+    pub fn at_most(self) -> f64 {
+        Count { hits: self.false_alarms, of: self.comparisons }.at_most(CONFIDENCE)
+    }
+
+    fn of(comparisons: &[Comparison]) -> Self {
+        let alarms = comparisons.iter().filter(|comparison| comparison.verdict == Verdict::Changed);
+        Self { false_alarms: alarms.count(), comparisons: comparisons.len() }
+    }
+
+    /// The sum of two counts, of which no comparison is in both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self { false_alarms: self.false_alarms + other.false_alarms, comparisons: self.comparisons + other.comparisons }
+    }
+}
+
+/// A ratio with its 95% interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Ratio {
+    /// The geometric mean over pairs, without a unit.
+    pub ratio: f64,
+    /// Lower end; none where there is no interval.
+    pub ci_low: Option<f64>,
+    /// Upper end; none where there is no interval.
+    pub ci_high: Option<f64>,
+}
+
+impl Ratio {
+    /// Whether its interval leaves 1 out.
+    pub fn excludes_1(&self) -> bool {
+        self.ci_low.is_some_and(|low| low > 1.0) || self.ci_high.is_some_and(|high| high < 1.0)
+    }
+
+    /// An estimate with its interval.
+    pub fn of(estimate: Estimate) -> Self {
+        let ci = estimate.ci;
+        Self { ratio: estimate.value, ci_low: ci.map(|ci| ci.low), ci_high: ci.map(|ci| ci.high) }
+    }
+}
+
+/// One side against a twin of itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Against {
+    /// What the twin is.
+    pub twin: Twin,
+    /// Why it was not measured; none where it was.
+    pub reason: Option<String>,
+    /// Pairs of which both trials gave an undisturbed result.
+    pub pairs: usize,
+    /// Pairs left out because a trial failed or was disturbed.
+    pub left_out: usize,
+    /// Seconds of all trials.
+    pub elapsed_s: f64,
+    /// False alarms of the five looks.
+    pub looks: Alarms,
+    /// False alarms of the rule that looks after every pair.
+    pub anytime: Alarms,
+    /// The metric of the twin over that of the original, the place taken out.
+    pub ratio: Option<Ratio>,
+    /// Second place / first place of a pair.
+    pub slot: Option<Ratio>,
+    /// Standard deviation of a pair's log ratio.
+    pub pair_sd: Option<f64>,
+}
+
+impl Against {
+    fn left_out(twin: Twin, reason: String) -> Self {
+        Self {
+            twin,
+            reason: Some(reason),
+            pairs: 0,
+            left_out: 0,
+            elapsed_s: 0.0,
+            looks: Alarms::default(),
+            anytime: Alarms::default(),
+            ratio: None,
+            slot: None,
+            pair_sd: None,
+        }
+    }
+
+    fn of(twin: Twin, rule: &Settle, found: &Pairs, pairs: &[Pair]) -> Option<Self> {
+        let alarms = |by: Rule| -> Option<Alarms> {
+            let question = Question { minimum_effect: rule.minimum_effect, alpha: rule.alpha, rule: by };
+            Some(Alarms::of(&comparisons(pairs, &question).ok()?))
+        };
+        let fit = Fit::of(pairs).ok().flatten();
+        Some(Self {
+            twin,
+            reason: None,
+            pairs: pairs.len(),
+            left_out: found.lost + found.disturbed,
+            elapsed_s: found.elapsed_s,
+            looks: alarms(Rule::Looks)?,
+            anytime: alarms(Rule::Anytime)?,
+            ratio: fit.map(|fit| Ratio::of(fit.ratio(CONFIDENCE))),
+            slot: fit.and_then(|fit| fit.place_ratio(CONFIDENCE)).map(Ratio::of),
+            pair_sd: fit.map(|fit| fit.sd),
+        })
+    }
+}
+
+/// What was measured of a twin, before it is made a certificate of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// What is kept of it.
+    pub against: Against,
+    /// The metric that was compared; none where nothing was measured.
+    pub metric: Option<String>,
+    pairs: Vec<Pair>,
+}
+
+impl Found {
+    /// What the records of a plan say whose two sides are equal; none where no pair counts.
+    pub fn of(twin: Twin, plan: &Plan, records: &[TrialRecord]) -> Option<Self> {
+        let rule = plan.settle.as_ref()?;
+        let found = Pairs::of(plan, rule, records);
+        let pairs: Vec<Pair> = found.measured.iter().map(Measured::pair).collect();
+        let against = Against::of(twin, rule, &found, &pairs).filter(|_| !pairs.is_empty())?;
+        Some(Self { against, metric: found.metric, pairs })
+    }
+
+    /// A twin that could not be measured.
+    pub fn left_out(twin: Twin, reason: String) -> Self {
+        Self { against: Against::left_out(twin, reason), metric: None, pairs: Vec::new() }
+    }
+}
+
+/// The smallest change that a budget decides here.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Decides {
+    /// Time for all trials of a comparison.
+    pub minutes: u32,
+    /// Pairs for which it has time.
+    pub pairs: usize,
+    /// The change, as a fraction, that is found with 80% power; none where the budget is too short.
+    pub change: Option<f64>,
+}
+
+/// What was measured of one load on one machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Certificate {
+    /// When, RFC 3339 in UTC.
+    pub made_at: String,
+    /// Where it was measured: it is believed nowhere else.
+    pub machine: Fingerprint,
+    /// The engine, or none for a command.
+    pub engine: Option<String>,
+    /// The name of the load as a study gives it.
+    pub load: String,
+    /// The metric that was compared.
+    pub metric: String,
+    /// The side that was measured against itself, as it was written; empty: the study as it is.
+    pub side: String,
+    /// Changes up to this one end a comparison as equivalent, as a fraction.
+    pub minimum_effect: f64,
+    /// The same file, and its twins.
+    pub against: Vec<Against>,
+    /// What can be decided in 10, 30 and 60 minutes, at the spread of all pairs here.
+    pub decides: Vec<Decides>,
+}
+
+impl Certificate {
+    /// What budgets can decide at the spread of these pairs around the mean and the place of their own twin.
+    pub fn decides(found: &[Found]) -> Vec<Decides> {
+        let fits = found.iter().filter_map(|found| Fit::of(&found.pairs).ok().flatten());
+        let (df, squares) =
+            fits.fold((0.0, 0.0), |(df, squares), fit| (df + fit.df, squares + fit.df * fit.sd.powi(2)));
+        let (pairs, elapsed_s) = found.iter().fold((0, 0.0), |(n, s), Found { against, .. }| {
+            (n + against.pairs + against.left_out, s + against.elapsed_s)
+        });
+        if df == 0.0 || pairs == 0 {
+            return Vec::new();
+        }
+        // Terms of a comparison are its mean and the effect of the place.
+        let fit = Fit {
+            mean: 0.0,
+            place: Some(0.0),
+            sd: f64::sqrt(squares / df),
+            pairs: df as usize + 2,
+            weight: df + 2.0,
+            df,
+        };
+        let of = |minutes: u32| {
+            let pairs = (f64::from(minutes) * 60.0 / (elapsed_s / pairs as f64)) as usize;
+            Decides { minutes, pairs, change: resolution(&fit, pairs, ALPHA) }
+        };
+        BUDGETS_MIN.into_iter().map(of).collect()
+    }
+
+    /// False alarms by a rule, over all twins.
+    pub fn alarms(&self, rule: Rule) -> Alarms {
+        let own = |against: &Against| if rule == Rule::Anytime { against.anytime } else { against.looks };
+        self.against.iter().map(own).fold(Alarms::default(), Alarms::and)
+    }
+
+    /// The largest change that a twin made by itself, as a fraction: of a copied build or of another layout, where it
+    /// is shown. Smaller changes of a build may be no more than that.
+    pub fn by_itself(&self) -> Option<f64> {
+        let shown = self.against.iter().filter_map(|own| own.ratio.filter(Ratio::excludes_1));
+        shown.map(|ratio| ratio.ratio.ln().abs().exp_m1()).max_by(f64::total_cmp)
+    }
+
+    /// Whether it is of this machine.
+    pub fn is_of(&self, machine: &Fingerprint) -> bool {
+        self.machine.changes(machine).is_empty()
+    }
+}
+
+/// What the certificates of a machine say of a comparison that was made on it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Certified {
+    /// False alarms by its rule, in all certificates of its load.
+    pub alarms: Alarms,
+    /// The newest of them.
+    pub newest: Certificate,
+    /// Whether they are of the comparison's own engine and load; else there is none, and this is another one's.
+    pub same_load: bool,
+}
+
+impl Certified {
+    /// Of all certificates those that fit a comparison; none where the machine has none.
+    pub fn of(
+        all: &[Certificate],
+        machine: &Fingerprint,
+        engine: Option<&str>,
+        load: &str,
+        rule: Rule,
+    ) -> Option<Self> {
+        let here: Vec<&Certificate> = all.iter().filter(|one| one.is_of(machine)).collect();
+        let own: Vec<&Certificate> =
+            here.iter().copied().filter(|one| one.engine.as_deref() == engine && one.load == load).collect();
+        let same_load = !own.is_empty();
+        let newest = own.last().or(here.last()).copied()?.clone();
+        let counted = if same_load { own } else { here.last().copied().into_iter().collect() };
+        let alarms = counted.iter().map(|one| one.alarms(rule)).fold(Alarms::default(), Alarms::and);
+        Some(Self { alarms, newest, same_load })
+    }
+}
+
+#[cfg(test)]
+#[path = "certificate_tests.rs"]
+mod tests;

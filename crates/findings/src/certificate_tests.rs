@@ -1,0 +1,98 @@
+//! Certificates from made-up pairs.
+
+use super::*;
+
+fn alarms(false_alarms: usize, comparisons: usize) -> Alarms {
+    Alarms { false_alarms, comparisons }
+}
+
+fn machine(kernel: &str) -> Fingerprint {
+    Fingerprint {
+        nodes: Default::default(),
+        packages: Default::default(),
+        cores: Default::default(),
+        last_level_caches: Default::default(),
+        processors: Default::default(),
+        allowed_cpus: Default::default(),
+        memory_nodes: Default::default(),
+        smt: false,
+        kernel: Some(kernel.into()),
+        boot_id: None,
+    }
+}
+
+fn against(twin: Twin, looks: Alarms, ratio: (f64, f64, f64)) -> Against {
+    let (ratio, low, high) = ratio;
+    Against {
+        pairs: 40,
+        elapsed_s: 400.0,
+        looks,
+        anytime: alarms(0, 3),
+        ratio: Some(Ratio { ratio, ci_low: Some(low), ci_high: Some(high) }),
+        ..Against::left_out(twin, String::new())
+    }
+}
+
+fn certificate(kernel: &str, load: &str, looks: Alarms) -> Certificate {
+    Certificate {
+        made_at: "2026-11-23T12:00:00Z".into(),
+        machine: machine(kernel),
+        engine: Some("sqlite".into()),
+        load: load.into(),
+        metric: "tps".into(),
+        side: String::new(),
+        minimum_effect: 0.02,
+        against: vec![
+            against(Twin::Same, looks, (1.001, 0.999, 1.003)),
+            against(Twin::Copy, looks, (0.99, 0.985, 0.995)),
+        ],
+        decides: Vec::new(),
+    }
+}
+
+#[test]
+fn certificates_of_a_load_on_this_machine_are_counted_together_and_others_are_not() {
+    let all = [
+        certificate("6.1", "read_only", alarms(0, 10)),
+        certificate("6.1", "read_only", alarms(1, 10)),
+        certificate("6.1", "dbt3", alarms(3, 10)),
+        certificate("6.2", "read_only", alarms(5, 10)),
+    ];
+    let of = |load: &str, kernel: &str| Certified::of(&all, &machine(kernel), Some("sqlite"), load, Rule::Looks);
+    let found = of("read_only", "6.1").unwrap();
+    assert_eq!((found.alarms, found.same_load), (alarms(2, 40), true));
+    let other = of("counters", "6.1").unwrap();
+    assert_eq!((other.newest.load.as_str(), other.same_load), ("dbt3", false));
+    assert_eq!(of("read_only", "6.3"), None);
+}
+
+#[test]
+fn what_a_copy_does_by_itself_is_the_least_that_a_change_must_exceed() {
+    let found = certificate("6.1", "read_only", alarms(0, 10));
+    // The copy's 0.99; the same file's interval holds 1.
+    assert!((found.by_itself().unwrap() - (1.0 / 0.99 - 1.0)).abs() < 1e-12);
+    assert!((alarms(0, 20).at_most() - 0.1391).abs() < 1e-4);
+}
+
+#[test]
+fn what_a_budget_decides_comes_from_the_spread_around_each_twins_own_mean() {
+    // A copy that is 10% faster, with the same spread: its pairs add nothing to the spread.
+    let pairs = |mean: f64| -> Vec<Pair> {
+        (0..40).map(|i| Pair { log_ratio: mean + if i % 4 < 2 { 0.01 } else { -0.01 }, b_first: i % 2 == 0 }).collect()
+    };
+    let of = |means: &[f64]| {
+        let own = |mean: &f64| Found {
+            against: against(Twin::Copy, alarms(0, 1), (1.0, 0.9, 1.1)),
+            metric: None,
+            pairs: pairs(*mean),
+        };
+        Certificate::decides(&means.iter().map(own).collect::<Vec<_>>())
+    };
+    let (one, two) = (of(&[0.0]), of(&[0.0, 0.1]));
+    // 10 s a pair: 60 pairs in 10 minutes.
+    assert_eq!(one.iter().map(|one| (one.minutes, one.pairs)).collect::<Vec<_>>(), [(10, 60), (30, 180), (60, 360)]);
+    for (one, two) in one.iter().zip(&two) {
+        assert!((one.change.unwrap() / two.change.unwrap() - 1.0).abs() < 0.05, "{one:?} {two:?}");
+    }
+    assert!(one[2].change.unwrap() < one[0].change.unwrap());
+}

@@ -1,0 +1,129 @@
+//! `[decide]`: two sides, and how it is settled whether they differ.
+
+use super::document::{Source, StudyError};
+use std::ops::Range;
+use tare_text::{Key, Keyed, Value};
+
+/// Sessions that a verdict beyond them takes.
+const FEWEST_SESSIONS: usize = tare_stats::sequential::FEWEST_SESSIONS;
+
+/// What `[decide]` says; none of a key: what `tare ab` does where nothing is said.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Decide {
+    /// The baseline, a factor with a level as `tare ab --a` takes it.
+    pub a: Option<String>,
+    /// What may be slower or faster, as `tare ab --b` takes it.
+    pub b: Option<String>,
+    /// The metric that is compared.
+    pub metric: Option<String>,
+    /// The smallest change of interest, as a fraction.
+    pub minimum_effect: Option<f64>,
+    /// Seconds for all trials.
+    pub budget_s: Option<f64>,
+    /// Sessions that it is made of.
+    pub sessions: Option<usize>,
+    /// Metrics that the change cannot touch.
+    pub controls: Vec<String>,
+    /// Seed of the order within pairs.
+    pub seed: Option<u64>,
+}
+
+impl Keyed for Decide {
+    const KEYS: &'static [Key<Self>] = &[
+        Key::text(
+            "a",
+            "the baseline, as `tare ab --a` takes it: a factor with a level",
+            |s| s.a.as_ref(),
+            |s, v| {
+                s.a = Some(v);
+            },
+        ),
+        Key::text("b", "the candidate, written the same way", |s| s.b.as_ref(), |s, v| s.b = Some(v)),
+        Key::text(
+            "metric",
+            "the metric that is compared; absent: the load's first headline metric",
+            |s| s.metric.as_ref(),
+            |s, v| s.metric = Some(v),
+        ),
+        Key::words(
+            "minimum_effect",
+            "the smallest change of interest, as a fraction (0.02) or \"2%\"; smaller ones count as equivalent",
+            |s| s.minimum_effect.map(Into::into),
+            |s, v| minimum_effect(&v.to_string()).map(|effect| s.minimum_effect = Some(effect)),
+        ),
+        Key::positive(
+            "budget_s",
+            "seconds for all trials; absent: until it is settled",
+            "seconds",
+            |s| s.budget_s,
+            |s, v| s.budget_s = Some(v),
+        ),
+        Key::words(
+            "sessions",
+            "sessions that it is made of: 1, or at least 5, of which each is one run",
+            |s| s.sessions.map(Into::into),
+            |s, v| sessions(&v.to_string()).map(|sessions| s.sessions = Some(sessions)),
+        ),
+        Key::words(
+            "controls",
+            "metrics that the change cannot touch, with commas between them: where one moves, nothing is claimed",
+            |s| (!s.controls.is_empty()).then(|| s.controls.join(",").into()),
+            |s, v| {
+                s.controls = v.to_string().split(',').map(|name| name.trim().to_owned()).collect();
+                Ok(())
+            },
+        ),
+        Key::whole(
+            "seed",
+            "seed of the order within pairs; absent: a new one each time",
+            (0, i64::MAX as u64),
+            |s| s.seed,
+            |s, v| s.seed = Some(v),
+        ),
+    ];
+}
+
+/// The smallest change of interest: a fraction, or a percentage with its sign.
+///
+/// # Errors
+/// What was expected.
+pub fn minimum_effect(text: &str) -> Result<f64, String> {
+    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    let effect = number.trim().parse::<f64>().ok().map(|number| number / unit);
+    effect
+        .filter(|effect| *effect > 0.0 && *effect < 1.0)
+        .ok_or_else(|| "a fraction above 0 and below 1, such as 0.02 or 2%".to_owned())
+}
+
+/// A number of sessions that something can be said over.
+///
+/// # Errors
+/// What was expected.
+pub fn sessions(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|sessions| *sessions == 1 || (FEWEST_SESSIONS..=1000).contains(sessions)).ok_or_else(|| {
+        format!(
+            "1, or at least {FEWEST_SESSIONS}: a verdict beyond one session rests on the spread between sessions, which \
+             fewer do not show"
+        )
+    })
+}
+
+/// Sets a key of `[decide]`.
+pub(super) fn set(
+    decide: &mut Option<Decide>,
+    source: Source<'_>,
+    name: &str,
+    level: &Value,
+    (key_span, span): (Range<usize>, Range<usize>),
+) -> Result<(), StudyError> {
+    let key = Decide::KEYS.iter().find(|key| key.name == name).ok_or_else(|| {
+        let known: Vec<&str> = Decide::KEYS.iter().map(|key| key.name).collect();
+        source.unknown(key_span, "key of [decide]", name, &known)
+    })?;
+    key.set(decide.get_or_insert_default(), level)
+        .map_err(|expected| source.error(span, format!("decide.{name} = {level}"), expected))
+}
+
+#[cfg(test)]
+#[path = "decide_tests.rs"]
+mod tests;

@@ -1,0 +1,52 @@
+//! What comparisons of a side with itself said of this machine, kept in the state directory.
+
+use super::{Exit, Problem};
+use crate::state::{self, StateError};
+use tare_drive::workload::AnyLoad;
+use tare_files::{Access, PrivateFolder};
+use tare_findings::certificate::{Certificate, Certified};
+use tare_results::schema::Plan;
+use tare_study::language::spec::Study;
+
+/// The file that holds them, oldest first.
+const NAME: &str = "ab-certificates.json";
+/// The most that is read of it, bytes.
+const LARGEST: u64 = 4 << 20;
+/// As many are kept.
+const MOST: usize = 200;
+
+/// Keeps one more; gives the place where it is kept.
+///
+/// # Errors
+/// When the state directory is not this user's own, or cannot be written.
+pub fn keep(certificate: Certificate) -> Result<String, Problem> {
+    let place = state::directory()?;
+    let folder = PrivateFolder::open_or_create(&place, Access::Closed).map_err(StateError::from)?;
+    let mut all = read(&folder);
+    all.push(certificate);
+    let oldest = all.len().saturating_sub(MOST);
+    let text = serde_json::to_vec(&all[oldest..])
+        .map_err(|e| Problem::new(Exit::Machine, format!("cannot write what was measured: {e}")))?;
+    folder.write(NAME, &text).map_err(StateError::from)?;
+    Ok(folder.path().join(NAME).display().to_string())
+}
+
+/// What they say of a comparison; none where this machine has none, or they cannot be read.
+pub fn of(study: &Study, plan: &Plan) -> Option<Certified> {
+    let folder = PrivateFolder::open(&state::directory().ok()?, Access::Closed).ok()??;
+    let (engine, load) = measured(study);
+    Certified::of(&read(&folder), plan.machine.as_ref()?, engine.as_deref(), &load, plan.settle.as_ref()?.rule)
+}
+
+/// Those of an older or newer version are none.
+fn read(folder: &PrivateFolder) -> Vec<Certificate> {
+    let bytes = folder.read(NAME, LARGEST).ok().flatten().unwrap_or_default();
+    serde_json::from_slice(&bytes).unwrap_or_default()
+}
+
+/// Engine and load of a study; a command has no engine.
+pub fn measured(study: &Study) -> (Option<String>, String) {
+    let load = &study.base.workload.load;
+    let engine = (!matches!(load, AnyLoad::Command(_))).then(|| study.base.engine.name.clone());
+    (engine, load.load().name().to_owned())
+}

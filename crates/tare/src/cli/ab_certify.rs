@@ -1,0 +1,180 @@
+//! `tare ab --certify`: one side against itself and against copies of itself.
+
+use super::ab_plan::{MeasuredOn, PairListener, settle_of};
+use super::ab_sides::{self, Side};
+use super::output::{self, note};
+use super::run::{Teller, default_out, execute, room_for_data, unless_interrupted};
+use super::{Exit, Problem, ab_certificates, ab_output, ab_twins, study_file, trust};
+use serde::Serialize;
+use std::path::Path;
+use tare_drive::capture::environment::environment;
+use tare_findings::certificate::{Certificate, Found, Ratio, Twin};
+use tare_report::words::certificate as words;
+use tare_results::pairs::Rule;
+use tare_results::store::{Directory, read_plan, read_trials};
+use tare_study::language::decide::Decide;
+use tare_study::language::spec::Study;
+use tare_study::language::write;
+use tare_study::plan::resolve::Where;
+use tare_topology::{Fingerprint, Machine};
+
+/// Time of all trials where none is said, seconds.
+const BUDGET_S: f64 = 1800.0;
+
+/// What was measured of one twin.
+enum Measured {
+    Done(Box<Found>),
+    Interrupted(Option<Box<Found>>),
+    Without(String),
+}
+
+/// Measures a side against itself and its twins, keeps what they say and prints it.
+///
+/// # Errors
+/// With exit codes 2 (usage), 3 (machine), 4 (trials).
+pub fn run(asked: &MeasuredOn<'_>, side: Option<&Side>, out: Option<&Path>, json: bool) -> Result<Exit, Problem> {
+    let sides: Vec<&Side> = side.into_iter().collect();
+    let base = ab_sides::measured_on(asked.study, &sides, &asked.overrides, asked.trusted)?;
+    let own: Vec<Side> = side.cloned().into_iter().collect();
+    let machine = Machine::this()?;
+    let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
+    let out = out.map_or_else(|| default_out("ab-certify", &tare_results::now()), Path::to_owned);
+    let twins = ab_twins::twins(&base, &own, &out)?;
+    let measurable = twins.iter().filter(|(_, twin)| twin.is_ok()).count();
+    let budget_s = asked.budget_s.unwrap_or(BUDGET_S) / measurable.max(1) as f64;
+    let run = Run { asked, budget_s, machine: &machine, teller: Teller::of(json, asked.trusted) };
+    let (mut found, mut interrupted) = (Vec::new(), false);
+    for (twin, other) in &twins {
+        let measured = match other {
+            Err(reason) => Measured::Without(reason.clone()),
+            Ok(_) if interrupted => Measured::Without("interrupted before it".to_owned()),
+            Ok(other) => run.against(*twin, ab_sides::study(base.clone(), &own, other)?, &out)?,
+        };
+        let (kept, why) = match measured {
+            Measured::Done(kept) => (Some(kept), String::new()),
+            Measured::Interrupted(kept) => {
+                interrupted = true;
+                (kept, "interrupted".to_owned())
+            }
+            Measured::Without(why) => (None, why),
+        };
+        found.push(kept.map_or_else(|| Found::left_out(*twin, why), |kept| *kept));
+    }
+    ab_twins::remove(&out);
+    let Some(metric) = found.iter().find_map(|found| found.metric.clone()) else {
+        return match interrupted {
+            true => Ok(Exit::Interrupted),
+            false => Err(Problem::new(
+                Exit::TrialFailed,
+                "no pair counts: trials failed for good, or were disturbed in every attempt",
+            )
+            .at(found.iter().filter_map(|own| own.against.reason.clone()).collect::<Vec<_>>().join("; "))
+            .advice(format!("read the reasons in the folders below {}", out.display()))),
+        };
+    };
+    let (engine, load) = ab_certificates::measured(&base);
+    let certificate = Certificate {
+        made_at: tare_results::now(),
+        machine: Fingerprint::of(&machine),
+        engine,
+        load,
+        metric,
+        side: own.iter().map(Side::to_string).collect(),
+        minimum_effect: asked.minimum_effect,
+        decides: Certificate::decides(&found),
+        against: found.into_iter().map(|found| found.against).collect(),
+    };
+    let kept = ab_certificates::keep(certificate.clone())?;
+    print(&certificate, json)?;
+    note(&format!("results: {}\nkept with this machine: {kept}", out.display()));
+    Ok(if interrupted { Exit::Interrupted } else { Exit::Done })
+}
+
+struct Run<'a> {
+    asked: &'a MeasuredOn<'a>,
+    budget_s: f64,
+    machine: &'a Machine,
+    teller: Teller,
+}
+
+impl Run<'_> {
+    /// Pairs of a study whose two sides are equal, until their time is over.
+    fn against(&self, twin: Twin, study: Study, out: &Path) -> Result<Measured, Problem> {
+        let (name, what) = match twin {
+            Twin::Same => ("same", "A against itself"),
+            Twin::Copy => ("copy", "A against a copy of its program at another path"),
+            Twin::Layout => ("layout", "A against itself with a larger environment, which moves the stack"),
+        };
+        note(what);
+        let planned = unless_interrupted(study_file::planned(study, self.machine, Where::Here, true))?;
+        let Some((study, plan)) = planned else { return Ok(Measured::Interrupted(None)) };
+        let decide = Decide {
+            metric: self.asked.metric.clone(),
+            minimum_effect: Some(self.asked.minimum_effect),
+            budget_s: Some(self.budget_s),
+            seed: self.asked.seed,
+            ..Decide::default()
+        };
+        let mut plan = match settle_of(decide, plan) {
+            Err(problem) if twin != Twin::Same => return Ok(Measured::Without(reason(&problem))),
+            plan => plan?,
+        };
+        if let Some(rule) = &mut plan.settle {
+            rule.certify = true;
+        }
+        room_for_data(&plan)?;
+        let directory = Directory::create(&out.join(name), trust::whose(self.teller.trusted))?;
+        directory.begin(&write::to_toml(&study), &plan, &environment(self.machine))?;
+        let end = execute(&study, &plan, &directory, &self.teller, &mut PairListener::default());
+        let (plan, records) = (read_plan(directory.folder())?, read_trials(directory.folder())?);
+        let found = Found::of(twin, &plan, &records).map(Box::new);
+        match (end, found) {
+            (Ok(end), found) if end.left > 0 => Ok(Measured::Interrupted(found)),
+            (_, Some(found)) => Ok(Measured::Done(found)),
+            (Err(problem), None) if twin == Twin::Same => Err(problem),
+            (Err(problem), None) => Ok(Measured::Without(reason(&problem))),
+            (Ok(_), None) => Ok(Measured::Without("no pair counts".to_owned())),
+        }
+    }
+}
+
+/// An error as the reason in a line of its own.
+fn reason(problem: &Problem) -> String {
+    std::iter::once(&problem.what)
+        .chain(&problem.place)
+        .chain(&problem.expected)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+/// What `tare ab --certify --json` prints.
+#[derive(Serialize)]
+struct CertificateJson<'a> {
+    text: String,
+    false_alarms: usize,
+    comparisons: usize,
+    at_most: f64,
+    by_itself: Option<f64>,
+    slot: Option<Ratio>,
+    #[serde(flatten)]
+    certificate: &'a Certificate,
+}
+
+fn print(certificate: &Certificate, json: bool) -> Result<(), Problem> {
+    let text = words::sentence(certificate);
+    if !json {
+        return output::text(&format!("{text}\n\n{}", ab_output::lines(&words::rows(certificate))));
+    }
+    let alarms = certificate.alarms(Rule::Looks);
+    let document = CertificateJson {
+        text,
+        false_alarms: alarms.false_alarms,
+        comparisons: alarms.comparisons,
+        at_most: alarms.at_most(),
+        by_itself: certificate.by_itself(),
+        slot: certificate.against.iter().find(|own| own.twin == Twin::Same).and_then(|own| own.slot),
+        certificate,
+    };
+    output::document("tare-certificate", &document)
+}

@@ -1,0 +1,154 @@
+//! What `tare ab` prints, as text or as one document, and the picture that it leaves.
+
+use super::{Problem, output};
+use serde::Serialize;
+use tare_findings::ab::{Ab, AbVerdict, course};
+use tare_findings::certificate::{Certified, Decides, Ratio};
+use tare_report::charts::pairs::picture;
+use tare_report::words::{ab as words, certificate};
+use tare_results::schema::{Plan, TrialRecord};
+use tare_results::store::Directory;
+
+/// What `tare ab --json` prints.
+#[derive(Serialize)]
+struct AbJson<'a> {
+    text: String,
+    metric: &'a Option<String>,
+    ratio: Option<f64>,
+    ci_low: Option<f64>,
+    ci_high: Option<f64>,
+    verdict: AbVerdict,
+    minimum_effect: f64,
+    pairs: usize,
+    lost_pairs: usize,
+    disturbed_pairs: usize,
+    sessions: usize,
+    sessions_asked: usize,
+    boots: usize,
+    over_sessions: bool,
+    elapsed_s: f64,
+    smallest_detectable: Option<f64>,
+    pairs_to_go: Option<usize>,
+    pairs_to_go_at_most: Option<usize>,
+    slot: Option<Ratio>,
+    controls: Vec<ControlJson<'a>>,
+    certificate: Option<CertificateJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct ControlJson<'a> {
+    name: &'a str,
+    ratio: Option<f64>,
+    ci_low: Option<f64>,
+    ci_high: Option<f64>,
+    moved: bool,
+}
+
+#[derive(Serialize)]
+struct CertificateJson<'a> {
+    made_at: &'a str,
+    engine: &'a Option<String>,
+    load: &'a str,
+    same_load: bool,
+    false_alarms: usize,
+    comparisons: usize,
+    at_most: f64,
+    decides: &'a [Decides],
+    by_itself: Option<f64>,
+}
+
+/// Prints a comparison, with what is known of comparisons on this machine.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub fn print(ab: &Ab, certified: Option<&Certified>, json: bool) -> Result<(), Problem> {
+    if json {
+        let controls = ab.controls.iter().map(|control| {
+            let own = control.ratio.map(Ratio::of);
+            ControlJson {
+                name: &control.name,
+                ratio: own.as_ref().map(|own| own.ratio),
+                ci_low: own.as_ref().and_then(|own| own.ci_low),
+                ci_high: own.as_ref().and_then(|own| own.ci_high),
+                moved: control.moved,
+            }
+        });
+        let document = AbJson {
+            text: words::sentence(ab),
+            metric: &ab.metric,
+            ratio: ab.ratio,
+            ci_low: ab.ci.map(|ci| ci.low),
+            ci_high: ab.ci.map(|ci| ci.high),
+            verdict: ab.verdict,
+            minimum_effect: ab.rule.minimum_effect,
+            pairs: ab.pairs,
+            lost_pairs: ab.lost,
+            disturbed_pairs: ab.disturbed,
+            sessions: ab.sessions,
+            sessions_asked: ab.rule.sessions,
+            boots: ab.rule.boots(),
+            over_sessions: ab.is_over_sessions(),
+            elapsed_s: ab.elapsed_s,
+            smallest_detectable: ab.smallest_detectable,
+            pairs_to_go: ab.pairs_to_go,
+            pairs_to_go_at_most: ab.pairs_to_go_at_most,
+            slot: ab.slot.map(Ratio::of),
+            controls: controls.collect(),
+            certificate: certified.map(of_machine),
+        };
+        return output::document("tare-ab", &document);
+    }
+    let mut rows = words::rows(ab);
+    rows.push(("A/A here", certificate::alongside(certified)));
+    output::text(&format!("{}\n\n{}", words::sentence(ab), lines(&rows)))
+}
+
+fn of_machine(certified: &Certified) -> CertificateJson<'_> {
+    let newest = &certified.newest;
+    CertificateJson {
+        made_at: &newest.made_at,
+        engine: &newest.engine,
+        load: &newest.load,
+        same_load: certified.same_load,
+        false_alarms: certified.alarms.false_alarms,
+        comparisons: certified.alarms.comparisons,
+        at_most: certified.alarms.at_most(),
+        decides: &newest.decides,
+        by_itself: newest.by_itself(),
+    }
+}
+
+/// Rows of a name and its value, a line each.
+pub fn lines(rows: &[(&str, String)]) -> String {
+    rows.iter().map(|(name, value)| format!("  {name:<10} {}\n", tare_text::shown(value))).collect()
+}
+
+/// Leaves the comparison as a picture in its folder, and says where: no reason to end otherwise than it was decided. A
+/// machine without a font gets the SVG alone.
+pub fn draw(ab: &Ab, plan: &Plan, records: &[TrialRecord], directory: &Directory) -> String {
+    let course = course(plan, records);
+    if course.is_empty() {
+        return String::new();
+    }
+    let svg = picture(&words::sentence(ab), ab, &course);
+    let pictures = [("ab.svg", Some(svg.clone().into_bytes())), ("ab.png", png(&svg))];
+    let mut written = Vec::new();
+    for (name, bytes) in pictures {
+        match bytes.map(|bytes| directory.folder().write(name, &bytes)) {
+            Some(Ok(())) => written.push(directory.path().join(name).display().to_string()),
+            Some(Err(error)) => return format!("\nno picture: {error}"),
+            None => {}
+        }
+    }
+    format!("\npicture: {}", written.join(", "))
+}
+
+#[cfg(feature = "png")]
+fn png(svg: &str) -> Option<Vec<u8>> {
+    tare_report::export::png::draw(svg).ok()
+}
+
+#[cfg(not(feature = "png"))]
+fn png(_svg: &str) -> Option<Vec<u8>> {
+    None
+}

@@ -1,0 +1,112 @@
+//! What `tare ab` and its certificate share: what is asked for, the rule that a plan gets, and who hears of pairs.
+
+use super::output::note;
+use super::{Exit, Problem};
+use crate::run::Listener;
+use std::hash::{BuildHasher, Hasher};
+use tare_drive::workload::Progress;
+use tare_findings::ab::Ab;
+use tare_report::words::ab as words;
+use tare_results::pairs::Rule;
+use tare_results::schema::{Outcome, Plan, Session, Settle, TrialRecord};
+use tare_study::language::decide::Decide;
+use tare_study::language::parse::Overrides;
+use tare_study::language::spec::SIDE;
+use tare_study::plan::queue::Next;
+use tare_study::plan::settle;
+
+/// Chance of a false alarm over all looks.
+const ALPHA: f64 = 0.05;
+/// The smallest change of interest where none is said.
+pub const MINIMUM_EFFECT: f64 = 0.02;
+
+/// What is measured, and how it is asked for.
+pub struct MeasuredOn<'a> {
+    /// The name of a study.
+    pub study: Option<&'a str>,
+    /// What the command line changes in it.
+    pub overrides: Overrides,
+    /// The metric that is compared.
+    pub metric: Option<String>,
+    /// The smallest change of interest, as a fraction.
+    pub minimum_effect: f64,
+    /// Seconds of all trials.
+    pub budget_s: Option<f64>,
+    /// Seed of the order within pairs.
+    pub seed: Option<u64>,
+    /// Whether anyone's study is run.
+    pub trusted: bool,
+}
+
+/// The plan with its first pair and the rule that adds further ones, fixed before anything is measured.
+///
+/// # Errors
+/// When this machine cannot do one of the sides.
+pub fn settle_of(decide: Decide, plan: Plan) -> Result<Plan, Problem> {
+    let side = |letter: &str| plan.conditions.iter().find(|c| c.levels.get(SIDE).is_some_and(|own| own == letter));
+    let (Some(a), Some(b)) = (side("a"), side("b")) else {
+        return Err(Problem::new(Exit::Machine, "a side is left out here").at(plan.notes.join("; ")));
+    };
+    if let Some(missing) = [a, b].into_iter().find(|condition| !condition.realizable) {
+        let reason = missing.reason.clone().unwrap_or_default();
+        return Err(Problem::new(Exit::Machine, format!("this machine cannot do {}", missing.name)).expected(reason));
+    }
+    // The plan holds one trial a side.
+    let fits = decide.budget_s.map(|budget_s| budget_s / plan.estimated_s.max(f64::MIN_POSITIVE));
+    let sessions = decide.sessions.unwrap_or(1);
+    let boot_id = plan.machine.as_ref().and_then(|machine| machine.boot_id.clone());
+    let rule = Settle {
+        a: a.name.clone(),
+        b: b.name.clone(),
+        metric: decide.metric,
+        minimum_effect: decide.minimum_effect.unwrap_or(MINIMUM_EFFECT),
+        alpha: ALPHA,
+        rule: if sessions > 1 { Rule::Sessions } else { Rule::within(fits) },
+        budget_s: decide.budget_s,
+        seed: decide.seed.unwrap_or_else(fresh_seed),
+        sessions,
+        begun: vec![Session { first_block: 0, boot_id }],
+        controls: decide.controls,
+        certify: false,
+    };
+    Ok(settle::begun(plan, rule))
+}
+
+/// Another one every time: the keys of the standard library's hasher come from the system's random numbers.
+fn fresh_seed() -> u64 {
+    std::hash::RandomState::new().build_hasher().finish()
+}
+
+/// A line after each pair.
+#[derive(Debug, Default)]
+pub struct PairListener {}
+
+impl Listener for PairListener {
+    fn begin(&mut self, _next: &Next, _done: usize, _left: usize) {}
+
+    fn hear(&mut self, _progress: Progress) {}
+
+    fn end(&mut self, record: &TrialRecord) {
+        let reason = record.reason.as_deref().unwrap_or_default();
+        match record.outcome {
+            Outcome::Ok => {}
+            Outcome::Failed => note(&format!("trial {} ({}) failed: {reason}", record.trial, record.condition)),
+            Outcome::Contaminated => note(&format!(
+                "trial {} ({}) was disturbed and will run again: {reason}",
+                record.trial, record.condition
+            )),
+        }
+    }
+
+    fn looked(&mut self, plan: &Plan, records: &[TrialRecord]) {
+        if let Some(ab) = Ab::of(plan, records) {
+            note(&words::line(&ab));
+        }
+    }
+
+    fn decided(&mut self, _plan: &Plan) {}
+
+    fn preparing(&mut self, condition: &str) {
+        note(&format!("preparing data of {condition}"));
+    }
+}

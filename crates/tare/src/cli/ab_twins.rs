@@ -1,0 +1,135 @@
+//! Twins of a side: what differs from it in nothing that should matter.
+
+use super::ab_sides::Side;
+use super::{Exit, Problem};
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use tare_drive::workload::AnyLoad;
+use tare_engine::engine_by_name;
+use tare_findings::certificate::Twin;
+use tare_study::language::spec::Study;
+
+/// The folder of copies, below the results: longer than the paths of most programs.
+const FOLDER: &str = "a-copy-of-the-same-program-at-a-path-of-another-length";
+/// Bytes that move the stack by some pages and by a part of one.
+const ENVIRONMENT_BYTES: usize = 20_011;
+
+/// A twin with its side, or why there is none.
+pub type Made = (Twin, Result<Vec<Side>, String>);
+
+/// The twins of a side on a study. Copies are made below `out`.
+///
+/// # Errors
+/// When the folder of the results cannot be made.
+pub fn twins(study: &Study, own: &[Side], out: &Path) -> Result<Vec<Made>, Problem> {
+    fs::create_dir_all(out).map_err(|error| {
+        Problem::new(Exit::Machine, format!("cannot make the folder of results: {error}")).at(out.display().to_string())
+    })?;
+    let command = own.iter().find(|side| side.factor_name() == "command");
+    let (copy, layout) = match command {
+        Some(command) => (copied_command(command.level(), out), Err("a command's environment is its own".to_owned())),
+        None if matches!(study.base.workload.load, AnyLoad::Counters(_)) => {
+            (Err("this load has no server".to_owned()), Err("this load has no server".to_owned()))
+        }
+        None => (copied_server(study, own, out), Ok(Side::of("environment_bytes", ENVIRONMENT_BYTES))),
+    };
+    let with = |side: Side| {
+        let others = own.iter().filter(|other| other.factor_name() != side.factor_name());
+        others.cloned().chain([side.clone()]).collect()
+    };
+    Ok(vec![(Twin::Same, Ok(own.to_vec())), (Twin::Copy, copy.map(with)), (Twin::Layout, layout.map(with))])
+}
+
+/// Removes the copies: they are the same bytes as what they were made of.
+pub fn remove(out: &Path) {
+    drop(fs::remove_dir_all(out.join(FOLDER)));
+}
+
+fn copied_command(command: &str, out: &Path) -> Result<Side, String> {
+    let (program, rest) = command.split_once(' ').unwrap_or((command, ""));
+    let found = found(program).ok_or_else(|| format!("{program} is no file that could be copied"))?;
+    let name = found.file_name().ok_or("the program has no name")?;
+    let copy = place(out)?.join(name);
+    fs::copy(&found, &copy).map_err(|error| format!("cannot copy {}: {error}", found.display()))?;
+    Ok(Side::of("command", format!("{} {rest}", copy.display()).trim_end()))
+}
+
+/// A program by its path, or as a shell finds it.
+fn found(program: &str) -> Option<PathBuf> {
+    if program.contains('/') {
+        return std::path::absolute(program).ok().filter(|path| path.is_file());
+    }
+    let paths = std::env::var_os("PATH")?;
+    std::env::split_paths(&paths).map(|folder| folder.join(program)).find(|path| path.is_file())
+}
+
+fn copied_server(study: &Study, own: &[Side], out: &Path) -> Result<Side, String> {
+    if own.iter().any(|side| matches!(side.factor_name(), "build" | "engine")) {
+        return Err("name the program with binary=PATH, of which a copy can be made".to_owned());
+    }
+    let engine = engine_by_name(&study.base.engine.name).map_err(|error| error.to_string())?;
+    let named = own.iter().find(|side| side.factor_name() == "binary").map(|side| PathBuf::from(side.level()));
+    let named = named.or_else(|| study.base.engine.binary.clone());
+    let program = engine.binary(named.as_deref()).map_err(|error| error.to_string())?.path;
+    let copy =
+        with_its_tree(&program, &place(out)?).map_err(|error| format!("cannot copy {}: {error}", program.display()))?;
+    Ok(Side::of("binary", copy.display()))
+}
+
+fn place(out: &Path) -> Result<PathBuf, String> {
+    let place = std::path::absolute(out.join(FOLDER)).map_err(|error| error.to_string())?;
+    fs::create_dir_all(&place).map_err(|error| format!("cannot make {}: {error}", place.display()))?;
+    Ok(place)
+}
+
+/// A copy of a program, with links to all that stands around it: a server finds messages, character sets and scripts
+/// from where it lies.
+fn with_its_tree(program: &Path, place: &Path) -> io::Result<PathBuf> {
+    let program = fs::canonicalize(program)?;
+    let missing = || io::Error::new(io::ErrorKind::InvalidInput, "it lies in no folder");
+    let bin = program.parent().ok_or_else(missing)?;
+    let tree = bin.parent().ok_or_else(missing)?;
+    let name = |path: &Path| path.file_name().map(ToOwned::to_owned).ok_or_else(missing);
+    let folder = place.join(name(bin)?);
+    fs::create_dir(&folder)?;
+    link_all(tree, place, bin)?;
+    link_all(bin, &folder, &program)?;
+    let copy = folder.join(name(&program)?);
+    fs::copy(&program, &copy)?;
+    Ok(copy)
+}
+
+fn link_all(from: &Path, to: &Path, but: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let path = entry?.path();
+        if let (true, Some(name)) = (path != but, path.file_name()) {
+            symlink(&path, to.join(name))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_lies_among_links_to_all_that_stood_around_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = folder.path().join("server");
+        for name in ["bin", "share"] {
+            fs::create_dir_all(tree.join(name)).unwrap();
+        }
+        fs::write(tree.join("bin/serverd"), "program").unwrap();
+        fs::write(tree.join("bin/helper"), "helper").unwrap();
+        let place = folder.path().join("copy");
+        fs::create_dir(&place).unwrap();
+        let copy = with_its_tree(&tree.join("bin/serverd"), &place).unwrap();
+        assert_eq!(copy, place.join("bin/serverd"));
+        assert!(fs::symlink_metadata(&copy).unwrap().is_file(), "the program is bytes of its own");
+        assert_eq!(fs::read_to_string(place.join("bin/helper")).unwrap(), "helper");
+        assert!(fs::symlink_metadata(place.join("share")).unwrap().is_symlink());
+    }
+}
