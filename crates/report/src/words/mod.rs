@@ -4,6 +4,7 @@
 pub mod ab;
 mod analysis;
 mod answer;
+pub mod bisect;
 pub mod client_limit;
 mod comparison;
 mod culprits;

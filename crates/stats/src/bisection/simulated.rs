@@ -41,7 +41,8 @@ fn mean_pairs(runs: &[(usize, Effort)]) -> f64 {
 #[test]
 fn the_planted_commit_is_found_in_19_of_20_and_in_half_the_pairs_of_plain_bisection() {
     let all = runs(&planned(STEP), 50_000);
-    let right = all.iter().filter(|(first, effort)| effort.found.as_ref().is_some_and(|f| f.commits == (*first..=*first)));
+    let right =
+        all.iter().filter(|(first, effort)| effort.found.as_ref().is_some_and(|f| f.commits == (*first..=*first)));
     let right = right.count();
     let builds = mean(&all.iter().map(|(_, effort)| effort.builds as f64).collect::<Vec<_>>()).unwrap();
     println!("right in {right} of {RUNS}, {:.0} pairs, {builds:.1} builds", mean_pairs(&all));

@@ -18,7 +18,7 @@ use tare_results::pairs::Rule;
 use tare_results::schema::{Outcome, Plan, Settle, TrialRecord};
 use tare_results::store::{Directory, read_plan, read_trials, write_plan};
 use tare_study::language::parse::Overrides;
-use tare_study::language::spec::{SIDE, Study};
+use tare_study::language::spec::Study;
 use tare_study::language::write;
 use tare_study::plan::queue::Next;
 use tare_study::plan::resolve::Where;
@@ -141,14 +141,7 @@ fn begin(args: &AbArgs) -> Result<Exit, Problem> {
 
 /// The plan with its first pair and the rule that adds further ones, fixed before anything is measured.
 fn settle_of(args: &AbArgs, plan: Plan) -> Result<Plan, Problem> {
-    let side = |letter: &str| plan.conditions.iter().find(|c| c.levels.get(SIDE).is_some_and(|own| own == letter));
-    let (Some(a), Some(b)) = (side("a"), side("b")) else {
-        return Err(Problem::new(Exit::Machine, "a side is left out here").at(plan.notes.join("; ")));
-    };
-    if let Some(missing) = [a, b].into_iter().find(|condition| !condition.realizable) {
-        let reason = missing.reason.clone().unwrap_or_default();
-        return Err(Problem::new(Exit::Machine, format!("this machine cannot do {}", missing.name)).expected(reason));
-    }
+    let [a, b] = ab_sides::conditions(&plan)?;
     // The plan holds one trial a side.
     let fits = args.budget.map(|budget_s| budget_s / plan.estimated_s.max(f64::MIN_POSITIVE));
     let rule = match fits {
@@ -156,8 +149,8 @@ fn settle_of(args: &AbArgs, plan: Plan) -> Result<Plan, Problem> {
         _ => Rule::Anytime,
     };
     let rule = Settle {
-        a: a.name.clone(),
-        b: b.name.clone(),
+        a,
+        b,
         metric: args.metric.clone(),
         minimum_effect: args.minimum_effect,
         alpha: ALPHA,
@@ -170,7 +163,7 @@ fn settle_of(args: &AbArgs, plan: Plan) -> Result<Plan, Problem> {
 }
 
 /// Another one every time: the keys of the standard library's hasher come from the system's random numbers.
-fn fresh_seed() -> u64 {
+pub fn fresh_seed() -> u64 {
     std::hash::RandomState::new().build_hasher().finish()
 }
 
@@ -276,7 +269,7 @@ fn print(ab: &Ab, json: bool) -> Result<(), Problem> {
 
 /// A line after each pair.
 #[derive(Debug, Default)]
-struct PairListener {}
+pub struct PairListener {}
 
 impl Listener for PairListener {
     fn begin(&mut self, _next: &Next, _done: usize, _left: usize) {}
@@ -308,7 +301,8 @@ impl Listener for PairListener {
     }
 }
 
-fn effect(text: &str) -> Result<f64, String> {
+/// A percentage between 0 and 100, as a fraction.
+pub fn effect(text: &str) -> Result<f64, String> {
     percentage(text).and_then(|effect| match effect > 0.0 && effect < 1.0 {
         true => Ok(effect),
         false => Err("expected a percentage above 0 and below 100".to_owned()),
@@ -316,7 +310,7 @@ fn effect(text: &str) -> Result<f64, String> {
 }
 
 /// A time with its unit, in seconds.
-fn time(text: &str) -> Result<f64, String> {
+pub fn time(text: &str) -> Result<f64, String> {
     let units = [("min", 60.0), ("h", 3600.0), ("m", 60.0), ("s", 1.0), ("", 1.0)];
     let parsed = units.into_iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
     let seconds = parsed.and_then(|(number, factor)| Some(number.trim().parse::<f64>().ok()? * factor));

@@ -2,6 +2,7 @@
 
 use super::study_file::StudyText;
 use super::{Exit, Problem, trust};
+use tare_results::schema::Plan;
 use tare_study::language::made::MadeStudy;
 use tare_study::language::parse::Overrides;
 use tare_study::language::spec::{Factor, SIDE, Study};
@@ -84,6 +85,22 @@ pub fn study(named: Option<&str>, a: &Side, b: &Side, overrides: &Overrides, tru
         })?;
     }
     Ok(study)
+}
+
+/// The names of the two conditions, A first.
+///
+/// # Errors
+/// When this machine cannot do one of them.
+pub fn conditions(plan: &Plan) -> Result<[String; 2], Problem> {
+    let side = |letter: &str| plan.conditions.iter().find(|c| c.levels.get(SIDE).is_some_and(|own| own == letter));
+    let (Some(a), Some(b)) = (side("a"), side("b")) else {
+        return Err(Problem::new(Exit::Machine, "a side is left out here").at(plan.notes.join("; ")));
+    };
+    if let Some(missing) = [a, b].into_iter().find(|condition| !condition.realizable) {
+        let reason = missing.reason.clone().unwrap_or_default();
+        return Err(Problem::new(Exit::Machine, format!("this machine cannot do {}", missing.name)).expected(reason));
+    }
+    Ok([a.name.clone(), b.name.clone()])
 }
 
 fn of_commands(a: &Side, overrides: &Overrides) -> Result<Study, Problem> {

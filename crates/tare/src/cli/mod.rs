@@ -3,6 +3,7 @@
 mod ab;
 mod ab_sides;
 mod args;
+mod bisect;
 mod clean;
 mod client_agent;
 mod compare;
