@@ -29,6 +29,6 @@ pub use answer::AnswerJson;
 pub use comparison::{beyond_disturbance, difference, failures, identical, note, notes};
 pub use first_screen::{FirstScreen, first_screen};
 pub use further::further;
-pub use history::{history, history_gate, line, step};
+pub use history::{hash, history, history_gate, line, step};
 pub(crate) use terms::{better_word, letter, mode_cause, modes};
 pub use warnings::warnings;

@@ -204,10 +204,16 @@ fn search(asked: &Asked, folder: &Folder, args: &BisectArgs) -> Result<Exit, Pro
     let found = search.state()?.found;
     let resume = format!("go on with: tare bisect --resume {}", path.display());
     if found.pairs == 0 {
-        if end? == End::Interrupted {
-            note(&format!("interrupted before the first pair; {resume}"));
-        }
-        return Ok(Exit::Interrupted);
+        return Ok(match end? {
+            End::Interrupted => {
+                note(&format!("interrupted before the first pair; {resume}"));
+                Exit::Interrupted
+            }
+            End::Done => {
+                note("no pair counts: all were disturbed; quieten the machine, or see the logs of trials");
+                Exit::Inconclusive
+            }
+        });
     }
     if let Err(problem) = end {
         note(&tare_report::words::bisect::sentence(&found));

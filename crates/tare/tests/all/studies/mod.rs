@@ -3,6 +3,7 @@
 mod ab;
 mod article;
 mod asked_wrongly;
+mod bisect;
 mod builds;
 mod captures;
 mod configuration;
