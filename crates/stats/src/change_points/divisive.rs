@@ -17,10 +17,21 @@ const DIFFERENCES: f64 = 4e9;
 /// ... but never less than this.
 const FEWEST_PERMUTATIONS: usize = 199;
 
-/// The splits in the order of time, added one by one as long as the next one is significant at `rate`: the best of all
-/// segments, against the best of all segments when runs change places inside theirs. Q is divided first by what runs
-/// cost that resemble their neighbours: the square of a distance of means grows by it, and with it Q.
+/// The splits in the order of time. What is found as if runs were independent says what they leave; with what their
+/// resemblance costs the splits are looked for again, Q divided by it: the square of a distance of means grows by that,
+/// and with it Q.
 pub(super) fn splits(values: &[f64], rate: f64, seed: u64) -> Vec<Split> {
+    let (held, _) = outliers::held(values, outliers::reach(values));
+    let found = divided(values, 1.0, rate, seed);
+    match resemblance::cost(&held, &places(&found)) {
+        cost if cost > 1.0 && !found.is_empty() => divided(values, cost, rate, seed),
+        _ => found,
+    }
+}
+
+/// Splits added one by one as long as the next one is significant at `rate`: the best of all segments, against the best
+/// of all segments when runs change places inside theirs.
+fn divided(values: &[f64], cost: f64, rate: f64, seed: u64) -> Vec<Split> {
     let reach = outliers::reach(values);
     let (held, _) = outliers::held(values, reach);
     // A step whose runs have changed places is no series of outliers.
@@ -35,10 +46,6 @@ pub(super) fn splits(values: &[f64], rate: f64, seed: u64) -> Vec<Split> {
             all.iter().filter_map(of).max_by(|a, b| a.1.total_cmp(&b.1))
         };
         let Some((place, q)) = best(&held) else { break };
-        let mut with = places(&found);
-        with.push(place);
-        with.sort_unstable();
-        let cost = resemblance::cost(&held, &with);
         let mut at_random = values.to_vec();
         let mut rng = generator(seed);
         let next = || {

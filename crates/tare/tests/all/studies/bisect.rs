@@ -40,7 +40,7 @@ fn repository(world: &World) -> Vec<String> {
 fn the_planted_commit_is_found_past_one_that_cannot_be_built_and_after_an_interruption() {
     let world = World::new();
     let commits = repository(&world);
-    let words = [&commits[0], "HEAD"].map(String::as_str);
+    let words = [commits[0].as_str(), "HEAD"];
     let all =
         [&["bisect"], &words[..], &["--build", BUILD, "--command", "{binary}", "--minimum-effect", "10%"]].concat();
     let (planned, _) = world.exits(0, &[&all[..], &["--dry-run", "--json"]].concat());
