@@ -97,7 +97,7 @@ fn a_list_of_builds_is_bisected_and_ends_that_do_not_differ_are_not() {
     let sleeps = ["0.04", "0.04", "0.12", "0.12"];
     let builds: Vec<String> = sleeps.iter().enumerate().map(|(n, s)| program(&world, &format!("v{n}"), s)).collect();
     std::fs::write(world.path("builds.txt"), format!("# oldest first\n{}\n", builds.join("\n"))).unwrap();
-    let more = [&["--command", "{binary}", "--minimum-effect", "20%", "--json"], &QUIET[..]].concat();
+    let more = [&["--command", "{binary}", "--minimum-effect", "40%", "--json"], &QUIET[..]].concat();
     let (out, err) = world.exits(0, &[&["bisect", "--builds", "builds.txt", "--out", "a"], &more[..]].concat());
     let found = json(&out);
     assert_eq!(
