@@ -56,7 +56,7 @@ pub struct Bisection {
     pub cell: Option<Cell>,
     /// What was found against the build before it, in pairs of their own.
     pub step: Option<Ab>,
-    /// Pairs that count.
+    /// Pairs of which both trials are clean, those of the ends and of the step among them.
     pub pairs: usize,
     /// Builds that were made.
     pub builds: usize,
@@ -65,7 +65,7 @@ pub struct Bisection {
 }
 
 impl Bisection {
-    /// Where it stands.
+    /// What the ends say, then whether a commit has the chance that was asked for.
     pub fn outcome(&self) -> Outcome {
         match self.ends.as_ref().map(|ends| ends.verdict) {
             Some(AbVerdict::Equivalent) => Outcome::NoDifference,
@@ -127,7 +127,7 @@ pub fn next(seen: &[Seen], usable: &[bool], built: &[bool], confidence: f64) -> 
 pub struct Range {
     /// One in ten needs fewer.
     pub low: usize,
-    /// Half need fewer.
+    /// One in two needs fewer.
     pub median: usize,
     /// One in ten needs more.
     pub high: usize,
@@ -138,7 +138,7 @@ pub struct Range {
 pub struct Expected {
     /// Pairs of trials, without those of the step.
     pub pairs: Range,
-    /// Builds.
+    /// Builds that are made, both ends and those that fail among them.
     pub builds: Range,
 }
 

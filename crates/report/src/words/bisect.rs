@@ -27,7 +27,7 @@ pub fn chance(chance: f64) -> String {
     }
 }
 
-/// One sentence.
+/// The answer, or how far it is, in one sentence with its numbers.
 pub fn sentence(found: &Bisection) -> String {
     let last = found.line.len().saturating_sub(1);
     let (good, bad) = (name(found, 0), name(found, last));

@@ -20,8 +20,8 @@ pub struct Seen {
     pub pair: Pair,
 }
 
-/// The chance of each commit 1..=`last` to be the first slower one, in this order; together 1. Before the first pair all
-/// are alike.
+/// The chance of each commit 1..=`last` to be the first slower one, in this order; together 1. Before the first pair
+/// all are alike.
 ///
 /// With s = \[b >= k\] - \[a >= k\] and x = +1/2 where B ran second, -1/2 where it ran first, commit k says
 /// y = delta s + phi x + error of unknown normal spread. With flat priors on delta and ln spread and

@@ -18,7 +18,7 @@ const SCHEMA: u32 = 1;
 /// Where a command has the built program.
 pub const PLACE: &str = "{binary}";
 
-/// What was asked.
+/// The command line of a bisection, its commits and builds resolved.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Asked {
     pub(super) schema: u32,
@@ -34,7 +34,7 @@ pub struct Asked {
     pub sets: Vec<String>,
     /// The program that is measured in place of a server, with [`PLACE`] in it.
     pub command: Option<String>,
-    /// As [`tare_results::schema::Settle::metric`].
+    /// The metric that is compared; none: the first headline metric of the first pair.
     pub metric: Option<String>,
     /// The smallest change of interest, as a fraction.
     pub minimum_effect: f64,
@@ -63,7 +63,7 @@ impl Asked {
         SCHEMA
     }
 
-    /// Keeps it.
+    /// Writes it into the bisection's folder, whole or not at all.
     ///
     /// # Errors
     /// When it cannot be written.

@@ -24,9 +24,9 @@ const PAIRS: &str = "pairs";
 /// Two builds of the line, and what their pairs are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Two {
-    /// Place of A.
+    /// Place in the line of the build that is A, from 0.
     pub a: usize,
-    /// Place of B.
+    /// Place in the line of the build that is B, after that of A.
     pub b: usize,
     /// Whether they are what was found, measured once more in pairs of their own.
     pub step: bool,
@@ -40,7 +40,7 @@ impl Two {
     }
 }
 
-/// When it ends.
+/// How many pairs are added.
 #[derive(Debug, Clone, Copy)]
 pub enum Until {
     /// Settled by a rule, or out of time (seconds).
@@ -51,9 +51,9 @@ pub enum Until {
 
 /// All pairs of two builds so far.
 pub struct Measured {
-    /// Which builds.
+    /// The builds by their places, and what their pairs are for.
     pub two: Two,
-    /// Where they lie.
+    /// Their results directory.
     pub path: PathBuf,
     plan: Plan,
     records: Vec<TrialRecord>,
@@ -61,7 +61,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// The pairs.
+    /// Pairs whose trials have all ended, lost and disturbed ones counted apart.
     pub fn pairs(&self) -> Pairs {
         Pairs::of(&self.plan, &self.rule, &self.records)
     }
@@ -80,15 +80,15 @@ impl Measured {
     }
 }
 
-/// How trials run.
+/// Everything that pairs of two builds need to be planned and run.
 pub struct Bench<'a> {
-    /// What was asked.
+    /// Study, sides and rule come from it.
     pub asked: &'a Asked,
-    /// The bisection's folder.
+    /// Results directories are made below it.
     pub folder: &'a Path,
-    /// The machine.
+    /// Every plan is made for it.
     pub machine: &'a Machine,
-    /// Who is told.
+    /// Notes go there, and whether others' folders are trusted is said by it.
     pub teller: &'a Teller,
 }
 

@@ -23,11 +23,11 @@ pub enum End {
     Interrupted,
 }
 
-/// A search.
+/// The loop over steps, each of which follows from what lies in the folder.
 pub struct Search<'a> {
-    /// Measures.
+    /// Adds pairs of two builds, and reads those that there are.
     pub bench: Bench<'a>,
-    /// Builds.
+    /// Makes the builds that pairs need, each once.
     pub builds: Builds<'a>,
 }
 
@@ -183,7 +183,7 @@ impl Search<'_> {
 
 /// Where a search stands.
 pub struct State {
-    /// What is known.
+    /// Chances, ends and step as they are now, for people and programs.
     pub found: Bisection,
     /// What to do now.
     next: Next,
