@@ -2,8 +2,8 @@
 //!
 //! Builds stand in places 0 (good) to `last` (bad). One of the commits 1..=`last` made every build from it on slower by
 //! the same unknown ratio. Plain bisection halves what is left by each answer, and one wrong answer loses the commit.
-//! Here every pair of trials moves the chance of every commit ([`chances()`]), the next pair is the one that splits them
-//! most evenly (Horstein, IEEE Trans. Inf. Theory 9, 1963; Waeber, Frazier & Henderson, SIAM J. Control Optim.
+//! Here every pair of trials moves the chance of every commit ([`chances()`]), the next pair is the one that splits
+//! them most evenly (Horstein, IEEE Trans. Inf. Theory 9, 1963; Waeber, Frazier & Henderson, SIAM J. Control Optim.
 //! 51, 2013), and it ends when one commit has the chance that was asked for ([`next()`]).
 //!
 //! Horstein's answers are right with a known probability. Pairs say more than such answers do: their likelihood under

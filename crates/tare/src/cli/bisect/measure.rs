@@ -53,7 +53,7 @@ pub enum Until {
 pub struct Measured {
     /// The builds by their places, and what their pairs are for.
     pub two: Two,
-    /// Their results directory.
+    /// Their results directory, which `tare show` and `tare compare` read.
     pub path: PathBuf,
     plan: Plan,
     records: Vec<TrialRecord>,
