@@ -9,6 +9,7 @@ pub mod answer;
 pub mod aside;
 mod basis;
 mod best;
+pub mod bisect;
 mod builds;
 mod by_chance;
 mod captures;

@@ -42,6 +42,8 @@ struct SegmentJson<'a> {
     last: &'a str,
     runs: usize,
     mean: f64,
+    ci_low: Option<f64>,
+    ci_high: Option<f64>,
     against_first: Option<RatioJson>,
 }
 
@@ -55,6 +57,8 @@ struct ChangeJson<'a> {
     ratio: RatioJson,
     p: f64,
     environment: &'a [Difference],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commits: Option<[&'a str; 2]>,
 }
 
 #[derive(Debug, Serialize)]
@@ -99,6 +103,8 @@ impl<'a> LineJson<'a> {
             last: name(segment.runs.end.saturating_sub(1)),
             runs: segment.runs.len(),
             mean: segment.mean,
+            ci_low: segment.ci.map(|ci| ci.low),
+            ci_high: segment.ci.map(|ci| ci.high),
             against_first: segment.against_first.map(RatioJson::of),
         });
         let changes = line.changes.iter().map(|found| ChangeJson {
@@ -107,6 +113,7 @@ impl<'a> LineJson<'a> {
             ratio: RatioJson::of(found.ratio),
             p: found.p_value,
             environment: &found.environment,
+            commits: found.commits.as_ref().map(|(last, first)| [last.as_str(), first.as_str()]),
         });
         Self {
             name: &line.name,

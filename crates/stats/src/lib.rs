@@ -27,6 +27,7 @@
 //! | [`simultaneous`] | which conditions are the best, and which cannot be told apart |
 //! | [`groups`] | the letters of such pairs: those that share one cannot be told apart |
 //! | [`sequential`] | is B different from A, asked after every pair until it is settled |
+//! | [`bisection`] | which commit of a line is the first slower one, from noisy pairs |
 //! | [`serial`] | do trials resemble the ones before them, and what that costs |
 //! | [`outliers`] | does one trial lie far from all others |
 //! | [`machines`] | do several machines that shared a study differ, and which is odd |
@@ -39,6 +40,7 @@
 
 #![warn(clippy::missing_errors_doc)]
 
+pub mod bisection;
 pub mod blocks;
 pub mod bootstrap;
 pub mod change_points;

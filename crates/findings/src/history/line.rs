@@ -7,6 +7,7 @@ use crate::collect;
 use crate::confidence::CONFIDENCE;
 use tare_results::metric;
 use tare_stats::change_points::{self, FEWEST, Found};
+use tare_stats::trials::mean_interval;
 
 /// Draws nothing from the clock: the same runs say the same.
 const SEED: u64 = 1;
@@ -33,6 +34,7 @@ pub(super) fn of(runs: &[Run], condition: &str, metric: &str, rate: f64, options
         first_after: change.first_after,
         ratio: change.ratio,
         p_value: change.p_value,
+        commits: commits(&facts, change.first_after),
         environment: changed(&facts, change.first_after),
     };
     let point = |(place, (run, value)): (usize, &(&Run, f64))| Point {
@@ -54,6 +56,13 @@ pub(super) fn of(runs: &[Run], condition: &str, metric: &str, rate: f64, options
     }
 }
 
+/// Commits around a step: of the last run before it and the first one after it that say theirs.
+fn commits(runs: &[&Run], first_after: usize) -> Option<(String, String)> {
+    let (before, after) = runs.split_at(first_after);
+    let last = before.iter().rev().find_map(|run| run.commit.clone())?;
+    Some((last, after.iter().find_map(|run| run.commit.clone())?))
+}
+
 /// Every segment, and the whole line against the first: a step that is got used to stays in sight.
 fn segments(values: &[f64], found: &Found) -> Vec<Segment> {
     let all = found.segments(values.len());
@@ -66,6 +75,7 @@ fn segments(values: &[f64], found: &Found) -> Vec<Segment> {
     places
         .map(|(place, runs)| Segment {
             mean: collect::mean(&kept[place]).unwrap_or(0.0),
+            ci: mean_interval(&kept[place], CONFIDENCE),
             against_first: against(place),
             runs,
         })

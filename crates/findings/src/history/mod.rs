@@ -8,4 +8,4 @@ mod run;
 
 pub use lines::history;
 pub use model::{Change, ERROR_RATE, History, HistoryError, Line, NotTested, Options, Point, Segment};
-pub use run::{Run, in_order};
+pub use run::{Run, commit_of, in_order};

@@ -3,8 +3,8 @@
 use crate::differences::Difference;
 use std::ops::Range;
 use tare_results::metric::Better;
-use tare_stats::Estimate;
 use tare_stats::change_points::Drift;
+use tare_stats::{Estimate, Interval};
 
 /// Chance that anything is said of a history in which nothing changes, over all of its lines together.
 pub const ERROR_RATE: f64 = 0.05;
@@ -60,6 +60,8 @@ pub struct Segment {
     pub runs: Range<usize>,
     /// Their mean without outliers.
     pub mean: f64,
+    /// Its 95% interval, as if runs did not resemble their neighbours; none of a single run.
+    pub ci: Option<Interval>,
     /// Over the first segment; none for that itself.
     pub against_first: Option<Estimate>,
 }
@@ -73,6 +75,8 @@ pub struct Change {
     pub ratio: Estimate,
     /// By permutation of the maximum.
     pub p_value: f64,
+    /// The commits of the last run before and the first run after, where runs have some.
+    pub commits: Option<(String, String)>,
     /// What is not the same in the last run before and the first run after.
     pub environment: Vec<Difference>,
 }

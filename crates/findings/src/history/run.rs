@@ -11,6 +11,8 @@ pub struct Run {
     pub name: String,
     /// When its first trial began, RFC 3339 in UTC; none where it does not say.
     pub time: Option<String>,
+    /// The commit that it measured, in hexadecimal digits; [`commit_of`] its name, unless something better is known.
+    pub commit: Option<String>,
     /// A mean for every metric of every condition.
     pub(super) values: Vec<Value>,
     /// What is known of how it was measured.
@@ -38,7 +40,8 @@ impl Run {
                 }
             }
         }
-        Self { name, time: times.min().map(str::to_owned), values, facts: differences::facts(results) }
+        let time = times.min().map(str::to_owned);
+        Self { commit: commit_of(&name), name, time, values, facts: differences::facts(results) }
     }
 
     pub(super) fn value(&self, condition: &str, metric: &str) -> Option<f64> {
@@ -53,4 +56,29 @@ pub fn in_order(runs: &mut [Run]) -> bool {
         runs.sort_by(|a, b| a.time.cmp(&b.time));
     }
     known
+}
+
+/// The commit that a name holds: a word of 7 to 40 hexadecimal digits, numbers and letters among them; the last of
+/// several.
+pub fn commit_of(name: &str) -> Option<String> {
+    let is_commit = |word: &&str| {
+        (7..=40).contains(&word.len())
+            && word.chars().all(|c| c.is_ascii_hexdigit())
+            && word.contains(|c: char| c.is_ascii_digit())
+            && word.contains(|c: char| c.is_ascii_alphabetic())
+    };
+    name.split(|c: char| !c.is_ascii_alphanumeric()).rfind(is_commit).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_is_a_word_of_hexadecimal_digits() {
+        let found =
+            ["night-2026-11-23-9cf9f09c9717", "run_9cf9f09", "v12", "20261123", "deadbeef", "abcdef12_4f5a6b7c"];
+        let expected = [Some("9cf9f09c9717"), Some("9cf9f09"), None, None, None, Some("4f5a6b7c")];
+        assert_eq!(found.map(|name| commit_of(name)), expected.map(|commit| commit.map(str::to_owned)));
+    }
 }

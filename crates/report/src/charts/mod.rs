@@ -11,6 +11,7 @@ mod end_names;
 pub mod flame;
 pub mod forest;
 pub mod heat;
+pub mod history;
 mod layout;
 pub mod machine;
 pub mod marks;

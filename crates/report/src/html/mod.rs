@@ -12,6 +12,7 @@ mod environment;
 mod first_screen;
 mod given;
 mod grid;
+mod history;
 mod hosts;
 mod latencies;
 mod machines;
@@ -33,6 +34,7 @@ mod waits;
 mod warm_up;
 
 pub use changes::changes;
+pub use history::{history_page, history_picture};
 pub use measured::render as render_measured;
 pub use page::{charts, render};
 pub use plots::dot_plot;

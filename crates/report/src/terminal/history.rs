@@ -2,7 +2,7 @@
 
 use super::style::{Style, add, finish};
 use super::text::{heading, plain, wrap};
-use crate::words;
+use crate::words::{self, hash};
 use tare_findings::figures::{Scale, change};
 use tare_findings::history::{History, Line, Segment};
 use tare_stats::Estimate;
@@ -30,10 +30,13 @@ fn table(line: &Line, style: Style) -> String {
         let ends = found.and_then(|found| found.ci);
         ends.map_or("-".to_owned(), |ci| format!("{} to {}", change(ci.low - 1.0), change(ci.high - 1.0)))
     };
-    let mut out = style.table(&["from", "runs", "mean", "change", "95% interval", "since first"], 1);
+    let commits = line.changes.iter().any(|change| change.commits.is_some());
+    let mut columns = vec!["from", "runs", "mean", "change", "95% interval", "since first"];
+    columns.extend(commits.then_some("commits"));
+    let mut out = style.table(&columns, 1);
     for (place, segment) in line.segments.iter().enumerate() {
         let step = place.checked_sub(1).and_then(|place| line.changes.get(place)).map(|found| found.ratio);
-        let cells = vec![
+        let mut cells = vec![
             first(line, segment),
             segment.runs.len().to_string(),
             scale.figure(segment.mean),
@@ -41,6 +44,11 @@ fn table(line: &Line, style: Style) -> String {
             interval(step),
             ratio(segment.against_first),
         ];
+        if commits {
+            let change = place.checked_sub(1).and_then(|place| line.changes.get(place));
+            let range = change.and_then(|change| change.commits.as_ref());
+            cells.push(range.map_or("-".to_owned(), |(last, first)| format!("{}..{}", hash(last), hash(first))));
+        }
         add(&mut out, 1, cells);
     }
     finish(out)

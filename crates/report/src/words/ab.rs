@@ -206,8 +206,19 @@ fn stopped(stop: Stop) -> Option<&'static str> {
     }
 }
 
+/// B against A, `2.9% slower (1.8% to 4.1%)`, or faster, the interval in the same direction.
+pub fn slower_by(slowdown: Estimate) -> String {
+    let slower = slowdown.value >= 1.0;
+    let change = |ratio: f64| percent(if slower { ratio - 1.0 } else { 1.0 / ratio - 1.0 });
+    let interval = slowdown.ci.map_or_else(String::new, |ci| {
+        let (low, high) = if slower { (ci.low, ci.high) } else { (ci.high, ci.low) };
+        format!(" ({} to {})", change(low), change(high))
+    });
+    format!("{} {}{interval}", change(slowdown.value), if slower { "slower" } else { "faster" })
+}
+
 /// Seconds as people say them.
-pub(super) fn duration(seconds: f64) -> String {
+pub fn duration(seconds: f64) -> String {
     match seconds.round().max(0.0) as u64 {
         s @ 0..=119 => format!("{s} s"),
         s @ 120..=7199 => format!("{} min", (s + 30) / 60),

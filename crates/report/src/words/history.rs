@@ -16,6 +16,11 @@ fn changed(ratio: Estimate) -> String {
     format!("{} ({interval})", change(ratio.value - 1.0))
 }
 
+/// As many digits of a commit as people read.
+pub fn hash(commit: &str) -> &str {
+    commit.get(..12).unwrap_or(commit)
+}
+
 /// Whether a ratio is better or worse for the metric.
 fn direction(line: &Line, ratio: f64) -> &'static str {
     let up = ratio > 1.0;
@@ -37,6 +42,10 @@ pub fn step(line: &Line, found: &Change) -> String {
         name(at),
         changed(found.ratio)
     );
+    let head = match &found.commits {
+        Some((last, first)) => format!("{head}, commits {}..{}", hash(last), hash(first)),
+        None => head,
+    };
     match found.environment.as_slice() {
         [] => format!("{head}; of how they were measured nothing that is recorded changed there."),
         all => format!("{head}; the environment changed there as well, and the change may be that: {}.", named(all)),

@@ -4,6 +4,7 @@
 pub mod ab;
 mod analysis;
 mod answer;
+pub mod bisect;
 pub mod certificate;
 pub mod client_limit;
 mod comparison;
@@ -31,7 +32,7 @@ pub use answer::AnswerJson;
 pub use comparison::{beyond_disturbance, difference, failures, identical, note, notes};
 pub use first_screen::{FirstScreen, first_screen};
 pub use further::further;
-pub use history::{history, history_gate, line, step};
+pub use history::{hash, history, history_gate, line, step};
 pub(crate) use terms::{better_word, letter, mode_cause, modes};
 pub use warnings::{warnings, warnings_in_full};
 pub use which::{Named, grouped, named, not_realizable, which};

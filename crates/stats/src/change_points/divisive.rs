@@ -5,10 +5,9 @@
 //! n and m the runs of X and Y, at its largest over all splits. A t test on the chosen split would pass a nominal
 //! 0.1% in 2.5% of lines without a change, for the place was chosen; so the maximum itself is permuted.
 
-use super::outliers;
 use super::split::{SHORTEST, Split, places, segments};
+use super::{outliers, resemblance};
 use crate::order::{generator, shuffle};
-use crate::serial;
 
 /// Permutations of a test, and what more the rate needs: at least this many times 1 / rate.
 const PERMUTATIONS: usize = 999;
@@ -18,12 +17,13 @@ const DIFFERENCES: f64 = 4e9;
 /// ... but never less than this.
 const FEWEST_PERMUTATIONS: usize = 199;
 
-/// The splits in the order of time. Where runs inside the segments that come out resemble their neighbours, they are
-/// looked for again with Q divided by what that costs: the square of a distance of means grows by it, and with it Q.
+/// The splits in the order of time. What is found as if runs were independent says what they leave; with what their
+/// resemblance costs the splits are looked for again, Q divided by it: the square of a distance of means grows by that,
+/// and with it Q.
 pub(super) fn splits(values: &[f64], rate: f64, seed: u64) -> Vec<Split> {
     let (held, _) = outliers::held(values, outliers::reach(values));
     let found = divided(values, 1.0, rate, seed);
-    match inflation(&held, &found, seed) {
+    match resemblance::cost(&held, &places(&found)) {
         cost if cost > 1.0 && !found.is_empty() => divided(values, cost, rate, seed),
         _ => found,
     }
@@ -59,14 +59,6 @@ fn divided(values: &[f64], cost: f64, rate: f64, seed: u64) -> Vec<Split> {
         found.sort_by_key(|split| split.place);
     }
     settled(&held, found)
-}
-
-/// By how much runs that resemble their neighbours widen the variance of the mean of a segment.
-fn inflation(values: &[f64], splits: &[Split], seed: u64) -> f64 {
-    let all = segments(&places(splits), values.len());
-    let runs: Vec<&[f64]> = all.iter().map(|segment| &values[segment.clone()]).collect();
-    let typical = values.len() / runs.len();
-    serial::of_runs(&runs, seed).map_or(1.0, |order| order.inflation(typical.max(2))).max(1.0)
 }
 
 /// p = (1 + k) / (1 + P) where it is at most `rate`; as soon as it can no longer be, nothing more is drawn.

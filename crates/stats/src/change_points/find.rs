@@ -82,7 +82,7 @@ pub fn find(values: &[f64], options: &Options) -> Result<Found, Error> {
     let on_slope = divisive::splits(&level, rate, options.seed);
     let alone = Model::of(&held, &places(&steps), false);
     let sloped = Model::of(&held, &places(&on_slope), true);
-    let drift = sloped.drift(options.confidence, options.seed);
+    let drift = sloped.drift(options.confidence);
     let drift = drift.filter(|found| found.p_value <= OF_DRIFT * options.error_rate);
     let drift = drift.filter(|found| found.ratio.value.ln().abs() >= smallest && sloped.bic < alone.bic);
     let (mut splits, detrended) = if drift.is_some() { (on_slope, level) } else { (steps, logs) };

@@ -5,12 +5,13 @@
 //!
 //! - [`find()`] splits the line by the energy statistic of E-divisive (`divisive`), its maximum tested by permutation;
 //! - single outlying runs are replaced by the median of their neighbourhood first (`outliers`);
-//! - neighbours that resemble each other make the test harder by what that costs a mean ([`crate::serial`]);
+//! - neighbours that resemble each other make the test harder by what that costs a mean (`resemblance`);
 //! - a straight line that explains the runs better than steps is a [`Drift`] (`trend`).
 
 mod divisive;
 mod find;
 mod outliers;
+mod resemblance;
 mod split;
 mod trend;
 

@@ -1,9 +1,9 @@
 //! A straight line through the logarithms of the runs, with or without steps: a drift that stays under every step.
 
+use super::resemblance;
 use crate::interval::{Estimate, Interval};
 use crate::linear::{dot, gram, independent_columns, inverse_spd, moment};
 use crate::quantiles::{t_two_sided, t_upper_tail};
-use crate::serial;
 
 /// A trend that no step explains.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,10 +67,10 @@ impl Model {
     }
 
     /// The slope as what it makes of the whole line; none without a slope or where nothing is left to judge it by.
-    pub fn drift(&self, confidence: f64, seed: u64) -> Option<Drift> {
+    pub fn drift(&self, confidence: f64) -> Option<Drift> {
         let slope = self.slope.as_ref()?;
-        let order = serial::of_runs(&[&slope.residuals], seed);
-        let error = slope.error * order.map_or(1.0, |order| order.inflation(self.runs)).sqrt();
+        let means = self.runs.saturating_sub(slope.freedom as usize);
+        let error = slope.error * resemblance::of_residuals(&slope.residuals, means, self.runs).sqrt();
         if error.is_nan() || error <= NOTHING.sqrt() {
             return None;
         }
@@ -119,6 +119,6 @@ mod tests {
         assert!(Model::of(&step, &[12], false).bic < Model::of(&step, &[], true).bic);
         let line: Vec<f64> = (0..20).map(|i| f64::from(i) / 10.0 + wobble(i)).collect();
         assert!(Model::of(&line, &[10], false).bic > Model::of(&line, &[], true).bic);
-        assert!(Model::of(&line, &[], true).drift(0.95, 1).unwrap().p_value < 1e-6);
+        assert!(Model::of(&line, &[], true).drift(0.95).unwrap().p_value < 1e-6);
     }
 }

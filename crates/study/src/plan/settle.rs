@@ -7,8 +7,14 @@ use tare_results::schema::{Plan, PlannedTrial, Session, Settle, TrialRecord};
 /// The plan with its first pair in place of what was scheduled.
 pub fn begun(mut plan: Plan, rule: Settle) -> Plan {
     plan.trials.clear();
-    plan.settle = Some(rule);
-    with_pairs(plan, 1)
+    plan.settle = Some(rule.clone());
+    with_pairs(plan, &rule, 1)
+}
+
+/// The plan with so many pairs of the rule's conditions, and no further ones: those that it has already stay.
+pub fn scheduled(mut plan: Plan, rule: &Settle, pairs: usize) -> Plan {
+    plan.settle = None;
+    with_pairs(plan, rule, pairs)
 }
 
 /// The plan with one more pair, when all that were planned have ended and nothing is settled. The same records always
@@ -18,7 +24,7 @@ pub fn extended(plan: &Plan, records: &[TrialRecord]) -> Option<Plan> {
     let pairs = Pairs::of(plan, rule, records);
     let planned = plan.trials.len() / 2;
     let goes_on = pairs.ended() == planned && pairs.decided(rule)?.stop.is_none();
-    goes_on.then(|| with_pairs(plan.clone(), planned + 1))
+    goes_on.then(|| with_pairs(plan.clone(), rule, planned + 1))
 }
 
 /// The plan of a comparison that goes on. Where the machine was started again since, or a session has its pairs and
@@ -37,8 +43,7 @@ pub fn resumed(mut plan: Plan, records: &[TrialRecord], boot_id: Option<String>)
     plan
 }
 
-fn with_pairs(mut plan: Plan, pairs: usize) -> Plan {
-    let Some(rule) = &plan.settle else { return plan };
+fn with_pairs(mut plan: Plan, rule: &Settle, pairs: usize) -> Plan {
     let sides = [rule.a.clone(), rule.b.clone()];
     let order = tare_stats::order::randomized_blocks(2, pairs, rule.seed);
     for (block, order) in order.into_iter().enumerate().skip(plan.trials.len() / 2) {

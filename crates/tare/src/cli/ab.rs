@@ -252,7 +252,7 @@ fn exit_of(ab: &Ab, path: &str) -> Result<Exit, Problem> {
     }
 }
 
-fn effect(text: &str) -> Result<f64, String> {
+pub fn effect(text: &str) -> Result<f64, String> {
     percentage(text).and_then(|effect| match effect > 0.0 && effect < 1.0 {
         true => Ok(effect),
         false => Err("expected a percentage above 0 and below 100".to_owned()),
@@ -260,7 +260,7 @@ fn effect(text: &str) -> Result<f64, String> {
 }
 
 /// A time with its unit, in seconds.
-fn time(text: &str) -> Result<f64, String> {
+pub fn time(text: &str) -> Result<f64, String> {
     let units = [("min", 60.0), ("h", 3600.0), ("m", 60.0), ("s", 1.0), ("", 1.0)];
     let parsed = units.into_iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
     let seconds = parsed.and_then(|(number, factor)| Some(number.trim().parse::<f64>().ok()? * factor));

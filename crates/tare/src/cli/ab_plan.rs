@@ -1,7 +1,7 @@
 //! What `tare ab` and its certificate share: what is asked for, the rule that a plan gets, and who hears of pairs.
 
 use super::output::note;
-use super::{Exit, Problem};
+use super::{Problem, ab_sides};
 use crate::run::Listener;
 use std::hash::{BuildHasher, Hasher};
 use tare_drive::workload::Progress;
@@ -11,7 +11,6 @@ use tare_results::pairs::Rule;
 use tare_results::schema::{Outcome, Plan, Session, Settle, TrialRecord};
 use tare_study::language::decide::Decide;
 use tare_study::language::parse::Overrides;
-use tare_study::language::spec::SIDE;
 use tare_study::plan::queue::Next;
 use tare_study::plan::settle;
 
@@ -43,21 +42,14 @@ pub struct MeasuredOn<'a> {
 /// # Errors
 /// When this machine cannot do one of the sides.
 pub fn settle_of(decide: Decide, plan: Plan) -> Result<Plan, Problem> {
-    let side = |letter: &str| plan.conditions.iter().find(|c| c.levels.get(SIDE).is_some_and(|own| own == letter));
-    let (Some(a), Some(b)) = (side("a"), side("b")) else {
-        return Err(Problem::new(Exit::Machine, "a side is left out here").at(plan.notes.join("; ")));
-    };
-    if let Some(missing) = [a, b].into_iter().find(|condition| !condition.realizable) {
-        let reason = missing.reason.clone().unwrap_or_default();
-        return Err(Problem::new(Exit::Machine, format!("this machine cannot do {}", missing.name)).expected(reason));
-    }
+    let [a, b] = ab_sides::conditions(&plan)?;
     // The plan holds one trial a side.
     let fits = decide.budget_s.map(|budget_s| budget_s / plan.estimated_s.max(f64::MIN_POSITIVE));
     let sessions = decide.sessions.unwrap_or(1);
     let boot_id = plan.machine.as_ref().and_then(|machine| machine.boot_id.clone());
     let rule = Settle {
-        a: a.name.clone(),
-        b: b.name.clone(),
+        a,
+        b,
         metric: decide.metric,
         minimum_effect: decide.minimum_effect.unwrap_or(MINIMUM_EFFECT),
         alpha: ALPHA,
@@ -73,7 +65,7 @@ pub fn settle_of(decide: Decide, plan: Plan) -> Result<Plan, Problem> {
 }
 
 /// Another one every time: the keys of the standard library's hasher come from the system's random numbers.
-fn fresh_seed() -> u64 {
+pub fn fresh_seed() -> u64 {
     std::hash::RandomState::new().build_hasher().finish()
 }
 

@@ -7,6 +7,7 @@ use tare_drive::workload::sessions::Pace;
 use tare_findings::probes::can_move;
 use tare_results::probe::{Probe, ProbeUse};
 use tare_study::language::decide::Decide;
+use tare_results::schema::Plan;
 use tare_study::language::made::MadeStudy;
 use tare_study::language::parse::Overrides;
 use tare_study::language::spec::{Factor, SIDE, Study};
@@ -168,6 +169,22 @@ fn idles(study: &Study) -> bool {
         AnyLoad::Dbt3(_) => true,
         _ => false,
     }
+}
+
+/// The names of the two conditions, A first.
+///
+/// # Errors
+/// When this machine cannot do one of them.
+pub fn conditions(plan: &Plan) -> Result<[String; 2], Problem> {
+    let side = |letter: &str| plan.conditions.iter().find(|c| c.levels.get(SIDE).is_some_and(|own| own == letter));
+    let (Some(a), Some(b)) = (side("a"), side("b")) else {
+        return Err(Problem::new(Exit::Machine, "a side is left out here").at(plan.notes.join("; ")));
+    };
+    if let Some(missing) = [a, b].into_iter().find(|condition| !condition.realizable) {
+        let reason = missing.reason.clone().unwrap_or_default();
+        return Err(Problem::new(Exit::Machine, format!("this machine cannot do {}", missing.name)).expected(reason));
+    }
+    Ok([a.name.clone(), b.name.clone()])
 }
 
 fn of_commands(a: &Side, overrides: &Overrides) -> Result<Study, Problem> {

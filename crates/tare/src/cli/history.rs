@@ -7,7 +7,11 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use tare_findings::history::{self, HistoryError, Options, Run};
 use tare_report::history_json::HistoryJson;
+use tare_report::html;
 use tare_report::terminal::{self, Style};
+
+/// Largest list of commits that is read, bytes.
+const LARGEST_LIST: u64 = 64 << 20;
 
 /// Find the changes in many results over time, and what else changed there
 ///
@@ -31,6 +35,13 @@ pub struct History {
     /// Gate: exit 1 when the last change made a metric slower by more than PCT percent; a drift fails nothing
     #[arg(long, value_name = "PCT", value_parser = percentage)]
     fail_if_slower: Option<f64>,
+    /// A file that says which commit a run measured, a line each: the run's name and the commit; without it the commit
+    /// is looked for in the names
+    #[arg(long, value_name = "FILE")]
+    commits: Option<PathBuf>,
+    /// Write the lines as a page (.html) or as a picture (.svg) too
+    #[arg(long, value_name = "FILE", value_parser = page_or_picture)]
+    out: Option<PathBuf>,
     /// Print one JSON document instead of tables
     #[arg(long)]
     json: bool,
@@ -47,6 +58,9 @@ pub fn run(args: History) -> Result<Exit, Problem> {
         // Only what a history needs is kept: there may be hundreds.
         runs.push(Run::of(name(&path), &results));
     }
+    if let Some(path) = &args.commits {
+        name_commits(&mut runs, path)?;
+    }
     let by_time = history::in_order(&mut runs);
     let options = Options {
         minimum_effect: args.minimum_effect,
@@ -55,6 +69,14 @@ pub fn run(args: History) -> Result<Exit, Problem> {
         fail_if_slower: args.fail_if_slower,
     };
     let found = history::history(&runs, by_time, &options)?;
+    if let Some(path) = &args.out {
+        let drawn = match path.extension().is_some_and(|extension| extension == "svg") {
+            true => html::history_picture(&found),
+            false => html::history_page(&found, args.fail_if_slower),
+        };
+        tare_files::write_whole(path, drawn.as_bytes())?;
+        super::output::note(&format!("written: {}", path.display()));
+    }
     match args.json {
         true => super::output::document("tare-history", &HistoryJson::of(&found))?,
         false => {
@@ -64,6 +86,35 @@ pub fn run(args: History) -> Result<Exit, Problem> {
     }
     let failed = found.slower.is_some_and(|slower| !slower.is_empty());
     Ok(if failed { Exit::GateFailed } else { Exit::Done })
+}
+
+fn page_or_picture(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.extension().is_some_and(|extension| extension == "svg" || extension == "html") {
+        true => Ok(path),
+        false => Err("expected a name that ends with .html or .svg".to_owned()),
+    }
+}
+
+/// Gives the runs the commits of a file.
+fn name_commits(runs: &mut [Run], path: &Path) -> Result<(), Problem> {
+    let text = tare_files::read_named_file(path, LARGEST_LIST)?;
+    for (number, line) in String::from_utf8_lossy(&text).lines().enumerate() {
+        let mut words = line.split_whitespace();
+        let (name, commit) = match (words.next(), words.next(), words.next()) {
+            (None, ..) => continue,
+            (Some(name), Some(commit), None) => (name, commit),
+            _ => {
+                return Err(Problem::new(Exit::Usage, "a line is no run with its commit")
+                    .at(format!("{}:{}", path.display(), number + 1))
+                    .expected("the run's name, a space, its commit"));
+            }
+        };
+        for run in runs.iter_mut().filter(|run| run.name == name) {
+            run.commit = Some(tare_text::shown_name(commit).into_owned());
+        }
+    }
+    Ok(())
 }
 
 /// What each argument stands for: itself, or the results in a folder that is none, by name.

@@ -9,6 +9,7 @@ mod ab_sides;
 mod ab_twins;
 mod args;
 mod beforehand;
+mod bisect;
 mod clean;
 mod client_agent;
 mod compare;

@@ -1,17 +1,29 @@
-//! A program that prepares or cleans up: run to its end, unmeasured.
+//! A program that prepares, cleans up or builds: run to its end, unmeasured.
 
 use super::ProgramError;
-use super::process::{Job, Running};
+use super::process::{Ended, Job, Running};
 use std::time::{Duration, Instant};
 
 /// Time between two questions whether to go on.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Runs it to its end.
+/// Runs it to its end, which has to be a good one.
 ///
 /// # Errors
 /// When it fails, takes longer than it may, or the caller no longer wants it.
 pub fn run(job: &Job, limit_s: f64, go_on: &dyn Fn() -> bool) -> Result<(), ProgramError> {
+    let ended = to_its_end(job, limit_s, go_on)?;
+    match ended.status.success() {
+        true => Ok(()),
+        false => Err(ProgramError::Failed { program: job.program(), status: ended.status, tail: ended.tail }),
+    }
+}
+
+/// Runs it to its end, however that is.
+///
+/// # Errors
+/// When it cannot be started, takes longer than it may, or the caller no longer wants it.
+pub fn to_its_end(job: &Job, limit_s: f64, go_on: &dyn Fn() -> bool) -> Result<Ended, ProgramError> {
     let program = job.program();
     let mut running = Running::start(job)?;
     let began = Instant::now();
@@ -23,9 +35,5 @@ pub fn run(job: &Job, limit_s: f64, go_on: &dyn Fn() -> bool) -> Result<(), Prog
             return Err(ProgramError::TimedOut { program, limit_s, tail: running.tail() });
         }
     }
-    let ended = running.finish()?;
-    match ended.status.success() {
-        true => Ok(()),
-        false => Err(ProgramError::Failed { program, status: ended.status, tail: ended.tail }),
-    }
+    running.finish()
 }

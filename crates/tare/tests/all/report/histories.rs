@@ -136,3 +136,24 @@ fn a_kernel_that_changed_with_the_step_is_named() {
     );
     assert!(out.lines().all(|line| line.chars().count() <= 120), "{out}");
 }
+
+#[test]
+fn commits_stand_with_the_change_and_the_lines_are_drawn() {
+    let dir = tempfile::tempdir().unwrap();
+    let runs = dir.path().join("nightly");
+    fs::create_dir(&runs).unwrap();
+    runs_of(&runs, &stepped(10, 20, 950.0));
+    let list: String = (0..20).map(|run| format!("run-{run:03} {:07x}abc1\n", run * 1000)).collect();
+    let (commits, page, picture) = (dir.path().join("commits"), dir.path().join("h.html"), dir.path().join("h.svg"));
+    fs::write(&commits, list).unwrap();
+    let words = ["history", path(&runs), "--commits", path(&commits)];
+    let found = json(&[&words[..], &["--json", "--out", path(&picture)]].concat());
+    let change = &found["metrics"][0]["changes"][0];
+    assert_eq!(change["commits"], serde_json::json!(["0002328abc1", "0002710abc1"]), "{found}");
+    let (code, out, err) = tare(&[&words[..], &["--out", path(&page)]].concat());
+    assert!(code == 0 && out.contains("0002328abc1..0002710abc1") && err.contains("written: "), "{out}{err}");
+    let (picture, page) = (fs::read_to_string(picture).unwrap(), fs::read_to_string(page).unwrap());
+    assert!(picture.starts_with("<svg xmlns=") && picture.matches("<title>run-0").count() == 20, "{picture}");
+    assert!(page.contains("<svg class=\"chart\"") && page.contains("0002328abc1..0002710abc1"), "{page}");
+    assert_eq!(tare(&["history", path(&runs), "--out", "h.png"]).0, 2);
+}

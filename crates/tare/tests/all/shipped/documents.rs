@@ -41,6 +41,7 @@ fn every_document_is_of_the_schema_that_it_names() {
     let values = world.path("v.csv").display().to_string();
     std::fs::write(&values, format!("condition,trial,sample,metric,value\n{lines}")).unwrap();
     let [a, b, c] = ["a", "b", "c"].map(|name| format!("{values}:{name}"));
+    let builds = [values.as_str(), &values].join(",");
     let doctor = ["doctor", "--spin", "0.01", "--drift", "0"];
     let quiet = ["--set", "sampling.steal_limit=off", "--set", "sampling.foreign_cpu_limit=off"];
     let certify = [&["ab", "--certify", "--a", "command=true", "--budget", "2s"], &quiet[..]].concat();
@@ -51,6 +52,7 @@ fn every_document_is_of_the_schema_that_it_names() {
         ("tare-history", 0, &["history", &values, &values]),
         ("tare-ab", 5, &["ab", "--a", "command=true", "--b", "command=true", "--budget", "1s"]),
         ("tare-certificate", 0, &certify),
+        ("tare-bisect-dry-run", 0, &["bisect", "--builds", &builds, "--command", "{binary}", "--dry-run"]),
         ("tare-dry-run", 0, &["run", "--dry-run"]),
         ("tare-setup", 0, &["setup"]),
         ("tare-studies", 0, &["studies"]),

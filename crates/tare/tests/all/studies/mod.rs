@@ -4,6 +4,7 @@ mod ab;
 mod article;
 mod asked_wrongly;
 mod beforehand;
+mod bisect;
 mod builds;
 mod captures;
 mod configuration;

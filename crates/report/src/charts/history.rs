@@ -1,0 +1,98 @@
+//! Lines of a history: every run a point, every segment its mean with its interval, changes between them.
+
+use super::axis::{Axis, px};
+use super::marks;
+use maud::{Markup, html};
+use tare_findings::figures::change;
+use tare_findings::history::{Line, Segment};
+
+const WIDTH: f64 = 960.0;
+/// Of one line.
+const HEIGHT: f64 = 250.0;
+const LEFT: f64 = 76.0;
+const RIGHT: f64 = 945.0;
+const TOP: f64 = 40.0;
+const BOTTOM: f64 = 205.0;
+/// Pixels that the name of a run needs.
+const NAME: f64 = 150.0;
+
+/// Draws the lines below each other.
+pub fn draw(lines: &[Line]) -> Markup {
+    html! {
+        svg.chart viewBox=(format!("0 0 {WIDTH} {}", px(HEIGHT * lines.len().max(1) as f64))) role="img" {
+            title { "runs in the order of time, with the mean of each segment between two changes and its 95% interval" }
+            desc { (lines.len()) " lines; a hollow point is far from the runs around it and in no mean." }
+            @for (place, line) in lines.iter().enumerate() {
+                g transform=(format!("translate(0 {})", px(HEIGHT * place as f64))) { (one(line)) }
+            }
+        }
+    }
+}
+
+fn one(line: &Line) -> Markup {
+    let values = Axis::new(line.points.iter().map(|point| point.value), &line.unit, BOTTOM, TOP);
+    let last = line.points.len().saturating_sub(1).max(1) as f64;
+    let x = |place: f64| LEFT + 12.0 + place / last * (RIGHT - LEFT - 24.0);
+    let band = |segment: &Segment| {
+        let ci = segment.ci?;
+        let (from, to) = (x(segment.runs.start as f64 - 0.4), x(segment.runs.end as f64 - 0.6));
+        let (top, bottom) = (values.at(ci.high), values.at(ci.low));
+        Some((px(from), px(top), px(to - from), px((bottom - top).max(1.0))))
+    };
+    let mean = |segment: &Segment| {
+        let (from, to) = (x(segment.runs.start as f64 - 0.4), x(segment.runs.end as f64 - 0.6));
+        format!("M{} {}H{}", px(from), px(values.at(segment.mean)), px(to))
+    };
+    let along: Vec<String> = line
+        .points
+        .iter()
+        .enumerate()
+        .map(|(place, point)| format!("{} {}", px(x(place as f64)), px(values.at(point.value))))
+        .collect();
+    html! {
+        text.name x=(px(LEFT)) y="14" { (line.condition) }
+        text.axis x=(px(LEFT)) y="30" { (values.label(&line.name)) }
+        (values.vertical(LEFT, RIGHT))
+        @for (left, top, width, height) in line.segments.iter().filter_map(band) {
+            rect.stall x=(left) y=(top) width=(width) height=(height) {}
+        }
+        @if !along.is_empty() { path.pale d=(format!("M{}", along.join("L"))) fill="none" {} }
+        @for segment in &line.segments { path.curve.m0 d=(mean(segment)) {} }
+        @for found in &line.changes {
+            @let at = x(found.first_after as f64 - 0.5);
+            path.leader d=(format!("M{} {}V{}", px(at), px(TOP), px(BOTTOM))) {}
+            text.tick x=(px(at)) y=(px(TOP - 4.0)) text-anchor="middle" { (change(found.ratio.value - 1.0)) }
+        }
+        @for (place, point) in line.points.iter().enumerate() {
+            path class={ (marks::class(0)) @if point.outlier { " hollow" } } d=(marks::path(0, x(place as f64), values.at(point.value), 3.4)) {
+                title { (point.run) }
+            }
+        }
+        @for place in named(line) {
+            text.tick x=(px(x(place as f64))) y=(px(BOTTOM + 16.0)) text-anchor=(anchor(place, line)) { (line.points[place].run) }
+        }
+    }
+}
+
+/// Runs whose names stand below: both ends, and the first after each change where there is room.
+fn named(line: &Line) -> Vec<usize> {
+    let last = line.points.len().saturating_sub(1);
+    let apart = (NAME / (RIGHT - LEFT) * last as f64).ceil() as usize;
+    let mut places = vec![0];
+    places.extend((last > 0).then_some(last));
+    for at in line.changes.iter().map(|change| change.first_after) {
+        if places.iter().all(|place| place.abs_diff(at) >= apart) {
+            places.push(at);
+        }
+    }
+    places.retain(|place| *place < line.points.len());
+    places
+}
+
+fn anchor(place: usize, line: &Line) -> &'static str {
+    match place {
+        0 => "start",
+        last if last + 1 == line.points.len() => "end",
+        _ => "middle",
+    }
+}

@@ -1,0 +1,180 @@
+//! What a bisection says: its first sentence, a line after each step, and its table.
+
+use super::ab::{duration, slower_by};
+use tare_findings::bisect::{Bisection, Cell, Outcome};
+use tare_text::{count, percent};
+
+/// Commits that a table names.
+const NAMED: usize = 5;
+/// Digits of a hash that people read.
+const HASH: usize = 12;
+
+/// How a build of the line is called: the first digits of a hash, or the last part of a path.
+pub fn name(found: &Bisection, place: usize) -> String {
+    let Some(commit) = found.line.get(place) else { return String::new() };
+    match commit.subject {
+        Some(_) => commit.id.chars().take(HASH).collect(),
+        None => commit.id.clone(),
+    }
+}
+
+/// A chance as people say it: never quite all, never quite nothing.
+pub fn chance(chance: f64) -> String {
+    match chance {
+        all if all > 0.999 => "over 99.9%".to_owned(),
+        none if none < 0.001 => "under 0.1%".to_owned(),
+        some => percent(some),
+    }
+}
+
+/// The answer, or how far it is, in one sentence with its numbers.
+pub fn sentence(found: &Bisection) -> String {
+    let last = found.line.len().saturating_sub(1);
+    let (good, bad) = (name(found, 0), name(found, last));
+    let ends = found.ends.as_ref();
+    let spent = format!("{} in {}", count(found.pairs, "pair"), duration(found.elapsed_s));
+    let size =
+        || ends.and_then(|ends| ends.slowdown).map_or_else(String::new, |found| format!(": {}", slower_by(found)));
+    match (found.outcome(), &found.cell) {
+        (Outcome::Found, Some(cell)) => first_slower(found, cell, &spent),
+        (Outcome::NoDifference, _) => {
+            let effect = ends.map_or_else(String::new, |ends| format!(" by {}", percent(ends.rule.minimum_effect)));
+            format!("No difference to bisect: {bad} is not slower than {good}{effect} or more{}.", size())
+        }
+        (Outcome::Faster, _) => format!("Nothing slower to bisect: {bad} is faster than {good}{}.", size()),
+        _ if found.chances.is_empty() => {
+            format!("Undecided whether {bad} is slower than {good}, after {spent}{}.", size())
+        }
+        _ => {
+            let likely = found.likely();
+            let best =
+                likely.first().map_or(String::new(), |(at, of)| format!("{} ({})", name(found, *at), chance(*of)));
+            let share = percent(found.confidence);
+            format!(
+                "Undecided after {spent}: most likely {best}; {} together have {share}.",
+                count(likely.len(), "commit")
+            )
+        }
+    }
+}
+
+fn first_slower(found: &Bisection, cell: &Cell, spent: &str) -> String {
+    let (from, to) = (*cell.commits.start(), *cell.commits.end());
+    let which = match to - from {
+        0 => format!("{} is the first slower one", name(found, to)),
+        more => format!(
+            "the first slower one is among {} after {} up to {}",
+            count(more + 1, "commit"),
+            name(found, from - 1),
+            name(found, to)
+        ),
+    };
+    let step = found.step.as_ref().and_then(|step| step.slowdown);
+    let size = step.map_or_else(String::new, |step| format!(", {} than the one before", slower_by(step)));
+    format!("With {} {which}{size}; {spent}.", chance(cell.chance))
+}
+
+/// What is known after a step, in one line.
+pub fn line(found: &Bisection, a: usize, b: usize) -> String {
+    let likely = found.likely();
+    let best = likely.first().map_or(String::new(), |(at, of)| format!("{} with {}", name(found, *at), chance(*of)));
+    format!(
+        "{} against {}: {}; most likely {best}, {} have {}",
+        name(found, b),
+        name(found, a),
+        count(found.pairs, "pair so far").replace("pair so fars", "pairs so far"),
+        count(likely.len(), "commit"),
+        percent(found.confidence)
+    )
+}
+
+/// Rows of what is known: a name and its value.
+pub fn rows(found: &Bisection) -> Vec<(&'static str, String)> {
+    let last = found.line.len().saturating_sub(1);
+    let mut rows = vec![("good", told(found, 0)), ("bad", told(found, last))];
+    rows.extend(found.ends.as_ref().and_then(|ends| ends.slowdown).map(|ends| ("bad/good", slower_by(ends))));
+    let places: Vec<usize> = match &found.cell {
+        Some(cell) => cell.commits.clone().collect(),
+        None => found.likely().into_iter().map(|(place, _)| place).collect(),
+    };
+    let chances = !found.chances.is_empty();
+    for place in places.iter().take(NAMED).filter(|_| chances) {
+        let of = found.chances.get(place - 1).copied().unwrap_or_default();
+        let cannot = if found.usable.get(*place) == Some(&false) { ", cannot be measured" } else { "" };
+        let label = if found.cell.is_some() { "first slower" } else { "likely" };
+        rows.push((label, format!("{} ({}{cannot})", told(found, *place), chance(of))));
+    }
+    if chances && places.len() > NAMED {
+        rows.push(("", format!("and {} more", places.len() - NAMED)));
+    }
+    if let Some(step) = &found.step {
+        let size = step.slowdown.map_or_else(|| "no interval yet".to_owned(), slower_by);
+        rows.push(("step", format!("{size}, after {} of the two alone", count(step.pairs, "pair"))));
+    }
+    if found.is_part() {
+        rows.push(("", "less than the whole: another commit made it slower too; bisect what is left".to_owned()));
+    }
+    let skipped = found.usable.iter().filter(|usable| !**usable).count();
+    let skipped = if skipped > 0 { format!(", {skipped} skipped") } else { String::new() };
+    rows.push(("commits", format!("{last}, {} made{skipped}", count(found.builds, "build"))));
+    rows.push(("pairs", format!("{} in {}", found.pairs, duration(found.elapsed_s))));
+    rows
+}
+
+fn told(found: &Bisection, place: usize) -> String {
+    let Some(commit) = found.line.get(place) else { return String::new() };
+    let date = commit.author_date.as_ref().map_or_else(String::new, |date| format!(" {date}"));
+    let subject = commit.subject.as_ref().map_or_else(String::new, |subject| format!(" {subject}"));
+    format!("{}{date}{subject}", name(found, place))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_findings::bisect::Commit;
+
+    fn bisection(chances: &[f64], cell: Option<Cell>) -> Bisection {
+        let commit = |n: usize| Commit {
+            id: format!("{n}").repeat(40),
+            subject: Some(format!("change {n}")),
+            author_date: Some("2026-03-01T10:00:00+01:00".into()),
+        };
+        Bisection {
+            line: (0..=chances.len()).map(commit).collect(),
+            usable: vec![true; chances.len() + 1],
+            chances: chances.to_vec(),
+            confidence: 0.95,
+            ends: None,
+            cell,
+            step: None,
+            pairs: 62,
+            builds: 10,
+            elapsed_s: 3720.0,
+        }
+    }
+
+    #[test]
+    fn what_is_not_settled_names_the_most_likely_commit() {
+        let found = bisection(&[0.05, 0.8, 0.1, 0.05], None);
+        assert_eq!(
+            sentence(&found),
+            "Undecided after 62 pairs in 62 min: most likely 222222222222 (80%); 3 commits together have 95%."
+        );
+        let rows = rows(&found);
+        assert!(rows.contains(&("likely", "222222222222 2026-03-01T10:00:00+01:00 change 2 (80%)".into())), "{rows:?}");
+        assert!(rows.contains(&("commits", "4, 10 builds made".into())), "{rows:?}");
+    }
+
+    #[test]
+    fn a_cell_of_several_commits_is_said_to_be_one() {
+        let cell = Cell { commits: 2..=3, chance: 0.97 };
+        let said = first_slower(&bisection(&[0.01, 0.4, 0.57, 0.02], Some(cell.clone())), &cell, "62 pairs in 62 min");
+        assert_eq!(
+            said,
+            "With 97% the first slower one is among 2 commits after 111111111111 up to 333333333333; 62 pairs in 62 min."
+        );
+        let one = Cell { commits: 2..=2, chance: 0.9996 };
+        let said = first_slower(&bisection(&[0.5, 0.5], None), &one, "9 pairs in 9 s");
+        assert_eq!(said, "With over 99.9% 222222222222 is the first slower one; 9 pairs in 9 s.");
+    }
+}

@@ -1,0 +1,19 @@
+//! Lines of runs from standard input, one a line, its values separated by spaces; for each the first runs after its
+//! steps, and `drift` where it drifts: what `benches/history` holds against another program on the same lines.
+
+use std::io::{BufRead, Write};
+use tare_stats::change_points::{Options, find};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // As `tare history` asks.
+    let options = Options { error_rate: 0.05, minimum_effect: 0.01, confidence: 0.95, seed: 1 };
+    let mut out = std::io::stdout().lock();
+    for line in std::io::stdin().lock().lines() {
+        let values = line?.split(' ').map(str::parse).collect::<Result<Vec<f64>, _>>()?;
+        let found = find(&values, &options)?;
+        let steps = found.changes.iter().map(|change| change.first_after.to_string());
+        let said: Vec<String> = steps.chain(found.drift.map(|_| "drift".to_owned())).collect();
+        writeln!(out, "{}", said.join(" "))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! What a bisection was asked, as its folder keeps it: with that, it goes on by the rule that it began with.
+
+use super::super::ab_sides::{self, Side};
+use super::super::{Exit, Problem};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use tare_files::Folder;
+use tare_findings::bisect::Commit;
+use tare_study::language::parse::Overrides;
+use tare_study::language::spec::Study;
+
+/// The file that holds it.
+const FILE: &str = "bisect.json";
+/// Its largest size that is read, bytes.
+const LARGEST: u64 = 64 << 20;
+/// The newest schema that this program reads and the one it writes.
+const SCHEMA: u32 = 1;
+/// Where a command has the built program.
+pub const PLACE: &str = "{binary}";
+
+/// The command line of a bisection, its commits and builds resolved.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Asked {
+    pub(super) schema: u32,
+    /// The builds of the line, the good one first.
+    pub line: Vec<Commit>,
+    /// How they are built; none where they are there already.
+    pub build: Option<BuildBy>,
+    /// The study that they are measured on; none: a built-in one.
+    pub study: Option<String>,
+    /// The engine that was named.
+    pub engine: Option<String>,
+    /// Changes of keys, the load among them.
+    pub sets: Vec<String>,
+    /// The program that is measured in place of a server, with [`PLACE`] in it.
+    pub command: Option<String>,
+    /// The metric that is compared; none: the first headline metric of the first pair.
+    pub metric: Option<String>,
+    /// The smallest change of interest, as a fraction.
+    pub minimum_effect: f64,
+    /// The chance at which it ends.
+    pub confidence: f64,
+    /// Seconds for builds and trials.
+    pub budget_s: Option<f64>,
+    /// Of the order within pairs.
+    pub seed: u64,
+}
+
+/// How a commit is built.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct BuildBy {
+    /// The git directory that has the commits.
+    pub repository: PathBuf,
+    /// What a shell is given, in a source tree of the commit.
+    pub command: String,
+    /// The built program below the source tree; none: the last line that the command writes.
+    pub binary: Option<PathBuf>,
+}
+
+impl Asked {
+    /// With the newest schema.
+    pub const fn schema() -> u32 {
+        SCHEMA
+    }
+
+    /// Writes it into the bisection's folder, whole or not at all.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, folder: &Folder) -> Result<(), Problem> {
+        let text = serde_json::to_string_pretty(self)
+            .map_err(|e| Problem::new(Exit::Machine, format!("cannot write {FILE}: {e}")))?;
+        Ok(folder.write(FILE, (text + "\n").as_bytes())?)
+    }
+
+    /// What a bisection that was begun was asked.
+    ///
+    /// # Errors
+    /// When there is none, or it is of a newer program.
+    pub fn read(folder: &Folder) -> Result<Self, Problem> {
+        let wrong = |what: String| {
+            Problem::new(Exit::Usage, what)
+                .at(folder.path().display().to_string())
+                .expected("a folder that tare bisect has made")
+        };
+        let bytes = folder.read(FILE, LARGEST)?.ok_or_else(|| wrong(format!("there is no {FILE}")))?;
+        let asked: Self = serde_json::from_slice(&bytes).map_err(|e| wrong(format!("{FILE} cannot be read: {e}")))?;
+        match asked.schema == SCHEMA && asked.line.len() >= 2 {
+            true => Ok(asked),
+            false => Err(wrong(format!("{FILE} is of another version, schema {}", asked.schema))),
+        }
+    }
+
+    /// Place of the bad end.
+    pub fn last(&self) -> usize {
+        self.line.len() - 1
+    }
+
+    /// The study that measures two built programs.
+    ///
+    /// # Errors
+    /// As [`ab_sides::study`].
+    pub fn study_of(&self, a: &Path, b: &Path, trusted: bool) -> Result<Study, Problem> {
+        let (a, b) = (self.side(a)?, self.side(b)?);
+        let base = ab_sides::measured_on(self.study.as_deref(), &[&a, &b], &self.overrides(), trusted)?;
+        ab_sides::study(base, &[a], &[b])
+    }
+
+    /// What the command line changed in the study.
+    pub fn overrides(&self) -> Overrides {
+        Overrides { engine: self.engine.clone(), sets: self.sets.clone(), ..Overrides::default() }
+    }
+
+    fn side(&self, binary: &Path) -> Result<Side, Problem> {
+        let path = binary.to_str().ok_or_else(|| {
+            Problem::new(Exit::Usage, "the path of a build is no text").at(binary.display().to_string())
+        })?;
+        let written = match &self.command {
+            Some(command) => format!("command={}", command.replace(PLACE, &quoted(path))),
+            None => format!("binary={path}"),
+        };
+        ab_sides::side(&written).map_err(|expected| Problem::new(Exit::Usage, "no side").expected(expected))
+    }
+}
+
+/// One word of a command line, as a shell and `workload.command` read it.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%=".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}

@@ -1,0 +1,182 @@
+//! Builds of the line: each made once, in a folder of its own that stays with the results.
+
+use super::super::output::note;
+use super::super::{Exit, Problem};
+use super::asked::Asked;
+use super::git;
+use serde::{Deserialize, Serialize};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use tare_drive::workload::program::{Ended, Job, ProgramError, to_its_end};
+use tare_files::Folder;
+
+/// The folder of them.
+const BUILDS: &str = "builds";
+/// What became of one.
+const FILE: &str = "build.json";
+/// What it wrote.
+const LOG: &str = "build.log";
+/// The source tree, which it is built in.
+const SOURCE: &str = "source";
+/// The exit code by which a build says that this commit cannot be built, as for `git bisect run`.
+const SKIP: i32 = 125;
+/// Largest size of [`FILE`] that is read, bytes.
+const LARGEST: u64 = 1 << 20;
+
+/// What became of a build.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Built {
+    /// It is there.
+    Binary {
+        /// The program.
+        path: PathBuf,
+        /// Seconds that it took.
+        elapsed_s: f64,
+    },
+    /// It cannot be built or measured.
+    Skipped {
+        /// Why.
+        reason: String,
+        /// Seconds that it took.
+        elapsed_s: f64,
+    },
+}
+
+/// The builds of a bisection.
+pub struct Builds<'a> {
+    asked: &'a Asked,
+    folder: Folder,
+}
+
+impl<'a> Builds<'a> {
+    /// Those of a bisection's folder.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn of(asked: &'a Asked, folder: &Folder) -> Result<Self, Problem> {
+        Ok(Self { asked, folder: folder.make_sub(BUILDS)? })
+    }
+
+    /// What is known of the build of a place; none: it is not made yet.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn known(&self, place: usize) -> Result<Option<Built>, Problem> {
+        let Some(folder) = self.folder.sub(self.name(place))? else { return Ok(self.given(place)) };
+        let Some(bytes) = folder.read(FILE, LARGEST)? else { return Ok(self.given(place)) };
+        serde_json::from_slice(&bytes).map(Some).map_err(|e| {
+            Problem::new(Exit::Usage, format!("{FILE} cannot be read: {e}")).at(folder.path().display().to_string())
+        })
+    }
+
+    /// The build of a place, made if it is not there yet; none when interrupted.
+    ///
+    /// # Errors
+    /// When it fails in another way than by exit 125, or says no program.
+    pub fn get(&self, place: usize) -> Result<Option<Built>, Problem> {
+        match self.known(place)? {
+            Some(built) => Ok(Some(built)),
+            None => self.make(place),
+        }
+    }
+
+    /// Notes that what was built cannot be measured.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn skip(&self, place: usize, reason: String) -> Result<(), Problem> {
+        let elapsed_s = match self.known(place)? {
+            Some(Built::Binary { elapsed_s, .. } | Built::Skipped { elapsed_s, .. }) => elapsed_s,
+            None => 0.0,
+        };
+        self.keep(place, &Built::Skipped { reason, elapsed_s })
+    }
+
+    /// One that was there before.
+    fn given(&self, place: usize) -> Option<Built> {
+        let path = || PathBuf::from(&self.asked.line[place].id);
+        self.asked.build.is_none().then(|| Built::Binary { path: path(), elapsed_s: 0.0 })
+    }
+
+    fn name(&self, place: usize) -> String {
+        match self.asked.build {
+            Some(_) => self.asked.line[place].id.clone(),
+            None => format!("{place:04}"),
+        }
+    }
+
+    fn keep(&self, place: usize, built: &Built) -> Result<(), Problem> {
+        let text = serde_json::to_string_pretty(built)
+            .map_err(|e| Problem::new(Exit::Machine, format!("cannot write {FILE}: {e}")))?;
+        Ok(self.folder.make_sub(&self.name(place))?.write(FILE, (text + "\n").as_bytes())?)
+    }
+
+    fn make(&self, place: usize) -> Result<Option<Built>, Problem> {
+        let Some(by) = &self.asked.build else { return Ok(self.given(place)) };
+        let commit = &self.asked.line[place];
+        let name = self.name(place);
+        // What an interrupted one left.
+        let whole =
+            std::path::absolute(self.folder.path().join(&name)).map_err(|e| unusable(self.folder.path(), &e))?;
+        match std::fs::remove_dir_all(&whole) {
+            Err(e) if e.kind() != ErrorKind::NotFound => return Err(unusable(&whole, &e)),
+            _ => {}
+        }
+        self.folder.make_sub(&name)?;
+        let (source, log) = (whole.join(SOURCE), whole.join(LOG));
+        let subject = commit.subject.clone().unwrap_or_default();
+        note(&format!("building {} {subject} (log: {})", &commit.id[..commit.id.len().min(12)], log.display()));
+        git::sources(&by.repository, &commit.id, &source)?;
+        let job = Job {
+            words: ["sh", "-c", by.command.as_str()].map(str::to_owned).to_vec(),
+            environment: vec![
+                ("TARE_COMMIT".to_owned(), commit.id.clone().into()),
+                ("TARE_SOURCE".to_owned(), source.clone().into()),
+            ],
+            directory: Some(source.clone()),
+            log: Some(log.clone()),
+            discard: false,
+        };
+        let began = Instant::now();
+        let ended = match to_its_end(&job, f64::INFINITY, &|| !tare_engine::interrupted()) {
+            Ok(ended) => ended,
+            Err(ProgramError::Interrupted) => return Ok(None),
+            Err(e) => return Err(Problem::new(Exit::Machine, e.to_string()).at(log.display().to_string())),
+        };
+        let elapsed_s = began.elapsed().as_secs_f64();
+        let built = match ended.status.code() {
+            Some(0) => Built::Binary { path: program(&ended, by.binary.as_deref(), &source, &log)?, elapsed_s },
+            Some(SKIP) => Built::Skipped { reason: format!("its build ended with {SKIP}"), elapsed_s },
+            _ => {
+                return Err(Problem::new(
+                    Exit::TrialFailed,
+                    format!("the build of {} ended with {}", commit.id, ended.status),
+                )
+                .at(log.display().to_string())
+                .expected("exit 0, or 125 for a commit that cannot be built")
+                .advice(format!("see the end of its log:\n{}", ended.tail.join("\n"))));
+            }
+        };
+        self.keep(place, &built)?;
+        Ok(Some(built))
+    }
+}
+
+/// The program that was built.
+fn program(ended: &Ended, named: Option<&Path>, source: &Path, log: &Path) -> Result<PathBuf, Problem> {
+    let last = || ended.text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(PathBuf::from);
+    let said = named.map(Path::to_path_buf).or_else(last);
+    let place = said.as_ref().map(|said| source.join(said));
+    match place {
+        Some(place) if place.is_file() => Ok(place),
+        place => Err(Problem::new(Exit::Usage, "the build has made no program")
+            .at(place.unwrap_or_else(|| log.to_path_buf()).display().to_string())
+            .expected("a file, named by --binary or by the last line that --build writes to standard output")),
+    }
+}
+
+fn unusable(path: &Path, e: &std::io::Error) -> Problem {
+    Problem::new(Exit::Machine, format!("cannot use the folder of a build: {e}")).at(path.display().to_string())
+}

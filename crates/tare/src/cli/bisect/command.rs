@@ -1,0 +1,239 @@
+//! `tare bisect`: its options, and how it begins, goes on and ends.
+
+use super::super::ab::{effect, time};
+use super::super::ab_plan::fresh_seed;
+use super::super::output::note;
+use super::super::run::{Teller, default_out, unless_interrupted};
+use super::super::{Exit, Problem, host, interrupt, trust};
+use super::asked::{Asked, BuildBy, PLACE};
+use super::builds::Builds;
+use super::measure::Bench;
+use super::search::{End, Search};
+use super::{git, outlook, view};
+use clap::Args;
+use std::path::{Path, PathBuf};
+use tare_files::Folder;
+use tare_findings::bisect::Commit;
+use tare_topology::Machine;
+
+/// Largest list of builds that is read, bytes.
+const LARGEST_LIST: u64 = 16 << 20;
+
+/// Find the first slower commit between two, although figures are noisy
+///
+/// GOOD and BAD are compared first, as `tare ab` does it: where they do not differ there is nothing to bisect. Then
+/// pairs of trials of the good build and another move the chance of every commit, until one has the chance that
+/// --confidence asks for; last, it is measured against the commit before it. A commit whose build ends with 125 is
+/// skipped. Exit codes: 0 found, or nothing to bisect; 5 undecided when the budget is spent.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct BisectArgs {
+    /// A commit that is fast, an ancestor of BAD
+    #[arg(value_name = "GOOD", required_unless_present_any = ["builds", "resume"], requires = "bad")]
+    good: Option<String>,
+    /// A commit that is slow
+    #[arg(value_name = "BAD")]
+    bad: Option<String>,
+    /// What builds a commit: given to sh in a source tree of its own, with its hash in TARE_COMMIT and the tree in
+    /// TARE_SOURCE; its last line names the built program where --binary does not. Exit 125 skips the commit
+    #[arg(long, value_name = "CMD", required_unless_present_any = ["builds", "resume"], conflicts_with = "builds")]
+    build: Option<String>,
+    /// The built program, a path in the source tree
+    #[arg(long, value_name = "PATH", requires = "build")]
+    binary: Option<PathBuf>,
+    /// Builds that are there, in the order of their making, in place of commits: their paths with commas between them,
+    /// or a file with one a line
+    #[arg(long, value_name = "FILE|PATH,PATH,...", conflicts_with = "good")]
+    builds: Option<String>,
+    /// Measure this program in place of a server; {binary} in it stands for the build
+    #[arg(long, value_name = "'PROG ARGS'", conflicts_with_all = ["study", "engine", "load"])]
+    command: Option<String>,
+    /// The study that builds are measured on, a file or a built-in name; its factors are left out [default:
+    /// side-by-side]
+    #[arg(long, value_name = "STUDY")]
+    study: Option<String>,
+    /// The engine that is built: mariadb, mysql or postgresql
+    #[arg(long)]
+    engine: Option<String>,
+    /// Run this load in place of the study's, for example read_write or dbt3
+    #[arg(long, value_name = "WORKLOAD")]
+    load: Option<String>,
+    /// The metric to compare [default: the load's first headline metric]
+    #[arg(long, value_name = "NAME")]
+    metric: Option<String>,
+    /// The smallest change of interest between GOOD and BAD; with a smaller one there is nothing to bisect
+    #[arg(long, value_name = "PCT", default_value = "2%", value_parser = effect)]
+    minimum_effect: f64,
+    /// The chance of the commit at which it ends
+    #[arg(long, value_name = "PCT", default_value = "95%", value_parser = confidence)]
+    confidence: f64,
+    /// The time for all builds and trials, such as 8h or 30min; without it, until it is found
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    budget: Option<f64>,
+    /// Seed of the order within pairs [default: a new one, which is recorded]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Change one key of the study, for example sampling.sample_s=5 (may be repeated)
+    #[arg(long = "set", value_name = "PATH.KEY=VALUE")]
+    set: Vec<String>,
+    /// Where builds and results go [default: tare-results/bisect-DATE]
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    out: Option<PathBuf>,
+    /// Go on with an interrupted bisection, as it was asked
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["good", "build", "binary", "builds", "command", "study", "engine", "load", "metric", "budget", "seed", "set", "dry_run"])]
+    resume: Option<PathBuf>,
+    /// Say what it would take, and build and measure nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Use a study, or a folder, that others own or may write to: programs that they name run as you
+    #[arg(long)]
+    trust: bool,
+    /// Print one JSON document on standard output; the line after each step still goes to standard error
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tare bisect v17.0 HEAD --engine postgresql --load read_only --build './build.sh' --binary inst/bin/postgres
+  tare bisect good bad --build make --binary bench --command '{binary} --quick'
+  tare bisect --builds builds.txt --engine mariadb --budget 8h";
+
+/// Builds and measures until one commit is found, and says which.
+///
+/// # Errors
+/// With exit codes 2 (usage), 3 (machine), 4 (a build or trials that fail).
+pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
+    interrupt::stop()?;
+    if let Some(path) = &args.resume {
+        let missing = || {
+            Problem::new(Exit::Usage, "there is no such folder")
+                .at(path.display().to_string())
+                .expected("a folder that tare bisect has made")
+        };
+        let folder = Folder::open(path, trust::whose(args.trust))?.ok_or_else(missing)?;
+        return search(&Asked::read(&folder)?, &folder, args);
+    }
+    let asked = asked(args)?;
+    if args.dry_run {
+        outlook::print(&asked, args.json, args.trust)?;
+        return Ok(Exit::Done);
+    }
+    let out = args.out.clone().unwrap_or_else(|| default_out("bisect", &tare_results::now()));
+    let folder = Folder::open_or_create(&out, trust::whose(args.trust))?;
+    if !folder.names()?.is_empty() {
+        return Err(Problem::new(Exit::Usage, "the folder holds something already")
+            .at(out.display().to_string())
+            .advice("name another with --out; or go on with what it holds: tare bisect --resume DIR"));
+    }
+    asked.write(&folder)?;
+    search(&asked, &folder, args)
+}
+
+fn asked(args: &BisectArgs) -> Result<Asked, Problem> {
+    if args.command.as_ref().is_some_and(|command| !command.contains(PLACE)) {
+        return Err(Problem::new(Exit::Usage, format!("--command does not say where {PLACE} is"))
+            .expected(format!("for example --command '{PLACE} --quick'")));
+    }
+    let (line, build) = match (&args.builds, &args.good, &args.bad, &args.build) {
+        (Some(list), ..) => (listed(list, args.trust)?, None),
+        (None, Some(good), Some(bad), Some(command)) => {
+            let repository = git::repository()?;
+            let by = BuildBy { repository, command: command.clone(), binary: args.binary.clone() };
+            (git::line(good, bad)?, Some(by))
+        }
+        _ => return Err(Problem::new(Exit::Usage, "nothing to bisect").expected("GOOD BAD --build CMD, or --builds")),
+    };
+    let load = args.load.iter().map(|load| format!("workload.name={load}"));
+    // It goes on from elsewhere.
+    let study = args.study.as_ref().map(|study| match Path::new(study).exists() {
+        true => std::path::absolute(study).map_or_else(|_| study.clone(), |path| path.display().to_string()),
+        false => study.clone(),
+    });
+    Ok(Asked {
+        schema: Asked::schema(),
+        line,
+        build,
+        study,
+        engine: args.engine.clone(),
+        sets: load.chain(args.set.iter().cloned()).collect(),
+        command: args.command.clone(),
+        metric: args.metric.clone(),
+        minimum_effect: args.minimum_effect,
+        confidence: args.confidence,
+        budget_s: args.budget,
+        seed: args.seed.unwrap_or_else(fresh_seed),
+    })
+}
+
+/// Builds that are named: paths with commas between them, or those of a file.
+fn listed(list: &str, trusted: bool) -> Result<Vec<Commit>, Problem> {
+    let lines = match list.contains(',') {
+        true => list.split(',').map(str::to_owned).collect(),
+        false => {
+            let bytes = tare_files::read_named(Path::new(list), LARGEST_LIST, trust::whose(trusted))?;
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            text.lines()
+                .map(str::trim)
+                .filter(|line| !line.is_empty() && !line.starts_with('#'))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        }
+    };
+    let build = |line: &String| {
+        let path = std::path::absolute(line).unwrap_or_else(|_| PathBuf::from(line));
+        match path.is_file() {
+            true => Ok(Commit { id: path.display().to_string(), subject: None, author_date: None }),
+            false => Err(Problem::new(Exit::Usage, "a build is no file").at(path.display().to_string())),
+        }
+    };
+    let line = lines.iter().map(build).collect::<Result<Vec<_>, _>>()?;
+    match line.len() {
+        0 | 1 => Err(Problem::new(Exit::Usage, "a line of builds has two ends").expected("two builds or more")),
+        _ => Ok(line),
+    }
+}
+
+fn search(asked: &Asked, folder: &Folder, args: &BisectArgs) -> Result<Exit, Problem> {
+    let Some(_host) = unless_interrupted(host::take())? else { return Ok(Exit::Interrupted) };
+    let machine = Machine::this()?;
+    let teller = Teller { password: None, json: args.json, wait: false, trusted: args.trust };
+    let path = folder.path();
+    let bench = Bench { asked, folder: path, machine: &machine, teller: &teller };
+    let search = Search { bench, builds: Builds::of(asked, folder)? };
+    let end = search.run();
+    let found = search.state()?.found;
+    let resume = format!("go on with: tare bisect --resume {}", path.display());
+    if found.pairs == 0 {
+        return Ok(match end? {
+            End::Interrupted => {
+                note(&format!("interrupted before the first pair; {resume}"));
+                Exit::Interrupted
+            }
+            End::Done => {
+                note("no pair counts: all were disturbed; quieten the machine, or see the logs of trials");
+                Exit::Inconclusive
+            }
+        });
+    }
+    if let Err(problem) = end {
+        note(&tare_report::words::bisect::sentence(&found));
+        return Err(problem);
+    }
+    view::print(&found, path, args.json)?;
+    note(&format!("results: {}", path.display()));
+    match end? {
+        End::Interrupted => {
+            note(&format!("interrupted; {resume}"));
+            Ok(Exit::Interrupted)
+        }
+        End::Done => Ok(view::exit_of(&found)),
+    }
+}
+
+fn confidence(text: &str) -> Result<f64, String> {
+    effect(text)
+        .ok()
+        .filter(|share| *share > 0.5)
+        .ok_or_else(|| "expected a percentage above 50 and below 100".to_owned())
+}

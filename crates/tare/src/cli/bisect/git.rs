@@ -1,0 +1,110 @@
+//! The commits between two, and a source tree of one, without a change of the user's checkout or repository.
+
+use super::super::{Exit, Problem};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tare_findings::bisect::Commit;
+
+/// Between the fields of a commit.
+const BETWEEN: char = '\u{1f}';
+
+/// The git directory that is used from here.
+///
+/// # Errors
+/// When there is none.
+pub fn repository() -> Result<PathBuf, Problem> {
+    let out = asked(&["rev-parse", "--path-format=absolute", "--git-common-dir"]).map_err(|problem| {
+        problem.advice("start it inside the repository; or name builds that are there with --builds")
+    })?;
+    Ok(PathBuf::from(out.trim_end()))
+}
+
+/// The good commit, and all after it up to the bad one on the line of first parents: a merge counts as one commit.
+///
+/// # Errors
+/// When one of them is none, or the good one does not lead to the bad one.
+pub fn line(good: &str, bad: &str) -> Result<Vec<Commit>, Problem> {
+    let (from, to) = (commit(good)?, commit(bad)?);
+    if !git(["merge-base", "--is-ancestor", from.as_str(), to.as_str()])?.status.success() {
+        return Err(Problem::new(Exit::Usage, format!("{good} does not lead to {bad}"))
+            .expected("GOOD among the ancestors of BAD")
+            .advice("name the commit where both branches part: git merge-base GOOD BAD"));
+    }
+    let format = format!("--format=%H{BETWEEN}%aI{BETWEEN}%s");
+    let show = ["-c", "log.showSignature=false", "log", "--first-parent", format.as_str()];
+    let mut line = commits(&asked(&[&show[..], &["-1", from.as_str()]].concat())?);
+    let range = format!("{from}..{to}");
+    line.extend(commits(&asked(&[&show[..], &["--reverse", range.as_str()]].concat())?));
+    match line.len() {
+        0 | 1 => Err(Problem::new(Exit::Usage, format!("there is no commit between {good} and {bad}"))
+            .expected("an older commit GOOD and a newer one BAD")),
+        _ => Ok(line),
+    }
+}
+
+/// Puts the sources of a commit into a folder that is not there yet: a clone that borrows the repository's objects, so
+/// that the build may ask git.
+///
+/// # Errors
+/// What git says.
+pub fn sources(repository: &Path, commit: &str, into: &Path) -> Result<(), Problem> {
+    let clone = [OsStr::new("clone"), OsStr::new("--quiet"), OsStr::new("--shared"), OsStr::new("--no-checkout")];
+    let ends = [OsStr::new("--template="), OsStr::new("--"), repository.as_os_str(), into.as_os_str()];
+    done(git([&clone[..], &ends[..]].concat())?)?;
+    let checkout = ["-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false", "checkout", "--quiet"];
+    let mut command = program();
+    for own in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+        command.env_remove(own);
+    }
+    command.arg("-C").arg(into).args(checkout).args(["--detach", commit]);
+    done(command.output().map_err(missing)?).map(drop)
+}
+
+fn commit(name: &str) -> Result<String, Problem> {
+    let asked = format!("{name}^{{commit}}");
+    let out = git(["rev-parse", "--verify", "--quiet", "--end-of-options", asked.as_str()])?;
+    let id = String::from_utf8_lossy(&out.stdout).trim_end().to_owned();
+    match out.status.success() && !id.is_empty() {
+        true => Ok(id),
+        false => Err(Problem::new(Exit::Usage, format!("{name} is no commit")).expected("what git rev-parse knows")),
+    }
+}
+
+fn commits(text: &str) -> Vec<Commit> {
+    let one = |line: &str| {
+        let mut fields = line.splitn(3, BETWEEN);
+        Some(Commit {
+            id: fields.next()?.to_owned(),
+            author_date: Some(fields.next()?.to_owned()),
+            subject: Some(fields.next()?.to_owned()),
+        })
+    };
+    text.lines().filter_map(one).collect()
+}
+
+fn asked(words: &[&str]) -> Result<String, Problem> {
+    done(git(words)?)
+}
+
+fn git<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> Result<Output, Problem> {
+    program().args(words).output().map_err(missing)
+}
+
+fn program() -> Command {
+    let mut command = Command::new("git");
+    command.stdin(Stdio::null());
+    command
+}
+
+fn missing(e: std::io::Error) -> Problem {
+    Problem::new(Exit::Machine, format!("cannot run git: {e}")).advice("install git, or name builds with --builds")
+}
+
+fn done(out: Output) -> Result<String, Problem> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    match out.status.success() {
+        true => Ok(text(&out.stdout)),
+        false => Err(Problem::new(Exit::Usage, "git could not do it").at(text(&out.stderr).trim_end().to_owned())),
+    }
+}

@@ -1,0 +1,73 @@
+//! What a bisection would take: the same rules on simulated pairs, and nothing started.
+
+use super::super::output;
+use super::super::study_file::{self, StudyText};
+use super::super::{Exit, Problem, trust};
+use super::asked::Asked;
+use serde::Serialize;
+use tare_findings::bisect::{self, Expected, Range};
+use tare_report::words::ab::duration;
+use tare_study::plan::resolve::Where;
+use tare_text::{count, percent};
+use tare_topology::Machine;
+
+/// What `--dry-run --json` prints.
+#[derive(Serialize)]
+struct Outlook<'a> {
+    text: String,
+    good: &'a str,
+    bad: &'a str,
+    commits: usize,
+    builds: Range,
+    pairs: Range,
+    pair_s: Option<f64>,
+    estimated_s: Option<f64>,
+}
+
+/// Prints what it would take.
+///
+/// # Errors
+/// When nothing can be measured so.
+pub fn print(asked: &Asked, json: bool, trusted: bool) -> Result<(), Problem> {
+    let last = asked.last();
+    let expected = bisect::expected(last, asked.minimum_effect, asked.confidence);
+    let Expected { pairs, builds } = expected.map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
+    let pair_s = pair_s(asked, trusted)?;
+    let estimated_s = pair_s.map(|pair_s| pair_s * pairs.median as f64);
+    let effect = percent(asked.minimum_effect);
+    let (good, bad) = (&asked.line[0].id, &asked.line[last].id);
+    let time = match (estimated_s, asked.build.is_some()) {
+        (Some(s), true) => format!("; {} of trials, the time of builds on top", duration(s)),
+        (Some(s), false) => format!("; {} of trials", duration(s)),
+        (None, _) => String::new(),
+    };
+    let text = format!(
+        "{} to bisect: {} to {} pairs and {} to {} builds in 8 of 10 bisections, if the step is {effect} and a pair \
+         spreads as far{time}.",
+        count(last, "commit"),
+        pairs.low,
+        pairs.high,
+        builds.low,
+        builds.high
+    );
+    let document = Outlook { text, good, bad, commits: last, builds, pairs, pair_s, estimated_s };
+    match json {
+        true => output::document("tare-bisect-dry-run", &document),
+        false => output::text(&format!("{}\n\n  good  {good}\n  bad   {bad}\n", document.text)),
+    }
+}
+
+/// Seconds of a pair, about; none where only a trial can tell, or this machine has no such server of its own.
+fn pair_s(asked: &Asked, trusted: bool) -> Result<Option<f64>, Problem> {
+    if asked.command.is_some() {
+        return Ok(None);
+    }
+    let name = asked.study.as_deref().unwrap_or("side-by-side");
+    let mut study = StudyText::read(name, trust::whose(trusted), true)?.parse(&asked.overrides())?;
+    (study.factors, study.conditions) = (Vec::new(), Vec::new());
+    study.sampling.trials = 1;
+    study.sampling.target_half_width = None;
+    let plan = study_file::planned(study, &Machine::this()?, Where::Here, trusted);
+    let realizable = plan.ok().filter(|(_, plan)| plan.conditions.iter().any(|condition| condition.realizable));
+    Ok(realizable.map(|(_, plan)| 2.0 * plan.estimated_s))
+}

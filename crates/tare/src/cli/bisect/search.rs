@@ -1,0 +1,204 @@
+//! The way from two ends to one commit: what is measured next follows from what lies in the folder, so that a bisection
+//! that was interrupted goes on where it was.
+
+use super::super::output::note;
+use super::super::{Exit, Problem};
+use super::builds::{Builds, Built};
+use super::measure::{Bench, Measured, Two, Until, with_result};
+use std::path::PathBuf;
+use tare_findings::ab::AbVerdict;
+use tare_findings::bisect::{self, BATCH, Bisection, Cell, Next, Seen};
+use tare_report::words::bisect as words;
+use tare_results::pairs::Rule;
+
+/// Steps in a row in which no pair counted.
+const MOST_IN_VAIN: usize = 3;
+
+/// How a search ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// There is an answer, or no time is left.
+    Done,
+    /// By a signal.
+    Interrupted,
+}
+
+/// The loop over steps, each of which follows from what lies in the folder.
+pub struct Search<'a> {
+    /// Adds pairs of two builds, and reads those that there are.
+    pub bench: Bench<'a>,
+    /// Makes the builds that pairs need, each once.
+    pub builds: Builds<'a>,
+}
+
+impl Search<'_> {
+    /// Goes on until one commit has the chance that was asked for, nothing differs, or no time is left.
+    ///
+    /// # Errors
+    /// When something cannot be built or measured that has to be.
+    pub fn run(&self) -> Result<End, Problem> {
+        let last = self.bench.asked.last();
+        let ends = Two { a: 0, b: last, step: false };
+        // Without an end there is nothing to compare with.
+        for place in [0, last] {
+            match self.builds.get(place)? {
+                None => return Ok(End::Interrupted),
+                Some(Built::Skipped { reason, .. }) => return Err(self.no_end(place, &reason)),
+                Some(Built::Binary { .. }) => {}
+            }
+        }
+        if !self.measure(ends, Until::Settled(Rule::Anytime, self.bench.asked.budget_s))? {
+            return Ok(End::Interrupted);
+        }
+        let mut in_vain = 0;
+        loop {
+            let state = self.state()?;
+            let Some(of_ends) = self.bench.read(ends)? else { return Ok(End::Done) };
+            with_result(&of_ends)?;
+            let differ = of_ends.ab().is_some_and(|ab| ab.verdict == AbVerdict::Slower);
+            let out_of_time = self.bench.asked.budget_s.is_some_and(|budget_s| state.next_s() > budget_s);
+            if !differ || out_of_time || in_vain >= MOST_IN_VAIN {
+                return Ok(End::Done);
+            }
+            let (two, until) = match &state.next {
+                Next::Pairs { a, b } => (Two { a: *a, b: *b, step: false }, Until::More(BATCH)),
+                Next::Found(cell) => {
+                    let two = step_of(cell);
+                    let rest = self.bench.asked.budget_s.map(|budget_s| budget_s - state.found.elapsed_s);
+                    match self.bench.read(two)? {
+                        // Its pairs are among all others by now, and the answer has stayed.
+                        Some(measured) if measured.ab().is_some_and(|ab| ab.stop.is_some()) => return Ok(End::Done),
+                        _ => (two, Until::Settled(Rule::Looks, rest)),
+                    }
+                }
+            };
+            let mut there = true;
+            for place in [two.a, two.b] {
+                match self.builds.get(place)? {
+                    None => return Ok(End::Interrupted),
+                    Some(Built::Skipped { reason, .. }) => {
+                        note(&format!("{} is skipped: {reason}", words::name(&state.found, place)));
+                        there = false;
+                    }
+                    Some(Built::Binary { .. }) => {}
+                }
+            }
+            if there {
+                let before = self.bench.read(two)?.map_or(0, |measured| measured.pairs().measured.len());
+                if !self.measure(two, until)? {
+                    return Ok(End::Interrupted);
+                }
+                in_vain = if self.was_in_vain(two, before)? { in_vain + 1 } else { 0 };
+            }
+        }
+    }
+
+    /// Says where it stands after a step; whether no pair of it counted. A build whose trials fail is skipped.
+    fn was_in_vain(&self, two: Two, before: usize) -> Result<bool, Problem> {
+        let Some(measured) = self.bench.read(two)? else { return Ok(true) };
+        let pairs = measured.pairs();
+        if pairs.measured.len() > before {
+            note(&words::line(&self.state()?.found, two.a, two.b));
+            return Ok(false);
+        }
+        let failing = measured.failing();
+        let is_end = failing == 0 || failing == self.bench.asked.last();
+        if pairs.lost > 0 && !is_end {
+            self.builds.skip(failing, format!("its trials fail, see {}", measured.path.join("logs").display()))?;
+        }
+        Ok(is_end || pairs.lost == 0)
+    }
+
+    fn measure(&self, two: Two, until: Until) -> Result<bool, Problem> {
+        let programs = [self.program(two.a)?, self.program(two.b)?];
+        self.bench.measure(two, [&programs[0], &programs[1]], until)
+    }
+
+    fn program(&self, place: usize) -> Result<PathBuf, Problem> {
+        match self.builds.known(place)? {
+            Some(Built::Binary { path, .. }) => Ok(path),
+            Some(Built::Skipped { reason, .. }) => Err(self.no_end(place, &reason)),
+            None => Err(self.no_end(place, "it is not built")),
+        }
+    }
+
+    fn no_end(&self, place: usize, reason: &str) -> Problem {
+        let commit = &self.bench.asked.line[place];
+        Problem::new(Exit::TrialFailed, format!("{} cannot be measured: {reason}", commit.id))
+            .expected("two ends that can be built")
+            .advice("name a neighbour of it as the end")
+    }
+
+    /// What lies in the folder, and what follows from it.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn state(&self) -> Result<State, Problem> {
+        let asked = self.bench.asked;
+        let (last, all) = (asked.last(), self.bench.all()?);
+        let (mut usable, mut built, mut spent_s) = (Vec::new(), Vec::new(), 0.0);
+        for place in 0..=last {
+            let known = self.builds.known(place)?;
+            usable.push(!matches!(known, Some(Built::Skipped { .. })));
+            built.push(matches!(known, Some(Built::Binary { .. })));
+            spent_s += match known {
+                Some(Built::Binary { elapsed_s, .. } | Built::Skipped { elapsed_s, .. }) => elapsed_s,
+                None => 0.0,
+            };
+        }
+        let mut seen: Vec<Seen> = Vec::new();
+        let (mut ended, mut trials_s) = (0, 0.0);
+        for measured in &all {
+            let pairs = measured.pairs();
+            seen.extend(bisect::seen(&pairs, measured.two.a, measured.two.b));
+            ended += pairs.ended();
+            trials_s += pairs.elapsed_s;
+        }
+        let of = |two: Two| all.iter().find(|measured| measured.two == two).and_then(Measured::ab);
+        let ends = of(Two { a: 0, b: last, step: false });
+        let differ = ends.as_ref().is_some_and(|ends| ends.verdict == AbVerdict::Slower);
+        let (chances, next) = bisect::next(&seen, &usable, &built, asked.confidence)
+            .map_err(|e| Problem::new(Exit::Usage, e.to_string()).at(self.bench.folder.display().to_string()))?;
+        let cell = match &next {
+            Next::Found(cell) if differ => Some(cell.clone()),
+            _ => None,
+        };
+        let step = cell.as_ref().and_then(|cell| of(step_of(cell)));
+        let found = Bisection {
+            line: asked.line.clone(),
+            builds: built.iter().filter(|built| **built).count(),
+            usable,
+            chances: if differ { chances } else { Vec::new() },
+            confidence: asked.confidence,
+            ends,
+            cell,
+            step,
+            pairs: seen.len(),
+            elapsed_s: spent_s + trials_s,
+        };
+        let pair_s = if ended == 0 { 0.0 } else { trials_s / ended as f64 };
+        Ok(State { found, next, pair_s })
+    }
+}
+
+/// Where a search stands.
+pub struct State {
+    /// Chances, ends and step as they are now, for people and programs.
+    pub found: Bisection,
+    /// What to do now.
+    next: Next,
+    /// Seconds of a pair.
+    pair_s: f64,
+}
+
+impl State {
+    /// Seconds that will have been spent after the next step, its builds apart.
+    fn next_s(&self) -> f64 {
+        self.found.elapsed_s + self.pair_s * BATCH as f64
+    }
+}
+
+/// What is found against the build before it.
+pub fn step_of(cell: &Cell) -> Two {
+    Two { a: cell.commits.start() - 1, b: *cell.commits.end(), step: true }
+}

@@ -1,0 +1,136 @@
+//! `tare bisect`: a planted slow commit in a made-up repository, with one that cannot be built, interrupted and gone on
+//! with; builds without git; ends that do not differ.
+
+use crate::support::{World, json, wait_for_trials};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Trials of tests run next to other tests.
+const QUIET: [&str; 4] = ["--set", "sampling.steal_limit=off", "--set", "sampling.foreign_cpu_limit=off"];
+/// A commit's cost is the time that its program sleeps.
+const BUILD: &str = "test ! -e broken || exit 125; echo built $TARE_COMMIT >> ../../../built; \
+                     printf '#!/bin/sh\\nexec sleep %s\\n' $(cat cost) > bench; chmod +x bench; echo bench";
+
+fn git(folder: &Path, words: &[&str]) -> String {
+    let own = ["-c", "user.name=A", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
+    let out = Command::new("git").arg("-C").arg(folder).args(own).args(words).output().unwrap();
+    assert!(out.status.success(), "{words:?} {}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8(out.stdout).unwrap().trim().to_owned()
+}
+
+/// Seven commits after the first: the fifth one is slow, the fourth cannot be built.
+fn repository(world: &World) -> Vec<String> {
+    let folder = world.directory.path();
+    git(folder, &["init", "--quiet", "--template="]);
+    let commit = |n: usize| {
+        std::fs::write(folder.join("cost"), if n < 5 { "0.04" } else { "0.12" }).unwrap();
+        std::fs::write(folder.join("number"), n.to_string()).unwrap();
+        let broken = folder.join("broken");
+        let _ = if n == 4 { std::fs::write(&broken, "") } else { std::fs::remove_file(&broken) };
+        git(folder, &["add", "--all", "cost", "number"]);
+        let _ = Command::new("git").arg("-C").arg(folder).args(["add", "--all", "broken"]).output();
+        git(folder, &["commit", "--quiet", "-m", &format!("change {n}")]);
+        git(folder, &["rev-parse", "HEAD"])
+    };
+    (0..8).map(commit).collect()
+}
+
+#[test]
+fn the_planted_commit_is_found_past_one_that_cannot_be_built_and_after_an_interruption() {
+    let world = World::new();
+    let commits = repository(&world);
+    let words = [commits[0].as_str(), "HEAD"];
+    let all =
+        [&["bisect"], &words[..], &["--build", BUILD, "--command", "{binary}", "--minimum-effect", "10%"]].concat();
+    let (planned, _) = world.exits(0, &[&all[..], &["--dry-run", "--json"]].concat());
+    let planned = json(&planned);
+    assert_eq!((&planned["schema"], &planned["commits"]), (&"tare-bisect-dry-run".into(), &7.into()), "{planned}");
+    assert!(!world.path("built").exists(), "a rehearsal builds nothing");
+    let before = git(world.directory.path(), &["status", "--porcelain", "--untracked-files=no"]);
+
+    let all = [&all[..], &QUIET[..], &["--out", "found", "--seed", "4"]].concat();
+    let run = world.tare(&all).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    wait_for_trials(&world.path("found/pairs/0000-0007"), 3);
+    let id = rustix::process::Pid::from_raw(run.id().cast_signed()).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    let output = run.wait_with_output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{err}");
+    assert!(err.contains("tare bisect --resume found"), "{err}");
+
+    let (out, err) = world.exits(0, &["bisect", "--resume", "found", "--json"]);
+    let found = json(&out);
+    assert_eq!((&found["schema"], &found["outcome"]), (&"tare-bisect".into(), &"found".into()), "{found}{err}");
+    let first: Vec<&str> = found["first"].as_array().unwrap().iter().map(|c| c["commit"].as_str().unwrap()).collect();
+    assert_eq!(first, [&commits[4], &commits[5]], "{found}");
+    assert_eq!(found["first"][1]["subject"], "change 5");
+    assert_eq!(found["skipped"], Value::from(vec![commits[4].as_str()]), "{found}");
+    assert!(found["probability"].as_f64().unwrap() >= 0.95, "{found}");
+    let figure = |name: &str| found["step"][name].as_f64().unwrap();
+    assert!(figure("ci_low") > 1.2 && figure("slowdown") < 3.5 && found["step"]["verdict"] == "slower", "{found}");
+    // A program's run has no transactions whose time could be told.
+    assert_eq!(found["why"], Value::Null);
+    // Every commit once at most, and the user's tree as it was.
+    let built = std::fs::read_to_string(world.path("found/built")).unwrap();
+    let mut built: Vec<&str> = built.lines().collect();
+    built.sort_unstable();
+    let all = built.len();
+    built.dedup();
+    assert_eq!(all, built.len(), "{built:?}");
+    assert_eq!(found["builds"].as_u64().unwrap() as usize, all, "{found}");
+    assert_eq!(git(world.directory.path(), &["status", "--porcelain", "--untracked-files=no"]), before);
+    assert_eq!(git(world.directory.path(), &["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
+    world.assert_clean();
+}
+
+fn program(world: &World, name: &str, sleeps: &str) -> String {
+    let path = world.path(name);
+    std::fs::write(&path, format!("#!/bin/sh\nexec sleep {sleeps}\n")).unwrap();
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn a_list_of_builds_is_bisected_and_ends_that_do_not_differ_are_not() {
+    let world = World::new();
+    let sleeps = ["0.04", "0.04", "0.12", "0.12"];
+    let builds: Vec<String> = sleeps.iter().enumerate().map(|(n, s)| program(&world, &format!("v{n}"), s)).collect();
+    std::fs::write(world.path("builds.txt"), format!("# oldest first\n{}\n", builds.join("\n"))).unwrap();
+    let more = [&["--command", "{binary}", "--minimum-effect", "40%", "--json"], &QUIET[..]].concat();
+    let (out, err) = world.exits(0, &[&["bisect", "--builds", "builds.txt", "--out", "a"], &more[..]].concat());
+    let found = json(&out);
+    assert_eq!(
+        (&found["outcome"], &found["first"][0]["commit"]),
+        (&"found".into(), &builds[2].as_str().into()),
+        "{err}"
+    );
+    assert_eq!((found["first"].as_array().unwrap().len(), &found["part_of_the_whole"]), (1, &false.into()), "{found}");
+    let equal = [builds[0].as_str(), &builds[1]].join(",");
+    let (out, _) = world.exits(0, &[&["bisect", "--builds", &equal, "--out", "b"], &more[..]].concat());
+    let found = json(&out);
+    assert_eq!((&found["outcome"], &found["first"]), (&"no_difference".into(), &Value::Array(vec![])), "{found}");
+    assert!(found["text"].as_str().unwrap().starts_with("No difference to bisect: "), "{found}");
+}
+
+#[test]
+fn what_cannot_be_bisected_is_refused_with_what_to_do() {
+    let world = World::new();
+    let commits = repository(&world);
+    let build = ["--build", "exit 3", "--command", "{binary}", "--out", "x"];
+    let (_, err) = world.exits(4, &[&["bisect", &commits[0], &commits[2]], &build[..]].concat());
+    assert!(err.contains("exit status: 3") && err.contains("or 125") && err.contains("build.log"), "{err}");
+    for (words, said) in [
+        (vec!["bisect", &commits[2], &commits[0], "--build", "true"], "does not lead to"),
+        (vec!["bisect", "none", "HEAD", "--build", "true"], "none is no commit"),
+        (vec!["bisect", "HEAD", "HEAD", "--build", "true"], "there is no commit between"),
+        (vec!["bisect", "HEAD", "--build", "true"], "<BAD>"),
+        (vec!["bisect", &commits[0], "HEAD"], "--build"),
+        (vec!["bisect", "--builds", "v1,v2"], "a build is no file"),
+        (vec!["bisect", "--resume", "nowhere"], "there is no such folder"),
+        (vec!["bisect", &commits[0], "HEAD", "--build", "true", "--command", "x"], "does not say where {binary} is"),
+    ] {
+        let (_, err) = world.exits(2, &words);
+        assert!(err.contains(said), "{words:?}: {err}");
+    }
+}
