@@ -45,7 +45,7 @@ fn every_document_is_of_the_schema_that_it_names() {
     let doctor = ["doctor", "--spin", "0.01", "--drift", "0"];
     let quiet = ["--set", "sampling.steal_limit=off", "--set", "sampling.foreign_cpu_limit=off"];
     let certify = [&["ab", "--certify", "--a", "command=true", "--budget", "2s"], &quiet[..]].concat();
-    let table: [(&str, i32, &[&str]); 21] = [
+    let table: [(&str, i32, &[&str]); 22] = [
         ("tare-show", 0, &["show", &values]),
         ("tare-compare", 0, &["compare", &a, &b]),
         ("tare-compare-many", 0, &["compare", &a, &b, &c]),
