@@ -90,7 +90,7 @@ mod tests {
     fn of_many_names_the_nearest_are_said() {
         let many =
             ["trials", "samples", "warmup_s", "sample_s", "drop_samples", "pause_s", "seed", "attempts", "probe"];
-        assert_eq!(nearest_of("sample", many, 3), ["samples", "sample_s", "pause_s"]);
+        assert_eq!(nearest_of("sample", many, 3), ["samples", "sample_s", "drop_samples"]);
         assert_eq!(nearest_of("zzz", many, 3), [""; 0]);
     }
 
