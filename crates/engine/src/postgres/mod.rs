@@ -16,5 +16,6 @@ mod secure;
 mod server;
 mod session;
 mod value;
+mod wait_events;
 
 pub use entry::Postgresql;

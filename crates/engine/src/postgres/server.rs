@@ -181,7 +181,7 @@ impl Server for PostgresServer {
     }
 
     fn diagnostics(&self) -> Result<Box<dyn Diagnostics>, EngineError> {
-        Ok(Box::new(PostgresDiagnostics(self.connect()?)))
+        Ok(Box::new(PostgresDiagnostics::new(self.connect()?, self.connect()?)))
     }
 
     fn outlived(&self) -> &[String] {

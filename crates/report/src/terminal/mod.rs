@@ -26,4 +26,4 @@ pub use measured::measured;
 pub use show::show;
 pub use style::{Statistic, Style};
 pub use time::times;
-pub use why::why;
+pub use why::{experiments, proofs, why};

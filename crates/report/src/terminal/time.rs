@@ -10,6 +10,9 @@ use tare_findings::time::{ConditionTime, Part};
 /// Letters of a condition's name: the figures are to stand in 80 columns.
 const NAME: usize = 30;
 
+/// From this share of a transaction's time on what other programs took has a column.
+const SEEN: f64 = 0.005;
+
 /// One line a condition, for `tare show`; none where nothing is known of it.
 pub(super) fn summary(summary: &Summary, style: Style) -> Option<String> {
     table(&summary.time, style)
@@ -18,10 +21,21 @@ pub(super) fn summary(summary: &Summary, style: Style) -> Option<String> {
 fn table(times: &[ConditionTime], style: Style) -> Option<String> {
     let largest = times.iter().map(|time| time.us_per_transaction).fold(0.0, f64::max);
     let scale = Scale::new("us", largest, 3);
-    let mut rows = style.table(
-        &["condition", "all", "client CPU", "waits for CPU", "server CPU", "waits for CPU", "locks", "not explained"],
-        1,
-    );
+    let mut names = vec![
+        "condition",
+        "all",
+        "client CPU",
+        "waits for CPU",
+        "server CPU",
+        "waits for CPU",
+        "waits",
+        "not explained",
+    ];
+    let strangers =
+        |time: &ConditionTime| time.parts.iter().any(|part| part.part == Part::Strangers && part.share > SEEN);
+    let disturbed = times.iter().any(strangers);
+    names.extend(disturbed.then_some("other programs"));
+    let mut rows = style.table(&names, 1);
     let (first, last) = style.shown(times.len());
     let left_out = times.len().saturating_sub(first + last);
     for (place, time) in times.iter().enumerate() {
@@ -32,16 +46,28 @@ fn table(times: &[ConditionTime], style: Style) -> Option<String> {
             let found: Vec<f64> = time.parts.iter().filter(|part| of(&part.part)).map(|part| part.us).collect();
             if found.is_empty() { "-".to_owned() } else { scale.number(found.iter().sum()) }
         };
-        let cells = vec![
+        let mut cells = vec![
             shorten(&plain(&time.name), NAME),
             scale.number(time.us_per_transaction),
             sum(&|part| matches!(part, Part::ClientUser | Part::ClientSystem)),
             sum(&|part| *part == Part::ClientWaited),
             sum(&|part| matches!(part, Part::ServerUser | Part::ServerSystem)),
             sum(&|part| *part == Part::ServerWaited),
-            sum(&|part| matches!(part, Part::RowLock | Part::Lock(_) | Part::OtherLocks)),
+            sum(&|part| {
+                matches!(
+                    part,
+                    Part::RowLock
+                        | Part::Lock(_)
+                        | Part::OtherLocks
+                        | Part::Flush
+                        | Part::Io
+                        | Part::Pause
+                        | Part::Asleep
+                )
+            }),
             scale.number(time.not_explained.us),
         ];
+        cells.extend(disturbed.then(|| sum(&|part| *part == Part::Strangers)));
         add(&mut rows, 1, cells);
     }
     let more = if left_out > 0 { format!("; {left_out} conditions between left out") } else { String::new() };

@@ -14,6 +14,7 @@ mod headline;
 mod history;
 mod machines;
 mod plans;
+pub mod proof;
 mod searches;
 mod steadiness;
 mod terms;

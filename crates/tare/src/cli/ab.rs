@@ -26,7 +26,7 @@ use tare_study::plan::settle;
 use tare_topology::Machine;
 
 /// Chance of a false alarm over all looks.
-const ALPHA: f64 = 0.05;
+pub(super) const ALPHA: f64 = 0.05;
 /// A budget for more pairs than this is worth a rule that can use them: twice those of the last fixed look.
 const PAIRS_OF_LOOKS: f64 = 36.0;
 
@@ -170,7 +170,7 @@ fn settle_of(args: &AbArgs, plan: Plan) -> Result<Plan, Problem> {
 }
 
 /// Another one every time: the keys of the standard library's hasher come from the system's random numbers.
-fn fresh_seed() -> u64 {
+pub(super) fn fresh_seed() -> u64 {
     std::hash::RandomState::new().build_hasher().finish()
 }
 
@@ -276,7 +276,7 @@ fn print(ab: &Ab, json: bool) -> Result<(), Problem> {
 
 /// A line after each pair.
 #[derive(Debug, Default)]
-struct PairListener {}
+pub(super) struct PairListener {}
 
 impl Listener for PairListener {
     fn begin(&mut self, _next: &Next, _done: usize, _left: usize) {}
@@ -316,7 +316,7 @@ fn effect(text: &str) -> Result<f64, String> {
 }
 
 /// A time with its unit, in seconds.
-fn time(text: &str) -> Result<f64, String> {
+pub(super) fn time(text: &str) -> Result<f64, String> {
     let units = [("min", 60.0), ("h", 3600.0), ("m", 60.0), ("s", 1.0), ("", 1.0)];
     let parsed = units.into_iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
     let seconds = parsed.and_then(|(number, factor)| Some(number.trim().parse::<f64>().ok()? * factor));

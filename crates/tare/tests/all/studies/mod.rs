@@ -19,3 +19,4 @@ mod topo;
 mod topology_files;
 mod waits;
 mod why;
+mod why_cases;
