@@ -37,7 +37,7 @@ mod wire;
 pub use contract::address::{Address, ConnectTarget, PasswordKey, Tls, TlsIdentity, TlsMode, Transport};
 pub use contract::charset::Charset;
 pub use contract::code::{Code, SqlState};
-pub use contract::diagnostics::{Diagnostics, LockWait, Unavailable};
+pub use contract::diagnostics::{Diagnostics, LockWait, Unavailable, WaitKind};
 pub use contract::dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, Scan};
 pub use contract::error::EngineError;
 pub use contract::option_file::OptionFile;

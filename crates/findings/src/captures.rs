@@ -72,7 +72,7 @@ fn symbols(captures: &[&Captures]) -> Vec<SymbolSummary> {
 }
 
 /// What of a profile has no names, mean over trials; none where that is little.
-fn unnamed(captures: &[&Captures]) -> Option<Unnamed> {
+pub(super) fn unnamed(captures: &[&Captures]) -> Option<Unnamed> {
     let without = |name: &str| name.starts_with('[') && name.ends_with(']');
     let shares = mean_of(&shares(captures, Profiled::Symbols));
     let unnamed = || shares.iter().filter(|(name, _)| without(name));

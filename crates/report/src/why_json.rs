@@ -1,10 +1,10 @@
 //! What `tare why --json` prints.
 
-use crate::words::why as words;
+use crate::words::{proof, why as words};
 use serde::Serialize;
 use std::borrow::Cow;
 use tare_findings::time::ConditionTime;
-use tare_findings::why::{Cause, Expected, FunctionChange, PartChange, Suspect, Why};
+use tare_findings::why::{Cause, Expected, NamedChange, PartChange, Proof, ProofVerdict, Suspect, Trial, Why};
 
 /// The document; `sides`, `difference` and `causes` are its contract.
 #[derive(Debug, Serialize)]
@@ -14,7 +14,27 @@ pub struct WhyJson<'a> {
     sides: Vec<&'a ConditionTime>,
     difference: Option<DifferenceJson<'a>>,
     causes: Vec<CauseJson<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    proofs: Vec<ProofJson<'a>>,
     notes: Vec<String>,
+}
+
+/// An experiment of `--prove`; without `verdict` as long as it was not made.
+#[derive(Debug, Serialize)]
+struct ProofJson<'a> {
+    kind: &'a Suspect,
+    name: Cow<'a, str>,
+    condition: &'a str,
+    changes: String,
+    expected: Expected,
+    effect: f64,
+    within_s: f64,
+    verdict: Option<ProofVerdict>,
+    ratio: Option<f64>,
+    ci_low: Option<f64>,
+    ci_high: Option<f64>,
+    pairs: Option<usize>,
+    elapsed_s: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -28,8 +48,20 @@ struct DifferenceJson<'a> {
     one_run: bool,
     parts: &'a [PartChange],
     not_explained: &'a PartChange,
-    functions: &'a [FunctionChange],
+    undisturbed: Option<UndisturbedJson>,
+    functions: &'a [NamedChange],
     functions_tested: usize,
+    statements: &'a [NamedChange],
+    statements_tested: usize,
+}
+
+/// The difference without what other programs did.
+#[derive(Debug, Serialize)]
+struct UndisturbedJson {
+    us: f64,
+    ci_low: Option<f64>,
+    ci_high: Option<f64>,
+    shown: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -64,10 +96,19 @@ impl<'a> WhyJson<'a> {
                 one_run: found.one_run,
                 parts: &found.parts,
                 not_explained: &found.not_explained,
-                functions: &found.functions,
-                functions_tested: found.functions_tested,
+                undisturbed: found.undisturbed.map(|own| UndisturbedJson {
+                    us: own.us,
+                    ci_low: own.ci.map(|ci| ci.low),
+                    ci_high: own.ci.map(|ci| ci.high),
+                    shown: own.shown,
+                }),
+                functions: &found.functions.shown,
+                functions_tested: found.functions.tested,
+                statements: &found.statements.shown,
+                statements_tested: found.statements.tested,
             }),
             causes: found.causes.iter().map(CauseJson::of).collect(),
+            proofs: Vec::new(),
             notes: words::cautions(found),
         }
     }
@@ -77,7 +118,42 @@ impl<'a> WhyJson<'a> {
         let labelled: Vec<_> = times.iter().map(|time| (time.name.as_str(), time)).collect();
         let notes = words::times_cautions(&labelled);
         let (text, difference, causes) = (None, None, Vec::new());
-        Self { text, sides: times.iter().collect(), difference, causes, notes }
+        Self { text, sides: times.iter().collect(), difference, causes, proofs: Vec::new(), notes }
+    }
+
+    /// With the experiments that will be made, each in so many seconds.
+    #[must_use]
+    pub fn planned(mut self, trials: &'a [Trial], within_s: f64) -> Self {
+        self.proofs = trials.iter().map(|trial| ProofJson::of(trial, None, within_s)).collect();
+        self
+    }
+
+    /// With the experiments that were made, each in at most so many seconds.
+    #[must_use]
+    pub fn proved(mut self, proofs: &'a [Proof], within_s: f64) -> Self {
+        self.proofs = proofs.iter().map(|proof| ProofJson::of(&proof.trial, Some(proof), within_s)).collect();
+        self
+    }
+}
+
+impl<'a> ProofJson<'a> {
+    fn of(trial: &'a Trial, made: Option<&Proof>, within_s: f64) -> Self {
+        let ci = made.and_then(|proof| proof.ci);
+        Self {
+            kind: &trial.suspect,
+            name: trial.suspect.name(),
+            condition: &trial.condition,
+            changes: proof::changes(&trial.changes),
+            expected: trial.expected,
+            effect: trial.effect,
+            within_s,
+            verdict: made.map(|proof| proof.verdict),
+            ratio: made.and_then(|proof| proof.ratio),
+            ci_low: ci.map(|ci| ci.low),
+            ci_high: ci.map(|ci| ci.high),
+            pairs: made.map(|proof| proof.pairs),
+            elapsed_s: made.map(|proof| proof.elapsed_s),
+        }
     }
 }
 

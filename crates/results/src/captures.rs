@@ -84,12 +84,32 @@ pub struct LocksFile {
     pub waits: Vec<LockShare>,
 }
 
+/// What a wait that a server tells of is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitKind {
+    /// A lock inside the server; all that older records have.
+    #[default]
+    Lock,
+    /// A lock of a row, or the end of the transaction that holds it.
+    Row,
+    /// The log, until it is on storage.
+    Log,
+    /// Reads and writes of files.
+    File,
+    /// A time that passes: backing off, sleeping.
+    Pause,
+}
+
 /// One lock, or one kind of locks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LockShare {
+    /// What is waited for.
+    #[serde(default)]
+    pub kind: WaitKind,
     /// The engine's own name.
     pub name: String,
-    /// How often it was taken.
+    /// How often it was taken; of waits that are looked at many times a second, how often they were seen.
     pub count: u64,
     /// Time until it was had, over all threads, milliseconds.
     pub wait_ms: f64,

@@ -4,6 +4,8 @@
 //! any dependence. Benjamini-Yekutieli where many lines of a table are marked: it controls the share of false ones,
 //! also under any dependence. Queries of one trial share its luck, so neither independence nor a known correlation can
 //! be assumed, and e-values would cost more power for the same generality at a fixed number of trials.
+//! Benjamini-Hochberg for the hundreds of functions of a profile, where that generality would cost a factor of six:
+//! their times a transaction share a trial's luck in one direction, the dependence under which it holds.
 
 /// Holm's step-down adjustment of p-values ("A simple sequentially rejective multiple test procedure", 1979): the k-th
 /// smallest of m is multiplied by m - k + 1, made monotone, capped at 1. In the order given.
@@ -28,12 +30,23 @@ pub fn holm_of(p_values: &[f64], all: usize) -> Vec<f64> {
 /// from the largest down, capped at 1. Of those at or below q a share of at most q is false on average. In the order
 /// given.
 pub fn benjamini_yekutieli(p_values: &[f64]) -> Vec<f64> {
+    let harmonic: f64 = (1..=p_values.len()).map(|i| 1.0 / i as f64).sum();
+    step_up(p_values, harmonic)
+}
+
+/// Benjamini-Hochberg adjustment ("Controlling the false discovery rate", Journal of the Royal Statistical Society B
+/// 57, 1995): as [`benjamini_yekutieli`] without the sum. Of those at or below q a share of at most q is false on
+/// average, where the tests are independent or go up and down together. In the order given.
+pub fn benjamini_hochberg(p_values: &[f64]) -> Vec<f64> {
+    step_up(p_values, 1.0)
+}
+
+fn step_up(p_values: &[f64], factor: f64) -> Vec<f64> {
     let m = p_values.len();
-    let harmonic: f64 = (1..=m).map(|i| 1.0 / i as f64).sum();
     let mut adjusted = vec![1.0; m];
     let mut smallest = 1.0f64;
     for (rank, i) in ascending(p_values).into_iter().enumerate().rev() {
-        smallest = smallest.min(p_values[i] * m as f64 * harmonic / (rank + 1) as f64);
+        smallest = smallest.min(p_values[i] * m as f64 * factor / (rank + 1) as f64);
         adjusted[i] = smallest;
     }
     adjusted
@@ -68,5 +81,10 @@ mod tests {
             assert!((got - expected).abs() < 1e-12, "{adjusted:?}");
         }
         assert!(benjamini_yekutieli(&[]).is_empty());
+        // R: p.adjust(c(0.01, 0.02, 0.03, 0.5), "BH") = 0.04 0.04 0.04 0.5.
+        let adjusted = benjamini_hochberg(&[0.5, 0.01, 0.03, 0.02]);
+        for (got, expected) in adjusted.iter().zip([0.5, 0.04, 0.04, 0.04]) {
+            assert!((got - expected).abs() < 1e-12, "{adjusted:?}");
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! Lock waits inside the server.
 
 use super::place::{Captured, Place};
-use tare_engine::{Diagnostics, LockWait, Unavailable};
-use tare_results::captures::{LOCKS, LockShare, LocksFile};
+use tare_engine::{Diagnostics, LockWait, Unavailable, WaitKind};
+use tare_results::captures::{self, LOCKS, LockShare, LocksFile};
 use tare_results::schema::SCHEMA;
 
 /// Locks listed in a record; a server has some hundreds of kinds, most of them without a wait.
@@ -40,6 +40,7 @@ fn shares(waits: Vec<LockWait>, thread_s: f64) -> Vec<LockShare> {
     let mut shares: Vec<LockShare> = waits
         .into_iter()
         .map(|wait| LockShare {
+            kind: kind(wait.kind),
             name: wait.name,
             count: wait.count,
             wait_ms: wait.wait_s * 1000.0,
@@ -51,13 +52,24 @@ fn shares(waits: Vec<LockWait>, thread_s: f64) -> Vec<LockShare> {
     shares
 }
 
+/// As the record has it.
+fn kind(kind: WaitKind) -> captures::WaitKind {
+    match kind {
+        WaitKind::Lock => captures::WaitKind::Lock,
+        WaitKind::Row => captures::WaitKind::Row,
+        WaitKind::Log => captures::WaitKind::Log,
+        WaitKind::File => captures::WaitKind::File,
+        WaitKind::Pause => captures::WaitKind::Pause,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_longest_wait_is_first_and_a_share_of_all_threads() {
-        let wait = |name: &str, wait_s| LockWait { name: name.into(), count: 7, wait_s };
+        let wait = |name: &str, wait_s| LockWait { kind: WaitKind::Lock, name: name.into(), count: 7, wait_s };
         let found = shares(vec![wait("short", 0.1), wait("long", 2.0)], 8.0);
         assert_eq!(found.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["long", "short"]);
         assert_eq!((found[0].wait_ms, found[0].wait_fraction, found[0].count), (2000.0, 0.25, 7));

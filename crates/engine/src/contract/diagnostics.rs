@@ -2,12 +2,29 @@
 
 use std::collections::BTreeMap;
 
+/// What a server waits for, by what the wait belongs to in the time of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitKind {
+    /// A lock inside the server.
+    Lock,
+    /// A lock of a row, or the end of the transaction that holds it.
+    Row,
+    /// The log, until it is on storage.
+    Log,
+    /// Reads and writes of files.
+    File,
+    /// A time that passes: backing off, sleeping.
+    Pause,
+}
+
 /// Waits for one lock, or for one kind of locks, since they were last set to zero.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LockWait {
+    /// What it belongs to.
+    pub kind: WaitKind,
     /// The engine's own name of it, for example `wait/synch/mutex/innodb/buf_pool_mutex`.
     pub name: String,
-    /// How often it was taken.
+    /// How often it was taken; of waits that are looked at many times a second, how often they were seen.
     pub count: u64,
     /// Time until it was had, summed over all threads, seconds.
     pub wait_s: f64,

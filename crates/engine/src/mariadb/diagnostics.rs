@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::Session;
-use crate::contract::diagnostics::{Diagnostics, LockWait, Unavailable};
+use crate::contract::diagnostics::{Diagnostics, LockWait, Unavailable, WaitKind};
 
 /// Instruments of locks. Conditions (`wait/synch/cond/%`) are left out: threads without work wait on those.
 const LOCKS: [&str; 4] = ["wait/synch/mutex/%", "wait/synch/rwlock/%", "wait/synch/sxlock/%", "wait/synch/prlock/%"];
@@ -105,6 +105,7 @@ impl Diagnostics for MariadbDiagnostics {
 fn lock_wait(row: &[Option<String>]) -> Option<LockWait> {
     let [Some(name), Some(count), Some(picoseconds)] = row else { return None };
     Some(LockWait {
+        kind: WaitKind::Lock,
         name: name.clone(),
         count: count.parse().ok()?,
         wait_s: picoseconds.parse::<f64>().ok()? / PICOSECONDS,

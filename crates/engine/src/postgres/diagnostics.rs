@@ -1,8 +1,9 @@
-//! What a cluster says of itself: its statistics views. It counts no time of waits for its locks.
+//! What a cluster says of itself: its statistics views, and in what its connections wait.
 
 use std::collections::BTreeMap;
 
 use super::binary::NAME;
+use super::wait_events::WaitEvents;
 use crate::Session;
 use crate::contract::diagnostics::{Diagnostics, LockWait, Silent, Unavailable};
 
@@ -13,16 +14,32 @@ const VIEWS: [(&str, &str); 3] = [
     ("wal", "SELECT * FROM pg_stat_wal"),
 ];
 
-/// Over a session of its own.
-pub(super) struct PostgresDiagnostics(pub Box<dyn Session>);
+/// Over sessions of its own: one for questions, one for the thread that looks at waits.
+pub(super) struct PostgresDiagnostics {
+    session: Box<dyn Session>,
+    looks: Option<Box<dyn Session>>,
+    waits: Option<WaitEvents>,
+}
+
+impl PostgresDiagnostics {
+    pub(super) fn new(session: Box<dyn Session>, looks: Box<dyn Session>) -> Self {
+        Self { session, looks: Some(looks), waits: None }
+    }
+}
 
 impl Diagnostics for PostgresDiagnostics {
     fn watch_locks(&mut self) -> Result<String, Unavailable> {
-        Silent(NAME).watch_locks()
+        match self.looks.take() {
+            Some(session) => {
+                self.waits = Some(WaitEvents::begin(session)?);
+                Ok("wait_event of pg_stat_activity, looked at about 100 times a second; times are estimates".to_owned())
+            }
+            None => Silent(NAME).watch_locks(),
+        }
     }
 
     fn lock_waits(&mut self) -> Result<Vec<LockWait>, Unavailable> {
-        Silent(NAME).lock_waits()
+        self.waits.take().map_or_else(|| Silent(NAME).lock_waits(), WaitEvents::end)
     }
 
     fn counters(&mut self) -> Result<BTreeMap<String, f64>, Unavailable> {
@@ -30,7 +47,7 @@ impl Diagnostics for PostgresDiagnostics {
         for (view, sql) in VIEWS {
             // A name and a value a row, whatever columns this version has; pg_stat_wal is there from 14 on.
             let sql = format!("SELECT key, value FROM ({sql}) AS v, json_each_text(row_to_json(v))");
-            let Ok(rows) = self.0.query(&sql) else { continue };
+            let Ok(rows) = self.session.query(&sql) else { continue };
             all.extend(rows.iter().filter_map(|row| counter(view, row)));
         }
         match all.is_empty() {

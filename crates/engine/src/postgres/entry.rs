@@ -152,6 +152,6 @@ impl Engine for Postgresql {
     }
 
     fn diagnostics(&self, target: &ConnectTarget, _owner: &ConnectTarget) -> Result<Box<dyn Diagnostics>, EngineError> {
-        Ok(Box::new(PostgresDiagnostics(self.connect(target)?)))
+        Ok(Box::new(PostgresDiagnostics::new(self.connect(target)?, self.connect(target)?)))
     }
 }

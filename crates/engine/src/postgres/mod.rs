@@ -15,5 +15,6 @@ mod option_file;
 mod secure;
 mod server;
 mod value;
+mod wait_events;
 
 pub use binary::Postgresql;

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, Statement};
@@ -27,7 +28,7 @@ pub(super) fn serve<'c>(
 ) -> io::Result<()> {
     let mut input = ReadBuffer::new();
     let mut answer = Answer { stream: stream.try_clone()?, out: Vec::new(), waits };
-    let mut statements = Statements { database, prepared: Vec::new(), session: None };
+    let mut statements = Statements { database, prepared: Vec::new(), session: None, busy: None };
     let mut greeted = false;
     loop {
         let header = match input.peek(stream, HEADER) {
@@ -71,6 +72,29 @@ struct Statements<'c> {
     prepared: Vec<Statement<'c>>,
     /// Held from the first prepared statement on.
     session: Option<Session<'c>>,
+    /// What met BUSY, and when it first did; none when it was done since.
+    busy: Option<(Asked, Instant)>,
+}
+
+/// What is tried again after BUSY, with other values perhaps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Prepared(u32),
+    /// By its first letters: those of BEGIN and of a statement differ.
+    Text([u8; 8]),
+}
+
+impl Asked {
+    #[inline]
+    fn of(request: &Request<'_>) -> Self {
+        let mut letters = [0; 8];
+        match request {
+            Request::Execute { statement, .. } => return Self::Prepared(*statement),
+            Request::Text { sql } => letters.iter_mut().zip(sql.bytes()).for_each(|(own, byte)| *own = byte),
+            _ => {}
+        }
+        Self::Text(letters)
+    }
 }
 
 /// Gathers an answer and sends it, usually with one write.
@@ -95,11 +119,18 @@ impl<'w> Answer<'w> {
 
     #[inline]
     fn to(&mut self, request: Request<'_>, statements: &mut Statements<'w>) -> io::Result<()> {
+        let which = Asked::of(&request);
         match self.number(request, statements) {
-            Ok(number) => frame(&mut self.out, END, |out| out.extend_from_slice(&number.to_le_bytes())),
+            Ok(number) => {
+                if let Some((_, since)) = statements.busy.take_if(|(waits, _)| *waits == which) {
+                    self.waits.busy_ns.fetch_add(since.elapsed().as_nanos() as u64, Ordering::Relaxed);
+                }
+                frame(&mut self.out, END, |out| out.extend_from_slice(&number.to_le_bytes()));
+            }
             Err(Failure::Sql(error)) => {
                 if error.kind == SqlErrorKind::Retry {
                     self.waits.busy.fetch_add(1, Ordering::Relaxed);
+                    statements.busy.get_or_insert_with(|| (which, Instant::now()));
                 }
                 if error.kind == SqlErrorKind::Retry && !statements.database.is_autocommit() {
                     // What cannot go on is undone here, as MariaDB does on a deadlock.
@@ -121,9 +152,11 @@ impl<'w> Answer<'w> {
                 let Some(statement) = statements.prepared.get_mut(statement as usize) else {
                     return Err(Failure::Sql(other("a statement of another session")));
                 };
-                self.waits.planted.statement();
+                let begun = self.waits.planted.statement(database);
                 bind(statement, params)?;
-                self.step(statement, database)
+                let done = self.step(statement, database)?;
+                self.waits.planted.done(database, begun);
+                Ok(done)
             }
             Request::Prepare { .. } if statements.prepared.len() >= MAX_STATEMENTS => {
                 Err(Failure::Sql(other("too many prepared statements in one session")))

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::planted::Planted;
 use super::pragmas::{NAME, Refused};
 use crate::Session;
-use crate::contract::diagnostics::{Diagnostics, LockWait, Silent, Unavailable};
+use crate::contract::diagnostics::{Diagnostics, LockWait, Silent, Unavailable, WaitKind};
 
 /// The text that a client sends to get the wait table: name, count, nanoseconds.
 pub(super) const WAITS_REQUEST: &str = "TARE LOCK WAITS";
@@ -17,19 +17,22 @@ pub(super) const WAITS_REQUEST: &str = "TARE LOCK WAITS";
 pub(super) struct Waits {
     /// Statements answered with BUSY: the client waits for SQLite's write lock, and tries again.
     pub busy: AtomicU64,
-    /// The lock that tests plant; nothing in a program that is not built for tests.
+    /// From such an answer until the same statement of the same connection was done, nanoseconds.
+    pub busy_ns: AtomicU64,
+    /// What tests plant; nothing in a program that is not built for tests.
     pub planted: Planted,
 }
 
 impl Waits {
     /// Takes what is meant for it out of `options`.
     pub(super) fn new(options: &mut BTreeMap<String, String>) -> Result<Self, Refused> {
-        Ok(Self { busy: AtomicU64::new(0), planted: Planted::take(options)? })
+        Ok(Self { planted: Planted::take(options)?, ..Self::default() })
     }
 
     /// name, count, wait in nanoseconds.
     pub(super) fn table(&self) -> Vec<(&'static str, u64, u64)> {
-        let busy = ("sqlite/busy", self.busy.load(Ordering::Relaxed), 0);
+        let read = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        let busy = ("sqlite/busy", read(&self.busy), read(&self.busy_ns));
         [busy].into_iter().chain(self.planted.waits()).collect()
     }
 }
@@ -53,7 +56,8 @@ impl SqliteDiagnostics {
 
 fn wait(row: &[Option<String>]) -> Option<LockWait> {
     let [Some(name), Some(count), Some(wait_ns)] = row else { return None };
-    Some(LockWait { name: name.clone(), count: count.parse().ok()?, wait_s: wait_ns.parse::<u64>().ok()? as f64 / 1e9 })
+    let (name, count) = (name.clone(), count.parse().ok()?);
+    Some(LockWait { kind: WaitKind::Lock, name, count, wait_s: wait_ns.parse::<u64>().ok()? as f64 / 1e9 })
 }
 
 impl Diagnostics for SqliteDiagnostics {

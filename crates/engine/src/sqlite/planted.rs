@@ -1,6 +1,9 @@
-//! A lock planted for tests (feature `planted-lock`): taken in every statement and held for some microseconds for each
-//! pair of connections, as one that guards work on all pairs of sessions. Its share grows so much that a ranking must
-//! name it first on a machine with two busy PUs as on one with hundreds.
+//! What is planted for tests (feature `planted-lock`). A lock taken in every statement and held for some microseconds
+//! for each pair of connections, as one that guards work on all pairs of sessions: its share grows so much that a
+//! ranking must name it first on a machine with two busy PUs as on one with hundreds. And causes of one size each
+//! ([`causes`]).
+
+mod causes;
 
 use std::collections::BTreeMap;
 use std::hint::spin_loop;
@@ -8,13 +11,17 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::yield_now;
 use std::time::{Duration, Instant};
 
+use rusqlite::Connection;
+
 use super::pragmas::Refused;
+use causes::Causes;
+pub(super) use causes::{Begun, client_request, tare_planted_work as work};
 
 /// Option (hidden) whose value is the microseconds for each pair of connections (n connections: n * n) that a statement
 /// holds the lock.
 const OPTION: &str = "tare_planted_lock_us";
-/// The text that reads [`OPTION`] back, as it would a PRAGMA.
-const REQUEST: &str = "PRAGMA tare_planted_lock_us";
+/// What stands before the name of an option in the text that reads it back.
+const REQUEST: &str = "PRAGMA ";
 /// Turns (a power of two, as a mask needs no call) of a loop between two looks at the clock or the lock: those calls
 /// would not be its own time in a profile.
 const LOOK_EVERY: u32 = 16;
@@ -27,6 +34,7 @@ pub(super) struct Planted {
     lock: Option<Lock>,
     /// Connections that have prepared a statement.
     sessions: AtomicU32,
+    causes: Causes,
 }
 
 #[derive(Debug)]
@@ -37,30 +45,43 @@ struct Lock {
     wait_ns: AtomicU64,
 }
 
-/// Whether this is the option that plants the lock.
+/// Whether this is an option that plants something.
 pub(super) fn is_option(name: &str) -> bool {
-    name == OPTION
+    name == OPTION || causes::is_option(name)
+}
+
+/// Whole microseconds.
+fn microseconds(option: &str, text: String, least: u64) -> Result<u64, Refused> {
+    text.parse().ok().filter(|us| (least..=1_000_000).contains(us)).ok_or_else(|| Refused {
+        option: option.to_owned(),
+        reason: format!("{text} is no whole number of microseconds from {least} to 1000000"),
+    })
 }
 
 impl Planted {
     /// Takes its option out of `options`.
     pub(super) fn take(options: &mut BTreeMap<String, String>) -> Result<Self, Refused> {
-        let Some(text) = options.remove(OPTION) else { return Ok(Self::default()) };
-        let us: u64 = text.parse().ok().filter(|us| (1..=1_000_000).contains(us)).ok_or_else(|| Refused {
-            option: OPTION.to_owned(),
-            reason: format!("{text} is no whole number of microseconds from 1 to 1000000"),
-        })?;
+        let causes = Causes::take(options, |option, text| microseconds(option, text, 0))?;
+        let planted = Self { causes, ..Self::default() };
+        let Some(text) = options.remove(OPTION) else { return Ok(planted) };
+        let us = microseconds(OPTION, text, 1)?;
         let (taken, count, wait_ns) = Default::default();
         let lock = Some(Lock { hold: Duration::from_micros(us), taken, count, wait_ns });
-        Ok(Self { lock, sessions: AtomicU32::new(0) })
+        Ok(Self { lock, ..planted })
     }
 
-    /// Called before each statement; waits where one was planted.
+    /// Called before each statement; waits where that was planted.
     #[inline]
-    pub(super) fn statement(&self) {
+    pub(super) fn statement(&self, database: &Connection) -> Begun {
         if let Some(lock) = &self.lock {
             tare_planted_lock(lock, self.sessions.load(Ordering::Relaxed));
         }
+        self.causes.statement(database)
+    }
+
+    /// Called after each statement.
+    pub(super) fn done(&self, database: &Connection, begun: Begun) {
+        self.causes.done(database, begun);
     }
 
     /// A connection that works: until the guard is dropped it makes the lock longer for all.
@@ -69,15 +90,19 @@ impl Planted {
         Session(self)
     }
 
-    /// Microseconds that the lock is held, where this text asks for them and one is planted.
+    /// Microseconds of an option that this text asks for, where it was given.
     pub(super) fn asked(&self, sql: &str) -> Option<u64> {
-        self.lock.as_ref().filter(|_| sql == REQUEST).map(|lock| lock.hold.as_micros() as u64)
+        match sql.strip_prefix(REQUEST)? {
+            OPTION => self.lock.as_ref().map(|lock| lock.hold.as_micros() as u64),
+            other => self.causes.given(other),
+        }
     }
 
     /// name, count, wait in nanoseconds.
-    pub(super) fn waits(&self) -> Option<(&'static str, u64, u64)> {
+    pub(super) fn waits(&self) -> impl Iterator<Item = (&'static str, u64, u64)> {
         let read = |number: &AtomicU64| number.load(Ordering::Relaxed);
-        self.lock.as_ref().map(|lock| ("tare_planted_lock", read(&lock.count), read(&lock.wait_ns)))
+        let lock = self.lock.as_ref().map(|lock| ("tare_planted_lock", read(&lock.count), read(&lock.wait_ns)));
+        lock.into_iter().chain(self.causes.waits())
     }
 }
 
@@ -129,16 +154,22 @@ mod tests {
     #[test]
     fn the_lock_is_had_by_one_at_a_time_and_waits_are_counted() {
         let planted = planted("100").unwrap();
+        let none = || Connection::open_in_memory().unwrap();
         let _two = [planted.session(), planted.session()];
         let began = Instant::now();
         std::thread::scope(|scope| {
             for _ in 0..3 {
-                scope.spawn(|| (0..20).for_each(|_| planted.statement()));
+                scope.spawn(|| {
+                    let database = none();
+                    for _ in 0..20 {
+                        planted.statement(&database);
+                    }
+                });
             }
         });
         // 60 times 100 us for each of four pairs, one after the other, no matter who has it.
         assert!(began.elapsed() >= Duration::from_millis(24));
-        let (name, count, wait_ns) = planted.waits().unwrap();
+        let (name, count, wait_ns) = planted.waits().next().unwrap();
         assert_eq!((name, count), ("tare_planted_lock", 60));
         assert!(wait_ns > 0);
     }
@@ -146,8 +177,8 @@ mod tests {
     #[test]
     fn without_the_option_there_is_no_lock_and_a_bad_value_is_refused() {
         let none = Planted::take(&mut BTreeMap::new()).unwrap();
-        none.statement();
-        assert_eq!((none.waits(), none.asked(REQUEST)), (None, None));
+        none.statement(&Connection::open_in_memory().unwrap());
+        assert_eq!((none.waits().count(), none.asked(&format!("{REQUEST}{OPTION}"))), (0, None));
         for bad in ["", "0", "-1", "1000001", "much"] {
             assert!(planted(bad).unwrap_err().reason.contains("1 to 1000000"), "{bad}");
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tare_cpuset::ThreadRef;
 
+use super::planted;
 use super::protocol::{self, END, ERROR, HEADER, LIMIT, READY, ROW, Request, malformed};
 use crate::transport::answer::AnswerLimits;
 use crate::transport::buffer::ReadBuffer;
@@ -23,11 +24,13 @@ pub(super) struct SqliteSession<S = Stream> {
     out: Vec<u8>,
     /// How long an answer may go on.
     limit: Option<Duration>,
+    /// Microseconds by which tests make it slower.
+    slower_us: u64,
 }
 
 impl SqliteSession {
     pub(super) fn open(target: &ConnectTarget) -> Result<Self, EngineError> {
-        session::open(target, |stream| {
+        let mut session = session::open(target, |stream| {
             let mut session = Self::over(stream);
             session.send(Request::Hello { password: target.password.as_bytes() })?;
             match session.receive()? {
@@ -37,13 +40,19 @@ impl SqliteSession {
             }
             session.stream.set_deadline(None);
             Ok(session)
-        })
+        })?;
+        if let Some(request) = planted::client_request() {
+            let failed = |source| EngineError::Connect { address: target.address.to_string(), source };
+            let asked = session.query(request).map_err(failed)?;
+            session.slower_us = asked.first().and_then(|row| row.first()?.as_ref()?.parse().ok()).unwrap_or(0);
+        }
+        Ok(session)
     }
 }
 
 impl<S: Channel> SqliteSession<S> {
     fn over(stream: S) -> Self {
-        Self { stream, input: ReadBuffer::new(), held: 0, out: Vec::new(), limit: None }
+        Self { stream, input: ReadBuffer::new(), held: 0, out: Vec::new(), limit: None, slower_us: 0 }
     }
 
     fn send(&mut self, request: Request<'_>) -> Result<(), SqlError> {
@@ -113,6 +122,9 @@ impl<S: Channel> Session for SqliteSession<S> {
 
     #[inline]
     fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError> {
+        if self.slower_us > 0 {
+            planted::work(self.slower_us);
+        }
         self.out.clear();
         protocol::put_execute(&mut self.out, u32::try_from(statement.0).unwrap_or(u32::MAX), params);
         self.flush()?;

@@ -1,9 +1,23 @@
-//! In place of the planted lock, in every program that is not built for tests: nothing.
+//! In place of what tests plant, in every program that is not built for tests: nothing.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
+use rusqlite::Connection;
+
 use super::pragmas::Refused;
+
+/// No client asks how slow it is to be.
+pub(super) fn client_request() -> Option<&'static str> {
+    None
+}
+
+/// Nothing of a statement is looked at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Begun;
+
+/// No client is made slower, whatever microseconds are asked for.
+pub(super) fn work(_us: u64) {}
 
 /// Stands where tests have a lock, and does nothing.
 #[derive(Debug, Default)]
@@ -20,7 +34,12 @@ impl Planted {
     }
 
     #[inline]
-    pub(super) fn statement(&self) {}
+    pub(super) fn statement(&self, _: &Connection) -> Begun {
+        Begun
+    }
+
+    #[inline]
+    pub(super) fn done(&self, _: &Connection, _: Begun) {}
 
     pub(super) fn session(&self) -> Session<'_> {
         Session(PhantomData)
@@ -30,8 +49,8 @@ impl Planted {
         None
     }
 
-    pub(super) fn waits(&self) -> Option<(&'static str, u64, u64)> {
-        None
+    pub(super) fn waits(&self) -> impl Iterator<Item = (&'static str, u64, u64)> {
+        std::iter::empty()
     }
 }
 

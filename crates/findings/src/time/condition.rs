@@ -1,7 +1,7 @@
 //! The time of a condition's transactions: means and intervals over its trials.
 
-use super::part::Part;
-use super::trial::{Missing, TrialTime};
+use super::part::{Missing, Part};
+use super::trial::TrialTime;
 use crate::collect::ConditionTrials;
 use crate::confidence::CONFIDENCE;
 use crate::ends;

@@ -3,8 +3,9 @@
 mod condition;
 mod part;
 mod trial;
+mod waited;
 
 pub use condition::{ConditionTime, PartTime};
 pub(crate) use condition::{join_small, of_condition, of_conditions, of_trials};
-pub use part::Part;
-pub use trial::{Missing, TrialTime};
+pub use part::{Missing, Part};
+pub use trial::TrialTime;

@@ -1,28 +1,15 @@
 //! The identity of one trial: `clients / throughput` is the sum of its parts.
 
-use super::part::Part;
-use serde::{Deserialize, Serialize};
+use super::part::{Missing, Part};
+use super::waited;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::captures::Captures;
+use tare_results::covariate::CLIENT_HOST;
 use tare_results::metric::TPS;
 use tare_results::schema::{SampleRecord, ThreadClass, TrialRecord};
 
-/// InnoDB's count of the time of waits for row locks, milliseconds.
-const ROW_LOCK_TIME: &str = "Innodb_row_lock_time";
-
-/// What a trial's record does not hold, so that its time is part of what is not explained.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Missing {
-    /// How long threads waited for a CPU: `capture.schedule` was off, or the kernel does not tell.
-    WaitsForCpu,
-    /// The threads that serve the connections: the server is elsewhere, or does not name them.
-    ServerThreads,
-    /// Waits for row locks: no capture of the server's counters that has them.
-    RowLocks,
-    /// Waits for locks inside the server: no capture of them.
-    Locks,
-}
+/// CPU time of other programs on the benchmark's CPUs.
+const FOREIGN: &str = "foreign_cpu_s";
 
 /// Where the time of one trial's transactions went, microseconds a transaction.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,12 +41,17 @@ struct Sums {
     client: Side,
     server: Side,
     background_s: f64,
+    /// CPU time of other programs on the host of the clients and on the server's.
+    strangers_s: [f64; 2],
 }
 
 /// The threads of one class, seconds and counts.
 #[derive(Default)]
 struct Side {
+    /// Threads, once for each sample.
     threads: usize,
+    /// Samples that have any.
+    samples: usize,
     ran_s: f64,
     user_s: f64,
     system_s: f64,
@@ -70,6 +62,7 @@ struct Side {
 
 impl Side {
     fn add(&mut self, sample: &SampleRecord, class: ThreadClass) {
+        self.samples += usize::from(sample.threads.iter().any(|thread| thread.class == class));
         for thread in sample.threads.iter().filter(|thread| thread.class == class) {
             self.threads += 1;
             self.user_s += thread.user_s;
@@ -86,6 +79,16 @@ impl Side {
                 }
             }
         }
+    }
+
+    /// Of its waits for a CPU those in which another program had it, seconds. While one thread waits, another one runs:
+    /// one of the benchmark's or a stranger's, each as often as it uses the CPUs. `alongside_s` is the CPU time of the
+    /// benchmark's threads of other classes there.
+    fn waited_for_strangers_s(&self, alongside_s: f64, strangers_s: f64) -> f64 {
+        // A thread does not wait for itself.
+        let one = (self.samples as f64 / self.threads.max(1) as f64).min(1.0);
+        let others_s = self.ran_s * (1.0 - one) + alongside_s + strangers_s;
+        if others_s > 0.0 { self.waited_s * strangers_s / others_s } else { 0.0 }
     }
 
     /// User and kernel: the scheduler's nanoseconds, divided as the clock's ticks are.
@@ -109,8 +112,21 @@ impl Sums {
             sums.server.add(sample, ThreadClass::Connection);
             let background = sample.threads.iter().filter(|thread| thread.class == ThreadClass::Background);
             sums.background_s += background.map(|thread| thread.user_s + thread.system_s).sum::<f64>();
+            let seen = strangers_s(sample, trial.client_host.is_some());
+            sums.strangers_s = [0, 1].map(|side| sums.strangers_s[side] + seen[side]);
         }
         sums
+    }
+
+    /// Waits of the clients and of the server for CPUs that strangers had, seconds.
+    fn waits_for_strangers_s(&self, clients_apart: bool) -> [f64; 2] {
+        // What else of the benchmark runs on the host of a side.
+        let server_s = self.server.ran_s + self.background_s;
+        let [by_client, by_server] = if clients_apart { [0.0, 0.0] } else { [server_s, self.client.ran_s] };
+        [
+            self.client.waited_for_strangers_s(by_client, self.strangers_s[0]),
+            self.server.waited_for_strangers_s(by_server + self.background_s, self.strangers_s[1]),
+        ]
     }
 }
 
@@ -129,19 +145,24 @@ impl<'r> TrialTime<'r> {
         if sums.client.without_schedule || sums.server.without_schedule {
             missing.insert(Missing::WaitsForCpu);
         }
-        if !sums.client.without_schedule {
-            parts.insert(Part::ClientWaited, of_one(sums.client.waited_s));
-        }
         if sums.server.threads == 0 {
             missing.insert(Missing::ServerThreads);
         } else {
             let [user, system] = sums.server.on_cpu();
             parts.extend([(Part::ServerUser, of_one(user)), (Part::ServerSystem, of_one(system))]);
-            if !sums.server.without_schedule {
-                parts.insert(Part::ServerWaited, of_one(sums.server.waited_s));
+        }
+        let by_strangers = sums.waits_for_strangers_s(trial.client_host.is_some());
+        for ((part, side), strangers_s) in
+            [(Part::ClientWaited, &sums.client), (Part::ServerWaited, &sums.server)].into_iter().zip(by_strangers)
+        {
+            if side.threads > 0 && !side.without_schedule {
+                parts.insert(part, of_one(side.waited_s - strangers_s));
+                if strangers_s > 0.0 {
+                    *parts.entry(Part::Strangers).or_default() += of_one(strangers_s);
+                }
             }
         }
-        add_waits(&mut parts, &mut missing, captures, sums.clients as f64, us);
+        waited::add(&mut parts, &mut missing, captures, sums.clients as f64, us);
         let overlap_us = take_out_overlap(&mut parts, us);
         parts.insert(Part::NotExplained, us - parts.values().sum::<f64>());
         Some(Self {
@@ -162,12 +183,19 @@ impl<'r> TrialTime<'r> {
     }
 }
 
+/// CPU time of other programs during a sample, seconds: on the host of the clients, and on the server's.
+fn strangers_s(sample: &SampleRecord, clients_apart: bool) -> [f64; 2] {
+    let of = |name: &str| sample.covariates.get(name).copied().filter(|s| s.is_finite()).unwrap_or(0.0).max(0.0);
+    let server = of(FOREIGN);
+    [if clients_apart { of(&format!("{CLIENT_HOST}{FOREIGN}")) } else { server }, server]
+}
+
 /// Parts that come to more than the whole are counted twice. A thread that can run and has no CPU while its partner
 /// still runs keeps no one waiting, and a wait for a lock, as servers count it, ends when it has a CPU again: so the
 /// excess is taken from the waits for a CPU, of either side as they are. What was taken.
 fn take_out_overlap(parts: &mut BTreeMap<Part, f64>, us: f64) -> f64 {
     let excess = parts.values().sum::<f64>() - us;
-    let waits = [Part::ClientWaited, Part::ServerWaited];
+    let waits = [Part::ClientWaited, Part::ServerWaited, Part::Strangers];
     let waited: f64 = waits.iter().filter_map(|part| parts.get(part)).sum();
     let taken = excess.min(waited).max(0.0);
     if taken > 0.0 {
@@ -176,31 +204,4 @@ fn take_out_overlap(parts: &mut BTreeMap<Part, f64>, us: f64) -> f64 {
         }
     }
     taken
-}
-
-/// Waits that the server told of its capture sample, as the same share of the measured samples' time.
-fn add_waits(
-    parts: &mut BTreeMap<Part, f64>,
-    missing: &mut BTreeSet<Missing>,
-    captures: Option<&Captures>,
-    clients: f64,
-    us: f64,
-) {
-    let status = captures.and_then(|captures| captures.status.as_ref());
-    // A counter that did not move is left out of the differences.
-    let counts_rows = |differences: &BTreeMap<String, f64>| differences.keys().any(|name| name.starts_with("Innodb_"));
-    match status.filter(|status| counts_rows(&status.differences) && status.elapsed_s > 0.0) {
-        Some(status) => {
-            let waited_ms = status.differences.get(ROW_LOCK_TIME).copied().unwrap_or(0.0);
-            parts.insert(Part::RowLock, us * waited_ms / 1000.0 / (clients * status.elapsed_s));
-        }
-        None => drop(missing.insert(Missing::RowLocks)),
-    }
-    match captures.and_then(|captures| captures.locks.as_ref()) {
-        Some(locks) => {
-            let waits = locks.waits.iter().filter(|wait| wait.wait_fraction > 0.0);
-            parts.extend(waits.map(|wait| (Part::Lock(wait.name.clone()), us * wait.wait_fraction)));
-        }
-        None => drop(missing.insert(Missing::Locks)),
-    }
 }

@@ -18,12 +18,17 @@ const SWITCHES: f64 = 0.1;
 /// As many log writes a transaction.
 const SYNCS_A_TRANSACTION: f64 = 0.01;
 
+/// More than this for each further switch, in the kernel or asleep, is other work or another wait, microseconds.
+const WAKE_UP_US: f64 = 100.0;
+/// What no one gives a name.
+const WITHOUT_NAME: [Part; 2] = [Part::Asleep, Part::NotExplained];
+
 /// What suspects are looked at with, besides the trials.
 pub(super) struct Given<'g, 'r> {
     /// The results of A and of B.
     pub results: [&'r Results; 2],
-    /// The condition of B.
-    pub b: &'g ConditionTrials<'r>,
+    /// The condition that takes longer, and its results: what experiments change.
+    pub slower: (&'g ConditionTrials<'r>, &'r Results),
 }
 
 /// A suspect with its time and its counts, not tested yet.
@@ -50,9 +55,10 @@ pub(super) fn causes(trials: &Trials<'_, '_>, parts: &[PartChange], whole: Shift
             us: one.time.value,
             ci: one.time.ci,
             share: Some(one.time.value / whole.value),
+            condition: given.slower.0.name.to_owned(),
             counts: one.counts,
             shown: whole_shown && p_value <= FALSE_DISCOVERIES,
-            prove: experiment(&one.suspect, given.b, given.results[1]),
+            prove: experiment(&one.suspect, given.slower.0, given.slower.1),
             suspect: one.suspect,
         })
         .collect();
@@ -75,25 +81,37 @@ fn accused(trials: &Trials<'_, '_>, parts: &[PartChange], given: &Given<'_, '_>)
         Part::Lock(name) => Some(plain(Suspect::GlobalLock(name.clone()), std::slice::from_ref(&change.part))),
         _ => None,
     }));
+    let has = |part: &Part| parts.iter().any(|change| change.part == *part);
+    let named = [(Suspect::Storage, Part::Io), (Suspect::Pauses, Part::Pause)];
+    accused.extend(named.into_iter().filter(|(_, part)| has(part)).map(|(suspect, part)| plain(suspect, &[part])));
+    // What waits without a name is the log's where log writes differ, else that of threads waking each other.
+    let unnamed = sum(&WITHOUT_NAME);
+    // Fewer log writes make no one wait longer.
+    let syncs =
+        syncs(trials, given.results).filter(|(_, found)| found.value * unnamed.value > 0.0 || has(&Part::Flush));
+    if let Some((counts, found)) = &syncs {
+        let time = sum(&[Part::Flush, Part::Asleep, Part::NotExplained]);
+        accused.push(Accused { suspect: Suspect::Commit, time, counts: Some(*counts), counts_p: Some(found.p_value) });
+    } else if has(&Part::Flush) {
+        accused.push(plain(Suspect::Commit, &[Part::Flush]));
+    }
     let mean = |times: &[TrialTime<'_>]| times.iter().map(|t| t.switches).sum::<f64>() / times.len().max(1) as f64;
     let switches = trials.shift(&|time: &TrialTime<'_>| time.switches);
-    let wake_up = switches.value.abs() >= SWITCHES && switches.value * sum(&kernel).value > 0.0;
-    let unnamed = trials.shift(&|time: &TrialTime<'_>| time.part(&Part::NotExplained));
-    // Fewer log writes make no one wait longer.
-    let syncs = syncs(trials, given.results).filter(|(_, found)| found.value * unnamed.value > 0.0);
-    // What a thread waits without a name is the log's where log writes differ, else that of threads waking each other.
-    if let Some((counts, found)) = &syncs {
-        let time = unnamed;
-        accused.push(Accused { suspect: Suspect::Commit, time, counts: Some(*counts), counts_p: Some(found.p_value) });
-    }
+    let of_one_switch = |us: f64| us / switches.value;
+    let in_kernel_us = of_one_switch(sum(&kernel).value);
+    let wake_up = switches.value.abs() >= SWITCHES && in_kernel_us > 0.0 && in_kernel_us <= WAKE_UP_US;
+    let on_the_way = syncs.is_none() && wake_up && of_one_switch(unnamed.value) <= WAKE_UP_US;
     if wake_up {
         let counts = [mean(trials.a), mean(trials.b)];
-        let on_the_way = [Part::ClientSystem, Part::ServerSystem, Part::NotExplained];
-        let time = if syncs.is_some() { sum(&kernel) } else { sum(&on_the_way) };
+        let both = [Part::ClientSystem, Part::ServerSystem, Part::Asleep, Part::NotExplained];
+        let time = if on_the_way { sum(&both) } else { sum(&kernel) };
         let (counts, counts_p) = (Some(counts), Some(switches.p_value));
         accused.push(Accused { suspect: Suspect::WakeUps, time, counts, counts_p });
     } else {
         accused.push(plain(Suspect::KernelTime, &kernel));
+    }
+    if syncs.is_none() && !on_the_way {
+        accused.push(Accused { suspect: Suspect::Unnamed, time: unnamed, counts: None, counts_p: None });
     }
     accused
 }

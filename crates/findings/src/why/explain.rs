@@ -2,14 +2,18 @@
 
 use super::model::{PartChange, TimeChange, Why, WhyError};
 use super::trials::{FALSE_DISCOVERIES, Trials};
-use super::{causes, functions};
+use super::{causes, named};
+use crate::captures;
 use crate::collect::ConditionTrials;
 use crate::compare::{self, CompareError, Side};
-use crate::confidence::CONFIDENCE;
 use crate::time::{self, ConditionTime, Part, TrialTime};
 use std::collections::BTreeSet;
+use tare_results::Results;
 use tare_stats::multiple::benjamini_yekutieli;
 use tare_stats::ratio::Shift;
+
+/// From this share of a side's time on what other programs took of it is worth a word.
+const DISTURBED: f64 = 0.02;
 
 /// From A's time of a transaction to B's.
 ///
@@ -38,21 +42,28 @@ pub fn why(a: Side<'_>, b: Side<'_>) -> Result<Why, WhyError> {
     let trials = Trials { a: &times_a, b: &times_b, blocks };
     let whole = trials.shift(&|time| time.us);
     let (parts, not_explained) = parts(&trials, &sides, whole.value);
-    let (functions, functions_tested) = functions::changes(&trials, [a.results, b.results]);
-    let causes = causes::causes(&trials, &parts, whole, &causes::Given { results: [a.results, b.results], b: other });
+    let disturbed =
+        sides.iter().any(|side| side.parts.iter().any(|part| part.part == Part::Strangers && part.share >= DISTURBED));
+    let undisturbed = disturbed.then(|| trials.shift(&|time| time.us - time.part(&Part::Strangers)));
+    let own = undisturbed.unwrap_or(whole);
+    let slower = if own.value < 0.0 { (*one, a.results) } else { (*other, b.results) };
+    let both = [a.results, b.results];
+    let causes = causes::causes(&trials, &parts, own, &causes::Given { results: both, slower });
+    let captured = |times: &[TrialTime<'_>], results: &Results| {
+        let captures = times.iter().filter_map(|time| results.captures.get(&(time.trial.trial, time.trial.attempt)));
+        captures::unnamed(&captures.collect::<Vec<_>>())
+    };
+    let unnamed = [captured(&times_a, a.results), captured(&times_b, b.results)];
     Ok(Why {
         paired: trials.blocks.is_some(),
         one_run,
-        difference: TimeChange {
-            us: whole.value,
-            ci: whole.ci,
-            shown: whole.p_value <= 1.0 - CONFIDENCE,
-            smallest_us: whole.smallest,
-        },
+        difference: TimeChange::of(&whole),
+        undisturbed: undisturbed.as_ref().map(TimeChange::of),
         parts,
         not_explained,
-        functions,
-        functions_tested,
+        functions: named::functions(&trials, both),
+        statements: named::statements(&trials),
+        unnamed: unnamed.into_iter().flatten().max_by(|a, b| a.fraction.total_cmp(&b.fraction)),
         causes,
         sides,
     })

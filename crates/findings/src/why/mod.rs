@@ -2,14 +2,18 @@
 //! function, and the suspects with what would decide.
 
 mod causes;
+mod changes;
 mod explain;
-mod functions;
 mod model;
+mod named;
+mod proof;
 mod prove;
 mod suspect;
 mod trials;
 
+pub use changes::{Changes, NamedChange};
 pub use explain::{times, why};
-pub use model::{Cause, FunctionChange, PartChange, SUSPECTS_SHOWN, TimeChange, Why, WhyError};
-pub use prove::{Expected, Experiment};
+pub use model::{Cause, PartChange, SUSPECTS_SHOWN, TimeChange, Why, WhyError};
+pub use proof::{Proof, ProofVerdict, Trial, experiments};
+pub use prove::{Change, Expected, Experiment};
 pub use suspect::Suspect;

@@ -1,12 +1,16 @@
 //! What a comparison of two times came to.
 
+use super::changes::Changes;
 use super::prove::Experiment;
 use super::suspect::Suspect;
 use crate::compare::CompareError;
+use crate::confidence::CONFIDENCE;
 use crate::ends;
+use crate::summary::Unnamed;
 use crate::time::{ConditionTime, Part};
 use serde::Serialize;
 use tare_stats::Interval;
+use tare_stats::ratio::Shift;
 
 /// Suspects that a report lists.
 pub const SUSPECTS_SHOWN: usize = 5;
@@ -42,14 +46,19 @@ pub struct Why {
     pub one_run: bool,
     /// Of the whole time of a transaction.
     pub difference: TimeChange,
+    /// The same without the waits for CPUs that other programs had, where these are worth a word: what A and B differ
+    /// in themselves. Suspects are held against it.
+    pub undisturbed: Option<TimeChange>,
     /// Every part but what is not explained.
     pub parts: Vec<PartChange>,
     /// What is not explained of it.
     pub not_explained: PartChange,
-    /// Functions whose time a transaction is shown to differ, the largest difference first.
-    pub functions: Vec<FunctionChange>,
-    /// How many functions were tested.
-    pub functions_tested: usize,
+    /// The server's functions by their CPU time a transaction.
+    pub functions: Changes,
+    /// Statements, or kinds of transactions, by their wall-clock time a transaction.
+    pub statements: Changes,
+    /// What of the profiles has no name, of the side that has more of it; none where that is little.
+    pub unnamed: Option<Unnamed>,
     /// Suspects, those that are shown first, each by its size.
     pub causes: Vec<Cause>,
 }
@@ -65,6 +74,20 @@ pub struct TimeChange {
     pub shown: bool,
     /// The smallest difference that four of five such runs would have shown.
     pub smallest_us: Option<f64>,
+}
+
+impl TimeChange {
+    pub(super) fn of(found: &Shift) -> Self {
+        let shown = found.p_value <= 1.0 - CONFIDENCE;
+        Self { us: found.value, ci: found.ci, shown, smallest_us: found.smallest }
+    }
+}
+
+impl Why {
+    /// What A and B differ in themselves: without what other programs did to them.
+    pub fn own(&self) -> TimeChange {
+        self.undisturbed.unwrap_or(self.difference)
+    }
 }
 
 /// B - A of one part.
@@ -100,24 +123,6 @@ impl PartChange {
     }
 }
 
-/// B - A of the server's CPU time in one function.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FunctionChange {
-    /// As the profile has it.
-    pub name: String,
-    /// Of A, microseconds a transaction.
-    pub a_us: f64,
-    /// Of B, in the same unit.
-    pub b_us: f64,
-    /// B - A, microseconds a transaction.
-    pub us: f64,
-    /// 95% interval of it, for this function alone.
-    #[serde(flatten, with = "ends::ci")]
-    pub ci: Option<Interval>,
-    /// Chance of such a difference where there is none, adjusted over all functions (false discovery rate).
-    pub p_value: f64,
-}
-
 /// One suspect with its number, and the experiment that would decide.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cause {
@@ -129,6 +134,8 @@ pub struct Cause {
     pub ci: Option<Interval>,
     /// Share of the whole difference.
     pub share: Option<f64>,
+    /// The condition that it is tried on: the slower of the two.
+    pub condition: String,
     /// What is counted of it in A and in B, a transaction, where it is something else than time: switches, syncs.
     pub counts: Option<[f64; 2]>,
     /// Whether the trials show it to differ, as they do the whole.

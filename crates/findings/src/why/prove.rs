@@ -24,12 +24,33 @@ pub enum Expected {
 pub struct Experiment {
     /// Words behind `tare run`, the study first: each an argument.
     pub arguments: Vec<String>,
+    /// What is changed: keys of a study with their values.
+    pub changes: Vec<Change>,
+    /// Whether the condition has them already, so that nothing would be changed.
+    pub same: bool,
     /// What is to be seen then in the slower of the two, if the suspect is the reason.
     pub expected: Expected,
     /// Seconds that it takes, about; none where the plan does not say.
     pub estimated_s: Option<u32>,
 }
 
+/// A key of a study and the value that an experiment gives it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// `section.key`; `engine.options.NAME` of an option.
+    pub key: String,
+    /// As a study writes it; none where a person must say it first, as another host.
+    pub value: Option<String>,
+}
+
+impl Change {
+    fn to(key: &str, value: impl ToString) -> Self {
+        Self { key: key.to_owned(), value: Some(value.to_string()) }
+    }
+}
+
+/// Beginning of the keys of engine options.
+const OPTIONS: &str = "engine.options.";
 /// Rows among which hot ones are lost.
 const MANY_ROWS: i64 = 100_000;
 /// Times as many tables, so that a lock of each table is shared by fewer.
@@ -38,34 +59,20 @@ const MORE_TABLES: i64 = 8;
 /// The experiment for a suspect, on the study that this side is of.
 pub(super) fn experiment(suspect: &Suspect, side: &ConditionTrials<'_>, results: &Results) -> Experiment {
     let known = Known { side, results };
-    let (changes, expected) = match suspect {
-        Suspect::RowLock => {
-            (known.set("workload.rows", &known.number("workload.rows", 1).max(MANY_ROWS).to_string()), Expected::Faster)
-        }
-        Suspect::GlobalLock(_) => {
-            let tables = known.number("workload.tables", 1) * MORE_TABLES;
-            (known.set("workload.tables", &tables.to_string()), Expected::Unchanged)
-        }
-        Suspect::WakeUps => {
-            let keys = [("client", "all"), ("server", "all"), ("bind", "thread"), ("pairing", "same-pu")];
-            let set = keys.iter().flat_map(|(key, value)| known.set(&format!("placement.{key}"), value));
-            (set.collect(), Expected::Faster)
-        }
-        Suspect::CpuShortage => {
-            let fewer = known.number("workload.threads", 2) / 2;
-            (known.set("workload.threads", &fewer.max(1).to_string()), Expected::Faster)
-        }
-        Suspect::ClientBound => (known.set("client.host", "HOST"), Expected::Faster),
-        Suspect::KernelTime | Suspect::ServerWork => (known.set("capture.profile", "on"), Expected::Named),
-        Suspect::Commit => (known.commit(), Expected::Faster),
-    };
+    let (changes, expected) = known.changes(suspect);
     let study = match results.study_toml.is_some() && results.path.is_dir() {
         true => results.path.join("study.toml"),
         false => Path::new("STUDY").to_owned(),
     };
-    let arguments = std::iter::once(study.display().to_string()).chain(changes).collect();
+    let set = changes.iter().flat_map(|change| known.set(change));
+    let arguments = std::iter::once(study.display().to_string()).chain(set).collect();
     let estimated_s = results.plan.as_ref().map(|plan| plan.estimated_s.max(0.0) as u32);
-    Experiment { arguments, expected, estimated_s }
+    let has = |change: &Change| {
+        let own = known.setting(&change.key).map(ToString::to_string);
+        own.is_some_and(|own| Some(own) == change.value)
+    };
+    let same = changes.iter().all(has);
+    Experiment { arguments, changes, same, expected, estimated_s }
 }
 
 /// What the plan says of the condition.
@@ -84,22 +91,71 @@ impl Known<'_, '_> {
         self.setting(key).and_then(|value| value.to_string().parse().ok()).unwrap_or(otherwise)
     }
 
+    fn changes(&self, suspect: &Suspect) -> (Vec<Change>, Expected) {
+        let one = |key: &str, value: String, expected| (vec![Change::to(key, value)], expected);
+        match suspect {
+            Suspect::RowLock => {
+                let rows = self.number("workload.rows", 1).max(MANY_ROWS);
+                one("workload.rows", rows.to_string(), Expected::Faster)
+            }
+            Suspect::GlobalLock(_) => {
+                let tables = self.number("workload.tables", 1) * MORE_TABLES;
+                one("workload.tables", tables.to_string(), Expected::Unchanged)
+            }
+            Suspect::WakeUps => {
+                let keys = [("client", "all"), ("server", "all"), ("bind", "thread"), ("pairing", "same-pu")];
+                let set = keys.into_iter().map(|(key, value)| Change::to(&format!("placement.{key}"), value));
+                (set.collect(), Expected::Faster)
+            }
+            Suspect::CpuShortage => {
+                let fewer = (self.number("workload.threads", 2) / 2).max(1);
+                one("workload.threads", fewer.to_string(), Expected::Faster)
+            }
+            Suspect::ClientBound => (vec![Change { key: "client.host".to_owned(), value: None }], Expected::Faster),
+            Suspect::KernelTime | Suspect::ServerWork => one("capture.profile", "on".to_owned(), Expected::Named),
+            Suspect::Unnamed | Suspect::Pauses => {
+                let captures = ["waits", "locks", "status", "profile"];
+                let set = captures.into_iter().map(|name| Change::to(&format!("capture.{name}"), "on"));
+                (set.collect(), Expected::Named)
+            }
+            Suspect::Commit => {
+                let (option, value) = self.of_engine([
+                    ("synchronous_commit", "off"),
+                    ("synchronous", "OFF"),
+                    ("innodb_flush_log_at_trx_commit", "0"),
+                ]);
+                one(&format!("engine.options.{option}"), value.to_owned(), Expected::Faster)
+            }
+            Suspect::Storage => {
+                let (option, value) = self.of_engine([
+                    ("shared_buffers", "1GB"),
+                    ("cache_size", "-1048576"),
+                    ("innodb_buffer_pool_size", "1G"),
+                ]);
+                one(&format!("engine.options.{option}"), value.to_owned(), Expected::Faster)
+            }
+        }
+    }
+
     /// `--set` of a key: of the factor, where the study varies it.
-    fn set(&self, key: &str, value: &str) -> Vec<String> {
-        let (section, last) = key.split_once('.').unwrap_or(("", key));
+    fn set(&self, change: &Change) -> Vec<String> {
+        let value = change.value.as_deref().unwrap_or("HOST");
+        if let Some(option) = change.key.strip_prefix(OPTIONS) {
+            return vec!["--option".to_owned(), format!("{option}={value}")];
+        }
+        let (section, last) = change.key.split_once('.').unwrap_or(("", &change.key));
         let factor = if section == "placement" { "placement" } else { last };
         let varies = self.side.levels.contains_key(factor) && section != "placement";
-        let key = if varies { format!("factors.{factor}") } else { key.to_owned() };
+        let key = if varies { format!("factors.{factor}") } else { change.key.clone() };
         vec!["--set".to_owned(), format!("{key}={value}")]
     }
 
-    fn commit(&self) -> Vec<String> {
-        let engine = self.setting("engine.name").map(ToString::to_string).unwrap_or_default();
-        let option = match engine.as_str() {
-            "postgresql" => "synchronous_commit=off",
-            "sqlite" => "synchronous=OFF",
-            _ => "innodb_flush_log_at_trx_commit=0",
-        };
-        vec!["--option".to_owned(), option.to_owned()]
+    /// What is PostgreSQL's, SQLite's, and that of MariaDB and MySQL.
+    fn of_engine<'o>(&self, [postgresql, sqlite, others]: [(&'o str, &'o str); 3]) -> (&'o str, &'o str) {
+        match self.setting("engine.name").map(ToString::to_string).unwrap_or_default().as_str() {
+            "postgresql" => postgresql,
+            "sqlite" => sqlite,
+            _ => others,
+        }
     }
 }

@@ -22,6 +22,12 @@ pub enum Suspect {
     ServerWork,
     /// Waits until the log is on storage.
     Commit,
+    /// Reads and writes of files.
+    Storage,
+    /// Sleeps of the server's for a time.
+    Pauses,
+    /// Waits inside the server, or on the way to it, that nothing recorded gives a name.
+    Unnamed,
 }
 
 impl Suspect {
@@ -36,6 +42,9 @@ impl Suspect {
             Self::ClientBound => "client_bound",
             Self::ServerWork => "server_work",
             Self::Commit => "commit",
+            Self::Storage => "storage",
+            Self::Pauses => "pauses",
+            Self::Unnamed => "unnamed_waits",
         }
     }
 

@@ -4,6 +4,7 @@
 
 mod compared;
 mod disturbed;
+mod functions;
 mod made_up;
 mod searches;
 mod singled_out;

@@ -7,6 +7,7 @@ use tare_findings::time::{Missing, Part, TrialTime};
 use tare_findings::why::{Suspect, why};
 use tare_results::captures::{Captures, LockShare, LocksFile, StatusFile};
 use tare_results::schema::{SCHEMA, ScheduleRecord, ThreadClass, ThreadRecord, TrialRecord};
+use tare_results::waits::{ThreadsTime, TimePart, TimeUse, WaitsFile};
 
 /// A thread that used so much of a second on a CPU (user, kernel) and waiting for one.
 fn thread(class: ThreadClass, user_s: f64, system_s: f64, waited_s: f64) -> ThreadRecord {
@@ -32,6 +33,7 @@ fn captures(row_lock_ms: f64, locks: &[(&str, f64)]) -> Captures {
     let differences =
         BTreeMap::from([("Innodb_row_lock_time".to_owned(), row_lock_ms), ("Innodb_rows_read".to_owned(), 9.0)]);
     let waits = locks.iter().map(|(name, wait_fraction)| LockShare {
+        kind: Default::default(),
         name: (*name).to_owned(),
         count: 1,
         wait_ms: 1000.0 * wait_fraction,
@@ -49,6 +51,21 @@ fn captures(row_lock_ms: f64, locks: &[(&str, f64)]) -> Captures {
         }),
         profile: None,
     }
+}
+
+/// What threads of connections did, as shares of their time.
+fn waits(parts: &[(TimeUse, f64)]) -> WaitsFile {
+    let parts = parts.iter().map(|(time, fraction)| TimePart {
+        time: *time,
+        on: None,
+        operation: None,
+        addresses: 0,
+        threads: 1,
+        fraction: *fraction,
+    });
+    let connections = ThreadsTime { threads: 1, samples: 1, running_samples: 0, exact: true, parts: parts.collect() };
+    let background = ThreadsTime::default();
+    WaitsFile { schema: SCHEMA, elapsed_s: 1.0, looks: 1, looking_cpu_s: 0.0, connections, background }
 }
 
 #[test]
@@ -73,14 +90,35 @@ fn a_transaction_is_divided_as_its_threads_were_seen() {
     for (part, us) in expected {
         assert!((found.part(&part) - us).abs() < 1e-9, "{part:?}: {found:?}");
     }
-    assert!((found.background_us - 20.0).abs() < 1e-9 && found.overlap_us == 0.0 && found.missing.is_empty());
+    assert!((found.background_us - 20.0).abs() < 1e-9 && found.overlap_us == 0.0);
+    assert_eq!(found.missing.into_iter().collect::<Vec<_>>(), [Missing::Sleeps]);
+
+    // Another program had a CPU for half a second. While the client waited, the server's 0.4 s, the background's 0.02 s
+    // or those of the other program ran; while the server waited, the client's 0.2 s did.
+    record.samples[0].covariates.insert("foreign_cpu_s".to_owned(), 0.5);
+    let disturbed = TrialTime::of(&record, Some(&captures(100.0, &[("a/lock", 0.05)]))).unwrap();
+    let strangers = 50.0 * (0.5 / 0.92 + 0.5 / 0.72);
+    assert!((disturbed.part(&Part::Strangers) - strangers).abs() < 1e-9, "{disturbed:?}");
+    let own = disturbed.part(&Part::ClientWaited) + disturbed.part(&Part::ServerWaited);
+    assert!((own + strangers - 100.0).abs() < 1e-9, "{disturbed:?}");
+    record.samples[0].covariates.clear();
+
+    // What its threads were seen to sleep in: futexes beyond the locks that the server names have no name.
+    let mut seen = captures(100.0, &[("a/lock", 0.05)]);
+    seen.waits = Some(waits(&[(TimeUse::Flush, 0.02), (TimeUse::OwnFutex, 0.16), (TimeUse::Client, 0.4)]));
+    let asleep = TrialTime::of(&record, Some(&seen)).unwrap();
+    let parts = [(Part::Flush, 20.0), (Part::Asleep, 10.0), (Part::RowLock, 100.0), (Part::NotExplained, 120.0)];
+    for (part, us) in parts {
+        assert!((asleep.part(&part) - us).abs() < 1e-9, "{part:?}: {asleep:?}");
+    }
+    assert!(asleep.missing.is_empty());
 
     // Both on one CPU: what the server waited while the client ran is in no part.
     record.samples[0].threads[1] = thread(ThreadClass::Connection, 0.3, 0.45, 0.2);
     let shared = TrialTime::of(&record, None).unwrap();
     assert!((shared.overlap_us - 200.0).abs() < 1e-9, "{shared:?}");
     assert!(shared.part(&Part::NotExplained).abs() < 1e-9, "{shared:?}");
-    assert_eq!(shared.missing.into_iter().collect::<Vec<_>>(), [Missing::RowLocks, Missing::Locks]);
+    assert_eq!(shared.missing.into_iter().collect::<Vec<_>>(), [Missing::RowLocks, Missing::Locks, Missing::Sleeps]);
 
     // An older record, of a server whose threads no one saw.
     record.samples[0].threads.truncate(1);
@@ -172,6 +210,37 @@ fn the_part_that_was_made_larger_is_named_and_nothing_else() {
     assert_eq!((&found.causes[0].suspect, found.causes[0].shown), (&Suspect::RowLock, true), "{found:#?}");
     assert!((found.causes[0].us - 300.0).abs() < 30.0, "{found:#?}");
     assert!(found.causes[0].prove.arguments.iter().any(|word| word.contains("rows=100000")), "{found:#?}");
+}
+
+/// B takes 60 us more of server time, and other programs took 300 us of each transaction of A and 100 of each of B: the
+/// whole is shorter, and the cause is named all the same.
+#[test]
+fn what_other_programs_took_is_neither_the_cause_nor_in_its_way() {
+    let mut results = two_sides(60.0, 0.0);
+    for record in &mut results.trials {
+        let b = record.condition == "side=b";
+        let strangers_us = (if b { 100.0 } else { 300.0 }) * (1.0 + 0.2 * (record.block % 3) as f64);
+        let sample = &mut record.samples[0];
+        let us = 1e6 / sample.metrics["tps"];
+        let slower = us / (us + strangers_us);
+        sample.metrics.insert("tps".to_owned(), 1e6 / (us + strangers_us));
+        for thread in &mut sample.threads {
+            thread.user_s *= slower;
+            thread.system_s *= slower;
+            let schedule = thread.schedule.as_mut().unwrap();
+            schedule.ran_s *= slower;
+            schedule.waited_s = 0.5 * strangers_us / (us + strangers_us);
+        }
+        // So much that nearly all waits are for them.
+        sample.covariates.insert("foreign_cpu_s".to_owned(), 200.0);
+    }
+    let [a, b] = sides(&results);
+    let found = why(a, b).unwrap();
+    assert!(found.difference.us < 0.0, "{found:#?}");
+    let own = found.undisturbed.unwrap();
+    assert!(own.shown && (own.us - 60.0).abs() < 20.0, "{own:?}");
+    assert_eq!((&found.causes[0].suspect, found.causes[0].shown), (&Suspect::ServerWork, true), "{:#?}", found.causes);
+    assert!((found.causes[0].us - 60.0).abs() < 20.0, "{:#?}", found.causes);
 }
 
 #[test]

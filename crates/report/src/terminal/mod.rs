@@ -27,4 +27,4 @@ pub use show::show;
 pub use style::{Statistic, Style};
 pub use text::wrap;
 pub use time::times;
-pub use why::why;
+pub use why::{experiments, proofs, why};

@@ -12,6 +12,9 @@ const NAME: usize = 36;
 const SHORTEST: usize = 12;
 const FIGURES: usize = 52;
 
+/// From this share of a transaction's time on what other programs took has a column.
+const SEEN: f64 = 0.005;
+
 /// One line a condition, for `tare show`; none where nothing is known of it.
 pub(super) fn summary(summary: &Summary, style: Style) -> Option<String> {
     let room = style.width.map_or(NAME, |width| usize::from(width).saturating_sub(FIGURES).clamp(SHORTEST, NAME));
@@ -22,7 +25,12 @@ fn table(times: &[ConditionTime], style: Style, name: usize) -> Option<String> {
     let largest = times.iter().map(|time| time.us_per_transaction).fold(0.0, f64::max);
     let scale = Scale::new("us", largest, 3);
     let natural = Style { width: None, ..style };
-    let mut rows = natural.table(&["condition", "all", "client", "waits", "server", "waits", "locks", "rest"], 1);
+    let mut names = vec!["condition", "all", "client", "waits", "server", "waits", "locks", "rest"];
+    let strangers =
+        |time: &ConditionTime| time.parts.iter().any(|part| part.part == Part::Strangers && part.share > SEEN);
+    let disturbed = times.iter().any(strangers);
+    names.extend(disturbed.then_some("others"));
+    let mut rows = natural.table(&names, 1);
     let (first, last) = style.shown(times.len());
     let left_out = times.len().saturating_sub(first + last);
     for (place, time) in times.iter().enumerate() {
@@ -33,16 +41,28 @@ fn table(times: &[ConditionTime], style: Style, name: usize) -> Option<String> {
             let found: Vec<f64> = time.parts.iter().filter(|part| of(&part.part)).map(|part| part.us).collect();
             if found.is_empty() { "-".to_owned() } else { scale.number(found.iter().sum()) }
         };
-        let cells = vec![
+        let mut cells = vec![
             shorten(&plain(&time.name), name),
             scale.number(time.us_per_transaction),
             sum(&|part| matches!(part, Part::ClientUser | Part::ClientSystem)),
             sum(&|part| *part == Part::ClientWaited),
             sum(&|part| matches!(part, Part::ServerUser | Part::ServerSystem)),
             sum(&|part| *part == Part::ServerWaited),
-            sum(&|part| matches!(part, Part::RowLock | Part::Lock(_) | Part::OtherLocks)),
+            sum(&|part| {
+                matches!(
+                    part,
+                    Part::RowLock
+                        | Part::Lock(_)
+                        | Part::OtherLocks
+                        | Part::Flush
+                        | Part::Io
+                        | Part::Pause
+                        | Part::Asleep
+                )
+            }),
             scale.number(time.not_explained.us),
         ];
+        cells.extend(disturbed.then(|| sum(&|part| *part == Part::Strangers)));
         add(&mut rows, 1, cells);
     }
     let more = if left_out > 0 { format!("; {left_out} conditions between left out") } else { String::new() };

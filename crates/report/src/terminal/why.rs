@@ -1,14 +1,16 @@
 //! `tare why A B`: the answer, a waterfall from A's time to B's, functions, suspects, and what would decide.
 
 use super::style::{Style, add, finish};
-use super::text::{heading, plain, wrap};
-use crate::words::why as words;
-use tare_findings::figures::{Scale, count};
-use tare_findings::why::{PartChange, SUSPECTS_SHOWN, Why};
+use super::text::{heading, plain, shorten, wrap};
+use crate::words::{proof, why as words};
+use tare_findings::figures::{Scale, count, figure};
+use tare_findings::why::{Changes, PartChange, Proof, SUSPECTS_SHOWN, Trial, Why};
 use tare_stats::Interval;
 
-/// Functions listed; `--json` has all that are shown.
-const FUNCTIONS: usize = 10;
+/// Functions and statements listed; `--json` has all that are shown.
+const LISTED: usize = 10;
+/// Letters of their names: the figures are to stand in 80 columns.
+const NAME: usize = 36;
 
 /// Everything `tare why A B` prints.
 pub fn why(found: &Why, style: Style) -> String {
@@ -20,10 +22,27 @@ pub fn why(found: &Why, style: Style) -> String {
     }
     parts.push(waterfall(found, style));
     parts.extend(words::not_distinguishable(found).map(|text| wrap(style, "", "", &plain(&text))));
-    parts.extend(functions(found, style));
+    parts.extend(changes(&found.statements, ("statement", "of the load"), style));
+    parts.extend(changes(&found.functions, ("function", "of the server"), style));
     parts.extend(suspects(found, style));
     parts.extend(words::decides(found).map(|text| wrap(style, "", "  ", &plain(&text))));
     let text = parts.join("\n");
+    if style.plain { text.replace('µ', "u") } else { text }
+}
+
+/// Which experiments will be made, in so many seconds together.
+pub fn experiments(trials: &[Trial], within_s: f64, style: Style) -> String {
+    let lines: String = trials.iter().map(|trial| wrap(style, "  ", "    ", &plain(&proof::plan(trial)))).collect();
+    let each = figure(within_s / trials.len().max(1) as f64, "s");
+    format!("{} in {} together, {each} each:\n{lines}", count(trials.len(), "experiment"), figure(within_s, "s"))
+}
+
+/// What came of the experiments.
+pub fn proofs(found: &Why, proofs: &[Proof], style: Style) -> String {
+    let why = wrap(style, "", "", &plain(&words::why(found)));
+    let answer = style.bold(&wrap(style, "", "", &plain(&proof::answer(proofs))));
+    let lines: String = proofs.iter().map(|one| wrap(style, "  ", "    ", &plain(&proof::outcome(one)))).collect();
+    let text = format!("{why}\n{answer}\n{lines}");
     if style.plain { text.replace('µ', "u") } else { text }
 }
 
@@ -67,32 +86,29 @@ fn waterfall(found: &Why, style: Style) -> String {
     format!("{}\n{}", heading(style, &head), finish(rows))
 }
 
-fn functions(found: &Why, style: Style) -> Option<String> {
-    if found.functions_tested == 0 {
+/// Functions, or statements: those that differ, and the largest of the others.
+fn changes(changes: &Changes, (one, of): (&str, &str), style: Style) -> Option<String> {
+    if changes.tested == 0 {
         return None;
     }
-    let tested = count(found.functions_tested, "function");
-    if found.functions.is_empty() {
-        return Some(wrap(
-            style,
-            "",
-            "",
-            &format!("No function of the server is shown to differ, of {tested} tested."),
-        ));
+    let tested = count(changes.tested, one);
+    let others = words::not_shown(changes, &format!("{one}s")).map(|text| wrap(style, "", "", &plain(&text)));
+    let others = others.unwrap_or_default();
+    if changes.shown.is_empty() {
+        let none = wrap(style, "", "", &format!("No {one} {of} is shown to differ, of {tested} tested."));
+        return Some(none + &others);
     }
-    let largest = found.functions.iter().map(|f| f.a_us.max(f.b_us)).fold(0.0, f64::max);
+    let largest = changes.shown.iter().map(|f| f.a_us.max(f.b_us)).fold(0.0, f64::max);
     let scale = Scale::new("us", largest, 3);
-    let mut rows = style.table(&["function", "A", "B", "B - A", "95% interval"], 1);
-    for function in found.functions.iter().take(FUNCTIONS) {
+    let mut rows = style.table(&[one, "A", "B", "B - A", "95% interval"], 1);
+    for change in changes.shown.iter().take(LISTED) {
         let interval =
-            function.ci.map_or("-".to_owned(), |ci| format!("{} to {}", scale.number(ci.low), scale.number(ci.high)));
-        let (a, b, us) = (scale.number(function.a_us), scale.number(function.b_us), scale.number(function.us));
-        add(&mut rows, 1, vec![plain(&function.name), a, b, us, interval]);
+            change.ci.map_or("-".to_owned(), |ci| format!("{} to {}", scale.number(ci.low), scale.number(ci.high)));
+        let (a, b, us) = (scale.number(change.a_us), scale.number(change.b_us), scale.number(change.us));
+        add(&mut rows, 1, vec![shorten(&plain(&change.name), NAME), a, b, us, interval]);
     }
-    let head = format!(
-        "functions of the server whose CPU time differs, µs a transaction ({tested} tested, 5% false discoveries)"
-    );
-    Some(format!("{}\n{}", heading(style, &head), finish(rows)))
+    let head = format!("{one}s {of} whose time differs, µs a transaction ({tested} tested, 5% false discoveries)");
+    Some(format!("{}\n{}{others}", heading(style, &head), finish(rows)))
 }
 
 fn suspects(found: &Why, style: Style) -> Option<String> {

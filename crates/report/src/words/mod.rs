@@ -17,6 +17,7 @@ mod headline;
 mod history;
 mod machines;
 mod plans;
+pub mod proof;
 mod searches;
 mod steadiness;
 mod terms;

@@ -1,7 +1,7 @@
 //! Words for where the threads of a server spend time, and the sentence on what they sleep in most.
 
 use tare_findings::figures::{figure, percent, times};
-use tare_findings::summary::{CaptureSummary, Summary};
+use tare_findings::summary::{CaptureSummary, Summary, Unnamed};
 use tare_findings::waits::{TimeSummary, WaitsSummary};
 use tare_results::waits::{FutexOperation, TimeUse};
 
@@ -93,11 +93,14 @@ pub(super) fn unnamed(summary: &Summary) -> Option<String> {
     let all = with.clone().count();
     let (capture, unnamed) = with.max_by(|a, b| a.1.fraction.total_cmp(&b.1.fraction))?;
     let more = if all > 1 { format!(" (the most of {all} conditions)") } else { String::new() };
-    Some(format!(
-        "{} of the profile of {}{more} are functions without a name, most of them of {}: `tare setup symbols` says what \
-         brings the names",
+    Some(unnamed_of(unnamed, &format!("the profile of {}{more}", capture.condition)))
+}
+
+/// A profile, as it is called, of which much has no names.
+pub(super) fn unnamed_of(unnamed: &Unnamed, profile: &str) -> String {
+    format!(
+        "{} of {profile} are functions without a name, most of them of {}: `tare setup symbols` says what brings the names",
         percent(unnamed.fraction),
-        capture.condition,
         unnamed.object
-    ))
+    )
 }

@@ -2,7 +2,7 @@
 
 use tare_findings::figures::{figure, list, percent};
 use tare_findings::time::{ConditionTime, Missing, Part};
-use tare_findings::why::{Cause, Expected, PartChange, Suspect, Why};
+use tare_findings::why::{Cause, Changes, Expected, NamedChange, PartChange, Suspect, Why};
 
 /// Parts that the first sentence names.
 const NAMED: usize = 2;
@@ -10,6 +10,9 @@ const NAMED: usize = 2;
 const TWICE: f64 = 0.005;
 /// A part below this share of the difference does not explain it.
 const EXPLAINS: f64 = 0.05;
+
+/// A difference below this is one of rounding, microseconds.
+const LEAST_US: f64 = 1e-4;
 
 /// A part in a sentence or a table.
 pub fn part(part: &Part) -> String {
@@ -20,9 +23,14 @@ pub fn part(part: &Part) -> String {
         Part::ServerUser => "server user time".to_owned(),
         Part::ServerSystem => "server kernel time".to_owned(),
         Part::ServerWaited => "server waiting for CPU".to_owned(),
+        Part::Strangers => "CPUs other programs had".to_owned(),
+        Part::Flush => "writing the log".to_owned(),
+        Part::Io => "reading and writing files".to_owned(),
+        Part::Pause => "pauses of the server".to_owned(),
         Part::RowLock => "row-lock waiting".to_owned(),
         Part::Lock(name) => format!("waiting for {}", last_word(name)),
         Part::OtherLocks => "waiting for other locks".to_owned(),
+        Part::Asleep => "asleep without a name".to_owned(),
         Part::NotExplained => "not explained".to_owned(),
     }
 }
@@ -34,25 +42,36 @@ fn last_word(name: &str) -> &str {
 
 /// The answer: the whole, then what explains most of it, then what is not explained.
 pub fn why(found: &Why) -> String {
-    let whole = found.difference;
+    let whole = found.own();
     let size = figure(whole.us.abs(), "us");
     let way = if whole.us < 0.0 { "less" } else { "longer" };
     let Some(ci) = whole.ci else {
         return format!("B takes {size} {way} a transaction; one trial a side does not say how sure that is.");
     };
     if !whole.shown {
-        let [a, b] = found.sides.each_ref().map(|side| figure(side.us_per_transaction, "us"));
+        let strangers_us = |side: &ConditionTime| match found.undisturbed {
+            Some(_) => side.parts.iter().filter(|part| part.part == Part::Strangers).map(|part| part.us).sum(),
+            None => 0.0,
+        };
+        let [a, b] = found.sides.each_ref().map(|side| figure(side.us_per_transaction - strangers_us(side), "us"));
+        let undisturbed = if found.undisturbed.is_some() { " undisturbed" } else { "" };
         let smallest = whole
             .smallest_us
             .map_or(String::new(), |us| format!(" (one of {} would probably have been seen)", figure(us, "us")));
-        return format!("No difference is shown: A takes {a} a transaction, B {b}{smallest}.");
+        let but = found.functions.shown.first().map_or(String::new(), |function| but(function, found));
+        return format!("No difference is shown: A takes {a} a transaction{undisturbed}, B {b}{smallest}{but}.");
     }
     let (low, high) = if whole.us < 0.0 { (-ci.high, -ci.low) } else { (ci.low, ci.high) };
-    let head = format!("B takes {size} {way} a transaction ({} to {})", figure(low, "us"), figure(high, "us"));
-    let mut named: Vec<&PartChange> = found.parts.iter().filter(|change| explains(change)).collect();
+    let undisturbed = if found.undisturbed.is_some() { " undisturbed" } else { "" };
+    let head =
+        format!("B takes {size} {way} a transaction{undisturbed} ({} to {})", figure(low, "us"), figure(high, "us"));
+    let explains =
+        |change: &&PartChange| change.shown && change.part != Part::Strangers && share(change, found) >= EXPLAINS;
+    let mut named: Vec<&PartChange> = found.parts.iter().filter(explains).collect();
     named.sort_by(|a, b| b.us.abs().total_cmp(&a.us.abs()));
-    let named: Vec<String> = named.into_iter().take(NAMED).map(share_words).collect();
-    let rest = found.not_explained.share.map_or(String::new(), |share| format!("; {} not explained", signed(share)));
+    let words = |change: &PartChange| format!("{} {}", percent(share(change, found)), part(&change.part));
+    let named: Vec<String> = named.into_iter().take(NAMED).map(words).collect();
+    let rest = format!("; {} not explained", signed(share(&found.not_explained, found)));
     match named.is_empty() {
         true => format!("{head}: {}{rest}.", largest(found)),
         false => format!("{head}: {}{rest}.", named.join(", ")),
@@ -61,31 +80,51 @@ pub fn why(found: &Why) -> String {
 
 /// The largest part, of which the trials do not show that it differs.
 fn largest(found: &Why) -> String {
-    let largest = found.parts.iter().max_by(|a, b| a.share.unwrap_or(0.0).total_cmp(&b.share.unwrap_or(0.0)));
-    let largest = largest.filter(|change| change.share.is_some_and(|share| share >= EXPLAINS));
+    let own = found.parts.iter().filter(|change| change.part != Part::Strangers);
+    let largest = own.max_by(|a, b| share(a, found).total_cmp(&share(b, found)));
+    let largest = largest.filter(|change| share(change, found) >= EXPLAINS);
     largest.map_or("no part is shown to differ".to_owned(), |change| {
-        format!("{} may be {} (not shown)", percent(change.share.unwrap_or(0.0)), part(&change.part))
+        format!("{} may be {} (not shown)", percent(share(change, found)), part(&change.part))
     })
 }
 
-/// Whether a part is shown and goes the way of the whole.
-fn explains(change: &PartChange) -> bool {
-    change.shown && change.share.is_some_and(|share| share >= EXPLAINS)
+/// Share of what A and B differ in themselves.
+fn share(change: &PartChange, found: &Why) -> f64 {
+    let whole = found.own().us;
+    if whole != 0.0 { change.us / whole } else { 0.0 }
 }
 
-fn share_words(change: &PartChange) -> String {
-    format!("{} {}", percent(change.share.unwrap_or(0.0)), part(&change.part))
+/// What is shown although the whole is not.
+fn but(function: &NamedChange, found: &Why) -> String {
+    let share = function.us.abs() / found.sides[0].us_per_transaction;
+    let way = if function.us < 0.0 { "less" } else { "longer" };
+    format!("; but {} takes {} {way}, {} of it", function.name, figure(function.us.abs(), "us"), percent(share))
 }
 
 /// A share that may be below zero.
 pub fn signed(share: f64) -> String {
-    if share < 0.0 { format!("-{}", percent(-share)) } else { percent(share) }
+    // Rounding is nothing.
+    if share < -5e-5 { format!("-{}", percent(-share)) } else { percent(share.max(0.0)) }
 }
 
 /// What to know before the parts are believed, one sentence each.
 pub fn cautions(found: &Why) -> Vec<String> {
     let [a, b] = &found.sides;
     let mut cautions = times_cautions(&[("A", a), ("B", b)]);
+    if found.undisturbed.is_some() {
+        let us = |time: &ConditionTime| {
+            let strangers = time.parts.iter().filter(|part| part.part == Part::Strangers);
+            figure(strangers.map(|part| part.us).sum(), "us")
+        };
+        cautions.push(format!(
+            "other programs had the CPUs for about {} of A's time and {} of B's: suspects are held against the difference \
+             without that, {}",
+            us(a),
+            us(b),
+            figure(found.own().us, "us")
+        ));
+    }
+    cautions.extend(found.unnamed.as_ref().map(|unnamed| super::waits::unnamed_of(unnamed, "the profile")));
     if !found.one_run {
         cautions
             .push("A and B were not measured in one run: what differs between sessions is in every part".to_owned());
@@ -137,6 +176,7 @@ fn missing_words(missing: Missing) -> &'static str {
         Missing::ServerThreads => "the server's threads",
         Missing::RowLocks => "row-lock waits (capture.status)",
         Missing::Locks => "waits for locks inside the server (capture.locks)",
+        Missing::Sleeps => "what the server's threads sleep in (capture.waits)",
     }
 }
 
@@ -144,7 +184,7 @@ fn missing_words(missing: Missing) -> &'static str {
 pub fn not_distinguishable(found: &Why) -> Option<String> {
     let all = found.parts.iter().chain([&found.not_explained]);
     let words = |change: &PartChange| {
-        let smallest = change.smallest_us.filter(|_| !change.shown)?;
+        let smallest = change.smallest_us.filter(|us| !change.shown && *us >= LEAST_US)?;
         Some(format!("{} ({})", part(&change.part), figure(smallest, "us")))
     };
     let named: Vec<String> = all.filter_map(words).collect();
@@ -154,6 +194,13 @@ pub fn not_distinguishable(found: &Why) -> Option<String> {
             list(&named)
         )
     })
+}
+
+/// The largest of those that are not distinguishable, with the smallest difference that would have been seen.
+pub fn not_shown(changes: &Changes, what: &str) -> Option<String> {
+    let words = |change: &NamedChange| Some(format!("{} ({})", change.name, figure(change.smallest_us?, "us")));
+    let named: Vec<String> = changes.not_shown.iter().filter_map(words).collect();
+    (!named.is_empty()).then(|| format!("Not distinguishable among {what}, the largest: {}.", list(&named)))
 }
 
 /// A suspect in a table.
@@ -167,6 +214,9 @@ pub fn suspect(suspect: &Suspect) -> String {
         Suspect::ClientBound => "the clients' own work".to_owned(),
         Suspect::ServerWork => "the server's own work".to_owned(),
         Suspect::Commit => "log writes".to_owned(),
+        Suspect::Storage => "reads and writes of files".to_owned(),
+        Suspect::Pauses => "pauses of the server".to_owned(),
+        Suspect::Unnamed => "waits without a name".to_owned(),
     }
 }
 
@@ -208,6 +258,9 @@ pub fn expected(cause: &Cause) -> &'static str {
         (Suspect::GlobalLock(_), _) => "if it is one lock of the whole server, more tables do not help",
         (_, Expected::Unchanged) => "if so, nothing changes",
         (_, Expected::Faster) => "if so, the slower of the two gets faster and the difference shrinks",
+        (Suspect::Unnamed | Suspect::Pauses, Expected::Named) => {
+            "then tare why names what is slept in, and the functions"
+        }
         (_, Expected::Named) => "then tare why names the functions that make it up",
     }
 }

@@ -15,7 +15,7 @@ use tare_study::plan::queue::Next;
 use tare_study::plan::settle;
 
 /// Chance of a false alarm over all looks.
-const ALPHA: f64 = 0.05;
+pub const ALPHA: f64 = 0.05;
 /// The smallest change of interest where none is said.
 pub const MINIMUM_EFFECT: f64 = 0.02;
 

@@ -52,6 +52,7 @@ mod topo;
 mod trial;
 mod trust;
 mod why;
+mod why_prove;
 
 pub use args::main;
 pub use exit::Exit;

@@ -44,10 +44,16 @@ struct Headed<'a, T> {
 
 /// Prints the one JSON document of a command: the fields of `rest`, which has some, below its schema and version.
 pub fn document<T: Serialize>(schema: &'static str, rest: &T) -> Result<(), Problem> {
-    let document = serde_json::to_string_pretty(&Headed { schema, version: VERSION, rest })
-        .map_err(|e| Problem::new(Exit::Machine, format!("cannot write JSON: {e}")))?;
+    let document = document_text(schema, rest)?;
     PRINTED.store(true, Ordering::Relaxed);
-    text(&(document + "\n"))
+    text(&document)
+}
+
+/// The same as text, for a file.
+pub fn document_text<T: Serialize>(schema: &'static str, rest: &T) -> Result<String, Problem> {
+    serde_json::to_string_pretty(&Headed { schema, version: VERSION, rest })
+        .map(|document| document + "\n")
+        .map_err(|e| Problem::new(Exit::Machine, format!("cannot write JSON: {e}")))
 }
 
 /// An error as a document.

@@ -1,9 +1,11 @@
 //! `tare why`: where the time of a transaction goes, and what makes up the difference.
 
 use super::compare::Opened;
+use super::why_prove::Asked;
 use super::{Exit, Problem};
 use crate::config;
 use clap::Args;
+use std::path::PathBuf;
 use tare_findings::why::{self, WhyError};
 use tare_report::terminal::{self, Style};
 use tare_report::why_json::WhyJson;
@@ -15,6 +17,22 @@ pub struct WhyArgs {
     a: String,
     /// B, written the same way; without it the time of every condition of A is shown
     b: Option<String>,
+    /// Try the suspects by experiment: for the two or three largest, pairs of trials of the slower condition with and
+    /// without what each one's experiment changes
+    #[arg(long, requires = "b")]
+    prove: bool,
+    /// With --prove: the time for all experiments together, such as 30min, 90s or 2h
+    #[arg(long, value_name = "TIME", default_value = "10min", value_parser = super::ab::time)]
+    within: f64,
+    /// With --prove: say which experiments would be made and in which time, and make none
+    #[arg(long, requires = "prove")]
+    dry_run: bool,
+    /// With --prove: where the experiments and why.json go [default: tare-results/why-DATE]
+    #[arg(long, value_name = "DIR", requires = "prove")]
+    out: Option<PathBuf>,
+    /// With --prove: use results that others own or may write to: programs that they name run as you
+    #[arg(long)]
+    trust: bool,
     /// Print one JSON document instead of tables
     #[arg(long)]
     json: bool,
@@ -25,12 +43,24 @@ pub struct WhyArgs {
 /// # Errors
 /// [`Problem`] when the results cannot be read, or hold no time of a transaction.
 pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
-    let names: Vec<String> = std::iter::once(args.a).chain(args.b).collect();
+    let names: Vec<String> = std::iter::once(args.a.clone()).chain(args.b.clone()).collect();
     let opened = Opened::of(&names)?;
     let style = Style::of_stdout(config::get().colour);
     match opened.sides().as_slice() {
         [(_, a), (_, b)] => {
             let found = why::why(*a, *b)?;
+            if args.prove {
+                let of = if found.own().us < 0.0 { a.results } else { b.results };
+                let asked = Asked {
+                    found: &found,
+                    results: &of.path,
+                    within_s: args.within,
+                    out: args.out.as_deref(),
+                    trusted: args.trust,
+                    json: args.json,
+                };
+                return if args.dry_run { asked.told() } else { asked.prove() };
+            }
             match args.json {
                 true => super::output::document("tare-why", &WhyJson::of(&found))?,
                 false => super::output::text(&terminal::why(&found, style))?,

@@ -40,10 +40,14 @@ fn busy_rolls_a_transaction_back_and_threads_bear_the_names_of_connections() {
     let server = Sqlite.start(&place.start_request(&data, tare())).unwrap();
     assert_eq!(server.setting("journal_mode").unwrap().as_deref(), Some("wal"));
     let (mut first, mut second) = (server.connect().unwrap(), server.connect().unwrap());
+    let mut told = server.diagnostics().unwrap();
+    told.watch_locks().unwrap();
     first.run("BEGIN").unwrap();
     first.run("UPDATE t SET k=k+1 WHERE id=1").unwrap();
     second.run("BEGIN").unwrap();
     assert_eq!(second.run("UPDATE t SET k=k+1 WHERE id=2").unwrap_err().kind, SqlErrorKind::Retry);
+    let waits = Duration::from_millis(60);
+    std::thread::sleep(waits);
     first.run("COMMIT").unwrap();
     // Nothing is open any more, so beginning works at once, and so does rolling back more often than needed.
     second.run("BEGIN").unwrap();
@@ -52,6 +56,8 @@ fn busy_rolls_a_transaction_back_and_threads_bear_the_names_of_connections() {
     second.run("BEGIN").unwrap();
     assert_eq!(second.run("UPDATE t SET k=k+1 WHERE id=2"), Ok(1));
     second.run("COMMIT").unwrap();
+    let busy = told.lock_waits().unwrap().into_iter().find(|wait| wait.name == "sqlite/busy").unwrap();
+    assert!(busy.count == 1 && busy.wait_s >= waits.as_secs_f64(), "until it was done, not until BEGIN was: {busy:?}");
     assert_eq!(one(&mut *first, "SELECT sum(k) FROM t WHERE id < 3"), Some("5".to_owned()));
 
     assert_eq!(one(&mut *first, "SELECT x'79'").as_deref(), Some("y"));

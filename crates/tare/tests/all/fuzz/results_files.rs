@@ -45,7 +45,8 @@ fn captures() -> Vec<(&'static str, &'static str, String)> {
         samples: 100,
         symbols: vec![symbol],
     };
-    let waits = vec![LockShare { name: "log".into(), count: 9, wait_ms: 1.5, wait_fraction: 0.1 }];
+    let waits =
+        vec![LockShare { kind: Default::default(), name: "log".into(), count: 9, wait_ms: 1.5, wait_fraction: 0.1 }];
     let locks = LocksFile { schema: 2, source: "made up".into(), elapsed_s: 1.0, threads: 2, waits };
     let differences = BTreeMap::from([("rows_read".to_owned(), 1000.0)]);
     let status = StatusFile { schema: 2, elapsed_s: 1.0, differences };

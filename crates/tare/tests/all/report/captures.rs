@@ -110,6 +110,7 @@ fn capture(directory: &Path, mut record: TrialRecord, culprit: &str) -> TrialRec
         symbols: vec![symbol("work", 0.5 - share), symbol(culprit, share), symbol("rest", 0.5)],
     };
     let wait = |name: &str, count, wait_fraction: f64| LockShare {
+        kind: Default::default(),
         name: name.into(),
         count,
         wait_ms: wait_fraction * 32_000.0,

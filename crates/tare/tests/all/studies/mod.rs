@@ -21,3 +21,4 @@ mod topo;
 mod topology_files;
 mod waits;
 mod why;
+mod why_cases;

@@ -90,8 +90,14 @@ fn point_selects_of_the_embedded_engine_mostly_run_or_could() {
 fn processes_that_serve_connections_are_looked_at_as_threads_are() {
     let world = World::new();
     let workload = "name = \"update_non_index\"\nrows = 1\nthreads = 4";
-    let (waits, _) = captured(&world, &study("postgresql", workload, ""));
+    let study = study("postgresql", workload, "").replace("waits = \"on\"", "waits = \"on\"\nlocks = \"on\"");
+    let (waits, _) = captured(&world, &study);
     assert_eq!(waits["connections"]["threads"], 4, "{waits}");
+    // The server says the same of itself: most of them wait for the transaction that has the row.
+    let record = trials(&world.path("results")).pop().unwrap();
+    let told = document(&world.path("results"), &record, "locks");
+    let rows = told["waits"].as_array().unwrap().iter().filter(|wait| wait["kind"] == "row");
+    assert!(rows.map(|wait| wait["wait_fraction"].as_f64().unwrap()).sum::<f64>() > 0.2, "{told}");
     assert!(waits["background"]["threads"].as_u64().unwrap() >= 3, "the checkpointer and the others: {waits}");
     // A row is waited for until another process sends a signal, which is not the client's socket.
     assert!(time(&waits, "connections", &["wake_up", "own_futex", "shared_futex"]) > 0.2, "{waits}");

@@ -32,10 +32,22 @@ fn closes(world: &World) {
     assert!(seen > 0);
 }
 
-/// The first suspect. What others do on this machine is a shortage of CPUs too, and stands in no study's way.
+/// The first suspect.
 fn first_cause(found: &Value) -> &Value {
-    let mut causes = found["causes"].as_array().unwrap().iter();
-    causes.find(|cause| cause["kind"] != "cpu_shortage").unwrap_or_else(|| panic!("{found:#}"))
+    found["causes"].as_array().and_then(|causes| causes.first()).unwrap_or_else(|| panic!("{found:#}"))
+}
+
+/// Share of a side's time for which other programs had the CPUs, of the side where it is larger.
+fn taken_by_others(found: &Value) -> f64 {
+    let sides = found["sides"].as_array().unwrap().iter();
+    let parts = sides.flat_map(|side| side["parts"].as_array().unwrap());
+    let taken = parts.filter(|part| part["name"] == "other_programs").map(|part| part["share"].as_f64().unwrap());
+    taken.fold(0.0, f64::max)
+}
+
+/// Whether that is so much that hardly anything else can be told.
+fn disturbed(found: &Value) -> bool {
+    taken_by_others(found) > 0.5
 }
 
 const FIRST_LOOK: &str = r#"
@@ -74,14 +86,11 @@ fn wake_ups_between_two_pus_are_named_first_and_nothing_between_two_alike() {
     let world = World::new();
     let found = why(&world, FIRST_LOOK, "placement=same-pu", "placement=same-cache");
     assert_eq!((&found["schema"], &found["version"]), (&"tare-why".into(), &1.into()), "{found:#}");
-    // Where others take most of the time of these two PUs, that is the reason, and is said.
-    let causes = found["causes"].as_array().unwrap();
-    let share = |cause: &Value| cause["share"].as_f64().unwrap_or(0.0);
-    let busy = causes.iter().any(|cause| cause["kind"] == "cpu_shortage" && share(cause) > 0.5);
     let cause = first_cause(&found);
-    assert!(busy || cause["kind"] == "wake_ups", "{found:#}");
+    assert!(disturbed(&found) || cause["kind"] == "wake_ups", "{found:#}");
+    assert_ne!(cause["kind"], "cpu_shortage", "what other programs do is no reason: {found:#}");
     let prove = cause["prove"].as_str().unwrap();
-    assert!(busy || prove.contains("placement.pairing=same-pu"), "{cause:#}");
+    assert!(disturbed(&found) || prove.contains("placement.pairing=same-pu"), "{cause:#}");
     let text = found["text"].as_str().unwrap();
     assert!(text.split_whitespace().count() <= 25, "{text}");
 
@@ -105,15 +114,79 @@ fn wake_ups_between_two_pus_are_named_first_and_nothing_between_two_alike() {
     assert!(err.contains("same trials"), "{err}");
 }
 
+/// What is planted in the embedded engine, the suspect that it is, and whether its size is CPU time of a known length.
+const PLANTED: [(&str, u32, &str, bool); 4] = [
+    ("work", 300, "server_work", true),
+    ("kernel", 300, "kernel_time", true),
+    ("client", 300, "client_bound", true),
+    ("commit", 3000, "pauses", false),
+];
+
+#[test]
+fn a_cause_planted_in_the_embedded_engine_is_named_first_with_its_size() {
+    let world = World::new();
+    let option = |name: &str| format!("option.tare_planted_{name}_us");
+    let factors: String =
+        PLANTED.iter().map(|(name, us, ..)| format!("tare_planted_{name}_us = [0, {us}]\n")).collect();
+    let study = world.study(&format!(
+        "name = \"planted\"\n[workload]\nname = \"update_non_index\"\nrows = 1000\nthreads = 1\n\
+         [capture]\nwaits = \"on\"\n[design]\nkind = \"one-at-a-time\"\n\
+         [sampling]\ntrials = 3\nattempts = 2\nwarmup_s = 0.05\nsample_s = 0.25\nforeign_cpu_limit = \"off\"\n\
+         steal_limit = \"off\"\n[factors.option]\n{factors}"
+    ));
+    world.exits(0, &["run", &study, "--out", "results"]);
+    closes(&world);
+    let side = |planted: &str| {
+        let levels: Vec<String> = PLANTED
+            .iter()
+            .map(|(name, us, ..)| format!("{}={}", option(name), if *name == planted { *us } else { 0 }))
+            .collect();
+        format!("{}:{}", world.path("results").display(), levels.join(" "))
+    };
+    for (name, planted_us, kind, exact) in PLANTED {
+        let (out, _) = world.exits(0, &["why", &side(""), &side(name), "--json"]);
+        let found = json(&out);
+        let cause = first_cause(&found);
+        // A sleep is seen by a thread that looks, and has to wait for a CPU as others do.
+        let unseen = !exact && taken_by_others(&found) > 0.2;
+        assert!(cause["kind"] == kind || unseen && cause["kind"] == "unnamed_waits", "{name}: {found:#}");
+        let times = cause["us"].as_f64().unwrap() / f64::from(planted_us);
+        // Neighbours on the same core make work take more CPU time, and three trials of different lengths show nothing.
+        let shown = taken_by_others(&found) > 0.05 || cause["verdict"] == "shown";
+        let sized = shown && times > 0.7 && (times < 1.5 || !exact);
+        assert!(unseen || disturbed(&found) || sized, "{name}: {times} of {cause:#}");
+    }
+}
+
 #[test]
 fn more_client_threads_than_cpus_are_a_shortage_of_cpus() {
     let world = World::new();
     let study = "name = \"threads\"\n[workload]\nname = \"point_select\"\nrows = 1000\n\
-         [sampling]\ntrials = 5\nattempts = 1\nwarmup_s = 0.1\nsample_s = 0.3\n[factors]\nthreads = [1, 16]\n";
+         [sampling]\ntrials = 5\nattempts = 1\nwarmup_s = 0.1\nsample_s = 0.3\nforeign_cpu_limit = \"off\"\n\
+         steal_limit = \"off\"\n[factors]\nthreads = [1, 16]\n";
     let found = why(&world, study, "threads=1", "threads=16");
     let cause = &found["causes"][0];
     assert_eq!(cause["kind"], "cpu_shortage", "{found:#}");
     assert!(cause["prove"].as_str().unwrap().contains("factors.threads=8"), "{cause:#}");
+
+    // The same by experiment: half the threads, and the time of a transaction falls.
+    let side = |name: &str| format!("{}:threads={name}", world.path("results").display());
+    let (a, b) = (side("1"), side("16"));
+    let prove = ["why", &a, &b, "--prove", "--within", "30s", "--json"];
+    let (out, _) = world.exits(0, &[prove.as_slice(), &["--dry-run"]].concat());
+    let planned = json(&out);
+    let first = &planned["proofs"][0];
+    assert_eq!((&first["kind"], &first["changes"]), (&"cpu_shortage".into(), &"workload.threads=8".into()), "{out}");
+    assert!(first["verdict"].is_null() && !world.path("proof").exists(), "{out}");
+    let (out, _) = world.exits(0, &[prove.as_slice(), &["--out", "proof"]].concat());
+    let proof = &json(&out)["proofs"][0];
+    let kept = json(&std::fs::read_to_string(world.path("proof/why.json")).unwrap());
+    assert_eq!((&kept["proofs"][0], &kept["schema"]), (proof, &"tare-why".into()), "{out}");
+    // A machine on which others take most of the time may decide nothing in half a minute.
+    assert!(proof["verdict"] == "stands" || disturbed(&found) && proof["verdict"] == "undecided", "{proof:#}");
+    assert!(proof["ratio"].as_f64().is_none_or(|ratio| disturbed(&found) || ratio < 0.8), "{proof:#}");
+    let (_, err) = world.exits(2, &["why", &a, &b, "--prove", "--within", "1s"]);
+    assert!(err.contains("the time does not suffice"), "{err}");
 }
 
 /// A study of MariaDB, all of whose waits are told.
@@ -143,6 +216,9 @@ fn a_commit_that_waits_for_storage_is_named_first() {
     let name = |level: u8| format!("option.innodb_flush_log_at_trx_commit={level}");
     let found = why(&world, &mariadb(workload, factors), &name(0), &name(1));
     let cause = first_cause(&found);
+    if disturbed(&found) {
+        return;
+    }
     assert_eq!(cause["kind"], "commit", "{found:#}");
     let counts = |side: usize| cause["counts"][side].as_f64().unwrap();
     assert!(counts(0) < 0.1 && counts(1) > 0.5, "{cause:#}");

@@ -1,0 +1,118 @@
+//! In what a cluster's connections wait, looked at many times a second: PostgreSQL counts no time of its waits, and
+//! says of each process what it waits for now.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::Session;
+use crate::contract::diagnostics::{LockWait, Unavailable, WaitKind};
+
+/// Waits for the client are no waits of the server, and activity is that of background processes.
+const LOOK: &str = "SELECT wait_event_type, wait_event, count(*) FROM pg_stat_activity \
+                    WHERE state = 'active' AND pid <> pg_backend_pid() AND backend_type = 'client backend' \
+                    AND wait_event_type NOT IN ('Client', 'Activity') GROUP BY 1, 2";
+/// Pauses between two looks, milliseconds: of different lengths, so that nothing that comes regularly is always seen.
+const PAUSES_MS: [u64; 7] = [7, 12, 5, 10, 14, 8, 11];
+
+/// Waits by type and name, and how often each was seen.
+type Seen = BTreeMap<(String, String), u64>;
+
+/// A thread that looks until it is stopped.
+pub(super) struct WaitEvents {
+    stop: Sender<()>,
+    looking: JoinHandle<Result<Looked, Unavailable>>,
+}
+
+/// What was seen.
+struct Looked {
+    seen: Seen,
+    looks: u64,
+    elapsed: Duration,
+}
+
+impl WaitEvents {
+    /// Begins to look, over a session that no one else uses.
+    pub(super) fn begin(mut session: Box<dyn Session>) -> Result<Self, Unavailable> {
+        let (stop, stopped) = channel();
+        let look = move || {
+            let began = Instant::now();
+            let (mut seen, mut looks) = (Seen::new(), 0);
+            for pause in PAUSES_MS.into_iter().cycle() {
+                let rows = session.query(LOOK).map_err(|e| Unavailable(format!("{LOOK}: {e}")))?;
+                looks += 1;
+                for (event, count) in rows.iter().filter_map(|row| event(row)) {
+                    *seen.entry(event).or_default() += count;
+                }
+                match stopped.recv_timeout(Duration::from_millis(pause)) {
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
+                }
+            }
+            Ok(Looked { seen, looks, elapsed: began.elapsed() })
+        };
+        let looking = thread::Builder::new().name("tare-waits".to_owned()).spawn(look);
+        Ok(Self { stop, looking: looking.map_err(|e| Unavailable(format!("no thread to look at waits: {e}")))? })
+    }
+
+    /// Ends it; the waits since it began.
+    pub(super) fn end(self) -> Result<Vec<LockWait>, Unavailable> {
+        let _ = self.stop.send(());
+        let looked =
+            self.looking.join().map_err(|_| Unavailable("the thread that looks at waits ended".to_owned()))??;
+        let each_s = looked.elapsed.as_secs_f64() / looked.looks.max(1) as f64;
+        let wait = |((class, name), count): ((String, String), u64)| LockWait {
+            kind: kind(&class, &name),
+            name: format!("{class}/{name}"),
+            count,
+            wait_s: count as f64 * each_s,
+        };
+        // None seen is an answer too.
+        let mut seen = looked.seen;
+        seen.entry(("Lock".to_owned(), "transactionid".to_owned())).or_default();
+        Ok(seen.into_iter().map(wait).collect())
+    }
+}
+
+fn event(row: &[Option<String>]) -> Option<((String, String), u64)> {
+    let [Some(class), Some(name), Some(count)] = row else { return None };
+    Some(((class.clone(), name.clone()), count.parse().ok()?))
+}
+
+/// By the tables of wait events in PostgreSQL's documentation, "The Cumulative Statistics System".
+fn kind(class: &str, name: &str) -> WaitKind {
+    match (class, name) {
+        // What waits for another transaction waits for a row that it changed.
+        ("Lock", "transactionid" | "tuple") => WaitKind::Row,
+        // One process writes the log for all that wait for this lock; a standby's answer is part of a commit too.
+        ("LWLock", "WALWrite") | ("IPC", "SyncRep") => WaitKind::Log,
+        ("IO", name) if name.to_ascii_lowercase().starts_with("wal") => WaitKind::Log,
+        ("IO", _) => WaitKind::File,
+        ("Timeout", _) => WaitKind::Pause,
+        _ => WaitKind::Lock,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_event_belongs_to_what_it_delays() {
+        let expected = [
+            ("Lock", "transactionid", WaitKind::Row),
+            ("Lock", "relation", WaitKind::Lock),
+            ("IO", "WALSync", WaitKind::Log),
+            ("IO", "WalSync", WaitKind::Log),
+            ("LWLock", "WALWrite", WaitKind::Log),
+            ("LWLock", "WALInsert", WaitKind::Lock),
+            ("IO", "DataFileRead", WaitKind::File),
+            ("Timeout", "PgSleep", WaitKind::Pause),
+        ];
+        for (class, name, is) in expected {
+            assert_eq!(kind(class, name), is, "{class}/{name}");
+        }
+        assert_eq!(event(&[None, Some("x".into()), Some("1".into())]), None);
+    }
+}

@@ -1,0 +1,172 @@
+//! Causes of known size, each an option of microseconds: what `tare why` must name first, and how large it must find
+//! it.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use rustix::time::{ClockId, clock_gettime};
+
+/// CPU time in one function of the server in every statement.
+const WORK: &str = "tare_planted_work_us";
+/// CPU time in the kernel in every statement.
+const KERNEL: &str = "tare_planted_kernel_us";
+/// A lock that every statement takes, and every fourth holds so long; who waits sleeps.
+const MUTEX: &str = "tare_planted_mutex_us";
+/// A sleep after every commit.
+const COMMIT: &str = "tare_planted_commit_us";
+/// CPU time of the client in every prepared statement.
+const CLIENT: &str = "tare_planted_client_us";
+/// All of them.
+const OPTIONS: [&str; 5] = [WORK, KERNEL, MUTEX, COMMIT, CLIENT];
+/// The lock is held by one in so many statements.
+const HELD_BY_ONE_IN: u64 = 4;
+
+/// What is planted, and what came of the lock.
+#[derive(Debug, Default)]
+pub(super) struct Causes {
+    us: BTreeMap<&'static str, u64>,
+    mutex: Mutex<()>,
+    statements: AtomicU64,
+    wait_ns: AtomicU64,
+}
+
+/// Where a statement began: whether it was in a transaction, and the rows changed before it.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::sqlite) struct Begun {
+    autocommit: bool,
+    changes: u64,
+}
+
+/// Whether this is one of the options.
+pub(super) fn is_option(name: &str) -> bool {
+    OPTIONS.contains(&name)
+}
+
+impl Causes {
+    /// Takes its options out of all, by the reader of their values.
+    pub(super) fn take<E>(
+        options: &mut BTreeMap<String, String>,
+        read: impl Fn(&str, String) -> Result<u64, E>,
+    ) -> Result<Self, E> {
+        let mut us = BTreeMap::new();
+        for name in OPTIONS {
+            if let Some(text) = options.remove(name) {
+                us.insert(name, read(name, text)?);
+            }
+        }
+        Ok(Self { us, ..Self::default() })
+    }
+
+    fn us(&self, name: &str) -> Option<u64> {
+        self.us.get(name).copied().filter(|us| *us > 0)
+    }
+
+    /// The value of an option that was given.
+    pub(super) fn given(&self, name: &str) -> Option<u64> {
+        self.us.get(name).copied()
+    }
+
+    /// Does what is planted in every statement; what a commit is told by.
+    pub(super) fn statement(&self, database: &Connection) -> Begun {
+        if let Some(us) = self.us(WORK) {
+            tare_planted_work(us);
+        }
+        if let Some(us) = self.us(KERNEL) {
+            in_the_kernel(us);
+        }
+        if let Some(us) = self.us(MUTEX) {
+            self.tare_planted_mutex(us);
+        }
+        Begun { autocommit: database.is_autocommit(), changes: database.total_changes() }
+    }
+
+    /// After a statement: a commit ended a transaction, or the statement changed rows outside of one.
+    pub(super) fn done(&self, database: &Connection, begun: Begun) {
+        let Some(us) = self.us(COMMIT).filter(|_| database.is_autocommit()) else { return };
+        if !begun.autocommit || database.total_changes() != begun.changes {
+            sleep(Duration::from_micros(us));
+        }
+    }
+
+    #[inline(never)]
+    fn tare_planted_mutex(&self, us: u64) {
+        let asked = Instant::now();
+        let held = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
+        self.wait_ns.fetch_add(asked.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        if self.statements.fetch_add(1, Ordering::Relaxed).is_multiple_of(HELD_BY_ONE_IN) {
+            tare_planted_work(us);
+        }
+        drop(held);
+    }
+
+    /// name, count, wait in nanoseconds.
+    pub(super) fn waits(&self) -> Option<(&'static str, u64, u64)> {
+        let read = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        self.us(MUTEX).map(|_| ("tare_planted_mutex", read(&self.statements), read(&self.wait_ns)))
+    }
+}
+
+/// What a client asks the server for, to know how slow it is to be.
+pub(in crate::sqlite) fn client_request() -> Option<&'static str> {
+    Some("PRAGMA tare_planted_client_us")
+}
+
+/// Work of so many microseconds of CPU time: steps that depend on each other, whose speed a busy neighbour on the same
+/// core hardly changes, counted beforehand, so that no clock is asked meanwhile.
+#[inline(never)]
+pub(in crate::sqlite) fn tare_planted_work(us: u64) {
+    static STEPS_EACH_US: OnceLock<f64> = OnceLock::new();
+    let each = STEPS_EACH_US.get_or_init(|| {
+        let rate = |_| {
+            let began = cpu_us();
+            steps(400_000);
+            400_000.0 / (cpu_us() - began).max(1.0)
+        };
+        (0..5).map(rate).fold(0.0, f64::max)
+    });
+    steps((us as f64 * each) as u64);
+}
+
+#[inline(always)]
+fn steps(count: u64) {
+    let mut state = black_box(1_u64);
+    for _ in 0..count {
+        state = black_box(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+    }
+    black_box(state);
+}
+
+/// As many microseconds of CPU time in calls of the kernel.
+fn in_the_kernel(us: u64) {
+    let until = cpu_us() + us as f64;
+    while cpu_us() < until {}
+}
+
+/// CPU time of this thread, microseconds.
+fn cpu_us() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_takes_the_cpu_time_that_was_asked_for() {
+        tare_planted_work(1);
+        let began = cpu_us();
+        (0..50).for_each(|_| tare_planted_work(200));
+        let took = cpu_us() - began;
+        // Slower than its best where the machine's clock is.
+        assert!((9_000.0..30_000.0).contains(&took), "{took} us of 10,000");
+        let began = cpu_us();
+        in_the_kernel(5_000);
+        assert!((5_000.0..7_000.0).contains(&(cpu_us() - began)));
+    }
+}

@@ -1,0 +1,97 @@
+//! Waits inside the server, as they were told or seen in the capture sample: the same share of the measured samples'
+//! time.
+
+use super::part::{Missing, Part};
+use std::collections::{BTreeMap, BTreeSet};
+use tare_results::captures::{Captures, LocksFile, WaitKind};
+use tare_results::waits::{ThreadsTime, TimeUse};
+
+/// InnoDB's count of the time of waits for row locks, milliseconds.
+const ROW_LOCK_TIME: &str = "Innodb_row_lock_time";
+
+/// Adds them to the parts of a transaction that takes `us`.
+pub(super) fn add(
+    parts: &mut BTreeMap<Part, f64>,
+    missing: &mut BTreeSet<Missing>,
+    captures: Option<&Captures>,
+    clients: f64,
+    us: f64,
+) {
+    let locks = captures.and_then(|captures| captures.locks.as_ref());
+    let told = locks.map(told).unwrap_or_default();
+    let rows =
+        captures.and_then(|captures| innodb_rows(captures, clients)).or_else(|| told.get(&Part::RowLock).copied());
+    let seen = captures.and_then(|captures| captures.waits.as_ref()).map(|waits| &waits.connections);
+    match rows {
+        Some(share) => drop(parts.insert(Part::RowLock, us * share)),
+        None => drop(missing.insert(Missing::RowLocks)),
+    }
+    if locks.is_none() {
+        missing.insert(Missing::Locks);
+    }
+    let named = told.iter().filter(|(part, share)| matches!(part, Part::Lock(_)) && **share > 0.0);
+    parts.extend(named.clone().map(|(part, share)| (part.clone(), us * share)));
+    let inside = rows.unwrap_or(0.0) + named.map(|(_, share)| share).sum::<f64>();
+    match seen.filter(|seen| !seen.parts.is_empty()) {
+        Some(seen) => {
+            let log = told.get(&Part::Flush).copied().unwrap_or(0.0);
+            parts.extend(asleep(seen, inside, log).map(|(part, share)| (part, us * share)));
+        }
+        None => {
+            missing.insert(Missing::Sleeps);
+            let others = [Part::Flush, Part::Io, Part::Pause].into_iter();
+            parts.extend(others.filter_map(|part| told.get(&part).map(|share| (part, us * share))));
+        }
+    }
+}
+
+/// InnoDB's own count, as a share of the connections' time; none of a server without InnoDB.
+fn innodb_rows(captures: &Captures, clients: f64) -> Option<f64> {
+    let status = captures.status.as_ref()?;
+    // A counter that did not move is left out of the differences.
+    let counts_rows = status.differences.keys().any(|name| name.starts_with("Innodb_"));
+    let waited_ms = status.differences.get(ROW_LOCK_TIME).copied().unwrap_or(0.0);
+    (counts_rows && status.elapsed_s > 0.0).then(|| waited_ms / 1000.0 / (clients * status.elapsed_s))
+}
+
+/// What the server told, as shares of its connections' time.
+fn told(locks: &LocksFile) -> BTreeMap<Part, f64> {
+    let mut shares = BTreeMap::new();
+    for wait in &locks.waits {
+        let part = match wait.kind {
+            WaitKind::Lock => Part::Lock(wait.name.clone()),
+            WaitKind::Row => Part::RowLock,
+            WaitKind::Log => Part::Flush,
+            WaitKind::File => Part::Io,
+            WaitKind::Pause => Part::Pause,
+        };
+        *shares.entry(part).or_default() += wait.wait_fraction;
+    }
+    shares
+}
+
+/// Sleeps by what they are in. `inside` is the share of those that have a name, as locks; `log` that of waits for the
+/// log as the server tells it: its own flushes, and sleeps until another thread has flushed.
+fn asleep(seen: &ThreadsTime, inside: f64, log: f64) -> impl Iterator<Item = (Part, f64)> {
+    let sum = |uses: &[TimeUse]| -> f64 {
+        seen.parts.iter().filter(|part| uses.contains(&part.time)).map(|part| part.fraction).sum()
+    };
+    let unnamed = [
+        TimeUse::SharedFutex,
+        TimeUse::OwnFutex,
+        TimeUse::WakeUp,
+        TimeUse::Semaphore,
+        TimeUse::FileLock,
+        TimeUse::Other,
+    ];
+    let flushed = sum(&[TimeUse::Flush]);
+    let for_others = (log - flushed).max(0.0);
+    [
+        (Part::Flush, flushed + for_others),
+        (Part::Io, sum(&[TimeUse::Read, TimeUse::Write, TimeUse::SubmittedIo, TimeUse::PageFault])),
+        (Part::Pause, sum(&[TimeUse::Pause])),
+        (Part::Asleep, (sum(&unnamed) - inside - for_others).max(0.0)),
+    ]
+    .into_iter()
+    .filter(|(_, share)| *share > 0.0)
+}

@@ -1,0 +1,76 @@
+//! Times a transaction of many things of one kind, functions or statements, that are tested together.
+
+use super::trials::{FALSE_DISCOVERIES, Trials};
+use crate::ends;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use tare_stats::Interval;
+use tare_stats::multiple::benjamini_hochberg;
+
+/// Of those that are not shown to differ so many are told, with the smallest difference that would have been seen.
+const NOT_SHOWN: usize = 3;
+
+/// B - A of the time of one function or one statement.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NamedChange {
+    /// As the profile or the load has it.
+    pub name: String,
+    /// Of A, microseconds a transaction.
+    pub a_us: f64,
+    /// Of B, in the same unit.
+    pub b_us: f64,
+    /// B - A, microseconds a transaction.
+    pub us: f64,
+    /// 95% interval of it, for this one alone.
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
+    /// Chance of such a difference where there is none, adjusted over all of its kind (false discovery rate).
+    pub p_value: f64,
+    /// The smallest difference that four of five such runs would have shown of this one alone.
+    pub smallest_us: Option<f64>,
+}
+
+/// What became of all of them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Changes {
+    /// Those that are shown to differ, the largest difference first.
+    pub shown: Vec<NamedChange>,
+    /// The ones that take most time of those that are not shown to.
+    pub not_shown: Vec<NamedChange>,
+    /// How many were tested.
+    pub tested: usize,
+}
+
+impl Changes {
+    /// Of each trial's microseconds by name; what a trial does not name took none.
+    pub(super) fn of(trials: &Trials<'_, '_>, a: &[BTreeMap<String, f64>], b: &[BTreeMap<String, f64>]) -> Self {
+        let names: BTreeSet<&String> = a.iter().chain(b).flat_map(BTreeMap::keys).collect();
+        let values = |side: &[BTreeMap<String, f64>], name: &String| -> Vec<f64> {
+            side.iter().map(|trial| trial.get(name).copied().unwrap_or(0.0)).collect()
+        };
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let change = |name: &String| {
+            let (a, b) = (values(a, name), values(b, name));
+            let shift = trials.shift_of(&a, &b);
+            NamedChange {
+                name: name.clone(),
+                a_us: mean(&a),
+                b_us: mean(&b),
+                us: shift.value,
+                ci: shift.ci,
+                p_value: shift.p_value,
+                smallest_us: shift.smallest,
+            }
+        };
+        let mut all: Vec<NamedChange> = names.into_iter().map(change).collect();
+        let adjusted = benjamini_hochberg(&all.iter().map(|one| one.p_value).collect::<Vec<f64>>());
+        all.iter_mut().zip(adjusted).for_each(|(one, p_value)| one.p_value = p_value);
+        let tested = all.len();
+        let (mut shown, mut not_shown): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|one| one.p_value <= FALSE_DISCOVERIES);
+        shown.sort_by(|a, b| b.us.abs().total_cmp(&a.us.abs()));
+        not_shown.sort_by(|a, b| b.a_us.max(b.b_us).total_cmp(&a.a_us.max(a.b_us)));
+        not_shown.truncate(NOT_SHOWN);
+        Self { shown, not_shown, tested }
+    }
+}

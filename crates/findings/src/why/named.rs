@@ -1,0 +1,65 @@
+//! What has a name below the parts. Functions of the server by their CPU time a transaction: shares of a profile add up
+//! to one, so that a rise in one lowers all others; times do not. Statements, or kinds of transactions, by the
+//! wall-clock time that they take of a transaction.
+
+use super::changes::Changes;
+use super::trials::Trials;
+use crate::collect::trial_mean;
+use crate::time::TrialTime;
+use std::collections::BTreeMap;
+use tare_results::Results;
+use tare_results::metric::TPS;
+use tare_results::schema::SampleRecord;
+use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
+
+/// Beginning of the metric that is the mean time of one, milliseconds.
+const MEAN: &str = "latency_ms_mean_of_";
+/// Beginnings of the covariates that count them.
+const COUNTS: [&str; 2] = ["statement_executions_", "tpcc_transactions_"];
+
+/// The functions by their CPU time. Every trial of both sides needs its profile.
+pub(super) fn functions(trials: &Trials<'_, '_>, results: [&Results; 2]) -> Changes {
+    let of = |times: &[TrialTime<'_>], results: &Results| -> Option<Vec<BTreeMap<String, f64>>> {
+        times.iter().map(|time| functions_of(time, results)).collect()
+    };
+    let both = of(trials.a, results[0]).zip(of(trials.b, results[1]));
+    both.map_or_else(Changes::default, |(a, b)| Changes::of(trials, &a, &b))
+}
+
+/// CPU time inside each function, microseconds a transaction; none without a profile.
+fn functions_of(time: &TrialTime<'_>, results: &Results) -> Option<BTreeMap<String, f64>> {
+    let profile = results.captures.get(&(time.trial.trial, time.trial.attempt))?.profile.as_ref()?;
+    // A profile of user mode alone is of that part of the CPU time.
+    let quantity = if profile.kernel { Quantity::Cpu } else { Quantity::User };
+    let cost = SERVER_COSTS.iter().find(|cost| cost.quantity == quantity)?;
+    let cpu_us = trial_mean(time.trial, cost.metric(Operation::Transaction).name())?;
+    Some(profile.symbols.iter().map(|symbol| (symbol.symbol.clone(), symbol.self_fraction * cpu_us)).collect())
+}
+
+/// The statements by their time. A load with fewer than two of them is told by its transactions.
+pub(super) fn statements(trials: &Trials<'_, '_>) -> Changes {
+    let of = |times: &[TrialTime<'_>]| -> Vec<BTreeMap<String, f64>> { times.iter().map(statements_of).collect() };
+    let (a, b) = (of(trials.a), of(trials.b));
+    let several = a.iter().chain(&b).all(|trial| trial.len() > 1);
+    if several { Changes::of(trials, &a, &b) } else { Changes::default() }
+}
+
+/// Wall-clock time of each, microseconds of a transaction.
+fn statements_of(time: &TrialTime<'_>) -> BTreeMap<String, f64> {
+    let (mut us, mut transactions) = (BTreeMap::<String, f64>::new(), 0.0);
+    for sample in &time.trial.samples {
+        let Some(tps) = sample.metrics.get(TPS.name()) else { continue };
+        transactions += tps * sample.elapsed_s;
+        for (metric, mean_ms) in &sample.metrics {
+            let Some(name) = metric.strip_prefix(MEAN) else { continue };
+            *us.entry(name.to_owned()).or_default() += 1000.0 * mean_ms * count(sample, name);
+        }
+    }
+    us.values_mut().for_each(|all| *all /= transactions);
+    us.retain(|_, each| each.is_finite());
+    us
+}
+
+fn count(sample: &SampleRecord, name: &str) -> f64 {
+    COUNTS.iter().find_map(|counts| sample.covariates.get(&format!("{counts}{name}"))).copied().unwrap_or(0.0)
+}

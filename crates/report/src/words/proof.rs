@@ -1,0 +1,64 @@
+//! Sentences on experiments that try suspects.
+
+use super::why::suspect;
+use tare_findings::figures::{list, percent};
+use tare_findings::why::{Change, Expected, Proof, ProofVerdict, Trial};
+
+/// What is changed, as a study is told it.
+pub fn changes(changes: &[Change]) -> String {
+    let words = |change: &Change| format!("{}={}", change.key, change.value.as_deref().unwrap_or("HOST"));
+    changes.iter().map(words).collect::<Vec<_>>().join(" ")
+}
+
+/// What an experiment will do, and when the suspect stands.
+pub fn plan(trial: &Trial) -> String {
+    let must = match trial.expected {
+        Expected::Faster => format!("falls by {} or more", percent(trial.effect)),
+        Expected::Unchanged => format!("does not fall by {}", percent(trial.effect)),
+        Expected::Named => "names functions".to_owned(),
+    };
+    format!(
+        "{}: {} with {}; the suspect stands if the time of a transaction {must}",
+        suspect(&trial.suspect),
+        trial.condition,
+        changes(&trial.changes)
+    )
+}
+
+/// What came of one.
+pub fn outcome(proof: &Proof) -> String {
+    let name = suspect(&proof.trial.suspect);
+    let verdict = match proof.verdict {
+        ProofVerdict::Stands => format!("{name}: stands"),
+        ProofVerdict::Refuted => format!("{name}: crossed out"),
+        ProofVerdict::Undecided => format!("{name}: undecided"),
+    };
+    let moved = |ratio: f64| {
+        if ratio < 1.0 { format!("-{}", percent(1.0 - ratio)) } else { format!("+{}", percent(ratio - 1.0)) }
+    };
+    let seen = match (proof.ratio, proof.ci) {
+        (Some(ratio), Some(ci)) => format!(
+            "the time of a transaction changed by {} ({} to {}) with {}",
+            moved(ratio),
+            moved(ci.low),
+            moved(ci.high),
+            changes(&proof.trial.changes)
+        ),
+        _ => format!("too few pairs of trials came to an end with {}", changes(&proof.trial.changes)),
+    };
+    format!("{verdict}: {seen}; {} pairs", proof.pairs)
+}
+
+/// The answer of all of them.
+pub fn answer(proofs: &[Proof]) -> String {
+    let of = |verdict: ProofVerdict| -> Vec<String> {
+        proofs.iter().filter(|proof| proof.verdict == verdict).map(|proof| suspect(&proof.trial.suspect)).collect()
+    };
+    let (stand, out) = (of(ProofVerdict::Stands), of(ProofVerdict::Refuted));
+    match (stand.is_empty(), out.is_empty()) {
+        (false, true) => format!("By experiment: {}.", list(&stand)),
+        (false, false) => format!("By experiment: {}; not {}.", list(&stand), list(&out)),
+        (true, false) => format!("By experiment it is not {}.", list(&out)),
+        (true, true) => "No experiment decided in this time.".to_owned(),
+    }
+}

@@ -1,0 +1,216 @@
+//! `tare why --prove`: the experiments of the largest suspects, made one after the other, each a comparison of pairs.
+
+use super::ab_plan::{ALPHA, PairListener, fresh_seed};
+use super::run::{Teller, default_out, execute, room_for_data, unless_interrupted};
+use super::{Exit, Problem, interrupt, output, study_file, trust};
+use crate::config;
+use std::path::{Path, PathBuf};
+use tare_drive::capture::environment::environment;
+use tare_findings::ab::Ab;
+use tare_findings::why::{Change, Proof, Trial, Why, experiments};
+use tare_report::terminal::{self, Style};
+use tare_report::why_json::WhyJson;
+use tare_report::words::proof as words;
+use tare_results::metric::LATENCY_MS_MEAN;
+use tare_results::pairs::Rule;
+use tare_results::schema::{Plan, Settle};
+use tare_results::store::{Directory, read_plan, read_study_text, read_trials};
+use tare_study::language::spec::{Factor, SIDE, Study};
+use tare_study::language::write;
+use tare_study::language::written::parse_written;
+use tare_study::plan::resolve::Where;
+use tare_study::plan::settle;
+use tare_text::Value;
+use tare_topology::Machine;
+
+/// The document alongside the experiments' results.
+const RECORD: &str = "why.json";
+/// Pairs that an experiment must have time for: the first look is after as many.
+const FEWEST_PAIRS: f64 = 4.0;
+
+/// What is to be proved, and in which time.
+pub(super) struct Asked<'a> {
+    pub found: &'a Why,
+    /// The results that the slower condition is of.
+    pub results: &'a Path,
+    pub within_s: f64,
+    pub out: Option<&'a Path>,
+    pub trusted: bool,
+    pub json: bool,
+}
+
+/// An experiment as a study of two conditions, planned.
+struct Ready {
+    trial: Trial,
+    study: Study,
+    plan: Plan,
+}
+
+impl Asked<'_> {
+    /// Says what would be done.
+    pub fn told(&self) -> Result<Exit, Problem> {
+        let ready = self.ready(&Machine::this()?)?;
+        let each_s = self.each_s(ready.len());
+        let trials: Vec<Trial> = ready.into_iter().map(|one| one.trial).collect();
+        match self.json {
+            true => output::document("tare-why", &WhyJson::of(self.found).planned(&trials, each_s))?,
+            false => output::text(&terminal::experiments(&trials, self.within_s, style()))?,
+        }
+        Ok(Exit::Done)
+    }
+
+    /// Makes the experiments; what they say is printed, and kept with their results.
+    pub fn prove(&self) -> Result<Exit, Problem> {
+        interrupt::stop()?;
+        let machine = Machine::this()?;
+        let Some(ready) = unless_interrupted(self.ready(&machine))? else { return Ok(Exit::Interrupted) };
+        let each_s = self.each_s(ready.len());
+        let trials: Vec<Trial> = ready.iter().map(|one| one.trial.clone()).collect();
+        for line in terminal::experiments(&trials, self.within_s, style()).lines() {
+            output::note(line);
+        }
+        let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
+        let out = self.out.map_or_else(|| default_out("why", &tare_results::now()), Path::to_path_buf);
+        let mut proofs = Vec::new();
+        for (number, one) in ready.into_iter().enumerate() {
+            let folder = out.join(format!("{}-{}", number + 1, one.trial.suspect.kind()));
+            let Some(proof) = self.made(one, folder, each_s, &machine)? else { break };
+            proofs.push(proof);
+        }
+        let document = WhyJson::of(self.found).proved(&proofs, each_s);
+        let record = out.join(RECORD);
+        let text = output::document_text("tare-why", &document)?;
+        tare_files::write_whole(&record, text.as_bytes())?;
+        match self.json {
+            true => output::document("tare-why", &document)?,
+            false => output::text(&terminal::proofs(self.found, &proofs, style()))?,
+        }
+        output::note(&format!("recorded: {}", record.display()));
+        Ok(if tare_engine::interrupted() { Exit::Interrupted } else { Exit::Done })
+    }
+
+    fn each_s(&self, experiments: usize) -> f64 {
+        self.within_s / experiments.max(1) as f64
+    }
+
+    /// The experiments that fit into the time, those of the largest suspects first.
+    fn ready(&self, machine: &Machine) -> Result<Vec<Ready>, Problem> {
+        if !self.found.own().shown {
+            return Err(Problem::new(
+                Exit::Inconclusive,
+                "no difference is shown, so that nothing has a reason to prove",
+            )
+            .advice("more trials show smaller differences: tare run STUDY --trials N"));
+        }
+        let trials = experiments(self.found);
+        if trials.is_empty() {
+            return Err(Problem::new(Exit::Inconclusive, "no suspect has an experiment that can be made without you")
+                .advice("tare why A B, without --prove, ends with the command that would decide"));
+        }
+        let folder = Directory::begun(self.results, trust::whose(self.trusted))?;
+        let study = parse_written(&read_study_text(&folder)?, self.results)?;
+        let planned = read_plan(&folder)?;
+        let mut ready = Vec::new();
+        let mut least_s = 0.0;
+        for trial in trials {
+            let study = of_two_conditions(study.clone(), &planned, &trial)?;
+            let (study, plan) = study_file::planned(study, machine, Where::Here, true)?;
+            // What this machine cannot do decides nothing here.
+            if plan.conditions.len() < 2 || plan.conditions.iter().any(|condition| !condition.realizable) {
+                continue;
+            }
+            least_s = f64::max(least_s, FEWEST_PAIRS * plan.estimated_s);
+            if least_s * (ready.len() + 1) as f64 > self.within_s && !ready.is_empty() {
+                break;
+            }
+            ready.push(Ready { trial, study, plan });
+        }
+        if ready.is_empty() {
+            return Err(Problem::new(Exit::Machine, "this machine can make none of the experiments"));
+        }
+        if least_s > self.within_s && ready.len() == 1 {
+            let needs = output::duration(least_s);
+            return Err(Problem::new(Exit::Usage, "the time does not suffice for one experiment")
+                .at(format!("--within {}", output::duration(self.within_s)))
+                .expected(format!("{needs} or more")));
+        }
+        Ok(ready)
+    }
+
+    /// Makes one; none when it was interrupted before a pair.
+    fn made(&self, ready: Ready, out: PathBuf, each_s: f64, machine: &Machine) -> Result<Option<Proof>, Problem> {
+        let Ready { trial, study, plan } = ready;
+        let plan = settle::begun(plan.clone(), rule(&plan, trial.effect, each_s)?);
+        room_for_data(&plan)?;
+        let directory = Directory::create(&out, trust::whose(self.trusted))?;
+        directory.begin(&write::to_toml(&study), &plan, &environment(machine))?;
+        let teller = Teller { password: None, json: self.json, wait: false, trusted: self.trusted };
+        execute(&study, &plan, &directory, &teller, &mut PairListener::default())?;
+        let (plan, records) = (read_plan(directory.folder())?, read_trials(directory.folder())?);
+        Ok(Ab::of(&plan, &records).filter(|_| !tare_engine::interrupted()).map(|ab| Proof::of(trial, &ab)))
+    }
+}
+
+fn style() -> Style {
+    Style::of_stdout(config::get().colour)
+}
+
+/// The rule of an experiment's pairs, fixed before anything is measured.
+fn rule(plan: &Plan, effect: f64, budget_s: f64) -> Result<Settle, Problem> {
+    let side = |letter: &str| plan.conditions.iter().find(|c| c.levels.get(SIDE).is_some_and(|own| own == letter));
+    let (Some(a), Some(b)) = (side("a"), side("b")) else {
+        return Err(Problem::new(Exit::Machine, "a side is left out here").at(plan.notes.join("; ")));
+    };
+    Ok(Settle {
+        a: a.name.clone(),
+        b: b.name.clone(),
+        metric: Some(LATENCY_MS_MEAN.name().to_owned()),
+        minimum_effect: effect,
+        alpha: ALPHA,
+        rule: Rule::Looks,
+        budget_s: Some(budget_s),
+        seed: fresh_seed(),
+        sessions: 1,
+        begun: Vec::new(),
+        controls: Vec::new(),
+        certify: false,
+    })
+}
+
+/// The study with the slower condition as it is, and with what the experiment changes, as its only conditions.
+fn of_two_conditions(mut study: Study, planned: &Plan, trial: &Trial) -> Result<Study, Problem> {
+    let unknown = |expected: String| {
+        Problem::new(Exit::Usage, format!("{} cannot be set up again", trial.condition)).expected(expected)
+    };
+    let condition = planned.conditions.iter().find(|condition| condition.name == trial.condition);
+    let condition = condition.ok_or_else(|| unknown("a condition of the results' plan".to_owned()))?;
+    let mut base = study.base.clone();
+    for (factor, level) in &condition.levels {
+        study.apply(&mut base, factor, &Value::of_word(level)).map_err(unknown)?;
+    }
+    study.base = base;
+    let factor = |name: String, level: Value| Factor { name, levels: vec![level] };
+    let side = |letter: &str| factor(SIDE.to_owned(), Value::Text(letter.to_owned()));
+    let changed = trial.changes.iter().map(|change| factor(factor_of(change), value_of(change)));
+    study.conditions = vec![vec![side("a")], std::iter::once(side("b")).chain(changed).collect()];
+    "why".clone_into(&mut study.name);
+    study.title = words::plan(trial);
+    study.question = None;
+    study.factors = Vec::new();
+    study.design = tare_study::language::spec::Design::default();
+    study.sampling.trials = 1;
+    study.sampling.target_half_width = None;
+    Ok(study)
+}
+
+/// The factor that a key is as.
+fn factor_of(change: &Change) -> String {
+    match change.key.strip_prefix("engine.options.") {
+        Some(option) => format!("option.{option}"),
+        None => change.key.rsplit('.').next().unwrap_or(&change.key).to_owned(),
+    }
+}
+
+fn value_of(change: &Change) -> Value {
+    Value::of_word(change.value.as_deref().unwrap_or_default())
+}
