@@ -21,6 +21,7 @@ pub mod pairs;
 mod plain;
 pub mod probe;
 pub mod question;
+pub mod race;
 pub mod reader;
 mod repair;
 mod samples;

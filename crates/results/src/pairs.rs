@@ -39,8 +39,8 @@ pub struct Pairs {
     pub elapsed_s: f64,
 }
 
-/// What became of a side of a pair.
-enum Side {
+/// What became of a trial that is compared with others of its block.
+pub(crate) enum Side {
     /// Its value, and where its record stands among all.
     Value(f64, usize),
     Disturbed,
@@ -130,13 +130,13 @@ pub struct Look {
 }
 
 /// The first headline metric of what was measured.
-fn headline(records: &[TrialRecord]) -> Option<String> {
+pub(crate) fn headline(records: &[TrialRecord]) -> Option<String> {
     let ok = records.iter().filter(|record| record.outcome == Outcome::Ok);
     let names: BTreeSet<&String> = ok.flat_map(|record| &record.samples).flat_map(|s| s.metrics.keys()).collect();
     names.into_iter().min_by_key(|name| metric::describe(name).rank).cloned()
 }
 
-fn side(records: &[TrialRecord], at: usize, metric: Option<&str>) -> Side {
+pub(crate) fn side(records: &[TrialRecord], at: usize, metric: Option<&str>) -> Side {
     let record = &records[at];
     match (record.outcome, &record.reason) {
         (Outcome::Failed, _) => return Side::Lost,

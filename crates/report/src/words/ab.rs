@@ -138,7 +138,7 @@ fn stopped(stop: Stop) -> Option<&'static str> {
 }
 
 /// Seconds as people say them.
-fn duration(seconds: f64) -> String {
+pub(super) fn duration(seconds: f64) -> String {
     match seconds.round().max(0.0) as u64 {
         s @ 0..=119 => format!("{s} s"),
         s @ 120..=7199 => format!("{} min", (s + 30) / 60),

@@ -77,6 +77,7 @@ mod tests {
             needs: None,
             decision: None,
             settle: None,
+            race: None,
             notes: Vec::new(),
         }
     }

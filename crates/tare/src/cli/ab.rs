@@ -3,24 +3,21 @@
 use super::ab_sides::{self, Side, side};
 use super::compare::percentage;
 use super::output::{self, note};
-use super::run::{Teller, begun_before, default_out, execute, room_for_data, unless_interrupted};
-use super::{Exit, Problem, interrupt, plan_view, study_file, trust};
-use crate::run::{Listener, RunEnd};
+use super::rounds::{self, Locked, RoundListener};
+use super::run::{Teller, execute, unless_interrupted};
+use super::{Exit, Problem, interrupt, study_file};
+use crate::run::RunEnd;
 use clap::Args;
 use serde::Serialize;
 use std::hash::{BuildHasher, Hasher};
 use std::path::PathBuf;
-use tare_drive::capture::environment::environment;
-use tare_drive::workload::Progress;
 use tare_findings::ab::{Ab, AbVerdict};
 use tare_report::words::ab as words;
 use tare_results::pairs::Rule;
-use tare_results::schema::{Outcome, Plan, Settle, TrialRecord};
-use tare_results::store::{Directory, read_plan, read_trials, write_plan};
+use tare_results::schema::{Plan, Settle, TrialRecord};
+use tare_results::store::{read_plan, read_trials, write_plan};
 use tare_study::language::parse::Overrides;
-use tare_study::language::spec::{SIDE, Study};
-use tare_study::language::write;
-use tare_study::plan::queue::Next;
+use tare_study::language::spec::SIDE;
 use tare_study::plan::resolve::Where;
 use tare_study::plan::settle;
 use tare_topology::Machine;
@@ -99,18 +96,15 @@ pub fn run(args: &AbArgs) -> Result<Exit, Problem> {
     interrupt::stop()?;
     match &args.resume {
         Some(path) => {
-            let begun = Directory::begun(path, trust::whose(args.trust))?;
-            let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
-            let directory = Directory::lock(begun)?;
-            let (study, mut plan) = begun_before(&directory)?;
-            let Some(rule) = &mut plan.settle else {
+            let Some(mut run) = rounds::gone_on(path, args.trust)? else { return Ok(Exit::Interrupted) };
+            let Some(rule) = &mut run.plan.settle else {
                 return Err(Problem::new(Exit::Usage, "this is no comparison of two sides")
                     .at(path.display().to_string())
                     .advice(format!("go on with: tare run --resume {}", path.display())));
             };
             rule.sessions += 1;
-            write_plan(directory.folder(), &plan)?;
-            compare(&study, &plan, &directory, args)
+            write_plan(run.directory.folder(), &run.plan)?;
+            compare(&run, args)
         }
         None => begin(args),
     }
@@ -127,16 +121,9 @@ fn begin(args: &AbArgs) -> Result<Exit, Problem> {
     let machine = Machine::this()?;
     let planned = unless_interrupted(study_file::planned(study, &machine, Where::Here, true))?;
     let Some((study, plan)) = planned else { return Ok(Exit::Interrupted) };
-    let plan = settle_of(args, plan)?;
-    room_for_data(&plan)?;
-    if !args.json {
-        plan_view::print_notes(&plan);
-    }
-    let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
-    let out = args.out.clone().unwrap_or_else(|| default_out(&study.name, &tare_results::now()));
-    let directory = Directory::create(&out, trust::whose(args.trust))?;
-    directory.begin(&write::to_toml(&study), &plan, &environment(&machine))?;
-    compare(&study, &plan, &directory, args)
+    let planned = (study, settle_of(args, plan)?);
+    let begun = rounds::begun(planned, &machine, args.out.as_deref(), (args.json, args.trust))?;
+    begun.map_or(Ok(Exit::Interrupted), |run| compare(&run, args))
 }
 
 /// The plan with its first pair and the rule that adds further ones, fixed before anything is measured.
@@ -170,14 +157,15 @@ fn settle_of(args: &AbArgs, plan: Plan) -> Result<Plan, Problem> {
 }
 
 /// Another one every time: the keys of the standard library's hasher come from the system's random numbers.
-fn fresh_seed() -> u64 {
+pub(super) fn fresh_seed() -> u64 {
     std::hash::RandomState::new().build_hasher().finish()
 }
 
 /// Adds pairs until it is settled; shows what is decided however that ends.
-fn compare(study: &Study, plan: &Plan, directory: &Directory, args: &AbArgs) -> Result<Exit, Problem> {
+fn compare(run: &Locked, args: &AbArgs) -> Result<Exit, Problem> {
+    let Locked { study, plan, directory, .. } = run;
     let teller = Teller { password: None, json: args.json, wait: false, trusted: args.trust };
-    let end = execute(study, plan, directory, &teller, &mut PairListener::default());
+    let end = execute(study, plan, directory, &teller, &mut RoundListener(pair_line));
     let plan = read_plan(directory.folder())?;
     let records = read_trials(directory.folder())?;
     let path = directory.path().display();
@@ -199,6 +187,10 @@ fn compare(study: &Study, plan: &Plan, directory: &Directory, args: &AbArgs) -> 
             Ok(Exit::Interrupted)
         }
     }
+}
+
+fn pair_line(plan: &Plan, records: &[TrialRecord]) -> Option<String> {
+    Ab::of(plan, records).map(|ab| words::line(&ab))
 }
 
 fn exit_of(ab: &Ab, path: &str) -> Result<Exit, Problem> {
@@ -274,41 +266,7 @@ fn print(ab: &Ab, json: bool) -> Result<(), Problem> {
     output::text(&format!("{}\n\n{rows}", words::sentence(ab)))
 }
 
-/// A line after each pair.
-#[derive(Debug, Default)]
-struct PairListener {}
-
-impl Listener for PairListener {
-    fn begin(&mut self, _next: &Next, _done: usize, _left: usize) {}
-
-    fn hear(&mut self, _progress: Progress) {}
-
-    fn end(&mut self, record: &TrialRecord) {
-        let reason = record.reason.as_deref().unwrap_or_default();
-        match record.outcome {
-            Outcome::Ok => {}
-            Outcome::Failed => note(&format!("trial {} ({}) failed: {reason}", record.trial, record.condition)),
-            Outcome::Contaminated => note(&format!(
-                "trial {} ({}) was disturbed and will run again: {reason}",
-                record.trial, record.condition
-            )),
-        }
-    }
-
-    fn looked(&mut self, plan: &Plan, records: &[TrialRecord]) {
-        if let Some(ab) = Ab::of(plan, records) {
-            note(&words::line(&ab));
-        }
-    }
-
-    fn decided(&mut self, _plan: &Plan) {}
-
-    fn preparing(&mut self, condition: &str) {
-        note(&format!("preparing data of {condition}"));
-    }
-}
-
-fn effect(text: &str) -> Result<f64, String> {
+pub(super) fn effect(text: &str) -> Result<f64, String> {
     percentage(text).and_then(|effect| match effect > 0.0 && effect < 1.0 {
         true => Ok(effect),
         false => Err("expected a percentage above 0 and below 100".to_owned()),
@@ -316,7 +274,7 @@ fn effect(text: &str) -> Result<f64, String> {
 }
 
 /// A time with its unit, in seconds.
-fn time(text: &str) -> Result<f64, String> {
+pub(super) fn time(text: &str) -> Result<f64, String> {
     let units = [("min", 60.0), ("h", 3600.0), ("m", 60.0), ("s", 1.0), ("", 1.0)];
     let parsed = units.into_iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
     let seconds = parsed.and_then(|(number, factor)| Some(number.trim().parse::<f64>().ok()? * factor));

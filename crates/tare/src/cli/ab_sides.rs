@@ -39,7 +39,7 @@ impl Side {
         self.factor == factor
     }
 
-    fn value(&self) -> Value {
+    pub(super) fn value(&self) -> Value {
         // A number written as an option's value stays as it is written.
         if self.is("command") { Value::Text(self.level.clone()) } else { Value::of_word(&self.level) }
     }
@@ -58,7 +58,7 @@ impl Side {
 pub fn study(named: Option<&str>, a: &Side, b: &Side, overrides: &Overrides, trusted: bool) -> Result<Study, Problem> {
     let commands = [a, b].map(|side| side.is("command"));
     let mut study = match commands {
-        [true, true] => of_commands(a, overrides)?,
+        [true, true] => of_commands("ab", &a.value(), overrides)?,
         [false, false] => {
             let places = a.is("placement") || b.is("placement");
             let name = named.unwrap_or(if places { "first-look" } else { "side-by-side" });
@@ -86,14 +86,18 @@ pub fn study(named: Option<&str>, a: &Side, b: &Side, overrides: &Overrides, tru
     Ok(study)
 }
 
-fn of_commands(a: &Side, overrides: &Overrides) -> Result<Study, Problem> {
+/// A study of commands, with one of them.
+///
+/// # Errors
+/// When the command line changes what such a study has not.
+pub(super) fn of_commands(name: &'static str, command: &Value, overrides: &Overrides) -> Result<Study, Problem> {
     let values = vec![
         ("workload", "name", "command".into()),
-        ("workload", "command", a.value()),
+        ("workload", "command", command.clone()),
         ("sampling", "samples", 1_usize.into()),
         ("sampling", "warmup_s", 0_usize.into()),
     ];
-    let made = MadeStudy { name: "ab", origin: "tare ab", question: None, values, factors: Vec::new() };
+    let made = MadeStudy { name, origin: "the command line", question: None, values, factors: Vec::new() };
     Ok(made.study(overrides)?)
 }
 

@@ -42,12 +42,13 @@ fn every_document_is_of_the_schema_that_it_names() {
     std::fs::write(&values, format!("condition,trial,sample,metric,value\n{lines}")).unwrap();
     let [a, b, c] = ["a", "b", "c"].map(|name| format!("{values}:{name}"));
     let doctor = ["doctor", "--spin", "0.01", "--drift", "0"];
-    let table: [(&str, i32, &[&str]); 20] = [
+    let table: [(&str, i32, &[&str]); 21] = [
         ("tare-show", 0, &["show", &values]),
         ("tare-compare", 0, &["compare", &a, &b]),
         ("tare-compare-many", 0, &["compare", &a, &b, &c]),
         ("tare-history", 0, &["history", &values, &values]),
         ("tare-ab", 5, &["ab", "--a", "command=true", "--b", "command=true", "--budget", "1s"]),
+        ("tare-find", 5, &["find", "command=true", "command=/bin/true", "--within", "0.1s", "--minimum-effect", "0.01%"]),
         ("tare-dry-run", 0, &["run", "--dry-run"]),
         ("tare-setup", 0, &["setup"]),
         ("tare-studies", 0, &["studies"]),
