@@ -11,8 +11,8 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let table = RelativeTable::of(page.summary)?;
     Some(html! {
         p.note {
-            (table.metric) " divided by that of " (table.columns[0]) ", base = 1.00. Coloured where it is decided, at 95% over all cells "
-            "together; intervals are 95% of each cell alone. Costs are those of the server for an operation."
+            (table.metric) " divided by that of " (table.columns[0]) ", base = 1.00. Coloured where it is decided, at "
+            "95% over all cells together; intervals are 95% of each cell alone. Costs are those of the server for an operation."
         }
         div.scroll tabindex="0" role="region" aria-label="Relative throughput" {
             table {
@@ -54,7 +54,12 @@ fn figure(cell: Option<&RelativeCell>) -> Markup {
         Some(Verdict::Equivalent | Verdict::Inconclusive) | None => ("", ""),
     };
     let interval = cell.ci.map(|ci| format!(" ({:.2} to {:.2})", ci.low, ci.high));
-    html! { td class=(class) { (sign) (format!("{:.2}", cell.ratio)) @if let Some(interval) = interval { small { (interval) } } } }
+    html! {
+        td class=(class) {
+            (sign) (format!("{:.2}", cell.ratio))
+            @if let Some(interval) = interval { small { (interval) } }
+        }
+    }
 }
 
 fn number(figure: Option<f64>, unit: f64) -> Markup {

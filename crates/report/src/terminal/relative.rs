@@ -20,7 +20,7 @@ pub(super) fn relative(summary: &Summary, style: Style) -> Option<String> {
         add(&mut rows, 2, cells);
     }
     let head = format!(
-        "{} of each {} / {base} (+ better, - worse: decided at 95%, all cells together; 95% interval of each for itself)",
+        "{} of each {} / {base} (+ better, - worse: decided at 95% over all cells; intervals are for each alone)",
         table.metric,
         plain(&table.factor)
     );

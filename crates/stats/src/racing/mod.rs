@@ -11,12 +11,12 @@
 //! ```
 //!
 //! with L looks ([`LOOKS`]), k candidates at the start, n the blocks that i and j share, and v the common variance; a
-//! candidate whose spread is shown to be larger (F, p < 0.01) has its own, with its own degrees of freedom. At a look a candidate i is dropped when U(i, j) < 0 for
-//! some j (worse), for good, or U(i, w) is at most the minimum effect (close), where w is the one that is ahead then;
-//! where another is ahead at a later look, i is compared with that one again. The race is decided when w alone is left.
-//! Unless one of the bounds of the best candidate fails, of which there are k - 1 at each of L looks, it is never worse,
-//! so it is w or close to w: the named one is more than the minimum effect behind the best with a chance of at most
-//! alpha.
+//! candidate whose spread is shown to be larger (F, p < 0.01) has its own, with its own degrees of freedom. At a look a
+//! candidate i is dropped when U(i, j) < 0 for some j (worse), for good, or U(i, w) is at most the minimum effect
+//! (close), where w is the one that is ahead then; where another is ahead at a later look, i is compared with that one
+//! again. The race is decided when w alone is left. Unless one of the bounds of the best candidate fails (k - 1 at each
+//! of L looks), it is never worse, so it is w or close to w: the named one is more than the minimum effect behind the
+//! best with a chance of at most alpha.
 //!
 //! | file | holds |
 //! | --- | --- |

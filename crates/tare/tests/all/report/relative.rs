@@ -11,7 +11,9 @@ fn written(world: &World, factor: &str) -> String {
             for build in ["old", "new"] {
                 let noise = 1.0 + 0.002 * f64::from((trial * 7) % 5 - 2);
                 let slower = if (load, build) == ("insert", "new") { 0.9 } else { 1.0 };
-                for (metric, value) in [("tps", 1000.0 * slower * noise), ("server_cpu_us_per_transaction", 20.0 / slower)] {
+                for (metric, value) in
+                    [("tps", 1000.0 * slower * noise), ("server_cpu_us_per_transaction", 20.0 / slower)]
+                {
                     lines.push_str(&format!("{factor}={build} workload={load},{trial},0,{metric},{value},{block}\n"));
                 }
                 trial += 1;
@@ -30,7 +32,11 @@ fn builds_by_loads_are_one_table_in_every_output() {
         let values = written(&world, factor);
         let found = json(&world.exits(0, &["show", &values, "--json"]).0);
         let table = &found["relative"];
-        assert_eq!((&table["factor"], &table["columns"]), (&factor.into(), &serde_json::json!(["old", "new"])), "{found}");
+        assert_eq!(
+            (&table["factor"], &table["columns"]),
+            (&factor.into(), &serde_json::json!(["old", "new"])),
+            "{found}"
+        );
         let rows = table["rows"].as_array().unwrap();
         let groups: Vec<&str> = rows.iter().map(|row| row["group"].as_str().unwrap()).collect();
         assert_eq!(groups, ["point", "write", "other"]);
@@ -41,7 +47,10 @@ fn builds_by_loads_are_one_table_in_every_output() {
         assert!((insert[1]["ratio"].as_f64().unwrap() - 0.9).abs() < 0.01, "{insert}");
         assert!((insert[1]["cost"]["cpu_us"].as_f64().unwrap() - 22.22).abs() < 0.01, "{insert}");
         let text = world.exits(0, &["show", &values]).0;
-        assert!(text.contains("cpu us/o") && text.contains("0.90 (") && !text.contains("no difference shown"), "{text}");
+        assert!(
+            text.contains("cpu us/o") && text.contains("0.90 (") && !text.contains("no difference shown"),
+            "{text}"
+        );
         let rows = world.exits(0, &["export", &values, "--format", "csv", "--table", "relative"]).0;
         assert_eq!(rows.lines().count(), 7, "{rows}");
         assert!(rows.lines().any(|row| row.contains("write,0.9") && row.contains("slower")), "{rows}");

@@ -17,8 +17,8 @@ fn names(document: &Value, list: &str) -> Vec<String> {
 fn an_interrupted_race_goes_on_and_names_the_engine_without_the_planted_lock() {
     let world = World::new();
     let results = world.path("results");
-    let what = ["find", "--option", "tare_planted_lock_us=0,300,600", "--out", "results", "--minimum-effect", "15%"];
-    let short = ["--set", "sampling.sample_s=0.2", "--set", "sampling.warmup_s=0.1", "--set", "workload.rows=1000"];
+    let what = ["find", "--option", "tare_planted_lock_us=0,5000,20000", "--out", "results", "--load", "point_select"];
+    let short = ["--set", "sampling.sample_s=0.3", "--set", "sampling.warmup_s=0.1", "--set", "workload.rows=1000"];
     let all = [&what[..], &short[..], &QUIET[..], &["--seed", "4"]].concat();
     let run = world.tare(&all).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     wait_for_trials(&results, 4);
