@@ -17,7 +17,7 @@ fn names(document: &Value, list: &str) -> Vec<String> {
 fn an_interrupted_race_goes_on_and_names_the_engine_without_the_planted_lock() {
     let world = World::new();
     let results = world.path("results");
-    let what = ["find", "--option", "tare_planted_lock_us=0,5000,20000", "--out", "results", "--load", "point_select"];
+    let what = ["find", "--option", "tare_planted_lock_us=1,5000,20000", "--out", "results", "--load", "point_select"];
     let short = ["--set", "sampling.sample_s=0.3", "--set", "sampling.warmup_s=0.1", "--set", "workload.rows=1000"];
     let all = [&what[..], &short[..], &QUIET[..], &["--seed", "4"]].concat();
     let run = world.tare(&all).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -32,7 +32,7 @@ fn an_interrupted_race_goes_on_and_names_the_engine_without_the_planted_lock() {
     let (out, err) = world.exits(0, &["find", "--resume", "results", "--json"]);
     let found = json(&out);
     assert_eq!((&found["schema"], &found["version"]), (&"tare-find".into(), &1.into()));
-    assert_eq!((&found["decided"], &found["named"]), (&true.into(), &"option.tare_planted_lock_us=0".into()), "{err}");
+    assert_eq!((&found["decided"], &found["named"]), (&true.into(), &"option.tare_planted_lock_us=1".into()), "{err}");
     let after = trials(&results);
     assert_eq!(after[..before.len()], before[..], "finished trials were touched");
     // A candidate that was dropped ran in no further block, and in no block twice.
