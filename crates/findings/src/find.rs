@@ -1,7 +1,7 @@
 //! The best of many conditions, from blocks in which the worse ones were dropped.
 
 use std::collections::{BTreeMap, BTreeSet};
-use tare_results::race::{Laps, RaceStop};
+use tare_results::laps::{Laps, RaceStop};
 use tare_results::schema::{Levels, Plan, PlannedCondition, Race, TrialRecord};
 use tare_stats::Estimate;
 use tare_stats::racing::{self, End};
@@ -30,7 +30,7 @@ pub enum Fate {
 pub struct Candidate {
     /// Name of its condition.
     pub name: String,
-    /// Its levels.
+    /// The level of each factor in it.
     pub levels: Levels,
     /// What became of it.
     pub fate: Fate,
@@ -49,11 +49,11 @@ pub struct Candidate {
 /// What a level is worth against the leader's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Knob {
-    /// The factor.
+    /// The factor that the level is of.
     pub factor: String,
     /// The level of the leader.
     pub best: String,
-    /// The other level.
+    /// The level that is held against it.
     pub level: String,
     /// Level / the leader's level of the metric, averaged over the other factors; above 1 is better, whichever way the
     /// metric goes.
@@ -90,7 +90,7 @@ pub struct Find {
     pub left_out: Vec<(String, String)>,
     /// Blocks that have ended.
     pub blocks: usize,
-    /// Their trials.
+    /// Trials that were run in these blocks, those without a result too.
     pub trials: usize,
     /// Of them those without a result.
     pub without_value: usize,

@@ -50,9 +50,9 @@ impl Group {
 /// What an operation costs the server, means over trials; none where it was not recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Cost {
-    /// CPU time, microseconds.
+    /// CPU time of the server's threads for an operation, microseconds.
     pub cpu_us: Option<f64>,
-    /// Context switches.
+    /// Context switches of the server's threads for an operation.
     pub switches: Option<f64>,
     /// Bytes fetched from storage.
     pub read_bytes: Option<f64>,
@@ -63,7 +63,7 @@ pub struct Cost {
 /// One load with one build.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RelativeCell {
-    /// Its condition.
+    /// Name of the condition that it stands for.
     pub condition: String,
     /// Mean of the metric, in its unit.
     pub value: f64,
@@ -89,7 +89,7 @@ pub struct RelativeRow {
     pub cells: Vec<Option<RelativeCell>>,
 }
 
-/// Builds by loads.
+/// Builds, or values of an option, as columns by loads as rows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RelativeTable {
     /// The factor whose levels are the columns.

@@ -3,7 +3,7 @@
 use super::ab::duration;
 use tare_findings::figures::times;
 use tare_findings::find::{Candidate, Fate, Find, Knob, TAIL};
-use tare_results::race::RaceStop;
+use tare_results::laps::RaceStop;
 use tare_stats::{Estimate, Interval};
 use tare_text::{count, percent};
 

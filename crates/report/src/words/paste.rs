@@ -10,7 +10,7 @@ use tare_topology::MemoryPolicy;
 pub struct Paste {
     /// Where they belong: a shell or a file.
     pub into: String,
-    /// The lines.
+    /// Each as it is to stand there.
     pub lines: Vec<String>,
 }
 

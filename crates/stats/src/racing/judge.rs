@@ -43,7 +43,7 @@ pub struct Standing {
     pub ratios: Vec<Option<Estimate>>,
     /// Standard deviation of one trial around the model, in log units.
     pub sd: Option<f64>,
-    /// Blocks so far.
+    /// Blocks that were judged.
     pub blocks: usize,
 }
 

@@ -6,7 +6,7 @@ use super::judge::{LOOKS, Question, Standing, share};
 /// What it would take to decide a race.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outlook {
-    /// More blocks.
+    /// Blocks to go, each of the candidates that are left by then.
     pub blocks: usize,
     /// Trials in them, of fewer candidates each time.
     pub trials: usize,

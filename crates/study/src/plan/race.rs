@@ -1,7 +1,7 @@
 //! Blocks of a race: in each, every condition that is left runs once, in an order that is drawn from a seed of its own,
 //! so that the data, which the study's seed makes, are the same in every run.
 
-use tare_results::race::Laps;
+use tare_results::laps::Laps;
 use tare_results::schema::{Plan, PlannedTrial, Race, TrialRecord};
 
 /// The plan with the first block of all candidates in place of what was scheduled.

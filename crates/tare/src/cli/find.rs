@@ -15,7 +15,7 @@ use tare_report::find_json::FindJson;
 use tare_report::terminal::{self, Style};
 use tare_report::words::find as words;
 use tare_report::write_report_to;
-use tare_results::race::{FIRST_LOOK, RaceStop};
+use tare_results::laps::{FIRST_LOOK, RaceStop};
 use tare_results::schema::{Plan, Race, TrialRecord};
 use tare_results::store::{read_plan, read_trials, write_plan};
 use tare_study::language::parse::Overrides;
