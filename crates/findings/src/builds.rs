@@ -3,6 +3,7 @@
 use super::captures::{self, mean_of, shares};
 use super::collect::{ConditionTrials, by_block};
 use super::confidence::{ANSWER, CONFIDENCE};
+use super::factors;
 use super::summary::{BuildComparison, Changed, Profiled};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::Results;
@@ -12,11 +13,14 @@ use tare_stats::ratio::{self, Arms, Design, Verdict};
 
 /// The factors whose levels are builds: named ones, or paths of server programs.
 const BUILDS: [&str; 2] = ["build", "binary"];
+/// The factor whose levels are loads.
+const WORKLOAD: &str = "workload";
 /// Symbols and locks listed for a pair.
 const LISTED: usize = 8;
 
 /// A pair of conditions that differ in the build alone.
 struct Pair<'c, 'r> {
+    factor: &'c str,
     levels: Levels,
     names: [&'c str; 2],
     conditions: [&'c ConditionTrials<'r>; 2],
@@ -41,6 +45,7 @@ pub(super) fn builds(
         .zip(judged)
         .filter_map(|(pair, found)| Some((pair, found, found.effect.ratio()?)))
         .map(|(pair, found, ratio)| BuildComparison {
+            factor: pair.factor.to_owned(),
             metric: metric.to_owned(),
             a: pair.names[0].to_owned(),
             b: pair.names[1].to_owned(),
@@ -55,16 +60,17 @@ pub(super) fn builds(
 }
 
 fn pairs<'c, 'r>(conditions: &'c [ConditionTrials<'r>], metric: &str) -> Vec<Pair<'c, 'r>> {
+    let option = option_by_load(conditions);
     let mut by_levels: BTreeMap<Levels, Vec<(&'c str, &'c ConditionTrials<'r>)>> = BTreeMap::new();
-    let mut first_build = None;
+    let (mut first_build, mut compared) = (None, None);
     for condition in conditions {
-        let Some((factor, build)) = BUILDS.iter().find_map(|factor| condition.levels.get_key_value(*factor)) else {
-            continue;
-        };
+        let mut named = BUILDS.into_iter().chain(option);
+        let Some((factor, build)) = named.find_map(|factor| condition.levels.get_key_value(factor)) else { continue };
         first_build.get_or_insert(build.as_str());
         let mut others = condition.levels.clone();
         others.remove(factor);
         by_levels.entry(others).or_default().push((build, condition));
+        compared.get_or_insert(factor.as_str());
     }
     let means = |condition: &ConditionTrials<'_>| condition.means(metric);
     let mut pairs = Vec::new();
@@ -77,11 +83,28 @@ fn pairs<'c, 'r>(conditions: &'c [ConditionTrials<'r>], metric: &str) -> Vec<Pai
                 None => ([means(first), means(other)], Design::Independent),
             };
             if trials.iter().all(|trials| trials.iter().sum::<f64>() > 0.0) {
-                pairs.push(Pair { levels: levels.clone(), names: [a, b], conditions: [first, other], trials, design });
+                pairs.push(Pair {
+                    factor: compared.unwrap_or_default(),
+                    levels: levels.clone(),
+                    names: [a, b],
+                    conditions: [first, other],
+                    trials,
+                    design,
+                });
             }
         }
     }
     pairs
+}
+
+/// The one option that varies together with the load: its values are compared as builds are.
+fn option_by_load<'c>(conditions: &'c [ConditionTrials<'_>]) -> Option<&'c str> {
+    let levels = || conditions.iter().map(|condition| condition.levels);
+    let varying = factors::varying_factors(levels());
+    let mut options = levels().flat_map(|of| of.keys()).filter(|name| name.starts_with("option."));
+    let first = options.next()?;
+    let alone = options.all(|name| name == first) && varying.len() == 2;
+    (alone && varying.iter().any(|factor| factor == WORKLOAD)).then_some(first.as_str())
 }
 
 /// The largest changes of shares, either way.

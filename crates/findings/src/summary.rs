@@ -186,6 +186,10 @@ pub struct Grown {
 /// One build against the first, other levels the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BuildComparison {
+    /// The factor whose levels are compared: `build`, `binary`, or an option where the load is a factor too.
+    #[serde(default)]
+    pub factor: String,
+    /// Name of the metric compared.
     pub metric: String,
     /// The build that is divided by.
     pub a: String,

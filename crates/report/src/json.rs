@@ -13,6 +13,7 @@ use tare_findings::nodes::NodeSummary;
 use tare_findings::outliers::Outlier;
 use tare_findings::plans::QueryPlans;
 use tare_findings::probes::Weighed;
+use tare_findings::relative::RelativeTable;
 use tare_findings::run_order::Drift;
 use tare_findings::searches::SearchNotes;
 use tare_findings::summary::{
@@ -52,6 +53,8 @@ pub struct SummaryJson<'a> {
     growth: &'a [GrowthRanking],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     builds: &'a [BuildComparison],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    relative: Option<RelativeTable>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     nodes: &'a [NodeSummary],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -128,6 +131,7 @@ impl<'a> SummaryJson<'a> {
             captures: &summary.captures,
             growth: &summary.growth,
             builds: &summary.builds,
+            relative: RelativeTable::of(summary),
             nodes: &summary.nodes,
             placement_grids: &summary.placement_grids,
             lifetimes: &summary.lifetimes,

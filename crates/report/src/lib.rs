@@ -5,6 +5,7 @@
 
 pub mod charts;
 pub mod export;
+pub mod find_json;
 pub mod history_json;
 pub mod html;
 pub mod json;

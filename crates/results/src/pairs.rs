@@ -57,8 +57,8 @@ fn estimates(pairs: &[Pair]) -> bool {
     Fit::of(pairs).is_ok_and(|fit| fit.is_some())
 }
 
-/// What became of a side of a pair.
-enum Side {
+/// What became of a trial that is compared with others of its block.
+pub(crate) enum Side {
     Value(f64),
     Disturbed,
     Lost,
@@ -223,13 +223,13 @@ pub struct Look {
 }
 
 /// The first headline metric of what was measured.
-fn headline(records: &[TrialRecord]) -> Option<String> {
+pub(crate) fn headline(records: &[TrialRecord]) -> Option<String> {
     let ok = records.iter().filter(|record| record.outcome == Outcome::Ok);
     let names: BTreeSet<&String> = ok.flat_map(|record| &record.samples).flat_map(|s| s.metrics.keys()).collect();
     names.into_iter().min_by_key(|name| metric::describe(name).rank).cloned()
 }
 
-fn side(record: &TrialRecord, metric: Option<&str>) -> Side {
+pub(crate) fn side(record: &TrialRecord, metric: Option<&str>) -> Side {
     match (record.outcome, &record.reason) {
         (Outcome::Failed, _) => return Side::Lost,
         (Outcome::Contaminated, _) | (Outcome::Ok, Some(_)) => return Side::Disturbed,

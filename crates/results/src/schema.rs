@@ -10,6 +10,7 @@
 
 use super::disturbed::Disturber;
 use super::plain::Plain;
+pub use super::race::Race;
 use super::search::SearchRecord;
 use super::server::ServerRecord;
 pub use super::settle::{Session, Settle};
@@ -111,6 +112,9 @@ pub struct Plan {
     /// trial was planned at the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle: Option<Settle>,
+    /// The rule by which the worse of its conditions are dropped until the best is known; none: no race.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub race: Option<Race>,
     /// What was chosen or left out to make the study fit machine and engine, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

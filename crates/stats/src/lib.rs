@@ -28,6 +28,7 @@
 //! | [`groups`] | the letters of such pairs: those that share one cannot be told apart |
 //! | [`sequential`] | is B different from A, asked after every pair until it is settled |
 //! | [`bisection`] | which commit of a line is the first slower one, from noisy pairs |
+//! | [`racing`] | which of many candidates is the best, the worse ones dropped on the way |
 //! | [`serial`] | do trials resemble the ones before them, and what that costs |
 //! | [`outliers`] | does one trial lie far from all others |
 //! | [`machines`] | do several machines that shared a study differ, and which is odd |
@@ -66,6 +67,7 @@ pub mod order;
 pub mod outliers;
 pub mod plan;
 mod quantiles;
+pub mod racing;
 pub mod ratio;
 mod samples;
 pub mod scaling;

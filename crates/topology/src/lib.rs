@@ -24,7 +24,8 @@ pub use machine::{
     TopologyReader,
 };
 pub use placement::{
-    Bind, ClientPus, MemoryPolicy, Nodes, Pairing, PairingChoice, Placement, PolicyError, ResolvedPlacement, Side,
+    Bind, ClientPus, Marks, MemoryPolicy, Nodes, Pairing, PairingChoice, Placement, PolicyError, ResolvedPlacement,
+    Side,
 };
 pub use reason::NotRealizable;
 pub use tare_text::UnknownWord;

@@ -2,10 +2,12 @@
 
 use super::cell::{Cell, Field, Kind};
 use std::borrow::Cow;
+use tare_findings::relative::{Cost, RelativeCell, RelativeRow};
 use tare_findings::summary::{ConditionSummary, MetricSummary};
 use tare_results::covariate::Covariate;
 use tare_results::metric;
 use tare_results::schema::{Levels, Outcome, SampleRecord, ScheduleRecord, ThreadClass, ThreadRecord, TrialRecord};
+use tare_stats::ratio::Verdict;
 
 /// What a row is about; which of it there is depends on the table.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +25,8 @@ pub struct Row<'a> {
     pub value: Option<(&'a str, f64)>,
     /// The thread seen in the sample.
     pub thread: Option<&'a ThreadRecord>,
+    /// Its row and cell in the table of builds by loads.
+    pub relative: Option<(&'a RelativeRow, &'a RelativeCell)>,
     /// What the trials of the condition came to, in one metric.
     pub summary: Option<(&'a ConditionSummary, &'a MetricSummary)>,
 }
@@ -204,6 +208,46 @@ pub const SUMMARY: &[Column] = &[
         |row| of(row.summary, |(_, m)| Cell::whole(m.modes.len().max(1))),
     ),
 ];
+
+/// A build, or a value of an option, with one load against the first.
+pub const RELATIVE: &[Column] = &[
+    column("group", Kind::Text, "kind of load: point, aggregated range, write, mixed", |row| {
+        of(row.relative, |(row, _)| Cell::text(row.group.name()))
+    }),
+    column("ratio", Kind::Number, "metric / that of the base with the same load; 1 for the base", |row| {
+        Cell::number(row.relative.map(|(_, cell)| cell.ratio))
+    }),
+    column("ratio_low", Kind::Number, "lower end of the 95% interval of the ratio, for itself", |row| {
+        Cell::number(row.relative.and_then(|(_, cell)| cell.ci).map(|ci| ci.low))
+    }),
+    column("ratio_high", Kind::Number, "upper end of it", |row| {
+        Cell::number(row.relative.and_then(|(_, cell)| cell.ci).map(|ci| ci.high))
+    }),
+    column("decided", Kind::Text, "faster, slower or equivalent, at 95% over all cells; else empty", |row| {
+        of(row.relative.and_then(|(_, cell)| cell.verdict).and_then(decided), Cell::text)
+    }),
+    column("cpu_us_per_operation", Kind::Number, "CPU time of the server, microseconds", |row| cost(row, |c| c.cpu_us)),
+    column("switches_per_operation", Kind::Number, "context switches of the server", |row| cost(row, |c| c.switches)),
+    column("read_bytes_per_operation", Kind::Number, "bytes that the server fetched from storage", |row| {
+        cost(row, |c| c.read_bytes)
+    }),
+    column("written_bytes_per_operation", Kind::Number, "bytes that the server sent to storage", |row| {
+        cost(row, |c| c.written_bytes)
+    }),
+];
+
+fn cost<'a>(row: &Row<'a>, of_cost: fn(&Cost) -> Option<f64>) -> Cell<'a> {
+    Cell::number(row.relative.and_then(|(_, cell)| of_cost(&cell.cost)))
+}
+
+fn decided(verdict: Verdict) -> Option<&'static str> {
+    match verdict {
+        Verdict::Faster => Some("faster"),
+        Verdict::Slower => Some("slower"),
+        Verdict::Equivalent => Some("equivalent"),
+        Verdict::Inconclusive => None,
+    }
+}
 
 fn of<'a, T>(value: Option<T>, cell: impl FnOnce(T) -> Cell<'a>) -> Cell<'a> {
     value.map_or(Cell::Nothing, cell)

@@ -2,14 +2,15 @@
 
 use super::cell::{Cell, Field, Kind};
 use super::columns::{
-    CONDITION, COVARIATE, Column, DISTURBED, ENDED, METRIC, METRIC_UNIT, Row, SAMPLE, SAMPLE_TIME, SUMMARY, THREAD,
-    TRIAL, VALUE, factor_column,
+    CONDITION, COVARIATE, Column, DISTURBED, ENDED, METRIC, METRIC_UNIT, RELATIVE, Row, SAMPLE, SAMPLE_TIME, SUMMARY,
+    THREAD, TRIAL, VALUE, factor_column,
 };
 use super::source::Source;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 use strum::IntoEnumIterator;
 use tare_findings::collect;
+use tare_findings::relative::RelativeTable;
 use tare_results::schema::{Levels, TrialRecord};
 
 /// One of the tidy tables: a row is one observation, a column one variable.
@@ -26,6 +27,8 @@ pub enum Table {
     Covariates,
     /// A row a condition and metric: mean, interval and spread, as `tare show` has them
     Conditions,
+    /// A row a load and build, or value of an option: the table of relative throughput, with the cost of an operation
+    Relative,
     /// What `tare show` and `tare compare` read again, of analysed trials:
     /// condition,trial,sample,metric,value,block,disturbed
     Values,
@@ -46,6 +49,7 @@ impl Table {
             Self::Threads => &[CONDITION, TRIAL, SAMPLE, THREAD],
             Self::Covariates => &[CONDITION, TRIAL, SAMPLE, COVARIATE, VALUE],
             Self::Conditions => &[CONDITION, METRIC, METRIC_UNIT, SUMMARY],
+            Self::Relative => &[CONDITION, METRIC, METRIC_UNIT, VALUE, RELATIVE],
             Self::Values => {
                 return [&CONDITION[0], &TRIAL[0], &SAMPLE[0], &METRIC[0], &VALUE[0], &ENDED[0], &DISTURBED[0]].into();
             }
@@ -77,6 +81,7 @@ impl Table {
         };
         match self {
             Self::Conditions => conditions(source, &mut emit),
+            Self::Relative => relative(source, &mut emit),
             _ => records(self, source, &mut emit),
         }
     }
@@ -100,6 +105,16 @@ fn conditions<E>(source: &Source<'_>, emit: &mut dyn FnMut(&Row<'_>) -> Result<(
             };
             emit(&row)?;
         }
+    }
+    Ok(())
+}
+
+fn relative<E>(source: &Source<'_>, emit: &mut dyn FnMut(&Row<'_>) -> Result<(), E>) -> Result<(), E> {
+    let Some(table) = RelativeTable::of(&source.summary) else { return Ok(()) };
+    for condition in &source.summary.conditions {
+        let Some((row, cell)) = table.cell(&condition.name) else { continue };
+        let value = Some((table.metric.as_str(), cell.value));
+        emit(&Row { value, relative: Some((row, cell)), ..empty(&condition.name, &condition.levels) })?;
     }
     Ok(())
 }
@@ -138,5 +153,15 @@ fn records<E>(table: Table, source: &Source<'_>, emit: &mut dyn FnMut(&Row<'_>) 
 }
 
 fn empty<'a>(condition: &'a str, levels: &'a Levels) -> Row<'a> {
-    Row { condition, levels, trial: None, analysed: false, sample: None, value: None, thread: None, summary: None }
+    Row {
+        condition,
+        levels,
+        trial: None,
+        analysed: false,
+        sample: None,
+        value: None,
+        thread: None,
+        relative: None,
+        summary: None,
+    }
 }

@@ -23,6 +23,7 @@ mod plans;
 mod plots;
 mod probes;
 mod record;
+mod relative;
 mod scaling;
 mod searches;
 mod seconds;

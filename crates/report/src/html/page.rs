@@ -4,7 +4,7 @@ use super::document::document;
 use super::given::Page;
 use super::{
     builds, captures, curves, environment, first_screen, grid, hosts, latencies, machines, nodes, plans, plots, probes,
-    record, scaling, searches, seconds, stability, tables, time, waits, warm_up,
+    record, relative, scaling, searches, seconds, stability, tables, time, waits, warm_up,
 };
 use maud::{Markup, html};
 use tare_findings::summary::Summary;
@@ -79,6 +79,7 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("warm-up", "Warm-up of the queries", warm_up::section(page)),
         ("scaling", "Scaling", scaling::section(page)),
         ("time", "Where the time of a transaction goes", time::section(page)),
+        ("relative", "Relative throughput, load by load", relative::section(page)),
         ("builds", "Builds side by side", builds::section(page)),
         ("growth", "What grows: which lock is to blame", captures::growth(page)),
         ("waits", "What the server's threads spend time with", waits::section(page)),

@@ -3,12 +3,14 @@
 mod captures;
 mod comparison;
 mod conditions;
+mod find;
 mod grid;
 mod history;
 mod many;
 mod measured;
 mod names;
 mod probes;
+mod relative;
 mod scaling;
 mod show;
 mod spread;
@@ -20,6 +22,7 @@ mod waits;
 mod why;
 
 pub use comparison::comparison;
+pub use find::find;
 pub use history::history;
 pub use many::many;
 pub use measured::measured;

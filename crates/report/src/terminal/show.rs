@@ -2,7 +2,7 @@
 
 use super::style::{Style, add, finish};
 use super::text::{heading, plain, wrap};
-use super::{captures, conditions, grid, probes, scaling, spread, time, waits};
+use super::{captures, conditions, grid, probes, relative, scaling, spread, time, waits};
 use crate::words::{first_screen, warnings_in_full};
 use tare_findings::figures::times;
 use tare_findings::summary::Summary;
@@ -37,7 +37,7 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
     parts.extend(effects(summary, style));
     parts.extend(scaling::laws(summary, style));
     parts.extend(scaling::steps(summary, style));
-    parts.extend(captures::builds(summary, style));
+    parts.extend(relative::relative(summary, style).or_else(|| captures::builds(summary, style)));
     parts.extend(captures::growth(summary, style));
     parts.extend(waits::times(summary, style));
     parts.extend(captures::cost(summary, style));

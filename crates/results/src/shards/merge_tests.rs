@@ -35,6 +35,7 @@ fn plan(trials: &[usize]) -> Plan {
         needs: None,
         decision: None,
         settle: None,
+        race: None,
         notes: Vec::new(),
     }
 }

@@ -161,6 +161,7 @@ mod tests {
             needs: None,
             decision: None,
             settle: None,
+            race: None,
             notes: Vec::new(),
         };
         let (whole, shard) = ([0, 1, 2, 3, 4, 5, 6, 7], [4, 5, 6, 7, 12, 13, 14, 15]);

@@ -19,6 +19,8 @@
 //! | `made` | data sets that need not be made |
 //! | `pilot`, `cases` | counts chosen from the first trials; what they are chosen for |
 //! | `settle` | pairs that are added until it is settled whether two conditions differ |
+//! | `race` | blocks of conditions that are raced, without those that were dropped |
+//! | `symmetric` | placements that the machine's symmetry makes one |
 //! | `reached` | blocks that are added until the half-width is reached |
 
 pub mod adapt;
@@ -36,9 +38,11 @@ pub mod pilot;
 mod place;
 pub mod programs;
 pub mod queue;
+pub mod race;
 mod reached;
 pub mod resolve;
 pub mod settle;
 pub mod shard;
+pub mod symmetric;
 pub mod task;
 mod two_hosts;

@@ -48,6 +48,7 @@ fn pilot(study: &Study, value: impl Fn(usize, usize, usize) -> f64) -> (Plan, Ve
         needs: None,
         decision: None,
         settle: None,
+        race: None,
         notes: Vec::new(),
     };
     (plan, records)

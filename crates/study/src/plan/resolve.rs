@@ -94,6 +94,7 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         needs: Some(needs),
         decision: None,
         settle: None,
+        race: None,
         notes,
     })
 }
@@ -173,7 +174,7 @@ pub fn planned(condition: &PlannedCondition, asked: &Placement) -> Result<Resolv
 }
 
 /// Factors that only say where threads and memory are.
-const SAY_WHERE: [&str; 11] = [
+pub(super) const SAY_WHERE: [&str; 11] = [
     "placement",
     "client",
     "server",

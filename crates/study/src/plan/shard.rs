@@ -71,6 +71,7 @@ mod tests {
             needs: None,
             decision: None,
             settle: None,
+            race: None,
             notes: Vec::new(),
         }
     }

@@ -1,23 +1,21 @@
 //! `tare ab`: is B slower than A, pair by pair until it is settled.
 
-use super::ab_plan::{MINIMUM_EFFECT, MeasuredOn, PairListener, settle_of};
+use super::ab_plan::{MINIMUM_EFFECT, MeasuredOn, pair_line, settle_of};
 use super::ab_sides::{self, Side, side, sided};
 use super::compare::percentage;
 use super::output::note;
-use super::run::{Teller, begun_before, default_out, execute, room_for_data, unless_interrupted};
-use super::{Exit, Problem, ab_certificates, ab_certify, ab_output, interrupt, plan_view, study_file, trust};
+use super::rounds::{self, Locked, RoundListener};
+use super::run::{Teller, execute, unless_interrupted};
+use super::{Exit, Problem, ab_certificates, ab_certify, ab_output, interrupt, study_file};
 use crate::run::RunEnd;
 use clap::Args;
 use std::path::{Path, PathBuf};
-use tare_drive::capture::environment::environment;
 use tare_findings::ab::{Ab, AbVerdict};
 use tare_results::pairs::Stop;
-use tare_results::schema::Plan;
-use tare_results::store::{Directory, read_plan, read_trials, write_plan};
+use tare_results::store::{read_plan, read_trials, write_plan};
 use tare_study::language::decide::{Decide, sessions};
 use tare_study::language::parse::Overrides;
 use tare_study::language::spec::Study;
-use tare_study::language::write;
 use tare_study::plan::resolve::Where;
 use tare_study::plan::settle;
 use tare_topology::{Fingerprint, Machine};
@@ -143,13 +141,10 @@ impl AbArgs {
 }
 
 fn resume(path: &Path, args: &AbArgs) -> Result<Exit, Problem> {
-    let begun = Directory::begun(path, trust::whose(args.trust))?;
-    let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
-    let directory = Directory::lock(begun)?;
-    let (study, plan) = begun_before(&directory)?;
+    let Some(mut run) = rounds::gone_on(path, args.trust)? else { return Ok(Exit::Interrupted) };
     let no_comparison =
         |what: &str, advice: String| Err(Problem::new(Exit::Usage, what).at(path.display().to_string()).advice(advice));
-    match &plan.settle {
+    match &run.plan.settle {
         None => {
             let advice = format!("go on with: tare run --resume {}", path.display());
             return no_comparison("this is no comparison of two sides", advice);
@@ -160,14 +155,14 @@ fn resume(path: &Path, args: &AbArgs) -> Result<Exit, Problem> {
         }
         Some(_) => {}
     }
-    let before = plan.settle.as_ref().map_or(0, |rule| rule.begun.len());
+    let before = run.plan.settle.as_ref().map_or(0, |rule| rule.begun.len());
     let boot_id = Fingerprint::of(&Machine::this()?).boot_id;
-    let plan = settle::resumed(plan, &read_trials(directory.folder())?, boot_id);
-    if let Some(rule) = plan.settle.as_ref().filter(|rule| rule.begun.len() > before) {
+    run.plan = settle::resumed(run.plan, &read_trials(run.directory.folder())?, boot_id);
+    if let Some(rule) = run.plan.settle.as_ref().filter(|rule| rule.begun.len() > before) {
         note(&format!("session {}, on boot {}", rule.begun.len(), rule.boots()));
-        write_plan(directory.folder(), &plan)?;
+        write_plan(run.directory.folder(), &run.plan)?;
     }
-    compare(&study, &plan, &directory, &Teller::of(args.json, args.trust))
+    compare(&run, &Teller::of(args.json, args.trust))
 }
 
 fn begin(args: &AbArgs) -> Result<Exit, Problem> {
@@ -191,20 +186,14 @@ pub fn decide(study: Study, out: Option<&Path>, teller: &Teller) -> Result<Exit,
     let planned = unless_interrupted(study_file::planned(study, &machine, Where::Here, true))?;
     let Some((study, plan)) = planned else { return Ok(Exit::Interrupted) };
     let plan = settle_of(decide, plan)?;
-    room_for_data(&plan)?;
-    if !teller.json {
-        plan_view::print_notes(&plan);
-    }
-    let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
-    let out = out.map_or_else(|| default_out(&study.name, &tare_results::now()), Path::to_owned);
-    let directory = Directory::create(&out, trust::whose(teller.trusted))?;
-    directory.begin(&write::to_toml(&study), &plan, &environment(&machine))?;
-    compare(&study, &plan, &directory, teller)
+    let begun = rounds::begun((study, plan), &machine, out, (teller.json, teller.trusted))?;
+    begun.map_or(Ok(Exit::Interrupted), |run| compare(&run, teller))
 }
 
 /// Adds pairs until it is settled; shows what is decided however that ends.
-fn compare(study: &Study, plan: &Plan, directory: &Directory, teller: &Teller) -> Result<Exit, Problem> {
-    let end = execute(study, plan, directory, teller, &mut PairListener::default());
+fn compare(run: &Locked, teller: &Teller) -> Result<Exit, Problem> {
+    let Locked { study, plan, directory, .. } = run;
+    let end = execute(study, plan, directory, teller, &mut RoundListener(pair_line));
     let plan = read_plan(directory.folder())?;
     let records = read_trials(directory.folder())?;
     let path = directory.path().display();

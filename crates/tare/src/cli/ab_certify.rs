@@ -1,8 +1,9 @@
 //! `tare ab --certify`: one side against itself and against copies of itself.
 
-use super::ab_plan::{MeasuredOn, PairListener, settle_of};
+use super::ab_plan::{MeasuredOn, pair_line, settle_of};
 use super::ab_sides::{self, Side};
 use super::output::{self, note};
+use super::rounds::RoundListener;
 use super::run::{Teller, default_out, execute, room_for_data, unless_interrupted};
 use super::{Exit, Problem, ab_certificates, ab_output, ab_twins, study_file, trust};
 use serde::Serialize;
@@ -125,7 +126,7 @@ impl Run<'_> {
         room_for_data(&plan)?;
         let directory = Directory::create(&out.join(name), trust::whose(self.teller.trusted))?;
         directory.begin(&write::to_toml(&study), &plan, &environment(self.machine))?;
-        let end = execute(&study, &plan, &directory, &self.teller, &mut PairListener::default());
+        let end = execute(&study, &plan, &directory, &self.teller, &mut RoundListener(pair_line));
         let (plan, records) = (read_plan(directory.folder())?, read_trials(directory.folder())?);
         let found = Found::of(twin, &plan, &records).map(Box::new);
         match (end, found) {

@@ -1,17 +1,13 @@
-//! What `tare ab` and its certificate share: what is asked for, the rule that a plan gets, and who hears of pairs.
+//! What `tare ab` and its certificate share: what is measured, the rule that a plan gets, and the line after a pair.
 
-use super::output::note;
 use super::{Problem, ab_sides};
-use crate::run::Listener;
 use std::hash::{BuildHasher, Hasher};
-use tare_drive::workload::Progress;
 use tare_findings::ab::Ab;
 use tare_report::words::ab as words;
 use tare_results::pairs::Rule;
-use tare_results::schema::{Outcome, Plan, Session, Settle, TrialRecord};
+use tare_results::schema::{Plan, Session, Settle, TrialRecord};
 use tare_study::language::decide::Decide;
 use tare_study::language::parse::Overrides;
-use tare_study::plan::queue::Next;
 use tare_study::plan::settle;
 
 /// Chance of a false alarm over all looks.
@@ -69,36 +65,7 @@ pub fn fresh_seed() -> u64 {
     std::hash::RandomState::new().build_hasher().finish()
 }
 
-/// A line after each pair.
-#[derive(Debug, Default)]
-pub struct PairListener {}
-
-impl Listener for PairListener {
-    fn begin(&mut self, _next: &Next, _done: usize, _left: usize) {}
-
-    fn hear(&mut self, _progress: Progress) {}
-
-    fn end(&mut self, record: &TrialRecord) {
-        let reason = record.reason.as_deref().unwrap_or_default();
-        match record.outcome {
-            Outcome::Ok => {}
-            Outcome::Failed => note(&format!("trial {} ({}) failed: {reason}", record.trial, record.condition)),
-            Outcome::Contaminated => note(&format!(
-                "trial {} ({}) was disturbed and will run again: {reason}",
-                record.trial, record.condition
-            )),
-        }
-    }
-
-    fn looked(&mut self, plan: &Plan, records: &[TrialRecord]) {
-        if let Some(ab) = Ab::of(plan, records) {
-            note(&words::line(&ab));
-        }
-    }
-
-    fn decided(&mut self, _plan: &Plan) {}
-
-    fn preparing(&mut self, condition: &str) {
-        note(&format!("preparing data of {condition}"));
-    }
+/// What the pairs so far say, in one line.
+pub fn pair_line(plan: &Plan, records: &[TrialRecord]) -> Option<String> {
+    Ab::of(plan, records).map(|ab| words::line(&ab))
 }

@@ -6,8 +6,8 @@ use tare_drive::workload::AnyLoad;
 use tare_drive::workload::sessions::Pace;
 use tare_findings::probes::can_move;
 use tare_results::probe::{Probe, ProbeUse};
-use tare_study::language::decide::Decide;
 use tare_results::schema::Plan;
+use tare_study::language::decide::Decide;
 use tare_study::language::made::MadeStudy;
 use tare_study::language::parse::Overrides;
 use tare_study::language::spec::{Factor, SIDE, Study};
@@ -42,7 +42,7 @@ impl Side {
         self.factor == factor
     }
 
-    fn value(&self) -> Value {
+    pub(super) fn value(&self) -> Value {
         // A number written as an option's value stays as it is written.
         if self.is("command") { Value::Text(self.level.clone()) } else { Value::of_word(&self.level) }
     }
@@ -84,7 +84,7 @@ pub fn measured_on(
     trusted: bool,
 ) -> Result<Study, Problem> {
     if let Some(command) = sides.iter().find(|side| side.is("command")) {
-        return of_commands(command, overrides);
+        return of_commands("ab", &command.value(), overrides);
     }
     let places = sides.iter().any(|side| side.is("placement"));
     let name = named.unwrap_or(if places { "first-look" } else { "side-by-side" });
@@ -187,14 +187,18 @@ pub fn conditions(plan: &Plan) -> Result<[String; 2], Problem> {
     Ok([a.name.clone(), b.name.clone()])
 }
 
-fn of_commands(a: &Side, overrides: &Overrides) -> Result<Study, Problem> {
+/// A study of commands, with one of them.
+///
+/// # Errors
+/// When the command line changes what such a study has not.
+pub(super) fn of_commands(name: &'static str, command: &Value, overrides: &Overrides) -> Result<Study, Problem> {
     let values = vec![
         ("workload", "name", "command".into()),
-        ("workload", "command", a.value()),
+        ("workload", "command", command.clone()),
         ("sampling", "samples", 1_usize.into()),
         ("sampling", "warmup_s", 0_usize.into()),
     ];
-    let made = MadeStudy { name: "ab", origin: "tare ab", question: None, values, factors: Vec::new() };
+    let made = MadeStudy { name, origin: "the command line", question: None, values, factors: Vec::new() };
     Ok(made.study(overrides)?)
 }
 

@@ -1,6 +1,7 @@
 //! `tare why --prove`: the experiments of the largest suspects, made one after the other, each a comparison of pairs.
 
-use super::ab_plan::{ALPHA, PairListener, fresh_seed};
+use super::ab_plan::{ALPHA, fresh_seed, pair_line};
+use super::rounds::RoundListener;
 use super::run::{Teller, default_out, execute, room_for_data, unless_interrupted};
 use super::{Exit, Problem, interrupt, output, study_file, trust};
 use crate::config;
@@ -145,7 +146,7 @@ impl Asked<'_> {
         let directory = Directory::create(&out, trust::whose(self.trusted))?;
         directory.begin(&write::to_toml(&study), &plan, &environment(machine))?;
         let teller = Teller { password: None, json: self.json, wait: false, trusted: self.trusted };
-        execute(&study, &plan, &directory, &teller, &mut PairListener::default())?;
+        execute(&study, &plan, &directory, &teller, &mut RoundListener(pair_line))?;
         let (plan, records) = (read_plan(directory.folder())?, read_trials(directory.folder())?);
         Ok(Ab::of(&plan, &records).filter(|_| !tare_engine::interrupted()).map(|ab| Proof::of(trial, &ab)))
     }

@@ -8,7 +8,7 @@ use tare_results::schema::{Outcome, Plan, TrialRecord};
 use tare_study::language::spec::Study;
 use tare_study::plan::queue::{Next, Queue};
 use tare_study::plan::task::Task;
-use tare_study::plan::{estimate, ladder, pilot, settle};
+use tare_study::plan::{estimate, ladder, pilot, race, settle};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunEnd {
@@ -69,7 +69,9 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
             // The same records always lead to the same decision, also after a crash before it was written.
             let records = self.book.records()?;
             listener.looked(&plan, &records);
-            let more = pilot::extended(self.study, &plan, &records).or_else(|| settle::extended(&plan, &records));
+            let more = pilot::extended(self.study, &plan, &records)
+                .or_else(|| settle::extended(&plan, &records))
+                .or_else(|| race::extended(&plan, &records));
             let Some(extended) = more else { return Ok(end(&queue, 0)) };
             self.book.write_plan(&extended)?;
             self.runner.take(self.study, &extended)?;

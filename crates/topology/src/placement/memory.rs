@@ -61,6 +61,18 @@ pub struct PolicyError {
 }
 
 impl MemoryPolicy {
+    /// The OS numbers of the nodes that it names; empty where it names none, or all.
+    pub fn nodes(&self) -> NodeSet {
+        match self {
+            Self::Default | Self::Local => NodeSet::default(),
+            Self::Bind(nodes) | Self::Interleave(nodes) | Self::WeightedInterleave(nodes) => match nodes {
+                Nodes::All => NodeSet::default(),
+                Nodes::These(nodes) => nodes.clone(),
+            },
+            Self::Preferred(node) => (*node).into(),
+        }
+    }
+
     /// This policy with its nodes spelt out, when this machine has them all and each has memory.
     ///
     /// # Errors

@@ -1,7 +1,8 @@
 //! Pairs of trials of two builds: a results directory for each two, to which pairs are added.
 
-use super::super::ab_plan::PairListener;
+use super::super::ab_plan::pair_line;
 use super::super::ab_sides;
+use super::super::rounds::RoundListener;
 use super::super::run::{Teller, begun_before, execute, room_for_data, unless_interrupted};
 use super::super::{Exit, Problem, study_file, trust};
 use super::asked::Asked;
@@ -127,10 +128,11 @@ impl Bench<'_> {
     /// When they cannot be planned or measured.
     pub fn measure(&self, two: Two, programs: [&Path; 2], until: Until) -> Result<bool, Problem> {
         let Some((study, plan, directory)) = self.begin_or_go_on(two, programs, until)? else { return Ok(false) };
-        let end = execute(&study, &plan, &directory, self.teller, &mut PairListener::default()).map_err(|problem| {
-            let resume = format!("then go on with: tare bisect --resume {}", self.folder.display());
-            problem.advice(format!("see {}/logs; {resume}", directory.path().display()))
-        })?;
+        let end =
+            execute(&study, &plan, &directory, self.teller, &mut RoundListener(pair_line)).map_err(|problem| {
+                let resume = format!("then go on with: tare bisect --resume {}", self.folder.display());
+                problem.advice(format!("see {}/logs; {resume}", directory.path().display()))
+            })?;
         Ok(end.left == 0)
     }
 

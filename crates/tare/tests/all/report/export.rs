@@ -47,7 +47,8 @@ fn read_by(script: &str, files: &[&Path]) {
 #[test]
 fn tables_hold_what_the_records_hold_by_pyarrow_duckdb_and_python() {
     let dir = results();
-    for table in Table::all().map(|table| table.to_string()) {
+    // A study of one load has no row of the other one.
+    for table in Table::all().filter(|table| *table != Table::Relative).map(|table| table.to_string()) {
         for format in ["csv", "parquet"] {
             let file = dir.path().join(format!("{table}.{format}"));
             export(dir.path(), &["--format", format, "--table", &table, "--out", path(&file)]);

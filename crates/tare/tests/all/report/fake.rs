@@ -127,6 +127,7 @@ pub fn write(study: &Study, dir: &Path) -> usize {
         needs: None,
         decision: None,
         settle: None,
+        race: None,
         notes: Vec::new(),
     };
     let mut lines = Vec::new();

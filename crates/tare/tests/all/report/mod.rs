@@ -14,6 +14,7 @@ mod latencies;
 mod made;
 mod numbers;
 mod reading_files;
+mod relative;
 mod stability;
 mod terminal;
 mod truth;

@@ -90,6 +90,7 @@ fn fitted(command: &str) -> (String, bool) {
         "run" => (format!("{} --dry-run --topology 'node:4 core:32 pu:2'", command.replace(" --dry-run", "")), false),
         // It may take its budget; the job for CI has a test of its own.
         "ab" | "bisect" => (format!("{command} --help"), false),
+        "find" if !command.contains("--dry-run") => (format!("{command} --help"), false),
         "topo" if command.contains("--measure") => (format!("{command} --limit-s 2"), false),
         "load" => (command.replace("/run/mysqld/mysqld.sock", "no-such-socket"), true),
         _ => (command.to_string(), false),

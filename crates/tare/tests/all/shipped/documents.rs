@@ -45,7 +45,7 @@ fn every_document_is_of_the_schema_that_it_names() {
     let doctor = ["doctor", "--spin", "0.01", "--drift", "0"];
     let quiet = ["--set", "sampling.steal_limit=off", "--set", "sampling.foreign_cpu_limit=off"];
     let certify = [&["ab", "--certify", "--a", "command=true", "--budget", "2s"], &quiet[..]].concat();
-    let table: [(&str, i32, &[&str]); 22] = [
+    let table: [(&str, i32, &[&str]); 23] = [
         ("tare-show", 0, &["show", &values]),
         ("tare-compare", 0, &["compare", &a, &b]),
         ("tare-compare-many", 0, &["compare", &a, &b, &c]),
@@ -53,6 +53,11 @@ fn every_document_is_of_the_schema_that_it_names() {
         ("tare-ab", 5, &["ab", "--a", "command=true", "--b", "command=true", "--budget", "1s"]),
         ("tare-certificate", 0, &certify),
         ("tare-bisect-dry-run", 0, &["bisect", "--builds", &builds, "--command", "{binary}", "--dry-run"]),
+        (
+            "tare-find",
+            5,
+            &["find", "command=true", "command=/bin/true", "--within", "0.1s", "--minimum-effect", "0.01%"],
+        ),
         ("tare-dry-run", 0, &["run", "--dry-run"]),
         ("tare-setup", 0, &["setup"]),
         ("tare-studies", 0, &["studies"]),

@@ -9,6 +9,7 @@ mod builds;
 mod captures;
 mod configuration;
 mod data;
+mod find;
 mod ladder;
 mod machine_changed;
 mod machines;

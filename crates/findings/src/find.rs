@@ -1,0 +1,229 @@
+//! The best of many conditions, from blocks in which the worse ones were dropped.
+
+use std::collections::{BTreeMap, BTreeSet};
+use tare_results::laps::{Laps, RaceStop};
+use tare_results::schema::{Levels, Plan, PlannedCondition, Race, TrialRecord};
+use tare_stats::Estimate;
+use tare_stats::racing::{self, End};
+
+/// The other end of the trade against throughput.
+pub const TAIL: &str = "latency_ms_p99";
+
+/// What became of a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It is the one that is named.
+    Named,
+    /// It is still in the race.
+    Left,
+    /// It was shown to be worse than another.
+    Worse,
+    /// It was shown to be better than the one ahead by less than the minimum effect, if at all.
+    Close,
+    /// Its trials gave no result too often.
+    Lost,
+}
+
+/// One candidate of a race.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// Name of its condition.
+    pub name: String,
+    /// The level of each factor in it.
+    pub levels: Levels,
+    /// What became of it.
+    pub fate: Fate,
+    /// Blocks after which it left the race; none where it is in it.
+    pub after: Option<usize>,
+    /// Its blocks with a value.
+    pub trials: usize,
+    /// Candidate / leader of the metric, over the blocks that both have; none for the leader itself.
+    pub ratio: Option<Estimate>,
+    /// Geometric mean of the metric over its trials, in its unit.
+    pub value: Option<f64>,
+    /// Geometric mean of the 99th percentile of latency over its trials, milliseconds.
+    pub p99_ms: Option<f64>,
+}
+
+/// What a level is worth against the leader's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Knob {
+    /// The factor that the level is of.
+    pub factor: String,
+    /// The level of the leader.
+    pub best: String,
+    /// The level that is held against it.
+    pub level: String,
+    /// Level / the leader's level of the metric, averaged over the other factors; above 1 is better, whichever way the
+    /// metric goes.
+    pub ratio: Estimate,
+    /// Pairs of candidates that it is the mean of.
+    pub pairs: usize,
+}
+
+/// The candidate with the lowest 99th percentile of latency, where that is another than the leader.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tail {
+    /// Its place among the candidates.
+    pub candidate: usize,
+    /// Its p99 / that of the leader, with an interval that holds for all candidates together.
+    pub p99_ratio: Estimate,
+}
+
+/// A race as far as it has come.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Find {
+    /// The metric that is compared; none where no trial has one.
+    pub metric: Option<String>,
+    /// All candidates, in the order of the study.
+    pub candidates: Vec<Candidate>,
+    /// The place of the one that is ahead among them; none without a value.
+    pub leader: Option<usize>,
+    /// Whether it is the one to be named.
+    pub decided: bool,
+    /// What every other level is worth; empty with one factor or before it is known.
+    pub knobs: Vec<Knob>,
+    /// Who is better at the tail of latency; none where it is the leader, or not known.
+    pub tail: Option<Tail>,
+    /// Conditions that were not raced, with their reasons.
+    pub left_out: Vec<(String, String)>,
+    /// Blocks that have ended.
+    pub blocks: usize,
+    /// Trials that were run in these blocks, those without a result too.
+    pub trials: usize,
+    /// Of them those without a result.
+    pub without_value: usize,
+    /// Seconds of all trials.
+    pub elapsed_s: f64,
+    /// CoV of one trial around its block and candidate, as a fraction.
+    pub cov: Option<f64>,
+    /// More trials that would decide it, if means and spread stay as they are; 0 where it is decided.
+    pub trials_to_go: Option<usize>,
+    /// What they would take, seconds.
+    pub to_go_s: Option<f64>,
+    /// Why no further block is made; none where one is.
+    pub stop: Option<RaceStop>,
+    /// The rule it went by.
+    pub rule: Race,
+}
+
+impl Find {
+    /// What the records of a plan say; none where the plan is no race.
+    pub fn of(plan: &Plan, records: &[TrialRecord]) -> Option<Self> {
+        let rule = plan.race.clone()?;
+        let laps = Laps::of(plan, &rule, records, None);
+        let look = laps.decided(&rule)?;
+        let (standing, question) = (&look.standing, rule.question());
+        let planned = |name: &String| plan.conditions.iter().find(|condition| condition.name == *name);
+        let conditions: Vec<&PlannedCondition> = rule.candidates.iter().filter_map(planned).collect();
+        if conditions.len() != rule.candidates.len() {
+            return None;
+        }
+        let higher = laps.is_higher_better();
+        let tail = Laps::of(plan, &rule, records, Some(TAIL));
+        let named = standing.leader.filter(|_| standing.decided);
+        let candidate = |(i, condition): (usize, &&PlannedCondition)| {
+            let (fate, after) = match standing.ended[i] {
+                None if named == Some(i) => (Fate::Named, None),
+                None => (Fate::Left, None),
+                Some(End::Worse(after)) => (Fate::Worse, Some(after)),
+                Some(End::Close(after)) => (Fate::Close, Some(after)),
+                Some(End::Lost(after)) => (Fate::Lost, Some(after)),
+            };
+            let turned = |ratio: f64| if higher { ratio } else { 1.0 / ratio };
+            Candidate {
+                name: condition.name.clone(),
+                levels: condition.levels.clone(),
+                fate,
+                after,
+                trials: laps.blocks.iter().filter(|block| block[i].is_some()).count(),
+                ratio: standing.ratios[i]
+                    .map(|of| Estimate { value: turned(of.value), ci: of.ci.map(|ci| ci.map(turned)) }),
+                value: laps.mean_of(i),
+                p99_ms: tail.mean_of(i),
+            }
+        };
+        let outlook = racing::outlook(&laps.blocks, &question, standing);
+        Some(Self {
+            candidates: conditions.iter().enumerate().map(candidate).collect(),
+            leader: standing.leader,
+            decided: standing.decided,
+            knobs: standing.leader.map_or(Vec::new(), |leader| knobs(&conditions, &laps, leader, 1.0 - rule.alpha)),
+            tail: standing.leader.and_then(|leader| lowest_tail(&tail, leader, 1.0 - rule.alpha)),
+            left_out: plan
+                .conditions
+                .iter()
+                .filter_map(|condition| Some((condition.name.clone(), condition.reason.clone()?)))
+                .collect(),
+            blocks: laps.blocks.len(),
+            trials: laps.trials,
+            without_value: laps.without_value,
+            elapsed_s: laps.elapsed_s,
+            cov: standing.sd,
+            trials_to_go: outlook.map(|outlook| outlook.trials),
+            to_go_s: outlook.map(|outlook| outlook.trials as f64 * laps.trial_s()),
+            stop: look.stop,
+            metric: laps.metric,
+            rule,
+        })
+    }
+
+    /// The candidates that are in the race.
+    pub fn left(&self) -> impl Iterator<Item = &Candidate> {
+        self.candidates.iter().filter(|candidate| matches!(candidate.fate, Fate::Left | Fate::Named))
+    }
+
+    /// The candidate that is ahead.
+    pub fn ahead(&self) -> Option<&Candidate> {
+        self.candidates.get(self.leader?)
+    }
+}
+
+/// What each level is worth, over the blocks that every candidate ran in, where several factors vary.
+fn knobs(conditions: &[&PlannedCondition], laps: &Laps, leader: usize, confidence: f64) -> Vec<Knob> {
+    let mut levels: BTreeMap<&String, BTreeSet<&String>> = BTreeMap::new();
+    for condition in conditions {
+        for (factor, level) in &condition.levels {
+            levels.entry(factor).or_default().insert(level);
+        }
+    }
+    let varying: Vec<(&String, Vec<&String>)> = levels
+        .into_iter()
+        .filter(|(_, of)| of.len() > 1)
+        .map(|(factor, of)| (factor, of.into_iter().collect()))
+        .collect();
+    if varying.len() < 2 {
+        return Vec::new();
+    }
+    let number = |condition: &PlannedCondition, (factor, of): &(&String, Vec<&String>)| {
+        let own = condition.levels.get(*factor);
+        of.iter().position(|level| Some(*level) == own).unwrap_or(of.len())
+    };
+    let numbers: Vec<Vec<usize>> =
+        conditions.iter().map(|condition| varying.iter().map(|factor| number(condition, factor)).collect()).collect();
+    // A block without most of them is one after the first was dropped.
+    let whole = laps.blocks.iter().take_while(|block| block.iter().flatten().count() + 1 >= conditions.len());
+    let blocks: Vec<_> = whole.cloned().collect();
+    let found = racing::worth(&blocks, &numbers, leader, confidence).unwrap_or_default();
+    let name = |factor: usize, level: usize| varying[factor].1.get(level).map_or_else(String::new, |l| (*l).clone());
+    found
+        .into_iter()
+        .map(|worth| Knob {
+            factor: varying[worth.factor].0.clone(),
+            best: name(worth.factor, numbers[leader][worth.factor]),
+            level: name(worth.factor, worth.level),
+            ratio: worth.ratio,
+            pairs: worth.pairs,
+        })
+        .collect()
+}
+
+fn lowest_tail(tail: &Laps, leader: usize, confidence: f64) -> Option<Tail> {
+    let against = racing::against(&tail.blocks, leader, confidence);
+    // Values are turned so that larger is better: here the lower latency.
+    let found = against.into_iter().enumerate().filter_map(|(i, ratio)| Some((i, ratio?)));
+    let (candidate, best) = found.max_by(|(_, a), (_, b)| a.value.total_cmp(&b.value))?;
+    let p99_ratio = Estimate { value: 1.0 / best.value, ci: best.ci.map(|ci| ci.map(|end| 1.0 / end)) };
+    (p99_ratio.value < 1.0).then_some(Tail { candidate, p99_ratio })
+}

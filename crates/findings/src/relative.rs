@@ -1,0 +1,184 @@
+//! Builds, or values of an option, by loads: the table of relative throughput that database engineers publish, base =
+//! 1.00, with what an operation costs next to it. Made of what the summary has, so that every report shows the same.
+
+use super::summary::{BuildComparison, ConditionSummary, Summary};
+use serde::Serialize;
+use tare_results::schema::Levels;
+use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
+use tare_stats::Interval;
+use tare_stats::ratio::Verdict;
+
+/// The factor whose levels are loads.
+const WORKLOAD: &str = "workload";
+
+/// What kind of statements a load has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Group {
+    /// Look-ups by key.
+    Point,
+    /// Ranges of which sums, counts or sorted rows are asked.
+    AggregatedRange,
+    /// Changes.
+    Write,
+    /// None of these alone.
+    Other,
+}
+
+impl Group {
+    /// The group of a load by its name in studies.
+    pub fn of(load: &str) -> Self {
+        match load {
+            "point_select" | "select_random_points" => Self::Point,
+            "select_random_ranges" => Self::AggregatedRange,
+            "write_only" | "update_index" | "update_non_index" | "insert" | "delete" | "bulk_insert" => Self::Write,
+            _ => Self::Other,
+        }
+    }
+
+    /// Its name as people read it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Point => "point",
+            Self::AggregatedRange => "aggregated range",
+            Self::Write => "write",
+            Self::Other => "mixed",
+        }
+    }
+}
+
+/// What an operation costs the server, means over trials; none where it was not recorded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Cost {
+    /// CPU time of the server's threads for an operation, microseconds.
+    pub cpu_us: Option<f64>,
+    /// Context switches of the server's threads for an operation.
+    pub switches: Option<f64>,
+    /// Bytes fetched from storage.
+    pub read_bytes: Option<f64>,
+    /// Bytes sent to storage.
+    pub written_bytes: Option<f64>,
+}
+
+/// One load with one build.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RelativeCell {
+    /// Name of the condition that it stands for.
+    pub condition: String,
+    /// Mean of the metric, in its unit.
+    pub value: f64,
+    /// Metric / that of the base with the same load; 1 for the base.
+    pub ratio: f64,
+    /// 95% interval of it, for itself; none for the base.
+    #[serde(flatten, with = "super::ends::ci")]
+    pub ci: Option<Interval>,
+    /// What is decided, all cells of the table tested together; none for the base.
+    pub verdict: Option<Verdict>,
+    /// What an operation costs.
+    pub cost: Cost,
+}
+
+/// One load with every build.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RelativeRow {
+    /// The levels of all other factors, the load among them.
+    pub levels: Levels,
+    /// What kind of load it is.
+    pub group: Group,
+    /// In the order of the table's columns; none where one has no result.
+    pub cells: Vec<Option<RelativeCell>>,
+}
+
+/// Builds, or values of an option, as columns by loads as rows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RelativeTable {
+    /// The factor whose levels are the columns.
+    pub factor: String,
+    /// The metric of all cells.
+    pub metric: String,
+    /// Levels of the factor, the base first.
+    pub columns: Vec<String>,
+    /// One a load, groups together.
+    pub rows: Vec<RelativeRow>,
+}
+
+impl RelativeTable {
+    /// The table of a summary whose factors are a build, or an option, and a load; none where they are not.
+    pub fn of(summary: &Summary) -> Option<Self> {
+        let first = summary.builds.first()?;
+        let mut table = Self {
+            factor: first.factor.clone(),
+            metric: first.metric.clone(),
+            columns: vec![first.a.clone()],
+            rows: Vec::new(),
+        };
+        for found in &summary.builds {
+            found.levels.get(WORKLOAD)?;
+            if !table.columns.contains(&found.b) {
+                table.columns.push(found.b.clone());
+            }
+        }
+        for found in &summary.builds {
+            if table.rows.iter().all(|row| row.levels != found.levels) {
+                let row = table.row(summary, &found.levels);
+                table.rows.push(row);
+            }
+        }
+        table.rows.sort_by_key(|row| row.group);
+        (table.rows.len() > 1).then_some(table)
+    }
+
+    fn row(&self, summary: &Summary, levels: &Levels) -> RelativeRow {
+        let cell = |column: &String| {
+            let of = |found: &&BuildComparison| found.levels == *levels && found.b == *column;
+            let mut whole = levels.clone();
+            whole.insert(self.factor.clone(), column.clone());
+            let condition = summary.conditions.iter().find(|condition| condition.levels == whole)?;
+            let value = mean(condition, &self.metric)?;
+            let found = summary.builds.iter().find(of);
+            if found.is_none() && *column != self.columns[0] {
+                return None;
+            }
+            Some(RelativeCell {
+                condition: condition.name.clone(),
+                value,
+                ratio: found.map_or(1.0, |found| found.ratio),
+                ci: found.and_then(|found| found.ci),
+                verdict: found.map(|found| found.verdict),
+                cost: cost(condition),
+            })
+        };
+        let group = levels.get(WORKLOAD).map_or(Group::Other, |load| Group::of(load));
+        RelativeRow { levels: levels.clone(), group, cells: self.columns.iter().map(cell).collect() }
+    }
+
+    /// Whether any cost of an operation was recorded.
+    pub fn has_costs(&self) -> bool {
+        self.rows.iter().flat_map(|row| &row.cells).flatten().any(|cell| cell.cost != Cost::default())
+    }
+
+    /// The row and the cell of a condition.
+    pub fn cell(&self, condition: &str) -> Option<(&RelativeRow, &RelativeCell)> {
+        let of = |row: &&RelativeRow| row.cells.iter().flatten().any(|cell| cell.condition == condition);
+        let row = self.rows.iter().find(of)?;
+        Some((row, row.cells.iter().flatten().find(|cell| cell.condition == condition)?))
+    }
+}
+
+fn mean(condition: &ConditionSummary, metric: &str) -> Option<f64> {
+    condition.metrics.iter().find(|found| found.name == metric).map(|found| found.mean)
+}
+
+fn cost(condition: &ConditionSummary) -> Cost {
+    let of = |quantity: Quantity| {
+        let named = SERVER_COSTS.iter().find(|cost| cost.quantity == quantity)?;
+        let both = [Operation::Transaction, Operation::Query].map(|operation| named.metric(operation).name());
+        both.into_iter().find_map(|name| mean(condition, name))
+    };
+    Cost {
+        cpu_us: of(Quantity::Cpu),
+        switches: of(Quantity::Switches),
+        read_bytes: of(Quantity::Read),
+        written_bytes: of(Quantity::Written),
+    }
+}

@@ -1,0 +1,67 @@
+//! Builds by loads: relative throughput with colour where it is decided, and what an operation costs.
+
+use super::given::Page;
+use maud::{Markup, html};
+use tare_findings::level_words::words_of;
+use tare_findings::relative::{RelativeCell, RelativeTable};
+use tare_stats::ratio::Verdict;
+
+/// The table; none where no load varies alongside builds or an option.
+pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
+    let table = RelativeTable::of(page.summary)?;
+    Some(html! {
+        p.note {
+            (table.metric) " divided by that of " (table.columns[0]) ", base = 1.00. Coloured where it is decided, at "
+            "95% over all cells together; intervals are 95% of each cell alone. Costs are those of the server for an operation."
+        }
+        div.scroll tabindex="0" role="region" aria-label="Relative throughput" {
+            table {
+                thead { tr {
+                    th.l scope="col" { "group" } th.l scope="col" { "load" }
+                    @for column in &table.columns { th scope="col" { (column) } }
+                } }
+                tbody { @for row in &table.rows { tr {
+                    td.l { (row.group.name()) } th scope="row" { (words_of(&row.levels)) }
+                    @for cell in &row.cells { (figure(cell.as_ref())) }
+                } } }
+            }
+        }
+        @if table.has_costs() {
+            div.scroll tabindex="0" role="region" aria-label="Cost of an operation" {
+                table {
+                    thead { tr {
+                        th.l scope="col" { "load" } th.l scope="col" { (table.factor) } th scope="col" { "CPU µs" }
+                        th scope="col" { "switches" } th scope="col" { "read KB" } th scope="col" { "written KB" }
+                    } }
+                    tbody { @for row in &table.rows { @for (column, cell) in table.columns.iter().zip(&row.cells) {
+                        @if let Some(cell) = cell { tr {
+                            th scope="row" { (words_of(&row.levels)) } td.l { (column) }
+                            (number(cell.cost.cpu_us, 1.0)) (number(cell.cost.switches, 1.0))
+                            (number(cell.cost.read_bytes, 1000.0)) (number(cell.cost.written_bytes, 1000.0))
+                        } }
+                    } } }
+                }
+            }
+        }
+    })
+}
+
+fn figure(cell: Option<&RelativeCell>) -> Markup {
+    let Some(cell) = cell else { return html! { td { "–" } } };
+    let (class, sign) = match cell.verdict {
+        Some(Verdict::Faster) => ("faster", "▲ "),
+        Some(Verdict::Slower) => ("slower", "▼ "),
+        Some(Verdict::Equivalent | Verdict::Inconclusive) | None => ("", ""),
+    };
+    let interval = cell.ci.map(|ci| format!(" ({:.2} to {:.2})", ci.low, ci.high));
+    html! {
+        td class=(class) {
+            (sign) (format!("{:.2}", cell.ratio))
+            @if let Some(interval) = interval { small { (interval) } }
+        }
+    }
+}
+
+fn number(figure: Option<f64>, unit: f64) -> Markup {
+    html! { td { (figure.map_or("–".to_owned(), |figure| format!("{:.2}", figure / unit))) } }
+}

@@ -1,0 +1,74 @@
+//! `tare find`: its sentence, a table of the candidates, what the knobs are worth, and the lines to paste.
+
+use super::style::{Style, add, finish};
+use super::text::{heading, plain, wrap};
+use crate::words::find::{fate, knob, sentence, stopped, trade};
+use crate::words::paste::paste;
+use tare_findings::figures::{Scale, times};
+use tare_findings::find::{Candidate, Find};
+use tare_results::metric;
+use tare_results::schema::Plan;
+use tare_stats::Interval;
+
+/// Everything that it prints.
+pub fn find(found: &Find, plan: &Plan, style: Style) -> String {
+    let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&sentence(found))))];
+    parts.extend(stopped(found).map(|why| wrap(style, "stopped: ", "  ", why)));
+    parts.push(table(found, style));
+    if !found.knobs.is_empty() {
+        let lines: String = found.knobs.iter().map(|one| wrap(style, "  ", "    ", &plain(&knob(one)))).collect();
+        parts.push(format!(
+            "{}\n{lines}",
+            heading(style, "what each knob is worth, averaged over the others (above 1x is better)")
+        ));
+    }
+    if let Some(trade) = trade(found) {
+        parts.push(format!(
+            "{}\n{}",
+            heading(style, "both ends of the trade"),
+            wrap(style, "  ", "    ", &plain(&trade))
+        ));
+    }
+    if !found.left_out.is_empty() {
+        let line = |(name, why): &(String, String)| wrap(style, "  ", "    ", &plain(&format!("{name}: {why}")));
+        let lines: String = found.left_out.iter().map(line).collect();
+        parts.push(format!("{}\n{lines}", heading(style, "not raced")));
+    }
+    let condition = found.ahead().and_then(|ahead| plan.conditions.iter().find(|known| known.name == ahead.name));
+    for paste in condition.filter(|_| found.decided).map(paste).unwrap_or_default() {
+        let lines: String = paste.lines.iter().map(|line| format!("  {}\n", plain(line))).collect();
+        parts.push(format!("{}\n{lines}", heading(style, &format!("for {}", plain(&paste.into)))));
+    }
+    parts.join("\n")
+}
+
+fn table(found: &Find, style: Style) -> String {
+    let metric = found.metric.as_deref().unwrap_or("value");
+    let largest = found.candidates.iter().filter_map(|candidate| candidate.value).fold(0.0, f64::max);
+    let scale = Scale::new(metric::describe(metric).unit, largest, 4);
+    let tail = found.candidates.iter().any(|candidate| candidate.p99_ms.is_some());
+    let mut heads = vec!["candidate", "trials", metric, "ratio", "interval"];
+    heads.extend(tail.then_some("p99 ms"));
+    heads.push("outcome");
+    let mut rows = style.table(&heads, 1);
+    let mut order: Vec<&Candidate> = found.candidates.iter().collect();
+    let ratio = |candidate: &Candidate| candidate.ratio.map_or(1.0, |of| of.value);
+    let higher = metric::describe(metric).better == metric::Better::Higher;
+    order.sort_by(|a, b| if higher { ratio(b).total_cmp(&ratio(a)) } else { ratio(a).total_cmp(&ratio(b)) });
+    for candidate in order {
+        let interval = candidate.ratio.and_then(|of| of.ci);
+        let mut cells = vec![
+            plain(&candidate.name),
+            candidate.trials.to_string(),
+            candidate.value.map_or("-".to_owned(), |value| scale.figure(value)),
+            times(ratio(candidate)),
+            interval.map_or("-".to_owned(), |Interval { low, high }| format!("{} to {}", times(low), times(high))),
+        ];
+        cells.extend(tail.then(|| candidate.p99_ms.map_or("-".to_owned(), |p99| format!("{p99:.3}"))));
+        cells.push(fate(candidate, found));
+        add(&mut rows, 1, cells);
+    }
+    let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
+    let head = format!("{metric}{unit}; ratio to the one ahead, over the blocks that both ran in");
+    format!("{}\n{}", heading(style, &head), finish(rows))
+}

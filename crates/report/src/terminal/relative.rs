@@ -1,0 +1,59 @@
+//! Builds by loads: relative throughput, and what an operation costs.
+
+use super::style::{Style, add, finish};
+use super::text::{heading, plain};
+use tare_findings::level_words::words_of;
+use tare_findings::relative::{Cost, RelativeCell, RelativeTable};
+use tare_findings::summary::Summary;
+use tare_stats::ratio::Verdict;
+
+/// The table of the summary; none where no load varies alongside builds or an option.
+pub(super) fn relative(summary: &Summary, style: Style) -> Option<String> {
+    let table = RelativeTable::of(summary)?;
+    let base = plain(&table.columns[0]);
+    let mut heads = vec!["group".to_owned(), "load".to_owned()];
+    heads.extend(table.columns.iter().map(|column| plain(column)));
+    let mut rows = style.table(&heads.iter().map(String::as_str).collect::<Vec<_>>(), 2);
+    for row in &table.rows {
+        let mut cells = vec![row.group.name().to_owned(), plain(&words_of(&row.levels))];
+        cells.extend(row.cells.iter().map(|cell| cell.as_ref().map_or("-".to_owned(), figure)));
+        add(&mut rows, 2, cells);
+    }
+    let head = format!(
+        "{} of each {} / {base} (+ better, - worse: decided at 95% over all cells; intervals are for each alone)",
+        table.metric,
+        plain(&table.factor)
+    );
+    let mut parts = vec![format!("{}\n{}", heading(style, &head), finish(rows))];
+    if table.has_costs() {
+        let mut rows =
+            style.table(&["load", &plain(&table.factor), "cpu us/o", "cs/o", "read KB/o", "written KB/o"], 2);
+        for row in &table.rows {
+            for (column, cell) in table.columns.iter().zip(&row.cells) {
+                let Some(cell) = cell else { continue };
+                let [cpu, switches, read, written] = costs(&cell.cost);
+                add(&mut rows, 2, vec![plain(&words_of(&row.levels)), plain(column), cpu, switches, read, written]);
+            }
+        }
+        parts.push(format!("{}\n{}", heading(style, "what an operation costs the server"), finish(rows)));
+    }
+    Some(parts.join("\n"))
+}
+
+/// A cell: two digits, its interval, and a sign where it is decided.
+fn figure(cell: &RelativeCell) -> String {
+    let sign = match cell.verdict {
+        Some(Verdict::Faster) => "+",
+        Some(Verdict::Slower) => "-",
+        Some(Verdict::Equivalent | Verdict::Inconclusive) | None => "",
+    };
+    let interval = cell.ci.map_or_else(String::new, |ci| format!(" ({:.2} to {:.2})", ci.low, ci.high));
+    format!("{:.2}{interval}{sign}", cell.ratio)
+}
+
+/// CPU time, switches, kilobytes read and written, as people read them.
+fn costs(cost: &Cost) -> [String; 4] {
+    let kilobytes = |bytes: Option<f64>| bytes.map(|bytes| bytes / 1000.0);
+    [cost.cpu_us, cost.switches, kilobytes(cost.read_bytes), kilobytes(cost.written_bytes)]
+        .map(|figure| figure.map_or("-".to_owned(), |figure| format!("{figure:.2}")))
+}

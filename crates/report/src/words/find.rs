@@ -1,0 +1,100 @@
+//! What a race says: its first sentence, the line after each block, and why it stopped.
+
+use super::ab::duration;
+use tare_findings::figures::times;
+use tare_findings::find::{Candidate, Fate, Find, Knob, TAIL};
+use tare_results::laps::RaceStop;
+use tare_stats::{Estimate, Interval};
+use tare_text::{count, percent};
+
+/// One sentence of at most 25 words, where the name of a candidate is one.
+pub fn sentence(find: &Find) -> String {
+    let (trials, within) = (count(find.trials, "trial"), duration(find.elapsed_s));
+    let all = find.candidates.len();
+    match find.ahead() {
+        None => format!("No candidate of {all} has a result after {trials} in {within}."),
+        Some(named) if find.decided => {
+            let (name, effect, sure) = (&named.name, percent(find.rule.minimum_effect), confidence(find));
+            format!(
+                "{name} is the best of {all}, or within {effect} of the best ({sure} confidence): {trials} in {within}."
+            )
+        }
+        Some(ahead) => {
+            let left = find.left().count();
+            format!(
+                "Undecided after {trials} in {within}: {left} of {all} remain, {} is ahead; {}.",
+                ahead.name,
+                to_go(find)
+            )
+        }
+    }
+}
+
+fn confidence(find: &Find) -> String {
+    percent(1.0 - find.rule.alpha)
+}
+
+fn to_go(find: &Find) -> String {
+    match (find.trials_to_go, find.to_go_s) {
+        (Some(trials), Some(seconds)) => format!("about {} ({}) to go", count(trials, "trial"), duration(seconds)),
+        _ => "how long it would take is not known".to_owned(),
+    }
+}
+
+/// What is known after a block, in one line.
+pub fn line(find: &Find) -> String {
+    let left = find.left().count();
+    let head = format!("block {}: {left} of {} remain", find.blocks, find.candidates.len());
+    let Some(ahead) = find.ahead() else { return format!("{head}, none with a result") };
+    let open = if find.decided { String::new() } else { format!("; {}", to_go(find)) };
+    format!("{head}, {} is ahead{open}", ahead.name)
+}
+
+/// What became of a candidate.
+pub fn fate(candidate: &Candidate, find: &Find) -> String {
+    let after = candidate.after.map(|after| format!(", block {after}")).unwrap_or_default();
+    match candidate.fate {
+        Fate::Named => "named".to_owned(),
+        Fate::Left => "remains".to_owned(),
+        Fate::Worse => format!("worse{after}"),
+        Fate::Close => format!("within {}{after}", percent(find.rule.minimum_effect)),
+        Fate::Lost => format!("no results{after}"),
+    }
+}
+
+/// Throughput against the tail of latency: who is at either end.
+pub fn trade(find: &Find) -> Option<String> {
+    let ahead = find.ahead()?;
+    ahead.p99_ms?;
+    let Some(tail) = &find.tail else {
+        return Some(format!("{TAIL}: no other candidate's is lower than that of {}", ahead.name));
+    };
+    let other = find.candidates.get(tail.candidate)?;
+    let (low, paid) = (ratio(tail.p99_ratio), other.ratio.map_or_else(String::new, ratio));
+    let shown = tail.p99_ratio.ci.is_some_and(|ci| ci.high < 1.0);
+    let sure = if shown { "" } else { "; not shown to be lower" };
+    let metric = find.metric.as_deref().unwrap_or("the metric");
+    Some(format!("{TAIL}: lowest with {}, {low} of that of {}{sure}; its {metric} is {paid}", other.name, ahead.name))
+}
+
+/// What a level costs against the one that is named.
+pub fn knob(knob: &Knob) -> String {
+    format!("{}: {} in place of {} is {}", knob.factor, knob.level, knob.best, ratio(knob.ratio))
+}
+
+fn ratio(of: Estimate) -> String {
+    match of.ci {
+        Some(Interval { low, high }) => format!("{} ({} to {})", times(of.value), times(low), times(high)),
+        None => times(of.value),
+    }
+}
+
+/// Why it stopped although nothing is decided; none where it is, or goes on.
+pub fn stopped(find: &Find) -> Option<&'static str> {
+    match find.stop? {
+        RaceStop::Decided => None,
+        RaceStop::LastLook => Some("the last of its looks is over: give it a larger minimum effect"),
+        RaceStop::Budget => Some("no further block fits into the time"),
+        RaceStop::NoneLeft => Some("the trials of every candidate failed, or were disturbed in every attempt"),
+    }
+}

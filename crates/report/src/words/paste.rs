@@ -1,0 +1,145 @@
+//! The lines that put a server where a condition had it: numactl, a unit of systemd, the engine's option file.
+
+use std::collections::BTreeMap;
+use tare_findings::used::Used;
+use tare_results::schema::PlannedCondition;
+use tare_topology::MemoryPolicy;
+
+/// Lines for one place.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Paste {
+    /// Where they belong: a shell or a file.
+    pub into: String,
+    /// Each as it is to stand there.
+    pub lines: Vec<String>,
+}
+
+/// What an engine's files are called: program, service, option file, its head.
+fn files(engine: &str) -> (&'static str, &'static str, &'static str, Option<&'static str>) {
+    match engine {
+        "mariadb" => ("mariadbd", "mariadb", "my.cnf", Some("[mariadbd]")),
+        "mysql" => ("mysqld", "mysql", "my.cnf", Some("[mysqld]")),
+        "postgresql" => ("postgres", "postgresql", "postgresql.conf", None),
+        _ => ("PROGRAM", "PROGRAM", "each connection", None),
+    }
+}
+
+/// What a condition says beyond the defaults of machine and engine; empty where that is nothing.
+pub fn paste(condition: &PlannedCondition) -> Vec<Paste> {
+    let word = |key: &str| condition.settings.get(key).map(ToString::to_string).unwrap_or_default();
+    let engine = word("engine.name");
+    let (program, service, option_file, head) = files(&engine);
+    let mut all = Vec::new();
+    let used = Used::of(condition);
+    let (clients, server, policy) = (used.clients.to_string(), used.server.to_string(), used.memory);
+    let mut shell = Vec::new();
+    if word("placement.bind") == "thread" && !(clients.is_empty() && server.is_empty()) {
+        let pairing = word("placement.pairing");
+        shell.push(format!("# each thread had a PU of its own (pairing = {pairing}): numactl binds all to one set"));
+    }
+    if let Some(options) = numactl(&server, &policy) {
+        shell.push(format!("numactl {options} {program} ..."));
+    }
+    if let Some(options) = numactl(&clients, &MemoryPolicy::Default) {
+        shell.push(format!("numactl {options} CLIENT ..."));
+    }
+    add(&mut all, "shell", shell);
+    let unit = systemd(&server, &policy);
+    if !unit.is_empty() {
+        let lines = std::iter::once("[Service]".to_owned()).chain(unit).collect();
+        add(&mut all, &format!("/etc/systemd/system/{service}.service.d/tare.conf"), lines);
+    }
+    let options = options(condition);
+    if !options.is_empty() {
+        let lines = options.iter().map(|(name, value)| match engine.as_str() {
+            "postgresql" => format!("{name} = '{}'", value.replace('\'', "''")),
+            "sqlite" => format!("PRAGMA {name} = {value};"),
+            _ => format!("{name} = {value}"),
+        });
+        add(&mut all, option_file, head.map(str::to_owned).into_iter().chain(lines).collect());
+    }
+    all
+}
+
+fn add(all: &mut Vec<Paste>, into: &str, lines: Vec<String>) {
+    if !lines.is_empty() {
+        all.push(Paste { into: into.to_owned(), lines });
+    }
+}
+
+/// Every engine option that the condition sets.
+fn options(condition: &PlannedCondition) -> BTreeMap<&str, String> {
+    let named =
+        condition.settings.iter().filter_map(|(key, value)| Some((key.strip_prefix("engine.options.")?, value)));
+    named.map(|(name, value)| (name, value.to_string())).collect()
+}
+
+/// The options of numactl; none where it would say nothing.
+fn numactl(cpus: &str, policy: &MemoryPolicy) -> Option<String> {
+    let bound = (!cpus.is_empty()).then(|| format!("--physcpubind={cpus}"));
+    let memory = match policy {
+        MemoryPolicy::Bind(nodes) => Some(format!("--membind={nodes}")),
+        MemoryPolicy::Interleave(nodes) => Some(format!("--interleave={nodes}")),
+        MemoryPolicy::WeightedInterleave(nodes) => Some(format!("--weighted-interleave={nodes}")),
+        MemoryPolicy::Preferred(node) => Some(format!("--preferred={node}")),
+        MemoryPolicy::Local => Some("--localalloc".to_owned()),
+        _ => None,
+    };
+    let words: Vec<String> = bound.into_iter().chain(memory).collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// The keys of a unit, see systemd.exec(5).
+fn systemd(cpus: &str, policy: &MemoryPolicy) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !cpus.is_empty() {
+        lines.push(format!("CPUAffinity={cpus}"));
+    }
+    let (kind, nodes) = match policy {
+        MemoryPolicy::Bind(nodes) => ("bind", Some(nodes.to_string())),
+        MemoryPolicy::Interleave(nodes) => ("interleave", Some(nodes.to_string())),
+        MemoryPolicy::Preferred(node) => ("preferred", Some(node.to_string())),
+        MemoryPolicy::Local => ("local", None),
+        // systemd knows no weights: start the program with numactl there.
+        _ => return lines,
+    };
+    lines.push(format!("NUMAPolicy={kind}"));
+    lines.extend(nodes.map(|nodes| format!("NUMAMask={nodes}")));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_results::schema::PlannedPlacement;
+
+    #[test]
+    fn lines_say_where_the_server_was_and_how_it_was_set() {
+        let settings =
+            [("engine.name", "postgresql"), ("placement.bind", "set"), ("engine.options.shared_buffers", "1GB")];
+        let condition = PlannedCondition {
+            name: "x".into(),
+            levels: BTreeMap::new(),
+            realizable: true,
+            reason: None,
+            placement: Some(PlannedPlacement {
+                client: vec![vec![4, 5]],
+                server: vec![vec![0, 1, 2, 3]],
+                background: None,
+                memory: Some("interleave:0-1".into()),
+            }),
+            settings: settings.map(|(key, value)| (key.to_owned(), value.into())).into(),
+        };
+        let lines: Vec<String> = paste(&condition).into_iter().flat_map(|paste| paste.lines).collect();
+        let expected = [
+            "numactl --physcpubind=0-3 --interleave=0-1 postgres ...",
+            "numactl --physcpubind=4-5 CLIENT ...",
+            "[Service]",
+            "CPUAffinity=0-3",
+            "NUMAPolicy=interleave",
+            "NUMAMask=0-1",
+            "shared_buffers = '1GB'",
+        ];
+        assert_eq!(lines, expected);
+    }
+}

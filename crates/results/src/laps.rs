@@ -1,0 +1,128 @@
+//! Trials of many conditions as a race: blocks that every condition that is left runs in once.
+
+use crate::metric::{self, Better};
+use crate::pairs::{Side, headline, side};
+use crate::schema::{Plan, Race, TrialRecord};
+use std::collections::{BTreeMap, BTreeSet};
+use tare_stats::racing::{LOOKS, Standing, judge};
+
+/// Blocks after which the first candidates may be dropped.
+pub const FIRST_LOOK: usize = LOOKS[0];
+
+/// All blocks of a race so far.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Laps {
+    /// The metric that is compared; none as long as no trial has one.
+    pub metric: Option<String>,
+    /// Blocks of which every trial has ended: by candidate ln(metric), turned so that larger is better; none where a
+    /// candidate was not in it or gave no value.
+    pub blocks: Vec<Vec<Option<f64>>>,
+    /// Trials of these blocks.
+    pub trials: usize,
+    /// Of them those without a value, because they failed or were disturbed in every attempt.
+    pub without_value: usize,
+    /// Seconds of all attempts together.
+    pub elapsed_s: f64,
+}
+
+/// What a look at the blocks so far came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RaceLook {
+    /// Who is left and who is ahead.
+    pub standing: Standing,
+    /// Why no further block is made; none: one is.
+    pub stop: Option<RaceStop>,
+}
+
+/// Why a race stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RaceStop {
+    /// It is decided.
+    Decided,
+    /// Its last look is over.
+    LastLook,
+    /// No further block fits into the time.
+    Budget,
+    /// No candidate that gives values is left.
+    NoneLeft,
+}
+
+impl Laps {
+    /// The blocks of a plan whose trials have all ended. `other`: a metric in place of the race's own.
+    pub fn of(plan: &Plan, race: &Race, records: &[TrialRecord], other: Option<&str>) -> Self {
+        let asked = other.map(str::to_owned).or_else(|| race.metric.clone());
+        let metric = asked.or_else(|| headline(records));
+        let last: BTreeMap<usize, usize> = records.iter().enumerate().map(|(at, record)| (record.trial, at)).collect();
+        let place: BTreeMap<&str, usize> = race.candidates.iter().enumerate().map(|(i, c)| (c.as_str(), i)).collect();
+        let elapsed_s = records.iter().map(|record| record.elapsed_s).sum();
+        let mut laps = Self { metric, elapsed_s, ..Self::default() };
+        let sign = laps.sign();
+        let numbers: BTreeSet<usize> = plan.trials.iter().map(|trial| trial.block).collect();
+        for number in numbers {
+            let mut block = vec![None; race.candidates.len()];
+            let planned: Vec<_> = plan.trials.iter().filter(|trial| trial.block == number).collect();
+            if !planned.iter().all(|trial| last.contains_key(&trial.trial)) {
+                break;
+            }
+            for trial in planned {
+                let Some(i) = place.get(trial.condition.as_str()) else { continue };
+                laps.trials += 1;
+                match side(&records[last[&trial.trial]], laps.metric.as_deref()) {
+                    Side::Value(value) => block[*i] = Some(sign * value.ln()),
+                    Side::Disturbed | Side::Lost => laps.without_value += 1,
+                }
+            }
+            laps.blocks.push(block);
+        }
+        laps
+    }
+
+    /// What they say by the rule of a race; none where its numbers fit no test.
+    pub fn decided(&self, race: &Race) -> Option<RaceLook> {
+        let look = |last: bool| judge(&self.blocks, race.candidates.len(), &race.question(), last).ok();
+        let standing = look(false)?;
+        let stop = if standing.decided { Some(RaceStop::Decided) } else { self.stop(race, &standing) };
+        match stop {
+            None | Some(RaceStop::Decided) => Some(RaceLook { standing, stop }),
+            Some(stop) => {
+                let standing = look(true)?;
+                let stop = if standing.decided { RaceStop::Decided } else { stop };
+                Some(RaceLook { standing, stop: Some(stop) })
+            }
+        }
+    }
+
+    /// Why no further block is made although nothing is decided.
+    fn stop(&self, race: &Race, standing: &Standing) -> Option<RaceStop> {
+        let left = standing.left().len();
+        if left == 0 && !self.blocks.is_empty() {
+            return Some(RaceStop::NoneLeft);
+        }
+        if self.blocks.len() >= LOOKS[LOOKS.len() - 1] {
+            return Some(RaceStop::LastLook);
+        }
+        let next_s = self.trial_s() * left as f64;
+        race.budget_s.filter(|budget_s| self.elapsed_s + next_s > *budget_s).map(|_| RaceStop::Budget)
+    }
+
+    /// Geometric mean of a candidate's values, in the metric's unit; none without one.
+    pub fn mean_of(&self, candidate: usize) -> Option<f64> {
+        let values: Vec<f64> = self.blocks.iter().filter_map(|block| block[candidate]).collect();
+        tare_stats::descriptive::mean(&values).map(|mean| (self.sign() * mean).exp())
+    }
+
+    /// Which way the metric goes.
+    pub fn is_higher_better(&self) -> bool {
+        self.metric.as_deref().is_none_or(|name| metric::describe(name).better == Better::Higher)
+    }
+
+    /// What turns ln(metric) so that larger is better.
+    fn sign(&self) -> f64 {
+        if self.is_higher_better() { 1.0 } else { -1.0 }
+    }
+
+    /// Mean seconds of a trial with all its attempts.
+    pub fn trial_s(&self) -> f64 {
+        self.elapsed_s / self.trials.max(1) as f64
+    }
+}

@@ -1,0 +1,192 @@
+//! What the blocks so far say.
+
+use super::fit::{Fit, difference};
+use crate::error::{Error, all_positive, valid_confidence};
+use crate::interval::{Estimate, Interval};
+
+/// Blocks after which is looked: each look has the same share of the error.
+pub const LOOKS: [usize; 9] = [2, 3, 4, 6, 9, 13, 19, 28, 41];
+/// Blocks in which a candidate that is left may have no value before it is given up, where it has no more values.
+const MOST_MISSING: usize = 2;
+
+/// What is asked of a race.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Question {
+    /// The smallest difference of interest, as a fraction.
+    pub minimum_effect: f64,
+    /// Chance that the named candidate is not within it of the best.
+    pub alpha: f64,
+}
+
+/// How a candidate's race ended before the others'.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It was shown to be worse than another, after so many blocks.
+    Worse(usize),
+    /// After so many blocks it was shown to be better than the one ahead by less than the minimum effect, if at all.
+    Close(usize),
+    /// It gave no value too often, after so many blocks.
+    Lost(usize),
+}
+
+/// What the blocks so far say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Standing {
+    /// By candidate: how its race ended; none where it is left.
+    pub ended: Vec<Option<End>>,
+    /// The candidate that was ahead at the last look; none without a value.
+    pub leader: Option<usize>,
+    /// Whether it is the one to be named.
+    pub decided: bool,
+    /// By candidate: candidate / leader of the metric turned so that above 1 is better, over the blocks that they
+    /// share, with the interval that holds for all looks and candidates together.
+    pub ratios: Vec<Option<Estimate>>,
+    /// Standard deviation of one trial around the model, in log units.
+    pub sd: Option<f64>,
+    /// Blocks that were judged.
+    pub blocks: usize,
+}
+
+impl Standing {
+    /// Candidates that are left.
+    pub fn left(&self) -> Vec<usize> {
+        (0..self.ended.len()).filter(|i| self.ended[*i].is_none()).collect()
+    }
+}
+
+/// Everything of one look.
+struct Look<'a> {
+    blocks: Vec<&'a [Option<f64>]>,
+    fit: Fit,
+    /// The chance that one bound of this look may fail with.
+    share: f64,
+}
+
+impl<'a> Look<'a> {
+    fn of(blocks: &'a [Vec<Option<f64>>], candidates: usize, question: &Question) -> Option<Self> {
+        let blocks: Vec<&[Option<f64>]> = blocks.iter().map(Vec::as_slice).collect();
+        let fit = Fit::of(&blocks, candidates)?;
+        let share = share(candidates, question.alpha);
+        Some(Self { blocks, fit, share })
+    }
+
+    /// Mean of y_i - y_j and the half-width of its interval.
+    fn between(&self, i: usize, j: usize) -> Option<(f64, f64)> {
+        let (mean, shared) = difference(&self.blocks, i, j)?;
+        Some((mean, self.fit.half_width(i, j, shared, self.share)))
+    }
+
+    /// How much better than j candidate i may be.
+    fn bound(&self, i: usize, j: usize) -> f64 {
+        if i == j { 0.0 } else { self.between(i, j).map_or(f64::INFINITY, |(mean, half)| mean + half) }
+    }
+}
+
+/// Whether a look is taken after so many blocks.
+fn is_looked_at(blocks: usize, last: bool) -> bool {
+    LOOKS.contains(&blocks) || (last && (LOOKS[0]..LOOKS[LOOKS.len() - 1]).contains(&blocks))
+}
+
+/// The chance that one bound of one look may fail with.
+pub(super) fn share(candidates: usize, alpha: f64) -> f64 {
+    alpha / (LOOKS.len() as f64 * candidates.saturating_sub(1).max(1) as f64)
+}
+
+/// What blocks in their order say, each a value y = ln(metric), turned so that larger is better, or none a candidate.
+/// `last`: no further block will follow, so that one of the looks that are left is taken now.
+///
+/// # Errors
+/// [`Error::NotFinite`] for a value that is not, [`Error::Mismatch`] for a block of another number of candidates,
+/// [`Error::NotPositive`] for a minimum effect that is not, [`Error::OutOfRange`] for an alpha outside (0, 1).
+pub fn judge(
+    blocks: &[Vec<Option<f64>>],
+    candidates: usize,
+    question: &Question,
+    last: bool,
+) -> Result<Standing, Error> {
+    all_positive("minimum effect", &[question.minimum_effect])?;
+    valid_confidence(question.alpha)?;
+    for block in blocks {
+        if block.len() != candidates {
+            return Err(Error::Mismatch { what: "values of a block".into(), expected: candidates, got: block.len() });
+        }
+        crate::error::all_finite("values of a block", &block.iter().flatten().copied().collect::<Vec<_>>())?;
+    }
+    let mut standing = Standing {
+        ended: vec![None; candidates],
+        leader: None,
+        decided: false,
+        ratios: vec![None; candidates],
+        sd: None,
+        blocks: blocks.len(),
+    };
+    let mut missing = vec![[0_usize; 2]; candidates];
+    for count in 1..=blocks.len() {
+        let so_far = &blocks[..count];
+        lose(&mut standing, &so_far[count - 1], &mut missing, count);
+        let looked = is_looked_at(count, last && count == blocks.len());
+        let Some(look) = Look::of(so_far, candidates, question).filter(|_| looked) else { continue };
+        // What was close to another that was ahead is compared with the one that is ahead now.
+        let back = |end: &mut Option<End>| *end = end.filter(|end| !matches!(end, End::Close(_)));
+        standing.ended.iter_mut().for_each(back);
+        drop_worse(&mut standing, &look);
+        standing.leader = ahead(&standing, so_far);
+        drop_close(&mut standing, &look, question.minimum_effect.ln_1p());
+        standing.decided = standing.leader.is_some() && standing.left().len() == 1;
+    }
+    standing.leader = standing.leader.or_else(|| ahead(&standing, blocks));
+    compare_with_leader(&mut standing, blocks, question);
+    Ok(standing)
+}
+
+/// Gives up those that have no value too often.
+fn lose(standing: &mut Standing, block: &[Option<f64>], seen: &mut [[usize; 2]], count: usize) {
+    for i in standing.left() {
+        seen[i][usize::from(block[i].is_some())] += 1;
+        let [missing, values] = seen[i];
+        if missing >= MOST_MISSING && missing >= values {
+            standing.ended[i] = Some(End::Lost(count));
+        }
+    }
+}
+
+fn drop_worse(standing: &mut Standing, look: &Look<'_>) {
+    let left = standing.left();
+    let worse = |i: &usize| left.iter().any(|j| j != i && look.bound(*i, *j) < 0.0);
+    for i in left.iter().copied().filter(worse).collect::<Vec<_>>() {
+        standing.ended[i] = Some(End::Worse(look.blocks.len()));
+    }
+}
+
+fn drop_close(standing: &mut Standing, look: &Look<'_>, effect: f64) {
+    let Some(leader) = standing.leader else { return };
+    for i in standing.left() {
+        if i != leader && look.bound(i, leader) <= effect {
+            standing.ended[i] = Some(End::Close(look.blocks.len()));
+        }
+    }
+}
+
+/// The candidate that is left and behind no other by more than any other is.
+fn ahead(standing: &Standing, blocks: &[Vec<Option<f64>>]) -> Option<usize> {
+    let slices: Vec<&[Option<f64>]> = blocks.iter().map(Vec::as_slice).collect();
+    let left = standing.left();
+    let mean = |i: usize, j: usize| difference(&slices, i, j).map_or(0.0, |(mean, _)| mean);
+    let behind = |w: usize| left.iter().filter(|i| **i != w).map(|i| mean(*i, w)).fold(f64::NEG_INFINITY, f64::max);
+    let has_value = |i: &usize| blocks.iter().any(|block| block[*i].is_some());
+    left.iter().copied().filter(has_value).min_by(|a, b| behind(*a).total_cmp(&behind(*b)).then(a.cmp(b)))
+}
+
+fn compare_with_leader(standing: &mut Standing, blocks: &[Vec<Option<f64>>], question: &Question) {
+    let Some(leader) = standing.leader else { return };
+    let slices: Vec<&[Option<f64>]> = blocks.iter().map(Vec::as_slice).collect();
+    let look = Look::of(blocks, standing.ended.len(), question);
+    standing.sd = look.as_ref().map(|look| look.fit.variance.sqrt());
+    for i in (0..standing.ended.len()).filter(|i| *i != leader) {
+        let half = look.as_ref().and_then(|look| look.between(i, leader)).map(|(_, half)| half);
+        standing.ratios[i] = difference(&slices, i, leader).map(|(mean, _)| Estimate {
+            value: mean.exp(),
+            ci: half.and_then(|half| Interval::finite((mean - half).exp(), (mean + half).exp())),
+        });
+    }
+}

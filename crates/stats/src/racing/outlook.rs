@@ -1,0 +1,44 @@
+//! How many more blocks and trials a race takes, if means and spread stay as they are.
+
+use super::fit::{Fit, difference};
+use super::judge::{LOOKS, Question, Standing, share};
+
+/// What it would take to decide a race.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outlook {
+    /// Blocks to go, each of the candidates that are left by then.
+    pub blocks: usize,
+    /// Trials in them, of fewer candidates each time.
+    pub trials: usize,
+}
+
+/// What it would take; nothing more where it is decided, none where the looks that are left do not decide it, or
+/// nothing is known of the spread yet.
+pub fn outlook(blocks: &[Vec<Option<f64>>], question: &Question, standing: &Standing) -> Option<Outlook> {
+    if standing.decided {
+        return Some(Outlook { blocks: 0, trials: 0 });
+    }
+    let candidates = standing.ended.len();
+    let slices: Vec<&[Option<f64>]> = blocks.iter().map(Vec::as_slice).collect();
+    let fit = Fit::of(&slices, candidates)?;
+    let leader = standing.leader?;
+    let mut left = standing.left();
+    let mut trials = 0;
+    for count in blocks.len() + 1..=LOOKS[LOOKS.len() - 1] {
+        trials += left.len();
+        if !LOOKS.contains(&count) {
+            continue;
+        }
+        let bound = |i: usize, j: usize| {
+            let Some((mean, shared)) = difference(&slices, i, j) else { return f64::INFINITY };
+            mean + fit.half_width(i, j, shared + count - blocks.len(), share(candidates, question.alpha))
+        };
+        let worse = |i: usize| left.iter().any(|j| *j != i && bound(i, *j) < 0.0);
+        let close = |i: usize| i != leader && bound(i, leader) <= question.minimum_effect.ln_1p();
+        left = left.iter().copied().filter(|i| !worse(*i) && !close(*i)).collect();
+        if left.len() <= 1 {
+            return Some(Outlook { blocks: count - blocks.len(), trials });
+        }
+    }
+    None
+}

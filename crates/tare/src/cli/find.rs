@@ -1,0 +1,252 @@
+//! `tare find`: the best of many placements, options or builds, the worse ones dropped on the way.
+
+use super::ab::{effect, time};
+use super::ab_plan::fresh_seed;
+use super::find_what::{self, What};
+use super::output::{self, note};
+use super::rounds::{self, Locked, RoundListener};
+use super::run::{Teller, execute, unless_interrupted};
+use super::{Exit, Problem, interrupt, plan_view, read_topology, study_file};
+use crate::config;
+use crate::run::RunEnd;
+use clap::Args;
+use std::path::PathBuf;
+use tare_findings::find::Find;
+use tare_report::find_json::FindJson;
+use tare_report::terminal::{self, Style};
+use tare_report::words::find as words;
+use tare_report::write_report_to;
+use tare_results::laps::{FIRST_LOOK, RaceStop};
+use tare_results::schema::{Plan, Race, TrialRecord};
+use tare_results::store::{read_plan, read_trials, write_plan};
+use tare_study::language::parse::Overrides;
+use tare_study::plan::resolve::Where;
+use tare_study::plan::{race, symmetric};
+use tare_topology::Machine;
+
+/// Find the best of many placements, memory policies, options or builds in a fraction of the trials
+///
+/// Every combination of what is named is a candidate. Each block runs every candidate that is left once, a fresh
+/// server each, in random order; those shown to be worse than another are dropped. The one that is named is, with the
+/// stated confidence, within the minimum effect of the best. Exit codes: 0 named, 4 no candidate has a result, 5 out
+/// of time.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct FindArgs {
+    /// placements (of the study, and clients and server on every pair of nodes), memory (default and interleaved), or
+    /// a factor with its levels, such as threads=4,8 or 'command=./new --run'; repeat a factor to add levels
+    #[arg(value_name = "WHAT", value_parser = find_what::what)]
+    what: Vec<What>,
+    /// An option of the engine with its values
+    #[arg(long, value_name = "NAME=VALUE,VALUE", value_parser = find_what::option)]
+    option: Vec<What>,
+    /// A server's program; one --binary each
+    #[arg(long, value_name = "PATH", value_parser = find_what::binary)]
+    binary: Vec<What>,
+    /// The study that they are measured on, a file or a built-in name; its own factors are left out [default:
+    /// first-look for placements; else side-by-side]
+    #[arg(long, value_name = "STUDY")]
+    study: Option<String>,
+    /// Run on this engine: sqlite, mariadb, mysql or postgresql
+    #[arg(long)]
+    engine: Option<String>,
+    /// Run this load in place of the study's, for example read_write or dbt3
+    #[arg(long, value_name = "WORKLOAD")]
+    load: Option<String>,
+    /// The metric to compare [default: the load's first headline metric]
+    #[arg(long, value_name = "NAME")]
+    metric: Option<String>,
+    /// The smallest difference of interest: the one that is named may be that much behind the best
+    #[arg(long, value_name = "PCT", default_value = "2%", value_parser = effect)]
+    minimum_effect: f64,
+    /// How sure it is to be, over all candidates and looks
+    #[arg(long, value_name = "PCT", default_value = "95%", value_parser = confidence)]
+    confidence: f64,
+    /// The time for all trials, such as 1h or 30min; without it, until the best is known
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    within: Option<f64>,
+    /// Race placements too that are the same by the symmetry of the machine
+    #[arg(long)]
+    keep_symmetric: bool,
+    /// Seed of the order within blocks [default: a new one, which is recorded]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Change one key of the study, for example sampling.sample_s=5 (may be repeated)
+    #[arg(long = "set", value_name = "PATH.KEY=VALUE")]
+    set: Vec<String>,
+    /// Where the results go [default: tare-results/find-DATE]
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    out: Option<PathBuf>,
+    /// Go on with an interrupted race, by the rule that it began with; --within gives it more time
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["what", "option", "binary", "study", "engine", "load", "metric", "minimum_effect", "confidence", "keep_symmetric", "seed", "set"])]
+    resume: Option<PathBuf>,
+    /// Show the candidates, those left out, and what the first blocks take, and start nothing
+    #[arg(long, conflicts_with = "resume")]
+    dry_run: bool,
+    /// With --dry-run: plan for a described machine, for example "node:4 core:8 pu:2", or an hwloc XML file
+    #[arg(long, value_name = "SPEC", requires = "dry_run")]
+    topology: Option<String>,
+    /// Use a study, or results, that others own or may write to: programs that they name run as you
+    #[arg(long)]
+    trust: bool,
+    /// Print one JSON document on standard output; the line after each block still goes to standard error
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tare find placements --within 1h
+  tare find placements memory --engine mariadb --option innodb_adaptive_hash_index=ON,OFF
+  tare find --binary old/mariadbd --binary new/mariadbd threads=4,8 --minimum-effect 5%";
+
+/// Races every combination of what is named until the best is known, and prints it with the lines to paste.
+///
+/// # Errors
+/// With exit codes 2 (usage), 3 (machine), 4 (trials).
+pub fn run(args: &FindArgs) -> Result<Exit, Problem> {
+    let Some(path) = &args.resume else { return begin(args) };
+    interrupt::stop()?;
+    let Some(mut run) = rounds::gone_on(path, args.trust)? else { return Ok(Exit::Interrupted) };
+    let Some(rule) = &mut run.plan.race else {
+        return Err(Problem::new(Exit::Usage, "this is no race")
+            .at(path.display().to_string())
+            .advice(format!("go on with: tare run --resume {}", path.display())));
+    };
+    rule.sessions += 1;
+    rule.budget_s = args.within.or(rule.budget_s);
+    write_plan(run.directory.folder(), &run.plan)?;
+    on_the_track(&run, args)
+}
+
+fn begin(args: &FindArgs) -> Result<Exit, Problem> {
+    let asked: Vec<What> = [&args.what, &args.option, &args.binary].into_iter().flatten().cloned().collect();
+    if asked.is_empty() {
+        return Err(Problem::new(Exit::Usage, "nothing is named that could be raced")
+            .expected("placements, memory, FACTOR=LEVEL,LEVEL, --option NAME=VALUE,VALUE or --binary PATH")
+            .advice("try: tare find placements --dry-run"));
+    }
+    let (machine, place) = match &args.topology {
+        Some(spec) => (read_topology::describe(spec)?, Where::Described),
+        None => (Machine::this()?, Where::Here),
+    };
+    interrupt::stop()?;
+    let load = args.load.iter().map(|load| format!("workload.name={load}"));
+    let sets = load.chain(args.set.iter().cloned()).collect();
+    let overrides = Overrides { engine: args.engine.clone(), sets, ..Overrides::default() };
+    let study = find_what::study(args.study.as_deref(), &asked, &machine, &overrides, args.trust)?;
+    let planned = unless_interrupted(study_file::planned(study, &machine, place, true))?;
+    let Some((study, mut plan)) = planned else { return Ok(Exit::Interrupted) };
+    if !args.keep_symmetric {
+        symmetric::merge(&mut plan, &machine);
+    }
+    let plan = raced(args, plan)?;
+    if args.dry_run {
+        plan_view::print(&study, &plan, args.json)?;
+        if !args.json {
+            output::text(&first_blocks(&plan))?;
+        }
+        return Ok(Exit::Done);
+    }
+    let began = rounds::begun((study, plan), &machine, args.out.as_deref(), (args.json, args.trust))?;
+    let Some(run) = began else { return Ok(Exit::Interrupted) };
+    note(first_blocks(&run.plan).trim_end());
+    on_the_track(&run, args)
+}
+
+/// The plan with its first block and the rule that adds further ones, fixed before anything is measured.
+fn raced(args: &FindArgs, mut plan: Plan) -> Result<Plan, Problem> {
+    plan_view::something_left(&plan)?;
+    let candidates: Vec<String> = plan
+        .conditions
+        .iter()
+        .filter(|condition| condition.realizable)
+        .map(|condition| condition.name.clone())
+        .collect();
+    if candidates.len() < 2 {
+        let reasons: Vec<String> =
+            plan.conditions.iter().filter_map(|c| Some(format!("{}: {}", c.name, c.reason.as_ref()?))).collect();
+        return Err(Problem::new(Exit::Machine, format!("there is one candidate here, {}", candidates.join("")))
+            .at(reasons.join("\n"))
+            .expected("at least two")
+            .advice("name more levels, or see what this machine has with `tare topo`"));
+    }
+    let planned = plan.trials.len().max(1) as f64;
+    plan.estimated_s *= candidates.len() as f64 / planned;
+    let rule = Race {
+        candidates,
+        metric: args.metric.clone(),
+        minimum_effect: args.minimum_effect,
+        alpha: 1.0 - args.confidence,
+        budget_s: args.within,
+        seed: args.seed.unwrap_or_else(fresh_seed),
+        sessions: 1,
+    };
+    Ok(race::begun(plan, rule))
+}
+
+/// What it takes until the first can be dropped.
+fn first_blocks(plan: &Plan) -> String {
+    let Some(rule) = &plan.race else { return String::new() };
+    let (first, seconds) = (FIRST_LOOK, FIRST_LOOK as f64 * plan.estimated_s);
+    let short = rule.budget_s.is_some_and(|budget_s| budget_s < seconds);
+    let within = if short { ", which is more than --within: name fewer candidates, or give it more time" } else { "" };
+    format!(
+        "{} candidates; the first are dropped after {first} blocks, {} trials, about {}{within}\n",
+        rule.candidates.len(),
+        first * rule.candidates.len(),
+        output::duration(seconds)
+    )
+}
+
+/// Adds blocks until it is decided; shows what is known however that ends.
+fn on_the_track(run: &Locked, args: &FindArgs) -> Result<Exit, Problem> {
+    let Locked { study, plan, directory, .. } = run;
+    let teller = Teller { password: None, json: args.json, wait: false, trusted: args.trust };
+    let end = execute(study, plan, directory, &teller, &mut RoundListener(block_line));
+    let plan = read_plan(directory.folder())?;
+    let records = read_trials(directory.folder())?;
+    let path = directory.path().display();
+    let Some(found) = Find::of(&plan, &records).filter(|found| found.blocks > 0) else {
+        end?;
+        note(&format!("interrupted before the first block; go on with: tare find --resume {path}"));
+        return Ok(Exit::Interrupted);
+    };
+    match args.json {
+        true => output::document("tare-find", &FindJson::of(&found, &plan))?,
+        false => output::text(&terminal::find(&found, &plan, Style::of_stdout(config::get().colour)))?,
+    }
+    let report = directory.path().join("report.html");
+    note(&format!("results: {path}"));
+    if found.leader.is_some() {
+        write_report_to(&super::results_problem::open(directory.path())?, &report)?;
+        note(&format!("report:  {}, with a map of where each candidate's threads ran", report.display()));
+    }
+    match end? {
+        RunEnd { left, .. } if left > 0 => {
+            note(&format!("interrupted; go on with: tare find --resume {path}"));
+            Ok(Exit::Interrupted)
+        }
+        _ if found.decided => Ok(Exit::Done),
+        _ if found.stop == Some(RaceStop::NoneLeft) => {
+            Err(Problem::new(Exit::TrialFailed, "no candidate has a result: trials failed for good")
+                .at(format!("{path}/trials.jsonl"))
+                .advice(format!("read the reasons with: tare show {path}")))
+        }
+        _ => {
+            note(&format!("go on with: tare find --resume {path} --within TIME"));
+            Ok(Exit::Inconclusive)
+        }
+    }
+}
+
+fn block_line(plan: &Plan, records: &[TrialRecord]) -> Option<String> {
+    Find::of(plan, records).map(|found| words::line(&found))
+}
+
+fn confidence(text: &str) -> Result<f64, String> {
+    super::compare::percentage(text).and_then(|share| match (0.5..1.0).contains(&share) {
+        true => Ok(share),
+        false => Err("expected a percentage from 50 to below 100".to_owned()),
+    })
+}

@@ -1,0 +1,98 @@
+//! What `tare ab` and `tare find` share: a run that is made longer round by round, begun or gone on with, and a line
+//! after each round.
+
+use super::output::note;
+use super::run::{begun_before, default_out, room_for_data, unless_interrupted};
+use super::{Problem, plan_view, trust};
+use crate::run::Listener;
+use crate::state::Host;
+use std::path::Path;
+use tare_drive::capture::environment::environment;
+use tare_drive::workload::Progress;
+use tare_results::schema::{Outcome, Plan, TrialRecord};
+use tare_results::store::Directory;
+use tare_study::language::spec::Study;
+use tare_study::language::write;
+use tare_study::plan::queue::Next;
+use tare_topology::Machine;
+
+/// A results directory under the host's lock, which is held as long as this is.
+pub struct Locked {
+    /// What the rounds are of.
+    pub study: Study,
+    /// As far as it is made.
+    pub plan: Plan,
+    /// Where its records go.
+    pub directory: Directory,
+    _host: Host,
+}
+
+/// The directory of a run that was begun before; none when interrupted.
+///
+/// # Errors
+/// When it is none, or another machine's.
+pub fn gone_on(path: &Path, trusted: bool) -> Result<Option<Locked>, Problem> {
+    let begun = Directory::begun(path, trust::whose(trusted))?;
+    let Some(host) = unless_interrupted(super::host::take())? else { return Ok(None) };
+    let directory = Directory::lock(begun)?;
+    let (study, plan) = begun_before(&directory)?;
+    Ok(Some(Locked { study, plan, directory, _host: host }))
+}
+
+/// A new directory with study and plan in it; none when interrupted.
+///
+/// # Errors
+/// When the disk has no room for its data, the host has another run, or it cannot be written.
+pub fn begun(
+    (study, plan): (Study, Plan),
+    machine: &Machine,
+    out: Option<&Path>,
+    (json, trusted): (bool, bool),
+) -> Result<Option<Locked>, Problem> {
+    room_for_data(&plan)?;
+    if !json {
+        plan_view::print_notes(&plan);
+    }
+    let Some(host) = unless_interrupted(super::host::take())? else { return Ok(None) };
+    let out = out.map_or_else(|| default_out(&study.name, &tare_results::now()), Path::to_path_buf);
+    let directory = Directory::create(&out, trust::whose(trusted))?;
+    directory.begin(&write::to_toml(&study), &plan, &environment(machine))?;
+    Ok(Some(Locked { study, plan, directory, _host: host }))
+}
+
+/// What is known after a round, in one line.
+type Line = fn(&Plan, &[TrialRecord]) -> Option<String>;
+
+/// A line after each round, and what went wrong in between.
+#[derive(Debug)]
+pub struct RoundListener(pub Line);
+
+impl Listener for RoundListener {
+    fn begin(&mut self, _next: &Next, _done: usize, _left: usize) {}
+
+    fn hear(&mut self, _progress: Progress) {}
+
+    fn end(&mut self, record: &TrialRecord) {
+        let reason = record.reason.as_deref().unwrap_or_default();
+        match record.outcome {
+            Outcome::Ok => {}
+            Outcome::Failed => note(&format!("trial {} ({}) failed: {reason}", record.trial, record.condition)),
+            Outcome::Contaminated => note(&format!(
+                "trial {} ({}) was disturbed and will run again: {reason}",
+                record.trial, record.condition
+            )),
+        }
+    }
+
+    fn looked(&mut self, plan: &Plan, records: &[TrialRecord]) {
+        if let Some(line) = self.0(plan, records) {
+            note(&line);
+        }
+    }
+
+    fn decided(&mut self, _plan: &Plan) {}
+
+    fn preparing(&mut self, condition: &str) {
+        note(&format!("preparing data of {condition}"));
+    }
+}

@@ -1,0 +1,112 @@
+//! `tare find`: the worse are dropped, what an interruption leaves, and which placements are one.
+
+use crate::support::{World, json, trials, wait_for_trials};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::process::Stdio;
+
+/// Trials of tests run next to other tests.
+const QUIET: [&str; 4] = ["--set", "sampling.steal_limit=off", "--set", "sampling.foreign_cpu_limit=off"];
+
+fn names(document: &Value, list: &str) -> Vec<String> {
+    document[list].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A lock that the embedded server holds for so long at each statement makes the difference.
+#[test]
+fn an_interrupted_race_goes_on_and_names_the_engine_without_the_planted_lock() {
+    let world = World::new();
+    let results = world.path("results");
+    let what = ["find", "--option", "tare_planted_lock_us=1,5000,20000", "--out", "results", "--load", "point_select"];
+    let short = ["--set", "sampling.sample_s=0.3", "--set", "sampling.warmup_s=0.1", "--set", "workload.rows=1000"];
+    let all = [&what[..], &short[..], &QUIET[..], &["--seed", "4"]].concat();
+    let run = world.tare(&all).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    wait_for_trials(&results, 4);
+    let id = rustix::process::Pid::from_raw(run.id().cast_signed()).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    let output = run.wait_with_output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(130), "{out}{err}");
+    assert!(out.starts_with("Undecided after 3 trials") && err.contains("tare find --resume results"), "{out}{err}");
+    let before = trials(&results);
+    let (out, err) = world.exits(0, &["find", "--resume", "results", "--json"]);
+    let found = json(&out);
+    assert_eq!((&found["schema"], &found["version"]), (&"tare-find".into(), &1.into()));
+    assert_eq!((&found["decided"], &found["named"]), (&true.into(), &"option.tare_planted_lock_us=1".into()), "{err}");
+    let after = trials(&results);
+    assert_eq!(after[..before.len()], before[..], "finished trials were touched");
+    // A candidate that was dropped ran in no further block, and in no block twice.
+    let mut ran: BTreeMap<(String, u64), usize> = BTreeMap::new();
+    for trial in &after {
+        let name = trial["condition"].as_str().unwrap().to_owned();
+        *ran.entry((name, trial["block"].as_u64().unwrap())).or_default() += 1;
+    }
+    for candidate in found["candidates"].as_array().unwrap() {
+        let name = candidate["name"].as_str().unwrap();
+        let blocks: Vec<u64> = ran.keys().filter(|(own, _)| own == name).map(|(_, block)| *block).collect();
+        assert_eq!(candidate["trials"], blocks.len(), "{found}");
+        if let Some(dropped) = candidate["after_blocks"].as_u64() {
+            assert!(blocks.iter().all(|block| *block < dropped), "{name}: {blocks:?}");
+            assert_eq!(candidate["outcome"], "worse");
+        }
+    }
+    assert_eq!((ran.values().max(), &found["sessions"]), (Some(&1), &2.into()));
+    let text = found["text"].as_str().unwrap();
+    assert!(text.contains("is the best of 3") && text.split_whitespace().count() <= 25, "{text}");
+    assert!(found["candidates"][0]["latency_ms_p99"].as_f64().unwrap() > 0.0);
+    let page = std::fs::read_to_string(results.join("report.html")).unwrap();
+    assert!(page.contains("machine-boxes"), "no map");
+    world.assert_clean();
+}
+
+#[test]
+fn out_of_time_it_says_who_remains_and_how_long_it_would_take() {
+    let world = World::new();
+    let pair = ["command=sleep 0.05", "command=sleep 0.050"];
+    let all =
+        [&["find", "--out", "results", "--within", "1s", "--minimum-effect", "0.01%"], &pair[..], &QUIET[..]].concat();
+    let (out, err) = world.exits(5, &all);
+    assert!(out.starts_with("Undecided after ") && out.contains("2 of 2 remain"), "{out}");
+    assert!(err.contains("tare find --resume results --within TIME"), "{err}");
+    // Two are worth a table of knobs only where they differ in several factors.
+    assert!(!out.contains("knob"), "{out}");
+}
+
+#[test]
+fn placements_that_symmetry_makes_one_are_one_candidate() {
+    let world = World::new();
+    let plan = |more: &[&str]| {
+        let all = ["find", "placements", "--dry-run", "--topology", "node:4 core:4 pu:2", "--json"];
+        json(&world.exits(0, &[&all, more].concat()).0)
+    };
+    let realizable = |document: &Value| {
+        let conditions = document["conditions"].as_array().unwrap();
+        conditions.iter().filter(|condition| condition["realizable"] == true).count()
+    };
+    let (all, merged) = (plan(&["--keep-symmetric"]), plan(&[]));
+    // Sixteen pairs of nodes come to two: the same node, and another one.
+    assert_eq!(realizable(&all) - realizable(&merged), 14, "{merged}");
+    assert!(names(&merged, "conditions").iter().any(|name| name == "placement=clients-2-server-3"));
+    assert_eq!(merged["trials"], realizable(&merged));
+    let both = plan(&["memory"]);
+    // Interleaved over all nodes is the same for like pairs too.
+    assert_eq!(realizable(&both), 2 * realizable(&merged), "{both}");
+}
+
+#[test]
+fn what_cannot_be_raced_is_said_before_anything_runs() {
+    let world = World::new();
+    for (words, said) in [
+        (&["find"][..], "nothing is named"),
+        (&["find", "threads=2"], "one candidate"),
+        (&["find", "nonsense"], "expected placements, memory"),
+        (&["find", "no_such_factor=1,2"], "cannot be raced"),
+        (&["find", "--binary", "/bin/true", "--confidence", "100%", "threads=1,2"], "expected a percentage"),
+    ] {
+        let output = world.output(words);
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert!(matches!(output.status.code(), Some(2 | 3)) && err.contains(said), "{words:?}: {err}");
+    }
+    let (out, err) = world.exits(4, &["find", "command=false", "command=/bin/false"]);
+    assert!(!err.is_empty(), "{out}");
+}
