@@ -39,6 +39,7 @@ pub mod plans;
 pub mod probe_rows;
 pub mod probes;
 mod question;
+pub mod reproduce;
 mod residuals;
 pub mod run_order;
 mod scaling;

@@ -34,6 +34,7 @@ pub(super) fn install(
     arguments.extend(Layout::of(&server.path).arguments());
     arguments.extend(["--loose-mysqlx=OFF", "--skip-log-bin", "--secure-file-priv="].map(OsString::from));
     arguments.extend(arguments::given(NAME, shaping)?);
+    arguments.extend(request.init_options.iter().map(OsString::from));
     let launch = Launch {
         program: &server.path,
         arguments,

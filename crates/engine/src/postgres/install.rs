@@ -34,7 +34,10 @@ pub(super) fn prepare_data(request: &PrepareRequest, fill: &mut Fill<'_>) -> Res
     let binary = binary::find(request.binary.as_deref())?;
     let cache = &request.cache_directory;
     cached(cache, &key(&binary, &request.dataset), |partial| {
-        let fresh = CacheKey::of_initialised(NAME, &[("recipe", RECIPE), ("binary", &binary.identity)]);
+        let asked = request.init_options.join(" ");
+        let mut parts = vec![("recipe", RECIPE), ("binary", &binary.identity)];
+        parts.extend((!asked.is_empty()).then_some(("init", asked.as_str())));
+        let fresh = CacheKey::of_initialised(NAME, &parts);
         let install = |partial: &Path| install(&binary, request, &partial.join("data"));
         let data = initialised(cache, &fresh, partial, install)?;
         fill_fresh(request, &data, fill)
@@ -48,6 +51,7 @@ fn install(server: &Binary, request: &PrepareRequest, data: &Path) -> Result<(),
     // What is made is synced as a whole at the end.
     let rest = ["--locale=C", "--encoding=UTF8", "--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync"];
     arguments.extend(rest.map(OsString::from));
+    arguments.extend(request.init_options.iter().map(OsString::from));
     let launch = Launch {
         program: &program,
         arguments,

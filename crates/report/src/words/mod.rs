@@ -14,6 +14,7 @@ mod headline;
 mod history;
 mod machines;
 mod plans;
+pub mod reproduce;
 mod searches;
 mod steadiness;
 mod terms;

@@ -316,7 +316,10 @@ fn effect(text: &str) -> Result<f64, String> {
 }
 
 /// A time with its unit, in seconds.
-fn time(text: &str) -> Result<f64, String> {
+///
+/// # Errors
+/// How one is written.
+pub fn time(text: &str) -> Result<f64, String> {
     let units = [("min", 60.0), ("h", 3600.0), ("m", 60.0), ("s", 1.0), ("", 1.0)];
     let parsed = units.into_iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
     let seconds = parsed.and_then(|(number, factor)| Some(number.trim().parse::<f64>().ok()? * factor));

@@ -26,6 +26,7 @@ mod problem;
 mod read_topology;
 mod repair;
 mod report;
+mod reproduce;
 mod restore;
 mod results_problem;
 mod run;
