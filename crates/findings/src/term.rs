@@ -80,6 +80,20 @@ impl<'de> Deserialize<'de> for Term {
     }
 }
 
+/// The second of two conditions or levels against the first, in the order of the study.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Second {
+    /// The first.
+    pub from: String,
+    /// The second.
+    pub to: String,
+    /// Mean at the second over that at the first.
+    pub ratio: f64,
+    /// 95% interval of it.
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,6 +8,7 @@ use std::fmt;
 use tare_results::Results;
 use tare_results::metric::Better;
 use tare_results::probe::Probe;
+use tare_results::server::LowOptimisation;
 use tare_stats::Interval;
 use tare_stats::ratio::Verdict;
 
@@ -366,6 +367,15 @@ pub enum Note {
         metric: String,
         /// How many modes.
         modes: usize,
+    },
+    /// A server of this side was compiled below the level of builds for production.
+    LowOptimisation {
+        /// The side.
+        side: String,
+        /// The condition.
+        condition: String,
+        /// How.
+        level: LowOptimisation,
     },
     /// A side with a single trial.
     SingleTrial,

@@ -8,14 +8,24 @@ use tare_stats::Interval;
 
 /// Longer than this nothing is said to take.
 const LONGEST_S: f64 = 7.0 * 86400.0;
+/// Fewest clean trials of a condition that decide although others were disturbed.
+const FEWEST_CLEAN: usize = 4;
 /// How many times what was run is worth trying where there is no interval yet.
 const MORE: f64 = 3.0;
 
 /// What the records of an experiment say of a claim.
 pub fn of_results(claim: &Claim, results: &Results) -> Reproduced {
     let elapsed_s = results.trials.iter().map(|trial| trial.elapsed_s).sum::<f64>();
-    let figure = conditions_of(claim, results).and_then(|sides| measured(claim, &sides));
-    judge(claim, figure, elapsed_s)
+    let Some(sides) = conditions_of(claim, results) else { return judge(claim, None, elapsed_s) };
+    let figure = measured(claim, &sides);
+    // What is counted does not become another number because others were at work.
+    if claim.measure == Measure::Value || figure.is_none_or(|figure| figure.disturbed == 0) {
+        return judge(claim, figure, elapsed_s);
+    }
+    match measured(claim, &sides.clean()).filter(|clean| clean.ci.is_some() && clean.trials >= FEWEST_CLEAN) {
+        Some(clean) => judge(claim, Some(clean), elapsed_s),
+        None => Reproduced::NotDecided(Open { figure, why: Why::Disturbed, needs_s: None }),
+    }
 }
 
 /// The verdict on what was measured in so many seconds.

@@ -18,7 +18,7 @@ fn claim(from: f64, to: f64) -> Claim {
 }
 
 fn figure(value: f64, low: f64, high: f64) -> Figure {
-    Figure { value, ci: Some(Interval { low, high }), again: None, trials: 6, disturbed: 0 }
+    Figure { value, ci: Some(Interval { low, high }), again: None, trials: 6, disturbed: 0, compiled: None }
 }
 
 #[test]

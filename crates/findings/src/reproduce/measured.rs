@@ -39,6 +39,14 @@ pub fn conditions_of<'r>(claim: &Claim, results: &'r Results) -> Option<Sides<'r
     Some(Sides { a, b, twice })
 }
 
+impl Sides<'_> {
+    /// The same without disturbed trials.
+    pub fn clean(&self) -> Self {
+        let twice = self.twice.as_ref().map(|[one, other]| [one.clean(), other.clean()]);
+        Self { a: self.a.clean(), b: self.b.as_ref().map(ConditionTrials::clean), twice }
+    }
+}
+
 /// The levels of a condition without the one that tells it from its repetition.
 fn own(levels: &Levels) -> impl Iterator<Item = (&String, &String)> {
     levels.iter().filter(|(factor, _)| *factor != REPEATED.0)
@@ -70,6 +78,7 @@ pub fn measured(claim: &Claim, sides: &Sides<'_>) -> Option<Figure> {
         again: again.map(|again| Again { value: again.value, ci: again.ci }),
         trials: measured().map(|condition| condition.ok.len()).min().unwrap_or(0),
         disturbed: measured().map(|condition| condition.disturbed().len()).sum(),
+        compiled: measured().find_map(ConditionTrials::low_optimisation),
     })
 }
 

@@ -3,6 +3,7 @@
 use crate::ends;
 use serde::Serialize;
 use tare_results::claim::{Cannot, Claim};
+use tare_results::server::LowOptimisation;
 use tare_stats::Interval;
 
 /// A claim with what became of it.
@@ -42,6 +43,9 @@ pub struct Figure {
     pub trials: usize,
     /// Trials among all of them that were disturbed and count.
     pub disturbed: usize,
+    /// The level below the usual at which a server among them was compiled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compiled: Option<LowOptimisation>,
 }
 
 /// A against itself.
@@ -73,6 +77,8 @@ pub enum Why {
     NotRun,
     /// Trials failed, or too few have ended for an interval.
     TooFew,
+    /// Trials were disturbed, and too few clean ones are left.
+    Disturbed,
     /// The interval crosses an end of what holds.
     Crosses,
     /// The same condition, measured twice, differs by half as much as the claim or more: the machine does that.

@@ -1,5 +1,6 @@
 //! What became of a published claim: a line a claim.
 
+use super::comparison::compiled;
 use tare_findings::reproduce::{Figure, Open, Reproduced, Why};
 use tare_results::claim::{Cannot, Claim, Measure, Needs, Published};
 use tare_text::count;
@@ -37,7 +38,8 @@ fn figures(claim: &Claim, figure: &Figure) -> String {
         0 => String::new(),
         trials => format!("; {} disturbed", count(trials, "trial")),
     };
-    format!("published {}, here {here}{}{disturbed}", published(claim), again.unwrap_or_default())
+    let built = figure.compiled.map(|level| format!("; builds compiled {}", compiled(level))).unwrap_or_default();
+    format!("published {}, here {here}{}{disturbed}{built}", published(claim), again.unwrap_or_default())
 }
 
 fn not_decided(claim: &Claim, open: &Open) -> String {
@@ -52,6 +54,7 @@ fn not_decided(claim: &Claim, open: &Open) -> String {
             None => "not run".to_owned(),
         },
         Why::TooFew => format!("too few trials ended well, {needs}{figures}"),
+        Why::Disturbed => format!("too few trials were undisturbed, repeat it on a quieter machine{figures}"),
         Why::Crosses => format!("{needs}{figures}"),
         Why::Again => format!("the same condition measured twice differs as well{figures}"),
     }
@@ -125,7 +128,7 @@ mod tests {
     #[test]
     fn every_verdict_is_one_line_with_both_figures() {
         let ci = Some(Interval { low: 0.77, high: 0.81 });
-        let figure = Figure { value: 0.79, ci, again: None, trials: 6, disturbed: 0 };
+        let figure = Figure { value: 0.79, ci, again: None, trials: 6, disturbed: 0, compiled: None };
         let said = |found: Reproduced| line(&claim(), &found);
         assert_eq!(said(Reproduced::Holds(figure)), "holds: published 0.83x, here 0.79x (0.77x to 0.81x)");
         assert_eq!(

@@ -7,6 +7,7 @@ use crate::cli::run::{Teller, begun_before, execute, room_for_data, unless_inter
 use crate::cli::run_listener::TerminalListener;
 use crate::cli::{Exit, Problem, host, results_problem, trust};
 use std::path::Path;
+use std::time::Instant;
 use tare_drive::capture::environment::environment;
 use tare_findings::reproduce::{Claimed, Open, Reproduced, Why, of_results};
 use tare_report::write_report_to;
@@ -33,10 +34,17 @@ pub fn run(predictions: &Predictions, out: &Path, trusted: bool, json: bool) -> 
             None => return Ok(Exit::Interrupted),
         },
     };
-    let (mut done, mut interrupted) = (0, false);
+    let began = Instant::now();
+    let in_time = |own: &Predicted| {
+        // Disturbed trials run again, so more may have passed than was expected.
+        predictions.within_s.is_none_or(|within_s| began.elapsed().as_secs_f64() + own.expected_s / 2.0 <= within_s)
+    };
+    let (mut done, mut interrupted, mut late) = (0, false, 0);
     let mut all = Vec::new();
     for predicted in &predictions.experiments {
-        if predicted.blocks > 0 && !interrupted {
+        if predicted.blocks > 0 && !interrupted && !in_time(predicted) {
+            late += 1;
+        } else if predicted.blocks > 0 && !interrupted {
             done += 1;
             let claims = predicted.experiment.claims.len() - predicted.cannot.len();
             note(&format!(
@@ -64,6 +72,10 @@ pub fn run(predictions: &Predictions, out: &Path, trusted: bool, json: bool) -> 
         view::document(predictions, &all)?;
     }
     note(&format!("results: {}", out.display()));
+    if late > 0 {
+        let late = tare_text::count(late, "experiment");
+        note(&format!("{late} did not begin in the time; go on with: tare reproduce --resume {}", out.display()));
+    }
     if interrupted {
         note(&format!("interrupted; go on with: tare reproduce --resume {}", out.display()));
         return Ok(Exit::Interrupted);

@@ -61,17 +61,23 @@ fn costed(experiment: Experiment, on: On<'_>) -> Result<Costed, Problem> {
         predicted.cannot = experiment.claims.iter().map(|claim| (claim.name.clone(), why.clone())).collect();
         return Ok(Costed { predicted, fixed_s: 0.0, block_s: 0.0 });
     }
-    predicted.cannot = cannot(experiment, &plan(experiment, FEWEST, on)?.1);
+    let (_, whole) = plan(experiment, FEWEST, on)?;
+    predicted.cannot = cannot(experiment, &whole);
     let testable = testable(experiment, &predicted.cannot);
     if testable.claims.is_empty() {
         return Ok(Costed { predicted, fixed_s: 0.0, block_s: 0.0 });
     }
-    let wanted = experiment.blocks.max(FEWEST);
-    let [few_s, twice_s] = [FEWEST, 2 * FEWEST].map(|blocks| plan(&testable, blocks, on).map(|(_, p)| p.estimated_s));
-    let (few_s, twice_s) = (few_s?, twice_s?);
-    let block_s = (twice_s - few_s) / FEWEST as f64;
-    predicted.blocks = wanted;
-    Ok(Costed { fixed_s: few_s - block_s * FEWEST as f64, block_s, predicted })
+    let few_s = match predicted.cannot.is_empty() {
+        true => whole.estimated_s,
+        false => plan(&testable, FEWEST, on)?.1.estimated_s,
+    };
+    // What a block takes does not depend on what is asked of programs and files, which takes long.
+    let described = On { place: Where::Described, ..on };
+    let seconds = |blocks: usize| Ok::<_, Problem>(plan(&testable, blocks, described)?.1.estimated_s);
+    let block_s = (seconds(2 * FEWEST)? - seconds(FEWEST)?) / FEWEST as f64;
+    let fixed_s = (few_s - block_s * FEWEST as f64).max(0.0);
+    predicted.blocks = experiment.blocks.max(FEWEST);
+    Ok(Costed { predicted, fixed_s, block_s })
 }
 
 /// Blocks that fit into a time.

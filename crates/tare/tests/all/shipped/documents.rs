@@ -42,7 +42,7 @@ fn every_document_is_of_the_schema_that_it_names() {
     std::fs::write(&values, format!("condition,trial,sample,metric,value\n{lines}")).unwrap();
     let [a, b, c] = ["a", "b", "c"].map(|name| format!("{values}:{name}"));
     let doctor = ["doctor", "--spin", "0.01", "--drift", "0"];
-    let table: [(&str, i32, &[&str]); 20] = [
+    let table: [(&str, i32, &[&str]); 21] = [
         ("tare-show", 0, &["show", &values]),
         ("tare-compare", 0, &["compare", &a, &b]),
         ("tare-compare-many", 0, &["compare", &a, &b, &c]),
@@ -51,6 +51,7 @@ fn every_document_is_of_the_schema_that_it_names() {
         ("tare-dry-run", 0, &["run", "--dry-run"]),
         ("tare-setup", 0, &["setup"]),
         ("tare-studies", 0, &["studies"]),
+        ("tare-reproduce", 0, &["reproduce", "--list"]),
         ("tare-keys", 0, &["studies", "--keys"]),
         ("tare-engines", 0, &["studies", "--engines"]),
         ("tare-topo", 0, &["topo"]),

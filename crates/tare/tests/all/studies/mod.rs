@@ -11,6 +11,7 @@ mod ladder;
 mod machine_changed;
 mod machines;
 mod plan;
+mod reproduce;
 mod run;
 mod schedulers;
 mod shards;
