@@ -1,7 +1,9 @@
 //! The term of an effect: a factor, a level of one, or several of these together.
 
+use crate::ends;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
+use tare_stats::Interval;
 
 /// One factor of a term.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -97,11 +97,15 @@ mod tests {
     #[test]
     fn the_last_level_among_the_flags_counts() {
         let of = |flags: &str| {
-            let build = BTreeMap::from([("CFLAGS".to_owned(), flags.to_owned()), ("LDFLAGS".to_owned(), "-O0".to_owned())]);
+            let build =
+                BTreeMap::from([("CFLAGS".to_owned(), flags.to_owned()), ("LDFLAGS".to_owned(), "-O0".to_owned())]);
             ServerRecord { build, ..ServerRecord::default() }.low_optimisation()
         };
         assert_eq!(of("-Wall -O2 -Os -DX"), Some(LowOptimisation::Size));
         assert_eq!(of("-O0 -g -O2"), None);
-        assert_eq!((of("-O"), of("-Og"), of("-Wall")), (Some(LowOptimisation::Some), Some(LowOptimisation::Debugging), None));
+        assert_eq!(
+            (of("-O"), of("-Og"), of("-Wall")),
+            (Some(LowOptimisation::Some), Some(LowOptimisation::Debugging), None)
+        );
     }
 }

@@ -27,7 +27,9 @@ fn an_interval_within_the_band_holds_outside_does_not_and_across_is_open() {
     assert!(matches!(of(figure(0.79, 0.76, 0.82)), Reproduced::Holds(_)));
     assert!(matches!(of(figure(0.99, 0.97, 1.01)), Reproduced::DoesNotHold(_)));
     assert!(matches!(of(figure(0.60, 0.55, 0.74)), Reproduced::DoesNotHold(_)));
-    let Reproduced::NotDecided(open) = of(figure(0.93, 0.89, 0.97)) else { panic!("{:?}", of(figure(0.93, 0.89, 0.97))) };
+    let Reproduced::NotDecided(open) = of(figure(0.93, 0.89, 0.97)) else {
+        panic!("{:?}", of(figure(0.93, 0.89, 0.97)))
+    };
     assert_eq!(open.why, Why::Crosses);
     // Half a width of 0.04 has to become 0.02: four times as long.
     assert!((open.needs_s.unwrap() - 240.0).abs() < 1e-6, "{open:?}");

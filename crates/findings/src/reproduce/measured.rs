@@ -26,7 +26,8 @@ pub fn conditions_of<'r>(claim: &Claim, results: &'r Results) -> Option<Sides<'r
     let is_repeated =
         |condition: &ConditionTrials<'_>| condition.levels.get(REPEATED.0).is_some_and(|side| side == REPEATED.1);
     let find = |levels: &Levels| {
-        let wanted = |condition: &&ConditionTrials<'_>| !is_repeated(condition) && own(condition.levels).eq(own(levels));
+        let wanted =
+            |condition: &&ConditionTrials<'_>| !is_repeated(condition) && own(condition.levels).eq(own(levels));
         all.iter().find(wanted).cloned()
     };
     let a = find(&claim.a)?;
@@ -64,9 +65,7 @@ pub fn measured(claim: &Claim, sides: &Sides<'_>) -> Option<Figure> {
             (ratio(a, of_b()?, first, CONFIDENCE)?, again)
         }
         Measure::LargestRatio => (largest(a, of_b()?, &names)?, None),
-        Measure::SpreadRatio => {
-            (spread::ratio(&means(a, &names)?, &means(of_b()?, &names)?, CONFIDENCE)?, None)
-        }
+        Measure::SpreadRatio => (spread::ratio(&means(a, &names)?, &means(of_b()?, &names)?, CONFIDENCE)?, None),
         Measure::BetweenCov => (spread::between(&means(a, &names)?, CONFIDENCE)?, None),
         Measure::Value => (of_values(&a.means(first))?, None),
         Measure::WithinCov => (within(a, &names)?, None),

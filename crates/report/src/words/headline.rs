@@ -183,14 +183,7 @@ fn moved(what: &Measured, first: &Moved, others: usize) -> String {
 }
 
 /// A change near 1, from the first level to the second: as a ratio of two digits it would be lost.
-fn changed(
-    who: &str,
-    what: &str,
-    by: &str,
-    (from, to): (&str, &str),
-    ci: Option<Interval>,
-    more: &str,
-) -> String {
+fn changed(who: &str, what: &str, by: &str, (from, to): (&str, &str), ci: Option<Interval>, more: &str) -> String {
     let interval = ci.map_or_else(String::new, |ci| format!(", {}", interval_of_change(ci)));
     first_that_fits([
         format!("{who} moved {what} by {by} (from {from} to {to}{interval}){more}."),
@@ -387,7 +380,12 @@ mod tests {
     fn a_change_near_1_is_said_in_percent_from_the_first_level_to_the_second() {
         let name = |name: &str| name.to_owned();
         let ranking = |ratio: f64, low: f64, high: f64| Ranked {
-            second: Some(Second { from: name("build=17.6"), to: name("build=18.1"), ratio, ci: Some(Interval { low, high }) }),
+            second: Some(Second {
+                from: name("build=17.6"),
+                to: name("build=18.1"),
+                ratio,
+                ci: Some(Interval { low, high }),
+            }),
             best: name("build=17.6"),
             best_ties: Vec::new(),
             worst: name("build=18.1"),

@@ -57,8 +57,7 @@ pub fn cannot(experiment: &Experiment, plan: &Plan) -> BTreeMap<String, Cannot> 
         plan.conditions.iter().find(|condition| is_it(&condition.levels))
     };
     let of = |claim: &Claim| {
-        let sides: Vec<&PlannedCondition> =
-            std::iter::once(&claim.a).chain(&claim.b).filter_map(planned).collect();
+        let sides: Vec<&PlannedCondition> = std::iter::once(&claim.a).chain(&claim.b).filter_map(planned).collect();
         let left_out = sides.iter().find_map(|condition| condition.reason.clone());
         left_out.or_else(|| match sides.as_slice() {
             [a, b] if is_same_here(a, b) => Some("both conditions come to the same CPUs on this machine".to_owned()),
@@ -75,9 +74,7 @@ fn is_same_here(a: &PlannedCondition, b: &PlannedCondition) -> bool {
         let settings = condition.settings.iter().filter(|(key, _)| !IN_PLANS.iter().any(|own| key.starts_with(own)));
         settings.map(|(key, value)| (key.clone(), value.clone())).collect::<Vec<_>>()
     };
-    let paired = |condition: &PlannedCondition| {
-        PAIRED.map(|key| condition.settings.get(key).map(ToString::to_string))
-    };
+    let paired = |condition: &PlannedCondition| PAIRED.map(|key| condition.settings.get(key).map(ToString::to_string));
     a.placement == b.placement && paired(a) == paired(b) && others(a) == others(b)
 }
 

@@ -45,10 +45,8 @@ pub enum NarrowError {
 /// # Errors
 /// [`NarrowError`]: an experiment that came with the program makes one.
 pub fn narrow(experiment: &Experiment, blocks: usize, servers: &Path) -> Result<Study, NarrowError> {
-    let text = study_text(&experiment.study).ok_or_else(|| NarrowError::NoStudy {
-        experiment: experiment.name.clone(),
-        study: experiment.study.clone(),
-    })?;
+    let text = study_text(&experiment.study)
+        .ok_or_else(|| NarrowError::NoStudy { experiment: experiment.name.clone(), study: experiment.study.clone() })?;
     let overrides = Overrides { sets: experiment.set.clone(), ..Overrides::default() };
     let mut study = parse(Source { origin: &experiment.study, text }, &overrides)?;
     for (name, keys) in &experiment.builds {

@@ -71,10 +71,8 @@ fn costed(experiment: Experiment, on: On<'_>) -> Result<Costed, Problem> {
         true => whole.estimated_s,
         false => plan(&testable, FEWEST, on)?.1.estimated_s,
     };
-    // What a block takes does not depend on what is asked of programs and files, which takes long.
-    let described = On { place: Where::Described, ..on };
-    let seconds = |blocks: usize| Ok::<_, Problem>(plan(&testable, blocks, described)?.1.estimated_s);
-    let block_s = (seconds(2 * FEWEST)? - seconds(FEWEST)?) / FEWEST as f64;
+    let twice_s = plan(&testable, 2 * FEWEST, on)?.1.estimated_s;
+    let block_s = (twice_s - few_s) / FEWEST as f64;
     let fixed_s = (few_s - block_s * FEWEST as f64).max(0.0);
     predicted.blocks = experiment.blocks.max(FEWEST);
     Ok(Costed { predicted, fixed_s, block_s })

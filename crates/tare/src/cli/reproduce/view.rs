@@ -1,7 +1,7 @@
 //! Claims and verdicts, for people and as JSON.
 
-use crate::cli::output::{self, duration};
 use crate::cli::Problem;
+use crate::cli::output::{self, duration};
 use serde::Serialize;
 use tare_findings::reproduce::{Claimed, Reproduced};
 use tare_report::words::reproduce as words;
@@ -73,7 +73,10 @@ pub fn list(experiments: &[Experiment], json: bool) -> Result<(), Problem> {
     let all = || experiments.iter().flat_map(|e| e.claims.iter().map(move |claim| (e, claim)));
     if json {
         let claims = all().map(|(experiment, claim)| claim_json(experiment, claim, None, None)).collect();
-        return output::document("tare-reproduce", &Document { claims, written: None, within_s: None, expected_s: None });
+        return output::document(
+            "tare-reproduce",
+            &Document { claims, written: None, within_s: None, expected_s: None },
+        );
     }
     let mut text = String::new();
     for experiment in experiments {

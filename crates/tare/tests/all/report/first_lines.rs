@@ -191,7 +191,7 @@ fn several_loads_are_answered_each_by_itself_and_never_averaged() {
             }
         }
     }
-    std::fs::write(world.path("loads.csv"), lines).unwrap();
+    fs::write(world.path("loads.csv"), lines).unwrap();
     let (out, _) = world.exits(0, &["show", "loads.csv", "--json"]);
     let answer = &json(&out)["answer"];
     let text = answer["text"].as_str().unwrap();
