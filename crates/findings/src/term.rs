@@ -85,9 +85,9 @@ impl<'de> Deserialize<'de> for Term {
 /// The second of two conditions or levels against the first, in the order of the study.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Second {
-    /// The first.
+    /// Name of the one that the study names first, such as the older build.
     pub from: String,
-    /// The second.
+    /// Name of the other one.
     pub to: String,
     /// Mean at the second over that at the first.
     pub ratio: f64,

@@ -138,7 +138,7 @@ pub enum Verdict {
 /// What a question came to on one of several loads.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OfLoad {
-    /// The load's name.
+    /// `workload` of its conditions.
     pub load: String,
     /// Of its conditions alone.
     pub verdict: Verdict,

@@ -35,10 +35,10 @@ pub struct Experiment {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Needs {
-    /// NUMA nodes with CPUs and memory.
+    /// Fewest NUMA nodes with CPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<usize>,
-    /// Logical CPUs.
+    /// Fewest logical CPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pus: Option<usize>,
     /// The instruction set, as Rust calls it: `x86_64`, `aarch64`.
@@ -49,17 +49,17 @@ pub struct Needs {
     pub unpublished: Option<String>,
 }
 
-/// One published claim.
+/// What someone published, what is measured for it, and when it holds here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// Short and unique.
+    /// What `tare reproduce NAME` takes; no other claim and no experiment has it.
     pub name: String,
     /// What is claimed, as a sentence.
     pub text: String,
     /// Where it was published: author or title, date, and the place in it.
     pub source: String,
-    /// The published figure.
+    /// What the author measured, or which way it went.
     pub published: Published,
     /// What is measured for it.
     pub measure: Measure,
@@ -75,7 +75,7 @@ pub struct Claim {
     pub holds: Band,
 }
 
-/// A published figure.
+/// What an author measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Published {
@@ -109,9 +109,9 @@ pub enum Measure {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Band {
-    /// The smallest.
+    /// Below this the claim does not hold.
     pub from: f64,
-    /// The largest.
+    /// Above this it does not hold either.
     pub to: f64,
 }
 
@@ -189,7 +189,7 @@ pub enum Cannot {
     },
 }
 
-/// Version of [`Predictions`].
+/// Raised when older programs could not read [`Predictions`] any more.
 pub const PREDICTIONS_SCHEMA: u32 = 1;
 /// The file of a folder of reproductions that holds [`Predictions`].
 pub const PREDICTIONS: &str = "predictions.json";

@@ -1,3 +1,5 @@
+//! Verdicts on made-up figures.
+
 use super::super::model::Again;
 use super::*;
 use tare_results::claim::{Claim, Published};

@@ -48,12 +48,12 @@ pub struct Figure {
     pub compiled: Option<LowOptimisation>,
 }
 
-/// A against itself.
+/// How much the machine differs from itself: a condition of the experiment measured twice, in the same blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Again {
-    /// The second A / the first.
+    /// The second measurement / the first.
     pub value: f64,
-    /// Its 95% interval.
+    /// 95% interval of this ratio; none with too few blocks.
     #[serde(flatten, with = "ends::ci")]
     pub ci: Option<Interval>,
 }

@@ -327,7 +327,9 @@ fn interval(ci: Option<Interval>) -> String {
 /// A condition that one factor tells from the others by its level alone, where the level is a word.
 fn level_of<'n>(name: &'n str, factors: &[String]) -> &'n str {
     let [factor] = factors else { return name };
-    let level = name.strip_prefix(factor.as_str()).and_then(|rest| rest.strip_prefix('='));
+    let of = |text: &'n str| text.strip_prefix(factor.as_str()).and_then(|rest| rest.strip_prefix('='));
+    // What all conditions have in common comes before or behind it, a word each.
+    let level = of(name).or_else(|| name.split(' ').find_map(of));
     level.filter(|level| !level.contains(' ') && level.starts_with(char::is_alphabetic)).unwrap_or(name)
 }
 

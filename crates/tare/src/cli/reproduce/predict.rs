@@ -17,7 +17,7 @@ const FEWEST: usize = 4;
 /// Where it is going to run.
 #[derive(Clone, Copy)]
 pub struct On<'m> {
-    /// The machine.
+    /// Its nodes and CPUs, this one's or those of a description.
     pub machine: &'m Machine,
     /// Whether it is this one.
     pub place: Where,
