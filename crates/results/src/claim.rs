@@ -38,7 +38,7 @@ pub struct Needs {
     /// Fewest NUMA nodes with CPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<usize>,
-    /// Fewest logical CPUs.
+    /// Fewest logical CPUs, hardware threads counted one by one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pus: Option<usize>,
     /// The instruction set, as Rust calls it: `x86_64`, `aarch64`.
