@@ -6,6 +6,7 @@ use super::best;
 use super::by_chance;
 use super::collect::ConditionTrials;
 use super::composite;
+use super::confidence::ANSWER;
 use super::effects::Mains;
 use super::estimate;
 use super::factors::factors_of;
@@ -13,7 +14,7 @@ use super::question::Asked;
 use super::scaling;
 use super::summary::{Scaling, SpreadSources, Step};
 use super::verdict::{
-    Alone, Answer, Disturbed, LessStep, Moved, ShownSource, SpreadFrom, Tested, Untested, Verdict, Without,
+    Alone, Answer, Disturbed, LessStep, Moved, OfLoad, ShownSource, SpreadFrom, Tested, Untested, Verdict, Without,
 };
 use super::{collect, effects, modes, moving};
 use std::collections::BTreeSet;
@@ -63,6 +64,11 @@ fn verdict(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Verdict {
     if measured.len() < 2 {
         return Verdict::Untested(alone(conditions, &name));
     }
+    if matches!(asked.question, None | Some(Question::Effect))
+        && let Some(loads) = by_load(asked, &measured)
+    {
+        return loads;
+    }
     let Some(composite) = composite::of(&measured, &name) else {
         return Verdict::Untested(Untested::NotPositive { metric: name });
     };
@@ -85,6 +91,35 @@ fn verdict(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Verdict {
         None if factors_of(&mains.moved) > 1 => factors(&basis, mains),
         None => best::conditions(&basis),
     }
+}
+
+/// Each load by itself, where there are several with conditions to compare. All of them are one family (Bonferroni).
+fn by_load(asked: &Asked, measured: &[ConditionTrials<'_>]) -> Option<Verdict> {
+    const LOAD: &str = "workload";
+    let of = |condition: &ConditionTrials<'_>| condition.levels.get(LOAD).cloned();
+    let mut loads: Vec<String> = Vec::new();
+    for load in measured.iter().filter_map(of) {
+        if !loads.contains(&load) {
+            loads.push(load);
+        }
+    }
+    let conditions = |load: &String| -> Vec<ConditionTrials<'_>> {
+        measured.iter().filter(|condition| of(condition).as_ref() == Some(load)).cloned().collect()
+    };
+    if loads.len() < 2 || loads.iter().any(|load| conditions(load).len() < 2) {
+        return None;
+    }
+    let count = loads.len() as f64;
+    let found = |load: String| {
+        let verdict = verdict(asked, &conditions(&load));
+        let p_value = match &verdict {
+            Verdict::Moved { first, .. } => first.p_value,
+            Verdict::Ranked { ranking, .. } => Some(ranking.p_value),
+            _ => None,
+        };
+        OfLoad { shown: p_value.is_some_and(|p| p * count <= ANSWER), load, verdict }
+    };
+    Some(Verdict::ByLoad(loads.into_iter().map(found).collect()))
 }
 
 /// The metric that a headline is about: the first primary one, else the first.

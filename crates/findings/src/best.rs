@@ -5,6 +5,7 @@ use super::confidence::{ANSWER, CONFIDENCE};
 use super::factors;
 use super::ladders::OVER;
 use super::moving;
+use super::term::Second;
 use super::verdict::{Apart, LevelsOf, Ranked, Tested, Untested, Verdict};
 use std::collections::BTreeSet;
 use tare_results::metric::Better;
@@ -26,8 +27,14 @@ fn ranked(found: &Ranking, better: Better, name: impl Fn(usize) -> String) -> Op
     };
     let others = |end: usize, ties: &[usize]| ties.iter().filter(|i| **i != end).map(|i| name(*i)).collect();
     let widest = found.widest?;
+    let second = (found.order.len() == 2).then(|| {
+        let turned = |ratio: f64| if widest.high == 1 { ratio } else { 1.0 / ratio };
+        let ci = widest.interval(CONFIDENCE).map(|ci| ci.map(|difference| turned(difference.exp())));
+        Second { from: name(0), to: name(1), ratio: turned(widest.difference.exp()), ci }
+    });
     let is_ends = (widest.low, widest.high) == (low.0, high.0);
     Some(Ranked {
+        second,
         best: name(best),
         best_ties: others(best, best_ties),
         worst: name(worst),

@@ -5,6 +5,7 @@ use super::taken;
 use std::collections::{BTreeSet, HashMap};
 use tare_results::metric;
 use tare_results::schema::{Levels, Outcome, TrialRecord};
+use tare_results::server::LowOptimisation;
 use tare_results::{Results, Source};
 
 #[derive(Debug, Clone)]
@@ -102,6 +103,11 @@ impl<'a> ConditionTrials<'a> {
     /// The block of a trial; its own number where there are no blocks.
     pub fn block(&self, trial: &TrialRecord) -> usize {
         if self.blocked { trial.block } else { trial.trial }
+    }
+
+    /// The level below the usual at which a server of its trials was compiled, where one says so.
+    pub fn low_optimisation(&self) -> Option<LowOptimisation> {
+        self.ok.iter().find_map(|trial| trial.server.as_ref()?.low_optimisation())
     }
 
     /// The trials that are analysed although they were disturbed.

@@ -302,7 +302,8 @@ fn columns(conditions: &[ConditionTrials<'_>]) -> Option<Vec<Column>> {
         levels.sort_by(|a, b| low_first(a, b));
         let of_many = levels.len() > 2;
         // The first condition of a study is the base of what is changed one at a time.
-        let low = if of_many { first.levels.get(&factor)? } else { levels[0] };
+        // Neither have words an order of their own: the first of the study, such as the older build, comes first.
+        let low = if of_many || !has_order(&levels) { first.levels.get(&factor)? } else { levels[0] };
         for high in levels.iter().filter(|level| **level != low) {
             let term = TermFactor { factors: vec![factor.clone()], level: of_many.then(|| (*high).clone()) };
             let (low, high) = (low.clone(), (*high).clone());
@@ -349,12 +350,19 @@ fn joined(columns: Vec<Column>, conditions: &[&ConditionTrials<'_>]) -> Vec<Colu
 
 /// Off before on, numbers by size, else by name.
 fn low_first(a: &str, b: &str) -> Ordering {
-    const LOW: [&str; 5] = ["off", "false", "no", "none", "disabled"];
-    let off = |level: &str| LOW.contains(&level);
-    off(b).cmp(&off(a)).then_with(|| match (a.parse::<f64>(), b.parse::<f64>()) {
+    is_off(b).cmp(&is_off(a)).then_with(|| match (a.parse::<f64>(), b.parse::<f64>()) {
         (Ok(a), Ok(b)) => a.total_cmp(&b),
         _ => a.cmp(b),
     })
+}
+
+fn is_off(level: &str) -> bool {
+    matches!(level.to_ascii_lowercase().as_str(), "off" | "false" | "no" | "none" | "disabled")
+}
+
+/// Whether levels say themselves which of them is low: one is off, or all are numbers.
+fn has_order(levels: &[&String]) -> bool {
+    levels.iter().any(|level| is_off(level)) || levels.iter().all(|level| level.parse::<f64>().is_ok())
 }
 
 #[cfg(test)]

@@ -46,6 +46,7 @@ pub mod probe_rows;
 pub mod probes;
 mod question;
 pub mod relative;
+pub mod reproduce;
 mod residuals;
 pub mod run_order;
 mod scaling;

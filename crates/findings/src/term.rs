@@ -1,7 +1,9 @@
 //! The term of an effect: a factor, a level of one, or several of these together.
 
+use crate::ends;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
+use tare_stats::Interval;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TermFactor {
@@ -77,6 +79,20 @@ impl<'de> Deserialize<'de> for Term {
         let text = String::deserialize(from)?;
         Ok(Self(vec![TermFactor { factors: vec![text], level: None }]))
     }
+}
+
+/// The second of two conditions or levels against the first, in the order of the study.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Second {
+    /// Name of the one that the study names first, such as the older build.
+    pub from: String,
+    /// Name of the other one.
+    pub to: String,
+    /// Mean at the second over that at the first.
+    pub ratio: f64,
+    /// 95% interval of it.
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use super::ends;
 use super::mode::Mode;
-use super::term::Term;
+use super::term::{Second, Term};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use tare_results::schema::Levels;
@@ -124,6 +124,19 @@ pub enum Verdict {
         /// Ladders that were looked at.
         ladders: usize,
     },
+    /// A study of several loads, each by itself: their average is of no load.
+    ByLoad(Vec<OfLoad>),
+}
+
+/// What a question came to on one of several loads.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OfLoad {
+    /// `workload` of its conditions.
+    pub load: String,
+    /// Of its conditions alone.
+    pub verdict: Verdict,
+    /// Whether the study shows it, where all loads are asked at once.
+    pub shown: bool,
 }
 
 /// Why nothing was tested.
@@ -243,6 +256,9 @@ pub struct Moved {
 /// The ends of a ranking of conditions or levels.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ranked {
+    /// Where two are all that there is: what the second of the study is against the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second: Option<Second>,
     /// The condition or level with the best mean.
     pub best: String,
     /// Those that are not distinguishable from it.
@@ -359,13 +375,17 @@ impl Verdict {
             | Self::RankedLevels { tested, .. }
             | Self::NotRankedLevels { tested, .. } => Some(*tested),
             Self::Untested(Untested::TooFewRungs { instead, .. }) => instead.tested(),
-            Self::Untested(_) | Self::SpreadFrom(_) | Self::Steps { .. } => None,
+            Self::Untested(_) | Self::SpreadFrom(_) | Self::Steps { .. } | Self::ByLoad(_) => None,
         }
     }
 
     /// Whether it says something that was tested.
     pub fn is_tested(&self) -> bool {
-        !matches!(self, Self::Untested(_))
+        match self {
+            Self::Untested(_) => false,
+            Self::ByLoad(loads) => loads.iter().any(|own| own.verdict.is_tested()),
+            _ => true,
+        }
     }
 
     /// Whether it says that something differs, and not only that nothing is shown to.
@@ -376,6 +396,7 @@ impl Verdict {
             Self::Moved { .. } | Self::Ranked { .. } | Self::RankedLevels { .. } => true,
             Self::SpreadFrom(from) => !from.sources.is_empty(),
             Self::Steps { less, .. } => !less.is_empty(),
+            Self::ByLoad(loads) => loads.iter().any(|own| own.shown && own.verdict.is_claim()),
         }
     }
 
@@ -401,6 +422,12 @@ impl Verdict {
             (Self::SpreadFrom(from), Self::SpreadFrom(other)) => from.claim() == other.claim(),
             (Self::Steps { less, .. }, Self::Steps { less: others, .. }) => {
                 less.iter().map(LessStep::claim).eq(others.iter().map(LessStep::claim))
+            }
+            (Self::ByLoad(loads), Self::ByLoad(others)) => {
+                let same = |(one, other): (&OfLoad, &OfLoad)| {
+                    one.load == other.load && one.shown == other.shown && one.verdict.claims_the_same(&other.verdict)
+                };
+                loads.len() == others.len() && loads.iter().zip(others).all(same)
             }
             _ => false,
         }

@@ -5,6 +5,7 @@
 
 mod append;
 pub mod captures;
+pub mod claim;
 pub mod client_limit;
 pub mod covariate;
 mod csv;

@@ -34,6 +34,37 @@ pub struct ServerRecord {
     pub changed: BTreeMap<String, Setting>,
 }
 
+/// A level of optimisation below that of builds for production.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LowOptimisation {
+    /// `-O0`: none.
+    None,
+    /// `-O1` or `-O`.
+    Some,
+    /// `-Og`: what keeps a debugger useful.
+    Debugging,
+    /// `-Os` or `-Oz`: for size.
+    Size,
+}
+
+impl ServerRecord {
+    /// The level at which this build was compiled, where it says one that is below the usual. Of several flags the last
+    /// counts, as for compilers.
+    pub fn low_optimisation(&self) -> Option<LowOptimisation> {
+        let flags = self.build.iter().filter(|(key, _)| key.ends_with("FLAGS") && !key.contains("LD"));
+        let level = |word: &str| match word {
+            "-O0" => Some(Some(LowOptimisation::None)),
+            "-O1" | "-O" => Some(Some(LowOptimisation::Some)),
+            "-Og" => Some(Some(LowOptimisation::Debugging)),
+            "-Os" | "-Oz" => Some(Some(LowOptimisation::Size)),
+            "-O2" | "-O3" | "-Ofast" => Some(None),
+            _ => None,
+        };
+        flags.flat_map(|(_, value)| value.split_whitespace()).filter_map(level).last().flatten()
+    }
+}
+
 /// One setting of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
@@ -57,4 +88,24 @@ pub struct SettingsFile {
     pub schema: u32,
     /// By name, in lower case.
     pub settings: BTreeMap<String, Setting>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_level_among_the_flags_counts() {
+        let of = |flags: &str| {
+            let build =
+                BTreeMap::from([("CFLAGS".to_owned(), flags.to_owned()), ("LDFLAGS".to_owned(), "-O0".to_owned())]);
+            ServerRecord { build, ..ServerRecord::default() }.low_optimisation()
+        };
+        assert_eq!(of("-Wall -O2 -Os -DX"), Some(LowOptimisation::Size));
+        assert_eq!(of("-O0 -g -O2"), None);
+        assert_eq!(
+            (of("-O"), of("-Og"), of("-Wall")),
+            (Some(LowOptimisation::Some), Some(LowOptimisation::Debugging), None)
+        );
+    }
 }

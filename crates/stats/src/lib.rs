@@ -25,6 +25,7 @@
 //! | [`order`] | randomised complete blocks |
 //! | [`multiple`] | p-values of many claims at once |
 //! | [`simultaneous`] | which conditions are the best, and which cannot be told apart |
+//! | [`spread`] | how far trials lie apart, and whether another condition's lie closer |
 //! | [`groups`] | the letters of such pairs: those that share one cannot be told apart |
 //! | [`sequential`] | is B different from A, asked after every pair until it is settled |
 //! | [`bisection`] | which commit of a line is the first slower one, from noisy pairs |
@@ -74,6 +75,7 @@ pub mod scaling;
 pub mod sequential;
 pub mod serial;
 pub mod simultaneous;
+pub mod spread;
 mod studentized;
 pub mod trials;
 

@@ -3,6 +3,7 @@
 // Only crates of this workspace use it: where a name and a type say all, no comment does.
 #![allow(missing_docs)]
 
+pub mod claims;
 pub mod hosts;
 pub mod language;
 pub mod plan;

@@ -115,6 +115,9 @@ pub struct PrepareRequest {
     pub dataset: String,
     /// All engine options of the study; those that shape the files become part of the key.
     pub options: BTreeMap<String, String>,
+    /// Further arguments of the program that makes an empty directory (initdb, mariadb-install-db, mysqld
+    /// --initialize); `dataset` names them too.
+    pub init_options: Vec<String>,
     /// As in [`StartRequest::run_directory`], for the server that fills the directory.
     pub run_directory: PathBuf,
     /// Log of making and filling it.
@@ -187,8 +190,9 @@ pub trait Engine: Send + Sync {
     fn charset_question(&self) -> Option<&'static str> {
         None
     }
-    /// Whether pages of the data that this program makes have checksums; none where its versions do not differ in it.
-    fn data_checksums(&self, _binary: &Binary) -> Option<bool> {
+    /// Whether pages of the data that this program makes with these further arguments have checksums; none where its
+    /// versions do not differ in it.
+    fn data_checksums(&self, _binary: &Binary, _init_options: &[String]) -> Option<bool> {
         None
     }
     /// File names that its server programs have; none where it is part of this program.

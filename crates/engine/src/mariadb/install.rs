@@ -28,9 +28,10 @@ fn key(kind: &Kind, binary: &Binary, shaping: &BTreeMap<String, String>, dataset
 }
 
 /// The directory before any data set is in it.
-fn key_of_initialised(kind: &Kind, binary: &Binary, shaping: &BTreeMap<String, String>) -> CacheKey {
-    let options = format!("{shaping:?}");
-    let parts = [("recipe", RECIPE), ("binary", &binary.identity), ("options", &options)];
+fn key_of_initialised(kind: &Kind, binary: &Binary, shaping: &BTreeMap<String, String>, init: &[String]) -> CacheKey {
+    let (options, init) = (format!("{shaping:?}"), init.join(" "));
+    let mut parts = vec![("recipe", RECIPE), ("binary", binary.identity.as_str()), ("options", options.as_str())];
+    parts.extend((!init.is_empty()).then_some(("init", init.as_str())));
     CacheKey::of_initialised(kind.name, &parts)
 }
 
@@ -53,8 +54,9 @@ pub(crate) fn prepare_data(
     let shaping = arguments::shaping(&request.options);
     let cache = &request.cache_directory;
     cached(cache, &key(kind, &binary, &shaping, &request.dataset), |partial| {
+        let fresh = key_of_initialised(kind, &binary, &shaping, &request.init_options);
         let install = |partial: &Path| (kind.install)(&binary, request, &shaping, partial);
-        let data = initialised(cache, &key_of_initialised(kind, &binary, &shaping), partial, install)?;
+        let data = initialised(cache, &fresh, partial, install)?;
         fill_fresh(kind, request, &shaping, &data, fill)
     })
 }

@@ -64,7 +64,15 @@ impl Engine for Postgresql {
     }
 
     /// Release notes of PostgreSQL 18: initdb turns them on by default, and older ones do not.
-    fn data_checksums(&self, binary: &Binary) -> Option<bool> {
+    fn data_checksums(&self, binary: &Binary, init_options: &[String]) -> Option<bool> {
+        let asked = init_options.iter().rev().find_map(|option| match option.as_str() {
+            "--data-checksums" | "-k" => Some(true),
+            "--no-data-checksums" => Some(false),
+            _ => None,
+        });
+        if asked.is_some() {
+            return asked;
+        }
         let digits = binary.version.split(|c: char| !c.is_ascii_digit()).next();
         digits.and_then(|digits| digits.parse::<u32>().ok()).map(|major| major >= 18)
     }

@@ -10,16 +10,17 @@ use super::process_tree::ProcessTree;
 use super::server_process::{Launch, ServerProcess, StopPolicy};
 use crate::{EngineError, PrepareRequest};
 
-/// Runs it, listed where the next start finds it after a kill. `explain` reads the reason of a failure out of the log.
+/// Runs it with the arguments that the study adds, listed where the next start finds it after a kill. `explain` reads the reason of a failure out of the log.
 pub(crate) fn run_installer(
     name: &'static str,
     program: &Path,
-    arguments: Vec<OsString>,
+    mut arguments: Vec<OsString>,
     environment: &BTreeMap<String, String>,
     manners: StopPolicy,
     request: &PrepareRequest,
     explain: impl Fn(&str) -> Option<EngineError>,
 ) -> Result<(), EngineError> {
+    arguments.extend(request.init_options.iter().map(OsString::from));
     let (log, family) = (request.log.as_path(), ProcessTree::planned());
     let launch = Launch { program, arguments, environment, aslr: None, preload: None, log, manners, family };
     let state = request.state_directory.as_deref();

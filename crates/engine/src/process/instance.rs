@@ -9,7 +9,7 @@ use super::leftovers::Registration;
 use super::process_tree::ProcessTree;
 use super::server_process::{Launch, ServerProcess, verify_preload};
 use crate::data::directories::{DataInUse, PrivateDirectory};
-use crate::{DataDirectory, EngineError, Session, StartRequest, StopOutcome};
+use crate::{Code, DataDirectory, EngineError, Session, StartRequest, StopOutcome};
 
 /// Lines of the log that an error shows.
 pub(crate) const ERROR_LINES: usize = 20;
@@ -92,6 +92,7 @@ impl Instance {
                     self.verify(request, socket)?;
                     return Ok(session);
                 }
+                Err(error) if alive && shuts_out(&error) => return Err(error),
                 Err(error) => error.to_string(),
             };
             // It was ended for that: what it says of its end is no reason.
@@ -144,4 +145,15 @@ fn listener_pid(socket: &Path) -> Option<u32> {
     let stream = UnixStream::connect(socket).ok()?;
     let credentials = rustix::net::sockopt::socket_peercred(&stream).ok()?;
     u32::try_from(credentials.pid.as_raw_nonzero().get()).ok()
+}
+
+/// Whether a server that answers refuses this account: an answer that no waiting changes. PostgreSQL has a class of
+/// states for it, MariaDB and MySQL ER_ACCESS_DENIED_ERROR and ER_ACCESS_DENIED_NO_PASSWORD_ERROR.
+fn shuts_out(error: &EngineError) -> bool {
+    let EngineError::Connect { source, .. } = error else { return false };
+    match source.code {
+        Some(Code::State(state)) => state.class() == "28",
+        Some(Code::Number(number)) => matches!(number, 1045 | 1698),
+        None => false,
+    }
 }

@@ -9,6 +9,7 @@ use std::fmt;
 use tare_results::Results;
 use tare_results::metric::Better;
 use tare_results::probe::Probe;
+use tare_results::server::LowOptimisation;
 use tare_stats::Interval;
 use tare_stats::ratio::Verdict;
 
@@ -333,6 +334,15 @@ pub enum Note {
         condition: String,
         metric: String,
         modes: usize,
+    },
+    /// A server of this side was compiled below the level of builds for production.
+    LowOptimisation {
+        /// The side.
+        side: String,
+        /// The condition.
+        condition: String,
+        /// How.
+        level: LowOptimisation,
     },
     /// A side with a single trial.
     SingleTrial,

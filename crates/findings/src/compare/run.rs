@@ -238,6 +238,10 @@ fn cautions(matched: &Matched<'_, '_>, pairs: &mut [Pair], labels: [&str; 2]) ->
         if lost.lost > 0 {
             notes.push(Note::Lost { side: label.to_owned(), condition: side.name.to_owned(), lost });
         }
+        if let Some(level) = side.low_optimisation() {
+            let (side, condition) = (label.to_owned(), side.name.to_owned());
+            notes.push(Note::LowOptimisation { side, condition, level });
+        }
         for name in &judged {
             let modes = seen[place % 2].count(side, name);
             if modes > 1 {

@@ -3,6 +3,7 @@
 use tare_findings::compare::{Change, Losses, MetricComparison, Note, ProbeChange, Verdict};
 use tare_findings::figures::{Scale, change, count, list};
 use tare_findings::probes::Refusal;
+use tare_results::server::LowOptimisation;
 use tare_stats::Interval;
 
 /// Both sides are the same thing, by the SHA-1 of their server programs.
@@ -66,6 +67,9 @@ pub fn note(note: &Note) -> String {
         ),
         Note::Modes { side, condition, metric, modes } => {
             format!("{side}, {condition}: {metric} has {modes} modes; a ratio of means describes no trial of it")
+        }
+        Note::LowOptimisation { side, condition, level } => {
+            format!("{side}: the server of {condition} was compiled {}", compiled(*level))
         }
         Note::SingleTrial => "a side with a single trial has no interval: nothing can be concluded from it".to_owned(),
         Note::Drifted { widest, shown } => format!(
@@ -134,4 +138,14 @@ pub(super) fn refusal(why: &Refusal) -> String {
         why.probe.word(),
         why.first
     )
+}
+
+/// How a build was compiled that is not one for production.
+pub fn compiled(level: LowOptimisation) -> &'static str {
+    match level {
+        LowOptimisation::None => "without optimisation (-O0)",
+        LowOptimisation::Some => "with little optimisation (-O1)",
+        LowOptimisation::Debugging => "for debugging (-Og)",
+        LowOptimisation::Size => "for size (-Os)",
+    }
 }

@@ -33,6 +33,7 @@ pub(super) fn details(verdict: &Verdict) -> Vec<String> {
         Verdict::SpreadFrom(from) if from.sources.is_empty() => Vec::new(),
         Verdict::SpreadFrom(from) => vec![sources(from)],
         Verdict::Steps { less, .. } => steps(less).into_iter().collect(),
+        Verdict::ByLoad(loads) => loads.iter().map(|own| format!("{}: {}", own.load, headline(&own.verdict))).collect(),
     }
 }
 

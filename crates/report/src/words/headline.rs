@@ -1,11 +1,11 @@
 //! The first sentence: at most 25 words, without the intervals, exceptions and ties that stand below it.
 
 use super::steadiness::many;
-use super::terms::{interval_of_ratio, phrase, query};
+use super::terms::{interval_of_change, interval_of_ratio, phrase, query, small_change};
 use tare_findings::figures::{Scale, count, figure, list, percent, times};
 use tare_findings::level_words::words_of;
 use tare_findings::verdict::{
-    Alone, ByChance, LessStep, LevelsOf, Measured, Moved, MovedAlone, Range, Ranked, Untested, Verdict,
+    Alone, ByChance, LessStep, LevelsOf, Measured, Moved, MovedAlone, OfLoad, Range, Ranked, Untested, Verdict,
 };
 use tare_stats::Interval;
 
@@ -64,6 +64,7 @@ pub(super) fn headline(verdict: &Verdict) -> String {
             first_that_fits(of_lead.chain(own))
         }
         Verdict::Steps { less, ladders } => steps(less, *ladders),
+        Verdict::ByLoad(loads) => by_load(loads),
     }
 }
 
@@ -160,7 +161,15 @@ fn alone(found: &Alone) -> String {
 }
 
 fn moved(what: &Measured, first: &Moved, others: usize) -> String {
-    let (what, ratio) = (measured(what), times(first.ratio));
+    let what = measured(what);
+    if let Some(by) = small_change(first.ratio) {
+        let more = match others {
+            0 => String::new(),
+            n => format!("; {} moved it too", count(n, "other factor")),
+        };
+        return changed(&first.term.to_string(), &what, &by, (&first.low, &first.high), first.ci, &more);
+    }
+    let ratio = times(first.ratio);
     let sides = format!("{} against {}", first.high, first.low);
     let interval = interval(first.ci);
     let more = match others {
@@ -176,8 +185,61 @@ fn moved(what: &Measured, first: &Moved, others: usize) -> String {
     ])
 }
 
+/// A change near 1, from the first level to the second: as a ratio of two digits it would be lost.
+fn changed(who: &str, what: &str, by: &str, (from, to): (&str, &str), ci: Option<Interval>, more: &str) -> String {
+    let interval = ci.map_or_else(String::new, |ci| format!(", {}", interval_of_change(ci)));
+    first_that_fits([
+        format!("{who} moved {what} by {by} (from {from} to {to}{interval}){more}."),
+        format!("{who} moved {what} by {by} (from {from} to {to}){more}."),
+        format!("{who} moved {what} by {by}{more}."),
+        format!("One factor moved {what} by {by}."),
+    ])
+}
+
+/// Which loads are moved, each with its own figure, and that the others are not shown to be.
+fn by_load(loads: &[OfLoad]) -> String {
+    let (shown, others): (Vec<&OfLoad>, Vec<&OfLoad>) = loads.iter().partition(|own| own.shown);
+    let names = |of: &[&OfLoad]| list(&of.iter().map(|own| own.load.clone()).collect::<Vec<_>>());
+    let rest = match others.as_slice() {
+        [] => String::new(),
+        _ => format!("; nothing is shown on {}", names(&others)),
+    };
+    let figure = |ratio: f64, load: &str| match small_change(ratio) {
+        Some(by) => format!("by {by} on {load}"),
+        None => format!("{} on {load}", times(ratio)),
+    };
+    let by = |own: &&OfLoad| match &own.verdict {
+        Verdict::Moved { what, first, .. } => {
+            Some((format!("{} moved {}", first.term, measured(what)), figure(first.ratio, &own.load)))
+        }
+        Verdict::Ranked { what, ranking, factors, .. } => {
+            let ratio = ranking.second.as_ref().map_or(ranking.ratio, |second| second.ratio);
+            Some((format!("{} moved {}", list(factors), measured(what)), figure(ratio, &own.load)))
+        }
+        _ => None,
+    };
+    let moved: Vec<(String, String)> = shown.iter().filter_map(by).collect();
+    let Some((lead, first)) = moved.first() else {
+        return format!("On none of the {} loads is a difference shown.", loads.len());
+    };
+    let figures: Vec<String> = moved.iter().map(|(_, figure)| figure.clone()).collect();
+    first_that_fits([
+        format!("{lead} {}{rest}.", list(&figures)),
+        format!("{lead} {}.", list(&figures)),
+        format!("{} of {} loads are moved, the first {first}.", shown.len(), loads.len()),
+        format!("{} of {} loads are moved.", shown.len(), loads.len()),
+    ])
+}
+
 fn ranked(what: &Measured, factors: &[String], ranking: &Ranked, range: Option<&Range>) -> String {
-    let (what, ratio) = (measured(what), times(ranking.ratio));
+    let what = measured(what);
+    if let (Some(second), [factor]) = (&ranking.second, factors)
+        && let Some(by) = small_change(second.ratio)
+    {
+        let ends = (level_of(&second.from, factors), level_of(&second.to, factors));
+        return changed(factor, &what, &by, ends, second.ci, "");
+    }
+    let ratio = times(ranking.ratio);
     let conditions = format!("The conditions differ {ratio} in {what}");
     let lead = match factors {
         [] => conditions.clone(),
@@ -268,14 +330,16 @@ fn interval(ci: Option<Interval>) -> String {
 /// A condition that one factor tells from the others by its level alone, where the level is a word.
 fn level_of<'n>(name: &'n str, factors: &[String]) -> &'n str {
     let [factor] = factors else { return name };
-    let level = name.strip_prefix(factor.as_str()).and_then(|rest| rest.strip_prefix('='));
+    let of = |text: &'n str| text.strip_prefix(factor.as_str()).and_then(|rest| rest.strip_prefix('='));
+    // What all conditions have in common comes before or behind it, a word each.
+    let level = of(name).or_else(|| name.split(' ').find_map(of));
     level.filter(|level| !level.contains(' ') && level.starts_with(char::is_alphabetic)).unwrap_or(name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_findings::term::{Term, TermFactor};
+    use tare_findings::term::{Second, Term, TermFactor};
     use tare_findings::verdict::{Apart, Tested};
     use tare_stats::blocks::{Analysis, Spread};
 
@@ -318,9 +382,42 @@ mod tests {
     }
 
     #[test]
+    fn a_change_near_1_is_said_in_percent_from_the_first_level_to_the_second() {
+        let name = |name: &str| name.to_owned();
+        let ranking = |ratio: f64, low: f64, high: f64| Ranked {
+            second: Some(Second {
+                from: name("build=17.6"),
+                to: name("build=18.1"),
+                ratio,
+                ci: Some(Interval { low, high }),
+            }),
+            best: name("build=17.6"),
+            best_ties: Vec::new(),
+            worst: name("build=18.1"),
+            worst_ties: Vec::new(),
+            apart: None,
+            ratio: 1.0 / ratio,
+            ci: Some(Interval { low: 1.0 / high, high: 1.0 / low }),
+            differing: 1,
+            p_value: 0.001,
+        };
+        let said = |ranking| {
+            let what = Measured { metric: name("tps"), metrics: 1 };
+            let (factors, tested) = (vec![name("build")], tested(1, 1));
+            headline(&Verdict::Ranked { what, factors, ranking, range: None, fewest_trials: 9, tested })
+        };
+        assert_eq!(
+            said(ranking(0.971, 0.968, 0.974)),
+            "build moved throughput by -2.9% (from build=17.6 to build=18.1, 95% interval -3.2% to -2.6%)."
+        );
+        assert_eq!(said(ranking(0.5, 0.4, 0.6)), "build moved throughput 2.0x: build=17.6 is best, build=18.1 worst.");
+    }
+
+    #[test]
     fn a_pair_that_differs_is_named_where_the_extremes_do_not() {
         let name = |name: &str| name.to_owned();
         let ranking = Ranked {
+            second: None,
             best: name("p=noisy"),
             best_ties: vec![name("p=a"), name("p=b")],
             worst: name("p=a"),

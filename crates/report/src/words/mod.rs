@@ -20,6 +20,7 @@ mod machines;
 pub mod paste;
 mod plans;
 pub mod proof;
+pub mod reproduce;
 mod searches;
 mod steadiness;
 mod terms;

@@ -1,6 +1,6 @@
 //! Words that several sentences and tables share.
 
-use tare_findings::figures::{figure, list, percent, times};
+use tare_findings::figures::{change, figure, list, percent, times};
 use tare_findings::mode::{InCommon, Mode, ModeCause, ModeSide};
 use tare_findings::threads::PAIRS;
 use tare_results::metric::{self, Better};
@@ -8,6 +8,16 @@ use tare_stats::Interval;
 
 pub(super) fn interval_of_ratio(ci: Interval) -> String {
     format!("95% interval {} to {}", times(ci.low), times(ci.high))
+}
+
+/// A ratio near 1 as a change in percent, `-2.9%`; none where two digits of a ratio say it.
+pub(super) fn small_change(ratio: f64) -> Option<String> {
+    (0.92..1.09).contains(&ratio).then(|| change(ratio - 1.0))
+}
+
+/// The interval of such a change.
+pub(super) fn interval_of_change(ci: Interval) -> String {
+    format!("95% interval {} to {}", change(ci.low - 1.0), change(ci.high - 1.0))
 }
 
 /// A metric in a sentence.

@@ -53,6 +53,8 @@ pub struct EngineSettings {
     pub binary: Option<PathBuf>,
     /// A stopped server's data directory to start every trial on a copy of; none: made by tare and cached.
     pub data: Option<PathBuf>,
+    /// Further arguments of the program that makes an empty data directory.
+    pub init_options: Vec<String>,
     /// An option file of the server's, whose options every trial starts with; none: only those of the study.
     pub defaults_file: Option<PathBuf>,
     /// Whether options of that file which the server does not know are left out.
@@ -69,12 +71,23 @@ pub struct EngineSettings {
     pub running: RunningSettings,
 }
 
+impl EngineSettings {
+    /// What a data set is called where this engine makes its directory: further arguments make another one.
+    pub fn named(&self, dataset: String) -> String {
+        match self.init_options.as_slice() {
+            [] => dataset,
+            options => format!("{dataset}, made with {}", options.join(" ")),
+        }
+    }
+}
+
 impl Default for EngineSettings {
     fn default() -> Self {
         Self {
             name: "sqlite".into(),
             binary: None,
             data: None,
+            init_options: Vec::new(),
             defaults_file: None,
             leaves_out_unknown: false,
             transport: Transport::Socket,

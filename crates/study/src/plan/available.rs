@@ -16,6 +16,7 @@ pub fn available(settings: &Settings, engine_varies: bool, programs: Option<&Pro
     process(settings)?;
     running(settings)?;
     charset(settings)?;
+    init_options(settings)?;
     let starts_one = settings.workload.load.load().needs_server() && !settings.engine.running.is_asked();
     if let Some(programs) = programs.filter(|_| starts_one) {
         let binary = programs.of(&settings.engine.name, settings.engine.binary.as_deref())?;
@@ -116,6 +117,23 @@ fn charset(settings: &Settings) -> Result<(), String> {
     match load.connects() {
         true => Ok(()),
         false => Err(format!("charset = {charset}: the workload {} opens no connections of this program", load.name())),
+    }
+}
+
+/// Further arguments mean something where a program makes the directory.
+fn init_options(settings: &Settings) -> Result<(), String> {
+    let engine = &settings.engine;
+    if engine.init_options.is_empty() {
+        return Ok(());
+    }
+    let asked = engine.init_options.join(" ");
+    let found = engine_by_name(&engine.name).map_err(|e| e.to_string())?;
+    if found.programs().is_empty() {
+        return Err(format!("init_options = {asked}: {} has no program that makes its files", found.name()));
+    }
+    match engine.data.is_some() || engine.running.is_asked() {
+        true => Err(format!("init_options = {asked}: the data are there already, so no program makes them")),
+        false => Ok(()),
     }
 }
 

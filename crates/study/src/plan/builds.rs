@@ -4,7 +4,7 @@ use super::design::Condition;
 use super::programs::Programs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
-use tare_engine::{Binary, engine_by_name};
+use tare_engine::{Binary, DEFAULT_DATABASE, engine_by_name};
 
 /// The factor whose levels are paths of server programs.
 const BINARY: &str = "binary";
@@ -30,6 +30,7 @@ pub fn settle(conditions: &mut [Condition], programs: &Programs) -> Vec<String> 
     let names = rename(conditions, &asked);
     let mut notes = notes(conditions, &names, &asked);
     notes.extend(checksums(conditions, &asked));
+    notes.extend(given_data(conditions));
     notes
 }
 
@@ -84,11 +85,15 @@ fn notes(
 /// Builds whose data, each made by its own program, differ in more than what made them.
 fn checksums(conditions: &[Condition], asked: &dyn Fn(&Condition) -> Option<Binary>) -> Option<String> {
     let mut made: [BTreeSet<String>; 2] = Default::default();
+    // As a factor it is what the study asks about.
+    if conditions.iter().any(|condition| condition.levels.contains_key("init_options")) {
+        return None;
+    }
     let own = conditions.iter().filter(|c| c.settings.engine.data.is_none() && !c.settings.engine.running.is_asked());
     for condition in own {
         let engine = engine_by_name(&condition.settings.engine.name).ok()?;
         if let Some(binary) = asked(condition)
-            && let Some(on) = engine.data_checksums(&binary)
+            && let Some(on) = engine.data_checksums(&binary, &condition.settings.engine.init_options)
         {
             made[usize::from(on)].insert(format!("{} {}", binary.product, binary.version));
         }
@@ -97,9 +102,30 @@ fn checksums(conditions: &[Condition], asked: &dyn Fn(&Condition) -> Option<Bina
     (!off.is_empty() && !on.is_empty()).then(|| {
         format!(
             "data that {on} makes have checksums on their pages, those of {off} have none: a difference between them \
-             holds that too; name data of one kind for each (engine.data)"
+             holds that too; make them alike with init_options (--data-checksums, or --no-data-checksums from PostgreSQL \
+             18 on), or name data of one kind for each (engine.data)"
         )
     })
+}
+
+/// Directories of the user's own, whose tables stand in place of those that the load would make: what they must hold.
+fn given_data(conditions: &[Condition]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for Condition { settings, .. } in conditions {
+        let (engine, load) = (&settings.engine, settings.workload.load.load());
+        let (Some(data), Ok(known)) = (&engine.data, engine_by_name(&engine.name)) else { continue };
+        let note = format!(
+            "trials run on a copy of {}: the load makes no tables of its own there, so it must hold what {} reads, in \
+             a database called {DEFAULT_DATABASE}, and let {} in over the socket without a password",
+            data.display(),
+            load.name(),
+            known.default_user()
+        );
+        if load.needs_server() && !known.programs().is_empty() && !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
 }
 
 /// A program that is a level.

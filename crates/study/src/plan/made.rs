@@ -38,5 +38,5 @@ fn is_made(condition: &Condition, study: &Study, cache: &Path, programs: &Progra
     else {
         return false;
     };
-    engine.is_prepared(cache, &program, &settings.options, &load.dataset(study.sampling.seed))
+    engine.is_prepared(cache, &program, &settings.options, &settings.named(load.dataset(study.sampling.seed)))
 }

@@ -47,7 +47,8 @@ pub fn set_of(condition: &Condition, study: &Study) -> String {
 /// Options that shape files make data sets of their own, of which the log is the largest.
 fn named(settings: &Settings, seed: u64) -> String {
     let (engine, load) = (&settings.engine, settings.workload.load.load());
-    format!("{} {:?} {:?} {} {}", engine.name, engine.binary, engine.data, files(settings), load.dataset(seed))
+    let dataset = engine.named(load.dataset(seed));
+    format!("{} {:?} {:?} {} {dataset}", engine.name, engine.binary, engine.data, files(settings))
 }
 
 fn files(settings: &Settings) -> u64 {

@@ -35,6 +35,7 @@ mod problem;
 mod read_topology;
 mod repair;
 mod report;
+mod reproduce;
 mod restore;
 mod results_problem;
 mod rounds;

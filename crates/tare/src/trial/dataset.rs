@@ -25,8 +25,9 @@ pub fn prepared(trial: &Trial<'_>) -> Result<PathBuf, TrialError> {
     let request = PrepareRequest {
         binary: settings.engine.binary.clone(),
         cache_directory: state::cache_directory()?,
-        dataset: load.dataset(seed),
+        dataset: settings.engine.named(load.dataset(seed)),
         options: settings.engine.options.clone(),
+        init_options: settings.engine.init_options.clone(),
         run_directory: state::run_directory(),
         log: trial.directory.path().join("logs").join("prepare.log"),
         state_directory: Some(state::directory()?),

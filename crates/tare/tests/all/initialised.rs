@@ -15,6 +15,7 @@ pub fn empty(engine: &dyn Engine, binary: Option<PathBuf>, cache: &Path, scratch
         cache_directory: cache.to_owned(),
         dataset: "empty".into(),
         options: Default::default(),
+        init_options: Vec::new(),
         run_directory: scratch.join("prepare"),
         log: scratch.join("prepare.log"),
         state_directory: None,

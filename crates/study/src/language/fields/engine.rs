@@ -29,6 +29,22 @@ pub const KEYS: &[Key<Settings>] = &[
         |s| s.engine.data.as_ref(),
         |s, v| s.engine.data = Some(v),
     ),
+    Key::words(
+        "init_options",
+        "further arguments of the program that makes an empty data directory (initdb, mariadb-install-db, mysqld \
+         --initialize), for example --data-checksums; as a factor or key of a build: data made in different ways side by \
+         side; none: no such argument",
+        |s| match s.engine.init_options.as_slice() {
+            [] => None,
+            options => Some(options.join(" ").into()),
+        },
+        |s, v| {
+            let text = v.to_string();
+            let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+            s.engine.init_options = if text == "none" { Vec::new() } else { words };
+            Ok(())
+        },
+    ),
     Key::path(
         "defaults_file",
         "option file (my.cnf, postgresql.conf) that is read when the study is planned: its options are as if under \

@@ -41,6 +41,7 @@ impl Place {
             cache_directory: self.path("cache"),
             dataset: "t: 1000 rows".to_owned(),
             options: Default::default(),
+            init_options: Vec::new(),
             run_directory: self.path("prepare-run"),
             log: self.path("prepare.log"),
             state_directory: Some(self.path("state")),

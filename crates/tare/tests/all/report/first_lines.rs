@@ -3,6 +3,7 @@
 
 use crate::report::fake::{self, Fake};
 use crate::report::words::summarize;
+use crate::support::{World, json};
 use regex_lite::Regex;
 use std::fs;
 use std::path::Path;
@@ -191,4 +192,28 @@ fn are_those_of_the_golden_file(all: &str) {
     }
     let known = fs::read_to_string(&golden).unwrap_or_default();
     assert_eq!(known, all, "first sentences changed; read them, then TARE_UPDATE_DOCS=1 writes {}", golden.display());
+}
+
+#[test]
+fn several_loads_are_answered_each_by_itself_and_never_averaged() {
+    let world = World::new();
+    let mut lines = "condition,trial,sample,metric,value\n".to_owned();
+    for (load, base, effect) in [("range", 1000.0, 0.964), ("point", 20000.0, 1.0)] {
+        for (build, factor) in [("old", 1.0), ("new", effect)] {
+            for trial in 0..8 {
+                let noise = 1.0 + 0.001 * f64::from((trial * 5 + build.len() as i32 * 3 + load.len() as i32) % 7 - 3);
+                let value = base * factor * noise;
+                lines += &format!("workload={load} build={build},{trial},0,tps,{value}\n");
+            }
+        }
+    }
+    fs::write(world.path("loads.csv"), lines).unwrap();
+    let (out, _) = world.exits(0, &["show", "loads.csv", "--json"]);
+    let answer = &json(&out)["answer"];
+    let text = answer["text"].as_str().unwrap();
+    assert!(text.starts_with("build moved throughput by -3.") && text.contains("% on range"), "{answer}");
+    assert!(text.ends_with("; nothing is shown on point."), "{answer}");
+    let details = answer["details"].as_array().unwrap();
+    let range = details.iter().find_map(|line| line.as_str().filter(|line| line.starts_with("range: "))).unwrap();
+    assert!(range.contains("from old to new, 95% interval -"), "{answer}");
 }

@@ -49,6 +49,7 @@ impl First {
             Verdict::RankedLevels { .. } => Some(Self::RankedLevels),
             Verdict::SpreadFrom(from) => (!from.sources.is_empty()).then_some(Self::SpreadFrom),
             Verdict::Steps { less, .. } => (!less.is_empty()).then_some(Self::Less),
+            Verdict::ByLoad(loads) => loads.iter().filter(|own| own.shown).find_map(|own| Self::of(&own.verdict)),
         }
     }
 

@@ -88,6 +88,11 @@ fn fitted(command: &str) -> (String, bool) {
         "run" if command.contains("mine.toml --out") => (format!("{command} {rehearsal}"), false),
         // On a described machine that has what every study asks for.
         "run" => (format!("{} --dry-run --topology 'node:4 core:32 pu:2'", command.replace(" --dry-run", "")), false),
+        // Tested by itself; a plan says as much of the command line.
+        "reproduce" if !command.contains("--list") => {
+            let one = command.replace(" --dry-run", "").replace("reproduce --within", "reproduce C --within");
+            (format!("{one} --dry-run --topology 'node:2 core:4 pu:1'"), false)
+        }
         // It may take its budget; the job for CI has a test of its own.
         "ab" | "bisect" => (format!("{command} --help"), false),
         "find" if !command.contains("--dry-run") => (format!("{command} --help"), false),

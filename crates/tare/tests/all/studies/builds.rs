@@ -178,3 +178,30 @@ fn data_whose_checksums_differ_by_version_are_said_to_before_a_trial() {
         assert!(out.contains(&format!("new is PostgreSQL {version}")) && out.contains(&note) == differs, "{out}");
     }
 }
+
+#[test]
+fn arguments_of_initdb_make_data_of_their_own_and_an_account_that_is_not_there_ends_the_start_at_once() {
+    let world = World::new();
+    let study =
+        world.study(&format!("name = \"init\"\n[engine]\nname = \"postgresql\"\nstart_timeout_s = 300\n{REST}"));
+    let small = ["--set", "sampling.trials=1"];
+    let factor = "factors.init_options=none,--data-checksums";
+    world.exits(0, &[&["run", &study, "--out", "sums", "--set", factor], &small[..]].concat());
+    let records = trials(&world.path("sums"));
+    let on = |level: &str| {
+        let record = records.iter().find(|record| record["levels"]["init_options"] == level).unwrap();
+        record["server"]["changed"]["data_checksums"]["value"] == "on"
+    };
+    assert!(
+        on("--data-checksums") && (!on("none") || records[0]["server_version"].as_str() >= Some("18")),
+        "{records:?}"
+    );
+    // No one called postgres is in such data, which no waiting changes.
+    let began = std::time::Instant::now();
+    let words = ["run", &study, "--out", "other", "--set", "engine.init_options=--username=other"];
+    let (_, err) = world.exits(3, &[&words, &small[..]].concat());
+    assert!(err.contains("role \"postgres\" does not exist") && began.elapsed().as_secs() < 200, "{err}");
+    let words = ["run", &study, "--dry-run", "--engine", "sqlite", "--set", "engine.init_options=--x"];
+    let (_, err) = world.exits(3, &words);
+    assert!(err.contains("init_options = --x: sqlite has no program that makes its files"), "{err}");
+}

@@ -14,6 +14,7 @@ mod ladder;
 mod machine_changed;
 mod machines;
 mod plan;
+mod reproduce;
 mod run;
 mod schedulers;
 mod shards;

@@ -1,0 +1,69 @@
+//! The verdict on a figure: by an interval and the figures with which the claim holds, both known before the run.
+
+use super::measured::{conditions_of, measured};
+use super::model::{Figure, Open, Reproduced, Why};
+use tare_results::Results;
+use tare_results::claim::{Band, Claim, Measure};
+use tare_stats::Interval;
+
+/// Longer than this nothing is said to take.
+const LONGEST_S: f64 = 7.0 * 86400.0;
+/// Fewest clean trials of a condition that decide although others were disturbed.
+const FEWEST_CLEAN: usize = 4;
+/// How many times what was run is worth trying where there is no interval yet.
+const MORE: f64 = 3.0;
+
+/// What the records of an experiment say of a claim.
+pub fn of_results(claim: &Claim, results: &Results) -> Reproduced {
+    let elapsed_s = results.trials.iter().map(|trial| trial.elapsed_s).sum::<f64>();
+    let Some(sides) = conditions_of(claim, results) else { return judge(claim, None, elapsed_s) };
+    let figure = measured(claim, &sides);
+    // What is counted does not become another number because others were at work.
+    if claim.measure == Measure::Value || figure.is_none_or(|figure| figure.disturbed == 0) {
+        return judge(claim, figure, elapsed_s);
+    }
+    match measured(claim, &sides.clean()).filter(|clean| clean.ci.is_some() && clean.trials >= FEWEST_CLEAN) {
+        Some(clean) => judge(claim, Some(clean), elapsed_s),
+        None => Reproduced::NotDecided(Open { figure, why: Why::Disturbed, needs_s: None }),
+    }
+}
+
+/// The verdict on what was measured in so many seconds.
+pub fn judge(claim: &Claim, figure: Option<Figure>, elapsed_s: f64) -> Reproduced {
+    let open = |why, needs_s| Reproduced::NotDecided(Open { figure, why, needs_s });
+    let (Some(figure), Some(ci)) = (figure, figure.and_then(|figure| figure.ci)) else {
+        let why = if elapsed_s > 0.0 { Why::TooFew } else { Why::NotRun };
+        return open(why, (elapsed_s > 0.0).then_some(MORE * elapsed_s));
+    };
+    if differs_from_itself(claim, &figure) {
+        return open(Why::Again, None);
+    }
+    let Band { from, to } = claim.holds;
+    if from <= ci.low && ci.high <= to {
+        return Reproduced::Holds(figure);
+    }
+    if ci.high < from || to < ci.low {
+        return Reproduced::DoesNotHold(figure);
+    }
+    open(Why::Crosses, needs_s(figure.value, ci, claim.holds, elapsed_s))
+}
+
+/// Whether A differs from A, shown and by half as much as B does, which then says nothing of the claim.
+fn differs_from_itself(claim: &Claim, figure: &Figure) -> bool {
+    let Some((again, ci)) = figure.again.and_then(|again| Some((again, again.ci?))) else { return false };
+    claim.measure == Measure::Ratio && !ci.contains(1.0) && again.value.ln().abs() > figure.value.ln().abs() / 2.0
+}
+
+/// Seconds until the interval lies on one side of the nearest end of the band, if the figure stays where it is: half
+/// widths shrink with the root of the time.
+fn needs_s(value: f64, ci: Interval, band: Band, elapsed_s: f64) -> Option<f64> {
+    let ends = [band.from, band.to].into_iter().filter(|end| end.is_finite());
+    let nearest = ends.min_by(|a, b| (a - value).abs().total_cmp(&(b - value).abs()))?;
+    let half = if nearest < value { value - ci.low } else { ci.high - value };
+    let needed = elapsed_s * (half / (nearest - value)).powi(2);
+    (needed.is_finite() && needed <= LONGEST_S).then_some(needed.max(elapsed_s))
+}
+
+#[cfg(test)]
+#[path = "judge_tests.rs"]
+mod tests;

@@ -1,0 +1,60 @@
+//! Verdicts on made-up figures.
+
+use super::super::model::Again;
+use super::*;
+use tare_results::claim::{Claim, Published};
+use tare_results::schema::Levels;
+
+fn claim(from: f64, to: f64) -> Claim {
+    Claim {
+        name: "far-client".into(),
+        text: "A client on the other node costs 14%.".into(),
+        source: "made up".into(),
+        published: Published::Ratio(0.86),
+        measure: Measure::Ratio,
+        metric: Some("tps".into()),
+        a: Levels::from([("client".into(), "near".into())]),
+        b: Some(Levels::from([("client".into(), "far".into())])),
+        holds: Band { from, to },
+    }
+}
+
+fn figure(value: f64, low: f64, high: f64) -> Figure {
+    Figure { value, ci: Some(Interval { low, high }), again: None, trials: 6, disturbed: 0, compiled: None }
+}
+
+#[test]
+fn an_interval_within_the_band_holds_outside_does_not_and_across_is_open() {
+    let of = |found: Figure| judge(&claim(0.75, 0.95), Some(found), 60.0);
+    assert!(matches!(of(figure(0.79, 0.76, 0.82)), Reproduced::Holds(_)));
+    assert!(matches!(of(figure(0.99, 0.97, 1.01)), Reproduced::DoesNotHold(_)));
+    assert!(matches!(of(figure(0.60, 0.55, 0.74)), Reproduced::DoesNotHold(_)));
+    let Reproduced::NotDecided(open) = of(figure(0.93, 0.89, 0.97)) else {
+        panic!("{:?}", of(figure(0.93, 0.89, 0.97)))
+    };
+    assert_eq!(open.why, Why::Crosses);
+    // Half a width of 0.04 has to become 0.02: four times as long.
+    assert!((open.needs_s.unwrap() - 240.0).abs() < 1e-6, "{open:?}");
+    // At the very end of the band no time is enough.
+    let Reproduced::NotDecided(open) = of(figure(0.95, 0.91, 0.99)) else { panic!() };
+    assert_eq!(open.needs_s, None);
+}
+
+#[test]
+fn without_an_interval_nothing_is_decided() {
+    let found = Figure { ci: None, ..figure(0.8, 0.0, 0.0) };
+    let Reproduced::NotDecided(open) = judge(&claim(0.75, 0.95), Some(found), 60.0) else { panic!() };
+    assert_eq!((open.why, open.needs_s), (Why::TooFew, Some(180.0)));
+    let Reproduced::NotDecided(open) = judge(&claim(0.75, 0.95), None, 0.0) else { panic!() };
+    assert_eq!((open.why, open.needs_s), (Why::NotRun, None));
+}
+
+#[test]
+fn a_machine_on_which_a_differs_from_a_decides_nothing() {
+    let again = |value: f64, low: f64, high: f64| Some(Again { value, ci: Some(Interval { low, high }) });
+    let with = |again| judge(&claim(0.75, 0.95), Some(Figure { again, ..figure(0.79, 0.76, 0.82) }), 60.0);
+    assert!(matches!(with(again(0.85, 0.80, 0.90)), Reproduced::NotDecided(Open { why: Why::Again, .. })));
+    // Shown, but small against what is claimed; or as large, but not shown.
+    assert!(matches!(with(again(0.97, 0.95, 0.99)), Reproduced::Holds(_)));
+    assert!(matches!(with(again(0.85, 0.70, 1.02)), Reproduced::Holds(_)));
+}

@@ -1,0 +1,124 @@
+//! The figure of a claim, from trial records.
+
+use super::model::{Again, Figure};
+use crate::answer::primary;
+use crate::collect::{self, ConditionTrials};
+use crate::confidence::CONFIDENCE;
+use tare_results::Results;
+use tare_results::claim::{Claim, Measure};
+use tare_results::schema::Levels;
+use tare_stats::descriptive::{cov, mean};
+use tare_stats::{Estimate, spread, trials};
+
+/// The factor that tells a condition from its repetition, and the level of the repetition.
+const REPEATED: (&str, &str) = ("side", "b");
+
+/// The conditions that a claim is about, A and B, and the one of its experiment that was measured twice.
+pub struct Sides<'r> {
+    a: ConditionTrials<'r>,
+    b: Option<ConditionTrials<'r>>,
+    twice: Option<[ConditionTrials<'r>; 2]>,
+}
+
+/// Finds the conditions of a claim by their levels; none where A was not measured, or B of a claim that has one.
+pub fn conditions_of<'r>(claim: &Claim, results: &'r Results) -> Option<Sides<'r>> {
+    let all = collect::conditions(results);
+    let is_repeated =
+        |condition: &ConditionTrials<'_>| condition.levels.get(REPEATED.0).is_some_and(|side| side == REPEATED.1);
+    let find = |levels: &Levels| {
+        let wanted =
+            |condition: &&ConditionTrials<'_>| !is_repeated(condition) && own(condition.levels).eq(own(levels));
+        all.iter().find(wanted).cloned()
+    };
+    let a = find(&claim.a)?;
+    let b = match &claim.b {
+        Some(levels) => Some(find(levels)?),
+        None => None,
+    };
+    let twice = all.iter().find(|condition| is_repeated(condition));
+    let twice = twice.and_then(|second| Some([find(second.levels)?, second.clone()]));
+    Some(Sides { a, b, twice })
+}
+
+impl Sides<'_> {
+    /// The same without disturbed trials.
+    pub fn clean(&self) -> Self {
+        let twice = self.twice.as_ref().map(|[one, other]| [one.clean(), other.clean()]);
+        Self { a: self.a.clean(), b: self.b.as_ref().map(ConditionTrials::clean), twice }
+    }
+}
+
+/// The levels of a condition without the one that tells it from its repetition.
+fn own(levels: &Levels) -> impl Iterator<Item = (&String, &String)> {
+    levels.iter().filter(|(factor, _)| *factor != REPEATED.0)
+}
+
+/// The figure of a claim; none where its conditions or its metric were not measured, or values are not positive.
+pub fn measured(claim: &Claim, sides: &Sides<'_>) -> Option<Figure> {
+    let Sides { a, b, twice } = sides;
+    let names = metrics(claim, a);
+    let first = names.first()?;
+    let of_b = || b.as_ref();
+    let (found, again) = match claim.measure {
+        Measure::Ratio => {
+            let again = twice.as_ref().and_then(|[one, other]| ratio(one, other, first, CONFIDENCE));
+            (ratio(a, of_b()?, first, CONFIDENCE)?, again)
+        }
+        Measure::LargestRatio => (largest(a, of_b()?, &names)?, None),
+        Measure::SpreadRatio => (spread::ratio(&means(a, &names)?, &means(of_b()?, &names)?, CONFIDENCE)?, None),
+        Measure::BetweenCov => (spread::between(&means(a, &names)?, CONFIDENCE)?, None),
+        Measure::Value => (of_values(&a.means(first))?, None),
+        Measure::WithinCov => (within(a, &names)?, None),
+    };
+    let measured = || std::iter::once(a).chain(b.iter());
+    Some(Figure {
+        value: found.value,
+        ci: found.ci,
+        again: again.map(|again| Again { value: again.value, ci: again.ci }),
+        trials: measured().map(|condition| condition.ok.len()).min().unwrap_or(0),
+        disturbed: measured().map(|condition| condition.disturbed().len()).sum(),
+        compiled: measured().find_map(ConditionTrials::low_optimisation),
+    })
+}
+
+/// The metric that the claim names, or else every headline metric of its load.
+fn metrics(claim: &Claim, a: &ConditionTrials<'_>) -> Vec<String> {
+    match &claim.metric {
+        Some(name) => vec![name.clone()],
+        None => primary(std::slice::from_ref(a)),
+    }
+}
+
+/// B / A, block by block.
+fn ratio(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str, confidence: f64) -> Option<Estimate> {
+    let (a, b) = collect::by_block(a, b, metric)?;
+    tare_stats::ratio::paired(&a, &b, confidence).ok()
+}
+
+/// Of the metric whose ratio is largest; its interval holds for all of them together (Bonferroni).
+fn largest(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, names: &[String]) -> Option<Estimate> {
+    let confidence = 1.0 - (1.0 - CONFIDENCE) / names.len() as f64;
+    let all = names.iter().filter_map(|name| ratio(a, b, name, confidence));
+    all.max_by(|one, other| one.value.total_cmp(&other.value))
+}
+
+/// Trial means, a list a metric; none where a metric lacks a trial that another one has.
+fn means(condition: &ConditionTrials<'_>, names: &[String]) -> Option<Vec<Vec<f64>>> {
+    let all: Vec<Vec<f64>> = names.iter().map(|name| condition.means(name)).collect();
+    let trials = all.first()?.len();
+    all.iter().all(|values| values.len() == trials).then_some(all)
+}
+
+fn of_values(values: &[f64]) -> Option<Estimate> {
+    Some(Estimate { value: mean(values)?, ci: trials::mean_interval(values, CONFIDENCE) })
+}
+
+/// The CoV of each trial's samples, averaged over metrics; over trials, their mean.
+fn within(condition: &ConditionTrials<'_>, names: &[String]) -> Option<Estimate> {
+    let of_trial = |trial: usize| {
+        let covs: Vec<f64> = names.iter().filter_map(|name| cov(condition.values(name).get(trial)?)).collect();
+        mean(&covs)
+    };
+    let trials: Vec<f64> = (0..condition.ok.len()).filter_map(of_trial).collect();
+    of_values(&trials)
+}

@@ -1,0 +1,148 @@
+//! What became of a published claim: a line a claim.
+
+use super::comparison::compiled;
+use tare_findings::reproduce::{Figure, Open, Reproduced, Why};
+use tare_results::claim::{Cannot, Claim, Measure, Needs, Published};
+use tare_text::count;
+
+/// The verdict in few words, for a column.
+pub fn verdict(found: Option<&Reproduced>) -> &'static str {
+    match found {
+        None => "not run",
+        Some(Reproduced::Holds(_)) => "holds",
+        Some(Reproduced::DoesNotHold(_)) => "does not hold",
+        Some(Reproduced::NotDecided(_)) => "not decided",
+        Some(Reproduced::CannotBeTested(_)) => "cannot be tested here",
+    }
+}
+
+/// The verdict with its figures: `holds: published 0.83x, here 0.79x (0.77x to 0.81x)`.
+pub fn line(claim: &Claim, found: &Reproduced) -> String {
+    let head = verdict(Some(found));
+    match found {
+        Reproduced::Holds(figure) | Reproduced::DoesNotHold(figure) => format!("{head}: {}", figures(claim, figure)),
+        Reproduced::NotDecided(open) => format!("{head}: {}", not_decided(claim, open)),
+        Reproduced::CannotBeTested(cannot) => format!("{head}: {}", because(cannot)),
+    }
+}
+
+fn figures(claim: &Claim, figure: &Figure) -> String {
+    let shown = |value: f64| number(claim.measure, value);
+    let here = match figure.ci {
+        Some(ci) => format!("{} ({} to {})", shown(figure.value), shown(ci.low), shown(ci.high)),
+        None => shown(figure.value),
+    };
+    let again = figure.again.and_then(|again| Some((again.value, again.ci?)));
+    let again = again.map(|(value, ci)| format!("; A/A {} ({} to {})", shown(value), shown(ci.low), shown(ci.high)));
+    let disturbed = match figure.disturbed {
+        0 => String::new(),
+        trials => format!("; {} disturbed", count(trials, "trial")),
+    };
+    let built = figure.compiled.map(|level| format!("; builds compiled {}", compiled(level))).unwrap_or_default();
+    format!("published {}, here {here}{}{disturbed}{built}", published(claim), again.unwrap_or_default())
+}
+
+fn not_decided(claim: &Claim, open: &Open) -> String {
+    let needs = match open.needs_s {
+        Some(seconds) => format!("needs about {} min", (seconds / 60.0).ceil().max(1.0)),
+        None => "no time is known to be enough".to_owned(),
+    };
+    let figures = open.figure.map(|figure| format!("; {}", figures(claim, &figure))).unwrap_or_default();
+    match open.why {
+        Why::NotRun => match open.needs_s {
+            Some(_) => format!("not run in the time that was given, {needs}"),
+            None => "not run".to_owned(),
+        },
+        Why::TooFew => format!("too few trials ended well, {needs}{figures}"),
+        Why::Disturbed => format!("too few trials were undisturbed, repeat it on a quieter machine{figures}"),
+        Why::Crosses => format!("{needs}{figures}"),
+        Why::Again => format!("the same condition measured twice differs as well{figures}"),
+    }
+}
+
+/// Why a claim cannot be tested here.
+pub fn because(cannot: &Cannot) -> String {
+    match cannot {
+        Cannot::Nodes { needs, has } => format!("needs {}, this machine has {has}", count(*needs, "NUMA node")),
+        Cannot::Pus { needs, has } => format!("needs {}, this machine has {has}", count(*needs, "logical CPU")),
+        Cannot::Architecture { needs, has } => format!("is about {needs}, this machine is {has}"),
+        Cannot::Builds { missing, get } => format!("{} missing: {get}", missing.join(", ")),
+        Cannot::Unpublished { what } => format!("{what} were not published"),
+        Cannot::Condition { reason } => reason.clone(),
+    }
+}
+
+/// The published figure, as it is shown next to ours.
+pub fn published(claim: &Claim) -> String {
+    match &claim.published {
+        Published::Ratio(figure) | Published::Value(figure) => number(claim.measure, *figure),
+        Published::Direction(words) => words.clone(),
+    }
+}
+
+/// What a machine must have, in words; `builds` are names of server builds.
+pub fn needs<'b>(needs: &Needs, builds: impl Iterator<Item = &'b String>) -> String {
+    let nodes = needs.nodes.map(|nodes| count(nodes, "NUMA node"));
+    let pus = needs.pus.map(|pus| count(pus, "logical CPU"));
+    let arch = needs.arch.clone();
+    let unpublished = needs.unpublished.as_ref().map(|what| format!("{what}, not published"));
+    let all: Vec<String> = [nodes, pus, arch, unpublished].into_iter().flatten().chain(builds.cloned()).collect();
+    if all.is_empty() { "nothing special".to_owned() } else { all.join(", ") }
+}
+
+/// Ratios near 1 need their third digit; CoVs are shares.
+fn number(measure: Measure, value: f64) -> String {
+    match measure {
+        Measure::Ratio | Measure::SpreadRatio | Measure::LargestRatio if (0.9..1.1).contains(&value) => {
+            format!("{value:.3}x")
+        }
+        Measure::Ratio | Measure::SpreadRatio | Measure::LargestRatio => format!("{value:.2}x"),
+        Measure::WithinCov | Measure::BetweenCov => format!("{:.2}%", 100.0 * value),
+        Measure::Value if value == 0.0 => "0".to_owned(),
+        Measure::Value if value.abs() >= 100.0 => format!("{value:.0}"),
+        Measure::Value => format!("{value:.2e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_results::claim::Band;
+    use tare_results::schema::Levels;
+    use tare_stats::Interval;
+
+    fn claim() -> Claim {
+        Claim {
+            name: "far-client".into(),
+            text: String::new(),
+            source: String::new(),
+            published: Published::Ratio(0.83),
+            measure: Measure::Ratio,
+            metric: None,
+            a: Levels::new(),
+            b: None,
+            holds: Band { from: 0.6, to: 0.95 },
+        }
+    }
+
+    #[test]
+    fn every_verdict_is_one_line_with_both_figures() {
+        let ci = Some(Interval { low: 0.77, high: 0.81 });
+        let figure = Figure { value: 0.79, ci, again: None, trials: 6, disturbed: 0, compiled: None };
+        let said = |found: Reproduced| line(&claim(), &found);
+        assert_eq!(said(Reproduced::Holds(figure)), "holds: published 0.83x, here 0.79x (0.77x to 0.81x)");
+        assert_eq!(
+            said(Reproduced::NotDecided(Open { figure: Some(figure), why: Why::Crosses, needs_s: Some(200.0) })),
+            "not decided: needs about 4 min; published 0.83x, here 0.79x (0.77x to 0.81x)"
+        );
+        assert_eq!(
+            said(Reproduced::CannotBeTested(Cannot::Nodes { needs: 2, has: 1 })),
+            "cannot be tested here: needs 2 NUMA nodes, this machine has 1"
+        );
+        let near = Figure { value: 0.971, ci: Some(Interval { low: 0.9678, high: 0.974 }), ..figure };
+        assert_eq!(
+            said(Reproduced::DoesNotHold(near)),
+            "does not hold: published 0.83x, here 0.971x (0.968x to 0.974x)"
+        );
+    }
+}

@@ -1,0 +1,195 @@
+//! A published claim and what is expected of it here, as they are written down before anything is measured.
+
+use crate::schema::Levels;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A study, narrowed to what some claims need, and these claims.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// Short, also the folder of its results.
+    pub name: String,
+    /// The letter of the article whose claims these are; none for claims of others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub article: Option<String>,
+    /// The built-in study that it is made of.
+    pub study: String,
+    /// What is changed in it, each as `--set` has it.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// Blocks that are run where no time is named: each is one trial of every condition.
+    pub blocks: usize,
+    /// What the machine must have.
+    #[serde(default)]
+    pub needs: Needs,
+    /// Server builds by name, `PRODUCT-VERSION`, each with further keys of `[builds.NAME]`.
+    #[serde(default)]
+    pub builds: BTreeMap<String, BTreeMap<String, String>>,
+    /// What is tested with it.
+    pub claims: Vec<Claim>,
+}
+
+/// What a machine must have for an experiment.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Needs {
+    /// Fewest NUMA nodes with CPUs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<usize>,
+    /// Fewest logical CPUs, hardware threads counted one by one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pus: Option<usize>,
+    /// The instruction set, as Rust calls it: `x86_64`, `aarch64`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arch: Option<String>,
+    /// What its author did not publish, in words: no machine can test it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unpublished: Option<String>,
+}
+
+/// What someone published, what is measured for it, and when it holds here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// What `tare reproduce NAME` takes; no other claim and no experiment has it.
+    pub name: String,
+    /// What is claimed, as a sentence.
+    pub text: String,
+    /// Where it was published: author or title, date, and the place in it.
+    pub source: String,
+    /// What the author measured, or which way it went.
+    pub published: Published,
+    /// What is measured for it.
+    pub measure: Measure,
+    /// The figure that it is about: a metric's name; absent: every headline metric of the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+    /// The levels of the condition that it starts from, or of its only one.
+    pub a: Levels,
+    /// The levels of the other one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub b: Option<Levels>,
+    /// Figures with which it holds here: sign and size, since machines and builds differ from the author's.
+    pub holds: Band,
+}
+
+/// What an author measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Published {
+    /// B / A.
+    Ratio(f64),
+    /// A value, in the unit of what is measured.
+    Value(f64),
+    /// No figure, only on which side of one it lies, in words.
+    Direction(String),
+}
+
+/// What is measured for a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// B / A of a metric's means, block by block.
+    Ratio,
+    /// B / A of the CoVs between trials, averaged over metrics.
+    SpreadRatio,
+    /// B / A of the metric in which it is largest.
+    LargestRatio,
+    /// The mean of a metric.
+    Value,
+    /// The CoV of the samples within a trial, averaged over metrics.
+    WithinCov,
+    /// The CoV between trials, averaged over metrics.
+    BetweenCov,
+}
+
+/// From which figure to which, both included.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Band {
+    /// Below this the claim does not hold.
+    pub from: f64,
+    /// Above this it does not hold either.
+    pub to: f64,
+}
+
+/// What was decided before the first trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Predictions {
+    /// Version of this form.
+    pub schema: u32,
+    /// When it was written.
+    pub written: String,
+    /// The program that wrote it.
+    pub tare: String,
+    /// The folder in which server builds lie.
+    pub servers: PathBuf,
+    /// The seconds that were given to all of it; none: each experiment's own counts.
+    pub within_s: Option<f64>,
+    /// In the order in which they run.
+    pub experiments: Vec<Predicted>,
+}
+
+/// An experiment as it is going to run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Predicted {
+    /// With its claims and the figures with which each holds.
+    pub experiment: Experiment,
+    /// Blocks of trials; 0: it is not run.
+    pub blocks: usize,
+    /// Seconds that it was expected to take.
+    pub expected_s: f64,
+    /// Why claims cannot be tested here, by their names.
+    pub cannot: BTreeMap<String, Cannot>,
+}
+
+/// Why a claim cannot be tested on a machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "because", rename_all = "snake_case")]
+pub enum Cannot {
+    /// It has too few NUMA nodes.
+    Nodes {
+        /// How many it takes.
+        needs: usize,
+        /// How many there are.
+        has: usize,
+    },
+    /// It has too few logical CPUs.
+    Pus {
+        /// How many it takes.
+        needs: usize,
+        /// How many there are.
+        has: usize,
+    },
+    /// Its processor is of another kind.
+    Architecture {
+        /// The one that the claim is about.
+        needs: String,
+        /// The one that it has.
+        has: String,
+    },
+    /// Builds are not here.
+    Builds {
+        /// Their names.
+        missing: Vec<String>,
+        /// The command that gets them.
+        get: String,
+    },
+    /// What it takes was never published.
+    Unpublished {
+        /// What that is.
+        what: String,
+    },
+    /// A condition cannot be done on this machine.
+    Condition {
+        /// As the plan says it.
+        reason: String,
+    },
+}
+
+/// Raised when older programs could not read [`Predictions`] any more.
+pub const PREDICTIONS_SCHEMA: u32 = 1;
+/// The file of a folder of reproductions that holds [`Predictions`].
+pub const PREDICTIONS: &str = "predictions.json";

@@ -1,0 +1,131 @@
+//! Experiment by experiment, and the verdict on each claim.
+
+use super::predict::{On, plan, testable};
+use super::view;
+use crate::cli::output::note;
+use crate::cli::run::{Teller, begun_before, execute, room_for_data, unless_interrupted};
+use crate::cli::run_listener::TerminalListener;
+use crate::cli::{Exit, Problem, host, results_problem, trust};
+use std::path::Path;
+use std::time::Instant;
+use tare_drive::capture::environment::environment;
+use tare_findings::reproduce::{Claimed, Open, Reproduced, Why, of_results};
+use tare_report::write_report_to;
+use tare_results::claim::{Claim, Predicted, Predictions};
+use tare_results::schema::Plan;
+use tare_results::store::Directory;
+use tare_study::language::spec::Study;
+use tare_study::language::write;
+use tare_study::plan::resolve::Where;
+use tare_topology::Machine;
+
+/// Runs what is left of the experiments below `out` and says what became of each claim.
+///
+/// # Errors
+/// When nothing could be begun; an experiment that fails is a verdict, and the others go on.
+pub fn run(predictions: &Predictions, out: &Path, trusted: bool, json: bool) -> Result<Exit, Problem> {
+    let runs = predictions.experiments.iter().filter(|own| own.blocks > 0).count();
+    let machine = Machine::this()?;
+    let on = On { machine: &machine, place: Where::Here, servers: &predictions.servers };
+    let _host = match runs {
+        0 => None,
+        _ => match unless_interrupted(host::take())? {
+            Some(host) => Some(host),
+            None => return Ok(Exit::Interrupted),
+        },
+    };
+    let began = Instant::now();
+    let in_time = |own: &Predicted| {
+        // Disturbed trials run again, so more may have passed than was expected.
+        predictions.within_s.is_none_or(|within_s| began.elapsed().as_secs_f64() + own.expected_s / 2.0 <= within_s)
+    };
+    let (mut done, mut interrupted, mut late) = (0, false, 0);
+    let mut all = Vec::new();
+    for predicted in &predictions.experiments {
+        if predicted.blocks > 0 && !interrupted && !in_time(predicted) {
+            late += 1;
+        } else if predicted.blocks > 0 && !interrupted {
+            done += 1;
+            let claims = predicted.experiment.claims.len() - predicted.cannot.len();
+            note(&format!(
+                "{} ({done} of {runs}): {}, {}, about {}",
+                predicted.experiment.name,
+                tare_text::count(claims, "claim"),
+                tare_text::count(predicted.blocks, "block"),
+                crate::cli::output::duration(predicted.expected_s)
+            ));
+            interrupted = match experiment(predicted, &out.join(&predicted.experiment.name), on, trusted) {
+                Ok(finished) => !finished,
+                Err(problem) => {
+                    note(&problem.to_string());
+                    tare_engine::interrupted()
+                }
+            };
+        }
+        let claimed = verdicts(predicted, out)?;
+        if !json {
+            view::verdicts(&claimed)?;
+        }
+        all.extend(claimed);
+    }
+    if json {
+        view::document(predictions, &all)?;
+    }
+    note(&format!("results: {}", out.display()));
+    if late > 0 {
+        let late = tare_text::count(late, "experiment");
+        note(&format!("{late} did not begin in the time; go on with: tare reproduce --resume {}", out.display()));
+    }
+    if interrupted {
+        note(&format!("interrupted; go on with: tare reproduce --resume {}", out.display()));
+        return Ok(Exit::Interrupted);
+    }
+    let tested = all.iter().any(|own| !matches!(own.verdict, Some(Reproduced::CannotBeTested(_))));
+    Ok(if tested { Exit::Done } else { Exit::Machine })
+}
+
+/// Runs what is left of one; whether all of it is done.
+fn experiment(predicted: &Predicted, path: &Path, on: On<'_>, trusted: bool) -> Result<bool, Problem> {
+    let (study, plan, directory) = match path.join("plan.json").exists() {
+        true => {
+            let directory = Directory::resume(path, trust::whose(trusted))?;
+            let (study, plan) = begun_before(&directory)?;
+            (study, plan, directory)
+        }
+        false => begin(predicted, path, on, trusted)?,
+    };
+    let teller = Teller { password: None, json: false, wait: false, trusted };
+    let mut listener = TerminalListener::new(&plan);
+    let end = execute(&study, &plan, &directory, &teller, &mut listener);
+    listener.finish();
+    let end = end?;
+    if end.done > 0 {
+        write_report_to(&results_problem::open(path)?, &path.join("report.html"))?;
+    }
+    Ok(end.left == 0)
+}
+
+fn begin(predicted: &Predicted, path: &Path, on: On<'_>, trusted: bool) -> Result<(Study, Plan, Directory), Problem> {
+    let testable = testable(&predicted.experiment, &predicted.cannot);
+    let (study, plan) = plan(&testable, predicted.blocks, on)?;
+    room_for_data(&plan)?;
+    let directory = Directory::create(path, trust::whose(trusted))?;
+    directory.begin(&write::to_toml(&study), &plan, &environment(on.machine))?;
+    Ok((study, plan, directory))
+}
+
+/// What became of the claims of an experiment so far.
+fn verdicts(predicted: &Predicted, out: &Path) -> Result<Vec<Claimed>, Problem> {
+    let path = out.join(&predicted.experiment.name);
+    let results = match path.join("plan.json").exists() {
+        true => Some(results_problem::open(&path)?),
+        false => None,
+    };
+    let verdict = |claim: &Claim| match (predicted.cannot.get(&claim.name), &results) {
+        (Some(cannot), _) => Reproduced::CannotBeTested(cannot.clone()),
+        (None, Some(results)) => of_results(claim, results),
+        (None, None) => Reproduced::NotDecided(Open { figure: None, why: Why::NotRun, needs_s: None }),
+    };
+    let claims = predicted.experiment.claims.iter();
+    Ok(claims.map(|claim| Claimed { claim: claim.clone(), verdict: Some(verdict(claim)) }).collect())
+}

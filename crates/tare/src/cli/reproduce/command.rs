@@ -1,0 +1,139 @@
+//! Options of `tare reproduce`, and what they choose.
+
+use super::{carry_out, predict, view};
+use crate::cli::ab::time;
+use crate::cli::run::{default_out, unless_interrupted};
+use crate::cli::{Exit, Problem, interrupt, read_topology, trust};
+use clap::Args;
+use std::path::PathBuf;
+use tare_files::Folder;
+use tare_results::claim::{Experiment, PREDICTIONS, PREDICTIONS_SCHEMA, Predictions};
+use tare_study::claims;
+use tare_study::plan::resolve::Where;
+use tare_topology::Machine;
+
+/// The largest file of predictions that is read, bytes.
+const LARGEST: u64 = 16 << 20;
+
+/// Test published claims on this machine: does each hold here, by how much, and how sure is that
+///
+/// A claim is a figure that someone published, with the study that tests it and the figures with which it holds. These
+/// are written into the results before the first trial. Each verdict is one line: it holds, it does not hold, it is not
+/// decided and how long that takes, or why it cannot be tested here. Exit codes: 0 done, whatever holds; 3 nothing of
+/// it can be tested here; 130 interrupted.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ReproduceArgs {
+    /// A claim, an experiment (all claims tested together), or all of an article by its letter [default: everything]
+    #[arg(value_name = "NAME|A|B|C|D")]
+    name: Option<String>,
+    /// List the claims and start nothing
+    #[arg(long, conflicts_with_all = ["dry_run", "resume", "out", "within"])]
+    list: bool,
+    /// Show what would run here and for how long, and start nothing
+    #[arg(long, conflicts_with_all = ["resume", "out"])]
+    dry_run: bool,
+    /// With --dry-run: plan for a described machine, for example "node:4 core:32 pu:1", or an hwloc XML file
+    #[arg(long, value_name = "SPEC", requires = "dry_run")]
+    topology: Option<String>,
+    /// The time for all of it, such as 30min or 2h; without it each experiment has its own number of trials
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    within: Option<f64>,
+    /// Where server builds lie, each in a folder of its name
+    #[arg(long, value_name = "DIR", default_value = "target/servers")]
+    servers: PathBuf,
+    /// Where the results go, a folder an experiment [default: tare-results/reproduce-DATE]
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    out: Option<PathBuf>,
+    /// Go on with what was interrupted, by what was written down then
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["name", "within"])]
+    resume: Option<PathBuf>,
+    /// Go on with results that others own or may write to: programs that they name run as you
+    #[arg(long)]
+    trust: bool,
+    /// Print one JSON document on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tare reproduce --list               every claim, its source and its published figure
+  tare reproduce --within 30min       all that this machine can decide in half an hour
+  tare reproduce C                    \"NUMA Smart Global Counter\", all of its claims
+  tare reproduce D --dry-run --topology \"node:4 core:32 pu:1\"";
+
+/// Lists claims, plans them, or tests them.
+///
+/// # Errors
+/// With exit codes 2 (usage) and 3 (machine).
+pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
+    if let Some(path) = &args.resume {
+        return resume(path, args);
+    }
+    let experiments = chosen(args.name.as_deref())?;
+    if args.list {
+        return view::list(&experiments, args.json).map(|()| Exit::Done);
+    }
+    let (machine, place) = match &args.topology {
+        Some(spec) => (read_topology::describe(spec)?, Where::Described),
+        None => (Machine::this()?, Where::Here),
+    };
+    interrupt::stop()?;
+    // Trials run in folders of their own.
+    let servers = std::path::absolute(&args.servers)
+        .map_err(|e| Problem::new(Exit::Usage, format!("--servers: {e}")).at(args.servers.display().to_string()))?;
+    let on = predict::On { machine: &machine, place, servers: &servers };
+    let Some(predicted) = unless_interrupted(predict::all(experiments, on, args.within))? else {
+        return Ok(Exit::Interrupted);
+    };
+    let predictions = Predictions {
+        schema: PREDICTIONS_SCHEMA,
+        written: tare_results::now(),
+        tare: env!("CARGO_PKG_VERSION").to_owned(),
+        servers,
+        within_s: args.within,
+        experiments: predicted,
+    };
+    if args.dry_run {
+        view::planned(&predictions, args.json)?;
+        return Ok(Exit::Done);
+    }
+    let out = args.out.clone().unwrap_or_else(|| default_out("reproduce", &predictions.written));
+    let folder = Folder::open_or_create(&out, trust::whose(args.trust))?;
+    if !folder.names()?.is_empty() {
+        return Err(Problem::new(Exit::Usage, "the folder is not empty")
+            .at(out.display().to_string())
+            .advice(format!("another --out, or go on with what is there: tare reproduce --resume {}", out.display())));
+    }
+    folder.write(PREDICTIONS, &predict::written(&predictions)?)?;
+    carry_out::run(&predictions, &out, args.trust, args.json)
+}
+
+fn resume(path: &std::path::Path, args: &ReproduceArgs) -> Result<Exit, Problem> {
+    let none = || {
+        Problem::new(Exit::Usage, "nothing was begun there by tare reproduce")
+            .at(path.display().to_string())
+            .expected(format!("a folder with {PREDICTIONS}"))
+    };
+    let folder = Folder::open(path, trust::whose(args.trust))?.ok_or_else(none)?;
+    let bytes = folder.read(PREDICTIONS, LARGEST)?.ok_or_else(none)?;
+    let predictions = predict::read(&bytes)?;
+    interrupt::stop()?;
+    carry_out::run(&predictions, path, args.trust, args.json)
+}
+
+/// The experiments that a name stands for; without one, all.
+fn chosen(name: Option<&str>) -> Result<Vec<Experiment>, Problem> {
+    let all = claims::all().map_err(|e| Problem::new(Exit::Usage, e))?;
+    let Some(name) = name else { return Ok(all) };
+    claims::chosen(&all, name).ok_or_else(|| {
+        let problem = Problem::new(Exit::Usage, format!("there is no claim {name}"))
+            .expected("a claim, an experiment, or an article: A, B, C or D");
+        let names = all.iter().flat_map(|e| std::iter::once(&e.name).chain(e.claims.iter().map(|claim| &claim.name)));
+        match tare_text::nearest(name, names.map(String::as_str)) {
+            Some(near) => problem.advice(format!("did you mean `tare reproduce {near}`?")),
+            None => problem.advice("list the claims with: tare reproduce --list"),
+        }
+    })
+}

@@ -1,0 +1,173 @@
+//! What is going to be run and in how much time: written down before the first trial, and never changed after it.
+
+use crate::cli::study_file::planned;
+use crate::cli::{Exit, Problem};
+use std::collections::BTreeMap;
+use std::path::Path;
+use tare_results::claim::{Cannot, Claim, Experiment, PREDICTIONS_SCHEMA, Predicted, Predictions};
+use tare_results::schema::Plan;
+use tare_study::claims::{cannot, missing, narrow};
+use tare_study::language::spec::Study;
+use tare_study::plan::resolve::Where;
+use tare_topology::Machine;
+
+/// Fewest blocks that give every measure an interval.
+const FEWEST: usize = 4;
+
+/// Where it is going to run.
+#[derive(Clone, Copy)]
+pub struct On<'m> {
+    /// Its nodes and CPUs, this one's or those of a description.
+    pub machine: &'m Machine,
+    /// Whether it is this one.
+    pub place: Where,
+    /// Where server builds lie.
+    pub servers: &'m Path,
+}
+
+/// An experiment that can be run, with what its time consists of.
+struct Costed {
+    predicted: Predicted,
+    /// Seconds that do not depend on the number of blocks.
+    fixed_s: f64,
+    /// Seconds of a block.
+    block_s: f64,
+}
+
+/// Every experiment with its blocks. In a time that does not do for all, those that come first are run: each with as
+/// few blocks as can decide something, and what is left over goes to all of them alike.
+///
+/// # Errors
+/// When an experiment makes no study.
+pub fn all(experiments: Vec<Experiment>, on: On<'_>, within_s: Option<f64>) -> Result<Vec<Predicted>, Problem> {
+    let mut costed = experiments.into_iter().map(|e| costed(e, on)).collect::<Result<Vec<_>, _>>()?;
+    if let Some(within_s) = within_s {
+        fit(&mut costed, within_s);
+    }
+    Ok(costed
+        .into_iter()
+        .map(|Costed { mut predicted, fixed_s, block_s }| {
+            let runs = predicted.blocks > 0;
+            predicted.expected_s = if runs { fixed_s + block_s * predicted.blocks as f64 } else { 0.0 };
+            predicted
+        })
+        .collect())
+}
+
+fn costed(experiment: Experiment, on: On<'_>) -> Result<Costed, Problem> {
+    let mut predicted = Predicted { blocks: 0, expected_s: 0.0, cannot: BTreeMap::new(), experiment };
+    let experiment = &predicted.experiment;
+    if let Some(why) = missing(experiment, on.machine, on.servers, on.place == Where::Here) {
+        predicted.cannot = experiment.claims.iter().map(|claim| (claim.name.clone(), why.clone())).collect();
+        return Ok(Costed { predicted, fixed_s: 0.0, block_s: 0.0 });
+    }
+    let (_, whole) = plan(experiment, FEWEST, on)?;
+    predicted.cannot = cannot(experiment, &whole);
+    let testable = testable(experiment, &predicted.cannot);
+    if testable.claims.is_empty() {
+        return Ok(Costed { predicted, fixed_s: 0.0, block_s: 0.0 });
+    }
+    let few_s = match predicted.cannot.is_empty() {
+        true => whole.estimated_s,
+        false => plan(&testable, FEWEST, on)?.1.estimated_s,
+    };
+    let twice_s = plan(&testable, 2 * FEWEST, on)?.1.estimated_s;
+    let block_s = (twice_s - few_s) / FEWEST as f64;
+    let fixed_s = (few_s - block_s * FEWEST as f64).max(0.0);
+    predicted.blocks = experiment.blocks.max(FEWEST);
+    Ok(Costed { predicted, fixed_s, block_s })
+}
+
+/// Blocks that fit into a time.
+fn fit(costed: &mut [Costed], within_s: f64) {
+    let mut left_s = within_s;
+    for own in costed.iter_mut().filter(|own| own.predicted.blocks > 0) {
+        let least_s = own.fixed_s + own.block_s * FEWEST as f64;
+        if least_s <= left_s {
+            left_s -= least_s;
+        } else {
+            own.predicted.blocks = 0;
+        }
+    }
+    let further_s: f64 =
+        costed.iter().map(|own| own.block_s * own.predicted.blocks.saturating_sub(FEWEST) as f64).sum();
+    let share = if further_s > 0.0 { (left_s / further_s).min(1.0) } else { 0.0 };
+    for own in costed.iter_mut().filter(|own| own.predicted.blocks > 0) {
+        let further = own.predicted.blocks.saturating_sub(FEWEST) as f64 * share;
+        own.predicted.blocks = FEWEST + further as usize;
+    }
+}
+
+/// An experiment with those claims that nothing stands against.
+pub fn testable(experiment: &Experiment, cannot: &BTreeMap<String, Cannot>) -> Experiment {
+    let claims: Vec<Claim> =
+        experiment.claims.iter().filter(|claim| !cannot.contains_key(&claim.name)).cloned().collect();
+    Experiment { claims, ..experiment.clone() }
+}
+
+/// Study and plan of an experiment.
+///
+/// # Errors
+/// When it makes none.
+pub fn plan(experiment: &Experiment, blocks: usize, on: On<'_>) -> Result<(Study, Plan), Problem> {
+    let study = narrow(experiment, blocks, on.servers).map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
+    planned(study, on.machine, on.place, true)
+}
+
+/// As the file has them.
+///
+/// # Errors
+/// When they cannot be written as JSON.
+pub fn written(predictions: &Predictions) -> Result<Vec<u8>, Problem> {
+    let text = serde_json::to_string_pretty(predictions);
+    text.map(|text| (text + "\n").into_bytes())
+        .map_err(|e| Problem::new(Exit::Machine, format!("cannot write the predictions: {e}")))
+}
+
+/// What was written down.
+///
+/// # Errors
+/// When it is none, or of a newer version.
+pub fn read(bytes: &[u8]) -> Result<Predictions, Problem> {
+    let predictions: Predictions = serde_json::from_slice(bytes)
+        .map_err(|e| Problem::new(Exit::Usage, format!("cannot read the predictions: {e}")))?;
+    match predictions.schema {
+        PREDICTIONS_SCHEMA => Ok(predictions),
+        found => Err(Problem::new(Exit::Usage, format!("these predictions have schema {found}"))
+            .expected(PREDICTIONS_SCHEMA.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn costed(wanted: usize, fixed_s: f64, block_s: f64) -> Costed {
+        let mut experiment = tare_study::claims::all().unwrap().remove(0);
+        experiment.blocks = wanted;
+        let predicted = Predicted { experiment, blocks: wanted, expected_s: 0.0, cannot: BTreeMap::new() };
+        Costed { predicted, fixed_s, block_s }
+    }
+
+    #[test]
+    fn a_time_is_never_exceeded_and_what_does_not_fit_is_left_out_whole() {
+        let blocks = |within_s: f64| {
+            let mut all = [costed(10, 10.0, 10.0), costed(14, 5.0, 20.0), costed(8, 0.0, 1000.0), costed(6, 0.0, 2.0)];
+            fit(&mut all, within_s);
+            let spent_s: f64 = all
+                .iter()
+                .filter(|own| own.predicted.blocks > 0)
+                .map(|own| own.fixed_s + own.block_s * own.predicted.blocks as f64)
+                .sum();
+            assert!(spent_s <= within_s, "{spent_s} s of {within_s}");
+            all.map(|own| own.predicted.blocks)
+        };
+        assert_eq!(blocks(1e6), [10, 14, 8, 6]);
+        // The third takes 4,000 s at the least; the others have room for all that they want.
+        assert_eq!(blocks(600.0), [10, 14, 0, 6]);
+        // 143 s at the least for the three, and 60% of the 264 s that they would further take.
+        assert_eq!(blocks(300.0), [7, 9, 0, 5]);
+        assert_eq!(blocks(55.0), [4, 0, 0, 0]);
+        assert_eq!(blocks(1.0), [0, 0, 0, 0]);
+    }
+}

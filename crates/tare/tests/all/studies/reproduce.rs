@@ -1,0 +1,110 @@
+//! Published claims: the file that comes with the program, plans of all of them, and one that is really tested.
+
+use crate::support::{World, json, trials};
+use serde_json::Value;
+use std::path::Path;
+use tare_results::claim::{Measure, Published};
+use tare_study::claims::{all, chosen, narrow};
+
+#[test]
+fn claims_are_whole_and_each_makes_a_study_with_its_own_conditions_and_one_of_them_twice() {
+    let experiments = all().unwrap();
+    let claims: Vec<_> = experiments.iter().flat_map(|own| &own.claims).collect();
+    let mut names: Vec<&String> = claims.iter().map(|claim| &claim.name).collect();
+    names.extend(
+        experiments.iter().filter(|own| own.claims.iter().all(|claim| claim.name != own.name)).map(|e| &e.name),
+    );
+    names.sort();
+    let count = names.len();
+    names.dedup();
+    assert_eq!(names.len(), count, "a name stands for one thing");
+    for claim in &claims {
+        assert!(claim.holds.from < claim.holds.to && !claim.source.is_empty(), "{}", claim.name);
+        let two = !matches!(claim.measure, Measure::Value | Measure::WithinCov | Measure::BetweenCov);
+        assert_eq!(claim.b.is_some(), two, "{}", claim.name);
+        if let Published::Ratio(figure) | Published::Value(figure) = claim.published {
+            assert!((claim.holds.from..=claim.holds.to).contains(&figure), "{} is not what was published", claim.name);
+        }
+    }
+    for letter in ["a", "B", "C", "D"] {
+        assert!(chosen(&experiments, letter).unwrap().len() > 1, "{letter}");
+    }
+    assert_eq!(chosen(&experiments, "fuzzy-loss").unwrap()[0].claims.len(), 1);
+    assert!(chosen(&experiments, "nothing").is_none());
+    for own in experiments.iter().filter(|own| own.needs.unpublished.is_none()) {
+        let study = narrow(own, 5, Path::new("/nowhere")).unwrap_or_else(|e| panic!("{}: {e}", own.name));
+        let is_second = |entry: &&Vec<_>| {
+            let side: &tare_study::language::spec::Factor = &entry[0];
+            side.levels[0].to_string() == "b"
+        };
+        let means = own.claims.iter().any(|claim| claim.measure == Measure::Ratio);
+        assert_eq!(study.conditions.iter().filter(is_second).count(), usize::from(means), "{}", own.name);
+        assert_eq!((study.sampling.trials, study.factors.len()), (5, 0));
+    }
+}
+
+#[test]
+fn every_claim_is_planned_on_a_described_machine_or_says_what_is_missing_there() {
+    let world = World::new();
+    let verdicts = |which: &[&str], machine: &str| {
+        let words = [&["reproduce"], which, &["--dry-run", "--topology", machine, "--json"]].concat();
+        json(&world.exits(0, &words).0)["claims"].as_array().unwrap().clone()
+    };
+    let large = verdicts(&[], "node:4 core:32 pu:1");
+    let left_out = |claims: &[Value]| {
+        let cannot = claims.iter().filter(|claim| !claim["verdict"].is_null());
+        cannot.map(|claim| (claim["name"].as_str().unwrap().to_owned(), claim["verdict"].clone())).collect::<Vec<_>>()
+    };
+    for (name, verdict) in left_out(&large) {
+        assert!(verdict["because"] == "unpublished" || verdict["because"] == "condition", "{name}: {verdict}");
+    }
+    let article = |letter: &str, claims: &[Value]| -> usize {
+        let of = claims.iter().filter(|claim| claim["article"] == letter && claim["verdict"].is_null());
+        of.filter(|claim| claim["blocks"].as_u64().unwrap() >= 4).count()
+    };
+    assert!(["A", "B", "C", "D"].iter().all(|letter| article(letter, &large) > 0), "{large:?}");
+    let small = verdicts(&["A"], "node:1 core:2 pu:1");
+    assert_eq!(article("A", &small), 0);
+    let far = left_out(&small).into_iter().find(|(name, _)| name == "far-client").unwrap().1;
+    assert_eq!((&far["because"], &far["needs"], &far["has"]), (&"nodes".into(), &2.into(), &1.into()));
+    assert_eq!(far["text"], "cannot be tested here: needs 2 NUMA nodes, this machine has 1");
+}
+
+#[test]
+fn claims_are_listed_as_others_script_against_them() {
+    let world = World::new();
+    let (out, _) = world.exits(0, &["reproduce", "--list", "--json"]);
+    for claim in json(&out)["claims"].as_array().unwrap() {
+        assert!(["name", "text", "source", "needs", "study"].iter().all(|key| claim[key].is_string()), "{claim}");
+        let published = claim["published"].as_object().unwrap();
+        assert!(["ratio", "value", "direction"].iter().any(|key| published.contains_key(*key)), "{claim}");
+        assert_eq!(claim["verdict"], Value::Null);
+    }
+}
+
+#[test]
+fn a_claim_is_tested_by_what_was_written_down_before_the_first_trial() {
+    let world = World::new();
+    let words = ["reproduce", "a-page-a-counter", "--out", "page", "--json"];
+    let (out, _) = world.exits(0, &words);
+    let claim = json(&out)["claims"][0].clone();
+    let verdict = &claim["verdict"];
+    assert_eq!((&verdict["kind"], &claim["published"]["value"]), (&"holds".into(), &4096.0.into()), "{claim}");
+    assert!(verdict["value"].as_f64().unwrap() >= 4096.0 && verdict["ci_low"].is_number(), "{claim}");
+    assert_eq!(trials(&world.path("page/counters-per-node")).iter().filter(|t| t["outcome"] == "ok").count(), 4);
+    // Nothing is left to run, and the verdict is made of the same records again.
+    let (again, _) = world.exits(0, &["reproduce", "--resume", "page", "--json"]);
+    assert_eq!(json(&again)["claims"][0]["verdict"], *verdict);
+    // The file decides, not what the program would expect today.
+    let path = world.path("page/predictions.json");
+    let written = std::fs::read_to_string(&path).unwrap();
+    let other = written.replace("\"from\": 4096.0", "\"from\": 9999.0").replace("\"to\": 65536.0", "\"to\": 99999.0");
+    assert_ne!(written, other);
+    std::fs::write(&path, other).unwrap();
+    let (other, _) = world.exits(0, &["reproduce", "--resume", "page"]);
+    assert!(other.contains("does not hold: published 4096, here "), "{other}");
+    let (_, err) = world.exits(2, &words);
+    assert!(err.contains("the folder is not empty") && err.contains("tare reproduce --resume page"), "{err}");
+    let (_, err) = world.exits(2, &["reproduce", "a-page-a-conter"]);
+    assert!(err.contains("did you mean `tare reproduce a-page-a-counter`?"), "{err}");
+}
