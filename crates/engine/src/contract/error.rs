@@ -114,6 +114,9 @@ pub enum EngineError {
         /// What is wrong and what was expected.
         reason: String,
     },
+    /// The server's memory cannot be kept on the nodes of its placement.
+    #[error("no control group can keep the server's memory on its nodes: {0}")]
+    MemoryNodes(String),
     /// Something that was set is not so in the running server.
     #[error("{setting}: asked for {asked}, the running server has {found}")]
     NotInEffect {

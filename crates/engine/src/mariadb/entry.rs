@@ -46,6 +46,10 @@ impl Engine for Mariadb {
         Some(session::CHARSET_QUESTION)
     }
 
+    fn spreads_memory(&self, options: &BTreeMap<String, String>, _version: &str) -> Option<&'static str> {
+        arguments::spreads_memory(options, false)
+    }
+
     fn programs(&self) -> &'static [&'static str] {
         &binary::PROGRAMS
     }

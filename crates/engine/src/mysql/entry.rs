@@ -8,6 +8,7 @@ use super::{binary, kind};
 use crate::contract::server::Fill;
 use crate::login::{of_option_file, of_variables_of_mysql, sockets_of_mysql};
 use crate::mariadb::arguments::variable_name;
+use crate::mariadb::binary::series;
 use crate::mariadb::session::{CHARSET_QUESTION, MariadbSession};
 use crate::mariadb::{arguments, install as shared, option_file, options, server};
 use crate::{
@@ -46,6 +47,11 @@ impl Engine for Mysql {
 
     fn charset_question(&self) -> Option<&'static str> {
         Some(CHARSET_QUESTION)
+    }
+
+    fn spreads_memory(&self, options: &BTreeMap<String, String>, version: &str) -> Option<&'static str> {
+        // On by default since 8.4.
+        arguments::spreads_memory(options, series(version).is_some_and(|series| series >= (8, 4)))
     }
 
     fn programs(&self) -> &'static [&'static str] {

@@ -8,6 +8,7 @@
 //! | `builds`, `programs` | server programs, each asked once, and names that tell them apart |
 //! | `option_files` | options that a study's option file gives its servers |
 //! | `available` | whether a condition can be done here |
+//! | `memory_nodes` | servers whose memory a control group has to keep on its nodes |
 //! | `resolve` | conditions on this machine, and the schedule |
 //! | `two_hosts` | placements whose clients are on another host |
 //! | `ladder` | conditions that share a server lifetime |
@@ -31,6 +32,7 @@ pub mod ladder;
 pub mod limits;
 pub mod made;
 pub mod needs;
+pub mod memory_nodes;
 mod option_files;
 pub mod pilot;
 mod place;

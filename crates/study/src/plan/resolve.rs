@@ -4,7 +4,7 @@ use super::available::available;
 use super::design::{self, Condition};
 use super::programs::Programs;
 use super::two_hosts::{ClientHosts, placement};
-use super::{builds, estimate, ladder, limits, needs, option_files, pilot};
+use super::{builds, estimate, ladder, limits, memory_nodes, needs, option_files, pilot};
 use crate::language::spec::Study;
 use crate::language::values::to_values;
 use std::collections::btree_map::Entry;
@@ -125,7 +125,9 @@ fn plan_condition(
     let resolved = placement(settings, on, hosts).and_then(|placement| match place {
         Where::Here | Where::HereUntrusted => {
             let engine_varies = ENGINE_BY.iter().any(|factor| condition.levels.contains_key(*factor));
-            available(settings, engine_varies, programs).map(|()| placement)
+            available(settings, engine_varies, programs)?;
+            memory_nodes::available(settings, &placement.memory, &on.memory_nodes(), programs)?;
+            Ok(placement)
         }
         Where::Described => Ok(placement),
     });
