@@ -36,6 +36,7 @@ mod moving;
 pub mod nodes;
 pub mod outliers;
 pub mod plans;
+pub mod pooled;
 pub mod probe_rows;
 pub mod probes;
 mod question;

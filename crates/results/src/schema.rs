@@ -113,9 +113,43 @@ pub struct Plan {
     /// trial was planned at the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle: Option<Settle>,
+    /// What was cut of the study to fit the time that was asked for; none where nothing was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Within>,
+    /// Settings of the machine that the study wants where possible and that cannot be had here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     /// What was chosen or left out to make the study fit machine and engine, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// What was cut of a study to fit a time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Within {
+    /// The time that was asked for, seconds.
+    pub asked_s: f64,
+    /// What the whole study would take, seconds.
+    pub whole_s: f64,
+    /// Trials of the whole study.
+    pub whole_trials: usize,
+    /// Levels that are not measured, by factor.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub levels: BTreeMap<String, Vec<String>>,
+    /// Trials that the time did not last for.
+    #[serde(default)]
+    pub stopped: usize,
+}
+
+/// A setting of the machine that a study does without.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// The setting.
+    pub setting: String,
+    /// The level that was wanted.
+    pub level: String,
+    /// Why it cannot be had.
+    pub reason: String,
 }
 
 /// What a plan takes besides time, about.

@@ -14,6 +14,7 @@ mod headline;
 mod history;
 mod machines;
 mod plans;
+mod pooled;
 mod searches;
 mod steadiness;
 mod terms;

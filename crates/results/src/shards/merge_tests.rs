@@ -35,6 +35,8 @@ fn plan(trials: &[usize]) -> Plan {
         needs: None,
         decision: None,
         settle: None,
+        within: None,
+        left_out: Vec::new(),
         notes: Vec::new(),
     }
 }

@@ -2,12 +2,34 @@
 
 use super::level::AS_FOUND;
 use super::settings::Settings;
+use super::spec::Study;
 use tare_noise::{NoiseError, Setting};
 use tare_text::Value;
 
 /// Names of all settings.
 pub fn names() -> Vec<&'static str> {
     Setting::ALL.iter().map(|s| s.name()).collect()
+}
+
+/// The key that says that a setting which cannot be had here is done without.
+pub const WHERE_POSSIBLE: &str = "where_possible";
+
+/// What may stand in `[machine]`.
+pub fn keys() -> Vec<&'static str> {
+    names().into_iter().chain([WHERE_POSSIBLE]).collect()
+}
+
+/// Sets a key of `[machine]`; none where there is no such key.
+///
+/// # Errors
+/// What was expected.
+pub fn set_key(study: &mut Study, name: &str, level: &Value) -> Result<Option<()>, String> {
+    match name {
+        WHERE_POSSIBLE => study.where_possible = level.one_of(&["on", "off"])? == "on",
+        name if names().contains(&name) => set(&mut study.base, name, level)?,
+        _ => return Ok(None),
+    }
+    Ok(Some(()))
 }
 
 /// The levels of a setting, in words.

@@ -86,6 +86,8 @@ fn empty() -> Study {
         moved_from: None,
         rehearsal: false,
         as_published: false,
+        where_possible: false,
+        left_out: Vec::new(),
         asked_options: BTreeSet::new(),
         placements: BTreeMap::new(),
         builds: BTreeMap::new(),
@@ -272,12 +274,9 @@ impl<'a> Parser<'a> {
             "design" => set_design(&mut self.study.design, name, level).map_err(wrong)?.ok_or_else(|| {
                 self.source.unknown(key_span, "key of [design]", name, &["kind", "identical", "ladder"])
             }),
-            "machine" => {
-                if !machine::names().contains(&name) {
-                    return Err(self.source.unknown(key_span, "machine setting", name, &machine::names()));
-                }
-                machine::set(&mut self.study.base, name, level).map_err(wrong)
-            }
+            "machine" => machine::set_key(&mut self.study, name, level)
+                .map_err(wrong)?
+                .ok_or_else(|| self.source.unknown(key_span, "machine setting", name, &machine::keys())),
             _ => {
                 let field =
                     field::find(section, name).ok_or_else(|| self.unknown_key(section, name, key_span.clone()))?;

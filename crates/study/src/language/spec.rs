@@ -6,6 +6,7 @@ use super::{field, machine};
 use std::collections::{BTreeMap, BTreeSet};
 use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 use tare_results::question::Question;
+use tare_results::schema::LeftOut;
 use tare_text::{UnknownWord, Value};
 
 /// A factor that sets nothing: which side of a comparison a condition is, so that one and the same can be both.
@@ -33,6 +34,10 @@ pub struct Study {
     pub rehearsal: bool,
     /// Whether it has the size and settings of the article that it stands for.
     pub as_published: bool,
+    /// `machine.where_possible`: whether settings of the base that this machine cannot have are done without.
+    pub where_possible: bool,
+    /// Those that were found not to be had, once the study is fitted to its machine.
+    pub left_out: Vec<LeftOut>,
     /// Engine options that the command line names itself: they are never left out.
     pub asked_options: BTreeSet<String>,
     /// Named placements: name -> keys of `[placement]`.

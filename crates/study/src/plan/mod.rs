@@ -17,6 +17,7 @@
 //! | `task` | one trial of a plan, and whether this machine still is the plan's |
 //! | `shard` | some blocks of a plan, on the machine that runs them |
 //! | `estimate`, `needs` | how long trials take; what else they need |
+//! | `within` | a plan cut to a time |
 //! | `made` | data sets that need not be made |
 //! | `pilot`, `cases` | counts chosen from the first trials; what they are chosen for |
 //! | `settle` | pairs that are added until it is settled whether two conditions differ |
@@ -44,3 +45,4 @@ pub mod settle;
 pub mod shard;
 pub mod task;
 mod two_hosts;
+pub mod within;

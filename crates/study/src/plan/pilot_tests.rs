@@ -48,6 +48,8 @@ fn pilot(study: &Study, value: impl Fn(usize, usize, usize) -> f64) -> (Plan, Ve
         needs: None,
         decision: None,
         settle: None,
+        within: None,
+        left_out: Vec::new(),
         notes: Vec::new(),
     };
     (plan, records)

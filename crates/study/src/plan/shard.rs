@@ -77,6 +77,8 @@ mod tests {
             needs: None,
             decision: None,
             settle: None,
+            within: None,
+            left_out: Vec::new(),
             notes: Vec::new(),
         }
     }

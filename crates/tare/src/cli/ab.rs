@@ -63,7 +63,7 @@ pub struct AbArgs {
     #[arg(long, value_name = "PCT", default_value = "2%", value_parser = effect)]
     minimum_effect: f64,
     /// The time for all trials, such as 30min, 90s or 2h; without it, until it is settled
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = super::output::time)]
     budget: Option<f64>,
     /// Seed of the order within pairs [default: a new one, which is recorded]
     #[arg(long, value_name = "N")]
@@ -315,16 +315,9 @@ fn effect(text: &str) -> Result<f64, String> {
     })
 }
 
-/// A time with its unit, in seconds.
-fn time(text: &str) -> Result<f64, String> {
-    let units = [("min", 60.0), ("h", 3600.0), ("m", 60.0), ("s", 1.0), ("", 1.0)];
-    let parsed = units.into_iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
-    let seconds = parsed.and_then(|(number, factor)| Some(number.trim().parse::<f64>().ok()? * factor));
-    seconds.filter(|s| s.is_finite() && *s > 0.0).ok_or_else(|| "expected a time such as 30min, 90s or 2h".to_owned())
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::output::time;
     use super::*;
 
     #[test]

@@ -40,7 +40,11 @@ impl Trial<'_> {
             }
         };
         for (place, task) in all.iter().enumerate() {
-            let rung = Trial { task: task.clone(), ..self.clone() }.without_captures();
+            let mut rung = Trial { task: task.clone(), ..self.clone() }.without_captures();
+            if place > 0 {
+                // The first rung warmed the server up for all.
+                rung.task.condition.settings.workload.load.load_mut().take_warm();
+            }
             let clock = Instant::now();
             let planned = rung.new_record();
             let (trial, block, attempt) = (planned.trial, planned.block, planned.attempt);

@@ -127,6 +127,8 @@ pub fn write(study: &Study, dir: &Path) -> usize {
         needs: None,
         decision: None,
         settle: None,
+        within: None,
+        left_out: Vec::new(),
         notes: Vec::new(),
     };
     let mut lines = Vec::new();
