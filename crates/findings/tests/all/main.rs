@@ -5,6 +5,7 @@
 mod compared;
 mod disturbed;
 mod made_up;
+mod pooled;
 mod searches;
 mod singled_out;
 mod tested;

@@ -85,3 +85,42 @@ fn exception(found: &StepExceptions) -> String {
     let ratio = if low == high { low } else { format!("{low} to {high}") };
     format!("{} {ratio}", at.join(" "))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_stats::Interval;
+
+    fn step(load: &str, to: f64, ratio: f64, less: bool) -> PooledStep {
+        PooledStep {
+            over: "nodes".to_owned(),
+            load: Some(load.to_owned()),
+            from: to / 2.0,
+            to,
+            ratio,
+            ci: Some(Interval { low: ratio - 0.01, high: ratio + 0.01 }),
+            ladders: 22,
+            less,
+            exceptions: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_grid_is_one_sentence_with_each_load_and_a_line_a_step() {
+        let mut all = [step("point_select", 4.0, 0.87, true), step("read_only", 4.0, 1.2, false)];
+        let expected =
+            "More stops helping: 2 to 4 nodes gave 0.87x (point_select) on all 22 ladders of a possible 2x.";
+        assert_eq!(headlines(&all, 44)[0], expected);
+        all[1].exceptions = vec![StepExceptions {
+            levels: [("distribution".to_owned(), "zipfian".to_owned())].into(),
+            from_threads: Some(256.0),
+            ladders: 3,
+            ratio: (0.72, 0.8),
+        }];
+        let expected = "read_only, 2 to 4 nodes: 1.20x (95% interval 1.19x to 1.21x) of a possible 2x over 22 ladders; \
+                        except distribution=zipfian from 256 threads 0.72x to 0.80x.";
+        assert_eq!(details(&all)[1], expected);
+        let none = headlines(&all[1..], 22);
+        assert!(none[0].ends_with("less; 2 to 4 nodes gave 1.20x (read_only) of a possible 2x."), "{none:?}");
+    }
+}

@@ -1,11 +1,12 @@
-//! A plan cut to a time: what the question needs least goes first, and what went is kept with the plan.
+//! A plan cut to a time, and what was cut kept with it.
 //!
-//! In this order, until it fits: samples get shorter, conditions share a warm server where they can, the middle rungs of
-//! a long ladder of threads are left out (its ends stay, halves are halved again), and blocks get fewer. A block stays
-//! whole, so that whatever is left compares all that it measures.
+//! Samples and warm-up can get shorter, conditions can share a warm server, the middle rungs of a long ladder of threads
+//! can be left out (its ends stay, halves are halved again), and blocks can be fewer, or more where they have become
+//! cheap. Of all that fits it is what shows the smallest change, by the study's own question. A block stays whole, so
+//! that whatever is left compares all that it measures.
 
 use super::design::{self, Condition};
-use super::{estimate, ladder, resolve};
+use super::{estimate, resolve};
 use crate::language::spec::{Factor, Study};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::question::Question;
@@ -15,6 +16,10 @@ use tare_text::percent;
 
 /// Blocks below which nothing can be told from luck.
 const FEWEST_BLOCKS: usize = 2;
+/// More are not proposed by sharing servers.
+const MOST_BLOCKS: usize = 10;
+/// Blocks from which on all conditions have one variance, as in [`tare_stats::blocks`].
+const POOLED_BLOCKS: f64 = 5.0;
 /// Rungs of threads that a ladder may come down to.
 const RUNGS: [usize; 4] = [usize::MAX, 7, 5, 3];
 /// What a sample may come down to, as a part of its length.
@@ -24,6 +29,8 @@ const SHORTEST_S: f64 = 10.0;
 const SHORTEST_WARMUP_S: f64 = 2.0;
 /// Runs of a load that counts them, at least.
 const FEWEST_SAMPLES: usize = 3;
+/// How long a load that warms up by time may take.
+const WARMUP_LIMIT: &str = "warmup_limit_s";
 /// Factors whose levels any server can have one after the other.
 const CLIENTS: [&str; 2] = ["threads", "client"];
 /// Those too where no load changes the data.
@@ -85,15 +92,24 @@ pub fn fit(
     let trials_s = estimate::trials_s(&whole.trials, &conditions, &study.sampling, cpus);
     let data_s = (whole.estimated_s - trials_s).max(0.0);
     let mut least_s = f64::INFINITY;
+    let mut fitting: Vec<(f64, Study)> = Vec::new();
     for candidate in candidates(&study, &conditions) {
         let cut_conditions = design::conditions(&candidate).map_err(TooShort::Plan)?;
-        let expected_s = data_s + expected_s(&candidate, &whole, &cut_conditions, cpus);
+        let kept = kept(&whole, &cut_conditions);
+        let trials = resolve::scheduled(&candidate, &kept);
+        let expected_s = data_s + estimate::trials_s(&trials, &cut_conditions, &candidate.sampling, cpus);
         least_s = least_s.min(expected_s);
-        if expected_s > asked_s {
-            continue;
+        if expected_s <= asked_s
+            && let Some(smallest) = smallest(&candidate, &kept)
+        {
+            fitting.push((smallest, candidate));
         }
+    }
+    fitting.sort_by(|a, b| a.0.total_cmp(&b.0));
+    for (_, candidate) in fitting {
         let made = plan(&candidate).map_err(TooShort::Plan)?;
-        let before = realizable(&whole, &cut_conditions);
+        let cut_conditions = design::conditions(&candidate).map_err(TooShort::Plan)?;
+        let before = kept(&whole, &cut_conditions).iter().filter(|c| c.realizable).count();
         // Where conditions turn out not to be able to share a server, they are not left out for it.
         if made.estimated_s > asked_s || made.conditions.iter().filter(|c| c.realizable).count() < before {
             continue;
@@ -106,30 +122,26 @@ pub fn fit(
     Err(TooShort::Least { least_s, data_s, asked_s })
 }
 
-/// Smaller and smaller studies, in the order in which they are preferred.
-fn candidates(study: &Study, conditions: &[Condition]) -> impl Iterator<Item = Study> {
-    let own = study.sampling.trials;
-    let mut blocks: Vec<usize> = [own, 7, 5, 4, 3, FEWEST_BLOCKS].into_iter().filter(|n| *n <= own.max(2)).collect();
-    blocks.dedup();
+/// Smaller studies.
+fn candidates(study: &Study, conditions: &[Condition]) -> Vec<Study> {
     let shared = shared(study, conditions);
-    let ladders: Vec<Option<String>> = [study.design.ladder.clone()].into_iter().chain(shared.map(Some)).collect();
-    let study = study.clone();
-    blocks.into_iter().flat_map(move |trials| {
-        let (study, ladders) = (study.clone(), ladders.clone());
-        ladders.into_iter().flat_map(move |ladder| {
-            let study = study.clone();
-            RUNGS.into_iter().flat_map(move |rungs| {
-                let (study, ladder) = (study.clone(), ladder.clone());
-                SHORTER.into_iter().map(move |part| {
-                    let mut smaller = with_rungs(&study, rungs);
+    let mut all = Vec::new();
+    for ladder in [study.design.ladder.clone()].into_iter().chain(shared.map(Some)) {
+        // Blocks of shared servers are cheap, and the luck of each is one value more.
+        let most = if ladder == study.design.ladder { study.sampling.trials } else { MOST_BLOCKS };
+        for rungs in RUNGS {
+            for part in SHORTER {
+                for trials in FEWEST_BLOCKS..=most.max(study.sampling.trials).max(FEWEST_BLOCKS) {
+                    let mut smaller = with_rungs(study, rungs);
                     smaller.sampling.trials = trials;
                     smaller.design.ladder.clone_from(&ladder);
                     shorten(&mut smaller, part);
-                    smaller
-                })
-            })
-        })
-    })
+                    all.push(smaller);
+                }
+            }
+        }
+    }
+    all
 }
 
 /// The factors whose levels may share a server here; none where no factor's may, or the study says so itself.
@@ -159,6 +171,17 @@ fn shorten(study: &mut Study, part: f64) {
     let shorter = |seconds: f64, shortest: f64| (seconds * part).max(shortest.min(seconds));
     sampling.sample_s = shorter(sampling.sample_s, SHORTEST_S);
     sampling.warmup_s = shorter(sampling.warmup_s, SHORTEST_WARMUP_S);
+    // What a warm-up that ends by time is for has been done by reading the data, where that is asked for.
+    if !study.base.workload.load.load().is_to_be_resident() {
+        return;
+    }
+    for (_, limit_s) in study.load_keys.iter_mut().filter(|(key, _)| key == WARMUP_LIMIT) {
+        if let Some(seconds) = limit_s.number() {
+            *limit_s = shorter(seconds, SHORTEST_S).into();
+            // It was a number of seconds before, and a smaller one is too.
+            let _ = study.base.workload.load.load_mut().set(WARMUP_LIMIT, limit_s);
+        }
+    }
 }
 
 /// At most so many numbers of threads, where these are not what the study is about alone.
@@ -190,17 +213,10 @@ fn first_rungs(rungs: usize, most: usize) -> Vec<usize> {
     kept
 }
 
-fn realizable(whole: &Plan, conditions: &[Condition]) -> usize {
+/// The conditions of the whole plan that a smaller study has.
+fn kept(whole: &Plan, conditions: &[Condition]) -> Vec<PlannedCondition> {
     let names: BTreeSet<&str> = conditions.iter().map(|condition| condition.name.as_str()).collect();
-    whole.conditions.iter().filter(|c| c.realizable && names.contains(c.name.as_str())).count()
-}
-
-/// Seconds of the trials of a smaller study, without a plan of its own.
-fn expected_s(study: &Study, whole: &Plan, conditions: &[Condition], cpus: usize) -> f64 {
-    let names: BTreeSet<&str> = conditions.iter().map(|condition| condition.name.as_str()).collect();
-    let kept = whole.conditions.iter().filter(|c| names.contains(c.name.as_str()));
-    let kept: Vec<PlannedCondition> = kept.cloned().collect();
-    estimate::trials_s(&resolve::scheduled(study, &kept), conditions, &study.sampling, cpus)
+    whole.conditions.iter().filter(|c| names.contains(c.name.as_str())).cloned().collect()
 }
 
 fn left_out(whole: &Study, cut: &Study) -> BTreeMap<String, Vec<String>> {
@@ -237,6 +253,12 @@ fn notes(whole: &Study, cut: &Study, all: &Plan, made: &Plan, levels: &BTreeMap<
     for (factor, levels) in levels {
         changed(true, format!("{factor} {} left out", levels.join(", ")));
     }
+    let warm = |study: &Study| study.load_keys.iter().find(|(key, _)| key == WARMUP_LIMIT).map(|(_, v)| v.to_string());
+    if let (Some(was), Some(is)) = (warm(whole), warm(cut))
+        && was != is
+    {
+        changed(true, format!("{is} s of warming up in place of {was} s"));
+    }
     let power = format!(
         "if servers differ by {} and samples of a minute by {}, this shows {} (the whole study {})",
         percent(SERVERS_DIFFER),
@@ -249,40 +271,115 @@ fn notes(whole: &Study, cut: &Study, all: &Plan, made: &Plan, levels: &BTreeMap<
 
 /// The smallest change that is shown four times in five.
 fn shown(study: &Study, plan: &Plan) -> String {
-    let what = match study.question {
-        Some(Question::Scaling) => "a step of",
-        _ => "a difference of",
-    };
-    match smallest(study, plan) {
-        Some(change) => format!("{what} {} or more", percent(change)),
-        None => "nothing".to_owned(),
+    match (smallest(study, &plan.conditions), &study.question) {
+        (None, _) => "nothing".to_owned(),
+        (Some(change), Some(Question::Scaling)) => format!("a step of {} or more", percent(change)),
+        (Some(change), Some(Question::Spread)) => format!("a spread {:.1} times as large or larger", 1.0 + change),
+        (Some(change), _) => format!("a difference of {} or more", percent(change)),
     }
 }
 
-/// As a part of the whole; none from a single block. The answer's chance of a false alarm is spread over the steps of a
-/// ladder or the conditions.
-pub fn smallest(study: &Study, plan: &Plan) -> Option<f64> {
+/// As a part of the whole; none from a single block. The answer's chance of a false alarm is spread over what is tested.
+fn smallest(study: &Study, conditions: &[PlannedCondition]) -> Option<f64> {
     const ANSWER: f64 = 0.02;
     const OFTEN: f64 = 0.8;
     let blocks = study.sampling.trials as f64;
-    let realizable: Vec<&PlannedCondition> = plan.conditions.iter().filter(|c| c.realizable).collect();
+    let realizable: Vec<&PlannedCondition> = conditions.iter().filter(|c| c.realizable).collect();
     let numbers = |factor: &str| realizable.iter().filter_map(|c| c.levels.get(factor)).collect::<BTreeSet<_>>().len();
-    let sample_s = study.sampling.sample_s * study.sampling.samples as f64;
-    let (servers, samples) = (SERVERS_DIFFER.powi(2), SAMPLES_DIFFER.powi(2) * 60.0 / sample_s.max(1.0));
+    let count = realizable.len() as f64;
+    let in_runs = study.base.workload.load.load().warms_up_in_runs();
+    let measured_s = study.sampling.samples as f64 * if in_runs { 60.0 } else { study.sampling.sample_s };
+    let (servers, samples) = (SERVERS_DIFFER.powi(2), SAMPLES_DIFFER.powi(2) * 60.0 / measured_s.max(1.0));
+    let own = servers + samples;
     let over = ["nodes", "caches", "threads"].into_iter().map(|over| (over, numbers(over))).find(|(_, n)| *n > 1);
-    let (ladders, tests) = match (&study.question, over) {
-        (Some(Question::Scaling), Some((over, rungs))) => {
-            let loads = numbers("workload").max(1);
-            let of_factor = |c: &PlannedCondition| c.levels.iter().filter(|(name, _)| *name != over).map(|(_, l)| l.clone()).collect();
-            let all: BTreeSet<Vec<String>> = realizable.iter().map(|c| of_factor(c)).collect();
-            (all.len() as f64 / loads as f64, 4 * loads * (rungs - 1))
+    let (variance, df, tests) = match (&study.question, over) {
+        (Some(Question::Spread), _) => {
+            // The logarithm of the ratio of two standard deviations, with half of the conditions on either side.
+            let df = (count / 2.0).floor() * (blocks - 1.0);
+            let factors = study.factors.len().max(1) as f64;
+            (1.0 / df, if df >= 1.0 { f64::from(u32::MAX) } else { 0.0 }, factors)
         }
-        _ => (1.0, realizable.len().saturating_sub(1).max(1)),
+        (Some(Question::Scaling), Some((over, rungs))) => {
+            let loads = numbers("workload").max(1) as f64;
+            let of_factor = |c: &PlannedCondition| {
+                c.levels.iter().filter(|(name, _)| *name != over).map(|(_, level)| level.clone()).collect()
+            };
+            let all: BTreeSet<Vec<String>> = realizable.iter().map(|c| of_factor(c)).collect();
+            let ladders = all.len() as f64 / loads;
+            let shares = study.design.ladder.is_some() && ladders > 1.0;
+            let tests = 2.0 * loads * (rungs - 1) as f64;
+            match shares {
+                true => (2.0 * (servers + samples / ladders) / blocks, blocks - 1.0, tests),
+                false => (2.0 * own / (blocks * ladders), ladders * (blocks - 1.0), tests),
+            }
+        }
+        _ => {
+            let df = (blocks - 1.0) * if blocks >= POOLED_BLOCKS { count - 1.0 } else { 1.0 };
+            (2.0 * own / blocks, df, count * (count - 1.0) / 2.0)
+        }
     };
-    let shares = study.design.ladder.as_ref().is_some_and(|own| ladder::factors(own).any(|factor| factor == "threads"));
-    let (variance, df) = match shares && ladders > 1.0 {
-        true => (2.0 * (servers + samples / ladders) / blocks, blocks - 1.0),
-        false => (2.0 * (servers + samples) / (blocks * ladders), ladders * (blocks - 1.0)),
-    };
-    (df >= 1.0).then(|| smallest_shown(variance.sqrt(), df, ANSWER / tests as f64, OFTEN))
+    (df >= 1.0).then(|| smallest_shown(variance.sqrt(), df, ANSWER / tests.max(1.0), OFTEN))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::language::builtin;
+    use crate::language::document::Source;
+    use crate::language::parse::{Overrides, parse};
+    use crate::plan::resolve::{Where, resolve};
+    use tare_topology::Machine;
+
+    fn cut(name: &str, on: &str, sets: &[&str]) -> Result<(Study, Plan), TooShort> {
+        let overrides = Overrides {
+            article: true,
+            sets: sets.iter().map(|set| (*set).to_owned()).collect(),
+            ..Overrides::default()
+        };
+        let study = parse(Source { origin: name, text: builtin::find(name).unwrap().text }, &overrides).unwrap();
+        let machine = Machine::synthetic(on).unwrap();
+        let plan = |study: &Study| resolve(study, &machine, Where::Described);
+        let whole = plan(&study).unwrap();
+        fit(study, whole, machine.pus.len(), plan)
+    }
+
+    const D: &str = "package:4 [numa] core:32 pu:1";
+
+    #[test]
+    fn an_articles_grid_fits_its_hours_and_says_what_was_cut() {
+        let read_only = "factors.workload=point_select,read_only";
+        let (study, plan) = cut("numa-scaling", D, &[read_only, "sampling.within_s=10800"]).unwrap();
+        let within = plan.within.as_ref().unwrap();
+        assert!(plan.estimated_s <= 10_800.0 && within.whole_s > 250_000.0, "{within:?}");
+        assert_eq!((within.whole_trials, within.asked_s), (528, 10_800.0));
+        assert_eq!(study.design.ladder.as_deref(), Some("workload,distribution,threads"));
+        // Nodes, which the question is about, and the ends of every ladder stay.
+        let left: Vec<&String> = within.levels.keys().collect();
+        assert_eq!(left, ["threads"]);
+        let kept = study.factors.iter().find(|factor| factor.name == "threads").unwrap();
+        assert!(kept.has(&1_u64.into()) && kept.has(&1024_u64.into()) && study.sampling.trials >= 4, "{kept:?}");
+        // Every block holds every condition that is left, on one server for each number of nodes.
+        let conditions = plan.conditions.iter().filter(|c| c.realizable).count();
+        assert_eq!(plan.trials.len(), conditions * study.sampling.trials);
+        let servers: BTreeSet<_> = plan.trials.iter().map(|trial| trial.lifetime).collect();
+        assert_eq!(servers.len(), 3 * study.sampling.trials);
+        assert!(plan.notes[1].contains("this shows a step of"), "{:?}", plan.notes);
+    }
+
+    #[test]
+    fn what_fits_is_left_as_it_is_and_what_cannot_fit_is_said() {
+        let one = ["factors.workload=point_select", "factors.distribution=uniform", "factors.threads=64"];
+        let (study, plan) = cut("numa-scaling", D, &[&one[..], &["sampling.within_s=86400"]].concat()).unwrap();
+        assert_eq!((study.sampling.trials, plan.trials.len(), study.design.ladder), (4, 12, None));
+        assert!(plan.within.unwrap().levels.is_empty());
+        let short = cut("numa-scaling", D, &["sampling.within_s=1200"]).unwrap_err();
+        assert!(short.to_string().contains("for the data, and 20 min were given"), "{short}");
+    }
+
+    #[test]
+    fn the_ends_of_a_ladder_come_first_and_then_the_middles() {
+        assert_eq!(first_rungs(11, 3), [0, 5, 10]);
+        assert_eq!(first_rungs(11, 5), [0, 3, 5, 8, 10]);
+        assert_eq!(first_rungs(3, 5), [0, 1, 2]);
+    }
 }

@@ -1,7 +1,6 @@
 //! The time that a run was given (`sampling.within_s`), over all of its sessions.
 
 use std::time::Instant;
-use tare_drive::workload::Load;
 use tare_results::schema::{Plan, TrialRecord};
 use tare_study::language::spec::Study;
 use tare_study::plan::task::{Task, TaskError};
@@ -45,5 +44,36 @@ impl Deadline {
             self.begun = task.planned.lifetime;
         }
         Ok(lasts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use tare_results::schema::PlannedTrial;
+    use tare_study::language::document::Source;
+    use tare_study::language::parse::{Overrides, parse};
+    use tare_study::plan::resolve::{Where, resolve};
+    use tare_topology::Machine;
+
+    #[test]
+    fn a_server_that_was_begun_serves_its_rungs_and_none_begins_too_late() {
+        let text = "name = \"s\"\n[sampling]\ntrials = 2\nwarmup_s = 1\nsample_s = 9\nwithin_s = 100\n\
+                    [design]\nladder = \"threads\"\n[factors]\nthreads = [1, 2, 3]\n";
+        let study = parse(Source { origin: "test", text }, &Overrides::default()).unwrap();
+        let plan = resolve(&study, &Machine::synthetic("core:2 pu:1").unwrap(), Where::Described).unwrap();
+        let spent = |elapsed_s: f64| {
+            let planned = PlannedTrial { trial: 0, block: 0, condition: String::new(), lifetime: None };
+            let record = TrialRecord { elapsed_s, ..TrialRecord::new(&planned, 1, BTreeMap::new(), String::new()) };
+            Deadline::of(&study, &[record]).unwrap()
+        };
+        // Three rungs of 10 s each, with a server that starts in a moment.
+        let mut deadline = spent(60.0);
+        assert!(deadline.lasts_for(&study, &plan, 0).unwrap());
+        let mut deadline = Deadline { spent_s: 85.0, ..deadline };
+        assert!(deadline.lasts_for(&study, &plan, 1).unwrap(), "its server runs");
+        assert!(!deadline.lasts_for(&study, &plan, 3).unwrap(), "another lifetime");
+        assert!(Deadline::of(&Study { sampling: Default::default(), ..study }, &[]).is_none());
     }
 }
