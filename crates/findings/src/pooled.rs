@@ -57,8 +57,8 @@ pub struct StepExceptions {
     pub ratio: (f64, f64),
 }
 
-/// All steps that several ladders have, of the factor that the grid asks about. `rate` is the chance that any of them is
-/// said to give less where none does, and again that any ladder is called an exception.
+/// All steps that several ladders have, of the factor that the grid asks about. `rate` is the chance that any of them
+/// is said to give less where none does, and again that any ladder is called an exception.
 pub(super) fn steps(conditions: &[ConditionTrials<'_>], metric: &str, rate: f64) -> Vec<PooledStep> {
     let all = ladders(conditions);
     OVER.into_iter()
@@ -150,7 +150,8 @@ fn rule(all: &[&Levels], found: &[stats::Exception]) -> Option<StepExceptions> {
     let own: Vec<&Levels> = places.iter().map(|place| all[*place]).collect();
     let levels = telling(all, &own);
     let threads = |levels: &Levels| levels.get(FROM).and_then(|level| number(level));
-    let from = own.iter().map(|levels| threads(levels)).collect::<Option<Vec<f64>>>().filter(|_| !levels.contains_key(FROM));
+    let from =
+        own.iter().map(|levels| threads(levels)).collect::<Option<Vec<f64>>>().filter(|_| !levels.contains_key(FROM));
     let from = from.map(|numbers| numbers.into_iter().fold(f64::INFINITY, f64::min));
     let is_named = |other: &Levels| {
         let has_all = levels.iter().all(|(factor, level)| other.get(factor) == Some(level));
@@ -169,10 +170,9 @@ fn rule(all: &[&Levels], found: &[stats::Exception]) -> Option<StepExceptions> {
 /// The levels that these have in common and not all have.
 fn telling(all: &[&Levels], own: &[&Levels]) -> Levels {
     let Some(first) = own.first() else { return Levels::new() };
-    let everywhere = |factor: &str, level: &str, of: &[&Levels]| of.iter().all(|l| l.get(factor).is_some_and(|x| x == level));
-    let kept = first.iter().filter(|(factor, level)| {
-        everywhere(factor, level, own) && !everywhere(factor, level, all)
-    });
+    let everywhere =
+        |factor: &str, level: &str, of: &[&Levels]| of.iter().all(|l| l.get(factor).is_some_and(|x| x == level));
+    let kept = first.iter().filter(|(factor, level)| everywhere(factor, level, own) && !everywhere(factor, level, all));
     kept.map(|(factor, level)| (factor.clone(), level.clone())).collect()
 }
 

@@ -7,7 +7,7 @@ use super::pooled::PooledStep;
 use super::term::Term;
 use serde::Serialize;
 use std::collections::BTreeSet;
-use tare_results::schema::{Levels, LeftOut, Within};
+use tare_results::schema::{LeftOut, Levels, Within};
 use tare_stats::Interval;
 use tare_stats::blocks::Analysis;
 

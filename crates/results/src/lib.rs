@@ -6,6 +6,7 @@ pub mod client_limit;
 pub mod covariate;
 mod csv;
 mod csv_trials;
+mod cut;
 mod directory;
 mod error;
 mod everything;

@@ -8,6 +8,7 @@
 //! | `trials.jsonl` | one [`TrialRecord`] a line, synced before the next trial begins |
 //! | `logs/` | the log of each trial and its server |
 
+pub use super::cut::{LeftOut, Within};
 use super::plain::Plain;
 use super::search::SearchRecord;
 use super::server::ServerRecord;
@@ -122,34 +123,6 @@ pub struct Plan {
     /// What was chosen or left out to make the study fit machine and engine, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-}
-
-/// What was cut of a study to fit a time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Within {
-    /// The time that was asked for, seconds.
-    pub asked_s: f64,
-    /// What the whole study would take, seconds.
-    pub whole_s: f64,
-    /// Trials of the whole study.
-    pub whole_trials: usize,
-    /// Levels that are not measured, by factor.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub levels: BTreeMap<String, Vec<String>>,
-    /// Trials that the time did not last for.
-    #[serde(default)]
-    pub stopped: usize,
-}
-
-/// A setting of the machine that a study does without.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOut {
-    /// The setting.
-    pub setting: String,
-    /// The level that was wanted.
-    pub level: String,
-    /// Why it cannot be had.
-    pub reason: String,
 }
 
 /// What a plan takes besides time, about.

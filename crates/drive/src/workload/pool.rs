@@ -38,7 +38,10 @@ impl<'a> PoolContents<'a> {
     pub fn now(&self) -> Option<Pool> {
         let (held, _) = pages(self.connect, self.dialect)?;
         let held_pages = held.saturating_sub(self.at_start);
-        Some(Pool { data_pages: self.data, held_pages: if self.at_start == 0 { held_pages.min(self.data) } else { held_pages } })
+        Some(Pool {
+            data_pages: self.data,
+            held_pages: if self.at_start == 0 { held_pages.min(self.data) } else { held_pages },
+        })
     }
 }
 

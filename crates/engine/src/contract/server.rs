@@ -185,8 +185,8 @@ pub trait Engine: Send + Sync {
     fn data_checksums(&self, _binary: &Binary) -> Option<bool> {
         None
     }
-    /// The option by which a server of this version spreads memory over all nodes that it is allowed, whatever policy it
-    /// was started with.
+    /// The option by which a server of this version spreads memory over all nodes that it is allowed, whatever policy
+    /// it was started with.
     fn spreads_memory(&self, options: &BTreeMap<String, String>, version: &str) -> Option<&'static str> {
         let _ = (options, version);
         None

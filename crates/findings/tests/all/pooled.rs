@@ -1,4 +1,4 @@
-//! What a grid of ladders says of its steps: for each load, over all of its ladders, and the ladders that are exceptions.
+//! What a grid of ladders says of its steps: for each load over all of its ladders, and which ladders are exceptions.
 
 use crate::made_up::{results, trial};
 use tare_findings::pooled::PooledStep;
@@ -19,7 +19,8 @@ fn pooled(gain: impl Fn(&str, &str, f64, f64) -> f64) -> Vec<PooledStep> {
                         if place > 0 {
                             tps *= gain(load, distribution, threads, nodes);
                         }
-                        let name = format!("workload={load} distribution={distribution} nodes={nodes} threads={threads}");
+                        let name =
+                            format!("workload={load} distribution={distribution} nodes={nodes} threads={threads}");
                         // 0.8% up or down, by no pattern of the grid.
                         let luck = 1.0 + 0.004 * f64::from((37 * trials.len() as u32 + 11 * block as u32) % 5) - 0.008;
                         trials.push(trial(trials.len(), block, &name, tps * luck, false));

@@ -108,8 +108,7 @@ mod tests {
     #[test]
     fn a_grid_is_one_sentence_with_each_load_and_a_line_a_step() {
         let mut all = [step("point_select", 4.0, 0.87, true), step("read_only", 4.0, 1.2, false)];
-        let expected =
-            "More stops helping: 2 to 4 nodes gave 0.87x (point_select) on all 22 ladders of a possible 2x.";
+        let expected = "More stops helping: 2 to 4 nodes gave 0.87x (point_select) on all 22 ladders of a possible 2x.";
         assert_eq!(headlines(&all, 44)[0], expected);
         all[1].exceptions = vec![StepExceptions {
             levels: [("distribution".to_owned(), "zipfian".to_owned())].into(),

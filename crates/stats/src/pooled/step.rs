@@ -153,7 +153,8 @@ impl Own {
 fn apart(own: &[Option<Own>], rest: &[usize], ladder: usize, common: Common) -> Option<f64> {
     let of = |ladder: usize| own[ladder].map(|own| (own.mean, common.of_ladder(own) / own.n));
     let (value, variance) = of(ladder)?;
-    let others: Vec<(f64, f64)> = rest.iter().filter(|other| **other != ladder).filter_map(|other| of(*other)).collect();
+    let others: Vec<(f64, f64)> =
+        rest.iter().filter(|other| **other != ladder).filter_map(|other| of(*other)).collect();
     let m = others.len() as f64;
     let mean = others.iter().map(|other| other.0).sum::<f64>() / m;
     let se = (variance + others.iter().map(|other| other.1).sum::<f64>() / (m * m)).sqrt();

@@ -12,16 +12,17 @@ pub(super) fn pooled(samples: &[Variance]) -> Variance {
     (samples.iter().map(|(variance, df)| variance * df).sum::<f64>() / df, df)
 }
 
-/// Whether none varies more than the rest (the largest against all others, Bonferroni), and their logarithms scatter no
-/// more than luck makes them (the variance of ln of a chi-square is a trigamma). `chance` is that of being judged unlike
-/// where all vary alike, for each of the two looks.
+/// Whether none varies more than the rest (the largest against all others, Bonferroni), and their logarithms scatter
+/// no more than luck makes them (the variance of ln of a chi-square is a trigamma). `chance` is that of being judged
+/// unlike where all vary alike, for each of the two looks.
 pub(super) fn alike(samples: &[Variance], chance: f64) -> bool {
     let n = samples.len() as f64;
     if samples.len() < 2 || samples.iter().any(|(variance, df)| *variance <= 0.0 || *df < 1.0) {
         return false;
     }
     let largest = (0..samples.len()).max_by(|a, b| samples[*a].0.total_cmp(&samples[*b].0)).unwrap_or(0);
-    let others: Vec<Variance> = (0..samples.len()).filter(|place| *place != largest).map(|place| samples[place]).collect();
+    let others: Vec<Variance> =
+        (0..samples.len()).filter(|place| *place != largest).map(|place| samples[place]).collect();
     let (rest, rest_df) = pooled(&others);
     if f_upper_tail(samples[largest].0 / rest, samples[largest].1, rest_df) * n < chance {
         return false;

@@ -1,4 +1,4 @@
-//! A step over many ladders: a small change on every one is found, none where there is none, and one that differs named.
+//! A step over many ladders: a small change on every one is found, none where there is none, one that differs named.
 //! Rules were tuned on seeds 1 to 9; those here were used for nothing else.
 
 use crate::simulate::{Generator, generator, normal, share};
@@ -56,7 +56,8 @@ fn thirteen_percent_less_on_every_ladder_is_named_and_nothing_where_nothing_is()
     for (luck, noisier) in [(None, 1.0), (None, 3.0), (Some(0.005), 1.0), (Some(0.01), 3.0)] {
         let null = Grid { luck, noisier, ..PLAIN };
         let lost = Grid { step: 0.87, off: 0.87, ..null };
-        let named = share(STUDIES, || study(&mut rng, lost).iter().all(|step| is_less(step) && step.exceptions.is_empty()));
+        let named =
+            share(STUDIES, || study(&mut rng, lost).iter().all(|step| is_less(step) && step.exceptions.is_empty()));
         let nothing = share(STUDIES, || study(&mut rng, null).iter().any(claims));
         println!("luck {luck:?}, noisier {noisier}: named {named}, without a loss {nothing}");
         // With four servers a side whose luck is 1%, the smallest loss that is shown is 18%.
@@ -70,9 +71,8 @@ fn the_one_ladder_that_does_not_lose_is_the_exception() {
     let mut rng = generator(7_302);
     for luck in [None, Some(0.02)] {
         let grid = Grid { step: 0.87, luck, ..PLAIN };
-        let named = share(STUDIES, || {
-            study(&mut rng, grid)[0].exceptions.iter().map(|exception| exception.ladder).eq([0])
-        });
+        let named =
+            share(STUDIES, || study(&mut rng, grid)[0].exceptions.iter().map(|exception| exception.ladder).eq([0]));
         println!("luck {luck:?}: named alone {named}");
         assert!(named >= 0.95, "{named}");
     }

@@ -62,8 +62,8 @@ impl Keyed for Sampling {
         ),
         Key::words(
             "within_s",
-            "seconds for the whole run, its data included: the plan is cut to what can be answered in it (docs/within.md); \
-             absent: as long as it takes",
+            "seconds for the whole run, its data included: the plan is cut to what can be answered in it \
+             (docs/within.md); absent: as long as it takes",
             |s| s.within_s.map(Into::into),
             |s, v| v.positive("seconds").map(|v| s.within_s = Some(v)),
         ),

@@ -1,7 +1,7 @@
 //! [`Study`] -> TOML with every default written out: what a results directory keeps. Parsing it gives the study back.
 
-use super::machine::WHERE_POSSIBLE;
 use super::field;
+use super::machine::WHERE_POSSIBLE;
 use super::settings::Sampling;
 use super::spec::{Factor, Study};
 use std::collections::BTreeMap;

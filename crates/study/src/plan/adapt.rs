@@ -21,7 +21,8 @@ pub fn adapt(study: &mut Study, on: &Machine, at: Where) -> Result<Vec<String>, 
     notes.extend(sampling_unit(study));
     if at != Where::Described {
         leave_out_of_machine(study);
-        notes.extend(study.left_out.iter().map(|out| format!("{}={} left out: {}", out.setting, out.level, out.reason)));
+        notes
+            .extend(study.left_out.iter().map(|out| format!("{}={} left out: {}", out.setting, out.level, out.reason)));
     }
     if at == Where::HereUntrusted {
         // What an engine knows is asked of the program that the study names.

@@ -1,8 +1,8 @@
 //! A plan cut to a time, and what was cut kept with it.
 //!
-//! Samples and warm-up can get shorter, conditions can share a warm server, the middle rungs of a long ladder of threads
-//! can be left out (its ends stay, halves are halved again), and blocks can be fewer, or more where they have become
-//! cheap. Of all that fits it is what shows the smallest change, by the study's own question. A block stays whole, so
+//! Samples and warm-up can get shorter, conditions can share a warm server, the middle rungs of a long ladder of
+//! threads can be left out (its ends stay, halves are halved again), and blocks can be fewer, or more where they have
+//! become cheap. Of all that fits it is what shows the smallest change, by the study's own question. A block stays whole, so
 //! that whatever is left compares all that it measures.
 
 use super::design::{self, Condition};
@@ -77,13 +77,8 @@ pub fn fit(
     plan: impl Fn(&Study) -> Result<Plan, String>,
 ) -> Result<(Study, Plan), TooShort> {
     let Some(asked_s) = study.sampling.within_s else { return Ok((study, whole)) };
-    let cut = |levels| Within {
-        asked_s,
-        whole_s: whole.estimated_s,
-        whole_trials: whole.trials.len(),
-        levels,
-        stopped: 0,
-    };
+    let cut =
+        |levels| Within { asked_s, whole_s: whole.estimated_s, whole_trials: whole.trials.len(), levels, stopped: 0 };
     if whole.estimated_s <= asked_s {
         let within = Some(cut(BTreeMap::new()));
         return Ok((study, Plan { within, ..whole }));
@@ -279,7 +274,7 @@ fn shown(study: &Study, plan: &Plan) -> String {
     }
 }
 
-/// As a part of the whole; none from a single block. The answer's chance of a false alarm is spread over what is tested.
+/// As a part of the whole; none from a single block. The answer's chance of a false alarm is spread over its tests.
 fn smallest(study: &Study, conditions: &[PlannedCondition]) -> Option<f64> {
     const ANSWER: f64 = 0.02;
     const OFTEN: f64 = 0.8;

@@ -120,7 +120,9 @@ fn keys() -> String {
     for name in machine::names() {
         text.push_str(&format!("  {name:18} {}\n", machine::help(name)));
     }
-    text.push_str("  where_possible     on: what cannot be had here is left out, and the answer says so; else nothing runs\n");
+    text.push_str(
+        "  where_possible     on: what cannot be had here is left out, and the answer says so; else nothing runs\n",
+    );
     text.push_str("\n[sampling]\n");
     for key in Sampling::KEYS {
         text.push_str(&line(key.info()));

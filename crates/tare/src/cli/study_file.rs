@@ -14,8 +14,8 @@ use tare_study::language::parse::{Overrides, parse};
 use tare_study::language::spec::Study;
 use tare_study::plan::adapt::adapt;
 use tare_study::plan::made;
-use tare_study::plan::within;
 use tare_study::plan::resolve::{Where, resolve};
+use tare_study::plan::within;
 use tare_text::Value;
 use tare_topology::Machine;
 
@@ -40,7 +40,7 @@ pub struct StudyChanges {
     /// Samples in each trial
     #[arg(long, value_name = "N", value_parser = |text: &str| count_of("samples", text))]
     samples: Option<usize>,
-    /// The time for the whole run, its data included, such as 1h or 90min: the plan is cut to what can be answered in it
+    /// The time for the whole run with its data, such as 1h or 90min: the plan is cut to what can be answered in it
     #[arg(long, value_name = "TIME", value_parser = super::output::time)]
     within: Option<f64>,
     /// Change one key of the study, for example sampling.trials=20 or factors.threads=1,2,4 (may be repeated)

@@ -87,12 +87,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
     }
 
     /// Ends a run whose time is over: what was measured is what it answers from.
-    fn stop_in_time(
-        &mut self,
-        plan: &Plan,
-        queue: &Queue,
-        listener: &mut dyn Listener,
-    ) -> Result<RunEnd, RunError> {
+    fn stop_in_time(&mut self, plan: &Plan, queue: &Queue, listener: &mut dyn Listener) -> Result<RunEnd, RunError> {
         let mut plan = plan.clone();
         let left = queue.left() + 1;
         if let Some(within) = &mut plan.within {

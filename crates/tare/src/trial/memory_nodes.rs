@@ -1,5 +1,5 @@
-//! A server that gives its memory a policy of its own, kept on its placement's nodes by the cpuset of its control group:
-//! asked for at its start, and read back from the running process.
+//! A server that gives its memory a policy of its own, kept on its placement's nodes by the cpuset of its control
+//! group: asked for at its start, and read back from the running process.
 
 use super::{Trial, TrialError};
 use std::fs;
@@ -66,6 +66,8 @@ pub(super) fn verify(
         factor: "placement.memory".to_owned(),
         level: policy.to_string(),
         found: None,
-        verified: format!("cpuset.mems of the server's control group reads back {allowed}; by itself the server now has {own}"),
+        verified: format!(
+            "cpuset.mems of the server's control group reads back {allowed}; by itself the server now has {own}"
+        ),
     })
 }

@@ -237,7 +237,8 @@ fn what_a_machine_lacks_is_left_out_where_possible_with_its_reason() {
     std::fs::create_dir(world.path("bare")).unwrap();
     let plan = |where_possible: &str| {
         let set = format!("machine.where_possible={where_possible}");
-        let mut tare = world.tare(&["run", "first-look", "--dry-run", "--json", "--set", "machine.turbo=off", "--set", &set]);
+        let mut tare =
+            world.tare(&["run", "first-look", "--dry-run", "--json", "--set", "machine.turbo=off", "--set", &set]);
         let output = tare.env("TARE_SYSTEM_ROOT", world.path("bare")).output().unwrap();
         (output.status.code(), json(&String::from_utf8_lossy(&output.stdout)))
     };
