@@ -9,7 +9,8 @@ use super::composite;
 use super::effects::Mains;
 use super::estimate;
 use super::factors::factors_of;
-use super::pooled::{self, PooledStep};
+use super::pooled::PooledStep;
+use super::pooled_steps;
 use super::question::Asked;
 use super::scaling;
 use super::summary::{Scaling, SpreadSources, Step};
@@ -86,7 +87,7 @@ fn verdict(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Verdict {
         Some(Question::Scaling) => {
             // What is said of each ladder shares its chance of a false alarm with what is said of all together.
             let rate = asked.rate(&Question::Scaling) / 2.0;
-            let pooled = pooled::steps(&measured, &name, rate / 2.0);
+            let pooled = pooled_steps::steps(&measured, &name, rate / 2.0);
             steps(&scaling::scaling(conditions, rate), pooled, &name, asked, &basis)
         }
         Some(Question::Best(factor)) => best::verdict(&basis, factor.as_deref()),

@@ -37,6 +37,7 @@ pub mod nodes;
 pub mod outliers;
 pub mod plans;
 pub mod pooled;
+mod pooled_steps;
 pub mod probe_rows;
 pub mod probes;
 mod question;

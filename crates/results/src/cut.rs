@@ -23,7 +23,7 @@ pub struct Within {
 /// A setting of the machine that a study does without.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// The setting.
+    /// Its name, as `[machine]` has it.
     pub setting: String,
     /// The level that was wanted.
     pub level: String,

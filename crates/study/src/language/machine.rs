@@ -2,7 +2,6 @@
 
 use super::level::AS_FOUND;
 use super::settings::Settings;
-use super::spec::Study;
 use tare_noise::{NoiseError, Setting};
 use tare_text::Value;
 
@@ -17,19 +16,6 @@ pub const WHERE_POSSIBLE: &str = "where_possible";
 /// What may stand in `[machine]`.
 pub fn keys() -> Vec<&'static str> {
     names().into_iter().chain([WHERE_POSSIBLE]).collect()
-}
-
-/// Sets a key of `[machine]`; none where there is no such key.
-///
-/// # Errors
-/// What was expected.
-pub fn set_key(study: &mut Study, name: &str, level: &Value) -> Result<Option<()>, String> {
-    match name {
-        WHERE_POSSIBLE => study.where_possible = level.one_of(&["on", "off"])? == "on",
-        name if names().contains(&name) => set(&mut study.base, name, level)?,
-        _ => return Ok(None),
-    }
-    Ok(Some(()))
 }
 
 /// The levels of a setting, in words.

@@ -274,7 +274,9 @@ impl<'a> Parser<'a> {
             "design" => set_design(&mut self.study.design, name, level).map_err(wrong)?.ok_or_else(|| {
                 self.source.unknown(key_span, "key of [design]", name, &["kind", "identical", "ladder"])
             }),
-            "machine" => machine::set_key(&mut self.study, name, level)
+            "machine" => self
+                .study
+                .set_machine(name, level)
                 .map_err(wrong)?
                 .ok_or_else(|| self.source.unknown(key_span, "machine setting", name, &machine::keys())),
             _ => {

@@ -122,6 +122,19 @@ impl Study {
         if name == WORKLOAD { self.apply_load_keys(settings).map_err(|(_, expected)| expected) } else { Ok(()) }
     }
 
+    /// Sets a key of `[machine]`; none where there is no such key.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn set_machine(&mut self, name: &str, level: &Value) -> Result<Option<()>, String> {
+        match name {
+            machine::WHERE_POSSIBLE => self.where_possible = level.one_of(&["on", "off"])? == "on",
+            name if machine::names().contains(&name) => machine::set(&mut self.base, name, level)?,
+            _ => return Ok(None),
+        }
+        Ok(Some(()))
+    }
+
     /// Gives a load that has just been chosen the keys that the study has for it, in the load's own order.
     ///
     /// # Errors

@@ -2,8 +2,8 @@
 //!
 //! Samples and warm-up can get shorter, conditions can share a warm server, the middle rungs of a long ladder of
 //! threads can be left out (its ends stay, halves are halved again), and blocks can be fewer, or more where they have
-//! become cheap. Of all that fits it is what shows the smallest change, by the study's own question. A block stays whole, so
-//! that whatever is left compares all that it measures.
+//! become cheap. Of all that fits it is what shows the smallest change, by the study's own question. A block stays
+//! whole, so that whatever is left compares all that it measures.
 
 use super::design::{self, Condition};
 use super::{estimate, resolve};
