@@ -1,5 +1,7 @@
 //! The CPUs a thread may run on: set, and read back.
 
+use std::io;
+
 use rustix::io::Errno;
 use rustix::process::Pid;
 use rustix::thread::{self, CpuSet as Mask};
@@ -55,6 +57,29 @@ pub fn keep_affinity<T>(work: impl FnOnce() -> T) -> Result<T, AffinityError> {
         bind_thread(this, &before)?;
     }
     Ok(done)
+}
+
+/// CPUs that a process takes up again between fork and exec, where nothing may be allocated: entering a control group
+/// with a cpuset gives it all of the group's.
+#[derive(Debug, Clone)]
+pub struct HeldAffinity(Mask);
+
+impl HeldAffinity {
+    /// Those of the calling thread.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn of_this_thread() -> io::Result<Self> {
+        Ok(Self(thread::sched_getaffinity(None)?))
+    }
+
+    /// Gives them to the calling thread, in one system call.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn take_up(&self) -> io::Result<()> {
+        Ok(thread::sched_setaffinity(None, &self.0)?)
+    }
 }
 
 /// Zero would be the calling thread to the kernel, which a [`ThreadRef`] never means by it.

@@ -10,6 +10,8 @@ use super::confidence::ANSWER;
 use super::effects::Mains;
 use super::estimate;
 use super::factors::factors_of;
+use super::pooled::PooledStep;
+use super::pooled_steps;
 use super::question::Asked;
 use super::scaling;
 use super::summary::{Scaling, SpreadSources, Step};
@@ -32,7 +34,13 @@ pub(super) fn answer(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Answe
         of: all,
         without: without_disturbed(asked, conditions, &verdict),
     });
-    Answer { verdict, disturbed, is_rehearsal: asked.is_rehearsal }
+    Answer {
+        verdict,
+        disturbed,
+        is_rehearsal: asked.is_rehearsal,
+        left_out: asked.left_out.clone(),
+        within: asked.within.clone(),
+    }
 }
 
 fn without_disturbed(asked: &Asked, conditions: &[ConditionTrials<'_>], with: &Verdict) -> Without {
@@ -83,7 +91,10 @@ fn verdict(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Verdict {
             spread(effects::sources(conditions, asked.rate(&Question::Spread)), conditions, &name)
         }
         Some(Question::Scaling) => {
-            steps(&scaling::scaling(conditions, asked.rate(&Question::Scaling)), &name, asked, &basis)
+            // What is said of each ladder shares its chance of a false alarm with what is said of all together.
+            let rate = asked.rate(&Question::Scaling) / 2.0;
+            let pooled = pooled_steps::steps(&measured, &name, rate / 2.0);
+            steps(&scaling::scaling(conditions, rate), pooled, &name, asked, &basis)
         }
         Some(Question::Best(factor)) => best::verdict(&basis, factor.as_deref()),
         Some(Question::Effect) => factors(&basis, mains),
@@ -180,9 +191,9 @@ pub fn spread_from<'l>(
 }
 
 /// The ladders of the headline metric: the steps at which more gave less.
-fn steps(laws: &[Scaling], metric: &str, asked: &Asked, basis: &Basis<'_>) -> Verdict {
+fn steps(laws: &[Scaling], pooled: Vec<PooledStep>, metric: &str, asked: &Asked, basis: &Basis<'_>) -> Verdict {
     let laws: Vec<&Scaling> = laws.iter().filter(|law| law.metric == metric).collect();
-    if laws.is_empty() {
+    if laws.is_empty() && pooled.is_empty() {
         return Verdict::Untested(Untested::TooFewRungs {
             unrealizable: asked.unrealizable,
             instead: Box::new(best::conditions(basis)),
@@ -190,11 +201,11 @@ fn steps(laws: &[Scaling], metric: &str, asked: &Asked, basis: &Basis<'_>) -> Ve
     }
     let steps: Vec<(&Scaling, &Step)> =
         laws.iter().flat_map(|law| law.steps.iter().map(move |step| (*law, step))).collect();
-    if steps.iter().all(|(_, step)| step.ci.is_none()) {
+    if pooled.is_empty() && steps.iter().all(|(_, step)| step.ci.is_none()) {
         return Verdict::Untested(Untested::NoSteps);
     }
     let less = steps.iter().filter(|(_, step)| step.retrograde).map(|(law, step)| LessStep::of(law, step));
-    Verdict::Steps { less: less.collect(), ladders: laws.len() }
+    Verdict::Steps { less: less.collect(), ladders: laws.len(), pooled }
 }
 
 impl LessStep {

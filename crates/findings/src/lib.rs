@@ -42,6 +42,8 @@ mod moving;
 pub mod nodes;
 pub mod outliers;
 pub mod plans;
+pub mod pooled;
+mod pooled_steps;
 pub mod probe_rows;
 pub mod probes;
 mod question;

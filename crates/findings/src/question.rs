@@ -1,8 +1,10 @@
 //! What the study that was run asks, and whether the run was only a rehearsal.
 
 use super::confidence::{ANSWER, FURTHER};
+use std::collections::BTreeSet;
 use tare_results::Results;
 use tare_results::question::Question;
+use tare_results::schema::{LeftOut, PlannedCondition, Within};
 
 /// What an answer is made for, besides the trials.
 pub(super) struct Asked {
@@ -10,6 +12,10 @@ pub(super) struct Asked {
     pub question: Option<Question>,
     /// Whether the run was a rehearsal.
     pub is_rehearsal: bool,
+    /// Settings of the machine that the study did without.
+    pub left_out: Vec<LeftOut>,
+    /// What was cut of it to fit a time, and how many of its conditions were not measured.
+    pub within: Option<(Within, usize)>,
     /// Attempts of which there is a record.
     pub attempts: usize,
     /// Conditions that this machine cannot do.
@@ -22,6 +28,8 @@ impl Asked {
         Self {
             question: question(results),
             is_rehearsal: is_rehearsal(results),
+            left_out: results.plan.as_ref().map(|plan| plan.left_out.clone()).unwrap_or_default(),
+            within: within(results),
             attempts: results.trials.len(),
             unrealizable: planned.filter(|condition| !condition.realizable).count(),
         }
@@ -31,6 +39,13 @@ impl Asked {
     pub fn rate(&self, question: &Question) -> f64 {
         if self.question.as_ref() == Some(question) { ANSWER } else { FURTHER }
     }
+}
+
+fn within(results: &Results) -> Option<(Within, usize)> {
+    let plan = results.plan.as_ref()?;
+    let measured: BTreeSet<&str> = results.trials.iter().map(|trial| trial.condition.as_str()).collect();
+    let missing = |planned: &&PlannedCondition| planned.realizable && !measured.contains(planned.name.as_str());
+    Some((plan.within.clone()?, plan.conditions.iter().filter(missing).count()))
 }
 
 fn question(results: &Results) -> Option<Question> {

@@ -3,10 +3,11 @@
 
 use super::ends;
 use super::mode::Mode;
+use super::pooled::PooledStep;
 use super::term::{Second, Term};
 use serde::Serialize;
 use std::collections::BTreeSet;
-use tare_results::schema::Levels;
+use tare_results::schema::{LeftOut, Levels, Within};
 use tare_stats::Interval;
 use tare_stats::blocks::Analysis;
 
@@ -19,6 +20,10 @@ pub struct Answer {
     pub disturbed: Option<Disturbed>,
     /// Whether the run was a rehearsal, too short to rely on.
     pub is_rehearsal: bool,
+    /// Settings of the machine that the study did without.
+    pub left_out: Vec<LeftOut>,
+    /// What was cut of the study to fit a time, and how many of its conditions were not measured at all.
+    pub within: Option<(Within, usize)>,
 }
 
 /// The disturbed trials among those that an answer rests on.
@@ -123,6 +128,8 @@ pub enum Verdict {
         less: Vec<LessStep>,
         /// Ladders that were looked at.
         ladders: usize,
+        /// Each step over all ladders of a load; empty where no two ladders have the same.
+        pooled: Vec<PooledStep>,
     },
     /// A study of several loads, each by itself: their average is of no load.
     ByLoad(Vec<OfLoad>),
@@ -395,7 +402,7 @@ impl Verdict {
             Self::NotMoved { alone, .. } | Self::NotRanked { alone, .. } => !alone.is_empty(),
             Self::Moved { .. } | Self::Ranked { .. } | Self::RankedLevels { .. } => true,
             Self::SpreadFrom(from) => !from.sources.is_empty(),
-            Self::Steps { less, .. } => !less.is_empty(),
+            Self::Steps { less, pooled, .. } => !less.is_empty() || pooled.iter().any(PooledStep::is_claim),
             Self::ByLoad(loads) => loads.iter().any(|own| own.shown && own.verdict.is_claim()),
         }
     }
@@ -420,8 +427,9 @@ impl Verdict {
             ) => of == of_other && ranking.claim() == ranking_other.claim(),
             (Self::NotRankedLevels { of, .. }, Self::NotRankedLevels { of: other, .. }) => of == other,
             (Self::SpreadFrom(from), Self::SpreadFrom(other)) => from.claim() == other.claim(),
-            (Self::Steps { less, .. }, Self::Steps { less: others, .. }) => {
+            (Self::Steps { less, pooled, .. }, Self::Steps { less: others, pooled: pooled_other, .. }) => {
                 less.iter().map(LessStep::claim).eq(others.iter().map(LessStep::claim))
+                    && pooled.iter().map(PooledStep::claim).eq(pooled_other.iter().map(PooledStep::claim))
             }
             (Self::ByLoad(loads), Self::ByLoad(others)) => {
                 let same = |(one, other): (&OfLoad, &OfLoad)| {

@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use tare_files::crash;
 
 /// `off` leaves servers where they are started.
-const SWITCH: &str = "TARE_CGROUP";
+pub(crate) const SWITCH: &str = "TARE_CGROUP";
 /// How every group of this kind is called, so that no other one is ever emptied.
-const PREFIX: &str = "tare-server-";
+pub(crate) const PREFIX: &str = "tare-server-";
 /// Hierarchies of version 1 that do nothing but group, or next to it.
 const HARMLESS: [&str; 3] = ["freezer", "pids", "name=systemd"];
 /// How long the last of its processes may take to be gone.
@@ -24,7 +24,7 @@ const GONE: Duration = Duration::from_secs(5);
 
 /// One group, by its folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ControlGroup(PathBuf);
+pub struct ControlGroup(pub(crate) PathBuf);
 
 impl ControlGroup {
     /// A name for a new one below this process's own group; `name` makes it unique. None where this process may make

@@ -24,6 +24,7 @@ mod journal;
 mod kernel;
 mod lock;
 mod lock_file;
+mod memory_group;
 pub mod probe;
 mod process_stat;
 mod session;
@@ -38,6 +39,7 @@ pub use journal::{
     Journal, Outcome, RestoreReport, Restored, ThreadAffinities, recover, recover_trial, verify_as_found,
 };
 pub use lock::{HostLock, Patience, TrialLock};
+pub use memory_group::{MemoryGroup, MemoryGroups};
 pub use session::{Applied, Session};
 pub use setting::{Availability, Level, Setting};
 pub use state_dir::{ROOT_STATE_DIR, default_state_dir};

@@ -13,6 +13,9 @@ use crate::lock::HostLock;
 use crate::setting::{Availability, DMA_LATENCY, Level, SHIELD, Setting, Step, idle_latency_us, steps};
 use crate::system::System;
 
+/// What the journal calls a controller that groups of servers need for `cpuset.mems`.
+const MEMORY_NODES: &str = "memory_nodes";
+
 /// What [`Session::apply`] found, and what it made of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Applied {
@@ -92,6 +95,23 @@ impl Session {
     /// [`NoiseError::Write`] when there is no shield or the process has gone.
     pub fn enter_shield(&self, pid: u32) -> Result<()> {
         self.system.write(&format!("{SHIELD}/cgroup.procs"), &pid.to_string())
+    }
+
+    /// Lets the groups below one of cgroup v2 have cpusets, where they have none yet: `path` is the group's
+    /// `cgroup.subtree_control`.
+    ///
+    /// # Errors
+    /// Those of the journal and of writing.
+    pub fn hand_cpusets_down(&mut self, path: &str) -> Result<()> {
+        let on = self.system.read(path)?.split_whitespace().any(|word| word == "cpuset");
+        if on {
+            return Ok(());
+        }
+        let undo = Undo::Controller { path: path.to_owned(), name: "cpuset".to_owned() };
+        let entry = Entry { v: VERSION, boot: boot_id(&self.system), setting: MEMORY_NODES.to_owned(), undo };
+        self.journal.append(std::slice::from_ref(&entry))?;
+        self.entries.push(entry);
+        self.system.write(path, "+cpuset")
     }
 
     /// Puts back everything; the session may go on setting.

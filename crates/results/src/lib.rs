@@ -10,6 +10,7 @@ pub mod client_limit;
 pub mod covariate;
 mod csv;
 mod csv_trials;
+mod cut;
 mod directory;
 pub mod disturbed;
 mod error;

@@ -8,6 +8,7 @@
 //! | `trials.jsonl` | one [`TrialRecord`] a line, synced before the next trial begins |
 //! | `logs/` | the log of each trial and its server |
 
+pub use super::cut::{LeftOut, Within};
 use super::disturbed::Disturber;
 use super::plain::Plain;
 pub use super::race::Race;
@@ -115,6 +116,12 @@ pub struct Plan {
     /// The rule by which the worse of its conditions are dropped until the best is known; none: no race.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub race: Option<Race>,
+    /// What was cut of the study to fit the time that was asked for; none where nothing was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Within>,
+    /// Settings of the machine that the study wants where possible and that cannot be had here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     /// What was chosen or left out to make the study fit machine and engine, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

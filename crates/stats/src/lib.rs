@@ -67,6 +67,7 @@ pub mod multiple;
 pub mod order;
 pub mod outliers;
 pub mod plan;
+pub mod pooled;
 mod quantiles;
 pub mod racing;
 pub mod ratio;

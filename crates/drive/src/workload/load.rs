@@ -87,6 +87,15 @@ pub trait Load: Keys {
     fn warms_up_in_runs(&self) -> bool {
         false
     }
+    /// Makes it the load of a server that an earlier trial has warmed up: its own warm-up is left out, and what it
+    /// wants in memory is looked at in place of being read. False where it cannot do without.
+    fn take_warm(&mut self) -> bool {
+        !self.is_to_be_resident()
+    }
+    /// Whether it changes the data, so that who comes next on the same server finds others.
+    fn writes(&self) -> bool {
+        true
+    }
     /// Adds repetitions to its warm-up, where it counts them.
     fn add_warmup_runs(&mut self, _runs: usize) {}
 }

@@ -6,6 +6,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tare_cpuset::NodeSet;
+
 use super::diagnostics::{Diagnostics, Silent};
 use crate::programs::program::places;
 use crate::{
@@ -53,6 +55,9 @@ pub struct StartRequest {
     pub aslr: Option<Aslr>,
     /// An allocator library to preload.
     pub allocator_preload: Option<PathBuf>,
+    /// Nodes from which alone its memory comes, whatever policy it gives itself: the `cpuset.mems` of a control group.
+    /// None leaves it those of the calling process.
+    pub memory_nodes: Option<NodeSet>,
     /// How long it may take until it answers.
     pub start_timeout: Duration,
     /// How clients reach it.
@@ -82,6 +87,7 @@ impl StartRequest {
             environment: BTreeMap::new(),
             aslr: None,
             allocator_preload: None,
+            memory_nodes: None,
             start_timeout: Duration::from_secs(60),
             transport: Transport::Socket,
             listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -193,6 +199,12 @@ pub trait Engine: Send + Sync {
     /// Whether pages of the data that this program makes with these further arguments have checksums; none where its
     /// versions do not differ in it.
     fn data_checksums(&self, _binary: &Binary, _init_options: &[String]) -> Option<bool> {
+        None
+    }
+    /// The option by which a server of this version spreads memory over all nodes that it is allowed, whatever policy
+    /// it was started with.
+    fn spreads_memory(&self, options: &BTreeMap<String, String>, version: &str) -> Option<&'static str> {
+        let _ = (options, version);
         None
     }
     /// File names that its server programs have; none where it is part of this program.

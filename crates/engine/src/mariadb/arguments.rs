@@ -52,6 +52,22 @@ pub(crate) fn variable_name(option: &str) -> String {
     name.strip_prefix("loose_").map(str::to_owned).unwrap_or(name)
 }
 
+/// InnoDB spreads its buffer pool over all nodes that its cpuset allows, whatever policy it inherited.
+const SPREADS: &str = "innodb_numa_interleave";
+
+/// The option by which these have it done; `by_default` where none of them says it.
+pub(crate) fn spreads_memory(options: &BTreeMap<String, String>, by_default: bool) -> Option<&'static str> {
+    let said = options.iter().filter_map(|(name, value)| {
+        let name = variable_name(name);
+        let is_on = !matches!(value.to_lowercase().as_str(), "0" | "off" | "false");
+        match name.strip_prefix("skip_") {
+            Some(plain) => (plain == SPREADS).then_some(false),
+            None => (name == SPREADS).then_some(is_on),
+        }
+    });
+    said.last().unwrap_or(by_default).then_some(SPREADS)
+}
+
 /// The options among these that shape files.
 pub(super) fn shaping(options: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     options

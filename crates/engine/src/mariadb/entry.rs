@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::arguments::variable_name;
+use super::binary::series;
 use super::diagnostics::MariadbDiagnostics;
 use super::kind::OfKind;
 use super::{arguments, install, option_file, options, server};
@@ -46,6 +47,11 @@ impl<E: OfKind> Engine for E {
 
     fn charset_question(&self) -> Option<&'static str> {
         Some(CHARSET_QUESTION)
+    }
+
+    fn spreads_memory(&self, options: &BTreeMap<String, String>, version: &str) -> Option<&'static str> {
+        let by_default = self.kind().interleaves_from.zip(series(version)).is_some_and(|(from, found)| found >= from);
+        arguments::spreads_memory(options, by_default)
     }
 
     fn programs(&self) -> &'static [&'static str] {

@@ -24,6 +24,8 @@ pub(crate) struct Kind {
     pub engine: &'static dyn Engine,
     /// The engine's name in a study.
     pub name: &'static str,
+    /// The series from which on the buffer pool is interleaved over all nodes by default; none: in none.
+    pub interleaves_from: Option<(u32, u32)>,
     pub start_cost_s: f64,
     pub fresh_cost_s: f64,
     /// File names of its server programs, where they are, and the command that installs one.

@@ -27,6 +27,7 @@ impl OfKind for Mariadb {
 pub(super) static KIND: Kind = Kind {
     engine: &Mariadb,
     name: NAME,
+    interleaves_from: None,
     start_cost_s: 0.6,
     fresh_cost_s: 5.0,
     programs: &binary::PROGRAMS,

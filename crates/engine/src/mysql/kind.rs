@@ -30,6 +30,7 @@ impl OfKind for Mysql {
 static KIND: Kind = Kind {
     engine: &Mysql,
     name: NAME,
+    interleaves_from: Some((8, 4)),
     start_cost_s: 3.0,
     fresh_cost_s: 8.0,
     programs: &["mysqld"],

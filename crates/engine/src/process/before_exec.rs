@@ -2,7 +2,6 @@
 //! address space, and who it seems to run as.
 
 use std::ffi::CStr;
-use std::fs::File;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -11,6 +10,9 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
+use tare_cpuset::HeldAffinity;
+
+use super::process_tree::Doors;
 use crate::Aslr;
 
 /// Variables that a server may inherit. Everything else is a secret, someone else's (LD_PRELOAD) or changes the size
@@ -49,19 +51,26 @@ pub fn dies_with_parent(command: &mut Command) {
 pub(crate) struct Before {
     pub aslr: Option<Aslr>,
     pub hide_root: bool,
-    /// The entry of its control group.
-    pub door: Option<File>,
+    /// The entries of its control groups.
+    pub doors: Doors,
 }
 
 /// What the child does between fork and exec: enter its control group, die with its parent, and choose its address
 /// space, which exec passes on.
 pub(crate) fn before_exec(command: &mut Command, before: Before) {
     let parent = getpid();
-    let Before { aslr, hide_root, door } = before;
+    let Before { aslr, hide_root, doors } = before;
+    let cpus = doors.memory.as_ref().and_then(|_| HeldAffinity::of_this_thread().ok());
     let prepare = move || {
         // While it is root still. Refused, it is found by its mark.
-        if let Some(door) = &door {
+        if let Some(door) = &doors.group {
             let _ = rustix::io::write(door, b"0");
+        }
+        if let Some(door) = &doors.memory {
+            rustix::io::write(door, b"0")?;
+        }
+        if let Some(cpus) = &cpus {
+            cpus.take_up()?;
         }
         // First of the rest: who a process is, is part of whether it dies with its parent.
         if hide_root {

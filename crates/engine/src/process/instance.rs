@@ -30,7 +30,10 @@ impl Stage {
         if let DataDirectory::CopyOf { at, .. } = &request.data {
             directories.push(at.clone());
         }
-        let family = ProcessTree::planned();
+        let family = match &request.memory_nodes {
+            Some(nodes) => ProcessTree::on_nodes(nodes).map_err(EngineError::MemoryNodes)?,
+            None => ProcessTree::planned(),
+        };
         let registration = match &request.state_directory {
             Some(state) => Some(Registration::begin(state, directories, &family)?),
             None => None,

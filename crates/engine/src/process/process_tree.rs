@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use procfs::process::{Process, Stat};
 use rustix::process::{getpid, set_child_subreaper};
 use serde::{Deserialize, Serialize};
-use tare_noise::ControlGroup;
+use tare_cpuset::NodeSet;
+use tare_noise::{ControlGroup, MemoryGroup};
 
 use super::identity::Identity;
 
@@ -26,12 +27,24 @@ const HUNT: Duration = Duration::from_secs(5);
 /// How long a helper may take to notice that its server has ended.
 const NOTICE: Duration = Duration::from_millis(300);
 
+/// The entries of a server's control groups.
+#[derive(Debug, Default)]
+pub(crate) struct Doors {
+    /// Of the one that holds it.
+    pub group: Option<File>,
+    /// Of the one that keeps its memory on some nodes; its CPUs are all, so those of the process are taken up again.
+    pub memory: Option<File>,
+}
+
 /// All processes of one server. It can be written down, and taken up by another process after a kill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProcessTree {
     /// 16 hexadecimal digits.
     mark: String,
     group: Option<ControlGroup>,
+    /// The group that keeps its memory on some nodes.
+    #[serde(default)]
+    memory: Option<MemoryGroup>,
 }
 
 impl ProcessTree {
@@ -41,11 +54,23 @@ impl ProcessTree {
         Self { group: ControlGroup::planned(&family.mark), ..family }
     }
 
+    /// A new one whose memory comes from these nodes alone, whatever policy it gives itself.
+    ///
+    /// # Errors
+    /// Why this process may make no such group.
+    pub(crate) fn on_nodes(nodes: &NodeSet) -> Result<Self, String> {
+        let family = Self::without_group();
+        let memory = MemoryGroup::planned(&family.mark, nodes)?;
+        // A process is in one group of version 2.
+        let group = if memory.holds_alone() { None } else { ControlGroup::planned(&family.mark) };
+        Ok(Self { group, memory: Some(memory), ..family })
+    }
+
     /// A family without a control group, found by its mark alone.
     pub(crate) fn without_group() -> Self {
         // Every new state of the standard library's hasher has keys from the system's random numbers.
         let mark = format!("{:016x}", std::hash::RandomState::new().build_hasher().finish());
-        Self { mark, group: None }
+        Self { mark, group: None, memory: None }
     }
 
     /// Whether this variable of an environment is its mark.
@@ -53,21 +78,27 @@ impl ProcessTree {
         variable.strip_prefix(MARK).and_then(|rest| rest.strip_prefix('=')) == Some(&self.mark)
     }
 
-    /// Marks the command, and returns the door through which its process must go before exec: by writing `0` there.
-    pub(crate) fn begin(&self, command: &mut Command) -> Option<File> {
+    /// Marks the command, and returns the doors through which its process must go before exec: by writing `0` there.
+    pub(crate) fn begin(&self, command: &mut Command) -> Doors {
         command.env(MARK, &self.mark);
-        let door = self.group.as_ref().and_then(|group| group.make().ok());
-        if door.is_none() {
+        let group = self.group.as_ref().and_then(|group| group.make().ok());
+        // Where it fails, the server's nodes read back are not those asked for.
+        let memory = self.memory.as_ref().and_then(|memory| memory.make().ok());
+        if group.is_none() && memory.is_none() {
             // Refused only by kernels before 3.4.
             let _ = set_child_subreaper(Some(getpid()));
         }
-        door
+        Doors { group, memory }
+    }
+
+    fn groups(&self) -> impl Iterator<Item = &ControlGroup> {
+        self.group.iter().chain(self.memory.as_ref().map(MemoryGroup::group))
     }
 
     /// All that run now.
     pub(crate) fn members(&self) -> Vec<Identity> {
         let own = getpid().as_raw_nonzero().get();
-        let mut pids: BTreeSet<i32> = self.group.iter().flat_map(ControlGroup::processes).collect();
+        let mut pids: BTreeSet<i32> = self.groups().flat_map(ControlGroup::processes).collect();
         let all = procfs::process::all_processes().into_iter().flatten().flatten().filter_map(|p| p.stat().ok());
         let all: BTreeMap<i32, Stat> = all.map(|stat| (stat.pid, stat)).collect();
         for stat in all.values().filter(|stat| stat.state != 'Z') {
@@ -89,7 +120,7 @@ impl ProcessTree {
         let mut ended = Vec::new();
         loop {
             let found = self.members();
-            self.group.iter().for_each(ControlGroup::kill);
+            self.groups().for_each(ControlGroup::kill);
             if found.is_empty() || Instant::now() >= deadline {
                 return ended;
             }
@@ -106,7 +137,7 @@ impl ProcessTree {
     /// Ends all, and takes the control group away.
     pub(crate) fn end(&self) -> Vec<Identity> {
         let ended = self.kill();
-        self.group.iter().for_each(ControlGroup::remove);
+        self.groups().for_each(ControlGroup::remove);
         ended
     }
 

@@ -114,8 +114,8 @@ impl ServerProcess {
             command.env("LD_PRELOAD", library);
         }
         let hide_root = launch.manners.refuses_root && geteuid().is_root();
-        let door = launch.family.begin(&mut command);
-        before_exec(&mut command, Before { aslr: launch.aslr, hide_root, door });
+        let doors = launch.family.begin(&mut command);
+        before_exec(&mut command, Before { aslr: launch.aslr, hide_root, doors });
         let child = command.spawn().map_err(|source| {
             launch.family.end();
             match hide_root {

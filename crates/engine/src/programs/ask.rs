@@ -73,8 +73,8 @@ pub(crate) fn ask(question: &Question<'_>) -> Result<String, EngineError> {
     let family = ProcessTree::planned();
     // Who only plans may have no state directory.
     let listed = LISTED.get().and_then(|state| Registration::begin(state, Vec::new(), &family).ok());
-    let door = family.begin(&mut command);
-    before_exec(&mut command, Before { door, ..Before::default() });
+    let doors = family.begin(&mut command);
+    before_exec(&mut command, Before { doors, ..Before::default() });
     let (answer, answered) = channel();
     // It reads to the end of the pipe, which comes with `command` when nothing is started.
     let reader = Builder::new().spawn(move || drop(answer.send(read(stdout)))).map_err(ThreadRefused::from);

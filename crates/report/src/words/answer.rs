@@ -3,6 +3,7 @@
 use super::details::details;
 use super::headline::headline;
 use serde::Serialize;
+use tare_findings::figures::count;
 use tare_findings::verdict::{Answer, Disturbed, Verdict, Without};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -34,10 +35,32 @@ impl AnswerJson {
         if answer.is_rehearsal {
             details.insert(0, "A rehearsal (--quick) is too short to rely on.".to_owned());
         }
+        details.extend(not_measured(answer));
         let findings: Vec<Verdict> = findings.into_iter().cloned().collect();
         let tested = !matches!(&answer.disturbed, Some(Disturbed { without: Without::TooFew, .. })) && all.is_tested();
         Self { text, details, tested, disturbed: answer.disturbed.is_some(), findings }
     }
+}
+
+/// What the study asked for and this run has not.
+fn not_measured(answer: &Answer) -> Vec<String> {
+    let mut sentences: Vec<String> = Vec::new();
+    for out in &answer.left_out {
+        sentences.push(format!("Without {} = {}: {}.", out.setting, out.level, out.reason));
+    }
+    let Some((within, conditions)) = &answer.within else { return sentences };
+    let mut cut: Vec<String> =
+        within.levels.iter().map(|(factor, levels)| format!("{factor} {}", levels.join(", "))).collect();
+    if *conditions > 0 {
+        cut.push(format!("{} for want of time", count(*conditions, "condition")));
+    }
+    if !cut.is_empty() {
+        sentences.push(format!("Not measured, to fit {:.0} min: {}.", within.asked_s / 60.0, cut.join("; ")));
+    } else if within.stopped > 0 {
+        let trials = count(within.stopped, "trial");
+        sentences.push(format!("{trials} were not run: the {:.0} min were over.", within.asked_s / 60.0));
+    }
+    sentences
 }
 
 /// What rests on disturbed trials is told apart from what clean ones say, and never mixed with it.

@@ -32,7 +32,11 @@ pub(super) fn details(verdict: &Verdict) -> Vec<String> {
         Verdict::NotRankedLevels { .. } => Vec::new(),
         Verdict::SpreadFrom(from) if from.sources.is_empty() => Vec::new(),
         Verdict::SpreadFrom(from) => vec![sources(from)],
-        Verdict::Steps { less, .. } => steps(less).into_iter().collect(),
+        Verdict::Steps { less, pooled, .. } => {
+            // What all ladders show is not told again of each.
+            let alone = if pooled.iter().any(|step| step.less) { None } else { steps(less) };
+            super::pooled::details(pooled).into_iter().chain(alone).collect()
+        }
         Verdict::ByLoad(loads) => loads.iter().map(|own| format!("{}: {}", own.load, headline(&own.verdict))).collect(),
     }
 }

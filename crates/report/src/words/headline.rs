@@ -63,7 +63,13 @@ pub(super) fn headline(verdict: &Verdict) -> String {
             let own = [format!("{why} between trials."), format!("One factor accounts for {share} of the variance.")];
             first_that_fits(of_lead.chain(own))
         }
-        Verdict::Steps { less, ladders } => steps(less, *ladders),
+        Verdict::Steps { less, ladders, pooled } => first_that_fits(
+            super::pooled::headlines(pooled, *ladders)
+                .into_iter()
+                // A step of one ladder counts where no step of all is shown.
+                .filter(|_| less.is_empty() || pooled.iter().any(|step| step.less))
+                .chain([steps(less, *ladders)]),
+        ),
         Verdict::ByLoad(loads) => by_load(loads),
     }
 }

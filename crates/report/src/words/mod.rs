@@ -19,6 +19,7 @@ mod history;
 mod machines;
 pub mod paste;
 mod plans;
+mod pooled;
 pub mod proof;
 pub mod reproduce;
 mod searches;

@@ -36,6 +36,8 @@ fn plan(trials: &[usize]) -> Plan {
         decision: None,
         settle: None,
         race: None,
+        within: None,
+        left_out: Vec::new(),
         notes: Vec::new(),
     }
 }

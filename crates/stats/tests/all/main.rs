@@ -10,4 +10,5 @@ mod naming;
 mod nulls;
 mod numbers;
 mod pairs;
+mod pooled;
 mod simulate;

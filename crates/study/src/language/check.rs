@@ -147,8 +147,8 @@ pub fn ladder(source: Source<'_>, places: &Places, study: &Study) -> Result<(), 
     let mut known: Vec<&str> =
         study.factors.iter().chain(study.conditions.iter().flatten()).map(|factor| factor.name.as_str()).collect();
     known.dedup();
-    if !known.contains(&ladder.as_str()) {
-        return Err(source.unknown_at(&place, "factor of this study in design.ladder", ladder, &known));
+    if let Some(unknown) = crate::plan::ladder::factors(ladder).find(|factor| !known.contains(factor)) {
+        return Err(source.unknown_at(&place, "factor of this study in design.ladder", unknown, &known));
     }
     if study.sampling.target_half_width.is_some() {
         let what = "design.ladder with sampling.target_half_width, which chooses counts for trials of their own";

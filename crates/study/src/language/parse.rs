@@ -249,12 +249,11 @@ impl<'a> Parser<'a> {
                 self.source.unknown(key_span, "key of [design]", name, &["kind", "identical", "ladder"])
             }),
             "decide" => decide::set(&mut self.study.decide, source, name, level, (key_span, span.clone())),
-            "machine" => {
-                if !machine::names().contains(&name) {
-                    return Err(self.source.unknown(key_span, "machine setting", name, &machine::names()));
-                }
-                machine::set(&mut self.study.base, name, level).map_err(wrong)
-            }
+            "machine" => self
+                .study
+                .set_machine(name, level)
+                .map_err(wrong)?
+                .ok_or_else(|| self.source.unknown(key_span, "machine setting", name, &machine::keys())),
             _ => {
                 let field =
                     field::find(section, name).ok_or_else(|| self.unknown_key(section, name, key_span.clone()))?;

@@ -60,6 +60,13 @@ impl Keyed for Sampling {
             |s| Some(s.budget_s),
             |s, v| s.budget_s = v,
         ),
+        Key::words(
+            "within_s",
+            "seconds for the whole run, its data included: the plan is cut to what can be answered in it \
+             (docs/within.md); absent: as long as it takes",
+            |s| s.within_s.map(Into::into),
+            |s, v| v.positive("seconds").map(|v| s.within_s = Some(v)),
+        ),
         Key::whole(
             "seed",
             "seed of the order of trials and of the load",

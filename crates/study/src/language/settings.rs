@@ -136,6 +136,9 @@ pub struct Sampling {
     pub target_half_width: Option<f64>,
     /// Seconds for all trials of all conditions when counts are chosen.
     pub budget_s: f64,
+    /// Seconds for all of it, data included: the plan is made to fit, and trials end when it is over. None: as long as
+    /// it takes.
+    pub within_s: Option<f64>,
     /// Seconds a trial may take; none: four times what it should, and a minute.
     pub trial_timeout_s: Option<f64>,
     /// Share of the CPU time that the hypervisor may take from a sample.
@@ -161,6 +164,7 @@ impl Default for Sampling {
             attempts: 2,
             target_half_width: None,
             budget_s: 3600.0,
+            within_s: None,
             trial_timeout_s: None,
             // Both are about what restarts of an undisturbed server differ by (3%, Percona): more hides them.
             steal_limit: Limit(Some(0.03)),

@@ -7,6 +7,7 @@ use super::{field, machine};
 use std::collections::{BTreeMap, BTreeSet};
 use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 use tare_results::question::Question;
+use tare_results::schema::LeftOut;
 use tare_text::{UnknownWord, Value};
 
 /// A factor that sets nothing: which side of a comparison a condition is, so that one and the same can be both.
@@ -34,6 +35,10 @@ pub struct Study {
     pub rehearsal: bool,
     /// Whether it has the size and settings of the article that it stands for.
     pub as_published: bool,
+    /// `machine.where_possible`: whether settings of the base that this machine cannot have are done without.
+    pub where_possible: bool,
+    /// Those that were found not to be had, once the study is fitted to its machine.
+    pub left_out: Vec<LeftOut>,
     /// Engine options that the command line names itself: they are never left out.
     pub asked_options: BTreeSet<String>,
     /// Named placements: name -> keys of `[placement]`.
@@ -114,6 +119,19 @@ impl Study {
             None => machine::set(settings, name, level)?,
         }
         if name == WORKLOAD { self.apply_load_keys(settings).map_err(|(_, expected)| expected) } else { Ok(()) }
+    }
+
+    /// Sets a key of `[machine]`; none where there is no such key.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn set_machine(&mut self, name: &str, level: &Value) -> Result<Option<()>, String> {
+        match name {
+            machine::WHERE_POSSIBLE => self.where_possible = level.one_of(&["on", "off"])? == "on",
+            name if machine::names().contains(&name) => machine::set(&mut self.base, name, level)?,
+            _ => return Ok(None),
+        }
+        Ok(Some(()))
     }
 
     /// Gives a load that has just been chosen the keys that the study has for it, in the load's own order.

@@ -2,6 +2,7 @@
 
 use super::decide::Decide;
 use super::field;
+use super::machine::WHERE_POSSIBLE;
 use super::settings::Sampling;
 use super::spec::{Factor, Study};
 use std::collections::BTreeMap;
@@ -23,17 +24,9 @@ pub fn to_toml(study: &Study) -> String {
         }
     }
     if !study.base.machine.is_empty() {
-        root.insert(
-            "machine".into(),
-            Value::Table(
-                study
-                    .base
-                    .machine
-                    .iter()
-                    .map(|level| (level.setting().name().to_owned(), text(level.text())))
-                    .collect(),
-            ),
-        );
+        let levels = study.base.machine.iter().map(|level| (level.setting().name().to_owned(), text(level.text())));
+        let where_possible = study.where_possible.then(|| (WHERE_POSSIBLE.to_owned(), text("on")));
+        root.insert("machine".into(), Value::Table(levels.chain(where_possible).collect()));
     }
     let sampling =
         Sampling::KEYS.iter().filter_map(|key| Some((key.name.to_owned(), value(&key.get(&study.sampling)?))));

@@ -7,6 +7,8 @@ use super::two_hosts::placement;
 use crate::language::spec::{Factor, Study};
 use std::path::PathBuf;
 use tare_engine::{Engine, engine_by_name};
+use tare_noise::{Availability, System};
+use tare_results::schema::LeftOut;
 use tare_topology::Machine;
 
 /// Makes the choices. The study is then a concrete one: nothing is chosen again when it is read back.
@@ -17,6 +19,11 @@ use tare_topology::Machine;
 pub fn adapt(study: &mut Study, on: &Machine, at: Where) -> Result<Vec<String>, String> {
     let mut notes: Vec<String> = place(study, on)?.into_iter().collect();
     notes.extend(sampling_unit(study));
+    if at != Where::Described {
+        leave_out_of_machine(study);
+        notes
+            .extend(study.left_out.iter().map(|out| format!("{}={} left out: {}", out.setting, out.level, out.reason)));
+    }
     if at == Where::HereUntrusted {
         // What an engine knows is asked of the program that the study names.
         study.moved_from = None;
@@ -61,6 +68,23 @@ fn check_options(study: &Study) -> Result<(), String> {
 
 fn knows(engine: &dyn Engine, option: &str, binary: Option<&PathBuf>) -> Result<bool, String> {
     engine.knows_option(option, binary.map(PathBuf::as_path)).map_err(|e| e.to_string())
+}
+
+/// Settings of the machine that the study wants where possible: the others are done without, and the answer says so.
+fn leave_out_of_machine(study: &mut Study) {
+    if !std::mem::take(&mut study.where_possible) {
+        return;
+    }
+    let system = System::of_environment();
+    let Study { base, left_out, .. } = study;
+    base.machine.retain(|level| match level.availability(&system) {
+        Availability::NotAvailable { reason } => {
+            let (setting, level) = (level.setting().name().to_owned(), level.text().to_owned());
+            left_out.push(LeftOut { setting, level, reason: reason.to_string() });
+            false
+        }
+        _ => true,
+    });
 }
 
 /// What a trial is on a server that runs already: the unit over which intervals are taken.

@@ -5,10 +5,11 @@ use super::needs;
 use crate::language::settings::{Sampling, Settings};
 use crate::language::spec::Study;
 use crate::language::values::from_values;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use tare_drive::capture::settings::CaptureSettings;
 use tare_drive::workload::Counts;
 use tare_engine::engine_by_name;
-use tare_results::schema::Plan;
+use tare_results::schema::{Plan, PlannedTrial};
 
 /// How much one trial of a condition measures.
 pub fn counts(settings: &Settings, sampling: &Sampling) -> Counts {
@@ -30,6 +31,27 @@ pub fn trial_s(settings: &Settings, sampling: &Sampling) -> f64 {
 /// Seconds of a trial on a machine with so many CPUs.
 pub fn trial_on_s(settings: &Settings, sampling: &Sampling, cpus: usize) -> f64 {
     trial_of(settings, sampling, Counts { cpus, ..counts(settings, sampling) })
+}
+
+/// Seconds of all trials of a schedule: those that find a server warm take neither its start nor its warming up.
+pub fn trials_s(trials: &[PlannedTrial], conditions: &[Condition], sampling: &Sampling, cpus: usize) -> f64 {
+    let costs = conditions.iter().map(|condition| {
+        let settings = &condition.settings;
+        let mut warm = settings.clone();
+        warm.workload.load.load_mut().take_warm();
+        warm.capture = CaptureSettings::default();
+        let alone_s = trial_on_s(settings, sampling, cpus);
+        let rung_s = trial_on_s(&warm, sampling, cpus) - servers_s(settings);
+        (condition.name.as_str(), (alone_s, alone_s.min(rung_s)))
+    });
+    let costs: HashMap<&str, (f64, f64)> = costs.collect();
+    let mut begun: Option<usize> = None;
+    let cost = |trial: &PlannedTrial| {
+        let is_warm = trial.lifetime.is_some() && trial.lifetime == begun;
+        begun = trial.lifetime;
+        costs.get(trial.condition.as_str()).map_or(0.0, |(alone_s, rung_s)| if is_warm { *rung_s } else { *alone_s })
+    };
+    trials.iter().map(cost).sum()
 }
 
 /// Bytes a second of rows that get into a server with their indexes, and of files that are copied.

@@ -6,10 +6,15 @@ use crate::language::spec::Study;
 use std::collections::BTreeMap;
 use tare_results::schema::{Levels, Plan, PlannedCondition, PlannedPlacement, PlannedTrial};
 
+/// The factors whose levels share a server.
+pub fn factors(ladder: &str) -> impl Iterator<Item = &str> {
+    ladder.split(',').map(str::trim)
+}
+
 /// What the rungs of one ladder have in common.
 fn without(levels: &Levels, factor: &str) -> Levels {
     let mut others = levels.clone();
-    others.remove(factor);
+    factors(factor).for_each(|factor| drop(others.remove(factor)));
     others
 }
 
@@ -40,6 +45,9 @@ fn alone(condition: &Condition) -> Option<String> {
             Some("clients on another host are brought there anew for every trial".to_owned())
         }
         () if !load.parts().is_empty() => Some("each query alone has a server of its own".to_owned()),
+        () if !condition.settings.workload.load.clone().load_mut().take_warm() => {
+            Some(format!("the workload {} reads all of its data anew for every rung", load.name()))
+        }
         () => None,
     }
 }
@@ -162,6 +170,8 @@ mod tests {
             decision: None,
             settle: None,
             race: None,
+            within: None,
+            left_out: Vec::new(),
             notes: Vec::new(),
         };
         let (whole, shard) = ([0, 1, 2, 3, 4, 5, 6, 7], [4, 5, 6, 7, 12, 13, 14, 15]);

@@ -8,6 +8,7 @@
 //! | `builds`, `programs` | server programs, each asked once, and names that tell them apart |
 //! | `option_files` | options that a study's option file gives its servers |
 //! | `available` | whether a condition can be done here |
+//! | `memory_nodes` | servers whose memory a control group has to keep on its nodes |
 //! | `resolve` | conditions on this machine, and the schedule |
 //! | `two_hosts` | placements whose clients are on another host |
 //! | `ladder` | conditions that share a server lifetime |
@@ -16,6 +17,7 @@
 //! | `task` | one trial of a plan, and whether this machine still is the plan's |
 //! | `shard` | some blocks of a plan, on the machine that runs them |
 //! | `estimate`, `needs` | how long trials take; what else they need |
+//! | `within` | a plan cut to a time |
 //! | `made` | data sets that need not be made |
 //! | `pilot`, `cases` | counts chosen from the first trials; what they are chosen for |
 //! | `settle` | pairs that are added until it is settled whether two conditions differ |
@@ -32,6 +34,7 @@ pub mod estimate;
 pub mod ladder;
 pub mod limits;
 pub mod made;
+pub mod memory_nodes;
 pub mod needs;
 mod option_files;
 pub mod pilot;
@@ -46,3 +49,4 @@ pub mod shard;
 pub mod symmetric;
 pub mod task;
 mod two_hosts;
+pub mod within;

@@ -49,6 +49,8 @@ fn pilot(study: &Study, value: impl Fn(usize, usize, usize) -> f64) -> (Plan, Ve
         decision: None,
         settle: None,
         race: None,
+        within: None,
+        left_out: Vec::new(),
         notes: Vec::new(),
     };
     (plan, records)

@@ -4,11 +4,11 @@ use super::available::available;
 use super::design::{self, Condition};
 use super::programs::Programs;
 use super::two_hosts::{ClientHosts, placement};
-use super::{builds, estimate, ladder, limits, needs, option_files, pilot};
+use super::{builds, estimate, ladder, limits, memory_nodes, needs, option_files, pilot};
 use crate::language::spec::Study;
 use crate::language::values::to_values;
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap};
 use tare_cpuset::CpuSet;
 use tare_results::schema::{Plan, PlannedCondition, PlannedPlacement, PlannedTrial, SCHEMA};
 use tare_topology::{Fingerprint, Machine, MemoryPolicy, Placement, ResolvedPlacement};
@@ -62,18 +62,8 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         skip_identical(&mut planned);
     }
     ladder::check(study, &mut planned, &conditions);
-    let realizable: Vec<&PlannedCondition> = planned.iter().filter(|c| c.realizable).collect();
-    let mut trials = schedule(&realizable, pilot::first_trials(&study.sampling), study.sampling.seed);
-    if let Some(factor) = &study.design.ladder {
-        trials = ladder::in_lifetimes(trials, &planned, factor);
-    }
-    let mut planned_trials: HashMap<&str, usize> = HashMap::new();
-    trials.iter().for_each(|trial| *planned_trials.entry(&trial.condition).or_default() += 1);
-    let expected_s = |condition: &Condition| {
-        let planned = planned_trials.get(condition.name.as_str()).copied().unwrap_or(0);
-        planned as f64 * estimate::trial_on_s(&condition.settings, &study.sampling, on.pus.len())
-    };
-    let mut estimated_s = conditions.iter().map(expected_s).sum::<f64>();
+    let trials = scheduled(study, &planned);
+    let mut estimated_s = estimate::trials_s(&trials, &conditions, &study.sampling, on.pus.len());
     let done = conditions.iter().zip(&planned).filter(|(_, planned)| planned.realizable).map(|(c, _)| c);
     let needs = needs::of(done.clone(), study.sampling.seed);
     if study.sampling.target_half_width.is_some() {
@@ -95,8 +85,20 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         decision: None,
         settle: None,
         race: None,
+        within: None,
+        left_out: study.left_out.clone(),
         notes,
     })
+}
+
+/// The schedule over the conditions of a plan that can be done.
+pub(super) fn scheduled(study: &Study, planned: &[PlannedCondition]) -> Vec<PlannedTrial> {
+    let realizable: Vec<&PlannedCondition> = planned.iter().filter(|c| c.realizable).collect();
+    let trials = schedule(&realizable, pilot::first_trials(&study.sampling), study.sampling.seed);
+    match &study.design.ladder {
+        Some(factor) => ladder::in_lifetimes(trials, planned, factor),
+        None => trials,
+    }
 }
 
 /// A condition that needs more memory than there is has that for its reason.
@@ -126,7 +128,9 @@ fn plan_condition(
     let resolved = placement(settings, on, hosts).and_then(|placement| match place {
         Where::Here | Where::HereUntrusted => {
             let engine_varies = ENGINE_BY.iter().any(|factor| condition.levels.contains_key(*factor));
-            available(settings, engine_varies, programs).map(|()| placement)
+            available(settings, engine_varies, programs)?;
+            memory_nodes::available(settings, &placement.memory, &on.memory_nodes(), programs)?;
+            Ok(placement)
         }
         Where::Described => Ok(placement),
     });

@@ -72,6 +72,8 @@ mod tests {
             decision: None,
             settle: None,
             race: None,
+            within: None,
+            left_out: Vec::new(),
             notes: Vec::new(),
         }
     }

@@ -58,7 +58,7 @@ pub struct AbArgs {
     #[arg(long, value_name = "PCT", value_parser = effect)]
     minimum_effect: Option<f64>,
     /// The time for all trials, such as 30min, 90s or 2h [default: until it is settled; with --certify 30min]
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = super::output::time)]
     budget: Option<f64>,
     /// Sessions that it is made of, each one run: this is the first, --resume makes the next. From 5 on the verdict is
     /// one over sessions
@@ -248,16 +248,9 @@ pub fn effect(text: &str) -> Result<f64, String> {
     })
 }
 
-/// A time with its unit, in seconds.
-pub fn time(text: &str) -> Result<f64, String> {
-    let units = [("min", 60.0), ("h", 3600.0), ("m", 60.0), ("s", 1.0), ("", 1.0)];
-    let parsed = units.into_iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
-    let seconds = parsed.and_then(|(number, factor)| Some(number.trim().parse::<f64>().ok()? * factor));
-    seconds.filter(|s| s.is_finite() && *s > 0.0).ok_or_else(|| "expected a time such as 30min, 90s or 2h".to_owned())
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::output::time;
     use super::*;
 
     #[test]

@@ -1,8 +1,9 @@
 //! `tare find`: the best of many placements, options or builds, the worse ones dropped on the way.
 
-use super::ab::{effect, time};
+use super::ab::effect;
 use super::ab_plan::fresh_seed;
 use super::find_what::{self, What};
+use super::output::time;
 use super::output::{self, note};
 use super::rounds::{self, Locked, RoundListener};
 use super::run::{Teller, execute, unless_interrupted};

@@ -99,3 +99,11 @@ pub fn duration(seconds: f64) -> String {
         _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
     }
 }
+
+/// `30min`, `90s`, `2h` or a bare number of seconds.
+pub fn time(text: &str) -> Result<f64, String> {
+    let units = [("min", 60.0), ("h", 3600.0), ("m", 60.0), ("s", 1.0), ("", 1.0)];
+    let parsed = units.into_iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
+    let seconds = parsed.and_then(|(number, factor)| Some(number.trim().parse::<f64>().ok()? * factor));
+    seconds.filter(|s| s.is_finite() && *s > 0.0).ok_or_else(|| "expected a time such as 30min, 90s or 2h".to_owned())
+}

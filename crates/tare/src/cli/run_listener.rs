@@ -147,6 +147,10 @@ impl Listener for TerminalListener {
         }
     }
 
+    fn out_of_time(&mut self, left: usize) {
+        self.line(&format!("the time is over: {left} of {} trials were not run", self.total));
+    }
+
     fn preparing(&mut self, condition: &str) {
         self.condition = condition.to_owned();
         self.show("preparing data");

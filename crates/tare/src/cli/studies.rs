@@ -122,6 +122,9 @@ fn keys() -> String {
     for name in machine::names() {
         text.push_str(&format!("  {name:18} {}\n", machine::help(name)));
     }
+    text.push_str(
+        "  where_possible     on: what cannot be had here is left out, and the answer says so; else nothing runs\n",
+    );
     text.push_str("\n[sampling]\n");
     for key in Sampling::KEYS {
         text.push_str(&line(key.info()));
@@ -134,7 +137,7 @@ fn keys() -> String {
         "\n[factors]          factor = [levels]; every combination is a condition\n\
          [[conditions]]     a list, each entry with factors and levels of its own; [factors] next to it join\n\
          \x20                  every entry, or choose among the levels that entries have\n\
-         [design]           kind = full-factorial or one-at-a-time; identical = run or skip; ladder = a factor whose levels\n\
+         [design]           kind = full-factorial or one-at-a-time; identical = run or skip; ladder = factors whose levels\n\
          \x20                  are measured one after the other on one server, in an order drawn for each trial\n\
          [placements.NAME]  keys of [placement]; chosen by the factor placement\n\
          [builds.NAME]      keys of [engine], options too: a server to compare; chosen by the factor build\n\

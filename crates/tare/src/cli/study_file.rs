@@ -15,6 +15,7 @@ use tare_study::language::spec::Study;
 use tare_study::plan::adapt::adapt;
 use tare_study::plan::made;
 use tare_study::plan::resolve::{Where, resolve};
+use tare_study::plan::within;
 use tare_text::Value;
 use tare_topology::Machine;
 
@@ -39,6 +40,9 @@ pub struct StudyChanges {
     /// Samples in each trial
     #[arg(long, value_name = "N", value_parser = |text: &str| count_of("samples", text))]
     samples: Option<usize>,
+    /// The time for the whole run with its data, such as 1h or 90min: the plan is cut to what can be answered in it
+    #[arg(long, value_name = "TIME", value_parser = super::output::time)]
+    within: Option<f64>,
     /// Change one key of the study, for example sampling.trials=20 or factors.threads=1,2,4 (may be repeated)
     #[arg(long = "set", value_name = "PATH.KEY=VALUE")]
     set: Vec<String>,
@@ -92,6 +96,7 @@ impl StudyChanges {
     pub fn overrides(&self) -> Overrides {
         let sampling = [("trials", self.trials), ("samples", self.samples)];
         let counts = sampling.into_iter().filter_map(|(key, n)| Some(format!("sampling.{key}={}", n?)));
+        let counts = counts.chain(self.within.map(|seconds| format!("sampling.within_s={seconds}")));
         Overrides {
             quick: self.quick,
             article: self.article,
@@ -113,13 +118,21 @@ pub fn planned(mut study: Study, machine: &Machine, place: Where, trusted: bool)
     }
     let asked = if trusted { place } else { Where::HereUntrusted };
     let notes = adapt(&mut study, machine, asked).map_err(|e| Problem::new(Exit::Usage, e))?;
-    let mut plan = resolve(&study, machine, place).map_err(|e| Problem::new(Exit::Usage, e))?;
+    let plan_of = |study: &Study| {
+        let mut plan = resolve(study, machine, place)?;
+        if asked == Where::Here
+            && let Ok(cache) = state::cache_directory()
+        {
+            made::leave_out(study, &mut plan, &cache);
+        }
+        Ok(plan)
+    };
+    let whole = plan_of(&study).map_err(|e| Problem::new(Exit::Usage, e))?;
+    let (study, mut plan) = within::fit(study, whole, machine.pus.len(), plan_of).map_err(|e| {
+        Problem::new(Exit::Machine, format!("--within is too short: {e}"))
+            .advice("give it longer, or ask for less with --set, for example fewer levels of a factor")
+    })?;
     plan.notes.extend(notes);
-    if asked == Where::Here
-        && let Ok(cache) = state::cache_directory()
-    {
-        made::leave_out(&study, &mut plan, &cache);
-    }
     Ok((study, plan))
 }
 

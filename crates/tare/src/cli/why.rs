@@ -22,7 +22,7 @@ pub struct WhyArgs {
     #[arg(long, requires = "b")]
     prove: bool,
     /// With --prove: the time for all experiments together, such as 30min, 90s or 2h
-    #[arg(long, value_name = "TIME", default_value = "10min", value_parser = super::ab::time)]
+    #[arg(long, value_name = "TIME", default_value = "10min", value_parser = super::output::time)]
     within: f64,
     /// With --prove: say which experiments would be made and in which time, and make none
     #[arg(long, requires = "prove")]

@@ -2,6 +2,7 @@
 //! has enough.
 
 use super::alike::Alike;
+use super::deadline::Deadline;
 use super::{Attempt, Book, Ended, Listener, Prepared, RunError, Runner};
 use std::time::Duration;
 use tare_results::schema::{Outcome, Plan, TrialRecord};
@@ -42,6 +43,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         self.runner.take(self.study, &plan)?;
         let mut prepared = false;
         let mut alike = Alike::default();
+        let mut deadline = Deadline::of(self.study, &self.book.records()?);
         loop {
             let records = self.book.records()?;
             let mut queue = Queue::new(&plan.trials, &records, self.study.sampling.attempts);
@@ -52,6 +54,11 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
                 prepared = true;
             }
             while let Some(next) = queue.take() {
+                if let Some(deadline) = &mut deadline
+                    && !deadline.lasts_for(self.study, &plan, next.trial.trial)?
+                {
+                    return self.stop_in_time(&plan, &queue, listener);
+                }
                 listener.begin(&next, queue.done(), queue.left());
                 match self.trial(&plan, &next, listener)? {
                     Some(record) => {
@@ -78,6 +85,18 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
             listener.decided(&extended);
             plan = extended;
         }
+    }
+
+    /// Ends a run whose time is over: what was measured is what it answers from.
+    fn stop_in_time(&mut self, plan: &Plan, queue: &Queue, listener: &mut dyn Listener) -> Result<RunEnd, RunError> {
+        let mut plan = plan.clone();
+        let left = queue.left() + 1;
+        if let Some(within) = &mut plan.within {
+            within.stopped = left;
+        }
+        self.book.write_plan(&plan)?;
+        listener.out_of_time(left);
+        Ok(end(queue, 0))
     }
 
     /// Makes the data of every condition once, outside the trials. False when interrupted.

@@ -15,6 +15,8 @@ pub trait Listener {
     fn looked(&mut self, _plan: &Plan, _records: &[TrialRecord]) {}
     /// The pilot is over, and more trials are planned.
     fn decided(&mut self, plan: &Plan);
+    /// The time that the run was given is over, with so many trials not run.
+    fn out_of_time(&mut self, _left: usize) {}
     /// Data is being made for this condition.
     fn preparing(&mut self, condition: &str);
 }

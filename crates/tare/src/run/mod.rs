@@ -9,12 +9,14 @@
 //! | `handed` | what a trial is handed by its run, and believes no file for |
 //! | `failure` | an error of a child process, whole |
 //! | `error` | why a run could not go on |
+//! | `deadline` | the time that a run was given |
 //! | `listener` | who is told what happens |
 
 mod alike;
 mod book;
 mod child;
 mod children;
+mod deadline;
 mod error;
 mod execute;
 mod failure;

@@ -70,7 +70,7 @@ fn failed(error: impl std::fmt::Display) -> Failed {
 fn work(link: &Link<Ask>, begin: Begin, take: &Take<'_>, asked: &AtomicBool) -> Result<Driven, Failed> {
     let _host = take().map_err(failed)?;
     let clients = Clients::read(begin)?;
-    let mut held = machine::apply(&clients.settings).map_err(failed)?;
+    let mut held = machine::apply(&clients.settings, false).map_err(failed)?;
     link.mouth().say(&FromClient::Holds(std::mem::take(&mut held.applied)));
     let driven = supervise(link, clients, asked);
     held.restore().map_err(failed)?;

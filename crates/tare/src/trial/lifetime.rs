@@ -2,7 +2,7 @@
 
 use super::dataset::{self, TrialData};
 use super::host::note_no_captures;
-use super::{Trial, TrialError, machine, server_start};
+use super::{Trial, TrialError, machine, memory_nodes, server_start};
 use crate::state::{self, StateError};
 use std::time::Instant;
 use tare_drive::capture;
@@ -40,7 +40,11 @@ impl Trial<'_> {
             }
         };
         for (place, task) in all.iter().enumerate() {
-            let rung = Trial { task: task.clone(), ..self.clone() }.without_captures();
+            let mut rung = Trial { task: task.clone(), ..self.clone() }.without_captures();
+            if place > 0 {
+                // The first rung warmed the server up for all.
+                rung.task.condition.settings.workload.load.load_mut().take_warm();
+            }
             let clock = Instant::now();
             let planned = rung.new_record();
             let (trial, block, attempt) = (planned.trial, planned.block, planned.attempt);
@@ -71,9 +75,9 @@ impl Trial<'_> {
         let settings = &first.task.condition.settings;
         let data = TrialData::take(dataset::prepared(&first)?)?;
         record.data = data.record();
-        let mut machine = machine::apply(settings)?;
+        let mut machine = machine::apply(settings, memory_nodes::held(&first)?.is_some())?;
         record.settings.append(&mut machine.applied);
-        let server = server_start::start(&first, &data, None)?;
+        let server = server_start::start(&first, &data, None, record)?;
         record.server_version = Some(server.version().to_owned());
         record.server_program = program_sha1(server.pid(), &state::cache_directory()?);
         record.settings.append(&mut first.server_settings(server.as_ref())?);

@@ -3,7 +3,7 @@
 use super::dataset::TrialData;
 use super::host::{TrialHost, note_captures, note_no_captures};
 use super::two_hosts::{Clients, Job};
-use super::{Trial, TrialError, asked, contamination, dataset, machine, process, running, server_start};
+use super::{Trial, TrialError, asked, contamination, dataset, machine, memory_nodes, process, running, server_start};
 use crate::state::{self, StateError};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -138,7 +138,7 @@ impl Trial<'_> {
         };
         record.data = data.as_ref().and_then(TrialData::record);
         // Put back when it is dropped, on every way out of here.
-        let mut machine = machine::apply(settings)?;
+        let mut machine = machine::apply(settings, memory_nodes::held(self)?.is_some())?;
         record.settings.append(&mut machine.applied);
         if let Some(reason) = load.no_captures() {
             note_no_captures(self, reason, record);
@@ -200,7 +200,7 @@ impl Trial<'_> {
         record: &mut TrialRecord,
     ) -> Result<Driven, TrialError> {
         let mut clients = Clients::reach(self, record)?;
-        let mut server = server_start::start(self, data, clients.as_ref())?;
+        let mut server = server_start::start(self, data, clients.as_ref(), record)?;
         record.server_version = Some(server.version().to_owned());
         record.server_program = program_sha1(server.pid(), &state::cache_directory()?);
         record.settings.append(&mut self.server_settings(server.as_ref())?);

@@ -10,6 +10,7 @@
 //! | `dataset`, `server_start` | the data, brought back to what was prepared, and the server on them |
 //! | `restart`, `running` | a server that someone else runs, in place of one on a copy of the data |
 //! | `machine`, `process` | settings of the machine and of the server process: set, verified |
+//! | `memory_nodes` | a control group that keeps the server's memory on its nodes |
 //! | `asked` | options and the character set, as the server answers them |
 //! | `two_hosts`, `agent` | the server's half of a trial whose clients are on another host, and the clients' |
 //! | `contamination` | which samples were interfered with |
@@ -25,6 +26,7 @@ mod job;
 mod lifetime;
 pub mod machine;
 mod measure;
+mod memory_nodes;
 mod parts;
 mod process;
 mod restart;

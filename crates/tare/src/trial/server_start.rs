@@ -2,15 +2,21 @@
 
 use super::dataset::TrialData;
 use super::two_hosts::Clients;
-use super::{Trial, TrialError, process};
+use super::{Trial, TrialError, memory_nodes, process};
 use crate::state;
 use std::time::Duration;
 use tare_cpuset::CpuSet;
 use tare_engine::{Server, StartRequest, engine_by_name};
+use tare_results::schema::TrialRecord;
 use tare_topology::bind;
 
 /// Starts it on data that it may change, where its clients reach it.
-pub fn start(trial: &Trial<'_>, data: &TrialData, clients: Option<&Clients>) -> Result<Box<dyn Server>, TrialError> {
+pub fn start(
+    trial: &Trial<'_>,
+    data: &TrialData,
+    clients: Option<&Clients>,
+    record: &mut TrialRecord,
+) -> Result<Box<dyn Server>, TrialError> {
     let settings = &trial.task.condition.settings;
     let engine = engine_by_name(&settings.engine.name)?;
     let log = trial
@@ -33,8 +39,17 @@ pub fn start(trial: &Trial<'_>, data: &TrialData, clients: Option<&Clients>) -> 
     }
     process::request(&settings.process, &mut request).map_err(TrialError::Process)?;
     let all: CpuSet = trial.task.placement.server.iter().flat_map(CpuSet::iter).collect();
-    let here = bind::Placed::apply((!all.is_empty()).then_some(&all), &trial.task.placement.memory)?;
+    request.memory_nodes = memory_nodes::held(trial)?;
+    let asked = &trial.task.placement.memory;
+    let inherited = match &request.memory_nodes {
+        Some(_) => memory_nodes::inherited(asked)?,
+        None => asked.clone(),
+    };
+    let here = bind::Placed::apply((!all.is_empty()).then_some(&all), &inherited)?;
     let server = engine.start(&request)?;
     here.restore()?;
+    if let Some(nodes) = &request.memory_nodes {
+        record.settings.push(memory_nodes::verify(nodes, asked, server.as_ref())?);
+    }
     Ok(server)
 }

@@ -110,12 +110,24 @@ impl Load for OltpSettings {
     }
 
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
-        let held = PoolContents::at_start(&stage);
+        let held = match self.warm.already {
+            true => PoolContents::of_warm(&stage),
+            false => PoolContents::at_start(&stage),
+        };
         let applied = [warm::preload(self, &stage, held)?, warm_phase::run(self, &stage, held)?];
         let warm = Warm::with(held, applied.into_iter().flatten().collect());
         let at = |rate, stage: &mut Stage<'_>| run(self, rate, stage);
         let measured = |ran: Ran<()>| Ok(Measured::of_sample(&ran.sample, ran.around));
         Ok(warm.around(at_pace(self.pace, stage, at, measured)?))
+    }
+
+    fn take_warm(&mut self) -> bool {
+        (self.warm.already, self.warm.workload) = (true, None);
+        true
+    }
+
+    fn writes(&self) -> bool {
+        self.workload.writes()
     }
 
     fn expected_s(&self, counts: &Counts) -> f64 {

@@ -167,12 +167,14 @@ pub struct Warm {
     pub until: Until,
     /// How long it may take, seconds; how long it takes, where it ends by time.
     pub limit_s: f64,
+    /// Whether an earlier trial on the same server did all of it: it is looked at then, and not done again.
+    pub already: bool,
 }
 
 impl Default for Warm {
     /// Nothing; a phase that is only named runs as the articles' scripts do, for two minutes.
     fn default() -> Self {
-        Self { preload: false, workload: None, threads: None, until: Until::Time, limit_s: 120.0 }
+        Self { preload: false, workload: None, threads: None, until: Until::Time, limit_s: 120.0, already: false }
     }
 }
 
@@ -190,13 +192,13 @@ impl Warm {
             (Some(_), Until::Time) => self.limit_s,
             (Some(_), _) => self.limit_s.min(RULED_S),
         };
-        phase + if self.preload { data_bytes as f64 / READ } else { 0.0 }
+        phase + if self.preload && !self.already { data_bytes as f64 / READ } else { 0.0 }
     }
 
     /// Seconds that it may take at most.
     pub fn limit_s(&self, data_bytes: u64) -> f64 {
         let phase = if self.workload.is_some() { self.limit_s } else { 0.0 };
-        phase + if self.preload { data_bytes as f64 / READ_SLOWLY } else { 0.0 }
+        phase + if self.preload && !self.already { data_bytes as f64 / READ_SLOWLY } else { 0.0 }
     }
 }
 

@@ -21,6 +21,10 @@ pub fn preload(
     if !settings.warm.preload {
         return Ok(None);
     }
+    if settings.warm.already {
+        let verified = format!("on the server of the trial before, not read again; {}", all_read(held)?);
+        return Ok(Some(AppliedSetting { factor: "preload".into(), level: "on".into(), found: None, verified }));
+    }
     let tables = settings.tables.tables;
     let sessions = std::thread::available_parallelism().map_or(1, usize::from).min(READERS).min(tables);
     in_parallel(

@@ -1,8 +1,9 @@
 //! `tare bisect`: its options, and how it begins, goes on and ends.
 
-use super::super::ab::{effect, time};
+use super::super::ab::effect;
 use super::super::ab_plan::fresh_seed;
 use super::super::output::note;
+use super::super::output::time;
 use super::super::run::{Teller, default_out, unless_interrupted};
 use super::super::{Exit, Problem, host, interrupt, trust};
 use super::asked::{Asked, BuildBy, PLACE};

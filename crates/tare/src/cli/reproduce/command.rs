@@ -1,7 +1,7 @@
 //! Options of `tare reproduce`, and what they choose.
 
 use super::{carry_out, predict, view};
-use crate::cli::ab::time;
+use crate::cli::output::time;
 use crate::cli::run::{default_out, unless_interrupted};
 use crate::cli::{Exit, Problem, interrupt, read_topology, trust};
 use clap::Args;

@@ -184,3 +184,20 @@ fn the_character_set_of_connections_is_recorded_and_an_option_that_nothing_shows
     assert!(err.contains("charset = latin1: sqlite lets no connection choose one"), "{err}");
     world.assert_clean();
 }
+
+/// Without a second node the group holds what the machine has; on four, see the virtual machines.
+#[test]
+fn a_pool_with_a_policy_of_its_own_is_held_by_the_servers_control_group_and_nothing_of_it_stays() {
+    let world = World::new();
+    let study = world.study(
+        "name = \"held\"\n[engine]\nname = \"mariadb\"\n[engine.options]\ninnodb_numa_interleave = 1\n\
+         [workload]\nrows = 100\n[placement]\nmemory = \"interleave:all\"\n\
+         [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = 0.2\nsteal_limit = \"off\"\n\
+         foreign_cpu_limit = \"off\"\nprobe = \"off\"\n",
+    );
+    world.exits(0, &["run", &study, "--out", "results"]);
+    let settings = trials(&world.path("results"))[0]["settings"].to_string();
+    let is_held = settings.contains("cpuset.mems of the server's control group reads back");
+    assert_eq!(is_held, tare_noise::MemoryGroups::here().is_ok(), "{settings}");
+    world.assert_clean();
+}

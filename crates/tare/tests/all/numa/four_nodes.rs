@@ -54,11 +54,34 @@ fn article_ds_ladder_keeps_threads_and_pages_on_its_nodes() {
     for (trial, nodes) in on_mariadb {
         interleaved_over(&trial, &nodes);
     }
+    held(&evidence);
     let on_sqlite = ladder(&evidence, "sqlite");
     assert_eq!(on_sqlite.len(), 3, "1, 2 and 4 nodes");
     for (trial, nodes) in on_sqlite {
         // It allocates too few pages to be even.
         only_on(&trial, &nodes, 0.0);
+    }
+}
+
+/// With `innodb_numa_interleave`, which ignores the policy that the server inherits.
+fn held(evidence: &Evidence) {
+    let held = ladder(evidence, "held");
+    assert_eq!(held.len(), 2, "1 and 2 nodes");
+    for (trial, nodes) in held {
+        only_on(&trial, &nodes, 0.0);
+        let settings = trial["settings"].to_string();
+        assert!(settings.contains("cpuset.mems of the server's control group reads back"), "{settings}");
+    }
+    assert_eq!((evidence.text("held-controllers").trim(), evidence.text("held-groups").trim()), ("", ""));
+    let refused: Value = serde_json::from_str(&evidence.step("refused", 0)).unwrap();
+    for condition in refused["conditions"].as_array().unwrap() {
+        let reason = condition["reason"].as_str().unwrap_or_default();
+        let nodes = condition["levels"]["nodes"].as_str().unwrap();
+        match nodes {
+            "1" | "2" => assert!(reason.starts_with("innodb_numa_interleave spreads the buffer pool"), "{condition}"),
+            "4" => assert_eq!(condition["realizable"], true, "{condition}"),
+            _ => assert!(reason.contains("8 nodes are asked for"), "{condition}"),
+        }
     }
 }
 

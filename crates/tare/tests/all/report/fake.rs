@@ -128,6 +128,8 @@ pub fn write(study: &Study, dir: &Path) -> usize {
         decision: None,
         settle: None,
         race: None,
+        within: None,
+        left_out: Vec::new(),
         notes: Vec::new(),
     };
     let mut lines = Vec::new();

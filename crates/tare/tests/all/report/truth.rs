@@ -48,7 +48,7 @@ impl First {
             Verdict::NotRanked { alone, .. } => (!alone.is_empty()).then_some(Self::RankedAlone),
             Verdict::RankedLevels { .. } => Some(Self::RankedLevels),
             Verdict::SpreadFrom(from) => (!from.sources.is_empty()).then_some(Self::SpreadFrom),
-            Verdict::Steps { less, .. } => (!less.is_empty()).then_some(Self::Less),
+            Verdict::Steps { .. } => verdict.is_claim().then_some(Self::Less),
             Verdict::ByLoad(loads) => loads.iter().filter(|own| own.shown).find_map(|own| Self::of(&own.verdict)),
         }
     }

@@ -229,3 +229,22 @@ fn what_does_not_fit_is_said_and_not_begun() {
     let (_, err) = world.exits(2, &["run", "no-effect-list", "--article", "--dry-run"]);
     assert!(err.contains("[article]"), "{err}");
 }
+
+#[test]
+fn what_a_machine_lacks_is_left_out_where_possible_with_its_reason() {
+    let world = World::new();
+    // A machine without a single setting.
+    std::fs::create_dir(world.path("bare")).unwrap();
+    let plan = |where_possible: &str| {
+        let set = format!("machine.where_possible={where_possible}");
+        let mut tare =
+            world.tare(&["run", "first-look", "--dry-run", "--json", "--set", "machine.turbo=off", "--set", &set]);
+        let output = tare.env("TARE_SYSTEM_ROOT", world.path("bare")).output().unwrap();
+        (output.status.code(), json(&String::from_utf8_lossy(&output.stdout)))
+    };
+    let (code, document) = plan("on");
+    assert_eq!(code, Some(0), "{document}");
+    assert!(document["notes"].to_string().contains("turbo=off left out: "), "{document}");
+    assert!(document["conditions"].as_array().unwrap().iter().any(|condition| condition["realizable"] == true));
+    assert_eq!(plan("off").0, Some(3));
+}

@@ -9,6 +9,7 @@ name = "climb"
 [workload]
 rows = 1000
 tables = 1
+preload = "on"
 [sampling]
 trials = 3
 samples = 2
@@ -55,6 +56,8 @@ fn rungs_share_a_server_in_an_order_that_is_drawn_and_recorded() {
         assert_eq!(order.iter().collect::<BTreeSet<_>>().len(), 3);
         for (place, rung) in rungs.iter().enumerate() {
             assert_eq!(rung["lifetime"]["place"], place);
+            let is_read = rung["settings"].to_string().contains("read from end to end");
+            assert_eq!(is_read, place == 0, "the first rung warms the server up: {rung}");
             assert_eq!(rung["lifetime"]["order"][place], rung["condition"]);
         }
         orders.insert(order);
@@ -109,6 +112,10 @@ fn rungs_that_cannot_share_a_server_have_their_reason() {
     assert!(reasons(&["factors.rows=10,20", "design.ladder=rows"]).contains("they differ in its data"));
     let bound = ["placement.client=all", "placement.server=all", "placement.bind=thread"];
     assert!(reasons(&bound).contains("where it runs (with bind"), "{}", reasons(&bound));
+    let both = reasons(&["design.ladder=threads,distribution"]);
+    assert!(!both.contains("cannot share"), "{both}");
+    let unknown = reasons(&["design.ladder=threads,distributio"]);
+    assert!(unknown.contains("did you mean `distribution`?"), "{unknown}");
     let unknown = reasons(&["design.ladder=thread"]);
     assert!(unknown.contains("did you mean `threads`?"), "{unknown}");
 }

@@ -1,0 +1,138 @@
+//! The steps of a grid of ladders, each over all ladders of one load: what more nodes, caches or threads give on
+//! average, and the ladders at which it is something else.
+
+use super::collect::ConditionTrials;
+use super::confidence::CONFIDENCE;
+use super::curves::number;
+use super::ladders::{Ladder, ladders};
+use super::pooled::{PooledStep, StepExceptions};
+use std::collections::{BTreeMap, BTreeSet};
+use tare_results::schema::Levels;
+use tare_stats::multiple::holm;
+use tare_stats::pooled::{self as stats, LadderStep, StepOfLadders};
+
+/// What ladders are pooled over, the question of a grid first.
+const OVER: [&str; 3] = ["nodes", "caches", "threads"];
+/// The factor whose levels are never pooled: a load is a question of its own.
+const LOAD: &str = "workload";
+/// The number whose upper end may have an effect of its own.
+const FROM: &str = "threads";
+
+/// All steps that several ladders have, of the factor that the grid asks about. `rate` is the chance that any of them
+/// is said to give less where none does, and again that any ladder is called an exception.
+pub(super) fn steps(conditions: &[ConditionTrials<'_>], metric: &str, rate: f64) -> Vec<PooledStep> {
+    let all = ladders(conditions);
+    OVER.into_iter()
+        .map(|over| {
+            let own: Vec<&Ladder<'_, '_>> = all.iter().filter(|ladder| ladder.over == over).collect();
+            steps_over(&own, metric, rate)
+        })
+        .find(|steps| !steps.is_empty())
+        .unwrap_or_default()
+}
+
+/// Load, and the numbers before and after.
+type Key = (Option<String>, u64, u64);
+
+fn steps_over(ladders: &[&Ladder<'_, '_>], metric: &str, rate: f64) -> Vec<PooledStep> {
+    let loads: BTreeSet<&String> = ladders.iter().filter_map(|ladder| ladder.levels.get(LOAD)).collect();
+    let mut groups: BTreeMap<Key, Vec<(&Ladder<'_, '_>, LadderStep)>> = BTreeMap::new();
+    for ladder in ladders {
+        let mut rungs: Vec<_> = ladder.rungs.iter().filter(|(_, rung)| rung.blocked).collect();
+        rungs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let load = ladder.levels.get(LOAD).filter(|_| loads.len() > 1).cloned();
+        for pair in rungs.windows(2) {
+            let step = LadderStep { blocks: differences(pair[0].1, pair[1].1, metric) };
+            if step.blocks.len() >= 2 {
+                let key = (load.clone(), pair[0].0.to_bits(), pair[1].0.to_bits());
+                groups.entry(key).or_default().push((ladder, step));
+            }
+        }
+    }
+    groups.retain(|_, steps| steps.len() >= 2);
+    let given = groups.values().map(|steps| StepOfLadders {
+        ladders: steps.iter().map(|(_, step)| step.clone()).collect(),
+        shared: shares_servers(steps),
+    });
+    let pooled = stats::pooled_steps(&given.collect::<Vec<_>>(), CONFIDENCE, rate);
+    let found: Vec<(&Key, &Vec<_>, stats::PooledStep)> =
+        groups.iter().zip(pooled).filter_map(|((key, steps), step)| Some((key, steps, step?))).collect();
+    let less = holm(&found.iter().map(|(_, _, step)| step.p_less).collect::<Vec<_>>());
+    let made = found.iter().zip(less).map(|(((load, from, to), steps, step), p_value)| {
+        let levels: Vec<&Levels> = steps.iter().map(|(ladder, _)| &ladder.levels).collect();
+        PooledStep {
+            over: steps[0].0.over.to_owned(),
+            load: load.clone(),
+            from: f64::from_bits(*from),
+            to: f64::from_bits(*to),
+            ratio: step.ratio.value,
+            ci: step.ratio.ci,
+            ladders: step.ladders,
+            less: p_value <= rate,
+            exceptions: exceptions(&levels, &step.exceptions),
+        }
+    });
+    made.collect()
+}
+
+/// ln(after / before) of every block that both have.
+fn differences(before: &ConditionTrials<'_>, after: &ConditionTrials<'_>, metric: &str) -> Vec<(usize, f64)> {
+    let before: BTreeMap<usize, f64> = before.numbered(metric).into_iter().filter(|(_, value)| *value > 0.0).collect();
+    let after = after.numbered(metric).into_iter().filter(|(_, value)| *value > 0.0);
+    after.filter_map(|(block, value)| Some((block, (value / before.get(&block)?).ln()))).collect()
+}
+
+/// Whether ladders of a block ran on one server.
+fn shares_servers(steps: &[(&Ladder<'_, '_>, LadderStep)]) -> bool {
+    let rungs = steps.iter().flat_map(|(ladder, _)| &ladder.rungs);
+    rungs.flat_map(|(_, rung)| &rung.ok).any(|trial| trial.lifetime.is_some())
+}
+
+/// As one rule where a rule names exactly these ladders, else each on its own.
+fn exceptions(all: &[&Levels], found: &[stats::Exception]) -> Vec<StepExceptions> {
+    if let Some(rule) = rule(all, found) {
+        return vec![rule];
+    }
+    let alone = found.iter().map(|exception| StepExceptions {
+        levels: telling(all, &[all[exception.ladder]]),
+        from_threads: None,
+        ladders: 1,
+        ratio: (exception.ratio.value, exception.ratio.value),
+    });
+    alone.collect()
+}
+
+/// "Only zipfian, from 256 threads": what several exceptions have in common, where nothing else has it.
+fn rule(all: &[&Levels], found: &[stats::Exception]) -> Option<StepExceptions> {
+    if found.len() < 2 {
+        return None;
+    }
+    let places: BTreeSet<usize> = found.iter().map(|exception| exception.ladder).collect();
+    let own: Vec<&Levels> = places.iter().map(|place| all[*place]).collect();
+    let levels = telling(all, &own);
+    let threads = |levels: &Levels| levels.get(FROM).and_then(|level| number(level));
+    let from =
+        own.iter().map(|levels| threads(levels)).collect::<Option<Vec<f64>>>().filter(|_| !levels.contains_key(FROM));
+    let from = from.map(|numbers| numbers.into_iter().fold(f64::INFINITY, f64::min));
+    let is_named = |other: &Levels| {
+        let has_all = levels.iter().all(|(factor, level)| other.get(factor) == Some(level));
+        has_all && from.is_none_or(|from| threads(other).is_some_and(|number| number >= from))
+    };
+    let named: BTreeSet<usize> = (0..all.len()).filter(|place| is_named(all[*place])).collect();
+    let ratios = || found.iter().map(|exception| exception.ratio.value);
+    (named == places).then(|| StepExceptions {
+        levels,
+        from_threads: from,
+        ladders: places.len(),
+        ratio: (ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max)),
+    })
+}
+
+/// The levels that these have in common and not all have.
+fn telling(all: &[&Levels], own: &[&Levels]) -> Levels {
+    let Some(first) = own.first() else { return Levels::new() };
+    let everywhere =
+        |factor: &str, level: &str, of: &[&Levels]| of.iter().all(|l| l.get(factor).is_some_and(|x| x == level));
+    let kept = first.iter().filter(|(factor, level)| everywhere(factor, level, own) && !everywhere(factor, level, all));
+    kept.map(|(factor, level)| (factor.clone(), level.clone())).collect()
+}

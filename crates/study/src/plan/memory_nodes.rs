@@ -1,0 +1,56 @@
+//! Servers that give their memory a policy of their own: which nodes their control group has to keep them on.
+
+use super::programs::Programs;
+use crate::language::settings::Settings;
+use tare_cpuset::NodeSet;
+use tare_engine::engine_by_name;
+use tare_noise::MemoryGroups;
+use tare_topology::{MemoryPolicy, Nodes};
+
+/// The nodes of a placement that the server would leave by an option of its own, and that option. `version` is its
+/// program's.
+pub fn to_hold(settings: &Settings, memory: &MemoryPolicy, version: &str) -> Option<(NodeSet, &'static str)> {
+    let (MemoryPolicy::Bind(Nodes::These(nodes))
+    | MemoryPolicy::Interleave(Nodes::These(nodes))
+    | MemoryPolicy::WeightedInterleave(Nodes::These(nodes))) = memory
+    else {
+        return None;
+    };
+    let load = settings.workload.load.load();
+    if !load.needs_server() || settings.engine.running.is_asked() {
+        return None;
+    }
+    let option = engine_by_name(&settings.engine.name).ok()?.spreads_memory(&settings.engine.options, version)?;
+    Some((nodes.clone(), option))
+}
+
+/// Whether the server of a condition stays on its nodes here; `all` are those from which memory can come.
+///
+/// # Errors
+/// Why it would not, and what to do.
+pub(super) fn available(
+    settings: &Settings,
+    memory: &MemoryPolicy,
+    all: &NodeSet,
+    programs: Option<&Programs>,
+) -> Result<(), String> {
+    let Some(programs) = programs else { return Ok(()) };
+    let version = || programs.of(&settings.engine.name, settings.engine.binary.as_deref()).ok();
+    if matches!(memory, MemoryPolicy::Default | MemoryPolicy::Local | MemoryPolicy::Preferred(_)) {
+        return Ok(());
+    }
+    let Some((nodes, option)) = version().and_then(|binary| to_hold(settings, memory, &binary.version)) else {
+        return Ok(());
+    };
+    let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
+    let is_no_option = matches!(engine.knows_option(option, settings.engine.binary.as_deref()), Ok(false));
+    if nodes == *all || is_no_option {
+        return Ok(());
+    }
+    MemoryGroups::here().map(drop).map_err(|why| {
+        format!(
+            "{option} spreads the buffer pool over all nodes whatever memory = {memory} says, and only a cpuset keeps \
+             it on nodes {nodes}: {why}; run as root, or set {option} = 0"
+        )
+    })
+}

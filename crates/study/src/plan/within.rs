@@ -1,0 +1,380 @@
+//! A plan cut to a time, and what was cut kept with it.
+//!
+//! Samples and warm-up can get shorter, conditions can share a warm server, the middle rungs of a long ladder of
+//! threads can be left out (its ends stay, halves are halved again), and blocks can be fewer, or more where they have
+//! become cheap. Of all that fits it is what shows the smallest change, by the study's own question. A block stays
+//! whole, so that whatever is left compares all that it measures.
+
+use super::design::{self, Condition};
+use super::{estimate, resolve};
+use crate::language::spec::{Factor, Study};
+use std::collections::{BTreeMap, BTreeSet};
+use tare_results::question::Question;
+use tare_results::schema::{Plan, PlannedCondition, Within};
+use tare_stats::pooled::smallest_shown;
+use tare_text::percent;
+
+/// Blocks below which nothing can be told from luck.
+const FEWEST_BLOCKS: usize = 2;
+/// More are not proposed by sharing servers.
+const MOST_BLOCKS: usize = 10;
+/// Blocks from which on all conditions have one variance, as in [`tare_stats::blocks`].
+const POOLED_BLOCKS: f64 = 5.0;
+/// Rungs of threads that a ladder may come down to.
+const RUNGS: [usize; 4] = [usize::MAX, 7, 5, 3];
+/// What a sample may come down to, as a part of its length.
+const SHORTER: [f64; 4] = [1.0, 0.5, 0.25, 0.125];
+/// Seconds below which no sample and no warm-up comes by that.
+const SHORTEST_S: f64 = 10.0;
+const SHORTEST_WARMUP_S: f64 = 2.0;
+/// Runs of a load that counts them, at least.
+const FEWEST_SAMPLES: usize = 3;
+/// How long a load that warms up by time may take.
+const WARMUP_LIMIT: &str = "warmup_limit_s";
+/// Factors whose levels any server can have one after the other.
+const CLIENTS: [&str; 2] = ["threads", "client"];
+/// Those too where no load changes the data.
+const READERS: [&str; 2] = ["workload", "distribution"];
+/// What servers are taken to differ by, and samples of a minute on one of them: what many studies have shown, and what
+/// is said with every figure that rests on it.
+const SERVERS_DIFFER: f64 = 0.02;
+const SAMPLES_DIFFER: f64 = 0.01;
+
+/// Why a time is too short.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum TooShort {
+    /// Nothing that answers anything fits.
+    #[error(
+        "the least that answers anything takes {}, {} of that for the data, and {} were given",
+        minutes(*least_s), minutes(*data_s), minutes(*asked_s)
+    )]
+    Least {
+        /// What the smallest plan takes, seconds.
+        least_s: f64,
+        /// The part of it for making the data, seconds.
+        data_s: f64,
+        /// What was given, seconds.
+        asked_s: f64,
+    },
+    /// A cut study cannot be planned.
+    #[error("{0}")]
+    Plan(String),
+}
+
+fn minutes(seconds: f64) -> String {
+    format!("{:.0} min", (seconds / 60.0).ceil())
+}
+
+/// The study and its plan cut to `sampling.within_s`; as they are where they fit, or no time is given. `plan` makes the
+/// plan of a study.
+///
+/// # Errors
+/// [`TooShort`].
+pub fn fit(
+    study: Study,
+    whole: Plan,
+    cpus: usize,
+    plan: impl Fn(&Study) -> Result<Plan, String>,
+) -> Result<(Study, Plan), TooShort> {
+    let Some(asked_s) = study.sampling.within_s else { return Ok((study, whole)) };
+    let cut =
+        |levels| Within { asked_s, whole_s: whole.estimated_s, whole_trials: whole.trials.len(), levels, stopped: 0 };
+    if whole.estimated_s <= asked_s {
+        let within = Some(cut(BTreeMap::new()));
+        return Ok((study, Plan { within, ..whole }));
+    }
+    let conditions = design::conditions(&study).map_err(TooShort::Plan)?;
+    let trials_s = estimate::trials_s(&whole.trials, &conditions, &study.sampling, cpus);
+    let data_s = (whole.estimated_s - trials_s).max(0.0);
+    let mut least_s = f64::INFINITY;
+    let mut fitting: Vec<(f64, Study)> = Vec::new();
+    for candidate in candidates(&study, &conditions) {
+        let cut_conditions = design::conditions(&candidate).map_err(TooShort::Plan)?;
+        let kept = kept(&whole, &cut_conditions);
+        let trials = resolve::scheduled(&candidate, &kept);
+        let expected_s = data_s + estimate::trials_s(&trials, &cut_conditions, &candidate.sampling, cpus);
+        least_s = least_s.min(expected_s);
+        if expected_s <= asked_s
+            && let Some(smallest) = smallest(&candidate, &kept)
+        {
+            fitting.push((smallest, candidate));
+        }
+    }
+    fitting.sort_by(|a, b| a.0.total_cmp(&b.0));
+    for (_, candidate) in fitting {
+        let made = plan(&candidate).map_err(TooShort::Plan)?;
+        let cut_conditions = design::conditions(&candidate).map_err(TooShort::Plan)?;
+        let before = kept(&whole, &cut_conditions).iter().filter(|c| c.realizable).count();
+        // Where conditions turn out not to be able to share a server, they are not left out for it.
+        if made.estimated_s > asked_s || made.conditions.iter().filter(|c| c.realizable).count() < before {
+            continue;
+        }
+        let levels = left_out(&study, &candidate);
+        let notes = notes(&study, &candidate, &whole, &made, &levels);
+        let notes = notes.into_iter().chain(made.notes.clone()).collect();
+        return Ok((candidate, Plan { within: Some(cut(levels)), notes, ..made }));
+    }
+    Err(TooShort::Least { least_s, data_s, asked_s })
+}
+
+/// Smaller studies.
+fn candidates(study: &Study, conditions: &[Condition]) -> Vec<Study> {
+    let shared = shared(study, conditions);
+    let mut all = Vec::new();
+    for ladder in [study.design.ladder.clone()].into_iter().chain(shared.map(Some)) {
+        // Blocks of shared servers are cheap, and the luck of each is one value more.
+        let most = if ladder == study.design.ladder { study.sampling.trials } else { MOST_BLOCKS };
+        for rungs in RUNGS {
+            for part in SHORTER {
+                for trials in FEWEST_BLOCKS..=most.max(study.sampling.trials).max(FEWEST_BLOCKS) {
+                    let mut smaller = with_rungs(study, rungs);
+                    smaller.sampling.trials = trials;
+                    smaller.design.ladder.clone_from(&ladder);
+                    shorten(&mut smaller, part);
+                    all.push(smaller);
+                }
+            }
+        }
+    }
+    all
+}
+
+/// The factors whose levels may share a server here; none where no factor's may, or the study says so itself.
+fn shared(study: &Study, conditions: &[Condition]) -> Option<String> {
+    if study.design.ladder.is_some() || study.sampling.target_half_width.is_some() {
+        return None;
+    }
+    let reads = conditions.iter().all(|condition| !condition.settings.workload.load.load().writes());
+    let may = |name: &str| CLIENTS.contains(&name) || (reads && READERS.contains(&name));
+    let mut names: Vec<&str> = Vec::new();
+    for factor in study.factors.iter().chain(study.conditions.iter().flatten()) {
+        if may(&factor.name) && !names.contains(&factor.name.as_str()) {
+            names.push(&factor.name);
+        }
+    }
+    (!names.is_empty()).then(|| names.join(","))
+}
+
+fn shorten(study: &mut Study, part: f64) {
+    let in_runs = study.base.workload.load.load().warms_up_in_runs();
+    let sampling = &mut study.sampling;
+    if in_runs {
+        let fewest = FEWEST_SAMPLES.min(sampling.samples);
+        sampling.samples = ((sampling.samples as f64 * part).ceil() as usize).max(fewest);
+        return;
+    }
+    let shorter = |seconds: f64, shortest: f64| (seconds * part).max(shortest.min(seconds));
+    sampling.sample_s = shorter(sampling.sample_s, SHORTEST_S);
+    sampling.warmup_s = shorter(sampling.warmup_s, SHORTEST_WARMUP_S);
+    // What a warm-up that ends by time is for has been done by reading the data, where that is asked for.
+    if !study.base.workload.load.load().is_to_be_resident() {
+        return;
+    }
+    for (_, limit_s) in study.load_keys.iter_mut().filter(|(key, _)| key == WARMUP_LIMIT) {
+        if let Some(seconds) = limit_s.number() {
+            *limit_s = shorter(seconds, SHORTEST_S).into();
+            // It was a number of seconds before, and a smaller one is too.
+            let _ = study.base.workload.load.load_mut().set(WARMUP_LIMIT, limit_s);
+        }
+    }
+}
+
+/// At most so many numbers of threads, where these are not what the study is about alone.
+fn with_rungs(study: &Study, most: usize) -> Study {
+    let mut study = study.clone();
+    for factor in study.factors.iter_mut().filter(|factor| factor.name == "threads") {
+        let kept: BTreeSet<usize> = first_rungs(factor.levels.len(), most).into_iter().collect();
+        let levels = std::mem::take(&mut factor.levels).into_iter().enumerate();
+        factor.levels = levels.filter(|(place, _)| kept.contains(place)).map(|(_, level)| level).collect();
+    }
+    study
+}
+
+/// The ends of a ladder, then the middle of what lies between, and so on.
+fn first_rungs(rungs: usize, most: usize) -> Vec<usize> {
+    if rungs <= most {
+        return (0..rungs).collect();
+    }
+    let mut kept = vec![0, rungs - 1];
+    while kept.len() < most {
+        kept.sort_unstable();
+        let widest = kept.windows(2).max_by_key(|pair| pair[1] - pair[0]).map(|pair| (pair[0] + pair[1]).div_ceil(2));
+        match widest.filter(|middle| !kept.contains(middle)) {
+            Some(middle) => kept.push(middle),
+            None => break,
+        }
+    }
+    kept.sort_unstable();
+    kept
+}
+
+/// The conditions of the whole plan that a smaller study has.
+fn kept(whole: &Plan, conditions: &[Condition]) -> Vec<PlannedCondition> {
+    let names: BTreeSet<&str> = conditions.iter().map(|condition| condition.name.as_str()).collect();
+    whole.conditions.iter().filter(|c| names.contains(c.name.as_str())).cloned().collect()
+}
+
+fn left_out(whole: &Study, cut: &Study) -> BTreeMap<String, Vec<String>> {
+    let missing = |factor: &Factor| {
+        let kept = cut.factors.iter().find(|other| other.name == factor.name);
+        factor.levels.iter().filter(|level| kept.is_none_or(|kept| !kept.has(level))).map(ToString::to_string).collect()
+    };
+    let all = whole.factors.iter().map(|factor| (factor.name.clone(), missing(factor)));
+    all.filter(|(_, levels): &(_, Vec<String>)| !levels.is_empty()).collect()
+}
+
+/// What was cut and what that costs, in words for people before it starts.
+fn notes(whole: &Study, cut: &Study, all: &Plan, made: &Plan, levels: &BTreeMap<String, Vec<String>>) -> Vec<String> {
+    let (before, after) = (&whole.sampling, &cut.sampling);
+    let mut changes = vec![format!("{} trials in place of {}", made.trials.len(), all.trials.len())];
+    let mut changed = |is: bool, what: String| changes.extend(is.then_some(what));
+    changed(before.trials != after.trials, format!("{} a condition in place of {}", after.trials, before.trials));
+    changed(
+        before.sample_s != after.sample_s,
+        format!("samples of {:.0} s in place of {:.0} s", after.sample_s, before.sample_s),
+    );
+    changed(
+        before.samples != after.samples,
+        format!("{} samples a trial in place of {}", after.samples, before.samples),
+    );
+    let shared = cut.design.ladder.as_ref().filter(|_| cut.design.ladder != whole.design.ladder);
+    changed(
+        shared.is_some(),
+        format!(
+            "one warm server a block for all levels of {}, which then share its luck, and no captures",
+            shared.map_or("", |ladder| ladder)
+        ),
+    );
+    for (factor, levels) in levels {
+        changed(true, format!("{factor} {} left out", levels.join(", ")));
+    }
+    let warm = |study: &Study| study.load_keys.iter().find(|(key, _)| key == WARMUP_LIMIT).map(|(_, v)| v.to_string());
+    if let (Some(was), Some(is)) = (warm(whole), warm(cut))
+        && was != is
+    {
+        changed(true, format!("{is} s of warming up in place of {was} s"));
+    }
+    let power = format!(
+        "if servers differ by {} and samples of a minute by {}, this shows {} (the whole study {})",
+        percent(SERVERS_DIFFER),
+        percent(SAMPLES_DIFFER),
+        shown(cut, made),
+        shown(whole, all)
+    );
+    vec![format!("cut to fit {}: {}", minutes(made.estimated_s), changes.join("; ")), power]
+}
+
+/// The smallest change that is shown four times in five.
+fn shown(study: &Study, plan: &Plan) -> String {
+    match (smallest(study, &plan.conditions), &study.question) {
+        (None, _) => "nothing".to_owned(),
+        (Some(change), Some(Question::Scaling)) => format!("a step of {} or more", percent(change)),
+        (Some(change), Some(Question::Spread)) => format!("a spread {:.1} times as large or larger", 1.0 + change),
+        (Some(change), _) => format!("a difference of {} or more", percent(change)),
+    }
+}
+
+/// As a part of the whole; none from a single block. The answer's chance of a false alarm is spread over its tests.
+fn smallest(study: &Study, conditions: &[PlannedCondition]) -> Option<f64> {
+    const ANSWER: f64 = 0.02;
+    const OFTEN: f64 = 0.8;
+    let blocks = study.sampling.trials as f64;
+    let realizable: Vec<&PlannedCondition> = conditions.iter().filter(|c| c.realizable).collect();
+    let numbers = |factor: &str| realizable.iter().filter_map(|c| c.levels.get(factor)).collect::<BTreeSet<_>>().len();
+    let count = realizable.len() as f64;
+    let in_runs = study.base.workload.load.load().warms_up_in_runs();
+    let measured_s = study.sampling.samples as f64 * if in_runs { 60.0 } else { study.sampling.sample_s };
+    let (servers, samples) = (SERVERS_DIFFER.powi(2), SAMPLES_DIFFER.powi(2) * 60.0 / measured_s.max(1.0));
+    let own = servers + samples;
+    let over = ["nodes", "caches", "threads"].into_iter().map(|over| (over, numbers(over))).find(|(_, n)| *n > 1);
+    let (variance, df, tests) = match (&study.question, over) {
+        (Some(Question::Spread), _) => {
+            // The logarithm of the ratio of two standard deviations, with half of the conditions on either side.
+            let df = (count / 2.0).floor() * (blocks - 1.0);
+            let factors = study.factors.len().max(1) as f64;
+            (1.0 / df, if df >= 1.0 { f64::from(u32::MAX) } else { 0.0 }, factors)
+        }
+        (Some(Question::Scaling), Some((over, rungs))) => {
+            let loads = numbers("workload").max(1) as f64;
+            let of_factor = |c: &PlannedCondition| {
+                c.levels.iter().filter(|(name, _)| *name != over).map(|(_, level)| level.clone()).collect()
+            };
+            let all: BTreeSet<Vec<String>> = realizable.iter().map(|c| of_factor(c)).collect();
+            let ladders = all.len() as f64 / loads;
+            let shares = study.design.ladder.is_some() && ladders > 1.0;
+            let tests = 2.0 * loads * (rungs - 1) as f64;
+            match shares {
+                true => (2.0 * (servers + samples / ladders) / blocks, blocks - 1.0, tests),
+                false => (2.0 * own / (blocks * ladders), ladders * (blocks - 1.0), tests),
+            }
+        }
+        _ => {
+            let df = (blocks - 1.0) * if blocks >= POOLED_BLOCKS { count - 1.0 } else { 1.0 };
+            (2.0 * own / blocks, df, count * (count - 1.0) / 2.0)
+        }
+    };
+    (df >= 1.0).then(|| smallest_shown(variance.sqrt(), df, ANSWER / tests.max(1.0), OFTEN))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::language::builtin;
+    use crate::language::document::Source;
+    use crate::language::parse::{Overrides, parse};
+    use crate::plan::resolve::{Where, resolve};
+    use tare_topology::Machine;
+
+    fn cut(name: &str, on: &str, sets: &[&str]) -> Result<(Study, Plan), TooShort> {
+        let overrides = Overrides {
+            article: true,
+            sets: sets.iter().map(|set| (*set).to_owned()).collect(),
+            ..Overrides::default()
+        };
+        let study = parse(Source { origin: name, text: builtin::find(name).unwrap().text }, &overrides).unwrap();
+        let machine = Machine::synthetic(on).unwrap();
+        let plan = |study: &Study| resolve(study, &machine, Where::Described);
+        let whole = plan(&study).unwrap();
+        fit(study, whole, machine.pus.len(), plan)
+    }
+
+    const D: &str = "package:4 [numa] core:32 pu:1";
+
+    #[test]
+    fn an_articles_grid_fits_its_hours_and_says_what_was_cut() {
+        let read_only = "factors.workload=point_select,read_only";
+        let (study, plan) = cut("numa-scaling", D, &[read_only, "sampling.within_s=10800"]).unwrap();
+        let within = plan.within.as_ref().unwrap();
+        assert!(plan.estimated_s <= 10_800.0 && within.whole_s > 250_000.0, "{within:?}");
+        assert_eq!((within.whole_trials, within.asked_s), (528, 10_800.0));
+        assert_eq!(study.design.ladder.as_deref(), Some("workload,distribution,threads"));
+        // Nodes, which the question is about, and the ends of every ladder stay.
+        let left: Vec<&String> = within.levels.keys().collect();
+        assert_eq!(left, ["threads"]);
+        let kept = study.factors.iter().find(|factor| factor.name == "threads").unwrap();
+        assert!(kept.has(&1_u64.into()) && kept.has(&1024_u64.into()) && study.sampling.trials >= 4, "{kept:?}");
+        // Every block holds every condition that is left, on one server for each number of nodes.
+        let conditions = plan.conditions.iter().filter(|c| c.realizable).count();
+        assert_eq!(plan.trials.len(), conditions * study.sampling.trials);
+        let servers: BTreeSet<_> = plan.trials.iter().map(|trial| trial.lifetime).collect();
+        assert_eq!(servers.len(), 3 * study.sampling.trials);
+        assert!(plan.notes[1].contains("this shows a step of"), "{:?}", plan.notes);
+    }
+
+    #[test]
+    fn what_fits_is_left_as_it_is_and_what_cannot_fit_is_said() {
+        let one = ["factors.workload=point_select", "factors.distribution=uniform", "factors.threads=64"];
+        let (study, plan) = cut("numa-scaling", D, &[&one[..], &["sampling.within_s=86400"]].concat()).unwrap();
+        assert_eq!((study.sampling.trials, plan.trials.len(), study.design.ladder), (4, 12, None));
+        assert!(plan.within.unwrap().levels.is_empty());
+        let short = cut("numa-scaling", D, &["sampling.within_s=1200"]).unwrap_err();
+        assert!(short.to_string().contains("for the data, and 20 min were given"), "{short}");
+    }
+
+    #[test]
+    fn the_ends_of_a_ladder_come_first_and_then_the_middles() {
+        assert_eq!(first_rungs(11, 3), [0, 5, 10]);
+        assert_eq!(first_rungs(11, 5), [0, 3, 5, 8, 10]);
+        assert_eq!(first_rungs(3, 5), [0, 1, 2]);
+    }
+}

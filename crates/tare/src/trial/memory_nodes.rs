@@ -1,0 +1,73 @@
+//! A server that gives its memory a policy of its own, kept on its placement's nodes by the cpuset of its control
+//! group: asked for at its start, and read back from the running process.
+
+use super::{Trial, TrialError};
+use std::fs;
+use tare_cpuset::NodeSet;
+use tare_engine::{EngineError, Server, engine_by_name};
+use tare_results::schema::AppliedSetting;
+use tare_study::plan::memory_nodes;
+use tare_topology::bind::read_memory_policy;
+use tare_topology::{Machine, MemoryPolicy, Nodes};
+
+/// The nodes on which the group of this trial's server has to keep it, where the server would leave them.
+///
+/// # Errors
+/// When its program cannot be asked for its version.
+pub(super) fn held(trial: &Trial<'_>) -> Result<Option<NodeSet>, TrialError> {
+    let (settings, memory) = (&trial.task.condition.settings, &trial.task.placement.memory);
+    if *memory == MemoryPolicy::Default || !settings.workload.load.load().needs_server() {
+        return Ok(None);
+    }
+    let binary = engine_by_name(&settings.engine.name)?.binary(settings.engine.binary.as_deref())?;
+    let held = memory_nodes::to_hold(settings, memory, &binary.version).map(|(nodes, _)| nodes);
+    // Over all nodes there is nothing to leave, and an ordinary user can do that too.
+    Ok(held.filter(|nodes| tare_noise::MemoryGroups::here().is_ok() || !is_all(nodes)))
+}
+
+fn is_all(nodes: &NodeSet) -> bool {
+    Machine::this().is_ok_and(|machine| machine.memory_nodes() == *nodes)
+}
+
+/// The policy to be inherited by a server that enters such a group: over all nodes, which the kernel then maps onto the
+/// group's. One over just these it would map too, and 0 and 2 of four are then both 0.
+///
+/// # Errors
+/// When the machine cannot be read.
+pub(super) fn inherited(policy: &MemoryPolicy) -> Result<MemoryPolicy, TrialError> {
+    let all = Nodes::These(Machine::this()?.memory_nodes());
+    Ok(match policy {
+        MemoryPolicy::Bind(_) => MemoryPolicy::Bind(all),
+        MemoryPolicy::Interleave(_) => MemoryPolicy::Interleave(all),
+        MemoryPolicy::WeightedInterleave(_) => MemoryPolicy::WeightedInterleave(all),
+        other => other.clone(),
+    })
+}
+
+/// Reads the nodes of the running server's group back.
+///
+/// # Errors
+/// [`EngineError::NotInEffect`] when they are not as asked.
+pub(super) fn verify(
+    nodes: &NodeSet,
+    policy: &MemoryPolicy,
+    server: &dyn Server,
+) -> Result<AppliedSetting, TrialError> {
+    let pid = server.pid();
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Mems_allowed_list:")).unwrap_or_default().trim();
+    if allowed.parse::<NodeSet>().ok().as_ref() != Some(nodes) {
+        let (asked, found) = (nodes.to_string(), allowed.to_owned());
+        return Err(EngineError::NotInEffect { setting: "cpuset.mems", asked, found }.into());
+    }
+    // InnoDB goes back to the kernel's default when its pool is there.
+    let own = read_memory_policy(pid.cast_signed())?;
+    Ok(AppliedSetting {
+        factor: "placement.memory".to_owned(),
+        level: policy.to_string(),
+        found: None,
+        verified: format!(
+            "cpuset.mems of the server's control group reads back {allowed}; by itself the server now has {own}"
+        ),
+    })
+}
