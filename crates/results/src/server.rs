@@ -61,7 +61,7 @@ impl ServerRecord {
             "-O2" | "-O3" | "-Ofast" => Some(None),
             _ => None,
         };
-        flags.flat_map(|(_, value)| value.split_whitespace()).filter_map(level).last().flatten()
+        flags.flat_map(|(_, value)| value.split_whitespace()).filter_map(level).next_back().flatten()
     }
 }
 

@@ -57,7 +57,7 @@ const SPREADS: &str = "innodb_numa_interleave";
 
 /// The option by which these have it done; `by_default` where none of them says it.
 pub(crate) fn spreads_memory(options: &BTreeMap<String, String>, by_default: bool) -> Option<&'static str> {
-    let said = options.iter().filter_map(|(name, value)| {
+    let mut said = options.iter().filter_map(|(name, value)| {
         let name = variable_name(name);
         let is_on = !matches!(value.to_lowercase().as_str(), "0" | "off" | "false");
         match name.strip_prefix("skip_") {
@@ -65,7 +65,7 @@ pub(crate) fn spreads_memory(options: &BTreeMap<String, String>, by_default: boo
             None => (name == SPREADS).then_some(is_on),
         }
     });
-    said.last().unwrap_or(by_default).then_some(SPREADS)
+    said.next_back().unwrap_or(by_default).then_some(SPREADS)
 }
 
 /// The options among these that shape files.

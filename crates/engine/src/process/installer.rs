@@ -10,7 +10,8 @@ use super::process_tree::ProcessTree;
 use super::server_process::{Launch, ServerProcess, StopPolicy};
 use crate::{EngineError, PrepareRequest};
 
-/// Runs it with the arguments that the study adds, listed where the next start finds it after a kill. `explain` reads the reason of a failure out of the log.
+/// Runs it with the arguments that the study adds, listed where the next start finds it after a kill. `explain` reads
+/// the reason of a failure out of the log.
 pub(crate) fn run_installer(
     name: &'static str,
     program: &Path,

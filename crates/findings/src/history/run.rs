@@ -79,6 +79,6 @@ mod tests {
         let found =
             ["night-2026-11-23-9cf9f09c9717", "run_9cf9f09", "v12", "20261123", "deadbeef", "abcdef12_4f5a6b7c"];
         let expected = [Some("9cf9f09c9717"), Some("9cf9f09"), None, None, None, Some("4f5a6b7c")];
-        assert_eq!(found.map(|name| commit_of(name)), expected.map(|commit| commit.map(str::to_owned)));
+        assert_eq!(found.map(commit_of), expected.map(|commit| commit.map(str::to_owned)));
     }
 }
