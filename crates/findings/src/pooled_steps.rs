@@ -18,6 +18,9 @@ const LOAD: &str = "workload";
 /// The number whose upper end may have an effect of its own.
 const FROM: &str = "threads";
 
+/// Of fewer ladders none can be called the exception: each is answered by itself.
+const FEWEST: usize = 4;
+
 /// All steps that several ladders have, of the factor that the grid asks about. `rate` is the chance that any of them
 /// is said to give less where none does, and again that any ladder is called an exception.
 pub(super) fn steps(conditions: &[ConditionTrials<'_>], metric: &str, rate: f64) -> Vec<PooledStep> {
@@ -49,7 +52,7 @@ fn steps_over(ladders: &[&Ladder<'_, '_>], metric: &str, rate: f64) -> Vec<Poole
             }
         }
     }
-    groups.retain(|_, steps| steps.len() >= 2);
+    groups.retain(|_, steps| steps.len() >= FEWEST);
     let given = groups.values().map(|steps| StepOfLadders {
         ladders: steps.iter().map(|(_, step)| step.clone()).collect(),
         shared: shares_servers(steps),
