@@ -1,11 +1,11 @@
 //! A step over many ladders: a small change on every one is found, none where there is none, one that differs named.
-//! Rules were tuned on seeds 1 to 9; those here were used for nothing else.
+//! The rule was tuned on seeds 1 to 9, 7301 and 7302; those here were used for nothing else.
 
 use crate::simulate::{Generator, generator, normal, share};
 use tare_stats::pooled::{LadderStep, PooledStep, StepOfLadders, pooled_steps, smallest_shown};
 
 /// Studies of each kind.
-const STUDIES: usize = 100;
+const STUDIES: usize = 500;
 /// What the answer of a study allows itself for steps and again for exceptions, over the two steps of five loads.
 const RATE: f64 = 0.005;
 const STEPS: f64 = 10.0;
@@ -52,7 +52,7 @@ fn claims(step: &PooledStep) -> bool {
 
 #[test]
 fn thirteen_percent_less_on_every_ladder_is_named_and_nothing_where_nothing_is() {
-    let mut rng = generator(7_301);
+    let mut rng = generator(90_211);
     for (luck, noisier) in [(None, 1.0), (None, 3.0), (Some(0.005), 1.0), (Some(0.01), 3.0)] {
         let null = Grid { luck, noisier, ..PLAIN };
         let lost = Grid { step: 0.87, off: 0.87, ..null };
@@ -68,7 +68,7 @@ fn thirteen_percent_less_on_every_ladder_is_named_and_nothing_where_nothing_is()
 
 #[test]
 fn the_one_ladder_that_does_not_lose_is_the_exception() {
-    let mut rng = generator(7_302);
+    let mut rng = generator(90_212);
     for luck in [None, Some(0.02)] {
         let grid = Grid { step: 0.87, luck, ..PLAIN };
         let named =
@@ -80,7 +80,7 @@ fn the_one_ladder_that_does_not_lose_is_the_exception() {
 
 #[test]
 fn the_mean_is_covered_and_the_smallest_shown_is_shown_as_often_as_promised() {
-    let mut rng = generator(7_303);
+    let mut rng = generator(90_213);
     let grid = Grid { step: 0.9, off: 0.9, noisier: 3.0, ..PLAIN };
     let all: Vec<PooledStep> = (0..60).flat_map(|_| study(&mut rng, grid)).collect();
     let covered = all.iter().filter(|step| step.ratio.ci.unwrap().contains(0.9)).count() as f64 / all.len() as f64;
