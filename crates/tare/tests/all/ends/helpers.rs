@@ -55,7 +55,7 @@ fn a_kill_9_of_trial_or_of_all_leaves_no_helper() {
         let world = World::new();
         // Long enough that no trial ends in good order while its processes are looked for; a run that goes on has to
         // come to its end.
-        let study = with_helper(&world, if all { 3600.0 } else { 2.0 });
+        let study = with_helper(&world, if all { 600.0 } else { 2.0 });
         let mut run = world
             .tare(&["run", &study, "--out", "results"])
             .env("TARE_CGROUP", group)

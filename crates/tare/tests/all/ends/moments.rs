@@ -13,7 +13,7 @@ use tare_engine::{Engine, Mariadb, Sqlite, engine_by_name};
 /// From Ctrl-C to the end, with room for a busy machine; 3 s are promised.
 const SOON: Duration = Duration::from_secs(5);
 
-const STUDY: &str = "name = \"long\"\n[workload]\nrows = 2000\n[sampling]\ntrials = 3\nwarmup_s = 0\nsample_s = 3600\n\
+const STUDY: &str = "name = \"long\"\n[workload]\nrows = 2000\n[sampling]\ntrials = 3\nwarmup_s = 0\nsample_s = 300\n\
                      steal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n";
 
 fn moments(usual: u32) -> u32 {
@@ -190,7 +190,7 @@ fn making_and_loading_the_tables_of_dbt3() {
 fn counters_that_count() {
     let world = World::new();
     let study = world.study(
-        "name = \"counting\"\n[workload]\nname = \"counters\"\nrounds = 100000000\n[sampling]\ntrials = 2\n\
+        "name = \"counting\"\n[workload]\nname = \"counters\"\nrounds = 10000000\n[sampling]\ntrials = 2\n\
          steal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n",
     );
     let run = Interrupted { world: &world, args: vec!["run", &study, "--out", "results"], server: None };
@@ -201,7 +201,7 @@ fn counters_that_count() {
 #[test]
 fn a_merge_that_copies_much() {
     let world = World::new();
-    let study = world.study(&format!("{STUDY}[factors]\nthreads = [1, 2]\n").replace("3600", "0.05"));
+    let study = world.study(&format!("{STUDY}[factors]\nthreads = [1, 2]\n").replace("sample_s = 300", "sample_s = 0.05"));
     world.exits(0, &["shard", &study, "--into", "1", "--out", "shards"]);
     world.exits(0, &["run", "--shard", "shards", "0"]);
     let shard = world.path("shards/shard-0000");
