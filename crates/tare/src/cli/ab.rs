@@ -3,6 +3,7 @@
 use super::ab_plan::{MINIMUM_EFFECT, MeasuredOn, pair_line, settle_of};
 use super::ab_sides::{self, Side, side, sided};
 use super::compare::percentage;
+use super::measured::MeasuredArgs;
 use super::output::note;
 use super::rounds::{self, Locked, RoundListener};
 use super::run::{Teller, execute, unless_interrupted};
@@ -14,7 +15,6 @@ use tare_findings::ab::{Ab, AbVerdict};
 use tare_results::pairs::Stop;
 use tare_results::store::{read_plan, read_trials, write_plan};
 use tare_study::language::decide::{Decide, sessions};
-use tare_study::language::parse::Overrides;
 use tare_study::language::spec::Study;
 use tare_study::plan::resolve::Where;
 use tare_study::plan::settle;
@@ -41,15 +41,8 @@ pub struct AbArgs {
     /// [decide] says what is not said here [default: side-by-side; first-look for placements]
     #[arg(long, value_name = "STUDY")]
     study: Option<String>,
-    /// Run on this engine: sqlite, mariadb, mysql or postgresql
-    #[arg(long)]
-    engine: Option<String>,
-    /// Run this load in place of the study's, for example read_write or dbt3
-    #[arg(long, value_name = "WORKLOAD")]
-    load: Option<String>,
-    /// The metric to compare [default: the load's first headline metric]
-    #[arg(long, value_name = "NAME")]
-    metric: Option<String>,
+    #[command(flatten)]
+    on: MeasuredArgs,
     /// A metric that the change cannot touch (may be repeated): where it moves, nothing is claimed. The probes beside
     /// the samples are such controls by themselves
     #[arg(long = "control", value_name = "NAME", conflicts_with = "certify")]
@@ -68,12 +61,6 @@ pub struct AbArgs {
     /// machine, and which change they can decide in 10, 30 and 60 minutes. Kept, and said alongside every verdict
     #[arg(long)]
     certify: bool,
-    /// Seed of the order within pairs [default: a new one, which is recorded]
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-    /// Change one key of the study, for example sampling.sample_s=5 (may be repeated)
-    #[arg(long = "set", value_name = "PATH.KEY=VALUE")]
-    set: Vec<String>,
     /// Where the results go [default: tare-results/ab-DATE]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
@@ -111,15 +98,13 @@ pub fn run(args: &AbArgs) -> Result<Exit, Problem> {
 
 impl AbArgs {
     fn measured(&self) -> MeasuredOn<'_> {
-        let load = self.load.iter().map(|load| format!("workload.name={load}"));
-        let sets = load.chain(self.set.iter().cloned()).collect();
         MeasuredOn {
             study: self.study.as_deref(),
-            overrides: Overrides { engine: self.engine.clone(), sets, ..Overrides::default() },
-            metric: self.metric.clone(),
+            overrides: self.on.overrides(),
+            metric: self.on.metric.clone(),
             minimum_effect: self.minimum_effect.unwrap_or(MINIMUM_EFFECT),
             budget_s: self.budget,
-            seed: self.seed,
+            seed: self.on.seed,
             trusted: self.trust,
         }
     }
@@ -130,12 +115,12 @@ impl AbArgs {
         Decide {
             a: side(&self.a, decide.a),
             b: side(&self.b, decide.b),
-            metric: self.metric.clone().or(decide.metric),
+            metric: self.on.metric.clone().or(decide.metric),
             minimum_effect: self.minimum_effect.or(decide.minimum_effect),
             budget_s: self.budget.or(decide.budget_s),
             sessions: self.sessions.or(decide.sessions),
             controls: if self.controls.is_empty() { decide.controls } else { self.controls.clone() },
-            seed: self.seed.or(decide.seed),
+            seed: self.on.seed.or(decide.seed),
         }
     }
 }
@@ -169,7 +154,7 @@ fn begin(args: &AbArgs) -> Result<Exit, Problem> {
     let sides: Vec<&Side> = args.a.iter().chain(&args.b).collect();
     let measured = args.measured();
     let mut study = ab_sides::measured_on(measured.study, &sides, &measured.overrides, args.trust)?;
-    if !args.set.iter().any(|set| set.starts_with("sampling.probe=")) {
+    if !args.on.set.iter().any(|set| set.starts_with("sampling.probe=")) {
         ab_sides::record_probes(&mut study, &sides);
     }
     study.decide = Some(args.over(study.decide.take().unwrap_or_default()));

@@ -3,6 +3,7 @@
 use super::ab::effect;
 use super::ab_plan::fresh_seed;
 use super::find_what::{self, What};
+use super::measured::MeasuredArgs;
 use super::output::time;
 use super::output::{self, note};
 use super::rounds::{self, Locked, RoundListener};
@@ -20,7 +21,6 @@ use tare_report::write_report_to;
 use tare_results::laps::{FIRST_LOOK, RaceStop};
 use tare_results::schema::{Plan, Race, TrialRecord};
 use tare_results::store::{read_plan, read_trials, write_plan};
-use tare_study::language::parse::Overrides;
 use tare_study::plan::resolve::Where;
 use tare_study::plan::{race, symmetric};
 use tare_topology::Machine;
@@ -48,15 +48,8 @@ pub struct FindArgs {
     /// first-look for placements; else side-by-side]
     #[arg(long, value_name = "STUDY")]
     study: Option<String>,
-    /// Run on this engine: sqlite, mariadb, mysql or postgresql
-    #[arg(long)]
-    engine: Option<String>,
-    /// Run this load in place of the study's, for example read_write or dbt3
-    #[arg(long, value_name = "WORKLOAD")]
-    load: Option<String>,
-    /// The metric to compare [default: the load's first headline metric]
-    #[arg(long, value_name = "NAME")]
-    metric: Option<String>,
+    #[command(flatten)]
+    on: MeasuredArgs,
     /// The smallest difference of interest: the one that is named may be that much behind the best
     #[arg(long, value_name = "PCT", default_value = "2%", value_parser = effect)]
     minimum_effect: f64,
@@ -69,12 +62,6 @@ pub struct FindArgs {
     /// Race placements too that are the same by the symmetry of the machine
     #[arg(long)]
     keep_symmetric: bool,
-    /// Seed of the order within blocks [default: a new one, which is recorded]
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-    /// Change one key of the study, for example sampling.sample_s=5 (may be repeated)
-    #[arg(long = "set", value_name = "PATH.KEY=VALUE")]
-    set: Vec<String>,
     /// Where the results go [default: tare-results/find-DATE]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
@@ -132,10 +119,7 @@ fn begin(args: &FindArgs) -> Result<Exit, Problem> {
         None => (Machine::this()?, Where::Here),
     };
     interrupt::stop()?;
-    let load = args.load.iter().map(|load| format!("workload.name={load}"));
-    let sets = load.chain(args.set.iter().cloned()).collect();
-    let overrides = Overrides { engine: args.engine.clone(), sets, ..Overrides::default() };
-    let study = find_what::study(args.study.as_deref(), &asked, &machine, &overrides, args.trust)?;
+    let study = find_what::study(args.study.as_deref(), &asked, &machine, &args.on.overrides(), args.trust)?;
     let planned = unless_interrupted(study_file::planned(study, &machine, place, true))?;
     let Some((study, mut plan)) = planned else { return Ok(Exit::Interrupted) };
     if !args.keep_symmetric {
@@ -176,11 +160,11 @@ fn raced(args: &FindArgs, mut plan: Plan) -> Result<Plan, Problem> {
     plan.estimated_s *= candidates.len() as f64 / planned;
     let rule = Race {
         candidates,
-        metric: args.metric.clone(),
+        metric: args.on.metric.clone(),
         minimum_effect: args.minimum_effect,
         alpha: 1.0 - args.confidence,
         budget_s: args.within,
-        seed: args.seed.unwrap_or_else(fresh_seed),
+        seed: args.on.seed.unwrap_or_else(fresh_seed),
         sessions: 1,
     };
     Ok(race::begun(plan, rule))

@@ -28,6 +28,7 @@ mod host;
 mod interrupt;
 mod load;
 mod man;
+mod measured;
 mod merge;
 mod output;
 mod plan_view;

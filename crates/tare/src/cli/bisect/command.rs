@@ -2,6 +2,7 @@
 
 use super::super::ab::effect;
 use super::super::ab_plan::fresh_seed;
+use super::super::measured::MeasuredArgs;
 use super::super::output::note;
 use super::super::output::time;
 use super::super::run::{Teller, default_out, unless_interrupted};
@@ -53,15 +54,8 @@ pub struct BisectArgs {
     /// side-by-side]
     #[arg(long, value_name = "STUDY")]
     study: Option<String>,
-    /// The engine that is built: mariadb, mysql or postgresql
-    #[arg(long)]
-    engine: Option<String>,
-    /// Run this load in place of the study's, for example read_write or dbt3
-    #[arg(long, value_name = "WORKLOAD")]
-    load: Option<String>,
-    /// The metric to compare [default: the load's first headline metric]
-    #[arg(long, value_name = "NAME")]
-    metric: Option<String>,
+    #[command(flatten)]
+    on: MeasuredArgs,
     /// The smallest change of interest between GOOD and BAD; with a smaller one there is nothing to bisect
     #[arg(long, value_name = "PCT", default_value = "2%", value_parser = effect)]
     minimum_effect: f64,
@@ -71,12 +65,6 @@ pub struct BisectArgs {
     /// The time for all builds and trials, such as 8h or 30min; without it, until it is found
     #[arg(long, value_name = "TIME", value_parser = time)]
     budget: Option<f64>,
-    /// Seed of the order within pairs [default: a new one, which is recorded]
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-    /// Change one key of the study, for example sampling.sample_s=5 (may be repeated)
-    #[arg(long = "set", value_name = "PATH.KEY=VALUE")]
-    set: Vec<String>,
     /// Where builds and results go [default: tare-results/bisect-DATE]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
@@ -145,7 +133,6 @@ fn asked(args: &BisectArgs) -> Result<Asked, Problem> {
         }
         _ => return Err(Problem::new(Exit::Usage, "nothing to bisect").expected("GOOD BAD --build CMD, or --builds")),
     };
-    let load = args.load.iter().map(|load| format!("workload.name={load}"));
     // It goes on from elsewhere.
     let study = args.study.as_ref().map(|study| match Path::new(study).exists() {
         true => std::path::absolute(study).map_or_else(|_| study.clone(), |path| path.display().to_string()),
@@ -156,14 +143,14 @@ fn asked(args: &BisectArgs) -> Result<Asked, Problem> {
         line,
         build,
         study,
-        engine: args.engine.clone(),
-        sets: load.chain(args.set.iter().cloned()).collect(),
+        engine: args.on.engine.clone(),
+        sets: args.on.sets(),
         command: args.command.clone(),
-        metric: args.metric.clone(),
+        metric: args.on.metric.clone(),
         minimum_effect: args.minimum_effect,
         confidence: args.confidence,
         budget_s: args.budget,
-        seed: args.seed.unwrap_or_else(fresh_seed),
+        seed: args.on.seed.unwrap_or_else(fresh_seed),
     })
 }
 

@@ -201,7 +201,8 @@ fn counters_that_count() {
 #[test]
 fn a_merge_that_copies_much() {
     let world = World::new();
-    let study = world.study(&format!("{STUDY}[factors]\nthreads = [1, 2]\n").replace("sample_s = 300", "sample_s = 0.05"));
+    let study =
+        world.study(&format!("{STUDY}[factors]\nthreads = [1, 2]\n").replace("sample_s = 300", "sample_s = 0.05"));
     world.exits(0, &["shard", &study, "--into", "1", "--out", "shards"]);
     world.exits(0, &["run", "--shard", "shards", "0"]);
     let shard = world.path("shards/shard-0000");

@@ -203,7 +203,7 @@ fn ctrl_c_ends_a_query_and_leaves_nothing() {
     let world = World::new();
     let study = world.study(STUDY);
     for engine in ["sqlite", "mariadb"] {
-        let set = "workload.warmup_runs=100000";
+        let set = "workload.warmup_runs=10000";
         let mut run = world.tare(&["run", &study, "--out", engine, "--engine", engine, "--set", set]).spawn().unwrap();
         let log = world.path(engine).join("logs/server-00000-1.log");
         let deadline = Instant::now() + Duration::from_secs(120);
