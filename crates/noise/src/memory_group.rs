@@ -141,7 +141,8 @@ fn candidates(mounts: &str, own: &str) -> Vec<(u8, PathBuf)> {
         let (Some(root), Some(at), Some(kind)) = (place.get(3), place.get(4), what.first()) else { continue };
         let below = |group: Option<&str>| {
             let below = group?.strip_prefix(root.trim_end_matches('/'))?.trim_start_matches('/').to_owned();
-            (!below.contains("..")).then(|| Path::new(at).join(below))
+            let group = if below.is_empty() { PathBuf::from(at) } else { Path::new(at).join(&below) };
+            (!below.contains("..")).then_some(group)
         };
         let has_cpuset = || what.get(2).is_some_and(|options| options.split(',').any(|option| option == "cpuset"));
         match *kind {

@@ -120,7 +120,9 @@ pub fn run(args: &RunArgs, decide: Decides) -> Result<Exit, Problem> {
     if !args.json {
         beforehand::announce(&study, &plan);
     }
-    let shorter = if beforehand::is_long(&plan) { rehearsal(args, file.as_ref(), &machine, trusted) } else { None };
+    has_place(&plan, args.out.as_deref(), args.trust)?;
+    let shorter =
+        if beforehand::is_long(&plan) { rehearsal(args, file.as_ref(), &machine, &plan, trusted) } else { None };
     if !beforehand::is_wanted(&plan, args.yes, shorter)? {
         note("nothing was begun");
         return Ok(Exit::Interrupted);
@@ -129,11 +131,18 @@ pub fn run(args: &RunArgs, decide: Decides) -> Result<Exit, Problem> {
 }
 
 /// The rehearsal of a study with its time, where it has one.
-fn rehearsal(args: &RunArgs, file: Option<&StudyText>, machine: &Machine, trusted: bool) -> Option<String> {
+fn rehearsal(
+    args: &RunArgs,
+    file: Option<&StudyText>,
+    machine: &Machine,
+    long: &Plan,
+    trusted: bool,
+) -> Option<String> {
     let overrides = Overrides { quick: true, article: false, ..args.changes.overrides() };
     let study = file?.parse(&overrides).ok().filter(|study| study.rehearsal)?;
     let (_, plan) = study_file::planned(study, machine, Where::Here, trusted).ok()?;
-    Some(format!("a rehearsal of about {} with --quick", duration(plan.estimated_s)))
+    let is_shorter = plan.estimated_s < long.estimated_s / 2.0;
+    is_shorter.then(|| format!("a rehearsal of about {} with --quick", duration(plan.estimated_s)))
 }
 
 /// Who is told, and what only they know.
@@ -175,6 +184,7 @@ pub fn carry_out(study: Study, out: &Path, password: Option<String>, json: bool)
     interrupt::stop()?;
     let planned = unless_interrupted(study_file::planned(study, &machine, Where::Here, true))?;
     let Some((study, plan)) = planned else { return Ok(Exit::Interrupted) };
+    has_place(&plan, Some(out), false)?;
     begin(&study, &plan, &machine, Some(out), &Teller { password, ..Teller::of(json, false) })
 }
 
@@ -185,17 +195,18 @@ fn begin(study: &Study, plan: &Plan, machine: &Machine, out: Option<&Path>, tell
         plan_view::print_notes(plan);
         plan_view::print_unrealizable(plan);
     }
-    room_for_data(plan)?;
-    // What is wrong with the place is no reason to wait for the machine first.
-    if let Some(out) = out {
-        Directory::can_be_created(out, trust::whose(teller.trusted))?;
-    }
     let Some(_host) = unless_interrupted(host(teller.wait))? else { return Ok(Exit::Interrupted) };
     // A name of its own is looked for under the lock, under which runs make theirs.
     let out = out.map_or_else(|| default_out(&study.name, &tare_results::now()), Path::to_path_buf);
     let directory = Directory::create(&out, trust::whose(teller.trusted))?;
     directory.begin(&write::to_toml(study), plan, &environment(machine))?;
     finish(study, plan, &directory, teller)
+}
+
+/// What is wrong with the place is no reason to ask, or to wait for the machine, first.
+fn has_place(plan: &Plan, out: Option<&Path>, trusted: bool) -> Result<(), Problem> {
+    room_for_data(plan)?;
+    out.map_or(Ok(()), |out| Ok(Directory::can_be_created(out, trust::whose(trusted))?))
 }
 
 /// Refuses to begin what the disk has no room for.

@@ -50,7 +50,7 @@ fn every_document_is_of_the_schema_that_it_names() {
         ("tare-compare", 0, &["compare", &a, &b]),
         ("tare-compare-many", 0, &["compare", &a, &b, &c]),
         ("tare-history", 0, &["history", &values, &values]),
-        ("tare-ab", 5, &["ab", "--a", "command=true", "--b", "command=true", "--budget", "1s"]),
+        ("tare-ab", 5, &["ab", "--a", "command=true", "--b", "command=true", "--budget", "0.02s"]),
         ("tare-certificate", 0, &certify),
         ("tare-bisect-dry-run", 0, &["bisect", "--builds", &builds, "--command", "{binary}", "--dry-run"]),
         (

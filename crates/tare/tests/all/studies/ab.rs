@@ -196,7 +196,7 @@ fn a_side_against_itself_certifies_the_machine_alongside_every_verdict() {
     let copied = std::fs::read_to_string(world.path("c/copy/study.toml")).unwrap();
     assert!(copied.contains("/a-copy-of-the-same-program") && copied.contains("/sleep 0.02"), "{copied}");
     assert_eq!(std::fs::read_dir(world.path("c")).unwrap().count(), 2);
-    let (verdict, _) = ab(&world, 5, "command=true", "command=true", &["--budget", "1s"]);
+    let (verdict, _) = ab(&world, 5, "command=true", "command=true", &["--budget", "0.02s"]);
     let certificate = &verdict["certificate"];
     assert_eq!(certificate["comparisons"], found["comparisons"], "{verdict}");
     assert_eq!((&certificate["load"], &certificate["same_load"]), (&"command".into(), &true.into()));
@@ -204,7 +204,7 @@ fn a_side_against_itself_certifies_the_machine_alongside_every_verdict() {
     let again = [&["ab", "--certify", "--json", "--out", "d", "--a", side, "--budget", "4s"], &QUIET[..]].concat();
     let more = json(&world.exits(0, &again).0)["comparisons"].as_u64().unwrap();
     let (out, _) =
-        world.exits(5, &["ab", "--out", "e", "--a", "command=true", "--b", "command=true", "--budget", "1s"]);
+        world.exits(5, &["ab", "--out", "e", "--a", "command=true", "--b", "command=true", "--budget", "0.02s"]);
     let both = found["comparisons"].as_u64().unwrap() + more;
     let said = if both == 0 { "too few pairs".to_owned() } else { format!("in {both} comparison") };
     assert!(out.contains("A/A here") && out.contains(&said), "{out}");

@@ -156,7 +156,7 @@ fn a_trial_beside_a_busy_process_is_contaminated_kept_and_run_again() {
     assert_eq!(order[..4], [0, 1, 2, 0], "again at the end of the schedule");
     assert!(records.iter().any(|r| r["trial"] == 0 && r["attempt"] != 1 && r["outcome"] == "ok"), "{order:?}");
 
-    let (out, _) = world.exits(0, &["show", "results"]);
+    let (out, _) = world.exits(0, &["show", "results", "--all"]);
     assert!(out.contains("was disturbed and put aside: sample 0: other processes took"), "{out}");
     let summary = json(&world.exits(0, &["show", "results", "--json"]).0);
     assert!(summary["conditions"][0]["contaminated_trials"].as_u64().unwrap() >= 1);
