@@ -190,7 +190,7 @@ fn making_and_loading_the_tables_of_dbt3() {
 fn counters_that_count() {
     let world = World::new();
     let study = world.study(
-        "name = \"counting\"\n[workload]\nname = \"counters\"\nrounds = 10000000\n[sampling]\ntrials = 2\n\
+        "name = \"counting\"\n[workload]\nname = \"counters\"\nrounds = 1000000\n[sampling]\ntrials = 2\n\
          steal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n",
     );
     let run = Interrupted { world: &world, args: vec!["run", &study, "--out", "results"], server: None };
