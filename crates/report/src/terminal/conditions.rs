@@ -213,9 +213,14 @@ pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
     let known = |metric: &MetricSummary| metric.ci.is_none_or(|ci| ci.width() / 2.0 <= metric.mean.abs());
     let all_known = summary.conditions.iter().flat_map(|c| &c.metrics).all(known);
     let unknown = if all_known { "" } else { "; ±? where that is more than the mean: not known from so few trials" };
+    let has_modes = |metric: &MetricSummary| metric.name == headline && !metric.modes.is_empty();
+    let any_modes = summary.conditions.iter().flat_map(|c| &c.metrics).any(has_modes);
+    let of_modes = if any_modes { "; a range where trials fall into modes" } else { "" };
     let more = if details > 0 { format!("; {details} more in the report and with --json") } else { String::new() };
-    let mut text =
-        heading(style, &format!("other metrics, means over trials (± half of the 95% interval{unknown}){more}")) + "\n";
+    let mut text = heading(
+        style,
+        &format!("other metrics, means over trials (± half of the 95% interval{unknown}{of_modes}){more}"),
+    ) + "\n";
     // In the order of the table above; of many the same ones.
     let mut conditions: Vec<&ConditionSummary> = sorted(summary, headline).into_iter().map(|row| row.0).collect();
     let (first, last) = style.shown(conditions.len());
@@ -224,7 +229,7 @@ pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
     let letters: Vec<String> = (0..conditions.len()).map(letter).collect();
     let heads: Vec<&str> = ["metric", "unit"].into_iter().chain(letters.iter().map(String::as_str)).collect();
     let mut rows = Style { width: None, ..style }.table(&heads, 2);
-    let all: Vec<Vec<String>> = names.iter().map(|name| other_row(name, &conditions)).collect();
+    let all: Vec<Vec<String>> = names.iter().map(|name| other_row(name, headline, &conditions)).collect();
     all.iter().for_each(|row| add(&mut rows, 2, row.clone()));
     let table = finish(rows);
     text.push_str(&if fits(&table, style) {
@@ -253,7 +258,8 @@ fn flowed(row: &[String], letters: &[String], style: Style) -> String {
     format!("{name}{unit}\n{}", cells.chunks(each).map(line).collect::<String>())
 }
 
-fn other_row(name: &str, chunk: &[&ConditionSummary]) -> Vec<String> {
+/// One metric over all conditions. Where the headline falls into modes, no mean stands for the trials: a range does.
+fn other_row(name: &str, headline: &str, chunk: &[&ConditionSummary]) -> Vec<String> {
     let by_condition: BTreeMap<&str, &MetricSummary> = chunk
         .iter()
         .filter_map(|c| Some((c.name.as_str(), c.metrics.iter().find(|metric| metric.name == name)?)))
@@ -268,6 +274,9 @@ fn other_row(name: &str, chunk: &[&ConditionSummary]) -> Vec<String> {
         by_condition.get(condition.name.as_str()).map_or("-".to_owned(), |metric| {
             if !metric.modes.is_empty() {
                 return scale.middle(metric.mean, metric.ci, &metric.modes).join(" or ");
+            }
+            if condition.metrics.iter().any(|metric| metric.name == headline && !metric.modes.is_empty()) {
+                return format!("{} to {}", scale.number(metric.min), scale.number(metric.max));
             }
             let half = metric.ci.map(|ci| ci.width() / 2.0 / metric.mean.abs());
             match half.filter(|half| half.is_finite()) {
