@@ -162,7 +162,9 @@ fn a_trial_beside_a_busy_process_is_contaminated_kept_and_run_again() {
     assert!(summary["conditions"][0]["contaminated_trials"].as_u64().unwrap() >= 1);
     assert_eq!(summary["conditions"][0]["trials"], 3);
     let report = std::fs::read_to_string(results.join("report.html")).unwrap();
-    let (odd, table) = (report.find("disturbed attempts").unwrap(), report.find("<table").unwrap());
+    // One attempt is said as it was, several by the program that disturbed them.
+    let said = ["disturbed attempts", "other processes took"].into_iter().filter_map(|words| report.find(words));
+    let (odd, table) = (said.min().unwrap(), report.find("<table").unwrap());
     assert!(odd < table, "odd things stand on top");
     world.assert_clean();
 }
