@@ -112,36 +112,63 @@ impl ControlGroup {
 
 /// The folders of the groups that this process is in, best first: version 2, then version 1.
 fn places(mounts: &str, own: &str) -> Vec<PathBuf> {
-    let group_of = |wanted: &dyn Fn(&str) -> bool| {
-        own.lines().find_map(|line| {
-            let (_, rest) = line.split_once(':')?;
-            let (controllers, path) = rest.split_once(':')?;
-            wanted(controllers).then_some(path)
-        })
-    };
-    let mut found = Vec::new();
-    for line in mounts.lines() {
-        // "36 31 0:33 / /sys/fs/cgroup/freezer rw,relatime - cgroup cgroup rw,freezer"
-        let Some((place, what)) = line.split_once(" - ") else { continue };
-        let (place, what): (Vec<&str>, Vec<&str>) = (place.split(' ').collect(), what.split(' ').collect());
-        let (Some(root), Some(at), Some(kind)) = (place.get(3), place.get(4), what.first()) else { continue };
-        let options: Vec<&str> = what.get(2).map(|options| options.split(',').collect()).unwrap_or_default();
-        let (rank, group) = match *kind {
-            "cgroup2" => (0, group_of(&|controllers| controllers.is_empty())),
-            "cgroup" => {
-                let Some(rank) = HARMLESS.iter().position(|name| options.contains(name)) else { continue };
-                (rank + 1, group_of(&|controllers| controllers.split(',').any(|name| name == HARMLESS[rank])))
-            }
-            _ => continue,
-        };
-        // What is mounted may be a part only.
-        let Some(below) = group.and_then(|group| group.strip_prefix(root.trim_end_matches('/'))) else { continue };
-        if !below.contains("..") {
-            found.push((rank, Path::new(at).join(below.trim_start_matches('/'))));
+    let ranked = |hierarchy: &Hierarchy<'_>| match hierarchy.version {
+        2 => Some((0, hierarchy.own_group(own, "")?)),
+        _ => {
+            let rank = HARMLESS.iter().position(|name| hierarchy.controllers.contains(name))?;
+            Some((rank + 1, hierarchy.own_group(own, HARMLESS[rank])?))
         }
-    }
+    };
+    let mut found: Vec<(usize, PathBuf)> = hierarchies(mounts).iter().filter_map(ranked).collect();
     found.sort();
     found.into_iter().map(|(_, place)| place).collect()
+}
+
+/// A hierarchy of control groups that is mounted, or a part of one.
+pub(crate) struct Hierarchy<'a> {
+    /// 1 or 2.
+    pub version: u8,
+    /// What the mount names, its controllers among it in version 1.
+    pub controllers: Vec<&'a str>,
+    /// Where it is mounted.
+    pub at: &'a Path,
+    /// The group of the hierarchy that is mounted there.
+    root: &'a str,
+}
+
+/// Those of /proc/self/mountinfo, in its order.
+pub(crate) fn hierarchies(mounts: &str) -> Vec<Hierarchy<'_>> {
+    // "36 31 0:33 / /sys/fs/cgroup/freezer rw,relatime - cgroup cgroup rw,freezer"
+    let hierarchy = |line| {
+        let (place, what): (&str, &str) = str::split_once(line, " - ")?;
+        let (mut place, mut what) = (place.split(' ').skip(3), what.split(' '));
+        let (root, at) = (place.next()?, Path::new(place.next()?));
+        let version = match what.next()? {
+            "cgroup" => 1,
+            "cgroup2" => 2,
+            _ => return None,
+        };
+        let controllers = what.nth(1).map(|options| options.split(',').collect()).unwrap_or_default();
+        Some(Hierarchy { version, controllers, at, root })
+    };
+    mounts.lines().filter_map(hierarchy).collect()
+}
+
+impl Hierarchy<'_> {
+    /// The folder of the group that a process is in, whose /proc/PID/cgroup is `own`: that of the line with this
+    /// controller, which is empty in version 2. None where what is mounted does not have it.
+    pub(crate) fn own_group(&self, own: &str, controller: &str) -> Option<PathBuf> {
+        let named = |line: &str| {
+            let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+            controllers.split(',').any(|name| name == controller).then(|| path.to_owned())
+        };
+        let path = own.lines().find_map(named)?;
+        let below = path.strip_prefix(self.root.trim_end_matches('/'))?.trim_start_matches('/');
+        if below.contains("..") {
+            return None;
+        }
+        Some(if below.is_empty() { self.at.to_owned() } else { self.at.join(below) })
+    }
 }
 
 /// Whether this process may make a group there and move what it starts into it, without controllers in the way.

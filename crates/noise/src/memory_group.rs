@@ -9,7 +9,7 @@ use rustix::fs::{Access, AtFlags, CWD};
 use serde::{Deserialize, Serialize};
 use tare_cpuset::NodeSet;
 
-use crate::control_group::{ControlGroup, PREFIX, SWITCH};
+use crate::control_group::{ControlGroup, PREFIX, SWITCH, hierarchies};
 
 /// Where the groups of version 2 below it get their controllers from.
 const CONTROL: &str = "cgroup.subtree_control";
@@ -128,35 +128,16 @@ impl MemoryGroup {
 /// Groups that may have room for one more below them, the nearest first, with the version of their hierarchy. In
 /// version 2 a group with processes hands no controllers down, so this process's own is none unless it is the root.
 fn candidates(mounts: &str, own: &str) -> Vec<(u8, PathBuf)> {
-    let group_of = |wanted: &dyn Fn(&str) -> bool| {
-        own.lines().find_map(|line| {
-            let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
-            wanted(controllers).then_some(path)
-        })
-    };
     let mut found = Vec::new();
-    for line in mounts.lines() {
-        let Some((place, what)) = line.split_once(" - ") else { continue };
-        let (place, what): (Vec<&str>, Vec<&str>) = (place.split(' ').collect(), what.split(' ').collect());
-        let (Some(root), Some(at), Some(kind)) = (place.get(3), place.get(4), what.first()) else { continue };
-        let below = |group: Option<&str>| {
-            let below = group?.strip_prefix(root.trim_end_matches('/'))?.trim_start_matches('/').to_owned();
-            let group = if below.is_empty() { PathBuf::from(at) } else { Path::new(at).join(&below) };
-            (!below.contains("..")).then_some(group)
-        };
-        let has_cpuset = || what.get(2).is_some_and(|options| options.split(',').any(|option| option == "cpuset"));
-        match *kind {
-            "cgroup" if has_cpuset() => {
-                let own = below(group_of(&|controllers| controllers.split(',').any(|name| name == "cpuset")));
-                found.extend(own.map(|group| (1, group)));
-            }
-            "cgroup2" => {
-                let Some(own) = below(group_of(&str::is_empty)) else { continue };
-                let above = own.ancestors().filter(|group| group.starts_with(at));
-                let own_is_root = own == Path::new(at);
-                found.extend(above.skip(usize::from(!own_is_root)).map(|group| (2, group.to_owned())));
-            }
-            _ => {}
+    for hierarchy in hierarchies(mounts) {
+        if hierarchy.version == 1 && hierarchy.controllers.contains(&"cpuset") {
+            found.extend(hierarchy.own_group(own, "cpuset").map(|group| (1, group)));
+        }
+        if hierarchy.version == 2 {
+            let Some(own) = hierarchy.own_group(own, "") else { continue };
+            let above = own.ancestors().filter(|group| group.starts_with(hierarchy.at));
+            let own_is_root = own == hierarchy.at;
+            found.extend(above.skip(usize::from(!own_is_root)).map(|group| (2, group.to_owned())));
         }
     }
     found

@@ -47,6 +47,25 @@ pub struct Session {
 }
 
 impl Settle {
+    /// A rule for conditions A and B in one session, at a chance of 5%: any difference, of the first headline metric,
+    /// without a limit of time.
+    pub fn between([a, b]: [String; 2], rule: Rule, seed: u64) -> Self {
+        Self {
+            a,
+            b,
+            metric: None,
+            minimum_effect: 0.0,
+            alpha: 0.05,
+            rule,
+            budget_s: None,
+            seed,
+            sessions: 1,
+            begun: Vec::new(),
+            controls: Vec::new(),
+            certify: false,
+        }
+    }
+
     /// The session of a block, from 0.
     pub fn session_of(&self, block: usize) -> usize {
         self.begun.iter().filter(|session| session.first_block <= block).count().saturating_sub(1)

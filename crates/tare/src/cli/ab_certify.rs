@@ -4,18 +4,16 @@ use super::ab_plan::{MeasuredOn, pair_line, settle_of};
 use super::ab_sides::{self, Side};
 use super::output::{self, note};
 use super::rounds::RoundListener;
-use super::run::{Teller, default_out, execute, room_for_data, unless_interrupted};
-use super::{Exit, Problem, ab_certificates, ab_output, ab_twins, study_file, trust};
+use super::run::{Teller, begun_in, default_out, execute, room_for_data, unless_interrupted};
+use super::{Exit, Problem, ab_certificates, ab_output, ab_twins, study_file};
 use serde::Serialize;
 use std::path::Path;
-use tare_drive::capture::environment::environment;
 use tare_findings::certificate::{Certificate, Found, Ratio, Twin};
 use tare_report::words::certificate as words;
 use tare_results::pairs::Rule;
-use tare_results::store::{Directory, read_plan, read_trials};
+use tare_results::store::{read_plan, read_trials};
 use tare_study::language::decide::Decide;
 use tare_study::language::spec::Study;
-use tare_study::language::write;
 use tare_study::plan::resolve::Where;
 use tare_topology::{Fingerprint, Machine};
 
@@ -124,8 +122,7 @@ impl Run<'_> {
             rule.certify = true;
         }
         room_for_data(&plan)?;
-        let directory = Directory::create(&out.join(name), trust::whose(self.teller.trusted))?;
-        directory.begin(&write::to_toml(&study), &plan, &environment(self.machine))?;
+        let directory = begun_in(&out.join(name), &study, &plan, self.machine, self.teller.trusted)?;
         let end = execute(&study, &plan, &directory, &self.teller, &mut RoundListener(pair_line));
         let (plan, records) = (read_plan(directory.folder())?, read_trials(directory.folder())?);
         let found = Found::of(twin, &plan, &records).map(Box::new);

@@ -10,8 +10,6 @@ use tare_study::language::decide::Decide;
 use tare_study::language::parse::Overrides;
 use tare_study::plan::settle;
 
-/// Chance of a false alarm over all looks.
-pub const ALPHA: f64 = 0.05;
 /// The smallest change of interest where none is said.
 pub const MINIMUM_EFFECT: f64 = 0.02;
 
@@ -38,24 +36,20 @@ pub struct MeasuredOn<'a> {
 /// # Errors
 /// When this machine cannot do one of the sides.
 pub fn settle_of(decide: Decide, plan: Plan) -> Result<Plan, Problem> {
-    let [a, b] = ab_sides::conditions(&plan)?;
+    let sides = ab_sides::conditions(&plan)?;
     // The plan holds one trial a side.
     let fits = decide.budget_s.map(|budget_s| budget_s / plan.estimated_s.max(f64::MIN_POSITIVE));
     let sessions = decide.sessions.unwrap_or(1);
     let boot_id = plan.machine.as_ref().and_then(|machine| machine.boot_id.clone());
+    let looks = if sessions > 1 { Rule::Sessions } else { Rule::within(fits) };
     let rule = Settle {
-        a,
-        b,
         metric: decide.metric,
         minimum_effect: decide.minimum_effect.unwrap_or(MINIMUM_EFFECT),
-        alpha: ALPHA,
-        rule: if sessions > 1 { Rule::Sessions } else { Rule::within(fits) },
         budget_s: decide.budget_s,
-        seed: decide.seed.unwrap_or_else(fresh_seed),
         sessions,
         begun: vec![Session { first_block: 0, boot_id }],
         controls: decide.controls,
-        certify: false,
+        ..Settle::between(sides, looks, decide.seed.unwrap_or_else(fresh_seed))
     };
     Ok(settle::begun(plan, rule))
 }

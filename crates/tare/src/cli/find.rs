@@ -187,7 +187,7 @@ fn first_blocks(plan: &Plan) -> String {
 /// Adds blocks until it is decided; shows what is known however that ends.
 fn on_the_track(run: &Locked, args: &FindArgs) -> Result<Exit, Problem> {
     let Locked { study, plan, directory, .. } = run;
-    let teller = Teller { password: None, json: args.json, wait: false, trusted: args.trust };
+    let teller = Teller::of(args.json, args.trust);
     let end = execute(study, plan, directory, &teller, &mut RoundListener(block_line));
     let plan = read_plan(directory.folder())?;
     let records = read_trials(directory.folder())?;

@@ -2,17 +2,15 @@
 //! after each round.
 
 use super::output::note;
-use super::run::{begun_before, default_out, room_for_data, unless_interrupted};
+use super::run::{begun_before, begun_in, default_out, room_for_data, unless_interrupted};
 use super::{Problem, plan_view, trust};
 use crate::run::Listener;
 use crate::state::Host;
 use std::path::Path;
-use tare_drive::capture::environment::environment;
 use tare_drive::workload::Progress;
 use tare_results::schema::{Outcome, Plan, TrialRecord};
 use tare_results::store::Directory;
 use tare_study::language::spec::Study;
-use tare_study::language::write;
 use tare_study::plan::queue::Next;
 use tare_topology::Machine;
 
@@ -55,8 +53,7 @@ pub fn begun(
     }
     let Some(host) = unless_interrupted(super::host::take())? else { return Ok(None) };
     let out = out.map_or_else(|| default_out(&study.name, &tare_results::now()), Path::to_path_buf);
-    let directory = Directory::create(&out, trust::whose(trusted))?;
-    directory.begin(&write::to_toml(&study), &plan, &environment(machine))?;
+    let directory = begun_in(&out, &study, &plan, machine, trusted)?;
     Ok(Some(Locked { study, plan, directory, _host: host }))
 }
 

@@ -198,9 +198,24 @@ fn begin(study: &Study, plan: &Plan, machine: &Machine, out: Option<&Path>, tell
     let Some(_host) = unless_interrupted(host(teller.wait))? else { return Ok(Exit::Interrupted) };
     // A name of its own is looked for under the lock, under which runs make theirs.
     let out = out.map_or_else(|| default_out(&study.name, &tare_results::now()), Path::to_path_buf);
-    let directory = Directory::create(&out, trust::whose(teller.trusted))?;
-    directory.begin(&write::to_toml(study), plan, &environment(machine))?;
+    let directory = begun_in(&out, study, plan, machine, teller.trusted)?;
     finish(study, plan, &directory, teller)
+}
+
+/// A new results directory with study, plan and environment in it.
+///
+/// # Errors
+/// When it cannot be made or written, or others could exchange it.
+pub fn begun_in(
+    out: &Path,
+    study: &Study,
+    plan: &Plan,
+    machine: &Machine,
+    trusted: bool,
+) -> Result<Directory, Problem> {
+    let directory = Directory::create(out, trust::whose(trusted))?;
+    directory.begin(&write::to_toml(study), plan, &environment(machine))?;
+    Ok(directory)
 }
 
 /// What is wrong with the place is no reason to ask, or to wait for the machine, first.

@@ -1,12 +1,11 @@
 //! `tare why --prove`: the experiments of the largest suspects, made one after the other, each a comparison of pairs.
 
-use super::ab_plan::{ALPHA, fresh_seed, pair_line};
+use super::ab_plan::{fresh_seed, pair_line};
 use super::rounds::RoundListener;
-use super::run::{Teller, default_out, execute, room_for_data, unless_interrupted};
-use super::{Exit, Problem, interrupt, output, study_file, trust};
+use super::run::{Teller, begun_in, default_out, execute, room_for_data, unless_interrupted};
+use super::{Exit, Problem, ab_sides, interrupt, output, study_file, trust};
 use crate::config;
 use std::path::{Path, PathBuf};
-use tare_drive::capture::environment::environment;
 use tare_findings::ab::Ab;
 use tare_findings::why::{Change, Proof, Trial, Why, experiments};
 use tare_report::terminal::{self, Style};
@@ -17,7 +16,6 @@ use tare_results::pairs::Rule;
 use tare_results::schema::{Plan, Settle};
 use tare_results::store::{Directory, read_plan, read_study_text, read_trials};
 use tare_study::language::spec::{Factor, SIDE, Study};
-use tare_study::language::write;
 use tare_study::language::written::parse_written;
 use tare_study::plan::resolve::Where;
 use tare_study::plan::settle;
@@ -143,9 +141,8 @@ impl Asked<'_> {
         let Ready { trial, study, plan } = ready;
         let plan = settle::begun(plan.clone(), rule(&plan, trial.effect, each_s)?);
         room_for_data(&plan)?;
-        let directory = Directory::create(&out, trust::whose(self.trusted))?;
-        directory.begin(&write::to_toml(&study), &plan, &environment(machine))?;
-        let teller = Teller { password: None, json: self.json, wait: false, trusted: self.trusted };
+        let directory = begun_in(&out, &study, &plan, machine, self.trusted)?;
+        let teller = Teller::of(self.json, self.trusted);
         execute(&study, &plan, &directory, &teller, &mut RoundListener(pair_line))?;
         let (plan, records) = (read_plan(directory.folder())?, read_trials(directory.folder())?);
         Ok(Ab::of(&plan, &records).filter(|_| !tare_engine::interrupted()).map(|ab| Proof::of(trial, &ab)))
@@ -158,23 +155,11 @@ fn style() -> Style {
 
 /// The rule of an experiment's pairs, fixed before anything is measured.
 fn rule(plan: &Plan, effect: f64, budget_s: f64) -> Result<Settle, Problem> {
-    let side = |letter: &str| plan.conditions.iter().find(|c| c.levels.get(SIDE).is_some_and(|own| own == letter));
-    let (Some(a), Some(b)) = (side("a"), side("b")) else {
-        return Err(Problem::new(Exit::Machine, "a side is left out here").at(plan.notes.join("; ")));
-    };
     Ok(Settle {
-        a: a.name.clone(),
-        b: b.name.clone(),
         metric: Some(LATENCY_MS_MEAN.name().to_owned()),
         minimum_effect: effect,
-        alpha: ALPHA,
-        rule: Rule::Looks,
         budget_s: Some(budget_s),
-        seed: fresh_seed(),
-        sessions: 1,
-        begun: Vec::new(),
-        controls: Vec::new(),
-        certify: false,
+        ..Settle::between(ab_sides::conditions(plan)?, Rule::Looks, fresh_seed())
     })
 }
 

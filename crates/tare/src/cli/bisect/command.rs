@@ -185,7 +185,7 @@ fn listed(list: &str, trusted: bool) -> Result<Vec<Commit>, Problem> {
 fn search(asked: &Asked, folder: &Folder, args: &BisectArgs) -> Result<Exit, Problem> {
     let Some(_host) = unless_interrupted(host::take())? else { return Ok(Exit::Interrupted) };
     let machine = Machine::this()?;
-    let teller = Teller { password: None, json: args.json, wait: false, trusted: args.trust };
+    let teller = Teller::of(args.json, args.trust);
     let path = folder.path();
     let bench = Bench { asked, folder: path, machine: &machine, teller: &teller };
     let search = Search { bench, builds: Builds::of(asked, folder)? };

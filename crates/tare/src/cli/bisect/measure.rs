@@ -3,18 +3,16 @@
 use super::super::ab_plan::pair_line;
 use super::super::ab_sides;
 use super::super::rounds::RoundListener;
-use super::super::run::{Teller, begun_before, execute, room_for_data, unless_interrupted};
+use super::super::run::{Teller, begun_before, begun_in, execute, room_for_data, unless_interrupted};
 use super::super::{Exit, Problem, study_file, trust};
 use super::asked::Asked;
 use std::path::{Path, PathBuf};
-use tare_drive::capture::environment::environment;
 use tare_findings::ab::Ab;
 use tare_findings::bisect::ALPHA;
 use tare_results::pairs::{Pairs, Rule};
 use tare_results::schema::{Outcome, Plan, Settle, TrialRecord};
 use tare_results::store::{Directory, read_plan, read_trials, write_plan};
 use tare_study::language::spec::Study;
-use tare_study::language::write;
 use tare_study::plan::resolve::Where;
 use tare_study::plan::settle;
 use tare_topology::Machine;
@@ -143,9 +141,8 @@ impl Bench<'_> {
         until: Until,
     ) -> Result<Option<(Study, Plan, Directory)>, Problem> {
         let path = two.folder(self.folder);
-        let trust = trust::whose(self.teller.trusted);
         if path.join("plan.json").exists() {
-            let directory = Directory::resume(&path, trust)?;
+            let directory = Directory::resume(&path, trust::whose(self.teller.trusted))?;
             let (study, mut plan) = begun_before(&directory)?;
             if let Until::More(more) = until {
                 let rule = self.rule(&plan, two, until)?;
@@ -169,31 +166,24 @@ impl Bench<'_> {
         };
         // A kill before its plan was written leaves a folder with nothing that counts.
         let _ = std::fs::remove_dir_all(&path);
-        let directory = Directory::create(&path, trust)?;
-        directory.begin(&write::to_toml(&study), &plan, &environment(self.machine))?;
+        let directory = begun_in(&path, &study, &plan, self.machine, self.teller.trusted)?;
         Ok(Some((study, plan, directory)))
     }
 
     fn rule(&self, plan: &Plan, two: Two, until: Until) -> Result<Settle, Problem> {
-        let [a, b] = ab_sides::conditions(plan)?;
+        let sides = ab_sides::conditions(plan)?;
         let (rule, budget_s) = match until {
             Until::Settled(rule, budget_s) => (rule, budget_s),
             Until::More(_) => (Rule::Anytime, None),
         };
+        // The side that runs first is drawn anew for every two builds.
+        let seed = self.asked.seed ^ ((two.a as u64) << 32 | (two.b as u64) << 1 | u64::from(two.step));
         Ok(Settle {
-            a,
-            b,
             metric: self.asked.metric.clone(),
             minimum_effect: self.asked.minimum_effect,
             alpha: ALPHA,
-            rule,
             budget_s,
-            // The side that runs first is drawn anew for every two builds.
-            seed: self.asked.seed ^ ((two.a as u64) << 32 | (two.b as u64) << 1 | u64::from(two.step)),
-            sessions: 1,
-            begun: Vec::new(),
-            controls: Vec::new(),
-            certify: false,
+            ..Settle::between(sides, rule, seed)
         })
     }
 }

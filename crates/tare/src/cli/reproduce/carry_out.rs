@@ -3,19 +3,17 @@
 use super::predict::{On, plan, testable};
 use super::view;
 use crate::cli::output::note;
-use crate::cli::run::{Teller, begun_before, execute, room_for_data, unless_interrupted};
+use crate::cli::run::{Teller, begun_before, begun_in, execute, room_for_data, unless_interrupted};
 use crate::cli::run_listener::TerminalListener;
 use crate::cli::{Exit, Problem, host, results_problem, trust};
 use std::path::Path;
 use std::time::Instant;
-use tare_drive::capture::environment::environment;
 use tare_findings::reproduce::{Claimed, Open, Reproduced, Why, of_results};
 use tare_report::write_report_to;
 use tare_results::claim::{Claim, Predicted, Predictions};
 use tare_results::schema::Plan;
 use tare_results::store::Directory;
 use tare_study::language::spec::Study;
-use tare_study::language::write;
 use tare_study::plan::resolve::Where;
 use tare_topology::Machine;
 
@@ -94,7 +92,7 @@ fn experiment(predicted: &Predicted, path: &Path, on: On<'_>, trusted: bool) -> 
         }
         false => begin(predicted, path, on, trusted)?,
     };
-    let teller = Teller { password: None, json: false, wait: false, trusted };
+    let teller = Teller::of(false, trusted);
     let mut listener = TerminalListener::new(&plan);
     let end = execute(&study, &plan, &directory, &teller, &mut listener);
     listener.finish();
@@ -109,8 +107,7 @@ fn begin(predicted: &Predicted, path: &Path, on: On<'_>, trusted: bool) -> Resul
     let testable = testable(&predicted.experiment, &predicted.cannot);
     let (study, plan) = plan(&testable, predicted.blocks, on)?;
     room_for_data(&plan)?;
-    let directory = Directory::create(path, trust::whose(trusted))?;
-    directory.begin(&write::to_toml(&study), &plan, &environment(on.machine))?;
+    let directory = begun_in(path, &study, &plan, on.machine, trusted)?;
     Ok((study, plan, directory))
 }
 

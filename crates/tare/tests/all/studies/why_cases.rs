@@ -20,6 +20,7 @@ struct Case {
     us: Option<f64>,
 }
 
+const POINT: &str = "name = \"point_select\"\nrows = 1000";
 const UPDATE: &str = "name = \"update_non_index\"\nrows = 1000\nthreads = 1";
 const HOT: &str = "name = \"update_non_index\"\ntables = 1\nthreads = 16";
 const ROWS: &str = "[factors]\nrows = [20000, 2]";
@@ -103,7 +104,7 @@ const CASES: [Case; 18] = [
     Case {
         planted: "SQLite: 16 threads on this machine's CPUs, against 1",
         engine: "sqlite",
-        workload: "name = \"point_select\"\nrows = 1000",
+        workload: POINT,
         more: "[factors]\nthreads = [1, 16]",
         sides: ["threads=1", "threads=16"],
         kinds: &["cpu_shortage"],
@@ -112,7 +113,7 @@ const CASES: [Case; 18] = [
     Case {
         planted: "SQLite: client and server on two PUs, against one",
         engine: "sqlite",
-        workload: "name = \"point_select\"\nrows = 1000",
+        workload: POINT,
         more: "[factors]\nplacement = [\"same-pu\", \"same-cache\"]\n[placements.same-pu]\nclient = \"all\"\n\
                server = \"all\"\nbind = \"thread\"\npairing = \"same-pu\"\n[placements.same-cache]\nclient = \"all\"\n\
                server = \"all\"\nbind = \"thread\"\npairing = \"same-cache\"",
@@ -141,7 +142,7 @@ const CASES: [Case; 18] = [
     Case {
         planted: "MariaDB: 16 threads on this machine's CPUs, against 1",
         engine: "mariadb",
-        workload: "name = \"point_select\"\nrows = 1000",
+        workload: POINT,
         more: "[factors]\nthreads = [1, 16]",
         sides: ["threads=1", "threads=16"],
         kinds: &["cpu_shortage"],
