@@ -39,6 +39,8 @@ pub enum Layout {
     Ladder,
     /// Two factors of two levels, seven queries.
     Queries,
+    /// Two options under four loads, each of which is answered by itself.
+    Loads,
 }
 
 pub const SHAPES: [Shape; 4] = [Shape::Normal, Shape::T3, Shape::LogNormal, Shape::Bimodal];
@@ -82,6 +84,10 @@ pub fn names(layout: Layout) -> Vec<String> {
         }
         Layout::Choices => (0..6).map(|i| format!("placement=p{i}")).collect(),
         Layout::Ladder => [1, 2, 4, 8].iter().map(|n| format!("threads={n}")).collect(),
+        Layout::Loads => ["point_select", "read_only", "write_only", "update_index"]
+            .iter()
+            .flat_map(|load| ["off", "on"].map(|ahi| format!("workload={load} ahi={ahi}")))
+            .collect(),
     }
 }
 

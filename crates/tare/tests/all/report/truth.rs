@@ -25,10 +25,11 @@ enum First {
     RankedLevels,
     SpreadFrom,
     Less,
+    OneLoad,
 }
 
 impl First {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Moved,
         Self::MovedAlone,
         Self::Ranked,
@@ -36,6 +37,7 @@ impl First {
         Self::RankedLevels,
         Self::SpreadFrom,
         Self::Less,
+        Self::OneLoad,
     ];
 
     /// What a verdict claims, if anything. Without a wildcard: a verdict that is added is named here, and measured.
@@ -49,7 +51,7 @@ impl First {
             Verdict::RankedLevels { .. } => Some(Self::RankedLevels),
             Verdict::SpreadFrom(from) => (!from.sources.is_empty()).then_some(Self::SpreadFrom),
             Verdict::Steps { .. } => verdict.is_claim().then_some(Self::Less),
-            Verdict::ByLoad(loads) => loads.iter().filter(|own| own.shown).find_map(|own| Self::of(&own.verdict)),
+            Verdict::ByLoad(_) => verdict.is_claim().then_some(Self::OneLoad),
         }
     }
 
@@ -63,6 +65,7 @@ impl First {
             Self::RankedLevels => ("best aslr", Layout::Factors),
             Self::SpreadFrom => ("spread", Layout::Factors),
             Self::Less => ("scaling", Layout::Ladder),
+            Self::OneLoad => ("effect", Layout::Loads),
         }
     }
 
