@@ -126,7 +126,7 @@ fn places(mounts: &str, own: &str) -> Vec<PathBuf> {
 
 /// A hierarchy of control groups that is mounted, or a part of one.
 pub(crate) struct Hierarchy<'a> {
-    /// 1 or 2.
+    /// Of cgroups: 1 or 2.
     pub version: u8,
     /// What the mount names, its controllers among it in version 1.
     pub controllers: Vec<&'a str>,
