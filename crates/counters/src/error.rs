@@ -14,14 +14,14 @@ pub enum Error {
     UnknownBackend(UnknownBackend),
     /// The backend asked for cannot work in this process.
     Unavailable {
-        /// The backend that was asked for.
+        /// The backend that was requested.
         backend: Backend,
         /// What this process lacks for it.
         reason: String,
     },
     /// The rows do not fit: more counters than addresses, or the kernel refused the mapping.
     Memory {
-        /// How many counters were asked for.
+        /// How many counters were requested.
         counters: usize,
         /// Rows: possible CPUs and one more.
         rows: usize,

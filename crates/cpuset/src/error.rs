@@ -33,7 +33,7 @@ pub enum AffinityError {
     Bind {
         /// Which thread was meant.
         thread: ThreadRef,
-        /// What was asked for.
+        /// What was requested.
         cpus: CpuSet,
         /// What the kernel said.
         source: io::Error,
@@ -51,7 +51,7 @@ pub enum AffinityError {
     Differs {
         /// Which thread was meant.
         thread: ThreadRef,
-        /// What was asked for.
+        /// What was requested.
         requested: CpuSet,
         /// What was read back.
         found: CpuSet,

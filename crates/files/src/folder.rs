@@ -133,7 +133,11 @@ impl Folder {
     ///
     /// # Errors
     /// As [`Folder::write`], and what `content` says.
-    pub fn write_with(&self, name: &str, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    pub fn write_with(
+        &self,
+        name: &str,
+        content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+    ) -> Result<()> {
         let (mode, path) = (self.rights()?.file, self.path.join(name));
         write_in(self.handle.as_fd(), OsStr::new(name), content, mode, &path)
     }

@@ -24,7 +24,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
 ///
 /// # Errors
 /// As [`write_whole`], and what `content` says.
-pub fn write_whole_with(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+pub fn write_whole_with(path: &Path, content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<()> {
     let (opened, name) = folder_of(path)?;
     write_in(opened.as_fd(), name, content, Rights::inside(opened.as_fd(), path)?.file, path)
 }
@@ -33,7 +33,7 @@ pub fn write_whole_with(path: &Path, content: impl FnOnce(&mut dyn Write) -> io:
 pub(crate) fn write_in(
     folder: BorrowedFd<'_>,
     name: &OsStr,
-    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
     mode: Mode,
     path: &Path,
 ) -> Result<()> {

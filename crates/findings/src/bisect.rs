@@ -29,7 +29,7 @@ pub struct Commit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// One commit, or several that no build tells apart, has the chance that was asked for.
+    /// One commit, or several that no build tells apart, has the chance that was requested.
     Found,
     /// The ends are shown to differ by less than the minimum effect.
     NoDifference,
@@ -48,7 +48,7 @@ pub struct Bisection {
     pub usable: Vec<bool>,
     /// The chance of each commit from place 1 on to be the first slower one.
     pub chances: Vec<f64>,
-    /// The chance that was asked for.
+    /// The chance that was requested.
     pub confidence: f64,
     /// The bad end against the good one.
     pub ends: Option<Ab>,
@@ -65,7 +65,7 @@ pub struct Bisection {
 }
 
 impl Bisection {
-    /// What the ends say, then whether a commit has the chance that was asked for.
+    /// What the ends say, then whether a commit has the chance that was requested.
     pub fn outcome(&self) -> Outcome {
         match self.ends.as_ref().map(|ends| ends.verdict) {
             Some(AbVerdict::Equivalent) => Outcome::NoDifference,
@@ -75,7 +75,7 @@ impl Bisection {
         }
     }
 
-    /// Commits in the order of their chance, largest first, until they have the chance that was asked for together.
+    /// Commits in the order of their chance, largest first, until they have the chance that was requested together.
     pub fn likely(&self) -> Vec<(usize, f64)> {
         let mut all: Vec<(usize, f64)> =
             self.chances.iter().enumerate().map(|(at, chance)| (at + 1, *chance)).collect();

@@ -19,7 +19,7 @@ pub struct ConditionTrials<'a> {
     /// Gave no result; counted and listed.
     pub failed: Vec<&'a TrialRecord>,
     /// Disturbed, and put aside for another attempt; counted and listed.
-    pub contaminated: Vec<&'a TrialRecord>,
+    pub put_aside: Vec<&'a TrialRecord>,
     /// Whether its trials ran in blocks with those of the other conditions.
     pub blocked: bool,
     /// Whether single values are taken at best: without what disturbances can explain at most
@@ -44,7 +44,7 @@ pub fn conditions(results: &Results) -> Vec<ConditionTrials<'_>> {
                 levels: &trial.levels,
                 ok: Vec::new(),
                 failed: Vec::new(),
-                contaminated: Vec::new(),
+                put_aside: Vec::new(),
                 blocked,
                 at_best: false,
             });
@@ -53,7 +53,7 @@ pub fn conditions(results: &Results) -> Vec<ConditionTrials<'_>> {
         let condition = &mut conditions[index];
         match (trial.outcome, state::of(trial)) {
             (_, State::Failed(_)) => condition.failed.push(trial),
-            (Outcome::Contaminated, _) => condition.contaminated.push(trial),
+            (Outcome::Disturbed, _) => condition.put_aside.push(trial),
             _ => condition.ok.push(trial),
         }
     }

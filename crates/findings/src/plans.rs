@@ -117,16 +117,8 @@ mod tests {
     }
 
     fn of<'a>(name: &'a str, levels: &'a Levels, trials: &'a [TrialRecord]) -> ConditionTrials<'a> {
-        let (failed, contaminated) = (Vec::new(), Vec::new());
-        ConditionTrials {
-            name,
-            levels,
-            ok: trials.iter().collect(),
-            failed,
-            contaminated,
-            blocked: true,
-            at_best: false,
-        }
+        let (failed, put_aside) = (Vec::new(), Vec::new());
+        ConditionTrials { name, levels, ok: trials.iter().collect(), failed, put_aside, blocked: true, at_best: false }
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub fn of(trial: &TrialRecord) -> State {
     let reason = || trial.reason.clone().unwrap_or_else(|| "no reason was recorded".to_owned());
     match trial.outcome {
         Outcome::Failed => State::Failed(reason()),
-        Outcome::Contaminated => State::Disturbed(reason()),
+        Outcome::Disturbed => State::Disturbed(reason()),
         Outcome::Ok => match (unusable(trial), &trial.reason) {
             (Some(why), _) => State::Failed(why),
             (None, Some(reason)) => State::Disturbed(reason.clone()),
@@ -72,7 +72,7 @@ mod tests {
     fn a_trial_has_exactly_one_state() {
         assert_eq!(of(&trial(Outcome::Ok, None, 10.0)), State::Clean);
         assert_eq!(of(&trial(Outcome::Ok, Some("hog"), 10.0)), State::Disturbed("hog".into()));
-        assert_eq!(of(&trial(Outcome::Contaminated, Some("hog"), 10.0)), State::Disturbed("hog".into()));
+        assert_eq!(of(&trial(Outcome::Disturbed, Some("hog"), 10.0)), State::Disturbed("hog".into()));
         assert_eq!(of(&trial(Outcome::Failed, Some("died"), 10.0)), State::Failed("died".into()));
     }
 

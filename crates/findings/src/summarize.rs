@@ -90,7 +90,7 @@ fn condition_summary<'a>(condition: &ConditionTrials<'a>, given: &Given<'a>) -> 
         clean_trials: condition.ok.len() - condition.disturbed().len(),
         disturbed_trials: condition.disturbed().len(),
         failed_trials: condition.failed.len(),
-        contaminated_trials: condition.contaminated.len(),
+        contaminated_trials: condition.put_aside.len(),
     }
 }
 

@@ -90,7 +90,7 @@ pub struct CaptureSummary {
     pub trials: usize,
     /// Throughput in the capture samples / in the measured ones: 0.95 is a cost of 5%.
     pub tps_ratio: Option<f64>,
-    /// Captures that were asked for and could not be made: name -> reason.
+    /// Captures that were requested and could not be made: name -> reason.
     pub missing: BTreeMap<String, String>,
     /// What made a sample of the profile: `cycles`, `cpu-clock` ...
     pub event: Option<String>,

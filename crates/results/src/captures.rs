@@ -44,7 +44,7 @@ pub struct ProfileFile {
     pub schema: u32,
     /// What made a sample: `cycles`, or `cpu-clock` where there is no hardware counter, with perf's modifiers.
     pub event: String,
-    /// Samples a second and PU that were asked for.
+    /// Samples a second and PU that were requested.
     pub frequency_hz: u64,
     /// `pus`: taken on all PUs, the server's picked out; `threads`: taken in the server's threads alone.
     pub scope: String,

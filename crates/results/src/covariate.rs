@@ -77,7 +77,7 @@ const fn entry(names: Names, unit: &'static str, merge: Merge, standing: Standin
 /// Bytes that the server allocated, by node of the memory.
 pub const SERVER_MEMORY: Covariate =
     entry(Names::EachNode("server_memory_bytes_node"), "bytes", Merge::Last, Standing::Cause);
-/// Pages given on a node as they were asked for, whole machine. They follow from how much work was done.
+/// Pages given on a node as they were requested, whole machine. They follow from how much work was done.
 pub const NUMA_HIT: Covariate =
     entry(Names::EachNode("numa_hit_pages_node"), "pages", Merge::Sum, Standing::Consequence);
 /// Pages given on a node because another one was full, whole machine.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// What was cut of a study to fit a time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Within {
-    /// The time that was asked for, seconds.
+    /// The time that was requested, seconds.
     pub asked_s: f64,
     /// What the whole study would take, seconds.
     pub whole_s: f64,

@@ -24,6 +24,7 @@ mod machines;
 pub mod metric;
 mod named;
 mod names;
+mod outcome;
 pub mod pairs;
 mod plain;
 pub mod probe;

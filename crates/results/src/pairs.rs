@@ -232,7 +232,7 @@ pub(crate) fn headline(records: &[TrialRecord]) -> Option<String> {
 pub(crate) fn side(record: &TrialRecord, metric: Option<&str>) -> Side {
     match (record.outcome, &record.reason) {
         (Outcome::Failed, _) => return Side::Lost,
-        (Outcome::Contaminated, _) | (Outcome::Ok, Some(_)) => return Side::Disturbed,
+        (Outcome::Disturbed, _) | (Outcome::Ok, Some(_)) => return Side::Disturbed,
         (Outcome::Ok, None) => {}
     }
     metric.and_then(|metric| value_of(record, metric)).map_or(Side::Lost, Side::Value)

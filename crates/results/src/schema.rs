@@ -10,6 +10,7 @@
 
 pub use super::cut::{LeftOut, Within};
 use super::disturbed::Disturber;
+pub use super::outcome::Outcome;
 use super::plain::Plain;
 pub use super::race::Race;
 use super::search::SearchRecord;
@@ -25,7 +26,9 @@ use tare_topology::{Fingerprint, Machine};
 ///
 /// 2: a plan holds the machine and each condition's settings; records say on which machine they were made, and a
 /// thread its process and class.
-pub const SCHEMA: u32 = 2;
+///
+/// 3: a trial that was disturbed and put aside has the outcome `disturbed`; `contaminated` until then.
+pub const SCHEMA: u32 = 3;
 
 /// Levels of a condition by factor name, for example `placement -> same-pu`.
 pub type Levels = BTreeMap<String, String>;
@@ -116,7 +119,7 @@ pub struct Plan {
     /// The rule by which the worse of its conditions are dropped until the best is known; none: no race.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub race: Option<Race>,
-    /// What was cut of the study to fit the time that was asked for; none where nothing was asked.
+    /// What was cut of the study to fit the time that was requested; none where nothing was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Within>,
     /// Settings of the machine that the study wants where possible and that cannot be had here.
@@ -160,24 +163,12 @@ pub struct Decision {
     pub reason: String,
 }
 
-/// How a trial ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// Measured, and everything asked for was verified.
-    Ok,
-    /// No usable result; `reason` says why.
-    Failed,
-    /// Measured, but interfered with by the rules in the docs; kept, not analysed, run again.
-    Contaminated,
-}
-
 /// One setting that a trial made, and the proof.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppliedSetting {
     /// The factor, as studies name it.
     pub factor: String,
-    /// The level that was asked for.
+    /// The level that was requested.
     pub level: String,
     /// Value before, where one could be read.
     pub found: Option<String>,
@@ -418,7 +409,7 @@ pub struct TrialRecord {
     /// Files of captures (profiles, lock waits ...) relative to the results directory, by name.
     #[serde(default)]
     pub captures: BTreeMap<String, String>,
-    /// Captures that were asked for and could not be made: name -> reason.
+    /// Captures that were requested and could not be made: name -> reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub captures_missing: BTreeMap<String, String>,
     /// The further sample in which the costly captures were made; not part of the metrics.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct SearchRecord {
     /// Number in the trial, from 0; those of dropped samples come first.
     pub search: usize,
-    /// What was asked for, as the study writes it: `latency_ms_p99 <= 5`.
+    /// What was requested, as the study writes it: `latency_ms_p99 <= 5`.
     pub objective: String,
     /// Transactions a second that the load did before the first step, as fast as it could.
     pub closed_loop_tps: f64,

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 /// Name of the capture that is a [`SettingsFile`]. Trials with the same settings share one.
 pub const SETTINGS: &str = "settings";
+/// What the names of such files begin with, in the folder of captures; trials with the same settings share one.
+pub const SETTINGS_FILE: &str = "settings-";
 
 /// The server of a trial. Paths of its private directories are `{data}` and `{run}` in values, so that trials compare.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -15,7 +15,7 @@ pub enum Error {
     /// A name that no scope of the memory policy has.
     #[error("no scope of the memory policy is called so: {0}")]
     UnknownScope(UnknownWord),
-    /// The memory policy that was asked for could not be set; the reason.
+    /// The memory policy that was requested could not be set; the reason.
     #[error("the memory policy could not be set: {0}")]
     MemoryPolicy(String),
     /// The one who asked for the run could not begin to watch it; the reason.

@@ -25,7 +25,7 @@ pub struct CaptureSample {
 }
 
 impl CaptureSample {
-    /// Begins all captures that were asked for; `connections` are the threads that serve the clients.
+    /// Begins all captures that were requested; `connections` are the threads that serve the clients.
     pub fn begin(settings: &CaptureSettings, place: Place, server: &dyn Server, connections: &[ThreadRef]) -> Self {
         let mut captured = Captured::default();
         if let Err(e) = std::fs::create_dir_all(place.path("")) {

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use tare_engine::{Address, Binary, SelfReport, Server, ServerSetting};
 use tare_results::schema::{SCHEMA, TrialRecord};
-use tare_results::server::{SETTINGS, ServerRecord, Setting, SettingsFile};
+use tare_results::server::{SETTINGS, SETTINGS_FILE, ServerRecord, Setting, SettingsFile};
 
 /// Settings in which a server shows what no one should read: connections to others have passwords in them.
 const SECRET: [&str; 2] = ["primary_conninfo", "ssl_passphrase_command"];
@@ -49,7 +49,7 @@ fn write(results: &Path, settings: BTreeMap<String, Setting>) -> Result<String, 
     let bytes = serde_json::to_vec_pretty(&file).map_err(|e| e.to_string())?;
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
-    let name = format!("captures/settings-{:016x}.json", hasher.finish());
+    let name = format!("captures/{SETTINGS_FILE}{:016x}.json", hasher.finish());
     let path = results.join(&name);
     if !path.is_file() {
         std::fs::create_dir_all(results.join("captures")).map_err(|e| e.to_string())?;

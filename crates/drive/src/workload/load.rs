@@ -163,7 +163,7 @@ pub trait Host: Sync {
         None
     }
     fn interval(&self, _interval: &Interval) {}
-    /// Holds a sample against what was asked for. Who shows the figures of any sample notes them and judges afterwards.
+    /// Holds a sample against what was requested. Who shows the figures of any sample notes them and judges afterwards.
     fn judge(&self, pace: Pace, sample: &Sample) -> Result<(), NotAsked> {
         judge(pace, sample)
     }

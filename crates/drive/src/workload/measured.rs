@@ -116,13 +116,13 @@ pub struct Driven {
     pub samples: Vec<Measured>,
     /// What was preloaded and checked, and the proof.
     pub applied: Vec<AppliedSetting>,
-    /// The further sample for captures, where one was asked for.
+    /// The further sample for captures, where one was requested.
     pub extra: Option<Extra>,
     /// What each execution before the measured ones took, seconds, by metric.
     pub warm_up: BTreeMap<String, Vec<f64>>,
     /// How the server went about each query, by metric.
     pub plans: BTreeMap<String, String>,
-    /// The searches behind the samples, where an objective was asked for.
+    /// The searches behind the samples, where an objective was requested.
     pub searches: Vec<SearchRecord>,
     /// The pool before the warm-up of the first sample and after the last one, where the server says.
     pub pool: Option<(Pool, Pool)>,

@@ -2,10 +2,10 @@
 
 use super::load::Connect;
 use super::{LoadError, Pool, ServerAt, Stage};
-use tare_engine::Dialect;
+use tare_engine::{Dialect, PoolPages};
 
-/// Share of the data's pages that must be held after all of them were read: less is another condition than was asked
-/// for.
+/// Share of the data's pages that must be held after all of them were read: less is another condition than the
+/// requested one.
 const RESIDENT: f64 = 0.99;
 
 /// What the server has in memory as a trial goes on.
@@ -13,7 +13,7 @@ const RESIDENT: f64 = 0.99;
 pub struct PoolContents<'a> {
     connect: &'a Connect<'a>,
     dialect: &'static dyn Dialect,
-    /// Before anything of the data was read: what a server always holds.
+    /// Before anything of the data was read: what a server always holds. 0 where it reads data at its start by itself.
     at_start: u64,
     /// Pages of tables and indexes.
     data: u64,
@@ -25,7 +25,8 @@ impl<'a> PoolContents<'a> {
         if stage.server.is_none() && stage.server_at != ServerAt::Partner {
             return None;
         }
-        let (at_start, data) = pages(stage.connect, stage.dialect)?;
+        let PoolPages { held, data, reloads } = pages(stage.connect, stage.dialect)?;
+        let at_start = if reloads { 0 } else { held };
         Some(Self { connect: stage.connect, dialect: stage.dialect, at_start, data })
     }
 
@@ -36,7 +37,7 @@ impl<'a> PoolContents<'a> {
 
     /// What it holds now.
     pub fn now(&self) -> Option<Pool> {
-        let (held, _) = pages(self.connect, self.dialect)?;
+        let PoolPages { held, .. } = pages(self.connect, self.dialect)?;
         let held_pages = held.saturating_sub(self.at_start);
         Some(Pool {
             data_pages: self.data,
@@ -59,10 +60,10 @@ pub fn all_read(held: Option<PoolContents<'_>>) -> Result<String, LoadError> {
 /// What the pool holds, as records and plans say it.
 pub fn in_words(pool: &Pool) -> String {
     let Pool { held_pages, data_pages } = pool;
-    format!("the server's pool then held {held_pages} pages more than at its start, the data have {data_pages}")
+    format!("the server's pool then held {held_pages} pages of data, the tables and indexes have {data_pages}")
 }
 
-fn pages(connect: &Connect<'_>, dialect: &dyn Dialect) -> Option<(u64, u64)> {
+fn pages(connect: &Connect<'_>, dialect: &dyn Dialect) -> Option<PoolPages> {
     let mut session = connect().ok()?;
-    dialect.pages_in_memory(session.as_mut()).ok()?.filter(|(_, data)| *data > 0)
+    dialect.pages_in_memory(session.as_mut()).ok()?.filter(|pages| pages.data > 0)
 }

@@ -68,7 +68,7 @@ pub enum TlsMode {
     /// Always, and a believed authority must have signed the server's certificate.
     #[strum(to_string = "verify-ca", serialize = "verify_ca")]
     VerifyCa,
-    /// Always, signed as for `verify-ca`, and the certificate must be for the host that was asked for.
+    /// Always, signed as for `verify-ca`, and the certificate must be for the host that was requested.
     #[strum(to_string = "verify-full", serialize = "verify_full", serialize = "verify_identity")]
     VerifyFull,
 }

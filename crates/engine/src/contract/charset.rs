@@ -39,7 +39,7 @@ impl Charset {
         }
     }
 
-    /// Whether `found`, as the server says it, is what was asked for.
+    /// Whether `found`, as the server says it, is what was requested.
     pub fn is(self, found: &str) -> bool {
         match self {
             Self::Server => true,

@@ -58,6 +58,16 @@ pub enum Counted {
     Pages,
 }
 
+/// What a server's own memory of pages holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolPages {
+    pub held: u64,
+    /// Of all tables and indexes of the session's database.
+    pub data: u64,
+    /// Whether it loads at its start what an earlier server held.
+    pub reloads: bool,
+}
+
 /// The SQL of a kind of database. What a workload does with it stands in the workload's own folder.
 pub trait Dialect: Debug + Send + Sync {
     /// How parameter `number` (from 1) of a statement to prepare is written.
@@ -186,9 +196,8 @@ pub trait Dialect: Debug + Send + Sync {
     /// Reads every table and every index of the session's database from end to end, whatever they are: how many.
     fn read_all(&self, session: &mut dyn Session) -> Result<usize, SqlError>;
 
-    /// How full the server's own memory of pages is: (pages held, pages of all tables and indexes of this database);
-    /// none where the server does not say.
-    fn pages_in_memory(&self, session: &mut dyn Session) -> Result<Option<(u64, u64)>, SqlError> {
+    /// How full the server's own memory of pages is; none where the server does not say.
+    fn pages_in_memory(&self, session: &mut dyn Session) -> Result<Option<PoolPages>, SqlError> {
         let _ = session;
         Ok(None)
     }

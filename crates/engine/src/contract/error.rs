@@ -14,7 +14,7 @@ use crate::{Address, Code, SqlError, SqlErrorKind};
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum EngineError {
-    #[error("{engine}: {program} not found in {}; install it with: {install}", list(.searched))]
+    #[error("{engine}: {program} not found in {}; install it with: {install}", folders(.searched))]
     BinaryMissing { engine: &'static str, program: String, searched: Vec<PathBuf>, install: &'static str },
     #[error("{}: {reason}", path.display())]
     BinaryUnusable { path: PathBuf, reason: String },
@@ -153,6 +153,18 @@ fn none_of(searched: &[PathBuf]) -> String {
     }
 }
 
+/// The folders that were searched. Those of the PATH go by that name: its reader knows them.
+fn folders(searched: &[PathBuf]) -> String {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let in_path: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let (path, others): (Vec<_>, Vec<_>) = searched.iter().cloned().partition(|folder| in_path.contains(folder));
+    match (path.len(), others.as_slice()) {
+        (0 | 1, _) => list(searched),
+        (_, []) => "the folders of PATH".to_owned(),
+        (_, others) => format!("the folders of PATH, {}", list(others)),
+    }
+}
+
 fn list(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
@@ -160,6 +172,19 @@ fn list(paths: &[PathBuf]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_that_is_missing_names_the_path_and_what_else_was_searched() {
+        let path: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH").unwrap()).collect();
+        let missing =
+            |searched| EngineError::BinaryMissing { engine: "e", program: "p".to_owned(), searched, install: "i" };
+        let others = [PathBuf::from("/nowhere/bin")];
+        assert!(path.len() > 1);
+        let all = missing(path.iter().chain(&others).cloned().collect());
+        assert_eq!(all.to_string(), "e: p not found in the folders of PATH, /nowhere/bin; install it with: i");
+        let named = missing(others.to_vec());
+        assert_eq!(named.to_string(), "e: p not found in /nowhere/bin; install it with: i");
+    }
 
     #[test]
     fn a_full_disk_is_named_as_such_wherever_it_shows() {

@@ -1,4 +1,4 @@
-//! Comparing an option's value as it was asked for with the value that is read back.
+//! Comparing an option's value as it was requested with the value that is read back.
 
 use std::collections::BTreeMap;
 

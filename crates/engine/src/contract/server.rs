@@ -180,7 +180,7 @@ pub trait Engine: Send + Sync {
         "root"
     }
     /// Sockets at which such servers listen on this machine, in the order in which its clients look for them; `port` is
-    /// what was asked for.
+    /// what was requested.
     fn usual_sockets(&self, port: Option<u16>) -> Vec<PathBuf> {
         let _ = port;
         Vec::new()

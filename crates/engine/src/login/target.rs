@@ -10,7 +10,7 @@ use crate::{
 /// The connection that a login comes to, with what the user's own files say of `engine`'s servers.
 ///
 /// # Errors
-/// A file that cannot be read, is open to others, or was asked for and is not there; no place of a server.
+/// A file that cannot be read, is open to others, or was requested and is not there; no place of a server.
 pub fn target_of(login: Login, engine: &dyn Engine) -> Result<ConnectTarget, EngineError> {
     let found = engine.login_files(&login)?;
     let asked_port = login.port;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::contract::dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, Scan, number};
+use crate::contract::dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, PoolPages, Scan, number};
 use crate::{Code, Session, SqlError};
 
 /// What MariaDB and MySQL have in common, and the view that holds their status counters, which they have not.
@@ -125,12 +125,14 @@ impl Dialect for InnoDb {
         Ok(Some(rows.iter().map(|row| plan_line(row)).collect::<Vec<_>>().join("\n")))
     }
 
-    fn pages_in_memory(&self, session: &mut dyn Session) -> Result<Option<(u64, u64)>, SqlError> {
+    fn pages_in_memory(&self, session: &mut dyn Session) -> Result<Option<PoolPages>, SqlError> {
         let status = self.global_status;
         let held = format!("SELECT VARIABLE_VALUE FROM {status} WHERE VARIABLE_NAME = 'Innodb_buffer_pool_pages_data'");
         let all = "SELECT CAST(SUM(stat_value) AS UNSIGNED) FROM mysql.innodb_index_stats \
                    WHERE database_name = DATABASE() AND stat_name = 'n_leaf_pages'";
-        Ok(number(session, &held)?.zip(number(session, all)?))
+        let reloads = number(session, "SELECT @@innodb_buffer_pool_load_at_startup")? == Some(1);
+        let pages = number(session, &held)?.zip(number(session, all)?);
+        Ok(pages.map(|(held, data)| PoolPages { held, data, reloads }))
     }
 }
 

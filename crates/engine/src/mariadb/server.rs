@@ -23,7 +23,7 @@ use crate::{
 /// The account of a TCP instance; the socket's is root without password.
 const TCP_USER: &str = "tare";
 
-/// Starts it and reads everything back that was asked for.
+/// Starts it and reads everything back that was requested.
 pub(crate) fn start(kind: &'static Kind, request: &StartRequest) -> Result<PrivateServer, EngineError> {
     let binary = (kind.find)(request.binary.as_deref())?;
     let stage = Stage::set_up(request)?;
@@ -84,7 +84,7 @@ fn verify(
     for (option, asked) in &request.options {
         // Options without a variable (plugin-load-add) were accepted by the server, more cannot be known.
         let Some(found) = variable(kind, session, &variable_name(option))? else { continue };
-        // Of the log it says only that there is one, of what was asked for also where.
+        // Of the log it says only that there is one, of what was requested also where.
         let is_log = variable_name(option) == "log_bin" && found == "ON";
         if !asked.is_empty() && !is_log && !same_value(asked, &found) {
             let reason = format!("asked for {asked}, the server has {found}; ask for a value that it takes as it is");

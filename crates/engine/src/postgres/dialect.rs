@@ -1,6 +1,6 @@
 //! The SQL of PostgreSQL.
 
-use crate::contract::dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, Scan, number};
+use crate::contract::dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, PoolPages, Scan, number};
 use crate::{Session, SqlError};
 
 #[derive(Debug)]
@@ -65,12 +65,13 @@ impl Dialect for PostgresDialect {
         Ok(Some(lines.collect::<Vec<_>>().join("\n")))
     }
 
-    fn pages_in_memory(&self, session: &mut dyn Session) -> Result<Option<(u64, u64)>, SqlError> {
+    fn pages_in_memory(&self, session: &mut dyn Session) -> Result<Option<PoolPages>, SqlError> {
         let held = "SELECT COUNT(*) FROM pg_buffercache b JOIN pg_class c ON b.relfilenode = pg_relation_filenode(c.oid) \
                     WHERE b.reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database()) \
                     AND b.relforknumber = 0 AND c.relnamespace = 'public'::regnamespace";
         let all = "SELECT SUM(pg_relation_size(oid) / current_setting('block_size')::int)::bigint FROM pg_class \
                    WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i')";
-        Ok(number(session, held)?.zip(number(session, all)?))
+        let pages = number(session, held)?.zip(number(session, all)?);
+        Ok(pages.map(|(held, data)| PoolPages { held, data, reloads: false }))
     }
 }

@@ -121,7 +121,7 @@ impl Engine for Postgresql {
         Ok(Box::new(Connection::to(target)?))
     }
 
-    /// The service that was asked for or that `PGSERVICE` names; then the file of passwords, where none is known yet.
+    /// The service that was requested or that `PGSERVICE` names; then the file of passwords, where none is known yet.
     fn login_files(&self, asked: &Login) -> Result<Login, EngineError> {
         let service = asked.service.clone().or_else(|| std::env::var("PGSERVICE").ok()).filter(|name| !name.is_empty());
         let found = service.map_or_else(|| Ok(Login::default()), |name| of_service(&name))?;

@@ -25,7 +25,7 @@ pub(super) fn secure<S: Channel>(stream: &mut S, target: &ConnectTarget) -> Resu
         (b'N', TlsMode::Preferred) => Ok(false),
         (b'N', _) => {
             let message =
-                format!("the server offers no TLS, and {mode} was asked for: set ssl = on there, or tls = off");
+                format!("the server offers no TLS, and {mode} was requested: set ssl = on there, or tls = off");
             Err(SqlError::own(SqlErrorKind::Other, message))
         }
         _ => Err(malformed("neither yes nor no to a request for TLS: is this PostgreSQL?")),

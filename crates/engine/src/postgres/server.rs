@@ -28,7 +28,7 @@ const TCP_USER: &str = "tare";
 /// SIGTERM would wait for the clients to go; as root it runs nothing.
 pub(super) const MANNERS: StopPolicy = StopPolicy { stop: Signal::INT, refuses_root: true };
 
-/// Starts it and reads everything back that was asked for.
+/// Starts it and reads everything back that was requested.
 pub(super) fn start(request: &StartRequest) -> Result<PrivateServer, EngineError> {
     let binary = binary::find(request.binary.as_deref())?;
     let stage = Stage::set_up(request)?;

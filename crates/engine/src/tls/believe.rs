@@ -26,7 +26,7 @@ pub(super) struct Chain {
     /// Certificates of the user's own file: a server that has one of them itself, as those that sign their own have, is
     /// believed too, which the judge does not do.
     pub own: Vec<CertificateDer<'static>>,
-    /// Whether it must be for the host that was asked for.
+    /// Whether it must be for the host that was requested.
     pub names: bool,
 }
 

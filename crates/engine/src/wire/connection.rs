@@ -409,7 +409,7 @@ mod tests {
         assert_eq!(server.load_local("LOAD DATA LOCAL", &mut feed), Ok(2));
         let error = scripted(&[&wants]).run("SELECT 1").unwrap_err();
         assert!(error.kind == SqlErrorKind::Lost && error.message.contains("local file"), "{error}");
-        let mut never = |_: &mut dyn Write| panic!("nothing was asked for");
+        let mut never = |_: &mut dyn Write| panic!("nothing was requested");
         let disabled = [0xff, 0x6c, 0x0f, b'#', b'4', b'2', b'0', b'0', b'0', b'd'];
         let mut server = scripted(&[&disabled, &[0, 1, 0, 2, 0, 0, 0], &[0, 5, 0, 2, 0, 0, 0]]);
         assert_eq!(server.load_local("LOAD DATA LOCAL", &mut never).unwrap_err().code, Some(Code::Number(3948)));

@@ -47,7 +47,7 @@ impl<S: Channel> Packets<S> {
     /// Encrypts all that follows.
     ///
     /// # Errors
-    /// As the stream says; also when more has come than was asked for, which no one could tell from what is encrypted.
+    /// As the stream says; also when more has come than was requested, which no one could tell from what is encrypted.
     pub(super) fn encrypt(&mut self, tls: &Tls, host: &str) -> io::Result<()> {
         self.input.consume(take(&mut self.held));
         if !self.input.is_empty() {

@@ -31,7 +31,7 @@ pub(super) fn secure<S: Channel>(
     }
     if !greeting.offers_tls() {
         let message =
-            format!("the server offers no TLS, and {mode} was asked for: give it a certificate, or tls = off");
+            format!("the server offers no TLS, and {mode} was requested: give it a certificate, or tls = off");
         return Err(SqlError::own(SqlErrorKind::Other, message));
     }
     packets.send_reply(&mut greeting.tls_request(target)).map_err(lost)?;

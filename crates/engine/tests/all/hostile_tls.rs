@@ -168,8 +168,8 @@ fn what_came_in_clear_is_not_taken_for_what_was_encrypted() {
 #[test]
 fn no_tls_where_it_must_be_and_an_answer_that_is_none() {
     for (engine, says, words) in [
-        (&Mariadb as &dyn Engine, greeting(false), "the server offers no TLS, and verify-full was asked for"),
-        (&Postgresql, b"N".to_vec(), "the server offers no TLS, and verify-full was asked for"),
+        (&Mariadb as &dyn Engine, greeting(false), "the server offers no TLS, and verify-full was requested"),
+        (&Postgresql, b"N".to_vec(), "the server offers no TLS, and verify-full was requested"),
         (&Postgresql, b"E".to_vec(), "neither yes nor no"),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

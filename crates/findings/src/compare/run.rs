@@ -229,7 +229,7 @@ fn cautions(matched: &Matched<'_, '_>, pairs: &mut [Pair], labels: [&str; 2]) ->
         (found.modes_a, found.modes_b) = (seen[0].modes(a, &found.name), seen[1].modes(b, &found.name));
     }
     for (place, (side, label)) in sides().enumerate() {
-        let (failed, put_aside) = (side.failed.len(), side.contaminated.len());
+        let (failed, put_aside) = (side.failed.len(), side.put_aside.len());
         if failed + put_aside > 0 {
             let (side, condition) = (label.to_owned(), side.name.to_owned());
             notes.push(Note::NotCompared { side, condition, failed, put_aside });

@@ -30,7 +30,7 @@ pub enum HistoryError {
     Unknown {
         /// `the metric` or `the condition`.
         what: &'static str,
-        /// What was asked for.
+        /// What was requested.
         name: String,
         /// What there is.
         known: Vec<String>,
@@ -122,6 +122,6 @@ pub struct History {
     pub by_time: bool,
     /// Changes estimated below this fraction are in no line.
     pub minimum_effect: f64,
-    /// The gate's answer, where one was asked for: the lines whose last segment is slower by more than that.
+    /// The gate's answer, where one was requested: the lines whose last segment is slower by more than that.
     pub slower: Option<Vec<usize>>,
 }

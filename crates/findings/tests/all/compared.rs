@@ -50,7 +50,7 @@ fn trials_that_a_side_lost_by_itself_let_no_gate_pass() {
     // A disturbed trial that was put aside is no fault of the side.
     let aside = run(10, |i, luck| {
         let mut record = trial(i, i, "c", 1000.0 * luck, i < 5);
-        record.outcome = if i < 5 { Outcome::Contaminated } else { Outcome::Ok };
+        record.outcome = if i < 5 { Outcome::Disturbed } else { Outcome::Ok };
         record
     });
     assert_eq!(gate(&ten, &aside), Some(Gate::Passed));

@@ -19,7 +19,7 @@ pub enum RunError<C, O> {
     /// So many threads are more than a limit of this system leaves room for.
     #[error("{threads} client threads: {source}")]
     Limit {
-        /// Threads that were asked for.
+        /// Threads that were requested.
         threads: usize,
         /// The limit.
         source: LimitTooLow,

@@ -40,7 +40,7 @@ pub struct Interval {
     pub writes_per_s: f64,
     /// Other queries a second.
     pub others_per_s: f64,
-    /// The percentile that was asked for of the latencies, milliseconds, within 1.6%; none without transactions.
+    /// The percentile that was requested of the latencies, milliseconds, within 1.6%; none without transactions.
     pub latency_ms: Option<f64>,
     /// Attempts a second that the database asked to run again.
     pub restarts_per_s: f64,

@@ -278,7 +278,7 @@ fn the_deepest_idle_state_may_be_chosen() {
         let error = session.apply(&level(Setting::CStates, state)).unwrap_err().to_string();
         assert!(error.contains(reason), "{error}");
     }
-    // Someone asks for less: no longer what was asked for.
+    // Someone asks for less: no longer what was requested.
     fs::write(machine.system().path("/dev/cpu_dma_latency"), 1i32.to_ne_bytes()).unwrap();
     assert!(level(Setting::CStates, "C6").verify(&machine.system()).is_err());
 }

@@ -78,7 +78,7 @@ pub const ENDED: &[Column] = &[
     column("block", Kind::Whole, "pass over all conditions that it belongs to, from 0", |row| {
         of(row.trial, |t| Cell::whole(t.block))
     }),
-    column("outcome", Kind::Text, "ok, failed, or contaminated: disturbed, and put aside for another attempt", |row| {
+    column("outcome", Kind::Text, "ok, failed, or disturbed: put aside for another attempt", |row| {
         of(row.trial, |t| Cell::text(outcome(t.outcome)))
     }),
     column("reason", Kind::Text, "why it failed, or what disturbed it", |row| {
@@ -275,7 +275,7 @@ pub fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Ok => "ok",
         Outcome::Failed => "failed",
-        Outcome::Contaminated => "contaminated",
+        Outcome::Disturbed => "disturbed",
     }
 }
 

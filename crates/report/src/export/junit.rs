@@ -23,7 +23,7 @@ pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn suite(xml: &mut Writer<&mut dyn Write>, source: &Source<'_>, condition: &ConditionTrials<'_>) -> io::Result<()> {
-    let (ok, failed, aside) = (&condition.ok, &condition.failed, &condition.contaminated);
+    let (ok, failed, aside) = (&condition.ok, &condition.failed, &condition.put_aside);
     let all = || ok.iter().chain(failed).chain(aside);
     let name = format!("{} {}", source.results.study, condition.name);
     let mut start = BytesStart::new("testsuite");

@@ -7,17 +7,17 @@ use tare_findings::{
 use tare_results::Results;
 use tare_results::metric::describe;
 
-/// Results with their summary, and what of them was asked for.
+/// Results with their summary, and what of them was requested.
 pub struct Source<'a> {
     /// The records as they were read.
     pub results: &'a Results,
     /// What they came to.
     pub summary: Summary,
-    /// Metrics that were asked for; empty is what the format is about by itself.
+    /// Metrics that were requested; empty is what the format is about by itself.
     pub metrics: Vec<String>,
 }
 
-/// A metric was asked for that the results do not have.
+/// A metric was requested that the results do not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no metric `{name}` in these results")]
 pub struct NoSuchMetric {
@@ -37,12 +37,12 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Whether a metric is wanted where all are shown unless some were asked for.
+    /// Whether a metric is wanted where all are shown unless some were requested.
     pub fn wants(&self, metric: &str) -> bool {
         self.metrics.is_empty() || self.metrics.iter().any(|name| name == metric)
     }
 
-    /// Whether a metric is wanted where only what the study is about is shown unless some were asked for.
+    /// Whether a metric is wanted where only what the study is about is shown unless some were requested.
     pub fn headlines(&self, metric: &str) -> bool {
         if self.metrics.is_empty() {
             describe(metric).is_primary() || self.summary.headline_metric.as_deref() == Some(metric)
@@ -51,7 +51,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The one metric of a chart: the first that was asked for, or the headline.
+    /// The one metric of a chart: the first that was requested, or the headline.
     pub fn charted(&self) -> Option<&str> {
         self.metrics.first().or(self.summary.headline_metric.as_ref()).map(String::as_str)
     }

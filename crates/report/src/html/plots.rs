@@ -138,7 +138,7 @@ pub(super) fn run_order(page: &Page<'_>) -> Option<Markup> {
             let words = match trial.outcome {
                 Outcome::Ok => value.map_or("no value".to_owned(), |value| figure(value, unit)),
                 Outcome::Failed => format!("failed: {}", trial.reason.as_deref().unwrap_or("no reason recorded")),
-                Outcome::Contaminated => {
+                Outcome::Disturbed => {
                     format!("disturbed: {}", trial.reason.as_deref().unwrap_or("no reason recorded"))
                 }
             };

@@ -50,7 +50,7 @@ fn differences(found: &Comparison, style: Style) -> String {
     format!("{}\n{}", style.bold("how they were made"), finish(rows))
 }
 
-/// What only explains other metrics is shown where it was asked for, or differs.
+/// What only explains other metrics is shown where it was requested, or differs.
 fn says_something(metric: &MetricComparison) -> bool {
     let differs = matches!(metric.verdict, Verdict::Faster | Verdict::Slower);
     metric.judged || differs || !describe(&metric.name).is_detail()

@@ -61,7 +61,7 @@ enum Bad {
 fn bad_trials(results: &Results, kind: Bad) -> Vec<String> {
     let why = |trial: &TrialRecord| match state::of(trial) {
         State::Failed(why) => (kind == Bad::Failed).then_some(why),
-        State::Disturbed(why) => (kind == Bad::PutAside && trial.outcome == Outcome::Contaminated).then_some(why),
+        State::Disturbed(why) => (kind == Bad::PutAside && trial.outcome == Outcome::Disturbed).then_some(why),
         State::Clean => None,
     };
     let bad: Vec<(&TrialRecord, String)> =

@@ -7,6 +7,7 @@ use crate::error::{DirectoryError, io_error};
 use crate::lines::TRIALS;
 use crate::machines::{ENVIRONMENT, ENVIRONMENTS};
 use crate::schema::Outcome;
+use crate::server::SETTINGS_FILE;
 use crate::store::{CAPTURES, Directory, LOGS, pretty, read_study_text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -131,6 +132,7 @@ fn copy_files(found: &Parts, index: usize, out: &Folder) -> Result<(), Directory
         copy_folder(&logs, out, &ours)?;
     }
     let Some(captures) = inner(&part, CAPTURES)? else { return Ok(()) };
+    copy_folder(&captures, out, &|name| name.starts_with(SETTINGS_FILE))?;
     let mut to = None;
     for name in captures.names()?.into_iter().filter(|name| ours(name)) {
         if let Some(of_trial) = inner(&captures, &name)? {

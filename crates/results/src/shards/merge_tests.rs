@@ -78,6 +78,22 @@ fn records_of_a_newer_schema_are_refused() {
 }
 
 #[test]
+fn the_servers_settings_come_along_and_a_link_of_their_name_does_not() {
+    let (_folder, at) = scratch();
+    let all = plan(&[0, 1]);
+    let (one, other) = (part(at("one"), &all, &[0]), part(at("other"), &all, &[1]));
+    for (part, name) in [(&one, "settings-1.json"), (&other, "settings-2.json")] {
+        std::fs::create_dir(part.join("captures")).unwrap();
+        std::fs::write(part.join("captures").join(name), name).unwrap();
+    }
+    std::os::unix::fs::symlink("/etc/hostname", other.join("captures/settings-3.json")).unwrap();
+    assert_eq!(merged(&[&one, &other], &at("out")).unwrap(), 2);
+    let read = |name: &str| std::fs::read_to_string(at("out").join("captures").join(name)).ok();
+    assert_eq!(["1", "2", "3"].map(|n| read(&format!("settings-{n}.json")).is_some()), [true, true, false]);
+    assert_eq!(read("settings-1.json").as_deref(), Some("settings-1.json"));
+}
+
+#[test]
 fn a_plan_of_another_study_or_schedule_is_refused() {
     let (_folder, at) = scratch();
     let one = part(at("one"), &plan(&[0, 1]), &[0]);

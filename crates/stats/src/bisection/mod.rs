@@ -4,7 +4,7 @@
 //! the same unknown ratio. Plain bisection halves what is left by each answer, and one wrong answer loses the commit.
 //! Here every pair of trials moves the chance of every commit ([`chances()`]), the next pair is the one that splits
 //! them most evenly (Horstein, IEEE Trans. Inf. Theory 9, 1963; Waeber, Frazier & Henderson, SIAM J. Control Optim.
-//! 51, 2013), and it ends when one commit has the chance that was asked for ([`next()`]).
+//! 51, 2013), and it ends when one commit has the chance that was requested ([`next()`]).
 //!
 //! Horstein's answers are right with a known probability. Pairs say more than such answers do: their likelihood under
 //! each commit, with the size of the step, the spread and the effect of the place in a pair unknown, is a closed form,

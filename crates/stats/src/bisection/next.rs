@@ -24,7 +24,7 @@ pub enum Next {
         /// Place of B.
         b: usize,
     },
-    /// One cell has the chance that was asked for.
+    /// One cell has the chance that was requested.
     Found(Cell),
 }
 

@@ -45,7 +45,7 @@ pub fn decide(pairs: &[Pair], question: &Question, last: bool) -> Result<Finding
     judge(fit, question, question.rule.looks_at(pairs.len(), last))
 }
 
-/// What sessions say, each by its pairs. `last`: all sessions that were asked for are over.
+/// What sessions say, each by its pairs. `last`: all sessions that were requested are over.
 ///
 /// The value of a session is the mean of its pairs with the place taken out, and what is shared by its pairs (boot,
 /// files, copy of the data) is in it once. One in which the same side was first in all pairs has none.

@@ -92,7 +92,7 @@ pub enum Ask {
     Time,
     /// Work.
     Begin(Box<Begin>),
-    /// What was asked for is done.
+    /// What was requested is done.
     Go,
     /// What the server's host saw of a sample.
     Seen(Box<Surroundings>),

@@ -33,7 +33,9 @@ pub fn adapt(study: &mut Study, on: &Machine, at: Where) -> Result<Vec<String>, 
         let why = format!("this {from} study runs on {}, which has none", study.base.engine.name);
         notes.extend(leave_out_options(study, &why)?);
     } else if study.as_published && at == Where::Here {
-        notes.extend(leave_out_of_published(study)?);
+        // An article's server was of another version than today's.
+        let why = format!("the {} that is installed here has none", study.base.engine.name);
+        notes.extend(leave_out_options(study, &why)?);
     }
     // An article's server is not the one that is installed where someone plans it for another machine.
     if !study.as_published || at == Where::Here {
@@ -130,22 +132,15 @@ fn place(study: &mut Study, on: &Machine) -> Result<Option<String>, String> {
     Ok(Some(format!("placement {name}, the first of {} that this machine has{tried}", names.join(", "))))
 }
 
-/// An article's server was of another version than today's: what this one no longer knows, or did not know yet, is left
-/// out and said. Where there is no server to ask, as on the computer where a plan is made, nothing is.
-fn leave_out_of_published(study: &mut Study) -> Result<Vec<String>, String> {
-    let (name, binary) = (study.base.engine.name.clone(), study.base.engine.binary.clone());
-    let engine = engine_by_name(&name).map_err(|e| e.to_string())?;
-    match engine.binary(binary.as_deref()) {
-        Ok(_) => leave_out_options(study, &format!("the {name} that is installed here has none")),
-        Err(_) => Ok(vec![format!("{name} is not installed here: which of the options it knows was not asked")]),
-    }
-}
-
-/// Leaves out what the study's engine does not know.
+/// Leaves out what the study's engine does not know, and says so. Where there is no server to ask, as on the computer
+/// where a plan is made, nothing is: conditions that need it say why they cannot be done.
 fn leave_out_options(study: &mut Study, why: &str) -> Result<Vec<String>, String> {
     let base = &study.base.engine;
     let engine = engine_by_name(&base.name).map_err(|e| e.to_string())?;
     let binary = base.binary.clone();
+    if engine.binary(binary.as_deref()).is_err() {
+        return Ok(vec![format!("{} is not installed here: its options were not checked", base.name)]);
+    }
     let asked = study.asked_options.clone();
     let mut notes = Vec::new();
     let mut unknown = |option: &str, what: &str| -> Result<bool, String> {

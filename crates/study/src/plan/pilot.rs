@@ -1,5 +1,5 @@
 //! Counts chosen from a pilot: the first trials of a study show where its variance comes from, and with that how many
-//! trials of how many samples reach the half-width that was asked for, within the time there is (Kalibera & Jones, by
+//! trials of how many samples reach the half-width that was requested, within the time there is (Kalibera & Jones, by
 //! `tare_stats::plan`). The decision is written into the plan with its reason; the schedule grows in the same order,
 //! and again where the half-width was not reached, for what a pilot says of a variance is uncertain itself.
 
@@ -191,7 +191,7 @@ fn reason(worst: &Advice<'_>, decision: &Decision, sampling: &Sampling, pilot: u
         format!("for an interval of ±{} or less", percent(target))
     } else {
         let (fits, budget_s) = (percent(found.relative_half_width), sampling.budget_s);
-        format!("which is what fits into {budget_s:.0} s and gives ±{fits}; ±{} was asked for", percent(target))
+        format!("which is what fits into {budget_s:.0} s and gives ±{fits}; ±{} was requested", percent(target))
     };
     format!(
         "Counts were chosen after a pilot of {} a condition: the least steady is {} at {} (within trials {}, between \

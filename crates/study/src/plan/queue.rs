@@ -1,4 +1,4 @@
-//! Which trial comes next: the plan's order, failed and contaminated ones again at the end, no more often than allowed.
+//! Which trial comes next: the plan's order, failed and disturbed ones again at the end, no more often than allowed.
 
 use std::collections::{BTreeMap, VecDeque};
 use tare_results::schema::{Outcome, PlannedTrial, TrialRecord};
@@ -112,7 +112,7 @@ mod tests {
     fn an_interrupted_run_goes_on_in_the_same_order() {
         let records = [
             record(0, 1, Outcome::Ok),
-            record(1, 1, Outcome::Contaminated),
+            record(1, 1, Outcome::Disturbed),
             record(2, 1, Outcome::Failed),
             record(2, 2, Outcome::Failed),
         ];

@@ -56,7 +56,7 @@ pub(super) fn more(
         widest.case.condition,
         percent(widest.half_width)
     );
-    // A pilot may have run more of them than were asked for.
+    // A pilot may have run more of them than were requested.
     let counted = if decision.pilot_counts { blocks(plan) } else { decision.trials };
     decision.trials = counted + added;
     if added == 0 {

@@ -65,6 +65,9 @@ impl From<DirectoryError> for Problem {
             DirectoryError::Io { ref source, .. } if source.kind() == ErrorKind::NotADirectory => {
                 (Exit::Usage, "name a directory, or a place where one can be made")
             }
+            DirectoryError::Io { ref source, .. } if source.kind() == ErrorKind::FileTooLarge => {
+                (Exit::Machine, "raise the limit of this shell's files: ulimit -f unlimited")
+            }
             DirectoryError::Io { doing: "read" | "open", ref source, .. }
                 if source.kind() == ErrorKind::PermissionDenied =>
             {

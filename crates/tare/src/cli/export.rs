@@ -2,6 +2,7 @@
 
 use super::{Exit, Problem, output};
 use clap::Args;
+use rustix::fs::{Mode, OFlags};
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
@@ -50,7 +51,7 @@ struct Written {
 /// Writes the export and, with `--json`, prints where it lies.
 ///
 /// # Errors
-/// [`Problem`] when the results cannot be read, do not have what was asked for, or the file cannot be written.
+/// [`Problem`] when the results cannot be read, do not have what was requested, or the file cannot be written.
 pub fn run(args: Export) -> Result<Exit, Problem> {
     if let Some(feature) = args.format.missing_feature() {
         return Err(Problem::new(Exit::Machine, format!("this build of tare does not write {}", args.format))
@@ -108,12 +109,18 @@ fn write_chart(svg: &str, format: Format, out: Sink<'_>) -> io::Result<()> {
 
 type Sink<'a> = &'a mut (dyn Write + Send);
 
-/// What cannot be written whole is not left behind.
+/// Names under which the shell has what is open already.
+const OPEN: [&str; 4] = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd"];
+
+/// Writes a pipe or device as it comes, and a file whole or not at all. A link in the file's place is replaced.
 fn to_file(path: &Path, write: impl FnOnce(Sink<'_>) -> io::Result<()>) -> Result<(), Problem> {
-    let written = File::create(path).and_then(|file| {
-        let mut out = BufWriter::new(file);
-        write(&mut out).and_then(|()| out.flush()).inspect_err(|_| drop(std::fs::remove_file(path)))
-    });
+    let written = match stream(path) {
+        Some(stream) => {
+            let mut out = BufWriter::new(stream);
+            write(&mut out).and_then(|()| out.flush())
+        }
+        None => tare_files::write_whole_with(path, write).map_err(io::Error::from),
+    };
     written.map_err(|error| {
         let problem =
             Problem::new(Exit::Machine, format!("cannot write the export: {error}")).at(path.display().to_string());
@@ -125,6 +132,15 @@ fn to_file(path: &Path, write: impl FnOnce(Sink<'_>) -> io::Result<()>) -> Resul
             _ => problem.expected("a file that can be written, with room for it"),
         }
     })
+}
+
+/// What is no regular file, opened; none for a file, or where there is nothing yet.
+fn stream(path: &Path) -> Option<File> {
+    let is_open = OPEN.iter().any(|open| path.starts_with(open));
+    let links = if is_open { OFlags::empty() } else { OFlags::NOFOLLOW };
+    let opened = rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC | links, Mode::empty());
+    let file = File::from(opened.ok()?);
+    (is_open || !file.metadata().ok()?.is_file()).then_some(file)
 }
 
 fn to_stdout(write: impl FnOnce(Sink<'_>) -> io::Result<()>) -> Result<(), Problem> {

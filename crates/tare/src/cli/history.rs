@@ -50,7 +50,7 @@ pub struct History {
 /// Prints the changes of every line; as a gate it chooses the exit code.
 ///
 /// # Errors
-/// [`Problem`] when results cannot be read or there is nothing of what was asked for.
+/// [`Problem`] when results cannot be read or there is nothing of what was requested.
 pub fn run(args: History) -> Result<Exit, Problem> {
     let mut runs = Vec::new();
     for path in expanded(&args.results)? {

@@ -74,7 +74,7 @@ impl Listener for RoundListener {
         match record.outcome {
             Outcome::Ok => {}
             Outcome::Failed => note(&format!("trial {} ({}) failed: {reason}", record.trial, record.condition)),
-            Outcome::Contaminated => note(&format!(
+            Outcome::Disturbed => note(&format!(
                 "trial {} ({}) was disturbed and will run again: {reason}",
                 record.trial, record.condition
             )),

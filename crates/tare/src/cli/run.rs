@@ -237,7 +237,7 @@ pub fn room_for_data(plan: &Plan) -> Result<(), Problem> {
     })
 }
 
-/// The study as it was asked for: of its file, or else of the command line.
+/// The study as it was requested: of its file, or else of the command line.
 fn asked_for(args: &RunArgs, file: Option<&StudyText>) -> Result<Study, Problem> {
     let overrides = args.changes.overrides();
     match (args.program.study(&overrides), file) {

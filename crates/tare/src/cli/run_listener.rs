@@ -109,7 +109,7 @@ impl Listener for TerminalListener {
         let reason = record.reason.as_deref().unwrap_or_default();
         match record.outcome {
             Outcome::Failed => self.line(&format!("trial {number} ({}) failed: {reason}", record.condition)),
-            Outcome::Contaminated => {
+            Outcome::Disturbed => {
                 let by = disturbers(record).unwrap_or_else(|| reason.to_owned());
                 self.line(&format!("trial {number} ({}) was disturbed and will run again: {by}", record.condition));
             }

@@ -141,7 +141,7 @@ impl Runner for Script<'_> {
         match fate {
             Fate::Ok => Ok(leave(Outcome::Ok)),
             Fate::Failed => Ok(leave(Outcome::Failed)),
-            Fate::Disturbed => Ok(leave(Outcome::Contaminated)),
+            Fate::Disturbed => Ok(leave(Outcome::Disturbed)),
             Fate::Silent => Ok(Ended::NoRecord {
                 reason: format!("no word{}", "!".repeat(attempt.trial)),
                 started_at: String::new(),

@@ -74,7 +74,7 @@ pub fn note_captures(captures: Option<CaptureSample>, extra: Option<Extra>, reco
     });
 }
 
-/// Notes that this load has no capture sample, where one was asked for.
+/// Notes that this load has no capture sample, where one was requested.
 pub fn note_no_captures(trial: &Trial<'_>, reason: &str, record: &mut TrialRecord) {
     let asked = trial.task.condition.settings.capture;
     let all = [

@@ -3,7 +3,7 @@
 use super::dataset::TrialData;
 use super::host::{TrialHost, note_captures, note_no_captures};
 use super::two_hosts::{Clients, Job};
-use super::{Trial, TrialError, asked, contamination, dataset, machine, memory_nodes, process, running, server_start};
+use super::{Trial, TrialError, asked, dataset, disturbance, machine, memory_nodes, process, running, server_start};
 use crate::state::{self, StateError};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -78,7 +78,7 @@ impl Trial<'_> {
         let is_rung = record.lifetime.is_some();
         let attempts = if is_rung { record.attempt } else { self.task.sampling.attempts };
         match ended {
-            Ok(()) => contamination::mark(&mut record, disturbed, attempts),
+            Ok(()) => disturbance::mark(&mut record, disturbed, attempts),
             Err(e) if e.is_interrupted() => return Ok(false),
             Err(e) if e.is_orphaned() => return Err(e),
             // The run stops, and goes on as if this had not been tried.
@@ -322,10 +322,10 @@ impl Trial<'_> {
         let costs = measured.server_cost();
         let around = measured.surroundings;
         let seen = Seen { covariates: around.covariates, users: around.users };
-        let reason = contamination::judge(&self.task.sampling, number, &seen);
+        let reason = disturbance::judge(&self.task.sampling, number, &seen);
         let of_clients = around.client_host.unwrap_or_default();
-        let there = contamination::judge(&self.task.sampling, number, &of_clients);
-        let programs = [&seen, &of_clients].map(|seen| contamination::programs(&self.task.sampling, seen)).concat();
+        let there = disturbance::judge(&self.task.sampling, number, &of_clients);
+        let programs = [&seen, &of_clients].map(|seen| disturbance::programs(&self.task.sampling, seen)).concat();
         let there = there.map(|reason| format!("on the clients' host, {reason}"));
         let reason = [reason, there].into_iter().flatten().reduce(|here, there| format!("{here}; {there}"));
         let mut covariates = seen.covariates;

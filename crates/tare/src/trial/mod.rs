@@ -13,13 +13,13 @@
 //! | `memory_nodes` | a control group that keeps the server's memory on its nodes |
 //! | `asked` | options and the character set, as the server answers them |
 //! | `two_hosts`, `agent` | the server's half of a trial whose clients are on another host, and the clients' |
-//! | `contamination` | which samples were interfered with |
+//! | `disturbance` | which samples were interfered with |
 //! | `error` | why a trial has no result |
 
 pub mod agent;
 mod asked;
-pub mod contamination;
 mod dataset;
+pub mod disturbance;
 mod error;
 mod host;
 mod job;

@@ -26,7 +26,7 @@ impl Trial<'_> {
             };
             let settings = record.settings.len();
             let driven = self.measure_server(&taken, part.as_ref(), record)?;
-            // Each server says the same of what it was asked for.
+            // Each server says the same of what it was requested.
             if !all.samples.is_empty() {
                 record.settings.truncate(settings);
             }

@@ -16,7 +16,7 @@ pub enum BindError {
     /// hwloc or the kernel refused.
     #[error("setting memory policy {policy} failed: {reason}")]
     SetPolicy {
-        /// What was asked for.
+        /// What was requested.
         policy: MemoryPolicy,
         /// What the kernel or hwloc said.
         reason: String,
@@ -40,7 +40,7 @@ pub enum BindError {
     /// The kernel took another policy than asked.
     #[error("the memory policy was to be {requested}, but the kernel shows {found}")]
     PolicyDiffers {
-        /// What was asked for.
+        /// What was requested.
         requested: MemoryPolicy,
         /// What was read back.
         found: MemoryPolicy,

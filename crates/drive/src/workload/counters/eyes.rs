@@ -52,7 +52,7 @@ impl<'a> Eyes<'a> {
         seen.watch.also(Watched { class: ThreadClass::Client, pair: Some(number), thread, asked });
     }
 
-    /// The policy that was asked for, on the thread that allocates.
+    /// The policy that was requested, on the thread that allocates.
     pub(super) fn set_policy(&self) -> Result<(), String> {
         bind::set_memory_policy(&self.placement.memory).map_err(|e| e.to_string())
     }

@@ -12,7 +12,7 @@ pub enum OltpError {
     Connect(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("{sql}: {source}")]
     Statement { sql: String, source: SqlError },
-    /// An answer had another number of rows than the tables hold for it: it was not the work that was asked for.
+    /// An answer had another number of rows than the tables hold for it: it was not the work that was requested.
     #[error("{sql} with id {id} answered with {found} rows: expected {least} to {most}; are the tables still whole?")]
     Answer { sql: String, id: i64, found: u64, least: u64, most: u64 },
     /// A statement that gives back or adds one row did something else.
@@ -29,7 +29,7 @@ pub enum OltpError {
     BulkTable { table: usize, source: SqlError },
     #[error("table sbtest{table} cannot be read: {source}; expected {expected} rows: prepare the tables first")]
     TableMissing { table: usize, expected: u64, source: SqlError },
-    /// A table that a workload makes larger or smaller has never had the rows that were asked for.
+    /// A table that a workload makes larger or smaller has never had the rows that were requested.
     #[error("table sbtest{table} has {found}: expected {expected}; drop and prepare the tables again")]
     TableChanged { table: usize, found: String, expected: String },
     #[error(

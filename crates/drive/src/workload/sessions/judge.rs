@@ -1,4 +1,4 @@
-//! Whether a sample is what was asked for.
+//! Whether a sample is what was requested.
 
 use super::pace::Pace;
 use tare_load::Sample;
@@ -19,7 +19,7 @@ pub enum NotAsked {
     ProbeUnderRate { rate: f64 },
     /// An open loop asked for more than was done: its latencies are those of a growing queue.
     #[error(
-        "the rate was not met: {done:.0} transactions a second of {asked:.0} that were asked for, {backlog} due and not \
+        "the rate was not met: {done:.0} transactions a second of {asked:.0} that were requested, {backlog} due and not \
          begun at the end"
     )]
     RateNotMet {
@@ -30,7 +30,7 @@ pub enum NotAsked {
     },
 }
 
-/// Holds a sample against the rate that was asked for, if one was.
+/// Holds a sample against the rate that was requested, if one was.
 pub fn judge(pace: Pace, sample: &Sample) -> Result<(), NotAsked> {
     if sample.transactions == 0 {
         return Err(NotAsked::Nothing { elapsed_s: sample.elapsed_s });

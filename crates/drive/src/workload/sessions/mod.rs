@@ -8,7 +8,7 @@
 //! | `watcher` | binds and watches while they work |
 //! | `run` | warm-up and samples, and the further one for captures |
 //! | `tallies` | what clients count for themselves, summed sample by sample |
-//! | `judge` | whether a sample is what was asked for |
+//! | `judge` | whether a sample is what was requested |
 //! | `reconnect` | how clients come back to a server that is started again |
 //! | `pace` | as fast as they can, at a rate, or searching for one |
 //! | `objective`, `search`, `steps` | the highest rate that meets an objective: what is asked, which rate is next, the runs |

@@ -32,7 +32,7 @@ pub struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Goes on until one commit has the chance that was asked for, nothing differs, or no time is left.
+    /// Goes on until one commit has the chance that was requested, nothing differs, or no time is left.
     ///
     /// # Errors
     /// When something cannot be built or measured that has to be.

@@ -66,7 +66,7 @@ impl<'a> Asked<'a> {
         ]);
         let overrides = Overrides { sets: args.set.clone(), ..Overrides::default() };
         let study = self.made.study(&overrides)?;
-        // It was asked for already, and children are told it in private.
+        // It was requested already, and children are told it in private.
         let password = (!self.target.password.is_empty()).then(|| self.target.password.to_string());
         run::carry_out(study, out, password, json)
     }

@@ -45,7 +45,7 @@ pub struct Prompt {
     /// Whether what clients count for themselves are new orders.
     is_tpcc: bool,
     reconnect: Option<Reconnect>,
-    /// The sample, and whether it is what was asked for.
+    /// The sample, and whether it is what was requested.
     sample: Mutex<Option<(Sample, Result<(), NotAsked>)>>,
 }
 
@@ -65,7 +65,7 @@ impl Prompt {
         Ok(Self { stop, measures, ended, is_search, intervals, events, is_tpcc, reconnect, sample })
     }
 
-    /// What was measured, whether it is what was asked for, and what was seen of a server that was away.
+    /// What was measured, whether it is what was requested, and what was seen of a server that was away.
     pub fn seen(self) -> Option<(Sample, Result<(), NotAsked>, Option<Outage>)> {
         let (sample, judged) = self.sample.into_inner().unwrap_or_else(PoisonError::into_inner)?;
         Some((sample, judged, self.reconnect.map(|reconnect| reconnect.outage())))

@@ -10,11 +10,11 @@ use crate::cli::{Exit, Problem, output};
 use tare_drive::workload::AnyLoad;
 use tare_drive::workload::sessions::Reconnect;
 
-/// Measures what was asked for and prints it.
+/// Measures what was requested and prints it.
 ///
 /// # Errors
 /// With exit codes 3 (no connection, placement not possible here) and 4 (a transaction failed for good, no rate meets
-/// the limit, or what was done is not what was asked for).
+/// the limit, or what was done is not what was requested).
 pub fn measure(asked: Asked<'_>, said: &SaidArgs, survives: bool) -> Result<Exit, Problem> {
     if let Some(out) = &asked.args.out {
         return asked.keep(out, said.json);

@@ -77,7 +77,7 @@ impl KeyOptions for ServerKeys {
 }
 
 impl ServerArgs {
-    /// The engine that was asked for, by either word.
+    /// The engine that was requested, by either word.
     ///
     /// # Errors
     /// An engine that there is not, or a driver that speaks to another.

@@ -274,7 +274,7 @@ fn a_load_whose_server_stops_answering_ends_by_any_signal_and_by_itself() {
         assert_eq!(code, Some(130), "{signals:?}");
         send(server.pid(), Signal::CONT);
     }
-    // Half a minute is waited for answers after the time that was asked for.
+    // Half a minute is waited for answers after the time that was requested.
     let (began, load) = (Instant::now(), began_without_answer("1s"));
     let output = load.wait_with_output().unwrap();
     send(server.pid(), Signal::CONT);

@@ -221,7 +221,7 @@ fn a_server_without_tls_is_left_where_it_must_be_encrypted() {
         let theirs = Theirs::with(engine, |request| request.transport = tare_engine::Transport::Tcp);
         let server = Encrypted { theirs, certificates: Certificates::new() };
         let why = server.refuses(TlsMode::Required, "127.0.0.1", None);
-        assert!(why.contains("the server offers no TLS, and required was asked for"), "{why}");
+        assert!(why.contains("the server offers no TLS, and required was requested"), "{why}");
         assert_eq!(server.connects(TlsMode::Preferred, "127.0.0.1", None).encryption(), None);
     }
 }

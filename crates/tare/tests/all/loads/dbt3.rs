@@ -7,7 +7,7 @@ use std::time::Instant;
 use tare_drive::workload::dbt3::{
     self, Fill, Query, Row, SIX_DECIMALS, Scale, TABLES, Table, compare, numbers, write_section,
 };
-use tare_engine::{Engine, Mariadb, Mysql, Postgresql, PrepareRequest, Server, Session, Sqlite};
+use tare_engine::{Engine, Mariadb, Mysql, PoolPages, Postgresql, PrepareRequest, Server, Session, Sqlite};
 
 /// A server of this engine on tables of this scale.
 fn server(place: &Place, engine: &dyn Engine, scale: &str) -> Box<dyn Server> {
@@ -109,7 +109,7 @@ fn after_a_preload_no_query_reads_a_page() {
     let read = dbt3::preload(session, Mariadb.dialect(), Default::default()).unwrap();
     assert_eq!((read.indexes, read.entries), (15, 231_780));
     let preloaded = pages_read(session);
-    let (held, all) = Mariadb.dialect().pages_in_memory(session).unwrap().unwrap();
+    let PoolPages { held, data: all, .. } = Mariadb.dialect().pages_in_memory(session).unwrap().unwrap();
     assert!(preloaded > started && held >= all && all > 500, "{started} {preloaded} {held} {all}");
     all_answers(session, &Mariadb, "0.01");
     // InnoDB's own tables (statistics, undo) are not what is preloaded.

@@ -29,6 +29,17 @@ fn verified(record: &serde_json::Value, factor: &str) -> String {
 }
 
 #[test]
+fn a_preload_is_proved_on_a_server_that_loads_its_last_pool_too() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let options = ["engine.name=mariadb", "engine.options.innodb_buffer_pool_load_at_startup=ON"];
+    world.exits(0, &["run", &study, "--out", "results", "--set", options[0], "--set", options[1]]);
+    let records = trials(&world.path("results"));
+    assert_eq!((records.len(), &records[0]["outcome"]), (1, &json("\"ok\"")), "{records:?}");
+    assert!(verified(&records[0], "preload").contains("pages of data, the tables and indexes have"), "{records:?}");
+}
+
+#[test]
 fn queries_are_measured_checked_and_shown_on_both_engines() {
     let world = World::new();
     let study = world.study(STUDY);

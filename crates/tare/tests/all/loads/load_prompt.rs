@@ -107,7 +107,7 @@ fn json_has_what_the_lines_and_the_end_have() {
             |role: &str| threads.iter().filter(|thread| thread["role"] == role && thread["pair"].is_u64()).count();
         assert_eq!((pairs("client"), pairs("server")), (2, 2), "{document}");
     }
-    // As many rows more as events were asked for, and no more.
+    // As many rows more as events were requested, and no more.
     prompt.load(0, &["insert", "--cleanup"]);
     prompt.load(0, &["insert", "--rows", "500", "--prepare"]);
     let (_, err) = prompt.load(0, &["insert", "--rows", "500", "--threads", "4", "--events=321"]);

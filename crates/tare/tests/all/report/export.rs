@@ -274,6 +274,24 @@ fn results_keep_to_the_published_schemas() {
 }
 
 #[test]
+fn an_export_replaces_a_link_and_leaves_devices_and_what_was_there_before_in_place() {
+    let dir = results();
+    let precious = dir.path().join("precious");
+    std::fs::write(&precious, "precious").unwrap();
+    let link = dir.path().join("link.csv");
+    std::os::unix::fs::symlink(&precious, &link).unwrap();
+    export(dir.path(), &["--format", "csv", "--out", path(&link)]);
+    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
+    assert!(link.symlink_metadata().unwrap().is_file());
+    let to_standard_output = export(dir.path(), &["--format", "csv", "--out", "/dev/stdout"]);
+    assert_eq!(to_standard_output, std::fs::read_to_string(&link).unwrap());
+    assert!(Path::new("/dev/stdout").is_symlink());
+    let (code, _, err) = tare(&["export", path(dir.path()), "--format", "csv", "--out", "/dev/full"]);
+    assert!(code == 3 && err.contains("No space left"), "{code} {err}");
+    assert!(Path::new("/dev/full").exists());
+}
+
+#[test]
 fn a_metric_that_was_not_measured_is_refused_with_the_nearest() {
     let dir = results();
     let (code, _, err) = tare(&["export", path(dir.path()), "--format", "csv", "--metric", "tsp"]);

@@ -63,7 +63,7 @@ pub fn bimodal() -> Study {
         samples: 3,
         bad: vec![
             (4, Outcome::Failed, "server died: signal 11; last log line: <b>[ERROR] InnoDB & friends</b>"),
-            (11, Outcome::Contaminated, "steal time was 4.1% of the sample, over the limit of 1%"),
+            (11, Outcome::Disturbed, "steal time was 4.1% of the sample, over the limit of 1%"),
         ],
         missing: 0,
     }

@@ -116,7 +116,7 @@ def junit(xml_file, trials_file):
             trial = trials[suite.name.split(" ", 1)[1], int(words[1]), int(words[3])]
             equal(round(case.time, 3), round(trial["elapsed_s"], 3), case.name)
             kinds = [type(result) for result in case.result]
-            assert kinds == {"ok": [], "failed": [Failure], "contaminated": [Skipped]}[trial["outcome"]], case.name
+            assert kinds == {"ok": [], "failed": [Failure], "disturbed": [Skipped]}[trial["outcome"]], case.name
             if kinds:
                 equal(case.result[0].message, trial["reason"], case.name)
             seen += 1

@@ -1,4 +1,4 @@
-//! What cannot be is refused before anything runs, in the words in which it was asked for.
+//! What cannot be is refused before anything runs, in the words in which it was requested.
 
 use crate::engines::running_support::Theirs;
 use crate::support::{World, json};

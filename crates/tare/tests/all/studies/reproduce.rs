@@ -71,6 +71,21 @@ fn every_claim_is_planned_on_a_described_machine_or_says_what_is_missing_there()
 }
 
 #[test]
+fn a_server_that_is_not_installed_keeps_its_own_claims_from_being_tested_and_no_others() {
+    let world = World::new();
+    let folder = world.path("config/tare");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("config.toml"), "[engines]\nmysql = \"/nowhere/mysqld\"\n").unwrap();
+    let (out, _) = world.exits(0, &["reproduce", "--dry-run", "--json"]);
+    let document = json(&out);
+    let claims = document["claims"].as_array().unwrap();
+    let of = |name: &str| claims.iter().find(|claim| claim["name"] == name).unwrap();
+    let missing = of("performance-schema")["verdict"]["text"].as_str().unwrap();
+    assert!(missing.contains("mysqld not found") && missing.contains("scripts/get-mysql"), "{missing}");
+    assert!(of("a-page-a-counter")["blocks"].as_u64().unwrap() >= 4);
+}
+
+#[test]
 fn claims_are_listed_as_others_script_against_them() {
     let world = World::new();
     let (out, _) = world.exits(0, &["reproduce", "--list", "--json"]);

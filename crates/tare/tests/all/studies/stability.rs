@@ -1,4 +1,4 @@
-//! What holds a trial still and what shows that it was not: properties of the server process, contaminated trials,
+//! What holds a trial still and what shows that it was not: properties of the server process, disturbed trials,
 //! counts chosen from a pilot.
 
 use crate::support::{World, json, trials, wait_for_trials};
@@ -132,7 +132,7 @@ impl Drop for Busy {
 }
 
 #[test]
-fn a_trial_beside_a_busy_process_is_contaminated_kept_and_run_again() {
+fn a_trial_next_to_a_busy_process_is_disturbed_kept_and_run_again() {
     let world = World::new();
     let study = format!(
         "{SHORT}sample_s = 1\ntrials = 3\nattempts = 3\nforeign_cpu_limit = 0.2\n[placement]\nclient = \"cpus:0\"\n\
@@ -148,7 +148,7 @@ fn a_trial_beside_a_busy_process_is_contaminated_kept_and_run_again() {
     assert_eq!(run.wait().unwrap().code(), Some(0));
     let records = trials(&results);
     let first = &records[0];
-    assert_eq!((first["trial"].as_u64(), first["outcome"].as_str()), (Some(0), Some("contaminated")), "{first}");
+    assert_eq!((first["trial"].as_u64(), first["outcome"].as_str()), (Some(0), Some("disturbed")), "{first}");
     let reason = first["reason"].as_str().unwrap();
     assert!(reason.contains("other processes took") && reason.contains("sh ("), "{reason}");
     assert!(!first["samples"].as_array().unwrap().is_empty(), "what was measured is kept");
@@ -181,7 +181,7 @@ fn a_trial_that_is_disturbed_each_time_counts_and_says_so() {
     args.extend(set);
     world.exits(0, &args);
     let outcomes: Vec<String> = trials(&world.path("results")).iter().map(|r| r["outcome"].to_string()).collect();
-    assert_eq!(outcomes, ["\"contaminated\"", "\"ok\""]);
+    assert_eq!(outcomes, ["\"disturbed\"", "\"ok\""]);
     let (out, _) = world.exits(0, &["show", "results", "--json"]);
     assert!(out.contains("no attempt is left"), "{out}");
 }

@@ -1,4 +1,5 @@
-//! A clients' host that someone has taken over: what it says names nothing here, steers no terminal, holds no one up.
+//! A host of a run on two that someone has taken over: what it says names nothing here, steers no terminal, holds no
+//! one up.
 
 use crate::support::{World, text, trials};
 use crate::two_hosts::far::{no_way, program, section, wait_until};
@@ -52,6 +53,19 @@ fn a_thread_that_the_clients_host_names_is_bound_only_where_it_is_the_servers() 
         "{records:?}"
     );
     assert_eq!(allowed(), before, "it runs where it did");
+    world.assert_clean();
+}
+
+#[test]
+fn a_file_that_the_servers_host_names_is_not_read_on_the_clients_host() {
+    let world = World::new();
+    let script = "sed -u 's:\"settings\"\\:{:&\"workload.file\"\\:\"/etc/passwd\",:' | \"$@\"\n";
+    let study = study(&world, script);
+    let ended = world.tare(&["run", &study, "--out", "results"]).output().unwrap();
+    assert!(!ended.status.success(), "{}", text(&ended.stderr));
+    let records = trials(&world.path("results"));
+    let reason = records[0]["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("workload.file: it was not read"), "{records:?}");
     world.assert_clean();
 }
 

@@ -1,4 +1,4 @@
-//! A server on loopback that was asked for options, a layout and an allocator, until its handle is dropped.
+//! A server on loopback that was requested options, a layout and an allocator, until its handle is dropped.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};

@@ -27,7 +27,7 @@ fn foreign(sampling: &Sampling, seen: &Seen) -> Option<(f64, f64)> {
     sampling.foreign_cpu_limit.exceeded(value("foreign_cpu_fraction")).filter(|_| enough)
 }
 
-/// Why a sample is contaminated; none when it is not.
+/// Why a sample is disturbed; none when it is not.
 pub fn judge(sampling: &Sampling, sample: usize, seen: &Seen) -> Option<String> {
     let value = |name: &str| seen.covariates.get(name);
     let percent = |fraction: f64| format!("{:.1}%", fraction * 100.0);
@@ -62,7 +62,7 @@ pub fn mark(record: &mut TrialRecord, reasons: &[String], attempts: u32) {
     }
     let reason = reasons.join("; ");
     if record.attempt < attempts {
-        record.outcome = Outcome::Contaminated;
+        record.outcome = Outcome::Disturbed;
         record.reason = Some(reason);
     } else {
         record.reason = Some(format!("counted although disturbed, for no attempt is left: {reason}"));
