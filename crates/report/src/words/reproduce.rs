@@ -44,7 +44,7 @@ fn figures(claim: &Claim, figure: &Figure) -> String {
 
 fn not_decided(claim: &Claim, open: &Open) -> String {
     let needs = match open.needs_s {
-        Some(seconds) => format!("needs about {} min", (seconds / 60.0).ceil().max(1.0)),
+        Some(seconds) => format!("needs about {}", super::ab::duration((seconds / 60.0).ceil().max(2.0) * 60.0)),
         None => "no time is known to be enough".to_owned(),
     };
     let figures = open.figure.map(|figure| format!("; {}", figures(claim, &figure))).unwrap_or_default();
