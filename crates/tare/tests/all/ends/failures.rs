@@ -175,7 +175,8 @@ fn a_damaged_line_is_in_nobodys_way_and_unreadable_results_are_a_clear_error() {
     );
     let records = world.path("results/trials.jsonl");
     let good = std::fs::read_to_string(&records).unwrap();
-    let broken = good.replacen("{\"schema\":2", "{\"schema:2", 1);
+    let broken = good.replacen("{\"schema\":", "{\"schema:", 1);
+    assert_ne!(broken, good);
     std::fs::write(&records, &broken).unwrap();
     for args in [["show", "results"].as_slice(), &["report", "results"], &["run", "--resume", "results"]] {
         let (_, err) = world.exits(0, args);

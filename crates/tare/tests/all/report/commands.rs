@@ -4,6 +4,7 @@ use crate::report::fake::{self, Noise};
 use assert_cmd::Command;
 use std::fs;
 use std::path::{Path, PathBuf};
+use tare_results::schema::SCHEMA;
 
 pub fn tare(arguments: &[&str]) -> (i32, String, String) {
     tare_in(Path::new("."), arguments)
@@ -142,10 +143,12 @@ fn bad_results_give_file_line_column_and_exit_2() {
     let (code, _, err) = tare(&["show", path(&dir.path().join("nowhere"))]);
     assert_eq!(code, 2);
     assert!(err.contains("nowhere"), "{err}");
-    fs::write(dir.path().join("plan.json"), "{\"schema\":3}").unwrap();
+    let newer = SCHEMA + 1;
+    fs::write(dir.path().join("plan.json"), format!("{{\"schema\":{newer}}}")).unwrap();
     let (code, _, err) = tare(&["show", path(dir.path())]);
     assert_eq!(code, 2);
-    assert!(err.contains("schema 3, newer than this tare reads") && err.contains("schema 2 or older"), "{err}");
+    assert!(err.contains(&format!("schema {newer}, newer than this tare reads")), "{err}");
+    assert!(err.contains(&format!("schema {SCHEMA} or older")), "{err}");
 }
 
 #[test]

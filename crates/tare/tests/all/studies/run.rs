@@ -5,6 +5,7 @@ use std::process::Stdio;
 use std::time::Duration;
 use tare_cpuset::ThreadRef;
 use tare_cpuset::{affinity_of, bind_thread};
+use tare_results::schema::SCHEMA;
 
 const STUDY: &str = r#"
 name = "short"
@@ -129,7 +130,9 @@ fn a_results_directory_that_cannot_be_used_is_a_clear_error() {
     world.exits(0, &["run", &study, "--out", "good", "--quick", "--set", "sampling.trials=1"]);
     let plan = world.path("good/plan.json");
     let text = std::fs::read_to_string(&plan).unwrap();
-    std::fs::write(&plan, text.replacen("\"schema\": 2", "\"schema\": 999", 1)).unwrap();
+    let newer = text.replacen(&format!("\"schema\": {SCHEMA}"), "\"schema\": 999", 1);
+    assert_ne!(newer, text);
+    std::fs::write(&plan, newer).unwrap();
     for args in [["show", "good"].as_slice(), &["run", "--resume", "good"]] {
         let (_, err) = world.exits(2, args);
         assert!(err.contains("999"), "{err}");
