@@ -1,4 +1,5 @@
-//! Option files of servers, read here: a private server must not get the places and ports that such a file names too.
+//! Option files, of servers and of clients, read here: a private server must not get the places and ports that such a
+//! file names too.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,8 +29,8 @@ pub struct OptionFile {
 pub(crate) enum Line {
     /// `[group]`: whether it is one for this server.
     Group(bool),
-    /// A name and its value.
-    Option(String, String),
+    /// A name, with `_` in place of `-`, and its value; none of a flag.
+    Option(String, Option<String>),
     /// Another file is read in its place; one that must be there, or not.
     File(PathBuf, bool),
     /// All files of a folder with this ending.
@@ -70,7 +71,9 @@ impl Reader<'_> {
         for (number, line) in text.lines().enumerate() {
             match (self.read)(line.trim()) {
                 Line::Group(for_us) => ours = for_us,
-                Line::Option(name, value) if ours => self.option(name, value, (path.to_owned(), number + 1)),
+                Line::Option(name, value) if ours => {
+                    self.option(name, value.unwrap_or_default(), (path.to_owned(), number + 1));
+                }
                 Line::File(other, must_exist) => {
                     let other = beside(path, &other);
                     if must_exist || other.exists() {
@@ -114,14 +117,78 @@ fn beside(path: &Path, other: &Path) -> PathBuf {
     path.parent().unwrap_or(Path::new("/")).join(other)
 }
 
-/// A value without the quotes around it and a comment behind it.
+/// A line of an option file of MariaDB or MySQL.
+pub(crate) fn my_cnf_line(text: &str, is_ours: &dyn Fn(&str) -> bool) -> Line {
+    if text.is_empty() || text.starts_with(['#', ';']) {
+        return Line::Empty;
+    }
+    if let Some(group) = text.strip_prefix('[') {
+        return Line::Group(is_ours(group.split(']').next().unwrap_or_default().trim()));
+    }
+    if let Some(folder) = text.strip_prefix("!includedir") {
+        return Line::Folder(PathBuf::from(folder.trim()), ".cnf");
+    }
+    if let Some(file) = text.strip_prefix("!include") {
+        return Line::File(PathBuf::from(file.trim()), true);
+    }
+    let (name, value) = match text.split_once('=') {
+        Some((name, value)) => (name, Some(unquoted(value))),
+        None => (text.split(" #").next().unwrap_or(text), None),
+    };
+    Line::Option(name.trim().replace('-', "_"), value)
+}
+
+/// A value without a comment behind it and the quotes around it, with its escapes spelt out.
 pub(crate) fn unquoted(value: &str) -> String {
-    let value = value.trim();
-    for quote in ['\'', '"'] {
-        if let Some((inner, _)) = value.strip_prefix(quote).and_then(|rest| rest.split_once(quote)) {
-            return inner.to_owned();
+    let value = value[..comment_start(value)].trim();
+    let inside = ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
+    let mut text = String::new();
+    let mut chars = inside.unwrap_or(value).chars();
+    while let Some(char) = chars.next() {
+        match (char, if char == '\\' { chars.next() } else { None }) {
+            ('\\', Some('s')) => text.push(' '),
+            ('\\', Some('t')) => text.push('\t'),
+            ('\\', Some('n')) => text.push('\n'),
+            ('\\', Some('r')) => text.push('\r'),
+            ('\\', Some('b')) => text.push('\u{8}'),
+            ('\\', Some('\\')) => text.push('\\'),
+            (char, other) => text.extend([char].into_iter().chain(other)),
         }
     }
-    let comment = value.char_indices().find(|(at, c)| *c == '#' && value[..*at].ends_with(char::is_whitespace));
-    value[..comment.map_or(value.len(), |(at, _)| at)].trim().to_owned()
+    text
+}
+
+/// Where a comment begins: at a `#` behind a space and outside of quotes.
+fn comment_start(value: &str) -> usize {
+    let (mut quote, mut escaped) = (None, false);
+    let starts = |(at, char): (usize, char)| {
+        if !escaped && (char == '"' || char == '\'') && quote.is_none_or(|open| open == char) {
+            quote = if quote.is_none() { Some(char) } else { None };
+        }
+        escaped = char == '\\' && !escaped;
+        (char == '#' && quote.is_none() && value[..at].ends_with(char::is_whitespace)).then_some(at)
+    };
+    value.char_indices().find_map(starts).unwrap_or(value.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read_as_the_servers_read_them() {
+        let read = [
+            ("  plain # a comment", "plain"),
+            ("no#comment", "no#comment"),
+            ("'64 # MB'  # it's one", "64 # MB"),
+            (r#""say "so"""#, "say \"so\""),
+            (r#""a\"b" # c"#, "a\\\"b"),
+            (r"a\sb\\c\q", r"a b\c\q"),
+            ("\"open", "\"open"),
+            ("", ""),
+        ];
+        for (value, expected) in read {
+            assert_eq!(unquoted(value), expected, "{value}");
+        }
+    }
 }

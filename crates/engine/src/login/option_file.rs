@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::Login;
 use super::text::{Closed, given, in_home, read};
+use crate::contract::option_file::{Line, my_cnf_line};
 use crate::{EngineError, TlsMode};
 
 /// What the option file says of a login. Sections of clients, in the order of the file; a later value wins.
@@ -24,20 +25,14 @@ pub(crate) fn of_option_file(asked: Option<&Path>, sections: &[&str]) -> Result<
 /// Never says a value in its reasons: it may be the password.
 fn parse(text: &str, sections: &[&str]) -> Result<Login, String> {
     let (mut login, mut wanted) = (Login::default(), false);
-    for (number, line) in text.lines().enumerate().map(|(number, line)| (number + 1, line.trim())) {
-        if line.is_empty() || line.starts_with(['#', ';', '!']) {
-            continue;
+    for (number, line) in text.lines().enumerate() {
+        match my_cnf_line(line.trim(), &|section| sections.contains(&section)) {
+            Line::Group(ours) => wanted = ours,
+            Line::Option(name, value) if wanted => set(&mut login, &name, value)
+                .map_err(|expected| format!("line {}: {name} needs {expected}", number + 1))?,
+            // What it includes may belong to others: only the file itself was looked at.
+            Line::Option(..) | Line::File(..) | Line::Folder(..) | Line::Empty => {}
         }
-        if let Some(section) = line.strip_prefix('[') {
-            wanted = sections.contains(&section.split(']').next().unwrap_or("").trim());
-            continue;
-        }
-        if !wanted {
-            continue;
-        }
-        let (name, value) = line.split_once('=').map_or((line, None), |(name, value)| (name.trim(), Some(value)));
-        set(&mut login, &name.replace('_', "-"), value.map(unquoted))
-            .map_err(|expected| format!("line {number}: {name} needs {expected}"))?;
     }
     Ok(login)
 }
@@ -49,12 +44,12 @@ fn set(login: &mut Login, name: &str, value: Option<String>) -> Result<(), &'sta
         "host" => login.host = value,
         "port" => login.port = Some(value.and_then(|port| port.parse().ok()).ok_or("a port from 1 to 65535")?),
         "socket" => login.socket = value.map(Into::into),
-        "ssl-ca" => login.tls_ca = value.map(|path| given(Path::new(&path))),
-        "ssl-cert" => login.tls_cert = value.map(|path| given(Path::new(&path))),
-        "ssl-key" => login.tls_key = value.map(|path| given(Path::new(&path))),
-        "server-public-key-path" => login.server_public_key = value.map(|path| given(Path::new(&path))),
-        "get-server-public-key" => login.get_server_public_key = Some(is_on(value.as_deref())),
-        "ssl-mode" => {
+        "ssl_ca" => login.tls_ca = value.map(|path| given(Path::new(&path))),
+        "ssl_cert" => login.tls_cert = value.map(|path| given(Path::new(&path))),
+        "ssl_key" => login.tls_key = value.map(|path| given(Path::new(&path))),
+        "server_public_key_path" => login.server_public_key = value.map(|path| given(Path::new(&path))),
+        "get_server_public_key" => login.get_server_public_key = Some(is_on(value.as_deref())),
+        "ssl_mode" => {
             let mode = value.and_then(|mode| mode.parse().ok());
             login.tls = Some(mode.ok_or("DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY")?);
         }
@@ -62,8 +57,8 @@ fn set(login: &mut Login, name: &str, value: Option<String>) -> Result<(), &'sta
         "ssl" if is_on(value.as_deref()) => {
             login.tls.get_or_insert(TlsMode::Required);
         }
-        "ssl" | "skip-ssl" => login.tls = Some(TlsMode::Off),
-        "ssl-verify-server-cert" if is_on(value.as_deref()) => login.tls = Some(TlsMode::VerifyFull),
+        "ssl" | "skip_ssl" => login.tls = Some(TlsMode::Off),
+        "ssl_verify_server_cert" if is_on(value.as_deref()) => login.tls = Some(TlsMode::VerifyFull),
         _ => {}
     }
     Ok(())
@@ -71,36 +66,6 @@ fn set(login: &mut Login, name: &str, value: Option<String>) -> Result<(), &'sta
 
 fn is_on(value: Option<&str>) -> bool {
     value.is_none_or(|value| ["1", "on", "true"].contains(&value.to_lowercase().as_str()))
-}
-
-/// A value without its quotes, with its escapes spelt out; `#` begins a comment behind one that has no quotes.
-fn unquoted(value: &str) -> String {
-    let value = value.trim();
-    let quote = value.chars().next().filter(|first| ['"', '\''].contains(first));
-    let inside = match quote {
-        Some(quote) if value.len() > 1 => {
-            let rest = &value[1..];
-            rest.rfind(quote).map_or(rest, |end| &rest[..end])
-        }
-        _ => value.split(" #").next().unwrap_or(value).trim_end(),
-    };
-    let mut text = String::new();
-    let mut chars = inside.chars();
-    while let Some(char) = chars.next() {
-        match char {
-            '\\' => match chars.next() {
-                Some('s') => text.push(' '),
-                Some('t') => text.push('\t'),
-                Some('n') => text.push('\n'),
-                Some('r') => text.push('\r'),
-                Some('b') => text.push('\u{8}'),
-                Some('\\') | None => text.push('\\'),
-                Some(other) => text.extend(['\\', other]),
-            },
-            char => text.push(char),
-        }
-    }
-    text
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Option files of MariaDB and MySQL (my.cnf): groups of options, of which a server reads those with its name.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::arguments::{RESERVED, variable_name};
 use super::binary::{PRODUCT, series};
-use crate::contract::option_file::{Line, read_file, unquoted};
+use crate::contract::option_file::{my_cnf_line, read_file};
 use crate::{Binary, EngineError, OptionFile};
 
 /// Options that say where something is. Those of a private server are in its own directory and in its own tree.
@@ -38,24 +38,7 @@ pub(crate) fn read(path: &Path, binary: &Binary) -> Result<OptionFile, EngineErr
             .iter()
             .any(|name| group == *name || (*name != "client-server" && group.strip_prefix(name) == Some(&version)))
     };
-    read_file(path, false, &|text| line(text, &is_ours), &placed)
-}
-
-fn line(text: &str, is_ours: &dyn Fn(&str) -> bool) -> Line {
-    if text.is_empty() || text.starts_with(['#', ';']) {
-        return Line::Empty;
-    }
-    if let Some(group) = text.strip_prefix('[') {
-        return Line::Group(is_ours(group.split(']').next().unwrap_or_default().trim()));
-    }
-    if let Some(folder) = text.strip_prefix("!includedir") {
-        return Line::Folder(PathBuf::from(folder.trim()), ".cnf");
-    }
-    if let Some(file) = text.strip_prefix("!include") {
-        return Line::File(PathBuf::from(file.trim()), true);
-    }
-    let (name, value) = text.split_once('=').unwrap_or((text.split(" #").next().unwrap_or(text), ""));
-    Line::Option(name.trim().replace('-', "_"), unquoted(value))
+    read_file(path, false, &|text| my_cnf_line(text, &is_ours), &placed)
 }
 
 fn placed(name: &str, value: &str) -> Option<&'static str> {
@@ -71,6 +54,7 @@ fn placed(name: &str, value: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
+    use std::path::PathBuf;
 
     #[test]
     fn a_servers_groups_are_read_and_places_are_left_out() {

@@ -39,7 +39,7 @@ fn line(text: &str) -> Line {
         "include" => Line::File(PathBuf::from(value), true),
         "include_if_exists" => Line::File(PathBuf::from(value), false),
         "include_dir" => Line::Folder(PathBuf::from(value), ".conf"),
-        name => Line::Option(option_name(name), value),
+        name => Line::Option(option_name(name), Some(value)),
     }
 }
 
