@@ -13,11 +13,9 @@ static ENGINES: &[&dyn Engine] = &[
     &crate::fake::Fake,
 ];
 
-/// A name that no engine has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown engine \"{name}\"{}; engines: {}", .nearest.map(|n| format!(", did you mean \"{n}\"?")).unwrap_or_default(), engine_names().join(", "))]
 pub struct UnknownEngine {
-    /// The name as it was written.
     pub name: String,
     /// The most similar right one, where one is similar.
     pub nearest: Option<&'static str>,

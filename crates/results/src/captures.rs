@@ -37,7 +37,6 @@ pub const STATUS: &str = "status";
 /// A capture larger than this is not read into a report, bytes.
 const LARGEST: u64 = 64 << 20;
 
-/// A profile as a table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProfileFile {
     /// Version of this format.
@@ -58,7 +57,6 @@ pub struct ProfileFile {
     pub symbols: Vec<SymbolShare>,
 }
 
-/// One function's share of a profile.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SymbolShare {
     /// Its demangled name; `_[k]` at the end says that it is the kernel's.
@@ -101,13 +99,10 @@ pub enum WaitKind {
     Pause,
 }
 
-/// One lock, or one kind of locks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LockShare {
-    /// What is waited for.
     #[serde(default)]
     pub kind: WaitKind,
-    /// The engine's own name.
     pub name: String,
     /// How often it was taken; of waits that are looked at many times a second, how often they were seen.
     pub count: u64,
@@ -128,10 +123,8 @@ pub struct StatusFile {
     pub differences: BTreeMap<String, f64>,
 }
 
-/// The captures of one trial.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Captures {
-    /// The profile, where there is one.
     pub profile: Option<ProfileFile>,
     /// Lock waits, where there are any.
     pub locks: Option<LocksFile>,

@@ -27,7 +27,6 @@ pub struct Experiment {
     /// Server builds by name, `PRODUCT-VERSION`, each with further keys of `[builds.NAME]`.
     #[serde(default)]
     pub builds: BTreeMap<String, BTreeMap<String, String>>,
-    /// What is tested with it.
     pub claims: Vec<Claim>,
 }
 
@@ -55,20 +54,17 @@ pub struct Needs {
 pub struct Claim {
     /// What `tare reproduce NAME` takes; no other claim and no experiment has it.
     pub name: String,
-    /// What is claimed, as a sentence.
     pub text: String,
     /// Where it was published: author or title, date, and the place in it.
     pub source: String,
     /// What the author measured, or which way it went.
     pub published: Published,
-    /// What is measured for it.
     pub measure: Measure,
     /// The figure that it is about: a metric's name; absent: every headline metric of the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
     /// The levels of the condition that it starts from, or of its only one.
     pub a: Levels,
-    /// The levels of the other one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub b: Option<Levels>,
     /// Figures with which it holds here: sign and size, since machines and builds differ from the author's.
@@ -87,7 +83,6 @@ pub enum Published {
     Direction(String),
 }
 
-/// What is measured for a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
@@ -120,7 +115,6 @@ pub struct Band {
 pub struct Predictions {
     /// Version of this form.
     pub schema: u32,
-    /// When it was written.
     pub written: String,
     /// The program that wrote it.
     pub tare: String,
@@ -153,35 +147,24 @@ pub enum Cannot {
     Nodes {
         /// How many it takes.
         needs: usize,
-        /// How many there are.
         has: usize,
     },
     /// It has too few logical CPUs.
     Pus {
         /// How many it takes.
         needs: usize,
-        /// How many there are.
         has: usize,
     },
     /// Its processor is of another kind.
     Architecture {
         /// The one that the claim is about.
         needs: String,
-        /// The one that it has.
         has: String,
     },
     /// Builds are not here.
-    Builds {
-        /// Their names.
-        missing: Vec<String>,
-        /// The command that gets them.
-        get: String,
-    },
+    Builds { missing: Vec<String>, get: String },
     /// What it takes was never published.
-    Unpublished {
-        /// What that is.
-        what: String,
-    },
+    Unpublished { what: String },
     /// A condition cannot be done on this machine.
     Condition {
         /// As the plan says it.

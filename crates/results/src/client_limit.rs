@@ -14,7 +14,6 @@ const STILL: f64 = 0.05;
 /// Shorter standstills, seconds, happen to every process of a machine that others use, however short the sample.
 const STILL_S: f64 = 0.25;
 
-/// What made the client the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientLimit {

@@ -28,10 +28,8 @@ pub enum Standing {
     Neither,
 }
 
-/// Which names an entry stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Names {
-    /// This name alone.
     One(&'static str),
     /// This beginning, then the number of a NUMA node: a reading for each node.
     EachNode(&'static str),

@@ -102,7 +102,6 @@ struct RowLimit<R> {
     until: Rc<Cell<u64>>,
 }
 
-/// What it ends with.
 #[derive(Debug, thiserror::Error)]
 #[error("the row is longer than {LONGEST_ROW} bytes")]
 struct RowTooLong;
@@ -213,7 +212,6 @@ mod tests {
         rows(&File { path: Path::new("x.csv") }, content)
     }
 
-    /// Counts what is asked of it.
     struct Counting<R>(R, Rc<Cell<u64>>);
 
     impl<R: Read> Read for Counting<R> {

@@ -7,7 +7,6 @@ use super::schema::{PlannedTrial, TrialRecord};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-/// One row of the file.
 pub(super) struct Row<'r> {
     pub condition: Cow<'r, str>,
     pub trial: usize,

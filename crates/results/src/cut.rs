@@ -10,7 +10,6 @@ pub struct Within {
     pub asked_s: f64,
     /// What the whole study would take, seconds.
     pub whole_s: f64,
-    /// Trials of the whole study.
     pub whole_trials: usize,
     /// Levels that are not measured, by factor.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -25,7 +24,6 @@ pub struct Within {
 pub struct LeftOut {
     /// Its name, as `[machine]` has it.
     pub setting: String,
-    /// The level that was wanted.
     pub level: String,
     /// Why it cannot be had.
     pub reason: String,

@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use tare_files::{Folder, Trust};
 
-/// The file of the plan.
 const PLAN: &str = "plan.json";
 /// The most that is read of a plan, bytes: more than the largest one has.
 pub(super) const LARGEST_PLAN: u64 = 128 << 20;

@@ -17,7 +17,6 @@ pub struct Disturber {
 pub struct Disturbing<'r> {
     /// As the kernel names it.
     pub program: &'r str,
-    /// Attempts that it disturbed.
     pub attempts: usize,
     /// The most CPU time that it took in a sample, over the sample's length.
     pub cpus: f64,

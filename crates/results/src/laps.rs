@@ -34,12 +34,9 @@ pub struct RaceLook {
     pub stop: Option<RaceStop>,
 }
 
-/// Why a race stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RaceStop {
-    /// It is decided.
     Decided,
-    /// Its last look is over.
     LastLook,
     /// No further block fits into the time.
     Budget,

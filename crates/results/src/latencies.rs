@@ -41,7 +41,6 @@ impl SampleRecord {
 }
 
 impl TrialRecord {
-    /// The names of the histograms that its samples have.
     pub fn histogram_names(&self) -> impl Iterator<Item = &str> {
         self.samples.first().into_iter().flat_map(|sample| sample.histograms.keys().map(String::as_str))
     }

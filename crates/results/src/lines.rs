@@ -19,7 +19,6 @@ pub struct DamagedLine {
     pub path: PathBuf,
     /// Its number; the first is 1.
     pub line: usize,
-    /// What is wrong with it.
     pub what: String,
 }
 
@@ -59,7 +58,6 @@ pub(super) fn read_packed(directory: &Folder) -> Result<Records, ReadError> {
     read_all(directory, true)
 }
 
-/// Reads every file of records.
 pub(super) fn read(directory: &Folder) -> Result<Records, ReadError> {
     read_all(directory, false)
 }

@@ -21,7 +21,6 @@ pub struct Measured {
     pub a: f64,
     /// The value of B, in the metric's unit.
     pub b: f64,
-    /// Whether B ran first.
     pub b_first: bool,
 }
 
@@ -39,7 +38,6 @@ pub struct Pairs {
     pub elapsed_s: f64,
     /// Of these, the seconds of the last session.
     pub session_s: f64,
-    /// Pairs of the last session that have ended.
     pub session_ended: usize,
     /// Pairs of what the change cannot touch, by its name.
     pub controls: BTreeMap<String, Vec<Pair>>,
@@ -110,7 +108,6 @@ impl Pairs {
         }
     }
 
-    /// What they say by a rule.
     pub fn decided(&self, rule: &Settle) -> Option<Look> {
         if rule.is_over_sessions() {
             return self.over_sessions(rule);
@@ -162,7 +159,6 @@ impl Pairs {
         self.controls.iter().filter_map(|(name, pairs)| Some((name.as_str(), said(pairs)?))).collect()
     }
 
-    /// The pairs of each session that has begun.
     pub fn sessions(&self, rule: &Settle) -> Vec<Vec<Pair>> {
         let mut sessions = vec![Vec::new(); rule.begun.len().max(1)];
         for pair in &self.measured {
@@ -201,7 +197,6 @@ impl Pairs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     Settled,
-    /// Its last look is over.
     LastLook,
     /// No further pair fits into the time.
     Budget,

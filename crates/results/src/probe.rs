@@ -56,7 +56,6 @@ pub enum ProbeUse {
 }
 
 impl ProbeUse {
-    /// The probe that comparisons are adjusted by.
     pub fn adjusts(self) -> Option<Probe> {
         match self {
             Self::AdjustBy(probe) => Some(probe),

@@ -38,7 +38,6 @@ pub type Levels = BTreeMap<String, String>;
 pub struct PlannedCondition {
     /// Unique in the study; `factor=level` words joined by spaces unless the study names it.
     pub name: String,
-    /// The level of each factor.
     pub levels: Levels,
     /// False when this machine cannot do what the condition asks.
     pub realizable: bool,
@@ -168,7 +167,6 @@ pub struct Decision {
 pub struct AppliedSetting {
     /// The factor, as studies name it.
     pub factor: String,
-    /// The level that was requested.
     pub level: String,
     /// Value before, where one could be read.
     pub found: Option<String>,
@@ -287,7 +285,6 @@ pub struct DataRecord {
     /// `shared`: the file system shares the blocks; `put-back`: what an earlier trial had changed was written again;
     /// `copied`: everything was.
     pub way: String,
-    /// Files of the prepared data.
     pub files: usize,
     /// Their bytes, holes included.
     pub bytes: u64,
@@ -295,7 +292,6 @@ pub struct DataRecord {
     pub files_put_back: usize,
     /// Bytes that were written for this trial.
     pub bytes_copied: u64,
-    /// Bytes that were read and compared for it.
     pub bytes_compared: u64,
     pub elapsed_s: f64,
 }
@@ -316,7 +312,6 @@ pub struct PoolRecord {
 /// A place in the lifetime of a server that several trials shared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LifetimeRecord {
-    /// Number of the lifetime in the plan.
     pub number: usize,
     /// Rungs that were measured on this server before, since it started.
     pub place: usize,
@@ -333,7 +328,6 @@ pub struct TrialRecord {
     pub trial: usize,
     /// 1 for the first attempt at this trial.
     pub attempt: u32,
-    /// Block it belongs to.
     pub block: usize,
     /// The name of its condition in the plan.
     pub condition: String,
@@ -471,7 +465,6 @@ impl TrialRecord {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
     pub schema: u32,
-    /// Version of tare that wrote it.
     pub tare_version: String,
     /// The command line that repeats the run.
     pub command: String,

@@ -38,7 +38,6 @@ pub struct StepRecord {
     /// results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beyond: Option<f64>,
-    /// Whether the objective was met.
     pub met: bool,
     /// Whose limit it was, where it was not met.
     pub limit: Option<Limit>,
@@ -47,7 +46,6 @@ pub struct StepRecord {
 }
 
 impl SearchRecord {
-    /// The step at the rate that was found.
     pub fn found_step(&self) -> Option<&StepRecord> {
         let found = self.found_tps?;
         self.steps.iter().rfind(|step| step.met && step.asked_tps == found)
@@ -58,7 +56,6 @@ impl SearchRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// The server's, or the way to it.
     Server,
     /// The client's: the server may do more.
     Client(ClientLimit),

@@ -67,10 +67,8 @@ impl ServerRecord {
     }
 }
 
-/// One setting of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
-    /// As it was in the trial.
     pub value: String,
     /// What the program has compiled in, where the server tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -28,7 +28,6 @@ pub enum Quantity {
     MajorFaults,
 }
 
-/// Which operation a cost is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
     /// A transaction of an OLTP load.
@@ -47,7 +46,6 @@ pub struct ServerCost {
 }
 
 impl ServerCost {
-    /// The metric of this quantity for an operation.
     pub fn metric(&self, operation: Operation) -> &Named {
         match operation {
             Operation::Transaction => &self.per_transaction,

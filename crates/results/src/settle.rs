@@ -18,7 +18,6 @@ pub struct Settle {
     pub minimum_effect: f64,
     /// Chance of a false alarm over all looks.
     pub alpha: f64,
-    /// When it is looked at.
     pub rule: Rule,
     /// Seconds that trials may take together; none: until it is settled.
     pub budget_s: Option<f64>,
@@ -71,12 +70,10 @@ impl Settle {
         self.begun.iter().filter(|session| session.first_block <= block).count().saturating_sub(1)
     }
 
-    /// Boots that its sessions were on.
     pub fn boots(&self) -> usize {
         self.begun.iter().map(|session| session.boot_id.as_deref()).collect::<BTreeSet<_>>().len()
     }
 
-    /// Whether its verdict is one over sessions.
     pub fn is_over_sessions(&self) -> bool {
         self.rule == Rule::Sessions
     }

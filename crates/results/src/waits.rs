@@ -11,7 +11,6 @@ pub struct WaitsFile {
     /// Looks at all threads.
     pub looks: u64,
     pub looking_cpu_s: f64,
-    /// Threads that serve a connection.
     pub connections: ThreadsTime,
     /// All other threads of the server.
     pub background: ThreadsTime,

@@ -16,7 +16,6 @@ use toml::de::{DeTable, DeValue};
 const NAME: &str = "config.toml";
 /// The most that is read of it, bytes.
 const LARGEST: u64 = 1 << 20;
-/// What it may hold.
 const KEYS: [&str; 3] = ["cache", "colour", "engines"];
 /// The engine that is this program itself.
 const EMBEDDED: &str = "sqlite";
@@ -35,7 +34,6 @@ pub enum ConfigError {
 /// What the file says; nothing where there is none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Config {
-    /// The file that was read.
     pub file: Option<PathBuf>,
     /// Server programs by the name of their engine, for studies that name none.
     pub engines: BTreeMap<String, PathBuf>,

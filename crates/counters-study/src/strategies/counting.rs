@@ -19,7 +19,6 @@ pub struct Plan {
 /// A counter is a `Cell`, which the workload keeps where the article keeps its counter objects (on the heap, between
 /// data blocks), and a number, for strategies that keep their counters elsewhere (their `Cell` is empty).
 pub trait Counting: Send + Sync + Sized {
-    /// What is stored for one counter.
     type Cell: Send + Sync;
     /// What a thread keeps while it counts.
     type Local;
@@ -29,7 +28,6 @@ pub trait Counting: Send + Sync + Sized {
         size_of::<Self::Cell>() as u64
     }
 
-    /// Prepares for the plan.
     fn new(plan: &Plan) -> Result<Self, Error>;
 
     /// Makes a counter that stands at 0.

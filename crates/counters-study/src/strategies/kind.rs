@@ -7,11 +7,9 @@ use super::fuzzy;
 use super::numa::Libnuma;
 use crate::workload::Error;
 
-/// A strategy of the study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumString, IntoStaticStr, VariantArray, VariantNames)]
 #[strum(serialize_all = "kebab-case", parse_err_ty = Error, parse_err_fn = unknown)]
 pub enum Strategy {
-    /// A pthread mutex and a value.
     PthreadMutex,
     /// Rust's `std::sync::Mutex`: 4 bytes of futex that spin for up to 100 turns before they sleep, and a flag for
     /// panics. The article's row of this name is C++'s `std::mutex`, which libstdc++ makes of a default pthread mutex
@@ -26,7 +24,6 @@ pub enum Strategy {
     ShardIndex,
     /// A shard drawn at random, by a generator a thread. What the article said its "random" shard does.
     ShardRandom,
-    /// The shard of the thread's number.
     ShardThread,
     /// The shard of the current CPU, by `sched_getcpu`.
     ShardCpu,

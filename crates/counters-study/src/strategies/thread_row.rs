@@ -29,7 +29,6 @@ impl Counting for ThreadRow {
     type Cell = ();
     type Local = Row;
 
-    /// A row for each thread, and the totals.
     fn planned_bytes_per_counter(plan: &Plan) -> u64 {
         ((plan.threads as u64).saturating_add(1)).saturating_mul(size_of::<u64>() as u64)
     }

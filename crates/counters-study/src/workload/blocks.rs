@@ -7,7 +7,6 @@ use super::crc::crc32;
 use super::generator::Generator;
 use crate::strategies::Counting;
 
-/// Bytes of data in a block.
 pub(super) const DATA_BYTES: usize = 16 * 1024;
 /// Increments of blocks' own counters a data step.
 pub(super) const LOCAL_INCREMENTS: u64 = 6;
@@ -88,7 +87,6 @@ impl<C> Payload<C> {
         self.counters.len() * self.per_block
     }
 
-    /// A global counter, by its number.
     pub(super) fn global(&self, number: usize) -> &C {
         &self.counters[number / self.per_block][number % self.per_block]
     }

@@ -97,7 +97,6 @@ pub struct Config<'a> {
     pub padding: Padding,
     /// What the memory policy holds for.
     pub memory_scope: MemoryScope,
-    /// Seed of all that is random.
     pub seed: u64,
     /// What the caller does meanwhile.
     pub hooks: Hooks<'a>,

@@ -21,7 +21,6 @@ pub(super) trait Counted: Send + Sync {
     fn push_data(&mut self);
     /// The work of a thread, by its number from 0.
     fn work(&self, config: &Config<'_>, thread: usize, shared: &Shared, gates: Gates<'_>) -> Option<Shift>;
-    /// The sum of all global counters.
     fn global_sum(&self) -> u64;
     /// The sum of all data blocks' counters.
     fn local_sum(&self) -> u64;

@@ -21,7 +21,6 @@ pub(super) trait Generator: 'static {
     }
 }
 
-/// What all threads' generators share.
 pub(super) struct Shared {
     seed: u64,
     /// What timing a call adds to it; see [`Locked`].

@@ -22,7 +22,6 @@ pub(super) fn check(config: &Config<'_>, bytes_per_counter: u64) -> Result<(), E
     })
 }
 
-/// Bytes of all counters and all data.
 pub(super) fn needed(config: &Config<'_>, bytes_per_counter: u64) -> u128 {
     let data = config.data_blocks as u128 * DATA_BYTES as u128;
     counters(config).saturating_mul(u128::from(bytes_per_counter)).saturating_add(data)

@@ -145,7 +145,6 @@ impl Seen {
 /// in is read from its memory, and it may have gone on between the two looks that this takes.
 const SELDOM: f64 = 0.25;
 
-/// Who works for a socket.
 fn workers(seen: &BTreeMap<ThreadRef, u32>) -> BTreeSet<ThreadRef> {
     let most = seen.values().copied().max().unwrap_or(0);
     let often = |count: u32| f64::from(count) >= SELDOM * f64::from(most);

@@ -26,7 +26,6 @@ pub struct SystemUnderTest {
 }
 
 impl SystemUnderTest {
-    /// A server that this program started.
     pub fn started(server: &dyn Server) -> Self {
         Self { root: Some(server.pid().cast_signed()), owner: Owner::Us }
     }

@@ -41,7 +41,6 @@ pub struct ThreadWatch {
     looker: JoinHandle<()>,
 }
 
-/// A thread and what is known of it.
 #[derive(Debug, Clone)]
 struct Tracked {
     thread: Watched,

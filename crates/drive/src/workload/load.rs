@@ -39,7 +39,6 @@ pub trait Load: Keys {
     fn clients_elsewhere(&self) -> Result<(), String> {
         Err(format!("the clients of the workload {} are on this host only: leave out client.host", self.name()))
     }
-    /// Whether it can drive servers of this engine.
     fn drives(&self, _engine: &str) -> Result<(), String> {
         Ok(())
     }

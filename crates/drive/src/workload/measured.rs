@@ -112,7 +112,6 @@ impl Pool {
 /// Everything that a load gives.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Driven {
-    /// The measured samples, in order.
     pub samples: Vec<Measured>,
     /// What was preloaded and checked, and the proof.
     pub applied: Vec<AppliedSetting>,

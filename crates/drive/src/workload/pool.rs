@@ -35,7 +35,6 @@ impl<'a> PoolContents<'a> {
         Self::at_start(stage).map(|contents| Self { at_start: 0, ..contents })
     }
 
-    /// What it holds now.
     pub fn now(&self) -> Option<Pool> {
         let PoolPages { held, .. } = pages(self.connect, self.dialect)?;
         let held_pages = held.saturating_sub(self.at_start);

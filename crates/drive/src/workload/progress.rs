@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A step of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "step")]
 pub enum Progress {

@@ -46,7 +46,6 @@ macro_rules! loads {
                 }
             }
 
-            /// The load, to be set.
             pub fn load_mut(&mut self) -> &mut dyn Load {
                 match self {
                     $($(#[cfg($cfg)])? Self::$variant(settings) => settings,)*

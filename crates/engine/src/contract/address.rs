@@ -80,7 +80,6 @@ fn unknown_tls(found: &str) -> UnknownWord {
 /// How connections, and the passwords on them, are encrypted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tls {
-    /// Whether, and what is checked.
     pub mode: TlsMode,
     /// Certificates (PEM) of the authorities that are believed; none: those of the system.
     pub ca: Option<PathBuf>,
@@ -125,7 +124,6 @@ pub struct ConnectTarget {
     pub password: String,
     /// Database to start in; the embedded engine has only one and ignores it.
     pub database: Option<String>,
-    /// Whether the connection is encrypted.
     pub tls: Tls,
     /// What its text is written in, on servers that convert it.
     pub charset: Charset,

@@ -20,7 +20,6 @@ pub enum WaitKind {
 /// Waits for one lock, or for one kind of locks, since they were last set to zero.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LockWait {
-    /// What it belongs to.
     pub kind: WaitKind,
     /// The engine's own name of it, for example `wait/synch/mutex/innodb/buf_pool_mutex`.
     pub name: String,

@@ -46,7 +46,6 @@ pub struct Index<'a> {
 pub struct Scan {
     /// The statement that reads it.
     pub sql: String,
-    /// What its number counts.
     pub counts: Counted,
 }
 
@@ -54,7 +53,6 @@ pub struct Scan {
 pub enum Counted {
     /// Entries: as many as the table has rows.
     Rows,
-    /// Pages of the file.
     Pages,
 }
 

@@ -65,7 +65,6 @@ pub struct StartRequest {
     /// The address of this machine at which it listens, where that is by TCP: loopback, unless its clients are on
     /// another machine. It always wants a random password.
     pub listen: IpAddr,
-    /// Database that sessions start in.
     pub database: Option<String>,
     /// The character set of connections; what fills a directory writes UTF-8.
     pub charset: Charset,
@@ -161,7 +160,6 @@ pub type Fill<'a> = dyn FnMut(&dyn Server) -> Result<(), Box<dyn Error + Send + 
 
 /// A database that can be started and connected to.
 pub trait Engine: Send + Sync {
-    /// Its name in a study.
     fn name(&self) -> &'static str;
     /// The SQL that it speaks.
     fn dialect(&self) -> &'static dyn Dialect;

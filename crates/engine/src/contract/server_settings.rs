@@ -4,10 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{EngineError, Session};
 
-/// One setting of a running server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerSetting {
-    /// As it is now.
     pub value: String,
     /// What the program has compiled in, where the server tells.
     pub default: Option<String>,

@@ -130,7 +130,6 @@ pub(crate) struct ProgramReport {
 }
 
 impl ProgramReport {
-    /// Asks the program at this path.
     pub(crate) fn by(path: &Path) -> Result<Self, EngineError> {
         let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let (text, libraries) = self_told(path, &["--no-defaults", "--version"], &Layout::of(&real).libraries())?;

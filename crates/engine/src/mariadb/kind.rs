@@ -19,7 +19,6 @@ pub(crate) enum MadeBy {
     Another(String),
 }
 
-/// One of the two.
 pub(crate) struct Kind {
     pub engine: &'static dyn Engine,
     /// The engine's name in a study.

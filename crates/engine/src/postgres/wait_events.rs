@@ -25,7 +25,6 @@ pub(super) struct WaitEvents {
     looking: JoinHandle<Result<Looked, Unavailable>>,
 }
 
-/// What was seen.
 struct Looked {
     seen: Seen,
     looks: u64,

@@ -7,7 +7,6 @@ use super::instance::{ERROR_LINES, Instance};
 use crate::contract::diagnostics::Diagnostics;
 use crate::{ConnectTarget, Dialect, Engine, EngineError, PrepareRequest, SelfReport, Server, Session, StopOutcome};
 
-/// A running private server.
 pub(crate) struct PrivateServer {
     pub engine: &'static dyn Engine,
     pub instance: Instance,

@@ -29,7 +29,6 @@ const POLL: Duration = Duration::from_millis(5);
 /// How long a killed process that is not our child may take to be gone.
 const GONE: Duration = Duration::from_secs(10);
 
-/// What to run and how.
 pub(crate) struct Launch<'a> {
     pub program: &'a Path,
     pub arguments: Vec<OsString>,

@@ -151,7 +151,6 @@ impl<'a> Params<'a> {
     }
 }
 
-/// A value of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Value<'a> {
     Null,

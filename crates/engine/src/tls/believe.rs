@@ -14,7 +14,6 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 pub(super) struct Believe {
     /// Who must have signed it; none: it may be anybody's.
     pub chain: Option<Chain>,
-    /// What may be signed with.
     pub algorithms: WebPkiSupportedAlgorithms,
 }
 

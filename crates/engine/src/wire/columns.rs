@@ -84,7 +84,6 @@ fn span(mut bytes: Bytes<'_>) -> Option<String> {
     Some(format!("{sign}{hours:02}:{minute:02}:{second:02}{fraction}"))
 }
 
-/// A row of the binary protocol.
 pub(super) fn binary_row(payload: &[u8], columns: &[Column]) -> Option<Vec<Option<String>>> {
     let mut bytes = Bytes(payload);
     bytes.u8().filter(|header| *header == 0)?;

@@ -16,7 +16,6 @@ const LIMIT: usize = 64 << 20;
 /// Before the login is done nothing is larger than this.
 const HANDSHAKE_LIMIT: usize = 64 << 10;
 
-/// A stream of packets.
 #[derive(Debug)]
 pub(super) struct Packets<S> {
     stream: S,

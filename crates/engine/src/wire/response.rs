@@ -76,7 +76,6 @@ pub(super) struct Prepared {
     pub parameters: u16,
 }
 
-/// The answer to a prepare.
 pub(super) fn prepared(payload: &[u8]) -> Result<Prepared, SqlError> {
     if payload.first() == Some(&0xff) {
         return Err(error(payload));
@@ -89,7 +88,6 @@ pub(super) fn prepared(payload: &[u8]) -> Result<Prepared, SqlError> {
     read().ok_or_else(cut_short)
 }
 
-/// A row of the text protocol.
 pub(super) fn text_row(payload: &[u8], columns: u64) -> Result<Vec<Option<String>>, SqlError> {
     let mut bytes = Bytes(payload);
     let mut row = Vec::with_capacity(columns.min(COLUMNS) as usize);

@@ -14,7 +14,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tare_files::{FilesError, Folder, Trust};
 
-/// What a merge made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merged {
     /// Names of the machines, in the order of the alphabet.

@@ -52,7 +52,6 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Whether a block is taken from this part.
     pub fn owns(&self, part: usize, block: usize) -> bool {
         self.owner.get(&block) == Some(&part)
     }
@@ -228,7 +227,6 @@ fn choose(parts: &[Part]) -> (BTreeMap<usize, usize>, usize) {
     (owner, aside)
 }
 
-/// How far a shard is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ShardState {
     /// Its number, from 0.

@@ -12,12 +12,10 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// What the user named.
     pub fn named(path: &Path) -> Self {
         Self { named: path.to_owned(), below: Vec::new() }
     }
 
-    /// A folder in it.
     pub fn sub(&self, name: &str) -> Self {
         let mut below = self.below.clone();
         below.push(name.to_owned());

@@ -65,7 +65,6 @@ pub fn aside_words(aside: usize) -> Option<String> {
     })
 }
 
-/// The environment that each machine of the parts recorded.
 pub(super) fn machines_of(found: &Parts) -> Result<BTreeMap<String, Environment>, ReadError> {
     let mut machines = BTreeMap::new();
     for part in &found.parts {

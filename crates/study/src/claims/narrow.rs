@@ -13,29 +13,14 @@ use thiserror::Error;
 /// Why an experiment makes no study.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum NarrowError {
-    /// There is no such study.
     #[error("experiment {experiment}: there is no built-in study {study}")]
-    NoStudy {
-        /// The experiment.
-        experiment: String,
-        /// The study that it names.
-        study: String,
-    },
+    NoStudy { experiment: String, study: String },
     /// What it changes does not fit the study.
     #[error(transparent)]
     Study(#[from] StudyError),
     /// A claim's level is none.
     #[error("claim {claim}: {factor} = {level}: expected {expected}")]
-    Level {
-        /// The claim.
-        claim: String,
-        /// The factor.
-        factor: String,
-        /// The level.
-        level: String,
-        /// What was expected.
-        expected: String,
-    },
+    Level { claim: String, factor: String, level: String, expected: String },
 }
 
 /// The study of an experiment, with so many blocks. `servers` is the folder in which builds lie, each in a folder of

@@ -184,7 +184,6 @@ fn listen<I: DeserializeOwned>(input: impl Read, heard: &SyncSender<Result<I, Li
     }
 }
 
-/// Numbers in all ranges of a text.
 fn numbers(text: &[u8]) -> u64 {
     let (mut total, mut first, mut number) = (0u64, None::<u64>, None::<u64>);
     for byte in text {

@@ -16,9 +16,7 @@ pub const LANGUAGE: u32 = 2;
 /// The first word of the other host.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Hello {
-    /// Version of the program there.
     pub version: String,
-    /// The language that it speaks.
     pub language: u32,
     /// The name that the host gives itself.
     pub name: String,
@@ -90,7 +88,6 @@ pub struct Begin {
 #[serde(rename_all = "snake_case")]
 pub enum Ask {
     Time,
-    /// Work.
     Begin(Box<Begin>),
     /// What was requested is done.
     Go,
@@ -117,7 +114,6 @@ pub enum FromClient {
     Time(i64),
     /// Machine settings that are in force there.
     Holds(Vec<AppliedSetting>),
-    /// A step begins.
     Step(Progress),
     /// All are connected: the server's number of the thread behind each. It waits for an answer, as all below do.
     Connected(Vec<Option<i32>>),

@@ -14,7 +14,6 @@ pub struct ClientSettings {
 }
 
 impl ClientSettings {
-    /// Sets the address at which the server listens.
     pub fn set_server_address(&mut self, value: &Value) -> Result<(), String> {
         let address = value.to_string().parse().map_err(|_| "an IP address of this host, for example 192.0.2.1")?;
         self.server_address = Some(address);

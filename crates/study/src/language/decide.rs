@@ -14,13 +14,11 @@ pub struct Decide {
     pub a: Option<String>,
     /// What may be slower or faster, as `tare ab --b` takes it.
     pub b: Option<String>,
-    /// The metric that is compared.
     pub metric: Option<String>,
     /// The smallest change of interest, as a fraction.
     pub minimum_effect: Option<f64>,
     /// Seconds for all trials.
     pub budget_s: Option<f64>,
-    /// Sessions that it is made of.
     pub sessions: Option<usize>,
     /// Metrics that the change cannot touch.
     pub controls: Vec<String>,

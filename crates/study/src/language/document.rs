@@ -18,7 +18,6 @@ pub struct StudyError {
     pub column: usize,
     /// What is wrong, with the word in question.
     pub what: String,
-    /// What was expected in its place.
     pub expected: String,
     /// The nearest right name.
     pub nearest: Option<String>,
@@ -64,7 +63,6 @@ impl Source<'_> {
             .map_err(|e| self.error(e.span().unwrap_or(0..0), format!("not TOML: {}", e.message()), "a TOML document"))
     }
 
-    /// The table under a value.
     pub fn as_table<'t, 'i>(&self, name: &str, value: &'t Spanned<DeValue<'i>>) -> Result<&'t DeTable<'i>, StudyError> {
         match value.get_ref() {
             DeValue::Table(table) => Ok(table),

@@ -18,7 +18,6 @@ pub struct Field {
 }
 
 impl Field {
-    /// A key that every study has.
     pub fn common(section: &'static str, key: &'static Key<Settings>) -> Self {
         Self { section, key: key.name, info: key.info(), common: Some(key) }
     }
@@ -27,7 +26,6 @@ impl Field {
         Self { section: WORKLOAD, key: key.name, info: key, common: None }
     }
 
-    /// Whether it is a key of loads.
     pub fn is_of_load(&self) -> bool {
         self.common.is_none()
     }
@@ -40,7 +38,6 @@ impl Field {
         }
     }
 
-    /// Sets a value in these settings.
     pub fn set(&self, settings: &mut Settings, value: &Value) -> Result<(), String> {
         match self.common {
             Some(key) => key.set(settings, value),

@@ -5,7 +5,6 @@ use super::settings::Settings;
 use tare_noise::{NoiseError, Setting};
 use tare_text::Value;
 
-/// Names of all settings.
 pub fn names() -> Vec<&'static str> {
     Setting::ALL.iter().map(|s| s.name()).collect()
 }

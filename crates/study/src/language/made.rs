@@ -21,7 +21,6 @@ pub struct MadeStudy {
     pub origin: &'static str,
     /// What its report answers; none: what its conditions suggest.
     pub question: Option<Question>,
-    /// Every key that is set.
     pub values: Vec<KeyValue>,
     /// Each with its levels, of which every combination is a condition.
     pub factors: Vec<Factor>,
@@ -72,7 +71,6 @@ pub fn declared(section: &str, key: &str) -> Option<DeclaredKey> {
     }
 }
 
-/// Whether this is one of a key's values.
 pub fn check_value(section: &str, key: &str, value: &Value) -> Result<(), String> {
     match (sampling(section, key), field::find(section, key)) {
         (Some(key), _) => key.set(&mut Sampling::default(), value),

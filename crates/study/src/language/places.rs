@@ -22,7 +22,6 @@ pub struct Places {
     pub keys: Vec<(Field, Place)>,
     /// Levels, each with the name of its factor, in that order.
     pub levels: Vec<(String, Value, Place)>,
-    /// Tables of the document.
     pub tables: BTreeMap<String, Range<usize>>,
 }
 

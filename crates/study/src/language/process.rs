@@ -40,7 +40,6 @@ impl ProcessSettings {
         Ok(())
     }
 
-    /// Sets the bytes that the environment is padded to.
     pub fn set_environment_bytes(&mut self, level: &Value) -> Result<(), String> {
         match level.to_string().parse() {
             Ok(bytes) if bytes == 0 || (PADDING_OVERHEAD..=LONGEST).contains(&bytes) => self.environment_bytes = bytes,

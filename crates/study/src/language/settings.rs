@@ -13,14 +13,12 @@ use tare_noise::Level;
 use tare_results::probe::ProbeUse;
 use tare_topology::Placement;
 
-/// All settings of one condition.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Settings {
     /// Which database, and how it is started.
     pub engine: EngineSettings,
     /// What the clients do.
     pub workload: WorkloadSettings,
-    /// Which host they are on.
     pub client: ClientSettings,
     /// Where threads and memory go.
     pub placement: Placement,

@@ -20,7 +20,6 @@ pub struct ValueError {
     pub name: String,
     /// What stands in its place.
     pub value: String,
-    /// What was expected in its place.
     pub expected: String,
 }
 

@@ -175,7 +175,6 @@ fn own_part(build: &Build, builds: &[Build]) -> Option<String> {
     own.min_by_key(String::len)
 }
 
-/// A product as a word.
 fn product(binary: &Binary) -> String {
     binary.product.split_whitespace().next().unwrap_or_default().to_lowercase()
 }

@@ -15,7 +15,6 @@ pub(super) struct Case<'a> {
     pub trials: Vec<&'a TrialRecord>,
 }
 
-/// The trials with a result, from a trial on.
 pub(super) fn usable(records: &[TrialRecord], first: usize) -> Vec<&TrialRecord> {
     records.iter().filter(|r| r.trial >= first && r.outcome == Outcome::Ok && !r.samples.is_empty()).collect()
 }
@@ -38,7 +37,6 @@ pub(super) fn metrics(ok: &[&TrialRecord]) -> Vec<String> {
     if primary.is_empty() { all.into_iter().cloned().collect() } else { primary }
 }
 
-/// Blocks that are planned.
 pub(super) fn blocks(plan: &Plan) -> usize {
     plan.trials.iter().map(|t| t.block + 1).max().unwrap_or(0)
 }

@@ -10,7 +10,6 @@ use tare_text::Value;
 pub struct Condition {
     /// `factor=level` words in the order of the study.
     pub name: String,
-    /// The level of each factor.
     pub levels: Levels,
     /// Everything a trial needs.
     pub settings: Settings,

@@ -71,7 +71,6 @@ fn memory(settings: &Settings) -> u64 {
     own + pool.min(data + data / 20) + BESIDE_BYTES
 }
 
-/// Whether a machine has the memory for a condition.
 pub fn fits_memory(settings: &Settings, machine_bytes: Option<u64>) -> Result<(), String> {
     let needed = memory(settings);
     match machine_bytes {

@@ -67,7 +67,6 @@ fn read(settings: &mut Settings, programs: &Programs, asked: &mut Asked) -> Resu
     Ok(notes)
 }
 
-/// File and line of an option.
 fn place_of(file: &OptionFile, name: &str) -> String {
     file.places.get(name).map_or_else(String::new, |(path, line)| format!("{}:{line}", path.display()))
 }

@@ -117,7 +117,6 @@ pub fn fit(
     Err(TooShort::Least { least_s, data_s, asked_s })
 }
 
-/// Smaller studies.
 fn candidates(study: &Study, conditions: &[Condition]) -> Vec<Study> {
     let shared = shared(study, conditions);
     let mut all = Vec::new();

@@ -26,7 +26,6 @@ const INTERRUPT_GRACE: Duration = Duration::from_millis(1500);
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Message {
-    /// A step of its work.
     Step(Progress),
     /// Why it can leave no record, or make no data.
     Failed(Failure),
@@ -54,7 +53,6 @@ pub struct Stop<'a> {
 /// How a trial's process ended.
 #[derive(Debug)]
 pub enum Exit {
-    /// By itself.
     By(ExitStatus),
     /// It took longer than it may.
     TimedOut,

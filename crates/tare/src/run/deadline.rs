@@ -6,7 +6,6 @@ use tare_study::language::spec::Study;
 use tare_study::plan::task::{Task, TaskError};
 use tare_study::plan::{estimate, ladder};
 
-/// What is left of it.
 #[derive(Debug)]
 pub(super) struct Deadline {
     asked_s: f64,

@@ -25,7 +25,6 @@ pub struct RunEnd {
 pub struct Run<'a, R, B> {
     /// The study that the plan was made from.
     pub study: &'a Study,
-    /// Its plan on this machine.
     pub plan: &'a Plan,
     /// Runs the trials, one at a time.
     pub runner: R,

@@ -9,10 +9,8 @@ pub struct Failure {
     pub what: String,
     /// A file, a path, a host.
     pub place: Option<String>,
-    /// What was expected instead.
     pub expected: Option<String>,
     /// A command or an edit.
     pub advice: Option<String>,
-    /// The exit code that it leads to.
     pub exit_code: u8,
 }

@@ -7,7 +7,6 @@ use tare_drive::workload::Progress;
 use tare_results::schema::{Plan, TrialRecord};
 use tare_study::language::spec::Study;
 
-/// One attempt at a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attempt {
     /// Number of the trial in the plan.

@@ -75,7 +75,6 @@ impl Book for &Shelf {
     }
 }
 
-/// Answers from a script.
 struct Script<'a> {
     seed: u64,
     run: u64,

@@ -7,12 +7,10 @@ use tare_results::schema::Plan;
 use tare_results::store::Writer;
 use tare_study::plan::task::Task;
 
-/// What a trial works on.
 #[derive(Clone)]
 pub struct Trial<'a> {
     /// The results directory that gets the record.
     pub directory: &'a Folder,
-    /// The plan that it belongs to.
     pub plan: &'a Plan,
     /// Its entry in the plan.
     pub task: Task,

@@ -192,7 +192,6 @@ impl Trial<'_> {
         Ok(check_room(self.directory.path(), "the record of a trial with its logs", record + LOGS_BYTES)?)
     }
 
-    /// On a server of its own.
     pub(super) fn measure_server(
         &self,
         data: &TrialData,

@@ -140,7 +140,6 @@ fn shown(setting: AppliedSetting) -> AppliedSetting {
 
 /// What clients on another host are given to do.
 pub struct Job<'a> {
-    /// The server that they drive.
     pub server: &'a dyn Server,
     pub settings: &'a Settings,
     /// Their CPUs on their own host.

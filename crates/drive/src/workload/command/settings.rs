@@ -11,7 +11,6 @@ pub struct CommandSettings {
     pub command: Option<Line>,
     /// Whether its lines are given to a shell.
     pub shell: bool,
-    /// Added to its environment.
     pub environment: Vec<(String, String)>,
     /// Where it runs; none: where tare was started.
     pub directory: Option<PathBuf>,

@@ -21,7 +21,6 @@ struct Seen<'a> {
     policy: Option<MemoryPolicy>,
 }
 
-/// What was seen of a run.
 pub(super) struct Sight {
     pub(super) surroundings: Surroundings,
     /// Under which memory policy threads count: that of one of them, all alike.

@@ -21,7 +21,6 @@ pub const RECIPE: u32 = 1;
 /// Rows to compare with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// The rows that a right answer has.
     pub rows: Vec<Row>,
     /// The columns, from 0, that the rows consist of; none: all of the query's.
     pub columns: Option<&'static [usize]>,

@@ -5,7 +5,6 @@ use super::{Dbt3Error, Indexes, TABLES};
 use std::fmt;
 use tare_engine::{Counted, Dialect, SET_UP, Session, SqlError, SqlErrorKind};
 
-/// What a preload read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Preloaded {
     /// Tables and indexes read from end to end.

@@ -66,7 +66,6 @@ impl Runner<'_> {
         })
     }
 
-    /// All executions of one query.
     fn query(&mut self, query: &Query, samples: &mut [SampleBuilder]) -> Result<(), LoadError> {
         self.stage.host.progress(Progress::Query { query: query.number });
         let name = query.metric().name().to_owned();

@@ -105,7 +105,6 @@ pub struct Counts {
     pub non_index_updates: u32,
     /// `DELETE` and `INSERT` of one row.
     pub delete_inserts: u32,
-    /// Ids in a range.
     pub range_size: u32,
     /// Keys that `select_random_points` asks for.
     pub random_points: u32,
@@ -137,9 +136,7 @@ impl Default for Counts {
 /// A workload and all it depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OltpSettings {
-    /// Which of the workloads is run.
     pub workload: Workload,
-    /// The tables that it works on.
     pub tables: Tables,
     /// How ids (and k, where one is inserted) are drawn.
     pub distribution: Distribution,

@@ -3,7 +3,6 @@
 use super::settings::{Counts, Workload};
 use tare_engine::Dialect;
 
-/// One statement on one table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Statement {
     PointSelect,

@@ -61,7 +61,6 @@ pub fn prepare_bulk(session: &mut dyn Session, clients: usize, dialect: &dyn Dia
     Ok(())
 }
 
-/// Drops the tables that are there.
 pub fn cleanup(session: &mut dyn Session, tables: &Tables) -> Result<(), OltpError> {
     tables.check()?;
     (1..=tables.tables).try_for_each(|table| drop_table(session, table))

@@ -36,7 +36,6 @@ impl PgbenchSettings {
         words
     }
 
-    /// What is run to measure.
     pub fn run(&self, target: &ConnectTarget, clients: usize, seed: u64, total_s: u64, logs: &Path) -> Vec<String> {
         let mut words = vec![self.program()];
         words.extend(connection(target));

@@ -53,12 +53,10 @@ impl Line {
         Ok(Self(text.to_owned()))
     }
 
-    /// As it was written.
     pub fn text(&self) -> &str {
         &self.0
     }
 
-    /// Whether it speaks of a server.
     pub fn needs_server(&self) -> bool {
         names(&self.0).any(|name| OF_SERVER.contains(&name))
     }
@@ -147,7 +145,6 @@ impl Values {
         }
     }
 
-    /// A text with its placeholders filled in.
     pub fn fill(&self, text: &str) -> Result<String, ProgramError> {
         let mut filled = String::new();
         for part in parts(text) {

@@ -44,11 +44,9 @@ pub struct Client<'a> {
     pub job: Job,
     /// Connections to the server; none where there is no server.
     pub connections: Option<usize>,
-    /// When it begins to measure.
     pub begins: Begins<'a>,
     /// How long it measures, where that is known.
     pub measures_s: Option<f64>,
-    /// What it may take in all.
     pub limit_s: f64,
     /// Reads its interval lines.
     pub interval: &'a dyn Fn(&str) -> Option<Interval>,
@@ -56,7 +54,6 @@ pub struct Client<'a> {
 
 /// What one run gave.
 pub struct Ran {
-    /// How it ended, and what it wrote.
     pub ended: Ended,
     pub surroundings: Surroundings,
     /// Transactions a second by its own lines, since it began to measure.
@@ -115,7 +112,6 @@ struct Run<'c, 's, 'a> {
     family: SystemUnderTest,
     began: Instant,
     all: Option<CpuSet>,
-    /// Threads that are watched.
     known: BTreeSet<ThreadRef>,
     /// Since when it measures.
     measuring: Option<Instant>,

@@ -40,10 +40,8 @@ impl Job {
     }
 }
 
-/// How a program ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// The exit status, or the signal that ended it.
     pub status: ExitStatus,
     /// From just before its start to its end, seconds.
     pub wall_s: f64,

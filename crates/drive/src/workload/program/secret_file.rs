@@ -16,7 +16,6 @@ pub enum SecretFile {
     Listed(Box<ListedFolder>),
 }
 
-/// Its name in a folder of its own.
 const NAME: &str = "secret";
 
 impl SecretFile {

@@ -18,7 +18,6 @@ pub struct ServerValues {
 }
 
 impl ServerValues {
-    /// Values without a server.
     pub fn none() -> Self {
         Self::default()
     }

@@ -11,14 +11,12 @@ pub struct Objective {
     limit_ms: f64,
 }
 
-/// What an objective may be about.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Figure {
     Mean,
     Percentile(f64),
 }
 
-/// Metrics with the figure that each is.
 const FIGURES: [(&str, Figure); 7] = [
     ("latency_ms_mean", Figure::Mean),
     ("latency_ms_p50", Figure::Percentile(50.0)),

@@ -17,10 +17,8 @@ pub struct Search {
     seen: Vec<(f64, bool)>,
 }
 
-/// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Next {
-    /// This rate is to be measured.
     Measure(f64),
     /// The highest rate that met the objective.
     Found(f64),
@@ -60,7 +58,6 @@ impl Search {
         self.bounds().1
     }
 
-    /// What is to be done next.
     pub fn next(&self) -> Next {
         let (lower, upper) = self.bounds();
         let rate = match (lower, upper) {

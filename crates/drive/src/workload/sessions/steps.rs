@@ -246,7 +246,6 @@ impl Whole {
     }
 }
 
-/// What a step came to.
 fn judged<T>(objective: Objective, rate: f64, ran: &Ran<T>) -> StepRecord {
     let sample = &ran.sample;
     let of =

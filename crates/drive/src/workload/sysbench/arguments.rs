@@ -18,7 +18,6 @@ impl SysbenchSettings {
         words
     }
 
-    /// What is run to measure.
     pub fn run(&self, engine: &str, target: &ConnectTarget, threads: usize, seed: u64, run: TimedRun) -> Vec<String> {
         let mut words = self.common(engine, target, threads);
         words.extend([

@@ -21,7 +21,6 @@ pub struct TpccClient {
     keying: bool,
     /// What was chosen and typed already.
     chosen: Option<Kind>,
-    /// What was done last.
     last: Option<Kind>,
     /// What is run again, and since when it is tried.
     again: Option<(Kind, Input, Instant)>,

@@ -24,7 +24,6 @@ pub(super) struct Customer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Line {
     pub item: i64,
-    /// The warehouse that has it.
     pub supply: i64,
     pub quantity: i64,
 }

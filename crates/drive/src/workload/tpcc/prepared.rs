@@ -29,7 +29,6 @@ impl Failed {
 /// A session with everything prepared.
 pub(super) struct Prepared {
     session: Box<dyn Session>,
-    /// By number of the statement.
     statements: Vec<StatementId>,
     /// The texts of the stock, a district each.
     stock: Vec<StatementId>,
@@ -40,7 +39,6 @@ pub(super) struct Prepared {
     pub sent: Queries,
 }
 
-/// A row as text.
 pub(super) struct Row {
     of: Statement,
     values: Vec<Option<String>>,
@@ -68,7 +66,6 @@ impl Row {
 }
 
 impl Prepared {
-    /// Prepares all statements on the session.
     pub fn new(mut session: Box<dyn Session>, dialect: &dyn Dialect) -> Result<Self, (String, SqlError)> {
         let mut prepare = |statement: Statement, district| {
             let sql = statement.sql(dialect, district);
@@ -128,7 +125,6 @@ impl Prepared {
         Ok(rows.into_iter().map(|values| Row { of, values }).collect())
     }
 
-    /// The one row that there must be.
     pub fn one(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<Row, Failed> {
         only(statement, self.rows(statement, params)?)
     }

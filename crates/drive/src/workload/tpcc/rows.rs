@@ -16,7 +16,6 @@ pub(super) enum Piece {
     /// A warehouse with its districts, customers and their history.
     People(i64),
     Stock(i64),
-    /// Its orders with their lines.
     Orders(i64),
 }
 

@@ -25,7 +25,6 @@ pub struct TpccSettings {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "lowercase", parse_err_ty = UnknownWord, parse_err_fn = unknown)]
 pub enum Checked {
-    /// All twelve.
     #[default]
     All,
     /// The first four, which read no row of the largest table but counts them.

@@ -5,7 +5,6 @@ pub const MOST_WAREHOUSES: u64 = 100_000;
 /// The smallest share: 30 customers a district, of which 21 have had their order delivered.
 pub const LEAST_SCALE: f64 = 0.01;
 pub(super) const DISTRICTS: i64 = 10;
-/// Last names that there are.
 pub(super) const NAMES: i64 = 1000;
 
 /// How many of everything there are.

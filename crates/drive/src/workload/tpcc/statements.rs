@@ -3,7 +3,6 @@
 use strum::{Display, VariantArray};
 use tare_engine::Dialect;
 
-/// A statement of one of the transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Statement {
@@ -16,18 +15,14 @@ pub enum Statement {
     AddOrder,
     /// Its place in the queue.
     AddNewOrder,
-    /// Price of an item.
     Item,
     /// Stock of an item, with what is printed for the district: a text for each of the ten.
     Stock,
     TakeStock,
-    /// A line of an order.
     AddLine,
-    /// A payment into a warehouse.
     PayWarehouse,
     /// Name and address of a warehouse.
     Warehouse,
-    /// A payment into a district.
     PayDistrict,
     /// Name and address of a district.
     District,
@@ -37,7 +32,6 @@ pub enum Statement {
     CustomerToPay,
     /// Notes of a customer with bad credit.
     CustomerData,
-    /// A payment by a customer.
     PayCustomer,
     /// A payment by a customer with bad credit, with the notes.
     PayCustomerWithData,
@@ -45,22 +39,16 @@ pub enum Statement {
     AddHistory,
     /// Name and balance of a customer.
     Customer,
-    /// The last order of a customer.
     LastOrder,
-    /// Lines of an order.
     Lines,
     /// The oldest order of a district that is not delivered.
     OldestNewOrder,
     /// Takes it from the queue.
     RemoveNewOrder,
     OrderToDeliver,
-    /// Who delivers it.
     SetCarrier,
-    /// When its lines were delivered.
     SetDelivered,
-    /// What they cost.
     LinesTotal,
-    /// Books it.
     CreditCustomer,
     /// The next order number of a district.
     NextOrder,

@@ -10,7 +10,6 @@ use tare_engine::Param::{Int, Text};
 /// Characters of a customer's notes that are kept.
 const DATA: usize = 500;
 
-/// How a transaction ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ended {
     Committed,

@@ -44,7 +44,6 @@ pub struct Restored {
     /// Files that were not as they should be, or that no one could vouch for.
     pub files_put_back: usize,
     pub bytes_copied: u64,
-    /// Bytes that were read and compared.
     pub bytes_compared: u64,
     pub elapsed_s: f64,
 }

@@ -26,7 +26,6 @@ fn prepared() -> TempDir {
     folder
 }
 
-/// Every path with what it holds.
 fn content(data: &Path) -> Vec<(PathBuf, String)> {
     let tree = Tree::read(data).unwrap();
     assert_eq!(tree.others, Vec::<PathBuf>::new());

@@ -44,7 +44,6 @@ impl Note {
         self.files.get(&key(path)) == Some(&(original, copy))
     }
 
-    /// Forgets what was noted.
     pub(super) fn remove(folder: &PrivateFolder) -> Result<(), EngineError> {
         folder.remove(NOTE).map_err(not_private)
     }

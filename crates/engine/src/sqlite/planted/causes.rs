@@ -21,7 +21,6 @@ const MUTEX: &str = "tare_planted_mutex_us";
 const COMMIT: &str = "tare_planted_commit_us";
 /// CPU time of the client in every prepared statement.
 const CLIENT: &str = "tare_planted_client_us";
-/// All of them.
 const OPTIONS: [&str; 5] = [WORK, KERNEL, MUTEX, COMMIT, CLIENT];
 /// The lock is held by one in so many statements.
 const HELD_BY_ONE_IN: u64 = 4;
@@ -42,7 +41,6 @@ pub(in crate::sqlite) struct Begun {
     changes: u64,
 }
 
-/// Whether this is one of the options.
 pub(super) fn is_option(name: &str) -> bool {
     OPTIONS.contains(&name)
 }
@@ -66,7 +64,6 @@ impl Causes {
         self.us.get(name).copied().filter(|us| *us > 0)
     }
 
-    /// The value of an option that was given.
     pub(super) fn given(&self, name: &str) -> Option<u64> {
         self.us.get(name).copied()
     }

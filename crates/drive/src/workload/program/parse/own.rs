@@ -29,7 +29,6 @@ pub fn named(name: &str, unit: Option<&str>, better: Option<&str>) -> Result<Nam
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pointer {
     place: String,
-    /// The metric that its number is.
     pub metric: Named,
 }
 
@@ -64,7 +63,6 @@ impl fmt::Display for Pointer {
 #[derive(Debug, Clone)]
 pub struct Pattern {
     pattern: Regex,
-    /// The metric that its number is.
     pub metric: Named,
 }
 

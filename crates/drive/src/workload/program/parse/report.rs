@@ -27,7 +27,6 @@ pub struct Interval {
 pub struct Latencies(Vec<(f64, u64)>);
 
 impl Latencies {
-    /// Adds transactions of one latency.
     pub fn add(&mut self, ms: f64, count: u64) {
         self.0.push((ms, count));
     }
