@@ -65,6 +65,7 @@ pub mod used;
 pub mod verdict;
 pub mod waits;
 pub mod warm_up;
+pub mod weight;
 pub mod why;
 
 pub use summarize::summarize;

@@ -7,7 +7,7 @@ use super::ends;
 use serde::{Deserialize, Serialize};
 use tare_results::Results;
 use tare_results::probe::{Probe, ProbeUse};
-use tare_results::schema::TrialRecord;
+use tare_results::schema::{SampleRecord, TrialRecord};
 use tare_stats::Interval;
 use tare_stats::control::{self, Arm};
 use tare_stats::descriptive::mean;
@@ -48,14 +48,16 @@ pub(super) fn declared(results: &Results) -> ProbeUse {
 
 /// The reading alongside one metric of a trial, nanoseconds, mean over its samples; none where a sample has none.
 pub(super) fn beside(trial: &TrialRecord, metric: &str, probe: Probe) -> Option<f64> {
-    let own = probe.beside(metric);
     // Samples held as columns have nothing but metrics.
     let whole = trial.plain.is_empty().then_some(&trial.samples)?;
-    let readings: Option<Vec<f64>> = whole
-        .iter()
-        .map(|sample| sample.covariates.get(&own).or_else(|| sample.covariates.get(probe.covariate())).copied())
-        .collect();
-    mean(&readings?).filter(|ns| *ns > 0.0)
+    let readings: Option<Vec<f64>> = whole.iter().map(|sample| of_sample(sample, metric, probe)).collect();
+    mean(&readings?)
+}
+
+/// The reading alongside one metric of a sample, nanoseconds.
+pub(super) fn of_sample(sample: &SampleRecord, metric: &str, probe: Probe) -> Option<f64> {
+    let own = sample.covariates.get(&probe.beside(metric)).or_else(|| sample.covariates.get(probe.covariate()));
+    own.copied().filter(|ns| *ns > 0.0)
 }
 
 /// The readings alongside all analysed trials that have a metric, in their order; none where one is missing.

@@ -2,7 +2,9 @@
 
 use crate::words::{self, AnswerJson};
 use serde::Serialize;
-use tare_findings::compare::{AgainstFirst, Comparison, Gate, Grouped, Losses, ManyComparison, MetricComparison};
+use tare_findings::compare::{
+    AgainstFirst, Comparison, Gate, Grouped, Losses, ManyComparison, MetricComparison, Sessions,
+};
 use tare_findings::differences::Difference;
 use tare_findings::distributions::Distribution;
 use tare_findings::grid::PlacementGrid;
@@ -192,6 +194,8 @@ pub struct ComparisonJson<'a> {
     metrics: &'a [MetricComparison],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     losses: &'a [Losses],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sessions: Option<Sessions>,
     gate: Option<Gate>,
     notes: Vec<String>,
 }
@@ -204,6 +208,7 @@ impl<'a> ComparisonJson<'a> {
             differences: &found.differences,
             metrics: &found.metrics,
             losses: &found.losses,
+            sessions: found.sessions,
             gate: found.gate,
             notes: words::notes(&found.notes),
         }

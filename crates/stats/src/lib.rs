@@ -34,6 +34,7 @@
 //! | [`outliers`] | does one trial lie far from all others |
 //! | [`machines`] | do several machines that shared a study differ, and which is odd |
 //! | [`control`] | a ratio with what a probe explains taken out |
+//! | [`worth`] | would such a probe help on this machine |
 //! | [`counts`] | does one side fail more often than the other |
 //! | [`change_points`] | where the runs of a history step, and whether they drift |
 //!
@@ -79,6 +80,7 @@ pub mod simultaneous;
 pub mod spread;
 mod studentized;
 pub mod trials;
+pub mod worth;
 
 pub use error::Error;
 pub use interval::{Estimate, Interval};

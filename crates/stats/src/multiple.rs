@@ -15,11 +15,18 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
 
 /// [`holm`] where these are the tested ones of a family of `all`: the others count as what shows nothing.
 pub fn holm_of(p_values: &[f64], all: usize) -> Vec<f64> {
+    holm_bounded(p_values, all, |_| None)
+}
+
+/// [`holm_of`] where something else bounds the chance of one as extreme among all of them: `bound` of a place, where it
+/// has one. Both grow with the p-value, so that the lower of the two is one critical value, and a valid one.
+pub(crate) fn holm_bounded(p_values: &[f64], all: usize, bound: impl Fn(usize) -> Option<f64>) -> Vec<f64> {
     let all = all.max(p_values.len());
     let mut adjusted = vec![1.0; p_values.len()];
     let mut largest = 0.0f64;
     for (rank, i) in ascending(p_values).into_iter().enumerate() {
-        largest = largest.max(p_values[i] * (all - rank) as f64).min(1.0);
+        let own = p_values[i] * (all - rank) as f64;
+        largest = largest.max(bound(i).map_or(own, |bound| own.min(bound))).min(1.0);
         adjusted[i] = largest;
     }
     adjusted

@@ -2,8 +2,8 @@
 
 use crate::blocks::{Analysis, Contrast, Model, Spread};
 use crate::interval::Interval;
-use crate::multiple::holm_of;
-use crate::studentized::critical;
+use crate::multiple::holm_bounded;
+use crate::studentized::{critical, upper_tail};
 use std::collections::HashSet;
 
 pub use crate::blocks::Condition;
@@ -14,6 +14,11 @@ const MOST_MEMBERS: usize = 200;
 /// chance the others look quiet. With this factor on every p-value the rate holds for three conditions and more, see
 /// the tests.
 const CHOICE: f64 = 1.25;
+/// Members of which the studentized range of all bounds a pair's chance: with fewer it is hardly below Holm's, with more
+/// it takes long.
+const RANGE: (usize, usize) = (5, 30);
+/// Chance of a pair, times all pairs, above which its range is not looked at.
+const RANGE_FROM: f64 = 0.5;
 
 /// The members in order, with the pairs that differ.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,7 +66,7 @@ impl Pair {
 }
 
 /// Ranks conditions by all their pairs, each with its own standard error or the pooled one (see [`Model`]), p-values
-/// adjusted by Holm; `alpha` is the chance that any is shown to differ where none does. None below two conditions with
+/// adjusted by Holm, with the pooled one at most to that of the studentized range of all (Tukey); `alpha` is the chance that any is shown to differ where none does. None below two conditions with
 /// trials.
 pub fn rank(conditions: &[Condition], alpha: f64, blocks: bool) -> Option<Ranking> {
     let members: Vec<Vec<usize>> = (0..conditions.len()).map(|place| vec![place]).collect();
@@ -98,7 +103,14 @@ fn rank_in_unit(conditions: &[Condition], members: &[Vec<usize>], alpha: f64, bl
     let cost = if matches!(model.analysis().spread, Spread::Own) { 1.0 } else { CHOICE };
     let p_value = |pair: &Option<Contrast>| pair.map_or(1.0, |pair| (cost * pair.p_value()).min(1.0));
     let all = members.len() * (members.len() - 1) / 2;
-    let adjusted = holm_of(&found.iter().map(p_value).collect::<Vec<_>>(), all);
+    let pooled = matches!(model.analysis().spread, Spread::Pooled { .. });
+    let by_range = |place: usize| {
+        let usual = pooled && (RANGE.0..=RANGE.1).contains(&members.len());
+        let pair = found[place].filter(|pair| usual && pair.p_value() * all as f64 <= RANGE_FROM)?;
+        let chance = upper_tail(pair.statistic() * std::f64::consts::SQRT_2, members.len(), pair.df);
+        Some(cost * chance)
+    };
+    let adjusted = holm_bounded(&found.iter().map(p_value).collect::<Vec<_>>(), all, by_range);
     let is_shown = |place: usize| adjusted[place] <= alpha;
     let ties = |end: usize| -> Vec<usize> {
         let apart: HashSet<usize> = (0..pairs.len())

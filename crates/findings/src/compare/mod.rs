@@ -7,12 +7,14 @@ mod model;
 mod pairs;
 pub mod rows;
 mod run;
+mod sessions;
 mod verdicts;
 
 pub use model::{
     Adjusted, AgainstFirst, Beyond, Change, CompareError, Comparison, ConditionPair, Gate, Grouped, InGroups, Losses,
-    Lost, ManyComparison, MetricComparison, Note, Options, ProbeChange, Side,
+    Lost, ManyComparison, MetricComparison, Note, Options, ProbeChange, Sessions, Side,
 };
 pub(crate) use pairs::{Matched, matched, run_of};
 pub use run::{compare, compare_many};
+pub use sessions::compare_sessions;
 pub use tare_stats::ratio::Verdict;

@@ -254,10 +254,25 @@ pub struct Comparison {
     pub losses: Vec<Losses>,
     /// Whether both sides are of one run, which compares them block by block.
     pub one_run: bool,
+    /// The sessions of each side, where there are several, each of which is one observation.
+    pub sessions: Option<Sessions>,
     /// None without a gate.
     pub gate: Option<Gate>,
     /// What to know before believing it.
     pub notes: Vec<Note>,
+}
+
+/// Sessions that were put together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Sessions {
+    /// Of side A.
+    pub a: usize,
+    /// Of side B.
+    pub b: usize,
+    /// Whether both sides were measured in the same ones.
+    pub paired: bool,
+    /// Whether they are enough for a verdict beyond them.
+    pub decides: bool,
 }
 
 /// What to know before believing a comparison.
@@ -315,6 +330,8 @@ pub enum Note {
         first: String,
         others: Vec<String>,
     },
+    /// Several sessions a side, each of which is one observation.
+    OfSessions(Sessions),
     /// The probe itself differs between two sides that are adjusted by it.
     ProbeMoved {
         /// `chain`, `spin` or `wakeup`.

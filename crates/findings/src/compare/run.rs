@@ -18,24 +18,24 @@ use tare_results::probe::Probe;
 const WIDER: f64 = 1.1;
 
 /// Two sides, before anything is tested.
-struct Prepared {
-    pairs: Vec<Pair>,
-    notes: Vec<Note>,
-    differences: Vec<Difference>,
+pub(super) struct Prepared {
+    pub pairs: Vec<Pair>,
+    pub notes: Vec<Note>,
+    pub differences: Vec<Difference>,
     identical: Option<Vec<String>>,
-    losses: Vec<Losses>,
+    pub losses: Vec<Losses>,
     one_run: bool,
 }
 
 /// One side, its conditions and how it is called.
 #[derive(Clone, Copy)]
-struct Read<'r> {
-    side: Side<'r>,
-    run: &'r Run<'r>,
-    label: &'r str,
+pub(super) struct Read<'r> {
+    pub side: Side<'r>,
+    pub run: &'r Run<'r>,
+    pub label: &'r str,
 }
 
-fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Prepared, CompareError> {
+pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Prepared, CompareError> {
     let labels = [a.label, b.label];
     let matched = matched(a.run, b.run)?;
     let origin = Origin::of((a.side, a.run), (b.side, b.run));
@@ -84,7 +84,12 @@ fn drifted(pairs: &[Pair]) -> Option<Note> {
 pub fn compare(a: Side<'_>, b: Side<'_>, options: &Options) -> Result<Comparison, CompareError> {
     let (of_a, of_b) = (run_of(a)?, run_of(b)?);
     let (of_a, of_b) = (Read { side: a, run: &of_a, label: "A" }, Read { side: b, run: &of_b, label: "B" });
-    let Prepared { pairs, mut notes, differences, identical, losses, one_run } = prepared(of_a, of_b, options)?;
+    Ok(concluded(prepared(of_a, of_b, options)?, options))
+}
+
+/// What comes of two sides.
+pub(super) fn concluded(found: Prepared, options: &Options) -> Comparison {
+    let Prepared { pairs, mut notes, differences, identical, losses, one_run } = found;
     let losses = losses::tested(losses);
     notes.splice(0..0, failing(&losses, "A"));
     let (judged, others): (Vec<Pair>, Vec<Pair>) = pairs.into_iter().partition(|pair| pair.comparison.judged);
@@ -96,7 +101,7 @@ pub fn compare(a: Side<'_>, b: Side<'_>, options: &Options) -> Result<Comparison
     let gate = options.fail_if_slower.map(|margin| gate(&judged, &losses, margin));
     let explain = [others, details].into_iter().flat_map(|family| verdicts(family, options.min_effect));
     let metrics = judged.into_iter().chain(explain).map(|pair| pair.comparison).collect();
-    Ok(Comparison { identical, differences, metrics, losses, one_run, gate, notes })
+    Comparison { identical, differences, metrics, losses, one_run, sessions: None, gate, notes }
 }
 
 /// Sides that fail more often than the first.

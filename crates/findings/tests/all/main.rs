@@ -8,6 +8,7 @@ mod functions;
 mod made_up;
 mod pooled;
 mod searches;
+mod sessions;
 mod singled_out;
 mod tested;
 mod time;

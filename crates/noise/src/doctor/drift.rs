@@ -152,8 +152,8 @@ pub(super) fn finding(drift: &Drift) -> Finding {
     let cost = "samples drift by as much whatever is set; comparisons adjusted by a probe lose what it knows";
     let best = drift.probes.iter().min_by(|a, b| a.left.total_cmp(&b.left)).filter(|best| best.left <= WORTH_IT);
     let mut finding = Finding::new("drift", value, severity, cost);
-    finding.study =
-        best.filter(|_| severity != Severity::Good).map(|best| format!("sampling.probe = \"{}\"", best.probe));
+    // Known work is not the study's: whether a probe helps that is asked of its own samples.
+    finding.command = best.filter(|_| severity != Severity::Good).map(|_| "tare doctor --study STUDY".to_owned());
     finding
 }
 
@@ -179,7 +179,7 @@ mod tests {
         assert!(drift.probes[0].left < 0.02 && drift.probes[1].left > 0.5, "{drift:?}");
         assert_eq!(drift.probes[2].left, 1.0, "what never varies explains nothing");
         let finding = finding(&drift);
-        assert_eq!(finding.study.as_deref(), Some("sampling.probe = \"chain\""));
+        assert_eq!(finding.command.as_deref(), Some("tare doctor --study STUDY"));
         assert!(finding.value.contains("chain leaves 0.0"), "{}", finding.value);
         assert_eq!(of(0, Duration::from_secs(1), &jobs[..20], &readings[..20]), None);
     }

@@ -1,6 +1,6 @@
 //! Sentences on a comparison.
 
-use tare_findings::compare::{Change, Losses, MetricComparison, Note, ProbeChange, Verdict};
+use tare_findings::compare::{Change, Losses, MetricComparison, Note, ProbeChange, Sessions, Verdict};
 use tare_findings::figures::{Scale, change, count, list};
 use tare_findings::probes::Refusal;
 use tare_results::server::LowOptimisation;
@@ -54,6 +54,7 @@ pub fn note(note: &Note) -> String {
                 several => format!("{} were", list(several)),
             }
         ),
+        Note::OfSessions(found) => of_sessions(found),
         Note::ProbeMoved { probe, side, condition, change, paired } => format!(
             "{side}, {condition}: the probe {probe} itself took {} of its time ({}); {}",
             times(change.ratio),
@@ -78,6 +79,20 @@ pub fn note(note: &Note) -> String {
             if *shown { "resemble" } else { "may resemble" }
         ),
     }
+}
+
+/// What n counts, and whether it is enough.
+fn of_sessions(found: &Sessions) -> String {
+    let Sessions { a, b, paired, decides } = found;
+    let how = match paired {
+        true => format!("{a} sessions that measured both sides"),
+        false => format!("{} of A and {} of B", count(*a, "session"), count(*b, "session")),
+    };
+    let end = match decides {
+        true => "what sessions differ by is in the intervals",
+        false => "a verdict beyond these sessions takes five of each side, and none is given",
+    };
+    format!("{how}: each is one observation, the mean of its trials (n counts sessions); {end}")
 }
 
 /// What is left of a judged metric that is slower by more than what disturbed it could explain; none of any other.

@@ -30,6 +30,7 @@ mod two_hosts;
 pub(crate) mod waits;
 mod warm_up;
 mod warnings;
+pub mod weight;
 mod which;
 pub mod why;
 

@@ -3,7 +3,7 @@
 
 use super::design::Cell;
 use crate::descriptive::{mean, median, std_dev, variance};
-use crate::quantiles::{f_upper_tail, t_upper_tail, trigamma};
+use crate::quantiles::{f_upper_tail, t_upper_tail};
 use std::collections::HashMap;
 
 /// Blocks are taken out where they are shown to differ at this chance: it costs half of what two conditions a level
@@ -15,9 +15,9 @@ const FEWEST: usize = 3;
 /// What blocks tell of one factor.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct BlockSpread {
-    /// Logarithm of the ratio of the variances, high level over low one, of each metric, with its variance for normal
-    /// values, and the residuals over their spread.
-    pub ratios: Vec<(f64, f64, Vec<Vec<f64>>)>,
+    /// Logarithm of the ratio of the variances, high level over low one, of each metric, with its variance and the
+    /// degrees of freedom of that: jackknifed over blocks.
+    pub ratios: Vec<(f64, f64, f64)>,
     /// Chance of such a difference where the spread is one, by blocks; not adjusted.
     pub p_value: f64,
 }
@@ -142,15 +142,23 @@ fn distances(values: &[Vec<f64>]) -> Option<Vec<f64>> {
     values.iter().map(|b| mean(&b.iter().zip(&medians).map(|(v, m)| (v - m).abs()).collect::<Vec<_>>())).collect()
 }
 
-/// ln of the ratio of the variances that are left, its variance, and the residuals over their spread.
-fn ratio(high: &[Vec<f64>], low: &[Vec<f64>], pairs: usize) -> Option<(f64, f64, Vec<Vec<f64>>)> {
-    let df = (pairs as f64 - 1.0) * (high.len() as f64 - 1.0);
-    let (high, low) = (without_cells(high)?, without_cells(low)?);
-    let spread = |left: &[Vec<f64>]| left.iter().flatten().map(|v| v * v).sum::<f64>() / df;
-    let of = [spread(&high), spread(&low)];
-    let standardized =
-        |left: Vec<Vec<f64>>, s2: f64| left.concat().into_iter().map(|v| v / s2.sqrt()).collect::<Vec<_>>();
-    let ln = (of[0] / of[1]).ln();
-    (df > 0.0 && ln.is_finite())
-        .then(|| (ln, 2.0 * trigamma(df / 2.0), vec![standardized(high, of[0]), standardized(low, of[1])]))
+/// ln of the ratio of the variances that are left, its variance, and the degrees of freedom of that.
+fn ratio(high: &[Vec<f64>], low: &[Vec<f64>], pairs: usize) -> Option<(f64, f64, f64)> {
+    let blocks = high.len();
+    let ln = ln_ratio(high, low).filter(|_| pairs >= 2 && blocks >= FEWEST)?;
+    let others = |left_out: usize, level: &[Vec<f64>]| -> Vec<Vec<f64>> {
+        level.iter().enumerate().filter(|(at, _)| *at != left_out).map(|(_, block)| block.clone()).collect()
+    };
+    let without = |out: usize| ln_ratio(&others(out, high), &others(out, low));
+    let logs: Vec<f64> = (0..blocks).map(without).collect::<Option<_>>()?;
+    let n = blocks as f64;
+    let error = (n - 1.0).powi(2) / n * variance(&logs)?;
+    Some((ln, error, n - 1.0))
+}
+
+/// ln of the ratio of what is left of two levels, squared.
+fn ln_ratio(high: &[Vec<f64>], low: &[Vec<f64>]) -> Option<f64> {
+    let squares = |level: &[Vec<f64>]| Some(without_cells(level)?.iter().flatten().map(|v| v * v).sum::<f64>());
+    let ln = (squares(high)? / squares(low)?).ln();
+    ln.is_finite().then_some(ln)
 }

@@ -8,7 +8,7 @@ use super::spread_test::brown_forsythe;
 use crate::error::{Error, valid_confidence};
 use crate::interval::Estimate;
 use crate::multiple::holm;
-use crate::quantiles::normal_two_sided;
+use crate::quantiles::t_two_sided;
 
 /// One factor as a source of spread.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,15 +90,14 @@ pub fn sources_at(
     let own = of_blocks.iter().enumerate();
     let combined: Vec<Option<(f64, f64)>> = own
         .map(|(factor, of_blocks)| match of_blocks {
-            Some(found) => average(found.ratios.iter().map(|(ln, own, left)| (*ln, own * inflation(left))), shared),
-            None => combine(&fits, factor, shared),
+            Some(found) => average(found.ratios.iter().copied(), shared, confidence),
+            None => combine(&fits, factor, shared, confidence),
         })
         .collect();
     let plain = brown_forsythe(&logs, factors.len());
     let chances: Vec<f64> =
         plain.iter().zip(&of_blocks).map(|(plain, of)| of.as_ref().map_or(*plain, |of| of.p_value)).collect();
     let adjusted = holm(&chances);
-    let z = normal_two_sided(confidence);
 
     let mut ranking: Vec<FactorSpread> = factors
         .iter()
@@ -106,7 +105,7 @@ pub fn sources_at(
         .map(|(factor, (c, p_value))| FactorSpread {
             factor: factor.clone(),
             noisy_level: c.is_some_and(|(b, _)| b > 0.0),
-            spread_ratio: c.map_or(Estimate { value: 1.0, ci: None }, |(b, se)| log_estimate(b, Some(z * se))),
+            spread_ratio: c.map_or(Estimate { value: 1.0, ci: None }, |(b, half)| log_estimate(b, Some(half))),
             p_value,
             shown: p_value <= error_rate,
             share: 0.0,
@@ -122,22 +121,25 @@ pub fn sources_at(
     Ok(SpreadRanking { ranking, unexplained: drops.iter().product(), metrics: fits.len() })
 }
 
-/// Log ratio of the variances at a factor's levels, averaged over the metrics, and its standard error.
-fn combine(fits: &[Dispersion], factor: usize, shared: f64) -> Option<(f64, f64)> {
+/// Log ratio of the variances at a factor's levels, averaged over the metrics, and the half-width of its interval.
+fn combine(fits: &[Dispersion], factor: usize, shared: f64, confidence: f64) -> Option<(f64, f64)> {
     let own = fits.iter().filter_map(|d| {
         let j = d.design.terms.iter().position(|t| *t == [factor])?;
-        Some((2.0 * d.values[j], 4.0 * d.variances[j] * inflation(&d.standardized)))
+        let (variance, df) = d.error(j, inflation(&d.standardized));
+        Some((2.0 * d.values[j], 4.0 * variance, df))
     });
-    average(own, shared)
+    average(own, shared, confidence)
 }
 
-/// The average of effects with their variances, and its standard error.
-fn average(own: impl Iterator<Item = (f64, f64)>, shared: f64) -> Option<(f64, f64)> {
-    let own: Vec<(f64, f64)> = own.collect();
+/// The average of effects with their variances and degrees of freedom, and the half-width of its interval. Metrics of
+/// the same trials add no degrees of freedom to each other.
+fn average(own: impl Iterator<Item = (f64, f64, f64)>, shared: f64, confidence: f64) -> Option<(f64, f64)> {
+    let own: Vec<(f64, f64, f64)> = own.collect();
     let n = own.len() as f64;
     let effect = own.iter().map(|o| o.0).sum::<f64>() / n;
     let variance = own.iter().map(|o| o.1).sum::<f64>() / n * shared.max(1.0 / n);
-    (effect.is_finite() && variance > 0.0).then(|| (effect, variance.sqrt()))
+    let df = own.iter().map(|o| o.2).sum::<f64>() / n;
+    (effect.is_finite() && variance > 0.0).then(|| (effect, variance.sqrt() * t_two_sided(confidence, df)))
 }
 
 /// Variance of an average of ln(s^2) over the metrics as a fraction of that of one of them: 1 / Q when they are

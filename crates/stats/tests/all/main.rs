@@ -11,4 +11,6 @@ mod nulls;
 mod numbers;
 mod pairs;
 mod pooled;
+mod powers;
 mod simulate;
+mod worth;

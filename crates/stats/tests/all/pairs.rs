@@ -13,9 +13,9 @@ use tare_stats::simultaneous::rank;
 const ALPHA: f64 = 0.02;
 const COV: f64 = 0.02;
 
-type Draw = fn(&mut Generator) -> f64;
+pub type Draw = fn(&mut Generator) -> f64;
 
-const SHAPES: [(&str, Draw); 3] = [
+pub const SHAPES: [(&str, Draw); 3] = [
     ("normal", |rng| normal(rng, 0.0, 1.0)),
     ("t3", |rng| StudentT::new(3.0).unwrap().sample(rng)),
     ("lognormal 0.5", |rng| 2.0 * (LogNormal::new(0.0, 0.5).unwrap().sample(rng) - 1.13)),
@@ -23,18 +23,18 @@ const SHAPES: [(&str, Draw); 3] = [
 
 /// A study of k conditions in n blocks.
 #[derive(Clone, Copy)]
-struct Study<'a> {
-    k: usize,
-    n: usize,
-    draw: Draw,
+pub struct Study<'a> {
+    pub k: usize,
+    pub n: usize,
+    pub draw: Draw,
     /// Standard deviation of what neighbours share (AR 0.8), in those of a trial.
-    drift: f64,
+    pub drift: f64,
     /// Gain and spread of a condition, the one in logarithms, the other in standard deviations of a trial.
-    of: &'a dyn Fn(usize) -> (f64, f64),
+    pub of: &'a dyn Fn(usize) -> (f64, f64),
 }
 
 impl Study<'_> {
-    fn run(&self, rng: &mut Generator) -> Vec<Condition> {
+    pub fn run(&self, rng: &mut Generator) -> Vec<Condition> {
         let seed = (normal(rng, 0.0, 1e9)).abs() as u64;
         let mut state = normal(rng, 0.0, 1.0);
         let mut conditions = vec![Vec::new(); self.k];
@@ -50,11 +50,11 @@ impl Study<'_> {
     }
 }
 
-fn claims(conditions: &[Condition]) -> bool {
+pub fn claims(conditions: &[Condition]) -> bool {
     rank(conditions, ALPHA, true).unwrap().widest.is_some()
 }
 
-fn alike(_: usize) -> (f64, f64) {
+pub fn alike(_: usize) -> (f64, f64) {
     (0.0, 1.0)
 }
 
@@ -115,7 +115,7 @@ fn five_percent_of_one_condition_are_found() {
 }
 
 /// A factorial of two levels a factor: whether any main effect is claimed, some trials lost.
-fn moved(rng: &mut Generator, study: &Study<'_>, factors: usize, lost: usize) -> bool {
+pub fn moved(rng: &mut Generator, study: &Study<'_>, factors: usize, lost: usize) -> bool {
     let mut conditions = study.run(rng);
     // Each in a block of its own, and of different conditions.
     for place in 0..lost {

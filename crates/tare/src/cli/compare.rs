@@ -5,7 +5,7 @@ use super::{Exit, Problem};
 use crate::config;
 use clap::Args;
 use std::path::{Path, PathBuf};
-use tare_findings::compare::{self, CompareError, Gate, Losses, ManyComparison, Note, Options, Side, rows};
+use tare_findings::compare::{self, CompareError, Comparison, Gate, Losses, ManyComparison, Note, Options, Side, rows};
 use tare_report::export::changes::Judged;
 use tare_report::html;
 use tare_report::json::{ComparisonJson, ManyComparisonJson};
@@ -17,7 +17,8 @@ use tare_text::as_text_cell;
 /// Compare two or more results, or conditions of results: ratio, interval, verdict
 #[derive(Debug, Args)]
 pub struct Compare {
-    /// A, the baseline: a results directory, a CSV file, or either with `:condition`
+    /// A, the baseline: a results directory, a CSV file, or either with `:condition`; several sessions of one side
+    /// are joined by commas, and each is then one observation
     a: String,
     /// B, the candidate, written the same way; ratios are B/A
     b: String,
@@ -53,6 +54,17 @@ pub struct Compare {
 pub fn run(args: Compare) -> Result<Exit, Problem> {
     let options = Options { min_effect: args.min_effect, fail_if_slower: args.fail_if_slower, judged: args.metrics };
     let names: Vec<String> = [args.a, args.b].into_iter().chain(args.others).collect();
+    let sessions: Vec<Vec<String>> = names.iter().map(|name| sessions_of(name)).collect();
+    if sessions.iter().any(|side| side.len() > 1) {
+        return of_sessions(&names, &sessions, &options, &Outputs { files: args.html.or(args.csv), json: args.json })
+            .and_then(|found| {
+                let judged = found.metrics.iter().filter(|m| m.judged).map(|m| (names[1].as_str(), m)).collect();
+                let notes = words::notes(&found.notes);
+                let told =
+                    GithubSummary { base: &names[0], judged, losses: &found.losses, gate: found.gate, notes: &notes };
+                github::tell(&told, args.markdown.as_deref()).map(|()| exit_of(found.gate))
+            });
+    }
     let opened = Opened::of(&names)?;
     let sides = opened.sides();
     if args.html.is_some() || args.csv.is_some() {
@@ -86,11 +98,57 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
             tell(judged, &found.losses, found.gate, &found.notes)?
         }
     };
-    Ok(match gate {
+    Ok(exit_of(gate))
+}
+
+fn exit_of(gate: Option<Gate>) -> Exit {
+    match gate {
         None | Some(Gate::Passed) => Exit::Done,
         Some(Gate::Failed) => Exit::GateFailed,
         Some(Gate::Inconclusive) => Exit::Inconclusive,
-    })
+    }
+}
+
+/// What a comparison of sessions is asked to write.
+struct Outputs {
+    /// A file of all changes, which there is none of.
+    files: Option<PathBuf>,
+    json: bool,
+}
+
+/// The sessions of a side: results joined by commas, each of which is there. A name with commas that is a path, or a
+/// condition, is one side.
+fn sessions_of(name: &str) -> Vec<String> {
+    let parts: Vec<String> = name.split(',').map(str::to_owned).collect();
+    let are_there = parts.len() > 1 && parts.iter().all(|part| side(part).0.exists());
+    if are_there && !Path::new(name).exists() { parts } else { vec![name.to_owned()] }
+}
+
+/// Compares two sides of several sessions and prints what came of it.
+fn of_sessions(
+    names: &[String],
+    sessions: &[Vec<String>],
+    options: &Options,
+    outputs: &Outputs,
+) -> Result<Comparison, Problem> {
+    let [a, b] = sessions else {
+        return Err(Problem::new(Exit::Usage, format!("{} sides, of which one has several sessions", names.len()))
+            .expected("two sides: sessions are put together for A and B alone"));
+    };
+    if let Some(file) = &outputs.files {
+        return Err(Problem::new(Exit::Usage, "--html and --csv of sessions that are put together")
+            .at(file.display().to_string())
+            .expected("one session a side; --json has every figure of several"));
+    }
+    let opened = Opened::of(&[a.as_slice(), b.as_slice()].concat())?;
+    let all: Vec<Side<'_>> = opened.sides().into_iter().map(|(_, side)| side).collect();
+    let (of_a, of_b) = all.split_at(a.len());
+    let found = compare::compare_sessions(of_a, of_b, options)?;
+    match outputs.json {
+        true => super::output::document("tare-compare", &ComparisonJson::of(&found))?,
+        false => super::output::text(&terminal::comparison(&found, options, Style::of_stdout(config::get().colour)))?,
+    }
+    Ok(found)
 }
 
 fn written(path: &Path, bytes: &[u8]) -> Result<(), Problem> {
@@ -205,6 +263,23 @@ pub(super) fn nearest(problem: Problem, name: &str, known: &[String]) -> Problem
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn results_that_are_there_joined_by_commas_are_sessions_of_one_side() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name).display().to_string();
+        for name in ["a.csv", "b.csv", "a,b"] {
+            std::fs::write(dir.path().join(name), "").unwrap();
+        }
+        let both = format!("{},{}", path("a.csv"), path("b.csv"));
+        assert_eq!(sessions_of(&both), [path("a.csv"), path("b.csv")]);
+        let of_conditions = format!("{}:x=1,{}:x=1", path("a.csv"), path("b.csv"));
+        assert_eq!(sessions_of(&of_conditions).len(), 2);
+        // A path with a comma, a condition with one, and results that are not there are one side.
+        for one in [path("a,b"), format!("{}:x=1,y=2", path("a.csv")), format!("{},{}", path("a.csv"), path("c.csv"))] {
+            assert_eq!(sessions_of(&one), [one.clone()]);
+        }
+    }
 
     #[test]
     fn percentages_are_fractions_inside() {

@@ -1,5 +1,6 @@
 //! `tare doctor`: noise sources here and now, measured, with what removes them.
 
+use super::doctor_weight::{self, StudyWeight};
 use super::tools::{Found, TOOLS, Tool};
 use super::{Exit, Problem, output};
 use crate::config::{self, Config};
@@ -12,6 +13,7 @@ use tare_findings::figures::{count, percent};
 use tare_noise::System;
 use tare_noise::doctor::{Diagnosis, Drift, Finding, Jitter, Options, Severity, examine};
 use tare_report::terminal::{Style, wrap};
+use tare_report::words::weight as words;
 
 /// Options of `tare doctor`.
 #[derive(Debug, Args)]
@@ -22,6 +24,16 @@ pub struct DoctorArgs {
     /// Seconds to watch a job of known work drift, and what the probes of `sampling.probe` know of that; 0: not at all
     #[arg(long, value_name = "SECONDS")]
     drift: Option<f64>,
+    /// Measure in about a minute whether a reference weight (`sampling.probe`) would help this study here: a file, or
+    /// the name of a built-in study
+    #[arg(long, value_name = "STUDY")]
+    study: Option<String>,
+    /// With --study: measure on this engine
+    #[arg(long, requires = "study")]
+    engine: Option<String>,
+    /// With --study: samples to measure [default: as many as fit into a minute, 20 to 120]
+    #[arg(long, value_name = "N", requires = "study", value_parser = clap::value_parser!(u32).range(8..=100_000))]
+    samples: Option<u32>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -42,6 +54,14 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
         return Err(Problem::new(Exit::Usage, format!("--drift {drift}")).expected("0 to 3600 seconds"));
     }
     let (spin, drift) = (Duration::from_secs_f64(args.spin), Duration::from_secs_f64(drift));
+    let samples = args.samples.map(|samples| samples as usize);
+    let weight = match &args.study {
+        None => None,
+        Some(study) => match doctor_weight::measure(study, args.engine.as_deref(), samples)? {
+            Some(found) => Some(found),
+            None => return Ok(Exit::Interrupted),
+        },
+    };
     let diagnosis = examine(&System::of_environment(), &Options { cpus: None, window: spin, spin, drift });
     if args.json {
         output::document(
@@ -51,11 +71,14 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
                 resolves: diagnosis.drift.as_ref().and_then(Resolves::of),
                 programs: &programs,
                 configuration: Configuration::read(),
+                reference_weight: weight,
             },
         )?
     } else {
         let style = Style::of_stdout(config::get().colour);
-        output::text(&format!("{}{}\n{}", missing(&programs), Configuration::read().line(), told(&diagnosis, style)))?
+        let weighed = weight.as_ref().map_or_else(String::new, |found| weighed(found, style));
+        let rest = told(&diagnosis, style);
+        output::text(&format!("{}{}\n{rest}{weighed}", missing(&programs), Configuration::read().line()))?
     }
     Ok(Exit::Done)
 }
@@ -67,6 +90,19 @@ struct DoctorJson<'a> {
     resolves: Option<Resolves>,
     programs: &'a [Found],
     configuration: Configuration,
+    /// Of the study that was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reference_weight: Option<StudyWeight>,
+}
+
+/// Whether a reference weight helps the study that was named.
+fn weighed(found: &StudyWeight, style: Style) -> String {
+    let StudyWeight { study, found, text, .. } = found;
+    let (Some(found), Some(text)) = (found, text) else {
+        return wrap(style, "\n", "", &format!("The samples of {study} have no spread that a probe could go with."));
+    };
+    let measured = wrap(style, "", "", &format!("{study}: {}.", words::measured(found)));
+    format!("\n{measured}{}", wrap(style, "", "", text))
 }
 
 /// What it takes here to see a difference, by how a job of known work varied.

@@ -17,6 +17,7 @@ mod completions;
 mod convert;
 mod debug_symbols;
 mod doctor;
+mod doctor_weight;
 mod engines;
 mod exit;
 mod export;

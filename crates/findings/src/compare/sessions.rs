@@ -1,0 +1,114 @@
+//! Several sessions a side, put together: what trials of one session share (boot, memory, files, copy of the data) is
+//! in its mean once, so that each session is one observation.
+
+use super::losses;
+use super::model::{CompareError, Comparison, ConditionPair, Losses, Lost, Note, Options, Sessions, Side};
+use super::pairs::{Run, run_of};
+use super::run::{Read, concluded, prepared};
+use crate::collect::ConditionTrials;
+use crate::differences;
+use std::collections::BTreeMap;
+use tare_results::Results;
+use tare_results::schema::{SampleRecord, TrialRecord};
+use tare_stats::ratio::Verdict;
+use tare_stats::sequential::FEWEST_SESSIONS;
+
+/// Compares two sides of several sessions each: t over the sessions' means, paired where both sides were measured in
+/// the same sessions, in the same order. Below five sessions a side nothing is decided beyond them.
+///
+/// # Errors
+/// As [`super::compare`] of one session a side.
+pub fn compare_sessions(a: &[Side<'_>], b: &[Side<'_>], options: &Options) -> Result<Comparison, CompareError> {
+    let runs = [runs(a)?, runs(b)?];
+    let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else { return Err(CompareError::NoMetric) };
+    let paired = a.len() == b.len() && a.iter().zip(b).all(|(a, b)| std::ptr::eq(a.results, b.results));
+    let numbers = [a.len(), b.len()];
+    let (merged, other) = match paired {
+        true => (merged(&[&runs[0], &runs[1]], true), None),
+        false => (merged(&[&runs[0]], false), Some(merged(&[&runs[1]], false))),
+    };
+    // In the same sessions the two sides are conditions of one set of results.
+    let a = Side { results: &merged, condition: first_a.condition };
+    let b = Side { results: other.as_ref().unwrap_or(&merged), condition: first_b.condition };
+    let (of_a, of_b) = (run_of(a)?, run_of(b)?);
+    let read = [Read { side: a, run: &of_a, label: "A" }, Read { side: b, run: &of_b, label: "B" }];
+    let mut found = prepared(read[0], read[1], options)?;
+    found.losses = lost(&runs, &found.pairs.iter().map(|pair| pair.comparison.condition.clone()).collect::<Vec<_>>());
+    found.notes.retain(|note| !matches!(note, Note::Sessions { .. }));
+    let of = Sessions { a: numbers[0], b: numbers[1], paired, decides: numbers.iter().all(|n| *n >= FEWEST_SESSIONS) };
+    found.notes.insert(0, Note::OfSessions(of));
+    if !paired {
+        found.differences = differences::between(first_a.results, first_b.results);
+    }
+    let mut found = concluded(found, options);
+    found.sessions = Some(of);
+    if !of.decides {
+        found.metrics.iter_mut().for_each(|metric| metric.verdict = Verdict::Inconclusive);
+        found.gate = found.gate.map(|_| super::Gate::Inconclusive);
+    }
+    Ok(found)
+}
+
+fn runs<'r>(sides: &[Side<'r>]) -> Result<Vec<Run<'r>>, CompareError> {
+    sides.iter().map(|side| run_of(*side)).collect()
+}
+
+/// Results in which each session is one trial of each of its conditions; in blocks where sides share the sessions.
+fn merged(sides: &[&Vec<Run<'_>>], blocked: bool) -> Results {
+    let mut trials: Vec<TrialRecord> = Vec::new();
+    for runs in sides {
+        for (session, run) in runs.iter().enumerate() {
+            for condition in &run.conditions {
+                // A condition of its own name in both sides is one all the same.
+                let known = |trial: &TrialRecord| trial.block == session && trial.condition == condition.name;
+                if !(blocked && trials.iter().any(known)) {
+                    let number = trials.len();
+                    trials.extend(as_trial(condition, number, if blocked { session } else { 0 }));
+                }
+            }
+        }
+    }
+    Results { trials, ..Results::default() }
+}
+
+/// A session's trials of one condition as one trial; none without a result.
+fn as_trial(condition: &ConditionTrials<'_>, number: usize, block: usize) -> Option<TrialRecord> {
+    let clean = condition.clean();
+    // Disturbed only where all of them were.
+    let of = if clean.ok.is_empty() { condition } else { &clean };
+    let mean = |metric: String| {
+        let values = of.means(&metric);
+        Some((metric, crate::collect::mean(&values)?))
+    };
+    let metrics: BTreeMap<String, f64> = of.metrics().into_iter().filter_map(mean).collect();
+    let mut record = (*of.ok.first()?).clone();
+    (record.trial, record.block) = (number, block);
+    record.plain = Default::default();
+    record.of_all_samples = BTreeMap::new();
+    record.samples = vec![SampleRecord { elapsed_s: record.elapsed_s, metrics, ..SampleRecord::default() }];
+    Some(record)
+}
+
+/// What all sessions lost together, of every pair of conditions of which one lost something.
+fn lost(runs: &[Vec<Run<'_>>; 2], pairs: &[ConditionPair]) -> Vec<Losses> {
+    let sum = |side: &[Run<'_>], name: &str| {
+        let own = side.iter().flat_map(|run| &run.conditions).filter(|condition| condition.name == name);
+        own.map(losses::lost).fold(Lost { failed: 0, lost: 0, trials: 0 }, |sum, one| Lost {
+            failed: sum.failed + one.failed,
+            lost: sum.lost + one.lost,
+            trials: sum.trials + one.trials,
+        })
+    };
+    let mut pairs = pairs.to_vec();
+    pairs.sort();
+    pairs.dedup();
+    let of = |condition: ConditionPair| Losses {
+        side: "B".to_owned(),
+        a: sum(&runs[0], &condition.a),
+        b: sum(&runs[1], &condition.b),
+        condition,
+        p_value: 1.0,
+        b_fails_more: false,
+    };
+    pairs.into_iter().map(of).filter(|found| found.a.failed + found.b.failed > 0).collect()
+}

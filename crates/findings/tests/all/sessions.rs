@@ -1,0 +1,116 @@
+//! Several sessions a side: what a session shares is in one observation, so that no verdict is made of it.
+
+use crate::made_up::{results, trial};
+use tare_findings::compare::{Comparison, Gate, Options, Side, compare, compare_sessions};
+use tare_results::Results;
+use tare_results::schema::Outcome;
+use tare_stats::ratio::Verdict;
+
+/// Roughly normal noise from a seed.
+struct Noise(u64);
+
+impl Noise {
+    fn bell(&mut self) -> f64 {
+        let mut uniform = || {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 11) as f64 / (1u64 << 53) as f64
+        };
+        (0..12).map(|_| uniform()).sum::<f64>() - 6.0
+    }
+}
+
+/// A session of six trials of each condition with its gain; it lies by `offset` from the others.
+fn session(rng: &mut Noise, offset: f64, gains: &[(&str, f64)]) -> Results {
+    let shared = offset * rng.bell();
+    let mut trials = Vec::new();
+    for block in 0..6 {
+        for (condition, gain) in gains {
+            let value = 1000.0 * (shared + gain + 0.01 * rng.bell()).exp();
+            trials.push(trial(trials.len(), block, condition, value, false));
+        }
+    }
+    results("best", trials)
+}
+
+fn sides<'r>(all: &'r [Results], condition: Option<&'r str>) -> Vec<Side<'r>> {
+    all.iter().map(|results| Side { results, condition }).collect()
+}
+
+fn verdict(found: &Comparison) -> Verdict {
+    found.metrics[0].verdict
+}
+
+fn claims(found: &Comparison) -> bool {
+    matches!(verdict(found), Verdict::Faster | Verdict::Slower)
+}
+
+fn options() -> Options {
+    Options { fail_if_slower: Some(0.02), ..Options::default() }
+}
+
+#[test]
+fn what_sessions_differ_by_is_no_difference_of_the_builds() {
+    let mut rng = Noise(71_001);
+    for offset in [0.01, 0.02, 0.04] {
+        let (mut together, mut single, studies) = (0, 0, 200);
+        for _ in 0..studies {
+            let mut sessions = || (0..5).map(|_| session(&mut rng, offset, &[("c", 0.0)])).collect::<Vec<_>>();
+            let (a, b) = (sessions(), sessions());
+            together += usize::from(claims(&compare_sessions(&sides(&a, None), &sides(&b, None), &options()).unwrap()));
+            single += usize::from(claims(&compare(sides(&a, None)[0], sides(&b, None)[0], &options()).unwrap()));
+        }
+        println!("session sd {offset}: {together} of {studies} by five sessions a side, {single} by one");
+        // 5%, and three standard errors of 200.
+        assert!(together <= 19 && single > together + 20, "{offset}: {together}, {single} of {studies}");
+    }
+}
+
+#[test]
+fn builds_measured_in_the_same_sessions_are_paired_by_them() {
+    let mut rng = Noise(71_002);
+    let gains = |b: f64| [("build=a", 0.0), ("build=b", b)];
+    let (mut wrong, mut found) = (0, 0);
+    for _ in 0..200 {
+        let all: Vec<Results> = (0..5).map(|_| session(&mut rng, 0.04, &gains(0.0))).collect();
+        let (a, b) = (sides(&all, Some("build=a")), sides(&all, Some("build=b")));
+        let same = compare_sessions(&a, &b, &options()).unwrap();
+        assert!(same.sessions.unwrap().paired && same.metrics[0].paired);
+        wrong += usize::from(claims(&same));
+        let all: Vec<Results> = (0..5).map(|_| session(&mut rng, 0.04, &gains(-0.03))).collect();
+        let (a, b) = (sides(&all, Some("build=a")), sides(&all, Some("build=b")));
+        let slower = compare_sessions(&a, &b, &options()).unwrap();
+        found += usize::from(verdict(&slower) == Verdict::Slower);
+    }
+    println!("A/A {wrong}, -3% {found} of 200");
+    assert!(wrong <= 19 && found >= 180, "{wrong} {found}");
+}
+
+#[test]
+fn below_five_sessions_nothing_is_decided_beyond_them() {
+    let mut rng = Noise(71_003);
+    let mut sessions = |n, gain| (0..n).map(|_| session(&mut rng, 0.001, &[("c", gain)])).collect::<Vec<_>>();
+    let (a, b, four) = (sessions(5, 0.0), sessions(5, -0.2), sessions(4, -0.2));
+    let decided = compare_sessions(&sides(&a, None), &sides(&b, None), &options()).unwrap();
+    assert_eq!((verdict(&decided), decided.gate), (Verdict::Slower, Some(Gate::Failed)));
+    assert_eq!((decided.metrics[0].trials_a, decided.sessions.unwrap().decides), (5, true));
+    let open = compare_sessions(&sides(&a, None), &sides(&four, None), &options()).unwrap();
+    assert_eq!((verdict(&open), open.gate), (Verdict::Inconclusive, Some(Gate::Inconclusive)));
+    assert!(open.metrics[0].ci.is_some() && !open.sessions.unwrap().decides);
+}
+
+#[test]
+fn trials_that_sessions_lost_are_counted_in_all_of_them() {
+    let mut rng = Noise(71_004);
+    let mut sessions = || (0..5).map(|_| session(&mut rng, 0.01, &[("c", 0.0)])).collect::<Vec<_>>();
+    let (a, mut b) = (sessions(), sessions());
+    for results in &mut b {
+        for trial in results.trials.iter_mut().take(2) {
+            trial.outcome = Outcome::Failed;
+            trial.samples.clear();
+        }
+    }
+    let found = compare_sessions(&sides(&a, None), &sides(&b, None), &options()).unwrap();
+    let lost = &found.losses[0];
+    assert_eq!((lost.b.failed, lost.b.trials, lost.a.trials, lost.b_fails_more), (10, 30, 30, true));
+    assert_eq!(found.gate, Some(Gate::Failed));
+}

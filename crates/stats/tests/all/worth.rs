@@ -1,0 +1,70 @@
+//! What the doctor says of a reference weight, over simulated minutes of short repeats.
+
+use crate::simulate::{Generator, generator, normal, share};
+use tare_stats::worth::{Advice, worth};
+
+/// A machine whose speed drifts; how much of a repeat's time goes with it, and how much of a reading.
+struct Minute {
+    repeats: usize,
+    /// Correlation of neighbours in the machine's speed.
+    drift: f64,
+    /// Correlation of metric and probe.
+    correlation: f64,
+    /// Whether probe and metric each drift by themselves beyond that: what they do not share drifts as well.
+    apart: bool,
+}
+
+impl Minute {
+    fn run(&self, rng: &mut Generator) -> (Vec<f64>, Vec<f64>) {
+        let mut states = [normal(rng, 0.0, 1.0), normal(rng, 0.0, 1.0), normal(rng, 0.0, 1.0)];
+        let (mut metric, mut probe) = (Vec::new(), Vec::new());
+        let (shared, own) = (self.correlation.sqrt(), (1.0 - self.correlation).sqrt());
+        for _ in 0..self.repeats {
+            for state in &mut states {
+                *state = self.drift * *state + (1.0 - self.drift.powi(2)).sqrt() * normal(rng, 0.0, 1.0);
+            }
+            let mut apart = |state: f64| if self.apart { state } else { normal(rng, 0.0, 1.0) };
+            metric.push(0.02 * (shared * states[0] + own * apart(states[1])));
+            probe.push(0.03 * (shared * states[0] + own * apart(states[2])));
+        }
+        (metric, probe)
+    }
+
+    fn says(&self, rng: &mut Generator, advice: Advice) -> f64 {
+        share(1000, || {
+            let (metric, probe) = self.run(rng);
+            worth(&metric, &probe, 0.95).unwrap().advice == advice
+        })
+    }
+}
+
+#[test]
+fn what_does_not_help_is_seldom_said_to_help() {
+    let mut rng = generator(61_001);
+    // A correlation of 0.436 leaves 0.9, which is where it begins to help.
+    for correlation in [0.0, 0.3, 0.43] {
+        for (drift, apart) in [(0.0, false), (0.5, true), (0.8, true), (0.8, false)] {
+            for repeats in [30, 60, 120] {
+                let minute = Minute { repeats, drift, correlation, apart };
+                let wrong = minute.says(&mut rng, Advice::Helps);
+                println!("r {correlation}, drift {drift} ({apart}), {repeats}: helps in {:.1}%", 100.0 * wrong);
+                assert!(wrong < 0.06, "{wrong}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_helps_is_seldom_denied_and_mostly_seen() {
+    let mut rng = generator(61_002);
+    for (correlation, repeats, least) in [(0.9, 30, 0.85), (0.9, 60, 0.97), (0.8, 60, 0.85), (0.7, 120, 0.85)] {
+        let minute = Minute { repeats, drift: 0.5, correlation, apart: true };
+        let (seen, denied) = (minute.says(&mut rng, Advice::Helps), minute.says(&mut rng, Advice::DoesNotHelp));
+        println!("r {correlation}, {repeats}: helps in {:.1}%, does not in {:.1}%", 100.0 * seen, 100.0 * denied);
+        assert!(seen > least && denied < 0.03, "{correlation} {repeats}: {seen}, {denied}");
+    }
+    let minute = Minute { repeats: 120, drift: 0.5, correlation: 0.0, apart: true };
+    let denied = minute.says(&mut rng, Advice::DoesNotHelp);
+    println!("r 0, 120: does not help in {:.1}%", 100.0 * denied);
+    assert!(denied > 0.85, "{denied}");
+}
