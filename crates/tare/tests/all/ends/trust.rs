@@ -352,6 +352,8 @@ mkdir -m 700 /mnt/secret && mkdir /mnt/secret/logs /mnt/secret/captures
 for name in client-1-00000-1 client-0-00001-1 server-00000-1 server-00001-1 trial-00001-1 prepare; do
     echo precious >"/mnt/secret/logs/$name.log"
 done
+# It looks like results, so that only its handle tells.
+: >/mnt/secret/study.toml && : >/mnt/secret/plan.json
 echo precious >/mnt/secret/report.html
 find /mnt/secret | sort >/mnt/before
 cat >/mnt/exchange <<'END'
