@@ -18,7 +18,8 @@ pub(crate) struct Fake;
 
 /// A request that needs nothing.
 pub(crate) fn request() -> StartRequest {
-    StartRequest::new(DataDirectory::InPlace(PathBuf::new()), PathBuf::new(), PathBuf::new())
+    let log = tare_files::LogFile::at(Path::new("log")).unwrap();
+    StartRequest::new(DataDirectory::InPlace(PathBuf::new()), PathBuf::new(), log)
 }
 
 #[derive(Debug)]

@@ -1,17 +1,19 @@
 //! A folder that is open: what it holds is found through its handle, whatever becomes of its name, and through no link.
 
 use crate::error::{FilesError, Result};
+use crate::log::LogFile;
 use crate::owner::Trust;
 use crate::read::{READ, check_regular, names_inside, opened, read_all};
 use crate::rights::Rights;
 use crate::walk::{self, Last, no_folder};
 use crate::whole::{new_in, write_in};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
+use rustix::process::{DumpableBehavior, dumpable_behavior, getpid};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -173,6 +175,72 @@ impl Folder {
         let stat = walk::stat(of, &path)?;
         let mode = self.rights()?.file & Mode::from_raw_mode(stat.st_mode);
         new_in(self.handle.as_fd(), OsStr::new(name), mode, &path)
+    }
+
+    /// A log in it.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub fn log(&self, name: &str) -> Result<LogFile> {
+        Ok(LogFile::new(self.again()?, name))
+    }
+
+    /// The same folder, by a handle of its own.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub fn again(&self) -> Result<Self> {
+        let handle = self.handle.try_clone().map_err(|source| FilesError::Io {
+            doing: "open",
+            path: self.path.clone(),
+            source,
+        })?;
+        Ok(Self { path: self.path.clone(), handle, trust: self.trust })
+    }
+
+    /// The path of a name in it, through its handle: for programs, and for what takes nothing else. Good while this
+    /// lives. Where the kernel gives what belongs to this process to root, other programs could not go there: then it is
+    /// the path by name.
+    pub fn path_by_handle(&self, name: &str) -> PathBuf {
+        match dumpable_behavior() {
+            Ok(DumpableBehavior::Dumpable) => {
+                let (process, handle) = (getpid().as_raw_nonzero(), self.handle.as_raw_fd());
+                PathBuf::from(format!("/proc/{process}/fd/{handle}")).join(name)
+            }
+            _ => self.path.join(name),
+        }
+    }
+
+    /// Removes a file in it; one that is not there is as good.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn remove(&self, name: &str) -> Result<()> {
+        self.unlink(name, AtFlags::empty())
+    }
+
+    /// Removes an empty folder in it; one that is not there is as good.
+    ///
+    /// # Errors
+    /// What the system says, of one that is not empty among it.
+    pub fn remove_sub(&self, name: &str) -> Result<()> {
+        self.unlink(name, AtFlags::REMOVEDIR)
+    }
+
+    fn unlink(&self, name: &str, flags: AtFlags) -> Result<()> {
+        match rustix::fs::unlinkat(&self.handle, name, flags) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(e) => Err(FilesError::io("remove", &self.path.join(name), e)),
+        }
+    }
+
+    /// What no other folder has as long as this one is there: its device and its number on it.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn identity(&self) -> Result<(u64, u64)> {
+        let stat = walk::stat(&self.handle, &self.path)?;
+        Ok((stat.st_dev, stat.st_ino))
     }
 
     fn rights(&self) -> Result<Rights> {

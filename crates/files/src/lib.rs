@@ -7,6 +7,7 @@
 //! | `owner` | whose a file is, who else could change it, and who is believed |
 //! | `walk` | the way to a file, each folder checked by its handle before the next name is taken from it |
 //! | `folder` | an open folder of results: all that it holds is found through its handle |
+//! | `log` | a log that is opened through the handle of its folder |
 //! | `rights` | who may do what with new files and folders |
 //! | `read` | reading a regular file with a limit |
 //! | `whole` | writing a file whole or not at all |
@@ -26,6 +27,7 @@ mod error;
 mod folder;
 #[cfg(test)]
 mod folder_tests;
+mod log;
 mod owner;
 mod private;
 #[cfg(test)]
@@ -39,9 +41,10 @@ mod whole;
 pub use anonymous::AnonymousFile;
 pub use error::{FilesError, Result};
 pub use folder::Folder;
+pub use log::LogFile;
 pub use owner::{Trust, owner_of};
 pub use private::{Access, PrivateFolder};
 pub use read::{open_named, open_regular, read_all, read_named, read_named_file, read_regular};
 pub use rights::close_to_others;
 pub use room::{NoRoom, check_room};
-pub use whole::{open_log, open_new_log, write_whole, write_whole_with};
+pub use whole::{write_whole, write_whole_with};

@@ -97,17 +97,8 @@ fn with_a_free_name<T>(mut make: impl FnMut(&str) -> rustix::io::Result<T>) -> r
     Err(rustix::io::Errno::EXIST)
 }
 
-/// A fresh empty file for a log. What has its name is removed first, so that no link is followed and no older file of
-/// another owner is written to.
-///
-/// # Errors
-/// What the system says, with the file.
-pub fn open_new_log(path: &Path) -> Result<File> {
-    let (folder, name) = folder_of(path)?;
-    new_in(folder.as_fd(), name, Rights::inside(folder.as_fd(), path)?.file, path)
-}
-
-/// As [`open_new_log`], in an open folder.
+/// A fresh empty file in an open folder. What has its name is removed first, so that no link is followed and no older
+/// file of another owner is written to.
 pub(crate) fn new_in(folder: BorrowedFd<'_>, name: &OsStr, mode: Mode, path: &Path) -> Result<File> {
     match rustix::fs::unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) | Err(rustix::io::Errno::NOENT) => {}
@@ -116,17 +107,6 @@ pub(crate) fn new_in(folder: BorrowedFd<'_>, name: &OsStr, mode: Mode, path: &Pa
     crash::point("log: the older one is removed");
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(folder, name, flags, mode).map(File::from).map_err(|e| FilesError::io("create", path, e))
-}
-
-/// Opens a log for appending, made where missing; no link is followed.
-///
-/// # Errors
-/// What the system says, with the file.
-pub fn open_log(path: &Path) -> Result<File> {
-    let (folder, name) = folder_of(path)?;
-    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mode = Rights::inside(folder.as_fd(), path)?.file;
-    rustix::fs::openat(&folder, name, flags, mode).map(File::from).map_err(|e| FilesError::io("open", path, e))
 }
 
 /// The folder that a file is written to, and its name there. The user named it, so a link to it is followed.
@@ -144,6 +124,7 @@ fn folder_of(path: &Path) -> Result<(OwnedFd, &OsStr)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log::LogFile;
     use std::os::unix::fs::symlink;
 
     #[test]
@@ -160,7 +141,7 @@ mod tests {
         assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
         let log = folder.path().join("log");
         symlink(&victim, &log).unwrap();
-        open_new_log(&log).unwrap().write_all(b"log").unwrap();
+        LogFile::at(&log).unwrap().begin().unwrap().write_all(b"log").unwrap();
         assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
     }
 

@@ -21,7 +21,7 @@ fn whatever_the_umask_no_one_else_may_write_and_roots_is_roots_alone() {
     fs::create_dir(&shown).unwrap();
     tare_files::write_whole(&shown.join("report.html"), b"").unwrap();
     tare_files::write_whole(&folder.path().join("report.html"), b"").unwrap();
-    tare_files::open_log(&folder.path().join("logs/server")).unwrap();
+    tare_files::LogFile::at(&folder.path().join("logs/server")).unwrap().append().unwrap();
     close_to_others();
     fs::write(scratch.path().join("by another way"), "").unwrap();
     let root = rustix::process::geteuid().is_root();

@@ -15,7 +15,8 @@ pub use super::error::DirectoryError;
 
 /// The folder of logs, one a process.
 pub const LOGS: &str = "logs";
-pub(crate) const CAPTURES: &str = "captures";
+/// The folder of captures.
+pub const CAPTURES: &str = "captures";
 /// The file whose lock a run has.
 const LOCK: &str = ".lock";
 /// The largest study that is read, bytes.

@@ -27,10 +27,6 @@ pub struct CaptureSample {
 impl CaptureSample {
     /// Begins all captures that were requested; `connections` are the threads that serve the clients.
     pub fn begin(settings: &CaptureSettings, place: Place, server: &dyn Server, connections: &[ThreadRef]) -> Self {
-        let mut captured = Captured::default();
-        if let Err(e) = std::fs::create_dir_all(place.path("")) {
-            captured.missing.insert("captures".to_owned(), format!("cannot make {}: {e}", place.directory));
-        }
         let mut sample = Self {
             place,
             began: Instant::now(),
@@ -40,7 +36,7 @@ impl CaptureSample {
             time: None,
             locks: None,
             status: None,
-            captured,
+            captured: Captured::default(),
         };
         if settings.profile {
             let started = Profile::begin(&sample.place, settings.call_graph, server.pid());
@@ -109,14 +105,14 @@ impl CaptureSample {
     /// Makes the profile readable, which takes as long as it took to record: when the server has stopped.
     pub fn finish(mut self) -> Captured {
         if let Some(profile) = self.profile.take() {
-            profile.finish(&self.place, &mut self.captured);
+            profile.finish(&mut self.captured);
         }
         if let Some(file) = self.time.take() {
             self.place.write_json(&mut self.captured, captures::WAITS, "waits.json", &file);
             waits::write_wall(&file, &self.place, &mut self.captured);
         }
         // Empty when nothing could be captured, and then no one misses it.
-        let _ = std::fs::remove_dir(self.place.path(""));
+        self.place.remove_empty();
         self.captured
     }
 }

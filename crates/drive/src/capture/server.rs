@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tare_engine::{Address, Binary, SelfReport, Server, ServerSetting};
+use tare_files::Folder;
 use tare_results::schema::{SCHEMA, TrialRecord};
 use tare_results::server::{SETTINGS, SETTINGS_FILE, ServerRecord, Setting, SettingsFile};
+use tare_results::store::CAPTURES;
 
 /// Settings in which a server shows what no one should read: connections to others have passwords in them.
 const SECRET: [&str; 2] = ["primary_conninfo", "ssl_passphrase_command"];
 
 /// Asks a running server and notes all of it: the settings in a file that trials with the same ones share. What it
 /// cannot say is a reason in the record, never a failed trial.
-pub fn note(server: &dyn Server, binary: &Binary, given: Option<&PathBuf>, results: &Path, record: &mut TrialRecord) {
+pub fn note(server: &dyn Server, binary: &Binary, given: Option<&PathBuf>, results: &Folder, record: &mut TrialRecord) {
     let report = server.self_report().unwrap_or_else(|e| {
         record.captures_missing.insert(SETTINGS.to_owned(), e.to_string());
         SelfReport::default()
@@ -44,18 +46,17 @@ pub fn note(server: &dyn Server, binary: &Binary, given: Option<&PathBuf>, resul
 }
 
 /// Writes the file where it is not there yet; its path inside the results directory.
-fn write(results: &Path, settings: BTreeMap<String, Setting>) -> Result<String, String> {
+fn write(results: &Folder, settings: BTreeMap<String, Setting>) -> Result<String, String> {
     let file = SettingsFile { schema: SCHEMA, settings };
     let bytes = serde_json::to_vec_pretty(&file).map_err(|e| e.to_string())?;
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
-    let name = format!("captures/{SETTINGS_FILE}{:016x}.json", hasher.finish());
-    let path = results.join(&name);
-    if !path.is_file() {
-        std::fs::create_dir_all(results.join("captures")).map_err(|e| e.to_string())?;
-        tare_files::write_whole(&path, &bytes).map_err(|e| e.to_string())?;
+    let name = format!("{SETTINGS_FILE}{:016x}.json", hasher.finish());
+    let captures = results.make_sub(CAPTURES).map_err(|e| e.to_string())?;
+    if captures.file(&name).map_err(|e| e.to_string())?.is_none() {
+        captures.write(&name, &bytes).map_err(|e| e.to_string())?;
     }
-    Ok(name)
+    Ok(format!("{CAPTURES}/{name}"))
 }
 
 /// The words of a process's command line.
@@ -118,9 +119,10 @@ mod tests {
             let setting = Setting { value: value.to_owned(), default: None, source: None, unit: None };
             BTreeMap::from([("a".to_owned(), setting)])
         };
-        let first = write(folder.path(), settings("1")).unwrap();
-        assert_eq!(write(folder.path(), settings("1")).unwrap(), first);
-        assert_ne!(write(folder.path(), settings("2")).unwrap(), first);
+        let results = Folder::open(folder.path(), tare_files::Trust::Anyone).unwrap().unwrap();
+        let first = write(&results, settings("1")).unwrap();
+        assert_eq!(write(&results, settings("1")).unwrap(), first);
+        assert_ne!(write(&results, settings("2")).unwrap(), first);
         assert_eq!(std::fs::read_dir(folder.path().join("captures")).unwrap().count(), 2);
         assert!(arguments(std::process::id()).len() < 20);
     }

@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use tare_cpuset::ThreadRef;
 use tare_engine::{Address, Dialect, Server, Session, SqlError};
+use tare_files::LogFile;
 use tare_load::{Interval, Intervals, Sample};
 use tare_text::Keys;
 
@@ -150,8 +151,8 @@ pub trait Host: Sync {
         if self.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
     /// Where the output of a program that it runs is kept; none where it is not.
-    fn log(&self, _name: &str) -> Option<PathBuf> {
-        None
+    fn log(&self, _name: &str) -> tare_files::Result<Option<LogFile>> {
+        Ok(None)
     }
     /// After how many transactions it ends, where its time is not over before; none: by time alone.
     fn events(&self) -> Option<u64> {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tare_cpuset::NodeSet;
+use tare_files::LogFile;
 
 use super::diagnostics::{Diagnostics, Silent};
 use crate::programs::program::places;
@@ -44,7 +45,7 @@ pub struct StartRequest {
     /// Made with mode 0700 and removed after stop; holds the socket and the pid file. Must not exist or be empty.
     pub run_directory: PathBuf,
     /// The server's log; appended to.
-    pub log: PathBuf,
+    pub log: LogFile,
     /// Where the server is listed while it lives, for [`crate::reap_leftovers`].
     pub state_directory: Option<PathBuf>,
     /// Engine option -> value (MariaDB: `--name=value`; SQLite: `PRAGMA name = value`). Each is read back.
@@ -75,12 +76,12 @@ pub struct StartRequest {
 
 impl StartRequest {
     /// A request with nothing set: socket, utf8mb4, no options, inherited ASLR and allocator, 60 s to start.
-    pub fn new(data: DataDirectory, run_directory: impl Into<PathBuf>, log: impl Into<PathBuf>) -> Self {
+    pub fn new(data: DataDirectory, run_directory: impl Into<PathBuf>, log: LogFile) -> Self {
         Self {
             binary: None,
             data,
             run_directory: run_directory.into(),
-            log: log.into(),
+            log,
             state_directory: None,
             options: BTreeMap::new(),
             environment: BTreeMap::new(),
@@ -104,7 +105,7 @@ impl StartRequest {
             options,
             start_timeout: request.timeout,
             database: None,
-            ..Self::new(DataDirectory::InPlace(data.to_owned()), &request.run_directory, &request.log)
+            ..Self::new(DataDirectory::InPlace(data.to_owned()), &request.run_directory, request.log.clone())
         }
     }
 }
@@ -126,7 +127,7 @@ pub struct PrepareRequest {
     /// As in [`StartRequest::run_directory`], for the server that fills the directory.
     pub run_directory: PathBuf,
     /// Log of making and filling it.
-    pub log: PathBuf,
+    pub log: LogFile,
     /// Where the servers of this state directory are registered, as in [`StartRequest::state_directory`].
     pub state_directory: Option<PathBuf>,
     /// How long starting, and afterwards stopping, may take.

@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::Path;
 
+use tare_files::LogFile;
+
 use super::Kind;
 use crate::contract::options::bytes_of;
 use crate::data::directories::{memory_for, memory_for_bytes};
@@ -93,9 +95,9 @@ pub(crate) fn given(engine: &'static str, options: &BTreeMap<String, String>) ->
 
 /// What mariadbd-safe has to be told besides: it sends what the server says to a log of its own, and before it starts a
 /// server again it kills those with the same name.
-pub(super) fn of_safe_script(log: &Path) -> Vec<OsString> {
+pub(super) fn of_safe_script(log: &LogFile) -> Vec<OsString> {
     let mut to_log = OsString::from("--log-error=");
-    to_log.push(std::path::absolute(log).unwrap_or_else(|_| log.to_owned()));
+    to_log.push(std::path::absolute(log.path_by_handle()).unwrap_or_else(|_| log.path()));
     vec!["--skip-syslog".into(), "--skip-kill-mysqld".into(), to_log]
 }
 

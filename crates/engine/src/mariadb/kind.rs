@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use tare_files::LogFile;
+
 use super::dialect::InnoDb;
 use crate::{Binary, Engine, EngineError, PrepareRequest, Session};
 
@@ -46,7 +48,7 @@ pub(crate) struct Kind {
     /// Makes the data directory `data` in a directory.
     pub install: Install,
     /// What its command line has alongside that of the other one; for a server whose lock waits can be read, or not.
-    pub arguments: fn(&Path, &Path, bool) -> Vec<OsString>,
+    pub arguments: fn(&Path, &LogFile, bool) -> Vec<OsString>,
     /// Before a fresh data directory is filled, of which nothing is kept unless it becomes whole: makes that quicker.
     pub begin_fill: fn(&mut dyn Session) -> Result<(), EngineError>,
     /// After it: everything is again as the server has it by default, and proved to be.

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use tare_files::LogFile;
+
 use super::binary::NAME;
 use super::{binary, install};
 use crate::mariadb::dialect::InnoDb;
@@ -74,7 +76,7 @@ fn password_key(session: &mut dyn Session) -> Result<Option<String>, EngineError
     Ok(rows.into_iter().next().and_then(|row| row.into_iter().nth(1)?).filter(|key| !key.is_empty()))
 }
 
-fn arguments(binary: &Path, _log: &Path, lock_waits: bool) -> Vec<OsString> {
+fn arguments(binary: &Path, _log: &LogFile, lock_waits: bool) -> Vec<OsString> {
     let mut all = Layout::of(binary).arguments();
     // No second protocol with a port of its own; files may be read from the pipes of a filling.
     all.extend(["--loose-mysqlx=OFF", "--secure-file-priv="].map(OsString::from));

@@ -1,10 +1,8 @@
 //! A server whose end is wanted is ended, and anyone who waits for it goes on. One that fills the disk with its log is
 //! ended too, and its log cut, with the reason as its last line.
 
-use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -13,6 +11,8 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use tare_files::LogFile;
 
 use super::process_tree::ProcessTree;
 
@@ -30,7 +30,7 @@ pub fn interrupted() -> bool {
 
 /// What a server may write into its log in one life.
 const LIMIT: u64 = 64 << 20;
-/// Time between two looks: one call of the kernel each, next to nothing alongside what is measured.
+/// Time between two looks: a few calls of the kernel each, next to nothing alongside what is measured.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// How long a killed process is waited for.
@@ -46,14 +46,14 @@ pub(crate) struct Guard {
 impl Guard {
     /// Watches `child`, which began a family, and what is added to `log` behind byte `from`. Where the kernel has no
     /// handles of processes, nothing is watched.
-    pub(crate) fn start(log: &Path, from: u64, child: &Child, family: ProcessTree) -> Self {
+    pub(crate) fn start(log: &LogFile, from: u64, child: &Child, family: ProcessTree) -> Self {
         let Ok(handle) = pidfd_open(Pid::from_child(child), PidfdFlags::empty()) else {
             return Self { more: None, ending: Arc::default() };
         };
         let (sender, more) = channel();
         let ending = Arc::new(Mutex::new(()));
         let held = Arc::clone(&ending);
-        let log = log.to_owned();
+        let log = log.clone();
         let watch = move || {
             let mut writers = vec![handle];
             loop {
@@ -93,8 +93,8 @@ impl Guard {
     }
 }
 
-fn length(log: &Path) -> u64 {
-    fs::metadata(log).map_or(0, |found| found.len())
+fn length(log: &LogFile) -> u64 {
+    log.read().ok().flatten().and_then(|file| file.metadata().ok()).map_or(0, |found| found.len())
 }
 
 fn end(writers: &[OwnedFd], family: &ProcessTree) {
@@ -108,12 +108,12 @@ fn end(writers: &[OwnedFd], family: &ProcessTree) {
     }
 }
 
-fn cut(log: &Path, from: u64) {
+fn cut(log: &LogFile, from: u64) {
     let cut = || -> io::Result<()> {
-        let mut file = OpenOptions::new().append(true).open(log)?;
+        let mut file = log.append()?;
         file.set_len(from + LIMIT)?;
-        let (path, mib) = (log.display(), LIMIT >> 20);
-        writeln!(file, "\ntare: the server wrote more than {mib} MiB into {path}, and was killed for it")
+        let (path, mib) = (log.path(), LIMIT >> 20);
+        writeln!(file, "\ntare: the server wrote more than {mib} MiB into {}, and was killed for it", path.display())
     };
     // Anyone who reads the log finds at least what the server wrote.
     let _ = cut();

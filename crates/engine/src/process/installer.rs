@@ -22,7 +22,7 @@ pub(crate) fn run_installer(
     explain: impl Fn(&str) -> Option<EngineError>,
 ) -> Result<(), EngineError> {
     arguments.extend(request.init_options.iter().map(OsString::from));
-    let (log, family) = (request.log.as_path(), ProcessTree::planned());
+    let (log, family) = (&request.log, ProcessTree::planned());
     let launch = Launch { program, arguments, environment, aslr: None, preload: None, log, manners, family };
     let state = request.state_directory.as_deref();
     let mut registration = state.map(|state| Registration::begin(state, Vec::new(), &launch.family)).transpose()?;
@@ -43,7 +43,7 @@ pub(crate) fn run_installer(
     let is_error = |line: &&str| line.to_uppercase().contains("ERROR");
     let errors: Vec<String> = process.log_text().lines().filter(is_error).map(str::to_owned).collect();
     let tail = if errors.is_empty() { process.log_tail(ERROR_LINES) } else { errors };
-    let log = log.to_owned();
+    let log = log.path();
     Err(if ended {
         EngineError::Died { engine: name, status: process.status(), log, tail }
     } else {

@@ -104,7 +104,7 @@ impl Instance {
                 if let Some(explained) = explain(&self.process.log_text()) {
                     return Err(explained);
                 }
-                let (log, tail) = (self.process.log_path().to_owned(), self.process.log_tail(ERROR_LINES));
+                let (log, tail) = (self.process.log_path(), self.process.log_tail(ERROR_LINES));
                 return Err(if alive {
                     EngineError::NotReady { engine, waited: request.start_timeout, reason, log, tail }
                 } else {

@@ -1,15 +1,15 @@
 //! Reading a server's log.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
+
+use tare_files::LogFile;
 
 /// At most so much of a log is looked at.
 const READ_BYTES: u64 = 256 * 1024;
 
 /// Log text since byte `from`, its end when it is long; empty when there is none.
-pub(crate) fn text_since(path: &Path, from: u64) -> String {
-    let Ok(mut file) = File::open(path) else { return String::new() };
+pub(crate) fn text_since(log: &LogFile, from: u64) -> String {
+    let Ok(Some(mut file)) = log.read() else { return String::new() };
     let length = file.metadata().map(|m| m.len()).unwrap_or(0);
     let start = from.max(length.saturating_sub(READ_BYTES));
     let mut bytes = Vec::new();
@@ -20,8 +20,8 @@ pub(crate) fn text_since(path: &Path, from: u64) -> String {
 }
 
 /// The last `lines` lines since byte `from`.
-pub(crate) fn tail(path: &Path, from: u64, lines: usize) -> Vec<String> {
-    let text = text_since(path, from);
+pub(crate) fn tail(log: &LogFile, from: u64, lines: usize) -> Vec<String> {
+    let text = text_since(log, from);
     let all: Vec<&str> = text.lines().collect();
     all[all.len().saturating_sub(lines)..].iter().map(|line| (*line).to_owned()).collect()
 }
@@ -35,8 +35,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         std::fs::write(&path, "old\none\ntwo\nthree\n").unwrap();
-        assert_eq!(tail(&path, 4, 2), ["two", "three"]);
-        assert_eq!(tail(&path, 4, 9), ["one", "two", "three"]);
-        assert!(tail(&folder.path().join("absent"), 0, 9).is_empty());
+        let log = LogFile::at(&path).unwrap();
+        assert_eq!(tail(&log, 4, 2), ["two", "three"]);
+        assert_eq!(tail(&log, 4, 9), ["one", "two", "three"]);
+        assert!(tail(&LogFile::at(&folder.path().join("absent")).unwrap(), 0, 9).is_empty());
     }
 }

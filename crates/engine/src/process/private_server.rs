@@ -26,7 +26,7 @@ impl PrivateServer {
     /// Why the data directory that it filled is not whole.
     pub(crate) fn unfinished(&self, request: &PrepareRequest, reason: &str) -> EngineError {
         let (engine, tail) = (self.engine.name(), self.log_tail(ERROR_LINES));
-        let (waited, reason, log) = (request.timeout, reason.to_owned(), request.log.clone());
+        let (waited, reason, log) = (request.timeout, reason.to_owned(), request.log.path());
         EngineError::NotReady { engine, waited, reason, log, tail }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
@@ -17,6 +17,8 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, geteuid, kill_process, kill_process_group, pidfd_open,
     pidfd_send_signal, waitid,
 };
+
+use tare_files::LogFile;
 
 use super::before_exec::{Before, before_exec, clean_environment};
 use super::guard::{Guard, interrupted};
@@ -35,7 +37,7 @@ pub(crate) struct Launch<'a> {
     pub environment: &'a BTreeMap<String, String>,
     pub aslr: Option<Aslr>,
     pub preload: Option<&'a Path>,
-    pub log: &'a Path,
+    pub log: &'a LogFile,
     pub manners: StopPolicy,
     /// What it and all that it starts belong to: new, and listed where a kill of this process must not lose it.
     pub family: ProcessTree,
@@ -65,7 +67,7 @@ pub(crate) struct ServerProcess {
     status: Option<ExitStatus>,
     /// The server, where the spawned process is only its wrapper.
     behind: Option<Behind>,
-    log: PathBuf,
+    log: LogFile,
     log_start: u64,
     /// Ends the server when that is wanted, or its log grows without bounds; stops watching when dropped.
     guard: Guard,
@@ -96,8 +98,8 @@ impl Behind {
 impl ServerProcess {
     /// Starts the process with its output going to the log.
     pub(crate) fn spawn(launch: &Launch<'_>) -> Result<Self, EngineError> {
-        let log_error = |source| EngineError::io("open the log", launch.log, source);
-        let output = tare_files::open_log(launch.log).map_err(|e| log_error(e.into()))?;
+        let log_error = |source| EngineError::io("open the log", &launch.log.path(), source);
+        let output = launch.log.append().map_err(|e| log_error(e.into()))?;
         let log_start = output.metadata().map_err(log_error)?.len();
         let mut command = Command::new(launch.program);
         clean_environment(&mut command);
@@ -127,7 +129,7 @@ impl ServerProcess {
             child,
             status: None,
             behind: None,
-            log: launch.log.to_owned(),
+            log: launch.log.clone(),
             log_start,
             guard,
             manners: launch.manners,
@@ -194,7 +196,8 @@ impl ServerProcess {
     pub(crate) fn wait(&mut self, timeout: Duration) -> Result<bool, EngineError> {
         let deadline = Instant::now() + timeout;
         loop {
-            let ended = self.ended().map_err(|source| EngineError::io("wait for the server of", &self.log, source))?;
+            let ended =
+                self.ended().map_err(|source| EngineError::io("wait for the server of", &self.log.path(), source))?;
             if self.behind.as_ref().map_or(ended.is_some(), |behind| !behind.is_alive()) {
                 return Ok(true);
             }
@@ -225,8 +228,8 @@ impl ServerProcess {
         log::tail(&self.log, self.log_start, lines)
     }
 
-    pub(crate) fn log_path(&self) -> &Path {
-        &self.log
+    pub(crate) fn log_path(&self) -> PathBuf {
+        self.log.path()
     }
 
     /// How the spawned process ended, if it has. What it leaves in its group ends with it.
@@ -250,7 +253,7 @@ impl ServerProcess {
         let Some(family) = &self.family else { return };
         self.outlived = family.outliving(Pid::from_child(&self.child).as_raw_nonzero().get());
         let add = || -> io::Result<()> {
-            let mut log = OpenOptions::new().append(true).open(&self.log)?;
+            let mut log = self.log.append()?;
             self.outlived.iter().try_for_each(|left| {
                 writeln!(log, "tare: {left}, which the server had started, outlived it and was ended")
             })
@@ -318,7 +321,7 @@ mod tests {
     fn launch<'a>(
         program: &'a str,
         argument: &str,
-        log: &'a Path,
+        log: &'a LogFile,
         nothing: &'a BTreeMap<String, String>,
     ) -> Launch<'a> {
         let arguments = if argument.is_empty() { vec![] } else { vec!["-c".into(), argument.into()] };
@@ -345,7 +348,7 @@ mod tests {
 
     fn scratch() -> (tempfile::TempDir, PathBuf, BTreeMap<String, String>) {
         let folder = tempfile::tempdir().unwrap();
-        let log = folder.path().join("log");
+        let log = LogFile::at(&folder.path().join("log")).unwrap();
         (folder, log, BTreeMap::new())
     }
 
@@ -431,8 +434,8 @@ mod tests {
         let mut process = ServerProcess::spawn(&launch("/bin/sh", "exec yes", &log, &none)).unwrap();
         assert!(process.wait(Duration::from_secs(60)).unwrap());
         let last = process.log_tail(1).remove(0);
-        assert!(last.contains("more than") && last.contains(&*log.to_string_lossy()), "{last}");
-        assert!(fs::metadata(&log).unwrap().len() < 65 << 20);
+        assert!(last.contains("more than") && last.contains(&*log.path().to_string_lossy()), "{last}");
+        assert!(fs::metadata(log.path()).unwrap().len() < 65 << 20);
     }
 
     #[test]

@@ -212,6 +212,7 @@ impl From<TrialError> for Problem {
     fn from(e: TrialError) -> Self {
         match e {
             TrialError::Directory(e) => e.into(),
+            TrialError::Files(e) => e.into(),
             TrialError::Machine(e) => e.into(),
             TrialError::State(e) => e.into(),
             TrialError::Engine(e) => e.into(),

@@ -75,11 +75,17 @@ fn handed(args: &TrialArgs) -> Result<(Folder, Handed), Problem> {
     if args.parent.is_none() {
         let folder = Directory::begun(&args.directory, trust::whose(args.trust))?;
         let (plan, study) = (read_plan(&folder)?, read_study_text(&folder)?);
-        return Ok((folder, Handed { study, plan, password: secret::of_environment(), trusted: args.trust }));
+        let (password, results) = (secret::of_environment(), folder.identity()?);
+        return Ok((folder, Handed { study, plan, password, trusted: args.trust, results }));
     }
     let handed = Handed::receive()
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot read from the run what this trial is to do: {e}")))?;
-    Ok((Directory::begun(&args.directory, trust::whose(handed.trusted))?, handed))
+    let folder = Directory::begun(&args.directory, trust::whose(handed.trusted))?;
+    // By its name, for a handle goes through no pipe: what is there now may be another.
+    if folder.identity()? != handed.results {
+        return Err(trust::exchanged(&args.directory));
+    }
+    Ok((folder, handed))
 }
 
 fn one(args: &TrialArgs) -> Result<Exit, Problem> {

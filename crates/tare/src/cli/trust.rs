@@ -2,6 +2,7 @@
 //! could exchange, is asked about.
 
 use super::{Exit, Problem};
+use std::path::Path;
 use tare_files::{FilesError, Trust};
 
 /// Whose studies and results are run: this user's own and root's, or, where the user says so, anyone's.
@@ -21,6 +22,14 @@ pub fn refused(error: &FilesError) -> Problem {
             "use a place of your own; or read the study, and when you trust it and all who may write there, repeat the \
              command with --trust",
         )
+}
+
+/// Why a trial does not go on where others have put another folder in the place of the results. The run stops.
+pub fn exchanged(path: &Path) -> Problem {
+    Problem::new(Exit::Machine, "the results directory was exchanged for another one while the run worked in it")
+        .at(path.display().to_string())
+        .expected("the folder that the run has open, under its name until the run has ended")
+        .advice("look at who may write to the folder above it; put it back and repeat the command with --resume")
 }
 
 /// Who called sudo: what is theirs they could as well have given to sudo.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tare_drive::workload::Progress;
 use tare_files::Folder;
 use tare_results::schema::{Plan, TrialRecord};
-use tare_results::store::{LOGS, end_of_trials, read_trials_behind};
+use tare_results::store::{DirectoryError, LOGS, end_of_trials, read_trials_behind};
 use tare_study::language::spec::Study;
 use tare_study::language::write;
 
@@ -99,7 +99,8 @@ fn plain(what: String) -> Failure {
 impl Runner for Children<'_> {
     fn take(&mut self, study: &Study, plan: &Plan) -> Result<(), RunError> {
         let (password, trusted) = (self.password.clone(), self.trusted);
-        let handed = Handed { study: write::to_toml(study), plan: plan.clone(), password, trusted };
+        let results = self.directory.identity().map_err(DirectoryError::from)?;
+        let handed = Handed { study: write::to_toml(study), plan: plan.clone(), password, trusted, results };
         self.handed = Arc::new(handed.to_bytes().map_err(RunError::Spawn)?);
         Ok(())
     }

@@ -15,6 +15,10 @@ pub struct Handed {
     pub password: Option<String>,
     /// Whether the user trusts who else may write to the results.
     pub trusted: bool,
+    /// The results directory that the run has open: [`Folder::identity`].
+    ///
+    /// [`Folder::identity`]: tare_files::Folder::identity
+    pub results: (u64, u64),
 }
 
 impl Handed {

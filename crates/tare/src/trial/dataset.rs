@@ -29,7 +29,7 @@ pub fn prepared(trial: &Trial<'_>) -> Result<PathBuf, TrialError> {
         options: settings.engine.options.clone(),
         init_options: settings.engine.init_options.clone(),
         run_directory: state::run_directory(),
-        log: trial.directory.path().join("logs").join("prepare.log"),
+        log: trial.log("prepare.log")?,
         state_directory: Some(state::directory()?),
         timeout: Duration::from_secs_f64(settings.engine.start_timeout_s.max(60.0)),
     };

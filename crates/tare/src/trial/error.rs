@@ -19,6 +19,9 @@ pub enum TrialError {
     /// The results directory: no record could be written.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
+    /// A log could not be made.
+    #[error(transparent)]
+    Files(#[from] tare_files::FilesError),
     /// The plan has no such trial, or holds what this program cannot read.
     #[error(transparent)]
     Task(#[from] TaskError),

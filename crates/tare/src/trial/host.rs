@@ -1,7 +1,6 @@
 //! What the load of a trial tells it: progress, and when captures may begin.
 
 use super::Trial;
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use tare_cpuset::ThreadRef;
@@ -9,14 +8,18 @@ use tare_drive::capture::place::{Captured, Place};
 use tare_drive::capture::sample::CaptureSample;
 use tare_drive::workload::{Extra, Host, Progress};
 use tare_engine::Server;
+use tare_files::{FilesError, LogFile};
 use tare_results::captures;
 use tare_results::schema::{self, TrialRecord};
+
+/// Captures that were begun, or why there is no place for them.
+pub type Begun = Result<CaptureSample, FilesError>;
 
 /// The trial as its load sees it.
 pub struct TrialHost<'a> {
     trial: &'a Trial<'a>,
     server: Option<&'a dyn Server>,
-    captures: Mutex<Option<CaptureSample>>,
+    captures: Mutex<Option<Begun>>,
 }
 
 impl<'a> TrialHost<'a> {
@@ -26,7 +29,7 @@ impl<'a> TrialHost<'a> {
     }
 
     /// The captures, still to be made readable.
-    pub fn into_captures(self) -> Option<CaptureSample> {
+    pub fn into_captures(self) -> Option<Begun> {
         self.captures.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -40,9 +43,9 @@ impl Host for TrialHost<'_> {
         self.trial.interrupted.load(Ordering::Relaxed)
     }
 
-    fn log(&self, name: &str) -> Option<PathBuf> {
+    fn log(&self, name: &str) -> tare_files::Result<Option<LogFile>> {
         let (trial, attempt) = (self.trial.task.planned.trial, self.trial.attempt);
-        Some(self.trial.directory.path().join("logs").join(format!("{name}-{trial:05}-{attempt}.log")))
+        self.trial.log(&format!("{name}-{trial:05}-{attempt}.log")).map(Some)
     }
 
     fn begin_captures(&self, connections: &[ThreadRef]) {
@@ -50,21 +53,25 @@ impl Host for TrialHost<'_> {
         let (task, settings) = (&self.trial.task, &self.trial.task.condition.settings);
         let threads = settings.workload.threads;
         let (trial, attempt) = (task.planned.trial, self.trial.attempt);
-        let place = Place::new(self.trial.directory.path(), trial, attempt, threads, task.sampling.sample_s);
-        let begun = CaptureSample::begin(&settings.capture, place, server, connections);
+        let place = Place::make(self.trial.directory, trial, attempt, threads, task.sampling.sample_s);
+        let begun = place.map(|place| CaptureSample::begin(&settings.capture, place, server, connections));
         *self.captures.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
     }
 
     fn end_captures(&self) {
-        if let Some(captures) = self.captures.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        if let Some(Ok(captures)) = self.captures.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             captures.end();
         }
     }
 }
 
 /// Makes the captures readable and notes them. Call it when the server has stopped: it takes as long as recording did.
-pub fn note_captures(captures: Option<CaptureSample>, extra: Option<Extra>, record: &mut TrialRecord) {
-    let Captured { files, missing } = captures.map(CaptureSample::finish).unwrap_or_default();
+pub fn note_captures(captures: Option<Begun>, extra: Option<Extra>, record: &mut TrialRecord) {
+    let Captured { files, missing } = match captures {
+        Some(Ok(begun)) => begun.finish(),
+        Some(Err(e)) => Captured { missing: [("captures".to_owned(), e.to_string())].into(), ..Captured::default() },
+        None => Captured::default(),
+    };
     record.captures.extend(files);
     record.captures_missing.extend(missing);
     record.capture_sample = extra.map(|extra| schema::CaptureSample {

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 use tare_drive::workload::Progress;
-use tare_files::Folder;
+use tare_files::{Folder, LogFile};
 use tare_results::schema::Plan;
-use tare_results::store::Writer;
+use tare_results::store::{LOGS, Writer};
 use tare_study::plan::task::Task;
 
 #[derive(Clone)]
@@ -24,4 +24,14 @@ pub struct Trial<'a> {
     pub interrupted: &'a AtomicBool,
     /// Told every step as it begins.
     pub tell: &'a (dyn Fn(Progress) + Sync),
+}
+
+impl Trial<'_> {
+    /// A log of this trial, in the results.
+    ///
+    /// # Errors
+    /// When there can be no folder for it.
+    pub(super) fn log(&self, name: &str) -> tare_files::Result<LogFile> {
+        self.directory.make_sub(LOGS)?.log(name)
+    }
 }

@@ -103,7 +103,7 @@ impl Trial<'_> {
             Err(error) => return Err(super::measure::server_error(error, server)),
         };
         let binary = engine_by_name(&settings.engine.name)?.binary(settings.engine.binary.as_deref())?;
-        capture::server::note(server, &binary, settings.engine.defaults_file.as_ref(), self.directory.path(), record);
+        capture::server::note(server, &binary, settings.engine.defaults_file.as_ref(), self.directory, record);
         self.take_in(driven, record, disturbed)
     }
 

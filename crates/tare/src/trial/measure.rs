@@ -1,7 +1,7 @@
 //! One trial, in a process of its own: set, start, bind, load, verify, stop, put back, append one record.
 
 use super::dataset::TrialData;
-use super::host::{TrialHost, note_captures, note_no_captures};
+use super::host::{Begun, TrialHost, note_captures, note_no_captures};
 use super::two_hosts::{Clients, Job};
 use super::{Trial, TrialError, asked, dataset, disturbance, machine, memory_nodes, process, running, server_start};
 use crate::state::{self, StateError};
@@ -10,7 +10,6 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tare_drive::capture;
 use tare_drive::capture::interference::Seen;
-use tare_drive::capture::sample::CaptureSample;
 use tare_drive::sut::{SharedAffinities, SubjectWatch, SystemUnderTest, WatchSettings};
 use tare_drive::workload::{Driven, Load, LoadError, Measured, Progress, ServerAt, Stage};
 use tare_engine::{Server, engine_by_name, program_sha1};
@@ -216,7 +215,7 @@ impl Trial<'_> {
         // After the samples, so that asking is in none of them.
         let engine = &self.task.condition.settings.engine;
         let binary = engine_by_name(&engine.name)?.binary(engine.binary.as_deref())?;
-        capture::server::note(server.as_ref(), &binary, engine.defaults_file.as_ref(), self.directory.path(), record);
+        capture::server::note(server.as_ref(), &binary, engine.defaults_file.as_ref(), self.directory, record);
         server.stop(STOP_TIMEOUT)?;
         record.outlived = server.outlived().to_vec();
         note_captures(captures, driven.extra, record);
@@ -239,7 +238,7 @@ impl Trial<'_> {
         load: &dyn Load,
         server: Option<&dyn Server>,
         affinities: Option<SharedAffinities>,
-    ) -> Result<(Driven, Option<CaptureSample>), LoadError> {
+    ) -> Result<(Driven, Option<Begun>), LoadError> {
         let task = &self.task;
         let settings = &task.condition.settings;
         let (seed, placement) = (self.seed(), self.watch_settings());
@@ -276,7 +275,7 @@ impl Trial<'_> {
         &self,
         server: &dyn Server,
         clients: &mut Clients,
-    ) -> Result<(Driven, Option<CaptureSample>), LoadError> {
+    ) -> Result<(Driven, Option<Begun>), LoadError> {
         let settings = &self.task.condition.settings;
         let host = TrialHost::new(self, Some(server));
         let mut watch = self.watch_settings();

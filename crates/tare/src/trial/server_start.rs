@@ -19,11 +19,7 @@ pub fn start(
 ) -> Result<Box<dyn Server>, TrialError> {
     let settings = &trial.task.condition.settings;
     let engine = engine_by_name(&settings.engine.name)?;
-    let log = trial
-        .directory
-        .path()
-        .join("logs")
-        .join(format!("server-{:05}-{}.log", trial.task.planned.trial, trial.attempt));
+    let log = trial.log(&format!("server-{:05}-{}.log", trial.task.planned.trial, trial.attempt))?;
     let mut request = StartRequest {
         binary: settings.engine.binary.clone(),
         state_directory: Some(state::directory()?),

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tare_engine::{Engine, Mariadb, Mysql, Postgresql, PrepareRequest};
+use tare_files::LogFile;
 use tempfile::TempDir;
 
 /// Prepared data without a table, in a cache that tests may share; what making them needs goes into `scratch`.
@@ -17,7 +18,7 @@ pub fn empty(engine: &dyn Engine, binary: Option<PathBuf>, cache: &Path, scratch
         options: Default::default(),
         init_options: Vec::new(),
         run_directory: scratch.join("prepare"),
-        log: scratch.join("prepare.log"),
+        log: LogFile::at(&scratch.join("prepare.log")).unwrap(),
         state_directory: None,
         timeout: Duration::from_secs(120),
     };

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 use tare_engine::{DataDirectory, Engine, Server, StartRequest};
+use tare_files::LogFile;
 use tempfile::TempDir;
 
 /// A private state, cache, lock and run directory, so that tests run side by side and leave nothing.
@@ -138,6 +139,6 @@ pub fn server_beside(world: &World, engine: &dyn Engine) -> Box<dyn Server> {
     let cache = shared_cache().unwrap_or_else(|| world.path("cache"));
     let prepared = initialised::empty(engine, binary.clone(), &cache, world.directory.path());
     let data = DataDirectory::CopyOf { prepared, at: world.path("data") };
-    let request = StartRequest::new(data, world.path("run/server"), world.path("server.log"));
+    let request = StartRequest::new(data, world.path("run/server"), LogFile::at(&world.path("server.log")).unwrap());
     engine.start(&StartRequest { binary, ..request }).unwrap()
 }

@@ -13,6 +13,10 @@ use tare_engine::Unavailable;
 /// How long perf may take to attach to all threads.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The pipe by which perf is told to begin, and that by which it says that it has.
+const COMMAND: &str = "perf.control";
+const ANSWER: &str = "perf.answer";
+
 /// The two named pipes by which perf is told to begin, and says that it has.
 pub(super) struct Control {
     command: PathBuf,
@@ -22,11 +26,11 @@ pub(super) struct Control {
 
 impl Control {
     pub fn new(place: &Place) -> Result<Self, Unavailable> {
-        let [command, answer] = ["perf.control", "perf.answer"].map(|name| place.path(name));
+        let [command, answer] = [COMMAND, ANSWER].map(|name| place.path(name));
         let made = || -> std::io::Result<[File; 2]> {
-            for path in [&command, &answer] {
+            for (path, name) in [(&command, COMMAND), (&answer, ANSWER)] {
                 // Of an earlier attempt that was killed.
-                let _ = std::fs::remove_file(path);
+                place.remove(name);
                 mknodat(CWD, path.as_path(), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
             }
             // For reading and writing, so that opening waits for no one.

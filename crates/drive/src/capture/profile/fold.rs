@@ -1,9 +1,9 @@
 //! A recording as folded call chains.
 
+use super::super::place::{FOLDED_FILE, Place};
 use super::frames::{self, Chains};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::BufReader;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::Builder;
@@ -13,16 +13,16 @@ use tare_engine::{Unavailable, dies_with_parent, interrupted};
 /// Time between two looks whether anybody still wants the profile.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Reads what a recording holds of process `pid` with `perf script`, which resolves its symbols, and writes the chains
-/// to `to`.
-pub(super) fn fold(data: &Path, pid: u32, to: &Path) -> Result<Chains, Unavailable> {
+/// Reads what a recording of this place holds of process `pid` with `perf script`, which resolves its symbols, and
+/// writes the chains.
+pub(super) fn fold(place: &Place, recording: &str, pid: u32) -> Result<Chains, Unavailable> {
     let failed = |what: &str, e: &dyn std::fmt::Display| Unavailable(format!("{what}: {e}"));
     let mut command = Command::new("perf");
     command
         // Without --no-inline every address is looked up in the debug information, which takes minutes.
         .args(["script", "--no-inline", "--force", "-F", "event,period,ip,sym,dso"])
         .args(["--pid", &pid.to_string(), "-i"])
-        .arg(data)
+        .arg(place.path(recording))
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -51,8 +51,8 @@ pub(super) fn fold(data: &Path, pid: u32, to: &Path) -> Result<Chains, Unavailab
     if chains.samples == 0 {
         return Err(Unavailable(format!("perf took no sample of the server (perf script ended with {status})")));
     }
-    let written = tare_files::write_whole(to, text(&chains).as_bytes());
-    written.map_err(|e| failed("cannot write profile.folded", &std::io::Error::from(e)))?;
+    let written = place.folder.write(FOLDED_FILE, text(&chains).as_bytes());
+    written.map_err(|e| failed("cannot be written", &std::io::Error::from(e)))?;
     Ok(chains)
 }
 

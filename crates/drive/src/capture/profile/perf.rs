@@ -1,11 +1,10 @@
 //! `perf record` around the capture sample, `perf script` after it.
 
-use super::super::place::{Captured, Place};
+use super::super::place::{Captured, FOLDED_FILE, Place};
 use super::control::Control;
 use super::{fold, reason, table};
 use crate::capture::settings::CallGraph;
 use rustix::process::{Pid, Signal, kill_process};
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tare_engine::{Unavailable, dies_with_parent, interrupted};
@@ -13,6 +12,8 @@ use tare_results::captures::{FLAME_GRAPH, FOLDED, PROFILE};
 
 /// Name of the recording while there is one.
 const RECORDING: &str = "perf.data";
+/// What perf says, for as long as it runs.
+const LOG: &str = "perf.log";
 /// How long perf may take to write what it has.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Samples a second over all PUs: enough for shares of 1% within a tenth of it in 10 s.
@@ -27,7 +28,7 @@ pub(in super::super) struct Profile {
     perf: Child,
     pid: u32,
     scope: Scope,
-    data: PathBuf,
+    place: Place,
     frequency_hz: u64,
     call_graph: CallGraph,
 }
@@ -42,9 +43,7 @@ impl Profile {
 
     fn begin_on(scope: Scope, place: &Place, call_graph: CallGraph, pid: u32) -> Result<Self, Unavailable> {
         let frequency_hz = frequency_hz(place.sample_s, std::thread::available_parallelism().map_or(1, usize::from));
-        let data = place.path(RECORDING);
-        let errors = place.path("perf.log");
-        let log = tare_files::open_new_log(&errors).map_err(|e| Unavailable(format!("cannot write perf.log: {e}")))?;
+        let log = place.folder.new_log(LOG).map_err(|e| Unavailable(format!("cannot write {LOG}: {e}")))?;
         let control = Control::new(place)?;
         let graph = match call_graph {
             CallGraph::Dwarf => format!("dwarf,{STACK_BYTES}"),
@@ -57,7 +56,7 @@ impl Profile {
             .args(["record", "--delay", "-1", "--control", &control.argument()])
             .args(["-F", &frequency_hz.to_string(), "--call-graph", &graph, "--no-buildid", "-q"])
             .arg("-o")
-            .arg(&data)
+            .arg(place.path(RECORDING))
             .env("LC_ALL", "C")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -68,14 +67,14 @@ impl Profile {
         };
         dies_with_parent(&mut command);
         let perf = command.spawn().map_err(|e| reason::not_started(&e))?;
-        let mut profile = Self { perf, pid, scope, data, frequency_hz, call_graph };
+        let mut profile = Self { perf, pid, scope, place: place.clone(), frequency_hz, call_graph };
         match control.enable(&mut profile.perf) {
             Ok(()) => Ok(profile),
             Err(why) => {
                 profile.kill();
-                let said = std::fs::read_to_string(&errors).unwrap_or_default();
+                let said = std::fs::read_to_string(place.path(LOG)).unwrap_or_default();
                 // What perf said is in the reason.
-                let _ = std::fs::remove_file(&errors);
+                place.remove(LOG);
                 Err(reason::refused(&said, why))
             }
         }
@@ -104,20 +103,20 @@ impl Profile {
         let _ = self.perf.kill();
         let _ = self.perf.wait();
         // The recording of a killed perf has no index.
-        let _ = std::fs::remove_file(&self.data);
+        self.place.remove(RECORDING);
     }
 
     /// Call chains, table and flame graph from the recording, which is then removed: it is large, and readable on this
     /// machine only.
-    pub fn finish(self, place: &Place, captured: &mut Captured) {
-        let folded = place.path("profile.folded");
-        let made = fold::fold(&self.data, self.pid, &folded);
-        let _ = std::fs::remove_file(&self.data);
-        let _ = std::fs::remove_file(place.path("perf.log"));
+    pub fn finish(self, captured: &mut Captured) {
+        let place = &self.place;
+        let made = fold::fold(place, RECORDING, self.pid);
+        place.remove(RECORDING);
+        place.remove(LOG);
         let made = match made {
             Ok(made) => made,
             Err(e) => {
-                let _ = std::fs::remove_file(&folded);
+                place.remove(FOLDED_FILE);
                 captured.missing.insert(PROFILE.to_owned(), e.to_string());
                 return;
             }
@@ -129,7 +128,7 @@ impl Profile {
         if !table.kernel {
             captured.missing.insert(format!("{PROFILE}.kernel"), reason::no_kernel());
         }
-        captured.files.insert(FOLDED.to_owned(), place.relative("profile.folded"));
+        captured.files.insert(FOLDED.to_owned(), place.relative(FOLDED_FILE));
         place.write_json(captured, PROFILE, "profile.json", &table);
         match fold::flame_graph(&made) {
             Ok(svg) => place.write(captured, FLAME_GRAPH, "profile.svg", &svg),
@@ -149,10 +148,11 @@ impl Drop for Profile {
 
 /// Recordings of trials that were killed: large, and of no use any more.
 fn remove_leftovers(place: &Place) {
-    let trials = std::fs::read_dir(place.results.join("captures")).into_iter().flatten().flatten();
-    for trial in trials {
-        // Most have none.
-        let _ = std::fs::remove_file(trial.path().join(RECORDING));
+    for name in place.all.names().unwrap_or_default() {
+        // Most have none; what is no folder has none either.
+        if let Ok(Some(trial)) = place.all.sub(&name) {
+            let _ = trial.remove(RECORDING);
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Wall-clock time of the connections' threads as folded chains: what runs from the profile, what sleeps from `waits`,
 //! as "on- and off-CPU in one profile" (Ahn et al., OSDI 2024).
 
-use super::super::place::{Captured, Place};
+use super::super::place::{Captured, FOLDED_FILE, Place};
 use tare_results::captures::{FOLDED, WALL};
 use tare_results::waits::{TimePart, TimeUse, WaitsFile};
 
@@ -10,7 +10,7 @@ const WHOLE: f64 = 1e6;
 
 /// Writes `wall.folded`, with the chains of the profile where there is one.
 pub(in super::super) fn write(file: &WaitsFile, place: &Place, captured: &mut Captured) {
-    let profile = captured.files.get(FOLDED).and_then(|_| std::fs::read_to_string(place.path("profile.folded")).ok());
+    let profile = captured.files.get(FOLDED).and_then(|_| std::fs::read_to_string(place.path(FOLDED_FILE)).ok());
     let text = folded(&file.connections.parts, profile.as_deref().unwrap_or_default());
     place.write(captured, WALL, "wall.folded", text.as_bytes());
 }

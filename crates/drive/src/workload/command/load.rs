@@ -42,7 +42,7 @@ impl CommandSettings {
         self.aside(&self.prepare, values, stage)?;
         let Some(line) = &self.command else { return Err(LoadError::Generator(NO_COMMAND.to_owned())) };
         let mut job = self.job(line, values).map_err(LoadError::own)?;
-        job.log = stage.host.log(name);
+        job.log = stage.host.log(name).map_err(LoadError::own)?;
         job.discard = self.discard;
         let program = job.program();
         let has_server = stage.server.is_some();

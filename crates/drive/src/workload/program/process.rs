@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tare_engine::TaggedProcesses;
+use tare_files::LogFile;
 
 /// What is to be run, every word filled in.
 #[derive(Debug, Clone, Default)]
@@ -28,7 +29,7 @@ pub struct Job {
     /// Where it runs; none: where tare was started.
     pub directory: Option<PathBuf>,
     /// Where its output is kept.
-    pub log: Option<PathBuf>,
+    pub log: Option<LogFile>,
     /// Whether standard output is thrown away unread.
     pub discard: bool,
 }
@@ -80,12 +81,8 @@ impl Running {
         let watch = |source: io::Error| ProgramError::Watch { program: program.clone(), source };
         // What it starts and leaves comes to this process when its parent ends, and to no one else.
         set_child_subreaper(Some(getpid())).map_err(|e| watch(e.into()))?;
-        let log = job.log.as_ref().map(|path| {
-            tare_files::open_new_log(path).map_err(|source| ProgramError::File {
-                doing: "make",
-                path: path.clone(),
-                source: source.into(),
-            })
+        let log = job.log.as_ref().map(|log| {
+            log.begin().map_err(|source| ProgramError::File { doing: "make", path: log.path(), source: source.into() })
         });
         let log = log.transpose()?;
         let mut command = Command::new(&program);

@@ -71,7 +71,7 @@ fn one<C: TimedClient>(
     of: &ServerValues,
     stage: &mut Stage<'_>,
 ) -> Result<Measured, LoadError> {
-    let log = stage.host.log(&format!("client-{}", timed.sample));
+    let log = stage.host.log(&format!("client-{}", timed.sample)).map_err(LoadError::own)?;
     let job = Job { log, ..of_kind.job(timed, of, stage)? };
     let program = job.program();
     let measured_s = timed.measured_s as f64;

@@ -124,7 +124,7 @@ impl<'a> Builds<'a> {
             Err(e) if e.kind() != ErrorKind::NotFound => return Err(unusable(&whole, &e)),
             _ => {}
         }
-        self.folder.make_sub(&name)?;
+        let kept = self.folder.make_sub(&name)?.log(LOG)?;
         let (source, log) = (whole.join(SOURCE), whole.join(LOG));
         let subject = commit.subject.clone().unwrap_or_default();
         note(&format!("building {} {subject} (log: {})", &commit.id[..commit.id.len().min(12)], log.display()));
@@ -136,7 +136,7 @@ impl<'a> Builds<'a> {
                 ("TARE_SOURCE".to_owned(), source.clone().into()),
             ],
             directory: Some(source.clone()),
-            log: Some(log.clone()),
+            log: Some(kept),
             discard: false,
         };
         let began = Instant::now();

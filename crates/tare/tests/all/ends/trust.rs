@@ -344,3 +344,77 @@ fn merging_what_another_user_left_follows_no_link_and_shows_nothing_of_roots() {
         "#,
     );
 }
+
+/// A program that has another user put a link in the place of the results, once, where one of root's folders is to be
+/// written to; what root finds there may not have changed afterwards.
+const EXCHANGED: &str = r#"
+mkdir -m 700 /mnt/secret && mkdir /mnt/secret/logs /mnt/secret/captures
+for name in client-1-00000-1 client-0-00001-1 server-00000-1 server-00001-1 trial-00001-1 prepare; do
+    echo precious >"/mnt/secret/logs/$name.log"
+done
+# It looks like results, so that only its handle tells.
+: >/mnt/secret/study.toml && : >/mnt/secret/plan.json
+echo precious >/mnt/secret/report.html
+find /mnt/secret | sort >/mnt/before
+cat >/mnt/exchange <<'END'
+#!/bin/sh
+test -e /tmp/mine/moved && exit
+setpriv --reuid=65534 --regid=65534 --clear-groups sh -c \
+    'mv /tmp/mine/out /tmp/mine/moved && ln -s /mnt/secret /tmp/mine/out'
+END
+chmod 755 /mnt/exchange
+user mkdir -m 755 /tmp/mine
+untouched() {
+    cat err; test -L /tmp/mine/out
+    find /mnt/secret | sort | diff /mnt/before -
+    test "$(cat /mnt/secret/report.html /mnt/secret/logs/* | sort -u)" = precious
+}
+"#;
+
+#[test]
+fn results_that_are_exchanged_while_root_writes_them_lead_nowhere_else() {
+    holds(&format!(
+        "{EXCHANGED}{}",
+        r#"
+        # Between two runs of a client: its second log, and all that comes after its trial.
+        cat >/mnt/programs.toml <<'END'
+name = "programs"
+[workload]
+name = "command"
+command = "sh -c 'sleep 0.1; /mnt/exchange'"
+needs_server = false
+[sampling]
+trials = 2
+samples = 2
+warmup_s = 0
+steal_limit = "off"
+foreign_cpu_limit = "off"
+END
+        code=0; as /mnt/tare run --trust /mnt/programs.toml --out /tmp/mine/out 2>err || code=$?
+        untouched
+        test $code = 3 && grep 'was exchanged' err
+        test -s /tmp/mine/moved/logs/client-1-00000-1.log
+        test "$(wc -l </tmp/mine/moved/trials.jsonl)" = 1
+        "#
+    ));
+}
+
+#[test]
+fn results_that_are_exchanged_when_a_server_has_started_get_its_log_and_captures() {
+    holds(&format!(
+        "{EXCHANGED}{}",
+        r#"
+        printf '#!/bin/sh\n/mnt/exchange\nexec /mnt/tare "$@"\n' >/mnt/server && chmod 755 /mnt/server
+        sed 's#^rows = 20#rows = 20\n[engine]\nname = "sqlite"\nbinary = "/mnt/server"\n[capture]\nstatus = true#' \
+            /mnt/study.toml >/mnt/served.toml
+        # Its data are made where no one exchanges anything.
+        touch /tmp/mine/moved && chown 65534 /tmp/mine/moved
+        as /mnt/tare run --trust /mnt/served.toml --out first
+        rm /tmp/mine/moved
+        as /mnt/tare run --trust /mnt/served.toml --out /tmp/mine/out 2>err || :
+        untouched
+        test -s /tmp/mine/moved/logs/server-00000-1.log || ls -lR /tmp/mine/moved
+        ls /tmp/mine/moved/captures | grep trial-00000-1
+        "#
+    ));
+}

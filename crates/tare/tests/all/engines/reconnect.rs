@@ -10,7 +10,7 @@ use tare_engine::{Address, DataDirectory, Engine, Mariadb, Server, StartRequest}
 /// A server on the data of the place; it dies with this thread.
 fn start(place: &Place, data: &Path) -> Box<dyn Server> {
     let data = DataDirectory::InPlace(data.to_owned());
-    let request = StartRequest::new(data, place.path("run"), place.path("server.log"));
+    let request = StartRequest::new(data, place.path("run"), place.log("server.log"));
     Mariadb.start(&request).unwrap()
 }
 

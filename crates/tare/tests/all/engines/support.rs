@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
 use tare_engine::{DataDirectory, Engine, PrepareRequest, Server, Session, StartRequest};
-use tare_files::{Access, PrivateFolder};
+use tare_files::{Access, LogFile, PrivateFolder};
 
 /// Long enough for a busy machine; nothing waits it out.
 pub const PATIENCE: Duration = Duration::from_secs(120);
@@ -23,6 +23,10 @@ impl Place {
 
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
+    }
+
+    pub fn log(&self, name: &str) -> LogFile {
+        LogFile::at(&self.path(name)).unwrap()
     }
 
     /// What is left in the scratch directory.
@@ -43,7 +47,7 @@ impl Place {
             options: Default::default(),
             init_options: Vec::new(),
             run_directory: self.path("prepare-run"),
-            log: self.path("prepare.log"),
+            log: self.log("prepare.log"),
             state_directory: Some(self.path("state")),
             timeout: PATIENCE,
         }
@@ -56,7 +60,7 @@ impl Place {
             binary: binary.map(Path::to_owned),
             state_directory: Some(self.path("state")),
             start_timeout: PATIENCE,
-            ..StartRequest::new(data, self.path("run"), self.path("server.log"))
+            ..StartRequest::new(data, self.path("run"), self.log("server.log"))
         }
     }
 }

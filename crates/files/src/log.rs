@@ -1,0 +1,67 @@
+//! A log: opened as often as it is needed, each time through the handle of its folder.
+
+use crate::error::{FilesError, Result};
+use crate::folder::Folder;
+use crate::owner::Trust;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The log of a program, in an open folder: what becomes of the folder's name meanwhile leads no one elsewhere.
+#[derive(Debug, Clone)]
+pub struct LogFile {
+    folder: Arc<Folder>,
+    name: String,
+}
+
+impl LogFile {
+    pub(crate) fn new(folder: Folder, name: &str) -> Self {
+        Self { folder: Arc::new(folder), name: name.to_owned() }
+    }
+
+    /// A log that the user named; its folder is there, and is opened.
+    ///
+    /// # Errors
+    /// When there is no such folder, or the name is no text.
+    pub fn at(path: &Path) -> Result<Self> {
+        let no_name = || FilesError::io("open the log", path, rustix::io::Errno::INVAL);
+        let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(no_name)?;
+        let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let missing = || FilesError::io("open", above, rustix::io::Errno::NOENT);
+        Ok(Self::new(Folder::open(above, Trust::Anyone)?.ok_or_else(missing)?, name))
+    }
+
+    /// Its path, as its folder's was given: for messages.
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join(&self.name)
+    }
+
+    /// Its path through the folder's handle, for a program that takes nothing else; good while this lives.
+    pub fn path_by_handle(&self) -> PathBuf {
+        self.folder.path_by_handle(&self.name)
+    }
+
+    /// Opens it for appending and reading, made where missing; no link is followed.
+    ///
+    /// # Errors
+    /// As [`Folder::append`].
+    pub fn append(&self) -> Result<File> {
+        self.folder.append(&self.name)
+    }
+
+    /// A fresh empty one in its place.
+    ///
+    /// # Errors
+    /// As [`Folder::new_log`].
+    pub fn begin(&self) -> Result<File> {
+        self.folder.new_log(&self.name)
+    }
+
+    /// Opens it for reading; none where it was not begun.
+    ///
+    /// # Errors
+    /// As [`Folder::file`].
+    pub fn read(&self) -> Result<Option<File>> {
+        self.folder.file(&self.name)
+    }
+}
