@@ -9,7 +9,7 @@ use super::composite;
 use super::confidence::ANSWER;
 use super::effects::Mains;
 use super::estimate;
-use super::factors::factors_of;
+use super::factors::{factors_of, load_of};
 use super::pooled::PooledStep;
 use super::pooled_steps;
 use super::question::Asked;
@@ -106,8 +106,7 @@ fn verdict(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Verdict {
 
 /// Each load by itself, where there are several with conditions to compare. All of them are one family (Bonferroni).
 fn by_load(asked: &Asked, measured: &[ConditionTrials<'_>]) -> Option<Verdict> {
-    const LOAD: &str = "workload";
-    let of = |condition: &ConditionTrials<'_>| condition.levels.get(LOAD).cloned();
+    let of = |condition: &ConditionTrials<'_>| load_of(condition.levels).cloned();
     let mut loads: Vec<String> = Vec::new();
     for load in measured.iter().filter_map(of) {
         if !loads.contains(&load) {

@@ -4,6 +4,7 @@ use super::captures::{self, mean_of, shares};
 use super::collect::{ConditionTrials, by_block};
 use super::confidence::{ANSWER, CONFIDENCE};
 use super::factors;
+use super::groups::Groups;
 use super::summary::{BuildComparison, Changed, Profiled};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::Results;
@@ -13,8 +14,6 @@ use tare_stats::ratio::{self, Arms, Design, Verdict};
 
 /// The factors whose levels are builds: named ones, or paths of server programs.
 const BUILDS: [&str; 2] = ["build", "binary"];
-/// The factor whose levels are loads.
-const WORKLOAD: &str = "workload";
 /// Symbols and locks listed for a pair.
 const LISTED: usize = 8;
 
@@ -36,6 +35,7 @@ pub(super) fn builds(
 ) -> Vec<BuildComparison> {
     let Some(metric) = metric else { return Vec::new() };
     let pairs = pairs(conditions, metric);
+    let groups = Groups::of_study(results);
     let better = metric::describe(metric).better;
     let family: Vec<Arms<'_>> =
         pairs.iter().map(|pair| Arms { a: &pair.trials[0], b: &pair.trials[1], better, design: pair.design }).collect();
@@ -49,6 +49,7 @@ pub(super) fn builds(
             metric: metric.to_owned(),
             a: pair.names[0].to_owned(),
             b: pair.names[1].to_owned(),
+            group: factors::load_of(&pair.levels).map(|load| groups.of(load)),
             levels: pair.levels.clone(),
             ratio: ratio.value,
             ci: ratio.ci,
@@ -104,7 +105,7 @@ fn option_by_load<'c>(conditions: &'c [ConditionTrials<'_>]) -> Option<&'c str> 
     let mut options = levels().flat_map(|of| of.keys()).filter(|name| name.starts_with("option."));
     let first = options.next()?;
     let alone = options.all(|name| name == first) && varying.len() == 2;
-    (alone && varying.iter().any(|factor| factor == WORKLOAD)).then_some(first.as_str())
+    (alone && varying.iter().any(|factor| factors::LOADS.contains(&factor.as_str()))).then_some(first.as_str())
 }
 
 /// The largest changes of shares, either way.

@@ -1,6 +1,7 @@
 //! A metric over a numeric factor (threads, nodes ...): which conditions make a line, which lines stand in one chart.
 
 use super::collect::ConditionTrials;
+use super::factors::LOADS;
 use super::level_words::words_of;
 use super::summary::{MetricSummary, Scaling, Summary};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +18,7 @@ const FEWEST: usize = 3;
 /// Factors that a reader wants to see in one chart, before all others.
 const SIDE_BY_SIDE: [&str; 5] = ["build", "binary", "nodes", "caches", "threads"];
 /// Transactions of two workloads are not the same unit of work: never in one chart.
-const APART: [&str; 1] = ["workload"];
+const APART: [&str; 2] = LOADS;
 
 /// One chart: a metric over one factor, a line for each combination of the levels that vary within the chart.
 #[derive(Debug, Clone, PartialEq)]

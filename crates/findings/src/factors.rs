@@ -10,6 +10,14 @@ pub(super) fn factors_of(mains: &[Moved]) -> usize {
     mains.iter().filter_map(|effect| effect.term.main()).map(TermFactor::factor).collect::<BTreeSet<_>>().len()
 }
 
+/// Factors whose levels are loads: workloads, or transactions of a file of statements.
+pub(crate) const LOADS: [&str; 2] = ["workload", "transaction"];
+
+/// The load of a condition, where a factor says it.
+pub(crate) fn load_of(levels: &Levels) -> Option<&String> {
+    LOADS.iter().find_map(|factor| levels.get(*factor))
+}
+
 /// Factors with more than one level among these conditions.
 pub fn varying_factors<'a>(conditions: impl Iterator<Item = &'a Levels>) -> Vec<String> {
     let conditions: Vec<&Levels> = conditions.collect();

@@ -30,6 +30,7 @@ mod factors;
 pub mod figures;
 pub mod find;
 pub mod grid;
+mod groups;
 pub mod history;
 pub mod hosts;
 mod ladders;

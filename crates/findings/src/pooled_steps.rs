@@ -4,6 +4,7 @@
 use super::collect::ConditionTrials;
 use super::confidence::CONFIDENCE;
 use super::curves::number;
+use super::factors::load_of;
 use super::ladders::{Ladder, ladders};
 use super::pooled::{PooledStep, StepExceptions};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,8 +14,6 @@ use tare_stats::pooled::{self as stats, LadderStep, StepOfLadders};
 
 /// What ladders are pooled over, the question of a grid first.
 const OVER: [&str; 3] = ["nodes", "caches", "threads"];
-/// The factor whose levels are never pooled: a load is a question of its own.
-const LOAD: &str = "workload";
 /// The number whose upper end may have an effect of its own.
 const FROM: &str = "threads";
 
@@ -38,12 +37,12 @@ pub(super) fn steps(conditions: &[ConditionTrials<'_>], metric: &str, rate: f64)
 type Key = (Option<String>, u64, u64);
 
 fn steps_over(ladders: &[&Ladder<'_, '_>], metric: &str, rate: f64) -> Vec<PooledStep> {
-    let loads: BTreeSet<&String> = ladders.iter().filter_map(|ladder| ladder.levels.get(LOAD)).collect();
+    let loads: BTreeSet<&String> = ladders.iter().filter_map(|ladder| load_of(&ladder.levels)).collect();
     let mut groups: BTreeMap<Key, Vec<(&Ladder<'_, '_>, LadderStep)>> = BTreeMap::new();
     for ladder in ladders {
         let mut rungs: Vec<_> = ladder.rungs.iter().filter(|(_, rung)| rung.blocked).collect();
         rungs.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let load = ladder.levels.get(LOAD).filter(|_| loads.len() > 1).cloned();
+        let load = load_of(&ladder.levels).filter(|_| loads.len() > 1).cloned();
         for pair in rungs.windows(2) {
             let step = LadderStep { blocks: differences(pair[0].1, pair[1].1, metric) };
             if step.blocks.len() >= 2 {

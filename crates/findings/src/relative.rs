@@ -1,51 +1,14 @@
 //! Builds, or values of an option, by loads: the table of relative throughput that database engineers publish, base =
 //! 1.00, with what an operation costs next to it. Made of what the summary has, so that every report shows the same.
 
+use super::factors::load_of;
+pub use super::groups::Group;
 use super::summary::{BuildComparison, ConditionSummary, Summary};
 use serde::Serialize;
 use tare_results::schema::Levels;
 use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
 use tare_stats::Interval;
 use tare_stats::ratio::Verdict;
-
-/// The factor whose levels are loads.
-const WORKLOAD: &str = "workload";
-
-/// What kind of statements a load has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Group {
-    /// Look-ups by key.
-    Point,
-    /// Ranges of which sums, counts or sorted rows are asked.
-    AggregatedRange,
-    /// Changes.
-    Write,
-    /// None of these alone.
-    Other,
-}
-
-impl Group {
-    /// The group of a load by its name in studies.
-    pub fn of(load: &str) -> Self {
-        match load {
-            "point_select" | "select_random_points" => Self::Point,
-            "select_random_ranges" => Self::AggregatedRange,
-            "write_only" | "update_index" | "update_non_index" | "insert" | "delete" | "bulk_insert" => Self::Write,
-            _ => Self::Other,
-        }
-    }
-
-    /// Its name as people read it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Point => "point",
-            Self::AggregatedRange => "aggregated range",
-            Self::Write => "write",
-            Self::Other => "mixed",
-        }
-    }
-}
 
 /// What an operation costs the server, means over trials; none where it was not recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
@@ -113,14 +76,14 @@ impl RelativeTable {
             rows: Vec::new(),
         };
         for found in &summary.builds {
-            found.levels.get(WORKLOAD)?;
+            load_of(&found.levels)?;
             if !table.columns.contains(&found.b) {
                 table.columns.push(found.b.clone());
             }
         }
         for found in &summary.builds {
             if table.rows.iter().all(|row| row.levels != found.levels) {
-                let row = table.row(summary, &found.levels);
+                let row = table.row(summary, found);
                 table.rows.push(row);
             }
         }
@@ -128,7 +91,8 @@ impl RelativeTable {
         (table.rows.len() > 1).then_some(table)
     }
 
-    fn row(&self, summary: &Summary, levels: &Levels) -> RelativeRow {
+    fn row(&self, summary: &Summary, one: &BuildComparison) -> RelativeRow {
+        let levels = &one.levels;
         let cell = |column: &String| {
             let of = |found: &&BuildComparison| found.levels == *levels && found.b == *column;
             let mut whole = levels.clone();
@@ -148,7 +112,7 @@ impl RelativeTable {
                 cost: cost(condition),
             })
         };
-        let group = levels.get(WORKLOAD).map_or(Group::Other, |load| Group::of(load));
+        let group = one.group.unwrap_or(Group::Other);
         RelativeRow { levels: levels.clone(), group, cells: self.columns.iter().map(cell).collect() }
     }
 

@@ -4,6 +4,7 @@ use super::distributions::Distribution;
 use super::dropped::Dropped;
 use super::ends;
 use super::grid::PlacementGrid;
+use super::groups::Group;
 use super::hosts::Hosts;
 use super::lifetimes::Lifetimes;
 use super::mode::{Mode, ModeCause, ModesTested};
@@ -197,6 +198,9 @@ pub struct BuildComparison {
     pub b: String,
     /// The levels of the other factors.
     pub levels: Levels,
+    /// What kind of load it is, where the load is one of the other factors.
+    #[serde(skip)]
+    pub group: Option<Group>,
     /// B / A of the means.
     pub ratio: f64,
     /// 95% interval of it; null with a single trial on a side.

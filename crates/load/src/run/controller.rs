@@ -125,6 +125,9 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
         self.observer.sample_start(sample).map_err(RunError::Observer)?;
         let start = Instant::now();
         let run_start = *started.get_or_init(|| start);
+        if sample == 0 {
+            self.clients.shared.set_first_sample_ns(start.duration_since(run_start).as_nanos() as u64);
+        }
         self.clients.announce(Phase::Measure(sample as u64));
         let tps_each_second = self.pass(Stage::Sample(sample), start, self.settings.sample_s)?;
         let end = Instant::now();

@@ -54,6 +54,8 @@ struct Alone(AtomicU64);
 #[derive(Debug)]
 pub(super) struct Shared {
     phase: Alone,
+    /// Begin of the first sample, nanoseconds since the start of the warm-up; written before it is announced.
+    first_sample_ns: AtomicU64,
     /// End of the last sample, nanoseconds since the start of the warm-up; written before its pause is announced.
     sample_end_ns: AtomicU64,
     slots: Vec<Slot>,
@@ -68,6 +70,7 @@ impl Shared {
     pub(super) fn new(threads: usize, latencies: bool, events: Option<u64>) -> Self {
         Self {
             phase: Alone::default(),
+            first_sample_ns: AtomicU64::new(0),
             sample_end_ns: AtomicU64::new(0),
             slots: (0..threads).map(|_| Slot::default()).collect(),
             latencies: (0..if latencies { threads } else { 0 }).map(|_| Buckets::new()).collect(),
@@ -83,6 +86,14 @@ impl Shared {
 
     pub(super) fn announce(&self, phase: Phase) {
         self.phase.0.store(phase.encode(), Ordering::Release);
+    }
+
+    pub(super) fn set_first_sample_ns(&self, first_sample_ns: u64) {
+        self.first_sample_ns.store(first_sample_ns, Ordering::Relaxed);
+    }
+
+    pub(super) fn first_sample_ns(&self) -> u64 {
+        self.first_sample_ns.load(Ordering::Relaxed)
     }
 
     pub(super) fn set_sample_end_ns(&self, sample_end_ns: u64) {

@@ -82,6 +82,8 @@ struct Worker<'a, C: Client> {
     last_end: Instant,
     /// Whether the transaction in hand is one of the events that the run may have.
     is_event: bool,
+    /// What was due before is the warm-up's, and no sample's.
+    first_sample: Instant,
     /// From when on the transaction in hand could have been under way; none while nothing is due.
     busy_from: Option<Instant>,
     /// When it was begun, in open loop.
@@ -119,6 +121,7 @@ impl<'a, C: Client> Worker<'a, C> {
             totals: Totals::default(),
             last_end: started,
             is_event: false,
+            first_sample: started,
             busy_from: None,
             begun: started,
             prompt: Prompt::new(started),
@@ -174,7 +177,7 @@ impl<'a, C: Client> Worker<'a, C> {
             }
             let latency_ns = nanoseconds(start, end);
             // What ended before a rest belongs to no sample after it.
-            if matches!(self.phase, Phase::Measure(_)) && !rested && self.counts() {
+            if matches!(self.phase, Phase::Measure(_)) && !rested && !self.is_of_warm_up(due) && self.counts() {
                 self.recorder.record(latency_ns, &done);
                 if let Some(queue) = &mut self.recorder.queue {
                     queue.record(prompt_ns);
@@ -259,14 +262,24 @@ impl<'a, C: Client> Worker<'a, C> {
         }
     }
 
-    /// Sleeps until the next transaction is due and returns when it was; none when the run stops.
+    /// Whether a transaction was due before the first sample: how long it waited says what the warm-up was like.
+    #[inline]
+    fn is_of_warm_up(&self, due: Option<Instant>) -> bool {
+        due.is_some_and(|due| due < self.first_sample)
+    }
+
+    /// Sleeps until the next transaction is due and returns when it was; none when the run stops. What was due in the
+    /// warm-up and has not begun when the first sample does is left out: it would make every transaction after it wait.
     fn wait_until_due(&mut self) -> Option<Instant> {
-        let due = self.started + Duration::from_nanos(self.schedule.as_mut()?.next()?);
+        let mut due = self.started + Duration::from_nanos(self.schedule.as_mut()?.next()?);
         loop {
             // Also when late: a thread that never sleeps must still see the stop.
             let phase = self.shared.phase();
             if phase != self.phase && !self.enter(phase, Some(due)) {
                 return None;
+            }
+            while self.is_of_warm_up(Some(due)) {
+                due = self.started + Duration::from_nanos(self.schedule.as_mut()?.next()?);
             }
             match due.checked_duration_since(Instant::now()) {
                 // The controller unparks at every change of phase.
@@ -318,6 +331,7 @@ impl<'a, C: Client> Worker<'a, C> {
         match phase {
             Phase::Stop => return false,
             Phase::Measure(_) => {
+                self.first_sample = self.started + Duration::from_nanos(self.shared.first_sample_ns());
                 self.client.sample_begins();
                 self.cpu_at_start = CpuTime::of_this_thread();
             }
@@ -353,7 +367,8 @@ impl<'a, C: Client> Worker<'a, C> {
         let end = self.started + Duration::from_nanos(self.shared.sample_end_ns());
         let mut prompt = self.prompt;
         let mut count = 0;
-        if let Some(due) = in_hand.filter(|due| *due <= end) {
+        let first = self.first_sample;
+        if let Some(due) = in_hand.filter(|due| (first..=end).contains(due)) {
             // Where it is completed already, what it took is in there.
             if self.busy_from.is_some() {
                 prompt.ended(due, self.begun, end);
@@ -362,7 +377,7 @@ impl<'a, C: Client> Worker<'a, C> {
             count += 1;
         }
         let due = schedule.clone().map(|ns| self.started + Duration::from_nanos(ns));
-        for due in due.take_while(|due| *due <= end) {
+        for due in due.skip_while(|due| *due < first).take_while(|due| *due <= end) {
             queue.waiting(nanoseconds(due, end), prompt.waiting(due, end));
             count += 1;
         }

@@ -211,7 +211,7 @@ pub const SUMMARY: &[Column] = &[
 
 /// A build, or a value of an option, with one load against the first.
 pub const RELATIVE: &[Column] = &[
-    column("group", Kind::Text, "kind of load: point, aggregated range, write, mixed", |row| {
+    column("group", Kind::Text, "kind of load: point, range, aggregated range, write, mixed", |row| {
         of(row.relative, |(row, _)| Cell::text(row.group.name()))
     }),
     column("ratio", Kind::Number, "metric / that of the base with the same load; 1 for the base", |row| {

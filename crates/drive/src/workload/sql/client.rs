@@ -1,8 +1,11 @@
 //! One connection that runs transactions of one's own.
 
+use super::counters::Counters;
 use super::error::SqlLoadError;
 use super::file::Errors;
-use super::mix::{Drawn, Mix};
+use super::mix::Mix;
+use super::parameter::Drawn;
+use super::statement::Statement;
 use super::tally::Tally;
 use crate::workload::LoadError;
 use crate::workload::sessions::{Merge, Tallies, roll_back};
@@ -16,10 +19,11 @@ pub(super) struct SqlClient {
     session: Box<dyn Session>,
     dialect: &'static dyn Dialect,
     mix: Arc<Mix>,
-    /// By transaction, then by statement; none: it cannot be prepared here, and is sent as text.
-    prepared: Vec<Vec<Option<StatementId>>>,
-    /// The present value of each parameter.
-    values: Vec<Drawn>,
+    /// By transaction, by statement, by the number in its text; none: it cannot be prepared here, and is sent as text.
+    prepared: Vec<Vec<Vec<Option<StatementId>>>>,
+    /// The present values of each parameter.
+    values: Vec<Vec<Drawn>>,
+    counters: Arc<Counters>,
     tally: Tally,
     tallies: Arc<Tallies<Tally>>,
     sent: Queries,
@@ -30,53 +34,61 @@ impl SqlClient {
         mut session: Box<dyn Session>,
         dialect: &'static dyn Dialect,
         mix: Arc<Mix>,
+        counters: Arc<Counters>,
         tallies: Arc<Tallies<Tally>>,
     ) -> Result<Self, SqlLoadError> {
         let mut prepared = Vec::new();
         for transaction in &mix.transactions {
-            let mut of_one = Vec::new();
-            for statement in &transaction.statements {
-                let sql = statement.sql(dialect);
-                of_one.push(match session.prepare(&sql) {
-                    Ok(id) => Some(id),
-                    Err(e) if e.kind == SqlErrorKind::NotPreparable && statement.parameters.is_empty() => None,
-                    Err(source) => return Err(SqlLoadError::statement(&statement.name, &sql, source)),
-                });
-            }
-            prepared.push(of_one);
+            let statements = transaction.statements.iter();
+            prepared.push(statements.map(|one| prepare(session.as_mut(), dialect, one)).collect::<Result<_, _>>()?);
         }
-        let values = vec![Drawn::Int(0); mix.parameters.len()];
-        Ok(Self { session, dialect, mix, prepared, values, tally: tallies.empty(), tallies, sent: Queries::default() })
+        let values = vec![Vec::new(); mix.parameters.len()];
+        let (tally, sent) = (tallies.empty(), Queries::default());
+        Ok(Self { session, dialect, mix, prepared, values, counters, tally, tallies, sent })
     }
 
-    fn attempt(&mut self, number: usize) -> Result<(), (String, SqlError)> {
+    fn attempt(&mut self, number: usize, random: &mut Random) -> Result<(), (String, SqlError)> {
         let mix = Arc::clone(&self.mix);
         let transaction = &mix.transactions[number];
         if transaction.has_border() {
             self.border(self.dialect.begin(transaction.writes))?;
         }
         for (at, statement) in transaction.statements.iter().enumerate() {
-            let values = statement.parameters.iter().map(|parameter| match &self.values[*parameter] {
-                Drawn::Int(number) => Param::Int(*number),
-                Drawn::Text(text) => Param::Text(text),
-            });
-            let values: Vec<Param<'_>> = values.collect();
-            let began = Instant::now();
-            let done = match self.prepared[number][at] {
-                Some(id) => self.session.execute(id, &values),
-                None => self.session.run(&statement.sql(self.dialect)),
-            };
-            let rows = done.map_err(|e| (statement.name.clone(), e))?;
-            let took = began.elapsed();
-            self.tally.statements[transaction.first_statement + at].add(took, rows);
-            match statement.reads {
-                true => self.sent.read += 1,
-                false if rows > 0 => self.sent.write += 1,
-                false => self.sent.other += 1,
+            for _ in 0..statement.times {
+                draw(&mix, &statement.draws, &mut self.values, &self.counters, random);
+                self.send(number, at, statement, transaction.first_statement + at)?;
             }
         }
         if transaction.has_border() {
             self.border("COMMIT")?;
+        }
+        Ok(())
+    }
+
+    /// Sends a statement with the present values.
+    fn send(&mut self, of: usize, at: usize, statement: &Statement, place: usize) -> Result<(), (String, SqlError)> {
+        let all = &self.values;
+        let values = statement.values.iter().map(|(parameter, which)| match &all[*parameter][*which] {
+            Drawn::Int(number) => Param::Int(*number),
+            Drawn::Text(text) => Param::Text(text),
+        });
+        let values: Vec<Param<'_>> = values.collect();
+        let (first, _) = statement.texts();
+        let number = match statement.in_text.and_then(|(parameter, ..)| all[parameter].first()) {
+            Some(Drawn::Int(number)) => *number,
+            _ => first,
+        };
+        let began = Instant::now();
+        let done = match self.prepared[of][at][number.abs_diff(first) as usize] {
+            Some(id) => self.session.execute(id, &values),
+            None => self.session.run(&statement.sql(self.dialect, number)),
+        };
+        let rows = done.map_err(|e| (statement.name.clone(), e))?;
+        self.tally.statements[place].add(began.elapsed(), rows);
+        match statement.reads {
+            true => self.sent.read += 1,
+            false if rows > 0 => self.sent.write += 1,
+            false => self.sent.other += 1,
         }
         Ok(())
     }
@@ -88,16 +100,42 @@ impl SqlClient {
     }
 }
 
+/// Every text of a statement, prepared.
+fn prepare(
+    session: &mut dyn Session,
+    dialect: &'static dyn Dialect,
+    statement: &Statement,
+) -> Result<Vec<Option<StatementId>>, SqlLoadError> {
+    let (first, count) = statement.texts();
+    let mut prepared = Vec::new();
+    for number in (first..).take(count as usize) {
+        let sql = statement.sql(dialect, number);
+        prepared.push(match session.prepare(&sql) {
+            Ok(id) => Some(id),
+            Err(e) if e.kind == SqlErrorKind::NotPreparable && statement.values.is_empty() => None,
+            Err(source) => return Err(SqlLoadError::statement(&statement.name, &sql, source)),
+        });
+    }
+    Ok(prepared)
+}
+
+/// Draws these parameters anew, each with so many values.
+fn draw(mix: &Mix, draws: &[(usize, usize)], values: &mut [Vec<Drawn>], counters: &Counters, random: &mut Random) {
+    for (parameter, count) in draws {
+        let mut into = std::mem::take(&mut values[*parameter]);
+        mix.parameters[*parameter].draw(&mut into, *count, values, counters, random);
+        values[*parameter] = into;
+    }
+}
+
 impl Client for SqlClient {
     type Error = LoadError;
 
     fn transaction(&mut self, random: &mut Random) -> Result<Attempt, LoadError> {
         self.sent = Queries::default();
         let number = self.mix.draw(random);
-        for parameter in &self.mix.transactions[number].draws {
-            self.values[*parameter] = self.mix.parameters[*parameter].1.draw(random);
-        }
-        let Err((what, error)) = self.attempt(number) else { return Ok(Attempt::Done(self.sent)) };
+        draw(&self.mix, &self.mix.transactions[number].draws, &mut self.values, &self.counters, random);
+        let Err((what, error)) = self.attempt(number, random) else { return Ok(Attempt::Done(self.sent)) };
         let goes_on = error.kind == SqlErrorKind::Retry
             || (self.mix.errors == Errors::Count && error.kind == SqlErrorKind::Other);
         if !goes_on {

@@ -1,5 +1,6 @@
 //! The file of statements as it is written.
 
+use super::sizes::{Number, Sizes};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,8 +9,16 @@ use std::path::PathBuf;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
+    /// What it is, for those who read it.
+    #[serde(default, rename = "title")]
+    pub _title: String,
+    #[serde(default)]
+    pub sizes: Sizes,
     #[serde(default)]
     pub data: Data,
+    /// Counter -> the number behind which it starts.
+    #[serde(default)]
+    pub counters: BTreeMap<String, Number>,
     #[serde(default)]
     pub parameters: BTreeMap<String, Parameter>,
     #[serde(rename = "transaction")]
@@ -32,6 +41,9 @@ pub(super) enum Errors {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Data {
+    /// Whether the tables sbtest1, sbtest2 ... are made first, as sysbench makes them, in the file's sizes.
+    #[serde(default)]
+    pub sysbench: bool,
     /// Statements, separated by semicolons.
     #[serde(default)]
     pub schema: String,
@@ -46,15 +58,40 @@ pub(super) struct Data {
     pub after: String,
 }
 
-/// One of `[parameters]`: exactly one of the three.
+/// One of `[parameters]`: exactly one way to draw it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Parameter {
-    pub range: Option<[i64; 2]>,
+    pub range: Option<[Number; 2]>,
     pub distribution: Option<String>,
     pub list: Option<Vec<toml::Value>>,
     /// Letters of a random text.
     pub letters: Option<usize>,
+    /// A random text: `#` becomes a digit, `@` a letter.
+    pub template: Option<String>,
+    /// Another parameter, which has a range: this one is so much more.
+    pub after: Option<String>,
+    pub plus: Option<Number>,
+    /// A counter whose next number it is.
+    pub next: Option<String>,
+    /// Two counters between which it lies.
+    pub within: Option<[String; 2]>,
+    /// Values of a list: `IN (:ids)`.
+    pub count: Option<usize>,
+    /// How much further each value of a list lies than the one before.
+    pub step: Option<i64>,
+    /// What it is drawn for.
+    #[serde(default)]
+    pub draw: DrawnFor,
+}
+
+/// What a parameter is drawn for, each time anew.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum DrawnFor {
+    #[default]
+    Transaction,
+    Statement,
 }
 
 /// Statements that are run together, and how often.
@@ -62,13 +99,62 @@ pub(super) struct Parameter {
 #[serde(deny_unknown_fields)]
 pub(super) struct Transaction {
     pub name: String,
+    /// The kind of statements, by which tables of results are sorted.
+    #[serde(default, rename = "group")]
+    pub _group: Option<Group>,
     #[serde(default = "one")]
     pub weight: u32,
-    pub statements: Vec<String>,
+    pub statements: Vec<Statement>,
     /// Whether they stand between BEGIN and COMMIT; absent: where there are several.
     pub begin: Option<bool>,
 }
 
+/// The groups in which results of statements are published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Group {
+    Point,
+    Range,
+    AggregatedRange,
+    Write,
+    Mixed,
+}
+
+/// A statement, alone or with how often it is run.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Statement {
+    Sql(String),
+    Repeated(Repeated),
+}
+
+/// A statement with how often it is run, and of how many rows it is.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Repeated {
+    pub sql: String,
+    /// Times that it is run, one after the other.
+    #[serde(default = "one")]
+    pub times: u32,
+    /// Rows of an INSERT: its last parentheses stand so many times, each with values of its own.
+    #[serde(default = "one")]
+    pub rows: u32,
+}
+
+impl From<Statement> for Repeated {
+    fn from(statement: Statement) -> Self {
+        match statement {
+            Statement::Sql(sql) => Self { sql, times: 1, rows: 1 },
+            Statement::Repeated(repeated) => repeated,
+        }
+    }
+}
+
 fn one() -> u32 {
     1
+}
+
+/// What is added where nothing is.
+pub(super) fn zero() -> Number {
+    Number::Whole(0)
 }

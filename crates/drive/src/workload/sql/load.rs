@@ -5,13 +5,15 @@ use super::client::SqlClient;
 use super::error::SqlLoadError;
 use super::fill::fill;
 use super::mix::Mix;
+use super::sizes::Sizes;
 use super::tally::Tally;
+use crate::workload::oltp::{OltpSettings, Tables, Workload};
 use crate::workload::sessions::{self, Connections, Connector, Pace, Paced, Ran, Tallies, at_pace, expected_s};
 use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, NamedLoad, Stage, Warm};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
-use tare_engine::Server;
+use tare_engine::{Server, Session};
 use tare_results::metric;
 
 /// What a study without statements is told.
@@ -20,6 +22,13 @@ const NO_FILE: &str = "the workload sql has no statements: set workload.file";
 impl SqlSettings {
     fn known(&self) -> Result<&Arc<Mix>, LoadError> {
         self.mix().ok_or_else(|| LoadError::Generator(NO_FILE.to_owned()))
+    }
+
+    /// The tables of sysbench's kind that the file asks for.
+    fn sysbench(&self, mix: &Mix) -> OltpSettings {
+        let Sizes { tables, rows } = mix.sizes;
+        let tables = Tables { tables: tables as usize, rows };
+        OltpSettings { tables, ..OltpSettings::new(Workload::PointSelect) }
     }
 }
 
@@ -42,15 +51,28 @@ impl Load for SqlSettings {
         "sql"
     }
 
+    fn check(&self, _threads: usize) -> Result<(), String> {
+        // The keys tables and rows are known one by one; what they come to together is in the file.
+        self.text().map_or(Ok(()), |text| Mix::read(text, self.asked()).map(drop))
+    }
+
     fn available(&self, _threads: usize) -> Result<(), String> {
         if self.mix().is_some() { Ok(()) } else { Err(NO_FILE.to_owned()) }
     }
 
     /// The words of the schema, and of each file where it is, how large and from when.
-    fn dataset(&self, _seed: u64) -> String {
+    fn dataset(&self, seed: u64) -> String {
         let Some(mix) = self.mix() else { return String::new() };
         let data = &mix.data;
         let mut words = format!("sql, {:?}, {:?}", data.schema, data.after);
+        if data.sysbench {
+            let made = self.sysbench(mix).dataset(seed);
+            // The very same tables as those of sysbench's workloads, where there is nothing else.
+            if data.schema.is_empty() && data.after.is_empty() && data.files.is_empty() && data.csv.is_empty() {
+                return made;
+            }
+            words.push_str(&made);
+        }
         for file in data.files.iter().chain(data.csv.values()) {
             let path = self.directory.join(file);
             let meta = std::fs::metadata(&path).ok();
@@ -67,18 +89,37 @@ impl Load for SqlSettings {
         self.preload
     }
 
+    fn data_bytes(&self) -> u64 {
+        self.mix().filter(|mix| mix.data.sysbench).map_or(0, |mix| self.sysbench(mix).data_bytes())
+    }
+
+    fn check_data(&self, session: &mut dyn Session) -> Result<(), FillError> {
+        match self.mix() {
+            Some(mix) if mix.data.sysbench && !mix.writes() => self.sysbench(mix).check_data(session),
+            _ => Ok(()),
+        }
+    }
+
+    fn writes(&self) -> bool {
+        self.mix().is_none_or(|mix| mix.writes())
+    }
+
     fn clients_elsewhere(&self) -> Result<(), String> {
         self.pace.may_be_elsewhere()
     }
 
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {
         let mix = self.known()?;
+        if mix.data.sysbench {
+            self.sysbench(mix).fill(job, server)?;
+        }
         let mut session = server.connect()?;
         Ok(fill(&mix.data, &self.directory, session.as_mut(), server.dialect(), job.go_on)?)
     }
 
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
         let mix = self.known()?;
+        number_on(mix, &stage)?;
         let warm = Warm::up(self.preload, &stage)?;
         let at = |rate, stage: &mut Stage<'_>| run(mix, rate, stage);
         Ok(warm.around(at_pace(self.pace, stage, at, |ran| measured(mix, ran))?))
@@ -89,12 +130,29 @@ impl Load for SqlSettings {
     }
 }
 
+/// Has rows that bring no number along numbered behind those that are there.
+fn number_on(mix: &Mix, stage: &Stage<'_>) -> Result<(), LoadError> {
+    if !mix.data.sysbench || !mix.writes() {
+        return Ok(());
+    }
+    let mut session = (stage.connect)()?;
+    for table in 1..=mix.sizes.tables {
+        if let Some(sql) = stage.dialect.number_on(&format!("sbtest{table}"), "id") {
+            session.run(&sql).map_err(|e| LoadError::own(SqlLoadError::statement("numbers of rows", &sql, e)))?;
+        }
+    }
+    Ok(())
+}
+
 fn run(mix: &Arc<Mix>, rate: Option<f64>, stage: &mut Stage<'_>) -> Result<Vec<Ran<Tally>>, LoadError> {
     let tallies = Arc::new(Tallies::new(Tally::new(mix.statements().count())));
     let connections = Connections::new(stage.threads);
     let dialect = stage.dialect;
-    let client =
-        |session, _| SqlClient::new(session, dialect, Arc::clone(mix), Arc::clone(&tallies)).map_err(LoadError::own);
+    let counters = Arc::new(mix.counters());
+    let client = |session, _| {
+        let shared = (Arc::clone(mix), Arc::clone(&counters), Arc::clone(&tallies));
+        SqlClient::new(session, dialect, shared.0, shared.1, shared.2).map_err(LoadError::own)
+    };
     let connector = Connector::new(stage, &connections, client);
     sessions::run(rate, stage, &connector, &connections, |samples| tallies.take(samples))
 }

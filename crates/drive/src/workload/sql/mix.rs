@@ -1,17 +1,32 @@
 //! What a file of statements comes to: transactions with weights, and parameters with how they are drawn.
 
-use super::file::{Data, Errors, File, Parameter};
-use tare_engine::Dialect;
-use tare_load::{Distribution, Draw, Random};
+use super::counters::Counters;
+use super::file::{Data, Errors, File, Repeated};
+use super::parameter::{self, Parameter};
+use super::sizes::Sizes;
+use super::statement::{self, Statement};
+use tare_load::Random;
 
 /// Transactions that are drawn by weight.
 #[derive(Debug)]
 pub(super) struct Mix {
     pub transactions: Vec<Transaction>,
-    pub parameters: Vec<(String, Drawing)>,
+    pub parameters: Vec<Parameter>,
+    /// Where each counter starts.
+    counters: Vec<i64>,
+    pub sizes: Sizes,
     pub data: Data,
     pub errors: Errors,
     weights: u64,
+}
+
+/// What a study changes in a file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Asked {
+    pub tables: Option<u64>,
+    pub rows: Option<u64>,
+    /// Names of the transactions that are run, between commas; none: all.
+    pub transaction: Option<String>,
 }
 
 /// Statements that are run together, checked.
@@ -20,64 +35,13 @@ pub(super) struct Transaction {
     pub name: String,
     weight: u64,
     pub statements: Vec<Statement>,
-    /// Parameters that it draws, each once.
-    pub draws: Vec<usize>,
+    /// Parameters that it draws once, each with how many values it needs; those that depend on others behind them.
+    pub draws: Vec<(usize, usize)>,
     /// Place of its first statement among those of all transactions.
     pub first_statement: usize,
     /// Whether any of its statements does more than read.
     pub writes: bool,
     has_border: bool,
-}
-
-/// A statement, between whose parts its parameters stand.
-#[derive(Debug)]
-pub(super) struct Statement {
-    /// Transaction and number, as metrics have it.
-    pub name: String,
-    parts: Vec<String>,
-    /// Numbers of its parameters, in their order.
-    pub parameters: Vec<usize>,
-    /// Whether it gives back rows and locks none.
-    pub reads: bool,
-}
-
-/// How a parameter gets its value.
-#[derive(Debug)]
-pub(super) enum Drawing {
-    Range(i64, Draw),
-    List(Vec<Drawn>),
-    Letters(usize),
-}
-
-/// A value of a parameter.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Drawn {
-    Int(i64),
-    Text(String),
-}
-
-impl Drawing {
-    pub fn draw(&self, random: &mut Random) -> Drawn {
-        match self {
-            Self::Range(first, draw) => Drawn::Int(first + draw.draw(random).cast_signed()),
-            Self::List(values) => values[random.below(values.len() as u64) as usize].clone(),
-            Self::Letters(count) => {
-                Drawn::Text((0..*count).map(|_| char::from(b'a' + random.below(26) as u8)).collect())
-            }
-        }
-    }
-}
-
-impl Statement {
-    /// Its text, with the engine's own placeholders.
-    pub fn sql(&self, dialect: &dyn Dialect) -> String {
-        let mut sql = self.parts[0].clone();
-        for (number, part) in self.parts[1..].iter().enumerate() {
-            sql.push_str(&dialect.placeholder(number + 1));
-            sql.push_str(part);
-        }
-        sql
-    }
 }
 
 impl Transaction {
@@ -88,41 +52,53 @@ impl Transaction {
 }
 
 impl Mix {
-    pub fn read(text: &str) -> Result<Self, String> {
+    pub fn read(text: &str, asked: &Asked) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|e| format!("a file of statements: {e}"))?;
         if file.transactions.is_empty() {
             return Err("at least one [[transaction]]".to_owned());
         }
-        let parameters = file.parameters.into_iter();
-        let parameters: Vec<(String, Drawing)> =
-            parameters.map(|(name, how)| Ok((name.clone(), drawing(&name, how)?))).collect::<Result<_, String>>()?;
+        let sizes =
+            Sizes { tables: asked.tables.unwrap_or(file.sizes.tables), rows: asked.rows.unwrap_or(file.sizes.rows) };
+        let counters: Vec<String> = file.counters.keys().cloned().collect();
+        let starts = file.counters.values().map(|start| start.value(sizes)).collect::<Result<_, _>>()?;
+        let parameters = parameter::read(file.parameters, sizes, &counters)?;
         let mut transactions: Vec<Transaction> = Vec::new();
         for read in file.transactions {
-            let is_word = !read.name.is_empty() && read.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-            if !is_word || transactions.iter().any(|t| t.name == read.name) {
-                return Err(format!("transaction {}: a name of its own, of letters, digits and _", read.name));
-            }
-            if read.statements.is_empty() {
-                return Err(format!("transaction {}: at least one statement", read.name));
-            }
-            let numbered = read.statements.iter().enumerate();
-            let statements: Vec<Statement> = numbered
-                .map(|(number, sql)| statement(&read.name, number + 1, sql, &parameters))
-                .collect::<Result<_, _>>()?;
-            let mut draws: Vec<usize> = statements.iter().flat_map(|s| s.parameters.iter().copied()).collect();
-            draws.sort_unstable();
-            draws.dedup();
-            let writes = !statements.iter().all(|statement| statement.reads);
-            let first_statement = transactions.iter().map(|before| before.statements.len()).sum();
-            let (name, weight) = (read.name, read.weight.into());
-            let has_border = read.begin.unwrap_or(statements.len() > 1);
-            transactions.push(Transaction { name, weight, statements, draws, first_statement, writes, has_border });
+            let transaction = transaction(read, &parameters, &transactions)?;
+            transactions.push(transaction);
         }
-        let weights = transactions.iter().map(|t| t.weight).sum();
-        if weights == 0 {
-            return Err("a weight above 0 for at least one transaction".to_owned());
+        let mut mix = Self {
+            transactions,
+            parameters,
+            counters: starts,
+            sizes,
+            data: file.data,
+            errors: file.errors,
+            weights: 0,
+        };
+        mix.choose(asked.transaction.as_deref())?;
+        Ok(mix)
+    }
+
+    /// Keeps the transactions of these names.
+    fn choose(&mut self, names: Option<&str>) -> Result<(), String> {
+        if let Some(names) = names {
+            let names: Vec<&str> = names.split(',').map(str::trim).collect();
+            if let Some(unknown) = names.iter().find(|name| self.transactions.iter().all(|one| one.name != **name)) {
+                let known: Vec<&str> = self.transactions.iter().map(|one| one.name.as_str()).collect();
+                let near = tare_text::nearest(unknown, known.iter().copied());
+                let near = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+                return Err(format!("transactions of the file: {}{near}", known.join(", ")));
+            }
+            self.transactions.retain(|one| names.contains(&one.name.as_str()));
         }
-        Ok(Self { transactions, parameters, data: file.data, errors: file.errors, weights })
+        let mut first = 0;
+        for one in &mut self.transactions {
+            one.first_statement = first;
+            first += one.statements.len();
+        }
+        self.weights = self.transactions.iter().map(|t| t.weight).sum();
+        if self.weights == 0 { Err("a weight above 0 for at least one transaction".to_owned()) } else { Ok(()) }
     }
 
     /// The number of the next transaction, drawn by weight.
@@ -137,94 +113,78 @@ impl Mix {
         0
     }
 
-    /// Every statement, with the number of its transaction.
+    /// Counters as a trial begins with them.
+    pub fn counters(&self) -> Counters {
+        Counters::starting(&self.counters)
+    }
+
+    /// Every statement.
     pub fn statements(&self) -> impl Iterator<Item = &Statement> {
         self.transactions.iter().flat_map(|transaction| &transaction.statements)
     }
-}
 
-fn drawing(name: &str, how: Parameter) -> Result<Drawing, String> {
-    let expected = || {
-        format!(
-            "parameter {name}: one of range = [FIRST, LAST] (with distribution = \"zipfian\" if wanted), \
-             list = [VALUE, ...] or letters = COUNT"
-        )
-    };
-    let Parameter { range, distribution, list, letters } = how;
-    match (range, list, letters) {
-        (Some([first, last]), None, None) if first <= last => {
-            let distribution: Distribution = match distribution {
-                Some(word) => word.parse().map_err(|e| format!("parameter {name}: {e}"))?,
-                None => Distribution::Uniform,
-            };
-            Ok(Drawing::Range(first, distribution.over(0, last.abs_diff(first))))
-        }
-        (None, Some(values), None) if !values.is_empty() && distribution.is_none() => {
-            let value = |value: toml::Value| match value {
-                toml::Value::Integer(number) => Ok(Drawn::Int(number)),
-                toml::Value::String(text) => Ok(Drawn::Text(text)),
-                toml::Value::Float(number) => Ok(Drawn::Text(number.to_string())),
-                other => Err(format!("parameter {name}: numbers and texts in its list, not {other}")),
-            };
-            Ok(Drawing::List(values.into_iter().map(value).collect::<Result<_, _>>()?))
-        }
-        (None, None, Some(count)) if count <= 65_536 && distribution.is_none() => Ok(Drawing::Letters(count)),
-        _ => Err(expected()),
+    /// Whether any of its transactions does more than read.
+    pub fn writes(&self) -> bool {
+        self.transactions.iter().any(|transaction| transaction.writes)
     }
 }
 
-/// `:name` is a parameter; `::` is a cast of PostgreSQL's, and nothing in quotes is one.
-fn statement(of: &str, number: usize, sql: &str, known: &[(String, Drawing)]) -> Result<Statement, String> {
-    let (mut parts, mut parameters) = (vec![String::new()], Vec::new());
-    let mut quote = None;
-    let mut rest = sql.trim().trim_end_matches(';').char_indices().peekable();
-    let text = sql.trim().trim_end_matches(';');
-    let mut before = ' ';
-    while let Some((at, c)) = rest.next() {
-        let follows = |c: &char| c.is_ascii_alphabetic() || *c == '_';
-        let starts = c == ':' && quote.is_none() && before != ':' && rest.peek().is_some_and(|(_, c)| follows(c));
-        before = c;
-        if !starts {
-            match quote {
-                Some(open) if open == c => quote = None,
-                None if matches!(c, '\'' | '"' | '`') => quote = Some(c),
-                _ => {}
-            }
-            if let Some(part) = parts.last_mut() {
-                part.push(c);
-            }
-            continue;
-        }
-        let name: String = text[at + 1..].chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
-        let found = known.iter().position(|(parameter, _)| *parameter == name).ok_or_else(|| {
-            let names = known.iter().map(|(parameter, _)| parameter.as_str());
-            let near =
-                tare_text::nearest(&name, names.clone()).map_or(String::new(), |n| format!("; did you mean :{n}?"));
-            format!(
-                "transaction {of}, statement {number}: :{name} is none of [parameters] ({}){near}",
-                names.collect::<Vec<_>>().join(", ")
-            )
-        })?;
-        parameters.push(found);
-        parts.push(String::new());
-        for _ in 0..name.len() {
-            rest.next();
-        }
+fn transaction(
+    read: super::file::Transaction,
+    parameters: &[Parameter],
+    before: &[Transaction],
+) -> Result<Transaction, String> {
+    let is_word = !read.name.is_empty() && read.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !is_word || before.iter().any(|t| t.name == read.name) {
+        return Err(format!("transaction {}: a name of its own, of letters, digits and _", read.name));
     }
-    if text.is_empty() {
-        return Err(format!("transaction {of}, statement {number}: SQL"));
+    if read.statements.is_empty() {
+        return Err(format!("transaction {}: at least one statement", read.name));
     }
-    let reads = reads(&parts);
-    Ok(Statement { name: format!("{of}_{number}"), parts, parameters, reads })
+    let written: Vec<Repeated> = read.statements.into_iter().map(Into::into).collect();
+    let several = written.len() > 1 || written.iter().any(|one| one.times > 1);
+    let mut statements: Vec<Statement> = written
+        .iter()
+        .enumerate()
+        .map(|(number, sql)| statement::read(&read.name, number + 1, sql, parameters))
+        .collect::<Result<_, _>>()?;
+    for statement in &mut statements {
+        statement.draws = needs([&*statement], parameters, |parameter| parameter.each_statement);
+    }
+    let draws = needs(&statements, parameters, |parameter| !parameter.each_statement);
+    Ok(Transaction {
+        writes: !statements.iter().all(|statement| statement.reads),
+        name: read.name,
+        weight: read.weight.into(),
+        draws,
+        first_statement: 0,
+        has_border: read.begin.unwrap_or(several),
+        statements,
+    })
 }
 
-fn reads(parts: &[String]) -> bool {
-    let first = parts.first().and_then(|part| part.split_whitespace().next()).unwrap_or_default();
-    first.eq_ignore_ascii_case("select") && !parts.iter().any(|part| part.to_lowercase().contains("for update"))
+/// Parameters of some kind that statements need, and those on which they depend, in the order in which they are drawn.
+fn needs<'a>(
+    statements: impl IntoIterator<Item = &'a Statement>,
+    parameters: &[Parameter],
+    is_meant: impl Fn(&Parameter) -> bool,
+) -> Vec<(usize, usize)> {
+    let mut counts = vec![0; parameters.len()];
+    for (parameter, count) in statements.into_iter().flat_map(Statement::needs) {
+        counts[parameter] = counts[parameter].max(count);
+    }
+    for (number, parameter) in parameters.iter().enumerate().rev() {
+        if let parameter::Drawing::After(of, _) = parameter.drawing {
+            counts[of] = counts[of].max(counts[number]);
+        }
+    }
+    let all = counts.into_iter().enumerate();
+    all.filter(|(number, count)| *count > 0 && is_meant(&parameters[*number])).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::parameter::Drawn;
     use super::*;
     use tare_load::Purpose;
 
@@ -232,19 +192,29 @@ mod tests {
         [[transaction]]\nname = \"one\"\nstatements = [\"SELECT ':id', a::text FROM t WHERE id = :id AND b=:name;\"]\n\
         [[transaction]]\nname = \"two\"\nweight = 3\nstatements = [\"UPDATE t SET a = :word WHERE id = :id OR k = :id\", \"SELECT 1\"]\n";
 
+    fn read(text: &str) -> Result<Mix, String> {
+        Mix::read(text, &Asked::default())
+    }
+
     #[test]
     fn parameters_are_found_outside_quotes_and_drawn_within_their_ranges() {
-        let mix = Mix::read(TEXT).unwrap();
+        let mix = read(TEXT).unwrap();
         let dialect = tare_engine::engine_by_name("postgresql").unwrap().dialect();
-        let of = |t: usize, s: usize| mix.transactions[t].statements[s].sql(dialect);
+        let of = |t: usize, s: usize| mix.transactions[t].statements[s].sql(dialect, 0);
         assert_eq!(of(0, 0), "SELECT ':id', a::text FROM t WHERE id = $1 AND b=$2");
         assert_eq!(of(1, 0), "UPDATE t SET a = $1 WHERE id = $2 OR k = $3");
         assert!(mix.transactions[1].has_border() && mix.transactions[1].writes && !mix.transactions[0].writes);
         let mut random = Random::new(1, Purpose::Transactions, 0);
         let two = (0..4000).filter(|_| mix.draw(&mut random) == 1).count();
         assert!((2850..3150).contains(&two), "{two}");
-        for (name, drawing) in &mix.parameters {
-            let fits = (0..100).all(|_| match (name.as_str(), drawing.draw(&mut random)) {
+        for parameter in &mix.parameters {
+            let name = parameter.name.as_str();
+            let mut draw = || {
+                let mut drawn = Vec::new();
+                parameter.draw(&mut drawn, 1, &[], &mix.counters(), &mut random);
+                drawn.remove(0)
+            };
+            let fits = (0..100).all(|_| match (name, draw()) {
                 ("id", Drawn::Int(number)) => (-5..=5).contains(&number),
                 ("name", drawn) => [Drawn::Text("a".into()), Drawn::Int(7)].contains(&drawn),
                 ("word", Drawn::Text(text)) => text.len() == 3,
@@ -258,23 +228,91 @@ mod tests {
     fn what_a_statement_does_is_known_from_reading_the_file() {
         let text = "[[transaction]]\nname = \"a\"\nstatements = [\" select 1\", \"SELECT 1 For Update\", \"UPDATE t SET a = 1\"]\n\
             [[transaction]]\nname = \"b\"\nstatements = [\"SELECT 1\", \"SELECT 2\"]\n";
-        let mut mix = Mix::read(text).unwrap();
-        // What is known does not come from the words any more, which the client's thread would have to look through.
-        mix.transactions.iter_mut().flat_map(|t| &mut t.statements).for_each(|s| s.parts[0].clear());
+        let mix = read(text).unwrap();
         let reads: Vec<bool> = mix.statements().map(|statement| statement.reads).collect();
         assert_eq!(reads, [true, false, false, true, true]);
         assert_eq!([mix.transactions[0].writes, mix.transactions[1].writes], [true, false]);
     }
 
+    const LISTS: &str = "[sizes]\nrows = 1000\n[counters]\nadded = \"rows\"\n[parameters]\n\
+        table = { range = [1, \"tables\"] }\nid = { range = [1, \"rows\"], draw = \"statement\" }\n\
+        to = { after = \"id\", plus = 99 }\nhot = { range = [\"rows / 2 + 1\", \"rows / 2 + 1\"], count = 3, step = 1 }\n\
+        new = { next = \"added\" }\nc = { template = \"##-@@\" }\n\
+        [[transaction]]\nname = \"lists\"\nstatements = [\"SELECT c FROM t{table} WHERE id IN (:hot) OR id BETWEEN :id AND :to\"]\n\
+        [[transaction]]\nname = \"rows\"\nstatements = [{ sql = \"INSERT INTO t{table} (id, c) VALUES (:new, :c)\", rows = 2, times = 3 }]\n";
+
+    #[test]
+    fn lists_rows_and_numbers_in_a_text_are_written_out_for_every_table() {
+        let mix = Mix::read(LISTS, &Asked { tables: Some(2), ..Asked::default() }).unwrap();
+        let dialect = tare_engine::engine_by_name("postgresql").unwrap().dialect();
+        let lists = &mix.transactions[0].statements[0];
+        assert_eq!(lists.texts(), (1, 2));
+        assert_eq!(lists.sql(dialect, 2), "SELECT c FROM t2 WHERE id IN ($1, $2, $3) OR id BETWEEN $4 AND $5");
+        let rows = &mix.transactions[1].statements[0];
+        assert_eq!(rows.sql(dialect, 1), "INSERT INTO t1 (id, c) VALUES ($1, $2), ($3, $4)");
+        assert!(mix.transactions[1].has_border(), "three statements are one transaction");
+        let number = |name: &str| mix.parameters.iter().position(|one| one.name == name).unwrap();
+        // What depends on another parameter is drawn behind it, at the same time.
+        assert_eq!(lists.draws, [(number("id"), 1), (number("to"), 1)]);
+        assert_eq!(mix.transactions[1].draws, [(number("c"), 2), (number("new"), 2), (number("table"), 1)]);
+    }
+
+    #[test]
+    fn values_of_lists_sizes_and_counters_are_what_the_file_says() {
+        let mix = Mix::read(LISTS, &Asked { rows: Some(2000), ..Asked::default() }).unwrap();
+        let (counters, mut random) = (mix.counters(), Random::new(3, Purpose::Transactions, 0));
+        let mut values = vec![Vec::new(); mix.parameters.len()];
+        let number = |name: &str| mix.parameters.iter().position(|one| one.name == name).unwrap();
+        for (name, count) in [("id", 1), ("to", 1), ("hot", 3), ("new", 2), ("c", 1)] {
+            let mut into = Vec::new();
+            mix.parameters[number(name)].draw(&mut into, count, &values, &counters, &mut random);
+            values[number(name)] = into;
+        }
+        let of = |name: &str| values[number(name)].clone();
+        assert_eq!(of("hot"), [1001, 1002, 1003].map(Drawn::Int));
+        assert_eq!(of("new"), [2001, 2002].map(Drawn::Int));
+        let (Drawn::Int(id), Drawn::Int(to)) = (of("id")[0].clone(), of("to")[0].clone()) else { panic!("numbers") };
+        assert_eq!(to, id + 99);
+        let Drawn::Text(c) = of("c")[0].clone() else { panic!("a text") };
+        assert!(
+            c.len() == 5
+                && c[..2].chars().all(|c| c.is_ascii_digit())
+                && c[3..].chars().all(|c| c.is_ascii_lowercase())
+        );
+    }
+
+    #[test]
+    fn the_transactions_that_are_asked_for_are_the_only_ones() {
+        let of = |names: &str| Mix::read(LISTS, &Asked { transaction: Some(names.into()), ..Asked::default() });
+        let chosen = of("rows").unwrap();
+        assert_eq!((chosen.transactions.len(), chosen.transactions[0].first_statement, chosen.writes()), (1, 0, true));
+        assert!(!of("lists").unwrap().writes());
+        assert!(of("list").unwrap_err().ends_with("lists, rows; did you mean lists?"));
+    }
+
+    #[test]
+    fn mistakes_of_lists_and_rows_say_where_they_are() {
+        let wrong = |from: &str, to: &str| read(&LISTS.replace(from, to)).unwrap_err();
+        assert!(wrong("t{table} WHERE", "t{tabel} WHERE").contains("did you mean :table?"));
+        assert!(wrong("[1, \"tables\"]", "[1, 20000]").contains("at most 10000 numbers"));
+        assert!(wrong("VALUES (:new, :c)", "VALUES (:hot, :c)").contains(":hot is a list, which no row may have"));
+        assert!(
+            wrong("VALUES (:new, :c)", "SELECT :new, :c").contains("rows needs an INSERT that ends in VALUES (...)")
+        );
+        assert!(wrong("next = \"added\"", "next = \"aded\"").contains("none of [counters] (added)"));
+        assert!(wrong("after = \"id\"", "after = \"c\"").contains("no parameter with a range"));
+        assert!(wrong("rows / 2 + 1", "rows / two").contains("rows, tables, and + - * /"));
+    }
+
     #[test]
     fn mistakes_say_where_they_are() {
-        let wrong = |from: &str, to: &str| Mix::read(&TEXT.replace(from, to)).unwrap_err();
+        let wrong = |from: &str, to: &str| read(&TEXT.replace(from, to)).unwrap_err();
         assert!(wrong("b=:name", "b=:nam").contains("transaction one, statement 1: :nam is none"));
         assert!(wrong("b=:name", "b=:nam").contains("did you mean :name?"));
         assert!(wrong("weight = 3", "wieght = 3").contains("line 10"), "{}", wrong("weight = 3", "wieght = 3"));
         assert!(wrong("[-5, 5]", "[5, -5]").contains("parameter id"));
         assert!(wrong("letters = 3", "letters = 3, distribution = \"uniform\"").contains("parameter word"));
         assert!(wrong("\"two\"", "\"one\"").contains("a name of its own"));
-        assert!(Mix::read("transaction = []").is_err() && Mix::read("x").is_err());
+        assert!(read("transaction = []").is_err() && read("x").is_err());
     }
 }

@@ -4,7 +4,11 @@
 //! | --- | --- |
 //! | `settings` | which file; the keys of a study |
 //! | `file` | the file as it is written |
-//! | `mix` | what it comes to: transactions with weights, parameters and how they are drawn |
+//! | `sizes` | sizes that a study changes, and sums of them |
+//! | `builtin` | files that come with the program |
+//! | `mix` | what a file comes to: transactions with weights |
+//! | `statement` | a statement: its text with what stands in it |
+//! | `parameter`, `counters` | parameters and how their values are drawn; numbers that all clients count on |
 //! | `pgbench` | scripts of pgbench, as such a file |
 //! | `script` | SQL text, statement by statement |
 //! | `fill` | schema and rows |
@@ -13,16 +17,22 @@
 //! | `load` | what a trial does with it |
 //! | `error` | what can go wrong |
 
+mod builtin;
 mod client;
+mod counters;
 mod error;
 mod file;
 mod fill;
 mod load;
 mod mix;
+mod parameter;
 mod pgbench;
 mod script;
 mod settings;
+mod sizes;
+mod statement;
 mod tally;
 
+pub use builtin::NAMES as BUILTIN_NAMES;
 pub use pgbench::{Script, of_scripts};
 pub use settings::SqlSettings;

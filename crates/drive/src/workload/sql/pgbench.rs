@@ -144,7 +144,7 @@ fn transaction(script: &Script, name: &str, mut sql: Vec<String>) -> Result<Tabl
 
 #[cfg(test)]
 mod tests {
-    use super::super::mix::Mix;
+    use super::super::mix::{Asked, Mix};
     use super::*;
 
     const TPCB: &str = "\\set aid random(1, 100000 * :scale)\n\\set delta random(-5000, 5000)\nBEGIN;\n\
@@ -156,7 +156,8 @@ mod tests {
     }
 
     fn of(scripts: &[Script]) -> Result<Mix, String> {
-        of_scripts(scripts, &BTreeMap::from([("scale".to_owned(), 3)])).and_then(|text| Mix::read(&text))
+        of_scripts(scripts, &BTreeMap::from([("scale".to_owned(), 3)]))
+            .and_then(|text| Mix::read(&text, &Asked::default()))
     }
 
     #[test]
@@ -164,10 +165,10 @@ mod tests {
         let text = of_scripts(&[script("tpcb.sql", TPCB)], &BTreeMap::from([("scale".to_owned(), 3)])).unwrap();
         let file: Table = text.parse().unwrap();
         assert_eq!(file["parameters"]["aid"]["range"].as_array().unwrap()[1].as_integer(), Some(300_000));
-        let mix = Mix::read(&text).unwrap();
+        let mix = Mix::read(&text, &Asked::default()).unwrap();
         let tpcb = &mix.transactions[0];
         assert_eq!((tpcb.name.as_str(), tpcb.statements.len(), tpcb.has_border()), ("tpcb", 2, true));
-        assert_eq!(tpcb.statements[0].parameters.len(), 2);
+        assert_eq!(tpcb.statements[0].values.len(), 2);
     }
 
     #[test]
@@ -175,7 +176,7 @@ mod tests {
         let mut two = script("dir/a-b.sql", "SELECT 1;\nSELECT 2;\n");
         two.weight = 3;
         let text = of_scripts(&[two, script("a-b.sql", "select 3")], &BTreeMap::new()).unwrap();
-        let mix = Mix::read(&text).unwrap();
+        let mix = Mix::read(&text, &Asked::default()).unwrap();
         let names: Vec<&str> = mix.transactions.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names, ["a_b", "a_b_2"]);
         assert!(!mix.transactions[0].has_border() && text.contains("weight = 3"), "{text}");

@@ -1,6 +1,7 @@
 //! Which file of statements, and the keys that say it.
 
-use super::mix::Mix;
+use super::builtin;
+use super::mix::{Asked, Mix};
 use crate::workload::keys;
 use crate::workload::sessions::Pace;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,8 @@ use tare_text::{Key, Keyed};
 pub struct SqlSettings {
     /// The file's text and what it comes to; none: not yet named.
     mix: Option<(String, Arc<Mix>)>,
+    /// What a study changes in it.
+    asked: Asked,
     /// What paths of data are relative to.
     pub directory: PathBuf,
     pub pace: Pace,
@@ -20,8 +23,8 @@ pub struct SqlSettings {
 
 impl PartialEq for SqlSettings {
     fn eq(&self, other: &Self) -> bool {
-        (self.text(), &self.directory, self.pace, self.preload)
-            == (other.text(), &other.directory, other.pace, other.preload)
+        (self.text(), &self.asked, &self.directory, self.pace, self.preload)
+            == (other.text(), &other.asked, &other.directory, other.pace, other.preload)
     }
 }
 
@@ -38,13 +41,32 @@ impl SqlSettings {
 
     /// Takes the statements as a file has them.
     pub fn set_text(&mut self, text: &str) -> Result<(), String> {
-        self.mix = Some((text.to_owned(), Arc::new(Mix::read(text)?)));
+        self.mix = Some((text.to_owned(), Arc::new(Mix::read(text, &self.asked)?)));
         Ok(())
+    }
+
+    /// Takes the statements of a file that comes with the program.
+    pub fn set_builtin(&mut self, name: &str) -> Result<(), String> {
+        self.set_text(builtin::text(name)?)
+    }
+
+    /// Changes what the file says of itself, now or as soon as it is known.
+    fn ask(&mut self, change: impl FnOnce(&mut Asked)) -> Result<(), String> {
+        change(&mut self.asked);
+        match self.text().map(str::to_owned) {
+            Some(text) => self.set_text(&text),
+            None => Ok(()),
+        }
     }
 
     /// The text of the file, as a plan keeps it.
     pub fn text(&self) -> Option<&str> {
         self.mix.as_ref().map(|(text, _)| text.as_str())
+    }
+
+    /// What a study changes in it.
+    pub(super) fn asked(&self) -> &Asked {
+        &self.asked
     }
 
     /// What it comes to.
@@ -69,6 +91,22 @@ impl Keyed for SqlSettings {
             |s| s.text().map(Into::into),
             |s, v| s.set_text(&v.to_string()),
         ),
+        Key::words(
+            "builtin",
+            "sql: a file of statements that comes with the program (docs/workloads.md): microbenchmarks",
+            // What it says is kept as `statements`.
+            |_| None,
+            |s, v| s.set_builtin(&v.to_string()),
+        ),
+        Key::words(
+            "transaction",
+            "sql: names of the file's transactions that are run, between commas; absent: all, each as often as its \
+             weight says",
+            |s| s.asked.transaction.as_deref().map(Into::into),
+            |s, v| s.ask(|asked| asked.transaction = Some(v.to_string())),
+        ),
+        keys::tables(|s| s.asked.tables, |s, n| drop(s.ask(|asked| asked.tables = Some(n)))),
+        keys::rows(|s| s.asked.rows, |s, n| drop(s.ask(|asked| asked.rows = Some(n)))),
         Key::path(
             "data_directory",
             "sql: what the paths of its data are relative to; absent: the folder of the file",

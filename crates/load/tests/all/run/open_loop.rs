@@ -92,3 +92,45 @@ fn an_open_loop_keeps_its_rate_and_falls_not_behind() {
     // Wide, because a machine may stand still for a while; a rate per thread or a closed loop would be far outside.
     assert!((samples[0].transactions as f64 / due - 1.0).abs() < 0.5, "{} of {due}", samples[0].transactions);
 }
+
+/// A server that stands still for 700 ms once, as soon as the load begins.
+struct Still(bool);
+
+impl Client for Still {
+    type Error = Infallible;
+
+    fn transaction(&mut self, _: &mut Random) -> Result<Attempt, Infallible> {
+        if std::mem::take(&mut self.0) {
+            nap(700);
+        }
+        Ok(Attempt::Done(READ))
+    }
+}
+
+#[test]
+fn what_waits_from_the_warm_up_is_in_no_sample() {
+    // Due at 1000 a second and done in no time: what waits is gone within moments, but had waited for most of the 700 ms.
+    let pace = Pace::Open { rate: 1000.0, arrivals: Arrivals::Constant };
+    let settings = LoadSettings { pace, warmup_s: 0.699, sample_s: 1.0, ..short(1) };
+    let connect = |_: ClientThread| Ok(Still(true));
+    let samples = run(&settings, &connect, &mut Unobserved).unwrap();
+    let sample = &samples[0];
+    // The warm-up's 700 would be more than a third of all.
+    let due = sample.elapsed_s * 1000.0;
+    let accounted = (sample.transactions + sample.backlog.unwrap()) as f64;
+    assert!((accounted - due).abs() <= 3.0, "{accounted} of {due}: {sample:?}");
+    // A machine that stands still makes some wait, but not for as long as most of the warm-up's had.
+    let p50 = sample.latency_ms.unwrap().p50;
+    assert!(p50 < 100.0, "{p50} ms");
+}
+
+#[test]
+fn what_is_due_in_the_sample_is_charged_for_a_stall_that_began_before_it() {
+    let pace = Pace::Open { rate: 1000.0, arrivals: Arrivals::Constant };
+    let settings = LoadSettings { pace, warmup_s: 0.2, sample_s: 1.0, ..short(1) };
+    let connect = |_: ClientThread| Ok(Still(true));
+    let samples = run(&settings, &connect, &mut Unobserved).unwrap();
+    let latency = samples[0].latency_ms.unwrap();
+    // Half of the sample's transactions were due while the server stood still.
+    assert!(latency.p90 > 200.0 && latency.max > 400.0 && latency.max < 900.0, "{latency:?}");
+}

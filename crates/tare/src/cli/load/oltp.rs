@@ -4,6 +4,7 @@ use super::asked::Asked;
 use super::measure::measure;
 use super::oltp_args::{LoadArgs, Weighed, Work};
 use super::rows::filled;
+use super::scripts::Statements;
 use super::{lines, scripts};
 use crate::cli::{Exit, Problem};
 use tare_drive::workload::oltp::{self, Fill, OltpSettings, Tables, Workload};
@@ -19,9 +20,13 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
     // The argument table asks for it.
     let workload = match &args.workload {
         Some(Work::Oltp(workload)) => *workload,
-        Some(Work::File(path)) => return scripts::run(args, &[Weighed { path: path.clone(), weight: 1 }]),
+        Some(Work::File(path)) => {
+            let file = Weighed { path: path.clone(), weight: 1 };
+            return scripts::run(args, &Statements::Files(std::slice::from_ref(&file)));
+        }
+        Some(Work::Builtin(name)) => return scripts::run(args, &Statements::Builtin(name)),
         None if args.scripts.file.is_empty() => return Err(no_workload()),
-        None => return scripts::run(args, &args.scripts.file),
+        None => return scripts::run(args, &Statements::Files(&args.scripts.file)),
     };
     let mut values = vec![("workload", "name", workload.name().into())];
     values.extend(args.make_up.values());
@@ -29,6 +34,9 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
     let AnyLoad::Oltp(settings) = asked.settings.workload.load else { return Err(no_workload()) };
     // One that is refused is refused alike, whatever was to be done.
     let mut session = asked.engine.connect(&asked.target)?;
+    if args.scripts.transaction.is_some() {
+        return Err(Problem::new(Exit::Usage, format!("--transaction: {workload} is no file of statements")));
+    }
     if args.prepares() {
         drop(session);
         return prepare(args, &asked, &settings);

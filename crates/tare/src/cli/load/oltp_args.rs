@@ -6,14 +6,16 @@ use super::server_args::ServerArgs;
 use clap::Args;
 use std::path::PathBuf;
 use tare_drive::workload::oltp::Workload;
+use tare_drive::workload::sql::BUILTIN_NAMES;
 use tare_study::language::made::KeyValue;
 
 /// Options of `tare load` for sysbench's workloads.
 #[derive(Debug, Args)]
 pub struct LoadArgs {
     /// point_select, read_only, read_write, write_only, update_index, update_non_index, insert, delete, bulk_insert,
-    /// select_random_points or select_random_ranges, with or without sysbench's `oltp_` before it; or a file: SQL
-    /// statements, a script of pgbench, or TOML as the workload sql has it
+    /// select_random_points or select_random_ranges, with or without sysbench's `oltp_` before it; microbenchmarks,
+    /// a file of statements that comes with the program; or a file: SQL statements, a script of pgbench, or TOML as the
+    /// workload sql has it
     #[arg(value_name = "WORKLOAD", value_parser = workload, required_unless_present = "file", conflicts_with = "file")]
     pub workload: Option<Work>,
     #[command(flatten)]
@@ -47,6 +49,8 @@ pub enum Work {
     Oltp(Workload),
     /// Statements of the user's own.
     File(PathBuf),
+    /// A file of statements that comes with the program.
+    Builtin(String),
 }
 
 /// Scripts of the user's own.
@@ -55,6 +59,9 @@ pub struct ScriptArgs {
     /// A file of SQL or a script of pgbench, which comes WEIGHT times as often as one of weight 1 (may be repeated)
     #[arg(short = 'f', long, value_name = "FILE[@WEIGHT]", value_parser = weighed)]
     pub file: Vec<Weighed>,
+    /// Run these transactions of a file of statements alone (its names, between commas)
+    #[arg(long, value_name = "NAME[,NAME]")]
+    pub transaction: Option<String>,
     /// A constant that scripts name as :NAME, such as pgbench's scale (may be repeated)
     #[arg(short = 'D', long, value_name = "NAME=NUMBER", value_parser = defined)]
     pub define: Vec<(String, i64)>,
@@ -146,9 +153,12 @@ impl KeyOptions for MakeUpKeys {
 const RANGES: [&str; 4] = ["simple_ranges", "sum_ranges", "order_ranges", "distinct_ranges"];
 
 impl MakeUpArgs {
-    /// Whether anything of it was said.
-    pub fn is_said(&self) -> bool {
-        !self.keys.values().is_empty() || self.db_ps_mode != "auto" || !self.range_selects
+    /// Whether anything of it was said that means nothing to a file of statements.
+    pub fn is_of_sysbench(&self) -> bool {
+        let of_files = ["tables", "rows"];
+        self.keys.values().iter().any(|(_, key, _)| !of_files.contains(key))
+            || self.db_ps_mode != "auto"
+            || !self.range_selects
     }
 
     /// The keys of the load that they set.
@@ -183,6 +193,7 @@ pub struct SaidArgs {
 fn workload(text: &str) -> Result<Work, String> {
     match text {
         file if file.ends_with(".sql") || file.ends_with(".toml") || file.contains('/') => Ok(Work::File(file.into())),
+        builtin if BUILTIN_NAMES.contains(&builtin) => Ok(Work::Builtin(builtin.to_owned())),
         "tpcc" => Err("tpcc stands right behind load, before all options: tare load tpcc --help".to_owned()),
         _ => Workload::of_script(text).map(Work::Oltp).map_err(|e| e.to_string()),
     }

@@ -7,17 +7,29 @@ use crate::cli::{Exit, Problem};
 use std::collections::BTreeMap;
 use tare_drive::workload::sql::{Script, of_scripts};
 use tare_study::language::made::KeyValue;
+use tare_text::Value;
+
+/// Where the statements stand.
+pub enum Statements<'a> {
+    /// In files of the user's own.
+    Files(&'a [Weighed]),
+    /// In a file that comes with the program, by its name.
+    Builtin(&'a str),
+}
 
 /// Measures what the files say.
 ///
 /// # Errors
 /// With exit codes 2 (usage, a file that is not understood), 3 (no connection), 4 (a statement failed for good).
-pub fn run(args: &LoadArgs, files: &[Weighed]) -> Result<Exit, Problem> {
+pub fn run(args: &LoadArgs, files: &Statements<'_>) -> Result<Exit, Problem> {
     let usage = |what: &str| Problem::new(Exit::Usage, what);
     if args.prepares() || args.cleans_up() {
-        return Err(usage("a file of statements makes and drops no tables on a server that runs already"));
+        return Err(usage("a file of statements makes and drops no tables on a server that runs already").advice(
+            "the tables of microbenchmarks are sysbench's: tare load point_select --prepare, with the same \
+                     --tables and --rows",
+        ));
     }
-    if args.reconnect || args.make_up.is_said() {
+    if args.reconnect || args.make_up.is_of_sysbench() {
         return Err(usage(
             "--reconnect and what makes up sysbench's transactions mean nothing to statements of a file",
         ));
@@ -26,8 +38,19 @@ pub fn run(args: &LoadArgs, files: &[Weighed]) -> Result<Exit, Problem> {
 }
 
 /// The keys of the study that it is.
-fn values(args: &LoadArgs, files: &[Weighed]) -> Result<Vec<KeyValue>, Problem> {
+fn values(args: &LoadArgs, statements: &Statements<'_>) -> Result<Vec<KeyValue>, Problem> {
     let mut values: Vec<KeyValue> = vec![("workload", "name", "sql".into())];
+    values.extend(
+        args.scripts.transaction.as_ref().map(|names| ("workload", "transaction", Value::from(names.as_str()))),
+    );
+    values.extend(args.make_up.keys.values().iter().cloned());
+    let files = match statements {
+        Statements::Files(files) => files,
+        Statements::Builtin(name) => {
+            values.push(("workload", "builtin", Value::from(*name)));
+            return Ok(values);
+        }
+    };
     if let [one] = files
         && one.path.extension().is_some_and(|extension| extension == "toml")
     {

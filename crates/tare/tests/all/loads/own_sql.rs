@@ -71,6 +71,80 @@ fn one_file_of_statements_runs_on_postgresql() {
     runs_on(&Postgresql, "23505");
 }
 
+/// Rows that a statement of the microbenchmarks gives or changes on tables of 2000 rows, from one number to another:
+/// ranges at the end of the table have fewer, lists of drawn keys meet keys that no row has, or several have.
+fn published_rows(statement: &str) -> (f64, f64) {
+    match statement {
+        "hot_points_1" => (100.0, 100.0),
+        "random_points_10_1" => (9.5, 10.0),
+        "points_covered_pk_1" | "points_notcovered_pk_1" | "random_points_100_1" | "update_inlist_1" => (95.0, 100.0),
+        "random_points_1000_1" => (750.0, 830.0),
+        "range_covered_pk_1" | "range_notcovered_pk_1" => (85.0, 101.0),
+        // k lies around the middle, as sysbench draws it: some keys have many rows, most have few.
+        "points_covered_si_1" | "points_notcovered_si_1" | "select_random_points_1" => (0.1, 2000.0),
+        "range_covered_si_1" | "range_notcovered_si_1" => (1.0, 2000.0),
+        "scan_1" => (0.0, 0.0),
+        // 0.75 of 1000, for a range begins anywhere and ends with the table.
+        "read_only_simple_2" | "read_only_order_2" | "read_only_distinct_2" => (600.0, 900.0),
+        "read_only_10_2" | "read_only_10_4" | "read_only_10_5" | "read_write_10_2" | "read_write_10_4"
+        | "read_write_10_5" => (8.5, 10.0),
+        "read_only_100_2" | "read_only_100_4" | "read_only_100_5" | "read_write_100_2" | "read_write_100_4"
+        | "read_write_100_5" => (80.0, 100.0),
+        "read_only_10000_2" | "read_only_10000_4" | "read_only_10000_5" => (500.0, 1500.0),
+        // Rows that are gone are met no more.
+        "delete_1" => (0.0, 1.0),
+        // InnoDB counts rows that change, the others those that are met.
+        "update_same_1" => (0.0, 1.0),
+        _ => (1.0, 1.0),
+    }
+}
+
+/// All of them at once, so that a server is started once: each for a moment.
+fn microbenchmarks_run_on(engine: &dyn Engine) {
+    let world = World::new();
+    let study = world.study(
+        "name = \"micro\"\n[workload]\nname = \"sql\"\nbuiltin = \"microbenchmarks\"\nrows = 2000\ntables = 2\n\
+         [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = 4\n",
+    );
+    let binary = binary_of(engine).map(|path| format!("engine.binary={}", path.display()));
+    let mut args = vec!["run", &study, "--out", "r", "--engine", engine.name()];
+    args.extend(binary.iter().flat_map(|set| ["--set", set.as_str()]));
+    world.exits(0, &args);
+    let record = trials(&world.path("r")).remove(0);
+    let covariates = record["samples"][0]["covariates"].as_object().unwrap();
+    let run = covariates.keys().filter_map(|name| name.strip_prefix("statement_executions_"));
+    let mut loads = std::collections::BTreeSet::new();
+    for statement in run {
+        let of = |what: &str| covariates[&format!("statement_{what}_{statement}")].as_f64().unwrap();
+        let rows = of("rows") / of("executions");
+        let (least, most) = published_rows(statement);
+        // Few executions spread; what is always the same number does not.
+        let room = if least == most { 0.0 } else { 0.5 * most / of("executions").sqrt() };
+        let fits = rows >= least - room && rows <= most;
+        assert!(fits, "{}: {statement} has {rows} rows in {} executions", engine.name(), of("executions"));
+        loads.insert(statement.rsplit_once('_').unwrap().0.to_owned());
+    }
+    assert_eq!(loads.len(), 34, "{}: {loads:?}", engine.name());
+    let errors: Vec<_> = covariates.keys().filter(|name| name.starts_with("statement_errors_")).collect();
+    assert!(errors.is_empty(), "{}: {errors:?}", engine.name());
+}
+
+#[test]
+fn microbenchmarks_touch_the_published_rows_on_sqlite_and_mariadb() {
+    microbenchmarks_run_on(&Sqlite);
+    microbenchmarks_run_on(&Mariadb);
+}
+
+#[test]
+fn microbenchmarks_touch_the_published_rows_on_mysql() {
+    microbenchmarks_run_on(&Mysql);
+}
+
+#[test]
+fn microbenchmarks_touch_the_published_rows_on_postgresql() {
+    microbenchmarks_run_on(&Postgresql);
+}
+
 /// A unique violation is the statements' own fault: whether it matters is for their author to say, on every engine.
 fn a_duplicate_fails_the_trial_on(engine: &dyn Engine, code: &str) {
     let world = World::new();

@@ -1,0 +1,24 @@
+//! Numbers that all clients of a trial count on together.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+/// One a `[counters]` line, by its number.
+#[derive(Debug)]
+pub(super) struct Counters(Vec<AtomicI64>);
+
+impl Counters {
+    /// Each from where it starts: the first number that is taken is one more.
+    pub fn starting(at: &[i64]) -> Self {
+        Self(at.iter().copied().map(AtomicI64::new).collect())
+    }
+
+    /// Takes the next number.
+    pub fn next(&self, counter: usize) -> i64 {
+        self.0[counter].fetch_add(1, Ordering::Relaxed).wrapping_add(1)
+    }
+
+    /// The last number that was taken.
+    pub fn now(&self, counter: usize) -> i64 {
+        self.0[counter].load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,209 @@
+//! Parameters: what they are, and how their values are drawn.
+
+use super::counters::Counters;
+use super::file;
+use super::sizes::Sizes;
+use std::collections::BTreeMap;
+use tare_load::{Distribution, Draw, Random};
+
+/// Values of a list, at most: what PostgreSQL, MariaDB and MySQL take in a statement.
+const MOST_VALUES: usize = 65_535;
+
+/// A parameter of a file, checked.
+#[derive(Debug)]
+pub(super) struct Parameter {
+    pub name: String,
+    pub drawing: Drawing,
+    /// How many values a list of it has; none: it is no list.
+    pub count: Option<usize>,
+    /// How much further each value of a list lies than the one before; none: each is drawn by itself.
+    step: Option<i64>,
+    /// Whether it is drawn anew for each statement, and not once for the whole transaction.
+    pub each_statement: bool,
+}
+
+/// How a parameter gets its value.
+#[derive(Debug)]
+pub(super) enum Drawing {
+    /// Both ends, and how numbers are drawn above the first.
+    Range(i64, i64, Draw),
+    List(Vec<Drawn>),
+    Letters(usize),
+    /// `#` becomes a digit and `@` a letter.
+    Template(String),
+    /// The value of another parameter, by its number, and so much more.
+    After(usize, i64),
+    /// The next number of a counter that all clients share, by its number.
+    Next(usize),
+    /// Any number behind the one counter's and up to the other's.
+    Within(usize, usize),
+}
+
+/// A value of a parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Drawn {
+    Int(i64),
+    Text(String),
+}
+
+impl Parameter {
+    /// Draws so many values, of a list or of rows, in the place of those before. `values` are those of all parameters:
+    /// the ones that this one depends on are drawn already.
+    pub fn draw(
+        &self,
+        into: &mut Vec<Drawn>,
+        count: usize,
+        values: &[Vec<Drawn>],
+        counters: &Counters,
+        random: &mut Random,
+    ) {
+        into.clear();
+        for which in 0..count {
+            let next = match (self.step, into.last()) {
+                (Some(step), Some(Drawn::Int(before))) => Drawn::Int(before.wrapping_add(step)),
+                _ => self.drawing.draw(which, values, counters, random),
+            };
+            into.push(next);
+        }
+    }
+
+    /// First value and number of values, where they are few and known beforehand: they may stand in a statement's text.
+    pub fn few(&self) -> Option<(i64, u64)> {
+        match &self.drawing {
+            Drawing::Range(first, last, _) if self.count.is_none() => Some((*first, last.abs_diff(*first) + 1)),
+            _ => None,
+        }
+    }
+}
+
+impl Drawing {
+    fn draw(&self, which: usize, values: &[Vec<Drawn>], counters: &Counters, random: &mut Random) -> Drawn {
+        match self {
+            Self::Range(first, _, draw) => Drawn::Int(first + draw.draw(random).cast_signed()),
+            Self::List(values) => values[random.below(values.len() as u64) as usize].clone(),
+            Self::Letters(count) => Drawn::Text((0..*count).map(|_| letter(random)).collect()),
+            Self::Template(template) => {
+                let drawn = template.chars().map(|c| match c {
+                    '#' => char::from(b'0' + random.below(10) as u8),
+                    '@' => letter(random),
+                    other => other,
+                });
+                Drawn::Text(drawn.collect())
+            }
+            Self::After(of, plus) => match values[*of].get(which).or(values[*of].first()) {
+                Some(Drawn::Int(number)) => Drawn::Int(number.wrapping_add(*plus)),
+                _ => Drawn::Int(*plus),
+            },
+            Self::Next(counter) => Drawn::Int(counters.next(*counter)),
+            Self::Within(from, to) => {
+                let (from, to) = (counters.now(*from), counters.now(*to));
+                Drawn::Int(from + 1 + random.below(to.saturating_sub(from).max(1).unsigned_abs()).cast_signed())
+            }
+        }
+    }
+}
+
+fn letter(random: &mut Random) -> char {
+    char::from(b'a' + random.below(26) as u8)
+}
+
+/// The parameters of a file, those before those that come after them.
+///
+/// # Errors
+/// Which parameter is wrong, and what is expected of it.
+pub(super) fn read(
+    read: BTreeMap<String, file::Parameter>,
+    sizes: Sizes,
+    counters: &[String],
+) -> Result<Vec<Parameter>, String> {
+    let mut parameters: Vec<Parameter> = Vec::new();
+    let (later, first): (Vec<_>, Vec<_>) = read.into_iter().partition(|(_, how)| how.after.is_some());
+    for (name, how) in first.into_iter().chain(later) {
+        let parameter = one(&name, how, sizes, counters, &parameters)?;
+        parameters.push(parameter);
+    }
+    Ok(parameters)
+}
+
+fn one(
+    name: &str,
+    how: file::Parameter,
+    sizes: Sizes,
+    counters: &[String],
+    before: &[Parameter],
+) -> Result<Parameter, String> {
+    let expected = || {
+        format!(
+            "parameter {name}: one of range = [FIRST, LAST] (with distribution = \"...\" if you like), \
+             list = [VALUE, ...], letters = COUNT, template = \"##-@@\", after = \"PARAMETER\" with plus = NUMBER, \
+             next = \"COUNTER\" or within = [\"COUNTER\", \"COUNTER\"]"
+        )
+    };
+    let wrong = |what: String| format!("parameter {name}: {what}");
+    let ways = usize::from(how.range.is_some())
+        + usize::from(how.list.is_some())
+        + usize::from(how.letters.is_some())
+        + usize::from(how.template.is_some())
+        + usize::from(how.after.is_some())
+        + usize::from(how.next.is_some())
+        + usize::from(how.within.is_some());
+    if ways != 1 || (how.distribution.is_some() && how.range.is_none()) || (how.plus.is_some() && how.after.is_none()) {
+        return Err(expected());
+    }
+    let counter = |of: &str| {
+        let found = counters.iter().position(|known| known == of);
+        found.ok_or_else(|| wrong(format!("{of} is none of [counters] ({})", counters.join(", "))))
+    };
+    let mut each_statement = how.draw == file::DrawnFor::Statement;
+    let drawing = if let Some([first, last]) = &how.range {
+        let (first, last) = (first.value(sizes).map_err(wrong)?, last.value(sizes).map_err(wrong)?);
+        range(first, last, how.distribution).map_err(|e| e.map_or_else(expected, wrong))?
+    } else if let Some(list) = how.list {
+        Drawing::List(values(name, list).and_then(|list| if list.is_empty() { Err(expected()) } else { Ok(list) })?)
+    } else if let Some(count) = how.letters.filter(|count| *count <= 65_536) {
+        Drawing::Letters(count)
+    } else if let Some(template) = how.template.filter(|template| template.len() <= 65_536) {
+        Drawing::Template(template)
+    } else if let Some(of) = how.after {
+        let found = before.iter().position(|known| known.name == of && matches!(known.drawing, Drawing::Range(..)));
+        let found = found.ok_or_else(|| wrong(format!("after = \"{of}\" is no parameter with a range")))?;
+        each_statement = before[found].each_statement;
+        let plus = how.plus.unwrap_or(file::zero()).value(sizes).map_err(wrong)?;
+        Drawing::After(found, plus)
+    } else if let Some(of) = how.next {
+        Drawing::Next(counter(&of)?)
+    } else if let Some([from, to]) = how.within {
+        Drawing::Within(counter(&from)?, counter(&to)?)
+    } else {
+        return Err(expected());
+    };
+    if how.count.is_some_and(|count| count == 0 || count > MOST_VALUES) {
+        return Err(wrong(format!("count is a number from 1 to {MOST_VALUES}")));
+    }
+    if how.step.is_some() && (how.count.is_none() || !matches!(drawing, Drawing::Range(..))) {
+        return Err(wrong("step needs a range and a count".to_owned()));
+    }
+    Ok(Parameter { name: name.to_owned(), drawing, count: how.count, step: how.step, each_statement })
+}
+
+/// The error is none where the shape is wrong, else what was expected.
+fn range(first: i64, last: i64, distribution: Option<String>) -> Result<Drawing, Option<String>> {
+    if first > last {
+        return Err(None);
+    }
+    let distribution: Distribution = match distribution {
+        Some(word) => word.parse().map_err(|e: tare_load::UnknownDistribution| Some(e.to_string()))?,
+        None => Distribution::Uniform,
+    };
+    Ok(Drawing::Range(first, last, distribution.over(0, last.abs_diff(first))))
+}
+
+fn values(name: &str, list: Vec<toml::Value>) -> Result<Vec<Drawn>, String> {
+    let value = |value: toml::Value| match value {
+        toml::Value::Integer(number) => Ok(Drawn::Int(number)),
+        toml::Value::String(text) => Ok(Drawn::Text(text)),
+        toml::Value::Float(number) => Ok(Drawn::Text(number.to_string())),
+        other => Err(format!("parameter {name}: numbers and texts in its list, not {other}")),
+    };
+    list.into_iter().map(value).collect()
+}

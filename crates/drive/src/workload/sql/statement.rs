@@ -1,0 +1,245 @@
+//! A statement: its text with what stands in it.
+
+use super::file::Repeated;
+use super::parameter::Parameter;
+use tare_engine::Dialect;
+
+/// Texts that a statement may come to by a parameter in its text, at most: each is prepared by every connection.
+const MOST_TEXTS: u64 = 10_000;
+/// Values that a statement may have.
+const MOST_VALUES: usize = 65_535;
+
+/// A statement, between whose parts its parameters stand.
+#[derive(Debug)]
+pub(super) struct Statement {
+    /// Transaction and number, as metrics have it.
+    pub name: String,
+    parts: Vec<Part>,
+    /// Its values in their order: the parameter, and which of its values.
+    pub values: Vec<(usize, usize)>,
+    /// The parameter that stands in its text, with first value and number of values.
+    pub in_text: Option<(usize, i64, u64)>,
+    /// Parameters that are drawn for it alone, each with how many values it needs.
+    pub draws: Vec<(usize, usize)>,
+    /// Times that it is run, one after the other.
+    pub times: u32,
+    /// Whether it gives back rows and locks none.
+    pub reads: bool,
+}
+
+/// What a statement's text is made of.
+#[derive(Debug, Clone, PartialEq)]
+enum Part {
+    Sql(String),
+    /// A value that is sent.
+    Value,
+    /// A number that stands in the text.
+    Number,
+}
+
+impl Statement {
+    /// Its text, with the engine's own placeholders, and this number where one stands in the text.
+    pub fn sql(&self, dialect: &dyn Dialect, number: i64) -> String {
+        let (mut sql, mut values) = (String::new(), 0);
+        for part in &self.parts {
+            match part {
+                Part::Sql(text) => sql.push_str(text),
+                Part::Number => sql.push_str(&number.to_string()),
+                Part::Value => {
+                    values += 1;
+                    sql.push_str(&dialect.placeholder(values));
+                }
+            }
+        }
+        sql
+    }
+
+    /// The texts that it comes to: the first number that stands in it, and how many there are.
+    pub fn texts(&self) -> (i64, u64) {
+        self.in_text.map_or((0, 1), |(_, first, count)| (first, count))
+    }
+
+    /// Parameters that it uses, each with how many values it needs.
+    pub fn needs(&self) -> impl Iterator<Item = (usize, usize)> {
+        let values = self.values.iter().map(|(parameter, which)| (*parameter, which + 1));
+        values.chain(self.in_text.map(|(parameter, ..)| (parameter, 1)))
+    }
+}
+
+/// A parameter that stands in a text.
+enum Found {
+    /// `:name`
+    Value(usize),
+    /// `{name}`
+    Number(usize),
+}
+
+/// `:name` is a value that is sent, `{name}` a number in the text; `::` is a cast of PostgreSQL's, and nothing in
+/// quotes is either.
+///
+/// # Errors
+/// Which statement is wrong, and what is expected.
+pub(super) fn read(of: &str, number: usize, what: &Repeated, known: &[Parameter]) -> Result<Statement, String> {
+    let wrong = |what: String| format!("transaction {of}, statement {number}: {what}");
+    let text = what.sql.trim().trim_end_matches(';');
+    if text.is_empty() {
+        return Err(wrong("SQL".to_owned()));
+    }
+    if what.times == 0 || what.rows == 0 {
+        return Err(wrong("times and rows are 1 or more".to_owned()));
+    }
+    let (head, row) = if what.rows > 1 { split_row(text).map_err(wrong)? } else { (text, "") };
+    let (head, row) = (pieces(head, known).map_err(wrong)?, pieces(row, known).map_err(wrong)?);
+    let mut made = Made { known, parts: Vec::new(), values: Vec::new(), in_text: None };
+    made.add(&head, None).map_err(wrong)?;
+    for which in 0..if what.rows > 1 { what.rows as usize } else { 0 } {
+        if which > 0 {
+            made.parts.push(Part::Sql(",".to_owned()));
+        }
+        made.add(&row, Some(which)).map_err(wrong)?;
+        if made.values.len() > MOST_VALUES {
+            break;
+        }
+    }
+    let Made { parts, values, in_text, .. } = made;
+    if values.len() > MOST_VALUES {
+        return Err(wrong(format!("at most {MOST_VALUES} values")));
+    }
+    let reads = reads(&parts);
+    Ok(Statement {
+        name: format!("{of}_{number}"),
+        parts,
+        values,
+        in_text,
+        draws: Vec::new(),
+        times: what.times,
+        reads,
+    })
+}
+
+/// A text between parameters, or a parameter.
+enum Piece {
+    Sql(String),
+    Found(Found),
+}
+
+fn pieces(text: &str, known: &[Parameter]) -> Result<Vec<Piece>, String> {
+    let (mut pieces, mut sql) = (Vec::new(), String::new());
+    let mut quote = None;
+    let mut before = ' ';
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let name = |rest: &str| -> String {
+            rest.chars().skip(1).take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect()
+        };
+        let begins = rest[c.len_utf8()..].starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        let found = match c {
+            ':' if quote.is_none() && before != ':' && begins => {
+                let name = name(rest);
+                Some((Found::Value(find(&name, known)?), 1 + name.len()))
+            }
+            '{' if quote.is_none() && begins => {
+                let name = name(rest);
+                if !rest[1 + name.len()..].starts_with('}') {
+                    return Err(format!("{{{name} has no }} behind it"));
+                }
+                Some((Found::Number(find(&name, known)?), 2 + name.len()))
+            }
+            _ => None,
+        };
+        before = c;
+        let Some((found, length)) = found else {
+            match quote {
+                Some(open) if open == c => quote = None,
+                None if matches!(c, '\'' | '"' | '`') => quote = Some(c),
+                _ => {}
+            }
+            sql.push(c);
+            rest = &rest[c.len_utf8()..];
+            continue;
+        };
+        pieces.extend([Piece::Sql(std::mem::take(&mut sql)), Piece::Found(found)]);
+        rest = &rest[length..];
+    }
+    pieces.push(Piece::Sql(sql));
+    Ok(pieces)
+}
+
+fn find(name: &str, known: &[Parameter]) -> Result<usize, String> {
+    known.iter().position(|parameter| parameter.name == name).ok_or_else(|| {
+        let names = known.iter().map(|parameter| parameter.name.as_str());
+        let near = tare_text::nearest(name, names.clone()).map_or(String::new(), |n| format!("; did you mean :{n}?"));
+        format!(":{name} is none of [parameters] ({}){near}", names.collect::<Vec<_>>().join(", "))
+    })
+}
+
+/// What stands before the row of an INSERT, and the row: its parentheses behind VALUES, up to the end.
+fn split_row(text: &str) -> Result<(&str, &str), String> {
+    let expected = || "rows needs an INSERT that ends in VALUES (...)".to_owned();
+    // Letters of ASCII alone change, and no place with them.
+    let end = text.to_ascii_uppercase().rfind("VALUES").ok_or_else(expected)? + "VALUES".len();
+    let (head, row) = text.split_at(end);
+    if row.trim_start().starts_with('(') && row.ends_with(')') { Ok((head, row)) } else { Err(expected()) }
+}
+
+/// A statement on its way.
+struct Made<'a> {
+    known: &'a [Parameter],
+    parts: Vec<Part>,
+    values: Vec<(usize, usize)>,
+    in_text: Option<(usize, i64, u64)>,
+}
+
+impl Made<'_> {
+    /// Adds pieces, of row number `row` where they are one.
+    fn add(&mut self, pieces: &[Piece], row: Option<usize>) -> Result<(), String> {
+        for piece in pieces {
+            match piece {
+                Piece::Sql(text) => self.parts.push(Part::Sql(text.clone())),
+                Piece::Found(Found::Value(parameter)) => self.value(*parameter, row)?,
+                Piece::Found(Found::Number(parameter)) => self.number(*parameter)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, parameter: usize, row: Option<usize>) -> Result<(), String> {
+        let count = match (self.known[parameter].count, row) {
+            (Some(_), Some(_)) => {
+                return Err(format!(":{} is a list, which no row may have", self.known[parameter].name));
+            }
+            (count, row) => count.map_or(row.unwrap_or(0)..row.unwrap_or(0) + 1, |count| 0..count),
+        };
+        for (number, which) in count.enumerate() {
+            if number > 0 {
+                self.parts.push(Part::Sql(", ".to_owned()));
+            }
+            self.parts.push(Part::Value);
+            self.values.push((parameter, which));
+        }
+        Ok(())
+    }
+
+    fn number(&mut self, parameter: usize) -> Result<(), String> {
+        let name = &self.known[parameter].name;
+        let few = self.known[parameter].few().filter(|(_, count)| *count <= MOST_TEXTS);
+        let (first, count) =
+            few.ok_or_else(|| format!("{{{name}}} is to have a range of at most {MOST_TEXTS} numbers"))?;
+        match self.in_text {
+            Some((other, ..)) if other != parameter => {
+                Err(format!("{{{name}}} and {{{}}}: one parameter in a text", self.known[other].name))
+            }
+            _ => {
+                self.in_text = Some((parameter, first, count));
+                self.parts.push(Part::Number);
+                Ok(())
+            }
+        }
+    }
+}
+
+fn reads(parts: &[Part]) -> bool {
+    let mut texts = parts.iter().filter_map(|part| if let Part::Sql(text) = part { Some(text) } else { None });
+    let first = texts.clone().next().and_then(|text| text.split_whitespace().next()).unwrap_or_default();
+    first.eq_ignore_ascii_case("select") && !texts.any(|text| text.to_lowercase().contains("for update"))
+}

@@ -1,0 +1,77 @@
+//! Kinds of loads, in which results are published: of sysbench's workloads by their names, of transactions of a file of
+//! statements by what the file says.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tare_results::Results;
+
+/// What kind of statements a load has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all(serialize = "snake_case", deserialize = "kebab-case"))]
+pub enum Group {
+    /// Look-ups by key.
+    Point,
+    /// Ranges of which rows are asked as they are.
+    Range,
+    /// Ranges of which sums, counts or sorted rows are asked.
+    AggregatedRange,
+    /// Changes.
+    Write,
+    /// None of these alone.
+    #[serde(rename(deserialize = "mixed"))]
+    Other,
+}
+
+impl Group {
+    /// The group of a load by its name in studies.
+    fn of_workload(load: &str) -> Self {
+        match load {
+            "point_select" | "select_random_points" => Self::Point,
+            "select_random_ranges" => Self::AggregatedRange,
+            "write_only" | "update_index" | "update_non_index" | "insert" | "delete" | "bulk_insert" => Self::Write,
+            _ => Self::Other,
+        }
+    }
+
+    /// Its name as people read it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Point => "point",
+            Self::Range => "range",
+            Self::AggregatedRange => "aggregated range",
+            Self::Write => "write",
+            Self::Other => "mixed",
+        }
+    }
+}
+
+/// The groups of a study's loads.
+pub(super) struct Groups(BTreeMap<String, Group>);
+
+/// What of a study's file of statements says groups.
+#[derive(Deserialize)]
+struct Statements {
+    transaction: Vec<Transaction>,
+}
+
+#[derive(Deserialize)]
+struct Transaction {
+    name: String,
+    group: Option<Group>,
+}
+
+impl Groups {
+    /// Those that the study's statements name.
+    pub fn of_study(results: &Results) -> Self {
+        let table = results.study_toml.as_ref().and_then(|text| text.parse::<toml::Table>().ok());
+        let statements = table.as_ref().and_then(|table| table.get("workload")?.get("statements")?.as_str());
+        let statements: Option<Statements> = statements.and_then(|text| toml::from_str(text).ok());
+        let named = statements.into_iter().flat_map(|file| file.transaction);
+        Self(named.filter_map(|one| Some((one.name, one.group?))).collect())
+    }
+
+    /// The group of a load.
+    pub fn of(&self, load: &str) -> Group {
+        self.0.get(load).copied().unwrap_or_else(|| Group::of_workload(load))
+    }
+}
