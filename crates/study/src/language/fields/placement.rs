@@ -53,6 +53,20 @@ pub const KEYS: &[Key<Settings>] = &[
         |s| s.placement.nodes.map(Into::into),
         |s, v| s.placement.nodes = Some(v as u32),
     ),
+    Key::words(
+        "node_order",
+        "with nodes: logical indexes of the nodes to take, in this order, in place of the first: 0+2 and 0+1 as levels \
+         compare two sets of nodes, and nodes = [1, 2] climbs each; absent: 0+1+2 and so on",
+        |s| {
+            let order: Vec<String> = s.placement.node_order.iter().map(u32::to_string).collect();
+            (!order.is_empty()).then(|| order.join("+").into())
+        },
+        |s, v| {
+            let order: Result<Vec<u32>, _> = v.to_string().split('+').map(|node| node.trim().parse()).collect();
+            s.placement.node_order = order.map_err(|_| "logical indexes of nodes joined by +, such as 0+2")?;
+            Ok(())
+        },
+    ),
     Key::whole(
         "caches",
         "as nodes, by last-level caches that several cores share (a CCX, a cluster): both sides on so many of them, \
