@@ -8,7 +8,8 @@ pub const KEYS: &[Key<Settings>] = &[
     Key::words(
         "client",
         "location of the client threads as hwloc-calc writes it (node:0.core:1, cpus:4-7 ...; node:near is the first \
-         node with CPUs and memory, node:far the one farthest from it, node:usable all of them), or float",
+         node with CPUs and memory, node:far the one farthest from it, node:usable all of them; core:performance and \
+         core:efficiency are kinds of cores), or float; as a factor: node:each is one level for each node",
         |s| Some(s.placement.client.to_string().into()),
         |s, v| v.parsed().map(|v| s.placement.client = v),
     ),
