@@ -38,7 +38,7 @@ pub struct Results {
     pub captures: BTreeMap<(usize, u32), Captures>,
     /// The environment of each machine by its name, where the study ran on several; else empty.
     pub machines: BTreeMap<String, Environment>,
-    /// What the machine's own distances take, where `tare topo --measure --json` was kept alongside as `distances.json`.
+    /// What the machine's own distances take, where `tare topo --measure --json` was kept as `distances.json`.
     pub distances: Option<Measured>,
     /// Numbers of the shards with trials to go, where a study cut into shards was read; else empty.
     pub open_shards: Vec<usize>,

@@ -1,5 +1,5 @@
-//! Why trials fall into modes, as shares of pairs and threads that were placed so: trials made up with the articles' own
-//! figures.
+//! Why trials fall into modes, as shares of pairs and threads that were placed so: trials made up with the articles'
+//! own figures.
 
 use crate::made_up::{results, trial};
 use std::collections::BTreeMap;
@@ -64,8 +64,8 @@ fn sides(summary: &Summary) -> [(InCommon, f64); 2] {
 
 const ARTICLE_A: &str = "package:2 node:1 l3:1 core:6 pu:2";
 
-/// "Mind your core", clients on 0 and 12, server on 4 and 16: its 24K and its 36 to 37K, each twice. Luck is which client
-/// meets which server thread.
+/// "Mind your core", clients on 0 and 12, server on 4 and 16: its 24K and its 36 to 37K. Luck is which client meets
+/// which server thread.
 #[test]
 fn the_articles_24k_and_37k_are_pairs_on_two_nodes_and_on_one() {
     let apart = [24_403.0, 24_354.0, 24_478.0, 24_579.0, 24_390.0, 24_501.0];

@@ -16,7 +16,10 @@ fn one(table: &CounterTable) -> Markup {
         div.scroll tabindex="0" role="region" aria-label="Seconds by threads and strategy" {
             table {
                 caption { (counters_head(table)) }
-                thead { tr { th scope="col" { "threads" } @for strategy in &table.strategies { th scope="col" { (strategy) } } } }
+                thead { tr {
+                    th scope="col" { "threads" }
+                    @for strategy in &table.strategies { th scope="col" { (strategy) } }
+                } }
                 tbody { @for (threads, row) in table.threads.iter().zip(&table.cells) { tr {
                     th scope="row" { (threads) }
                     @for cell in row { td { @match cell {

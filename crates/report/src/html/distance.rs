@@ -24,7 +24,8 @@ fn table(cost: &DistanceCost) -> Markup {
         div.scroll tabindex="0" role="region" aria-label="Conditions with their distances" {
             table {
                 thead { tr {
-                    th.l scope="col" { "condition" } th scope="col" { (cost.metric) } th scope="col" { "line, client and server" }
+                    th.l scope="col" { "condition" } th scope="col" { (cost.metric) }
+                    th scope="col" { "line, client and server" }
                     th scope="col" { "load, server to memory" }
                 } }
                 tbody { @for point in points { tr {

@@ -13,7 +13,8 @@ use tare_cpuset::CpuSet;
 /// node and a core are unrelated by CPUs, nothing is selected, and that is an error rather than an empty set.
 ///
 /// Beyond hwloc, three words select nodes by what they are: `node:near` is the first with CPUs and memory, `node:far`
-/// the one farthest from it, `node:usable` is all of them, and as a level of a factor `node:each` is one level for each; two more select cores of a hybrid machine: `core:performance`
+/// the one farthest from it, `node:usable` is all of them, and as a
+/// level of a factor `node:each` is one level for each; two more select cores of a hybrid machine: `core:performance`
 /// are those of its fastest kind, `core:efficiency` those of its most frugal one. They are for studies that are to fit
 /// any machine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -50,8 +50,8 @@ impl Machine {
         self.nodes.len()
     }
 
-    /// How the machine's sockets are cut into NUMA nodes: sub-NUMA clustering (SNC) and NPS make several of a package, and
-    /// some firmware makes one of each last-level cache.
+    /// How the machine's sockets are cut into NUMA nodes: sub-NUMA clustering (SNC) and NPS make several of a package,
+    /// and some firmware makes one of each last-level cache.
     pub fn node_layout(&self) -> NodeLayout {
         let with_cpus: Vec<_> = self.nodes.iter().filter(|node| !node.cpus.is_empty()).collect();
         let caches: Vec<_> = self.caches.iter().filter(|cache| cache.level == 3).collect();
