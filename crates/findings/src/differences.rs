@@ -9,6 +9,9 @@ use tare_results::schema::{Environment, Levels};
 /// The setting that says how busy a machine was.
 const LOAD: &str = "/proc/loadavg";
 
+/// How sockets are cut into NUMA nodes: SNC, NPS, L3 as NUMA.
+pub(super) const NODE_LAYOUT: What = What::Machine("NUMA nodes");
+
 /// What may differ between two measurements.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
@@ -127,6 +130,7 @@ fn of_environment(environment: &Environment) -> Vec<(What, String)> {
         (What::Tare, environment.tare_version.clone()),
         (What::Machine("PUs"), environment.machine.pu_count().to_string()),
         (What::Machine("nodes"), environment.machine.node_count().to_string()),
+        (NODE_LAYOUT, environment.machine.node_layout().to_string()),
     ];
     facts.extend(environment.settings.iter().map(|(name, value)| (What::Setting(name.clone()), value.clone())));
     facts

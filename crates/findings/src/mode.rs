@@ -54,6 +54,9 @@ pub struct ModeSide {
 pub enum InCommon {
     /// A number, on average.
     Number(f64),
+    /// Which share of pairs is so near each other, on average; the relation is one of
+    /// [`PAIR_SHARES`](super::threads::PAIR_SHARES).
+    Pairs { relation: &'static str, share: f64 },
     /// The word that most of them have.
     Word { word: String, trials: usize, of: usize },
     /// It was recorded of none of them.

@@ -3,7 +3,7 @@
 use super::collect::ConditionTrials;
 use super::confidence::{FURTHER, MODES};
 use super::mode::{InCommon, Mode, ModeCause, ModeSide, ModesTested};
-use super::threads::{self, Feature, PAIRS};
+use super::threads::{self, FULLEST_NODE, Feature, PAIR_SHARES, PAIRS};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tare_results::latencies::percentile;
 use tare_results::metric;
@@ -164,19 +164,61 @@ fn cause(
     let ranked = association(found, &strata(found, &order), &covariates(&features), PERMUTATIONS, SEED).ok()?;
     let name = &best(&ranked, rate)?.name;
     let centres = tare_stats::modes::means(found, means);
-    let sides = found.modes.iter().zip(centres).map(|(mode, centre)| {
-        let values: Vec<&Feature> = mode.members.iter().filter_map(|index| features.get(*index)?.get(name)).collect();
-        ModeSide { in_common: in_common(&values), mean: centre }
+    let members = |mode: &tare_stats::modes::Mode, name: &str| -> Vec<&Feature> {
+        mode.members.iter().filter_map(|index| features.get(*index)?.get(name)).collect()
+    };
+    let pairs: Vec<Vec<(&'static str, f64)>> =
+        found.modes.iter().map(|mode| pair_shares(|share| members(mode, share))).collect();
+    let sides = found.modes.iter().enumerate().zip(centres).map(|((side, mode), centre)| {
+        let in_common = match PAIR_SHARES.contains(&name.as_str()) {
+            true => nearness(&pairs, side, name),
+            false => in_common(&members(mode, name)),
+        };
+        ModeSide { in_common, mean: centre }
     });
     Some(ModeCause { covariate: name.clone(), sides: sides.collect() })
 }
 
-/// The best shown association; among equally good ones how pairs sat, which says the most.
+/// Means of the shares of pairs that were recorded in the trials of a mode, the nearest relation first.
+fn pair_shares<'f>(values: impl Fn(&str) -> Vec<&'f Feature>) -> Vec<(&'static str, f64)> {
+    let mean = |name: &'static str| match in_common(&values(name)) {
+        InCommon::Number(mean) => Some((name, mean)),
+        _ => None,
+    };
+    PAIR_SHARES.into_iter().filter_map(mean).collect()
+}
+
+/// What says most of how near the pairs of a mode are, of all relations in which the modes differ: the nearest that
+/// every pair has, else the widest that none has, else the share that the test named.
+fn nearness(modes: &[Vec<(&'static str, f64)>], side: usize, named: &str) -> InCommon {
+    let differs = |name: &str| {
+        let of = modes.iter().map(|shares| shares.iter().find(|(known, _)| *known == name).map(|(_, share)| *share));
+        let values: Vec<f64> = of.flatten().collect();
+        values.iter().any(|value| (value - values[0]).abs() > 1e-9)
+    };
+    let shares: Vec<(&'static str, f64)> =
+        modes.get(side).into_iter().flatten().copied().filter(|(name, _)| differs(name)).collect();
+    let all = shares.iter().find(|(_, share)| *share >= 1.0 - 1e-9);
+    let none = || shares.iter().rev().find(|(_, share)| *share <= 1e-9);
+    let own = || shares.iter().find(|(name, _)| *name == named);
+    match all.or_else(none).or_else(own) {
+        Some((relation, share)) => InCommon::Pairs { relation, share: *share },
+        None => InCommon::Unknown,
+    }
+}
+
+/// The best shown association; among equally good ones where threads sat, which says the most.
 fn best(ranked: &[Association], rate: f64) -> Option<&Association> {
     let shown: Vec<&Association> = ranked.iter().filter(|found| found.p_adjusted <= rate).collect();
     let most = shown.iter().map(|found| found.share).fold(0.0, f64::max);
     let equal = shown.iter().filter(|found| found.share >= most - 1e-9);
-    equal.clone().find(|found| found.name == PAIRS).or_else(|| equal.clone().next()).copied()
+    equal.min_by_key(|found| seat_rank(&found.name)).copied()
+}
+
+/// Where threads sat comes before all else, and the nearest relation of pairs before further ones.
+fn seat_rank(name: &str) -> usize {
+    let seats = [PAIRS].into_iter().chain(PAIR_SHARES).chain([FULLEST_NODE]);
+    seats.clone().position(|known| known == name).unwrap_or_else(|| seats.count())
 }
 
 /// What the trials of one mode have in common.
@@ -203,7 +245,7 @@ fn in_common(values: &[&Feature]) -> InCommon {
 pub(super) fn covariates(features: &[BTreeMap<String, Feature>]) -> Vec<Covariate> {
     let mut names: Vec<&String> =
         features.iter().flat_map(BTreeMap::keys).collect::<BTreeSet<_>>().into_iter().collect();
-    names.sort_by_key(|name| name.as_str() != PAIRS);
+    names.sort_by_key(|name| seat_rank(name));
     let mut partitions = BTreeSet::new();
     names
         .into_iter()

@@ -6,8 +6,8 @@ use super::confidence::CONFIDENCE;
 use super::question::Asked;
 use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
 use super::{
-    builds, captures, composite, distributions, dropped, effects, estimate, grid, hosts, lifetimes, modes, nodes,
-    outliers, plans, probes, residuals, run_order, scaling, searches, spread, time, warm_up,
+    builds, captures, composite, counters, distance, distributions, dropped, effects, estimate, grid, hosts, lifetimes,
+    modes, nodes, outliers, plans, probes, residuals, run_order, scaling, searches, spread, time, warm_up,
 };
 use tare_results::Results;
 use tare_results::metric;
@@ -55,6 +55,8 @@ pub fn summarize(results: &Results) -> Summary {
         nodes: nodes::nodes(&conditions),
         machines: composite.as_ref().and_then(|c| hosts::hosts(&conditions, c, results)),
         placement_grids,
+        distance: distance::costs(&conditions, results, headline),
+        counters: counters::tables(&conditions),
         lifetimes: headline.and_then(|metric| lifetimes::find(&conditions, metric)),
         plans: plans::find(&conditions),
         searches: searches::find(&conditions),

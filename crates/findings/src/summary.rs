@@ -1,5 +1,7 @@
 //! The summary: what records came to, as values, from which every report is drawn and every sentence made.
 
+use super::counters::CounterTable;
+use super::distance::DistanceCost;
 use super::distributions::Distribution;
 use super::dropped::Dropped;
 use super::ends;
@@ -64,6 +66,10 @@ pub struct Summary {
     pub nodes: Vec<NodeSummary>,
     /// Client location by server location, where both vary.
     pub placement_grids: Vec<PlacementGrid>,
+    /// What distance between nodes costs, where it was measured.
+    pub distance: Vec<DistanceCost>,
+    /// Seconds of global counters by threads and strategy, where those ran.
+    pub counters: Vec<CounterTable>,
     /// What sharing servers did, where the rungs of ladders did.
     pub lifetimes: Option<Lifetimes>,
     /// Queries that ran with more than one plan.

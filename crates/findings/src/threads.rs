@@ -105,9 +105,18 @@ pub fn features(trial: &TrialRecord, machine: Option<&Machine>) -> BTreeMap<Stri
     let mut features = BTreeMap::new();
     let seats = seats(trial);
     // CPUs of two hosts do not relate.
-    let one_host = trial.client_host.is_none();
-    if let Some(words) = pair_words(&seats, machine).filter(|_| one_host) {
-        features.insert(PAIRS.to_owned(), Feature::Word(words));
+    if trial.client_host.is_none() {
+        let relations = relations(&seats, machine);
+        match relations.as_slice() {
+            [] => {}
+            [relation] => {
+                let words = format!("client and server thread {}", relation_words(*relation));
+                features.insert(PAIRS.to_owned(), Feature::Word(words));
+            }
+            several => features.extend(shares(several)),
+        }
+        let fullest = machine.and_then(|machine| fullest_node(&seats, machine));
+        features.extend(fullest.map(|share| (FULLEST_NODE.to_owned(), Feature::Number(share))));
     }
     for ((class, pair), cpu) in seats.iter().filter(|((_, pair), _)| *pair < SEATS_NAMED) {
         let side = if *class == ThreadClass::Client { "client" } else { "server" };
@@ -130,8 +139,20 @@ pub fn features(trial: &TrialRecord, machine: Option<&Machine>) -> BTreeMap<Stri
     features
 }
 
-/// Name of the feature that says how client and server threads of all pairs relate.
+/// Name of the feature that says how the client and the server thread of a single pair relate.
 pub const PAIRS: &str = "pairs";
+
+/// Names of the features that say which share of several pairs are so near each other, or nearer; the nearest first.
+/// Shares, so that many pairs fall into groups too, of which no two trials may be quite alike.
+pub const PAIR_SHARES: [&str; 4] = [
+    "share of pairs on one PU",
+    "share of pairs on one core",
+    "share of pairs under one cache",
+    "share of pairs on one node",
+];
+
+/// Name of the feature that says which share of the clients' and connections' threads the node with most of them has.
+pub const FULLEST_NODE: &str = "share of threads on the fullest node";
 
 /// CPU on which each paired thread was seen most during a trial.
 fn seats(trial: &TrialRecord) -> BTreeMap<(ThreadClass, usize), usize> {
@@ -158,31 +179,50 @@ pub fn main_cpu(counts: impl Iterator<Item = (usize, f64)>) -> Option<usize> {
         .map(|(cpu, _)| cpu)
 }
 
-/// How pairs sat: "both threads of every pair on one PU", "1 of 2 pairs on one PU, 1 on different nodes".
-fn pair_words(seats: &BTreeMap<(ThreadClass, usize), usize>, machine: Option<&Machine>) -> Option<String> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut pairs = 0;
-    for ((role, pair), client) in seats {
-        let (ThreadClass::Client, Some(server)) = (role, seats.get(&(ThreadClass::Connection, *pair))) else {
-            continue;
-        };
-        let relation = machine
-            .and_then(|machine| machine.relation(u32::try_from(*client).ok()?, u32::try_from(*server).ok()?))
-            .unwrap_or(if client == server { Pairing::SamePu } else { Pairing::None });
-        *counts.entry(relation_words(relation)).or_default() += 1;
-        pairs += 1;
+/// How the client and the server thread of each pair relate.
+fn relations(seats: &BTreeMap<(ThreadClass, usize), usize>, machine: Option<&Machine>) -> Vec<Pairing> {
+    let relation = |client: usize, server: usize| {
+        machine
+            .and_then(|machine| machine.relation(u32::try_from(client).ok()?, u32::try_from(server).ok()?))
+            .unwrap_or(if client == server { Pairing::SamePu } else { Pairing::None })
+    };
+    let clients = seats.iter().filter(|((class, _), _)| *class == ThreadClass::Client);
+    clients
+        .filter_map(|((_, pair), client)| Some(relation(*client, *seats.get(&(ThreadClass::Connection, *pair))?)))
+        .collect()
+}
+
+/// Shares of the pairs that are so near or nearer. Where the machine is not known only one PU can be told.
+fn shares(relations: &[Pairing]) -> Vec<(String, Feature)> {
+    let distance = |relation: &Pairing| match relation {
+        Pairing::SamePu => 0,
+        Pairing::SmtSibling | Pairing::SameCore => 1,
+        Pairing::SameCache => 2,
+        Pairing::OtherCache | Pairing::SameNode => 3,
+        Pairing::OtherNode | Pairing::None => 4,
+    };
+    let known = if relations.contains(&Pairing::None) { 1 } else { PAIR_SHARES.len() };
+    let share = |within: usize| {
+        let near = relations.iter().filter(|relation| distance(relation) <= within).count();
+        near as f64 / relations.len().max(1) as f64
+    };
+    let named = PAIR_SHARES.iter().enumerate().take(known);
+    named.map(|(within, name)| ((*name).to_owned(), Feature::Number(share(within)))).collect()
+}
+
+/// Share of the paired threads whose CPUs are on the node with most of them; none on a machine of one node.
+fn fullest_node(seats: &BTreeMap<(ThreadClass, usize), usize>, machine: &Machine) -> Option<f64> {
+    if machine.nodes.iter().filter(|node| !node.cpus.is_empty()).count() < 2 || seats.is_empty() {
+        return None;
     }
-    match counts.len() {
-        0 => None,
-        1 => counts.keys().next().map(|words| match pairs {
-            1 => format!("client and server thread {words}"),
-            _ => format!("client and server thread of every pair {words}"),
-        }),
-        _ => {
-            let parts: Vec<String> = counts.iter().map(|(words, n)| format!("{n} of {pairs} pairs {words}")).collect();
-            Some(parts.join(", "))
-        }
-    }
+    let on = |cpu: usize| {
+        let cpu = u32::try_from(cpu).ok()?;
+        machine.nodes.iter().position(|node| node.cpus.contains(cpu))
+    };
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    seats.values().filter_map(|cpu| on(*cpu)).for_each(|node| *counts.entry(node).or_default() += 1);
+    let most = counts.values().max()?;
+    Some(*most as f64 / seats.len() as f64)
 }
 
 fn covariate_means(samples: &[SampleRecord]) -> BTreeMap<String, f64> {

@@ -8,6 +8,7 @@ use std::path::Path;
 /// Files of a small server with everything this crate knows: two packages of two cores, cpufreq, SMT, cgroup v2.
 pub const FILES: &[(&str, &str)] = &[
     ("/proc/sys/kernel/numa_balancing", "1\n"),
+    ("/sys/kernel/mm/numa/demotion_enabled", "false\n"),
     ("/proc/sys/kernel/randomize_va_space", "2\n"),
     ("/proc/sys/kernel/perf_event_paranoid", "2\n"),
     ("/proc/sys/kernel/random/boot_id", "11111111-2222-3333-4444-555555555555\n"),

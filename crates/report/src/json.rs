@@ -5,7 +5,9 @@ use serde::Serialize;
 use tare_findings::compare::{
     AgainstFirst, Comparison, Gate, Grouped, Losses, ManyComparison, MetricComparison, Sessions,
 };
+use tare_findings::counters::CounterTable;
 use tare_findings::differences::Difference;
+use tare_findings::distance::DistanceCost;
 use tare_findings::distributions::Distribution;
 use tare_findings::grid::PlacementGrid;
 use tare_findings::hosts::Hosts;
@@ -61,6 +63,10 @@ pub struct SummaryJson<'a> {
     nodes: &'a [NodeSummary],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     placement_grids: &'a [PlacementGrid],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    distance: &'a [DistanceCost],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    counters: &'a [CounterTable],
     #[serde(skip_serializing_if = "Option::is_none")]
     lifetimes: &'a Option<Lifetimes>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -136,6 +142,8 @@ impl<'a> SummaryJson<'a> {
             relative: RelativeTable::of(summary),
             nodes: &summary.nodes,
             placement_grids: &summary.placement_grids,
+            distance: &summary.distance,
+            counters: &summary.counters,
             lifetimes: &summary.lifetimes,
             plans: &summary.plans,
             searches: &summary.searches,

@@ -89,6 +89,13 @@ pub const COUNTER_PAGES: Covariate =
 /// Pages that hold the data blocks of such a run, or every so many-th of them, by node.
 pub const DATA_PAGES: Covariate = entry(Names::EachNode("data_pages_node"), "pages", Merge::Last, Standing::Cause);
 
+/// Increments of global counters that a run of the counters made, and those that its counters show.
+pub const INCREMENTS_EXPECTED: Covariate =
+    entry(Names::One("increments_expected"), "", Merge::Sum, Standing::Consequence);
+/// The sum of its counters.
+pub const INCREMENTS_COUNTED: Covariate =
+    entry(Names::One("increments_counted"), "", Merge::Sum, Standing::Consequence);
+
 /// Every covariate that a trial records. What is not here is of an older or a newer program.
 const ALL: &[Covariate] = {
     use Merge::{ByTime, Largest, Last, Sum};
@@ -112,6 +119,8 @@ const ALL: &[Covariate] = {
         entry(One("major_faults"), "", Sum, Cause),
         entry(One("numa_hint_faults"), "", Sum, Cause),
         entry(One("numa_migrated_pages"), "pages", Sum, Cause),
+        entry(One("numa_promoted_pages"), "pages", Sum, Cause),
+        entry(One("numa_demoted_pages"), "pages", Sum, Cause),
         entry(One("numa_miss_pages"), "pages", Sum, Cause),
         entry(One("numa_foreign_pages"), "pages", Sum, Cause),
         entry(One("throttle_events"), "", Sum, Cause),
@@ -125,6 +134,8 @@ const ALL: &[Covariate] = {
         entry(One("server_waited_for_cpu_fraction"), "fraction", ByTime, Cause),
         entry(One("restarts"), "", Sum, Consequence),
         entry(One("errors"), "", Sum, Consequence),
+        INCREMENTS_EXPECTED,
+        INCREMENTS_COUNTED,
         entry(One("reconnects"), "", Sum, Consequence),
         // What was done, statement by statement or transaction by transaction.
         entry(Family("statement_"), "", Sum, Consequence),

@@ -10,6 +10,16 @@ use super::schema::Plan;
 use std::collections::BTreeMap;
 use std::path::Path;
 use tare_files::{Folder, Trust};
+use tare_topology::measure::Measured;
+
+/// What `tare topo --measure --json` prints, kept alongside by the user.
+const DISTANCES: &str = "distances.json";
+
+/// The part of it that is read.
+#[derive(serde::Deserialize)]
+struct Distances {
+    measured: Measured,
+}
 
 const PLAN: &str = "plan.json";
 /// The most that is read of a plan, bytes: more than the largest one has.
@@ -31,6 +41,10 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
         }
     };
     let study_toml = folder.read("study.toml", LARGEST)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let distances = match folder.read(DISTANCES, LARGEST)? {
+        Some(bytes) => Some(parse::<Distances>(&bytes, &path.join(DISTANCES), 0)?.measured),
+        None => None,
+    };
     let Records { trials, damaged, files } = lines::read_packed(&folder)?;
     if files == 0 {
         warnings.push("trials.jsonl is missing: no trial has finished".to_owned());
@@ -51,6 +65,7 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
         plan: Some(plan),
         environment,
         study_toml,
+        distances,
         trials,
         captures,
         machines: machines::environments(&folder)?,

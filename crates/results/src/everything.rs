@@ -5,6 +5,7 @@ use super::lines::DamagedLine;
 use super::schema::{Environment, Plan, TrialRecord};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use tare_topology::measure::Measured;
 
 /// Where results were read from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub struct Results {
     pub captures: BTreeMap<(usize, u32), Captures>,
     /// The environment of each machine by its name, where the study ran on several; else empty.
     pub machines: BTreeMap<String, Environment>,
+    /// What the machine's own distances take, where `tare topo --measure --json` was kept as `distances.json`.
+    pub distances: Option<Measured>,
     /// Numbers of the shards with trials to go, where a study cut into shards was read; else empty.
     pub open_shards: Vec<usize>,
     /// Lines of the files of records that are no records; [`Results::warnings`] says so too.

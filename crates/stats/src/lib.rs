@@ -59,6 +59,7 @@ pub mod groups;
 pub mod growth;
 mod interval;
 pub mod ladder;
+pub mod line;
 mod linear;
 pub mod machines;
 mod mode_limits;

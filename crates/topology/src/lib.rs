@@ -20,8 +20,8 @@ mod text;
 
 pub use location::{Index, Location, LocationError, ObjectKind, Step, Term};
 pub use machine::{
-    Cache, Change, Core, CpuKind, Die, Excluded, Fingerprint, Machine, MachineError, Node, Origin, Package, Pu, Shared,
-    TopologyReader,
+    Cache, Change, Core, CpuKind, Die, Excluded, Fingerprint, Machine, MachineError, Node, NodeLayout, Origin, Package,
+    Pu, Shared, TopologyReader,
 };
 pub use placement::{
     Bind, ClientPus, Marks, MemoryPolicy, Nodes, Pairing, PairingChoice, Placement, PolicyError, ResolvedPlacement,

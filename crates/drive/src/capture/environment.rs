@@ -18,6 +18,7 @@ const SETTINGS: &[&str] = &[
     "/proc/loadavg",
     "/sys/kernel/mm/transparent_hugepage/enabled",
     "/sys/kernel/mm/transparent_hugepage/defrag",
+    "/sys/kernel/mm/numa/demotion_enabled",
     "/sys/devices/system/cpu/smt/control",
     "/sys/devices/system/cpu/isolated",
     "/sys/devices/system/cpu/intel_pstate/no_turbo",

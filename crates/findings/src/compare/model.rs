@@ -332,6 +332,13 @@ pub enum Note {
     },
     /// Several sessions a side, each of which is one observation.
     OfSessions(Sessions),
+    /// Sides of machines whose sockets are cut into NUMA nodes in different ways (SNC, NPS, L3 as NUMA).
+    NodeLayouts {
+        side: String,
+        first: String,
+        /// How those of the first are cut, and of the other side.
+        layouts: [String; 2],
+    },
     /// The probe itself differs between two sides that are adjusted by it.
     ProbeMoved {
         /// `chain`, `spin` or `wakeup`.

@@ -65,6 +65,12 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
         notes.push(Note::Sessions { first: labels[0].to_owned(), others: vec![labels[1].to_owned()] });
     }
     notes.extend(drifted(&pairs));
+    let layouts = between.iter().find(|difference| difference.what == differences::NODE_LAYOUT);
+    notes.extend(layouts.map(|difference| Note::NodeLayouts {
+        side: labels[1].to_owned(),
+        first: labels[0].to_owned(),
+        layouts: [difference.a.clone(), difference.b.clone()],
+    }));
     let mut differences = between;
     if let [(one, other)] = matched.as_slice() {
         differences.splice(0..0, differences::of_levels(one.levels, other.levels));

@@ -6,6 +6,7 @@ mod compared;
 mod disturbed;
 mod functions;
 mod made_up;
+mod modes;
 mod pooled;
 mod searches;
 mod sessions;

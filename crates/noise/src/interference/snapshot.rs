@@ -64,6 +64,7 @@ impl Snapshot {
     /// | `busy_fraction`, `steal_fraction`, `iowait_fraction`, `irq_fraction` | of all CPUs' time; irq with softirq |
     /// | `psi_{cpu,io,memory}_{some,full}_fraction` | of the time, some or all tasks stalled |
     /// | `swap_pages`, `major_faults`, `numa_hint_faults`, `numa_migrated_pages` | from /proc/vmstat |
+    /// | `numa_promoted_pages`, `numa_demoted_pages` | moved to a faster, to a slower node (tiering) |
     /// | `numa_miss_pages`, `numa_foreign_pages` | allocated on another node than wanted (numastat) |
     /// | `throttle_events` | thermal throttling of cores and packages |
     /// | `context_switches`, `forks` | of the whole machine |
@@ -86,10 +87,17 @@ impl Snapshot {
         let swap = |s: &Self| Some(s.vmstat.get("pswpin")? + s.vmstat.get("pswpout")?);
         count("swap_pages", swap(self), swap(earlier));
         count("throttle_events", self.throttle_events, earlier.throttle_events);
+        // Pages that moved between tiers of memory: up by promotion, down by who wanted room.
+        let demoted = |s: &Self| {
+            let by = ["pgdemote_kswapd", "pgdemote_direct", "pgdemote_khugepaged", "pgdemote_proactive"];
+            by.iter().filter_map(|key| s.vmstat.get(*key).copied()).reduce(|sum, more| sum + more)
+        };
+        count("numa_demoted_pages", demoted(self), demoted(earlier));
         for (name, key) in [
             ("major_faults", "pgmajfault"),
             ("numa_hint_faults", "numa_hint_faults"),
             ("numa_migrated_pages", "numa_pages_migrated"),
+            ("numa_promoted_pages", "pgpromote_success"),
         ] {
             count(name, self.vmstat.get(key).copied(), earlier.vmstat.get(key).copied());
         }
@@ -178,7 +186,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
         put(root, "proc/stat", "cpu 0\ncpu0 100 0 100 100 0 0 0 0\ncpu1 0 0 0 100 0 0 0 0\nctxt 10\nprocesses 3\n");
-        put(root, "proc/vmstat", "pswpin 5\npswpout 6\nnuma_hint_faults 1\n");
+        put(
+            root,
+            "proc/vmstat",
+            "pswpin 5\npswpout 6\nnuma_hint_faults 1\npgpromote_success 10\npgdemote_kswapd 1\npgdemote_direct 2\n",
+        );
         put(root, "proc/pressure/io", "some avg10=0 avg60=0 avg300=0 total=1000\n");
         put(root, "sys/devices/system/node/node0/numastat", "numa_miss 1\n");
         put(root, "sys/devices/system/node/node1/numastat", "numa_miss 2\n");
@@ -186,7 +198,11 @@ mod tests {
         let system = System::at(root);
         let before = Snapshot::take_from(&system);
         put(root, "proc/stat", "cpu 0\ncpu0 130 0 110 140 0 5 5 10\ncpu1 0 0 0 200 0 0 0 0\nctxt 15\nprocesses 4\n");
-        put(root, "proc/vmstat", "pswpin 7\npswpout 9\nnuma_hint_faults 1\n");
+        put(
+            root,
+            "proc/vmstat",
+            "pswpin 7\npswpout 9\nnuma_hint_faults 1\npgpromote_success 14\npgdemote_kswapd 3\npgdemote_direct 5\n",
+        );
         put(root, "sys/devices/system/node/node1/numastat", "numa_miss 9\n");
         put(root, "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "6\n");
         let after = Snapshot::take_from(&system);
@@ -195,6 +211,7 @@ mod tests {
         assert_eq!((all["steal_fraction"], all["busy_fraction"], all["irq_fraction"]), (0.05, 0.25, 0.05));
         assert_eq!((all["swap_pages"], all["numa_miss_pages"], all["throttle_events"]), (5.0, 7.0, 2.0));
         assert_eq!((all["context_switches"], all["forks"], all["numa_hint_faults"]), (5.0, 1.0, 0.0));
+        assert_eq!((all["numa_promoted_pages"], all["numa_demoted_pages"]), (4.0, 5.0));
         assert_eq!(all["psi_io_some_fraction"], 0.0);
         assert!(!all.contains_key("psi_cpu_some_fraction"), "a source that is missing is no zero");
         assert!(!all.contains_key("major_faults"));

@@ -13,6 +13,7 @@ pub(crate) fn paths(setting: Setting, system: &System) -> Vec<String> {
     let one = |path: &str| vec![path.to_owned()];
     let all = match setting {
         Setting::NumaBalancing => one("/proc/sys/kernel/numa_balancing"),
+        Setting::NumaDemotion => one("/sys/kernel/mm/numa/demotion_enabled"),
         Setting::Thp => one("/sys/kernel/mm/transparent_hugepage/enabled"),
         Setting::ThpDefrag => one("/sys/kernel/mm/transparent_hugepage/defrag"),
         Setting::Swappiness => one("/proc/sys/vm/swappiness"),
@@ -66,7 +67,9 @@ pub(crate) fn format(setting: Setting) -> Format {
 pub(crate) fn encode(setting: Setting, path: &str, level: &str) -> String {
     let on = level == "on";
     match setting {
+        Setting::NumaBalancing if level == "tiering" => "2".to_owned(),
         Setting::NumaBalancing => if on { "1" } else { "0" }.to_owned(),
+        Setting::NumaDemotion => on.to_string(),
         Setting::Turbo => if on == path.ends_with("no_turbo") { "0" } else { "1" }.to_owned(),
         _ => level.to_owned(),
     }
@@ -75,8 +78,11 @@ pub(crate) fn encode(setting: Setting, path: &str, level: &str) -> String {
 fn decode(setting: Setting, path: &str, value: &str) -> String {
     match (setting, value) {
         (Setting::NumaBalancing, "0") => "off",
-        // 2 and 3 are memory tiering without and with balancing (admin-guide/sysctl/kernel): no level here.
         (Setting::NumaBalancing, "1") => "on",
+        // 3 is both (admin-guide/sysctl/kernel): no level here.
+        (Setting::NumaBalancing, "2") => "tiering",
+        (Setting::NumaDemotion, "true") => "on",
+        (Setting::NumaDemotion, "false") => "off",
         (Setting::Turbo, "0" | "1") => {
             if (value == "0") == path.ends_with("no_turbo") {
                 "on"
@@ -116,6 +122,9 @@ pub(crate) fn read(setting: Setting, system: &System) -> Result<String> {
 pub(crate) fn missing(setting: Setting) -> &'static str {
     match setting {
         Setting::NumaBalancing => "this kernel has no automatic NUMA balancing (CONFIG_NUMA_BALANCING)",
+        Setting::NumaDemotion => {
+            "this kernel demotes no pages between nodes (CONFIG_NUMA and CONFIG_MIGRATION, Linux 5.18)"
+        }
         Setting::Thp | Setting::ThpDefrag => "this kernel has no transparent huge pages",
         Setting::Swappiness => "this kernel has no vm.swappiness",
         Setting::AslrSystem => "this kernel has no kernel.randomize_va_space",

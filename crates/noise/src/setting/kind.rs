@@ -10,6 +10,8 @@ use crate::error::NoiseError;
 pub enum Setting {
     /// Automatic NUMA balancing: the kernel moves pages and tasks between nodes (kernel.numa_balancing).
     NumaBalancing,
+    /// Demotion: where memory gets short, pages go to a slower node in place of swap (kernel mm/numa/demotion_enabled).
+    NumaDemotion,
     /// Transparent huge pages.
     Thp,
     /// How hard a fault tries to make a huge page.
@@ -41,8 +43,9 @@ pub enum Setting {
 
 impl Setting {
     /// All settings, in the order in which they are listed.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::NumaBalancing,
+        Self::NumaDemotion,
         Self::Thp,
         Self::ThpDefrag,
         Self::Swappiness,
@@ -62,6 +65,7 @@ impl Setting {
     pub fn name(self) -> &'static str {
         match self {
             Self::NumaBalancing => "numa_balancing",
+            Self::NumaDemotion => "numa_demotion",
             Self::Thp => "thp",
             Self::ThpDefrag => "thp_defrag",
             Self::Swappiness => "swappiness",
@@ -81,7 +85,8 @@ impl Setting {
     /// Its levels, in words for messages and help.
     pub fn levels(self) -> &'static str {
         match self {
-            Self::NumaBalancing | Self::Turbo | Self::Smt => "on or off",
+            Self::NumaBalancing => "on, off or tiering (hot pages come from slower nodes to faster ones; Linux 5.18)",
+            Self::NumaDemotion | Self::Turbo | Self::Smt => "on or off",
             Self::Thp => "always, madvise or never",
             Self::ThpDefrag => "always, defer, defer+madvise, madvise or never",
             Self::Swappiness => "a whole number from 0 to 200",

@@ -25,7 +25,8 @@ impl Setting {
             |low: i32, high: i32| text.parse::<i32>().is_ok_and(|n| n >= low && n <= high && n.to_string() == text);
         let cpus = text.strip_prefix("cpus:").and_then(|list| list.parse::<CpuSet>().ok()).filter(|l| !l.is_empty());
         let known = match self {
-            Self::NumaBalancing | Self::Turbo | Self::Smt => ["on", "off"].contains(&text),
+            Self::NumaBalancing => ["on", "off", "tiering"].contains(&text),
+            Self::NumaDemotion | Self::Turbo | Self::Smt => ["on", "off"].contains(&text),
             Self::Thp => ["always", "madvise", "never"].contains(&text),
             Self::ThpDefrag => ["always", "defer", "defer+madvise", "madvise", "never"].contains(&text),
             Self::Frequency => frequency::is_level(text),
@@ -128,7 +129,8 @@ mod tests {
     #[test]
     fn levels_are_checked() {
         for (setting, good, bad) in [
-            (Setting::NumaBalancing, &["on", "off"][..], &["1", "On", ""][..]),
+            (Setting::NumaBalancing, &["on", "off", "tiering"][..], &["1", "On", ""][..]),
+            (Setting::NumaDemotion, &["on", "off"], &["true"]),
             (Setting::Thp, &["always", "madvise", "never"], &["[never]", "defer"]),
             (Setting::ThpDefrag, &["defer+madvise"], &["sometimes"]),
             (Setting::Swappiness, &["0", "200"], &["201", "-1", "1e1", "+5", "05", ""]),

@@ -11,8 +11,10 @@ const SWAPPINESS: &str = "/proc/sys/vm/swappiness";
 
 /// A level other than the fake machine's own for each setting that has something to restore, with a file and what it
 /// must hold then.
-const CHANGES: [(Setting, &str, &str, &str); 11] = [
+const CHANGES: [(Setting, &str, &str, &str); 13] = [
     (Setting::NumaBalancing, "off", "/proc/sys/kernel/numa_balancing", "0\n"),
+    (Setting::NumaBalancing, "tiering", "/proc/sys/kernel/numa_balancing", "2\n"),
+    (Setting::NumaDemotion, "on", "/sys/kernel/mm/numa/demotion_enabled", "true\n"),
     (Setting::Thp, "never", "/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n"),
     (
         Setting::ThpDefrag,

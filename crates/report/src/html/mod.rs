@@ -6,7 +6,9 @@
 mod builds;
 mod captures;
 mod changes;
+mod counters;
 mod curves;
+mod distance;
 mod document;
 mod environment;
 mod first_screen;

@@ -3,8 +3,8 @@
 use super::document::document;
 use super::given::Page;
 use super::{
-    builds, captures, curves, environment, first_screen, grid, hosts, latencies, machines, nodes, plans, plots, probes,
-    record, relative, scaling, searches, seconds, stability, tables, time, waits, warm_up,
+    builds, captures, counters, curves, distance, environment, first_screen, grid, hosts, latencies, machines, nodes,
+    plans, plots, probes, record, relative, scaling, searches, seconds, stability, tables, time, waits, warm_up,
 };
 use maud::{Markup, html};
 use tare_findings::summary::Summary;
@@ -67,6 +67,8 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("notes", "What was run, and how sure it is", first_screen::notes(page)),
         ("latencies", "How long transactions took", latencies::section(page)),
         ("grid", "Clients by server locations", grid::section(page)),
+        ("distance", "What distance costs", distance::section(page)),
+        ("counters", "Seconds by threads and strategy", counters::section(page)),
         ("order", "In the order they ran", plots::run_order(page)),
         ("searches", "The search for the highest rate", searches::section(page)),
         ("seconds", "Second by second", seconds::section(page)),

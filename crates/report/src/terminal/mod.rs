@@ -3,6 +3,7 @@
 mod captures;
 mod comparison;
 mod conditions;
+mod counters;
 mod find;
 mod grid;
 mod history;

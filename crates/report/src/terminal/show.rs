@@ -2,8 +2,8 @@
 
 use super::style::{Style, add, finish};
 use super::text::{heading, plain, wrap};
-use super::{captures, conditions, grid, probes, relative, scaling, spread, time, waits};
-use crate::words::{first_screen, warnings_in_full};
+use super::{captures, conditions, counters, grid, probes, relative, scaling, spread, time, waits};
+use crate::words::{self, first_screen, warnings_in_full};
 use tare_findings::figures::times;
 use tare_findings::summary::Summary;
 use tare_results::Results;
@@ -29,6 +29,13 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
     parts.push(facts);
     parts.extend(conditions::headline(summary, style));
     parts.extend(grid::grids(summary, style));
+    let distance: String = summary
+        .distance
+        .iter()
+        .map(|found| wrap(style, "", "  ", &plain(&format!("{}.", words::distance(found)))))
+        .collect();
+    parts.extend((!distance.is_empty()).then_some(distance));
+    parts.extend(counters::counters(summary, style));
     parts.extend(spread::spread(summary, style));
     parts.extend(spread::sources(summary, style));
     parts.extend(probes::probes(summary, style));

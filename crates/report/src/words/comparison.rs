@@ -55,6 +55,10 @@ pub fn note(note: &Note) -> String {
             }
         ),
         Note::OfSessions(found) => of_sessions(found),
+        Note::NodeLayouts { side, first, layouts: [one, other] } => format!(
+            "{side} was measured with other NUMA nodes than {first} ({one}, then {other}; sub-NUMA clustering, \
+             NPS or L3 as NUMA in the firmware): the same location is another place there"
+        ),
         Note::ProbeMoved { probe, side, condition, change, paired } => format!(
             "{side}, {condition}: the probe {probe} itself took {} of its time ({}); {}",
             times(change.ratio),

@@ -2,7 +2,7 @@
 
 use tare_findings::figures::{change, figure, list, percent, times};
 use tare_findings::mode::{InCommon, Mode, ModeCause, ModeSide};
-use tare_findings::threads::PAIRS;
+use tare_findings::threads::{FULLEST_NODE, PAIRS};
 use tare_results::metric::{self, Better};
 use tare_stats::Interval;
 
@@ -63,7 +63,9 @@ pub fn mode_cause(cause: &ModeCause, unit: &str) -> String {
     let name = &cause.covariate;
     let side = |side: &ModeSide| {
         let what = match &side.in_common {
+            InCommon::Number(share) if name == FULLEST_NODE => format!("{} of threads on one node", percent(*share)),
             InCommon::Number(mean) => format!("{name} {mean:.3} on average"),
+            InCommon::Pairs { relation, share } => pairs(relation, *share),
             InCommon::Unknown => format!("{name} unknown"),
             InCommon::Word { word, trials, of } => {
                 let share = if trials == of { String::new() } else { format!(" in {trials} of {of} trials") };
@@ -73,6 +75,16 @@ pub fn mode_cause(cause: &ModeCause, unit: &str) -> String {
         format!("{what} at {}", figure(side.mean, unit))
     };
     cause.sides.iter().map(side).collect::<Vec<_>>().join(", ")
+}
+
+/// A share of pairs: "every pair on one PU", "40% of pairs on one node".
+fn pairs(relation: &str, share: f64) -> String {
+    let place = relation.strip_prefix("share of pairs ").unwrap_or(relation);
+    match share {
+        share if share >= 1.0 - 1e-9 => format!("every pair {place}"),
+        share if share <= 1e-9 => format!("no pair {place}"),
+        share => format!("{} of pairs {place}", percent(share)),
+    }
 }
 
 /// A query by its short name, or the metric.

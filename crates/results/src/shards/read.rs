@@ -40,6 +40,7 @@ pub(crate) fn read(path: &Path) -> Result<Results, ReadError> {
     let states = Sharded::open(path, Trust::Anyone)?.map_or(Vec::new(), |sharded| parts::states_of(&sharded, &found));
     let open = states.iter().filter(|state| state.done < state.trials).map(|state| state.shard);
     Ok(Results {
+        distances: None,
         open_shards: open.collect(),
         path: path.to_owned(),
         source: Source::Directory,

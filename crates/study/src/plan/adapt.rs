@@ -2,6 +2,7 @@
 //! and what of it another engine than its own knows. Both are choices that the study's author and its user have made;
 //! each leaves a note that is shown and kept with the plan.
 
+use super::each_node;
 use super::resolve::Where;
 use super::two_hosts::placement;
 use crate::language::spec::{Factor, Study};
@@ -18,6 +19,7 @@ use tare_topology::Machine;
 /// What was expected, when a placement does not fit or the engine's program cannot be asked.
 pub fn adapt(study: &mut Study, on: &Machine, at: Where) -> Result<Vec<String>, String> {
     let mut notes: Vec<String> = place(study, on)?.into_iter().collect();
+    notes.extend(each_node::spell_out(study, on)?);
     notes.extend(sampling_unit(study));
     if at != Where::Described {
         leave_out_of_machine(study);

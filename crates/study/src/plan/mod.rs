@@ -3,6 +3,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `adapt` | a study made fit for machine and engine |
+//! | `each_node` | levels that stand for one level a node |
 //! | `design` | factors to conditions |
 //! | `limits` | how large a study may be |
 //! | `builds`, `programs` | server programs, each asked once, and names that tell them apart |
@@ -30,6 +31,7 @@ pub mod available;
 mod builds;
 mod cases;
 pub mod design;
+mod each_node;
 pub mod estimate;
 pub mod ladder;
 pub mod limits;

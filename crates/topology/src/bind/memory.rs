@@ -45,9 +45,9 @@ fn apply(policy: &MemoryPolicy) -> Result<(), String> {
         MemoryPolicy::Bind(Nodes::These(nodes)) => bind(&nodeset(nodes)?, Policy::Bind, Flags::STRICT),
         MemoryPolicy::Interleave(Nodes::These(nodes)) => bind(&nodeset(nodes)?, Policy::Interleave, Flags::STRICT),
         MemoryPolicy::WeightedInterleave(Nodes::These(nodes)) => weighted_interleave(nodes),
-        MemoryPolicy::Bind(Nodes::All)
-        | MemoryPolicy::Interleave(Nodes::All)
-        | MemoryPolicy::WeightedInterleave(Nodes::All) => {
+        MemoryPolicy::Bind(Nodes::All | Nodes::Each)
+        | MemoryPolicy::Interleave(Nodes::All | Nodes::Each)
+        | MemoryPolicy::WeightedInterleave(Nodes::All | Nodes::Each) => {
             Err("its nodes are not spelt out for this machine".to_owned())
         }
     }

@@ -6,3 +6,4 @@ mod resolve;
 
 pub use model::{Index, Location, ObjectKind, Step, Term};
 pub use parse::LocationError;
+pub(crate) use resolve::usable;

@@ -13,10 +13,13 @@ use tare_cpuset::CpuSet;
 /// node and a core are unrelated by CPUs, nothing is selected, and that is an error rather than an empty set.
 ///
 /// Beyond hwloc, three words select nodes by what they are: `node:near` is the first with CPUs and memory, `node:far`
-/// the one farthest from it, `node:usable` is all of them. They are for studies that are to fit any machine.
+/// the one farthest from it, `node:usable` is all of them, and as a
+/// level of a factor `node:each` is one level for each; two more select cores of a hybrid machine: `core:performance`
+/// are those of its fastest kind, `core:efficiency` those of its most frugal one. They are for studies that are to fit
+/// any machine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Location {
-    pub(super) terms: Vec<Term>,
+    pub(crate) terms: Vec<Term>,
 }
 
 impl Location {
@@ -122,6 +125,12 @@ pub enum Index {
     Far,
     /// Of nodes: all that have CPUs and memory.
     Usable,
+    /// Of nodes, as a level of a factor: one level for each that has CPUs and memory.
+    Each,
+    /// Of cores: those of the fastest kind of a hybrid machine.
+    Performance,
+    /// Of cores: those of the most frugal kind of a hybrid machine.
+    Efficiency,
 }
 
 impl ObjectKind {
@@ -154,6 +163,9 @@ impl fmt::Display for Index {
             Self::Near => f.write_str("near"),
             Self::Far => f.write_str("far"),
             Self::Usable => f.write_str("usable"),
+            Self::Each => f.write_str("each"),
+            Self::Performance => f.write_str("performance"),
+            Self::Efficiency => f.write_str("efficiency"),
         }
     }
 }

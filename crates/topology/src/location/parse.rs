@@ -107,6 +107,9 @@ fn step(piece: Piece<'_>) -> Result<Step, LocationError> {
         (ObjectKind::Node, "near") => Index::Near,
         (ObjectKind::Node, "far") => Index::Far,
         (ObjectKind::Node, "usable") => Index::Usable,
+        (ObjectKind::Node, "each") => Index::Each,
+        (ObjectKind::Core, "performance") => Index::Performance,
+        (ObjectKind::Core, "efficiency") => Index::Efficiency,
         _ => index(which)?,
     };
     Ok(Step { kind, index })
@@ -227,6 +230,7 @@ mod tests {
             ("node:0.all", 7, Some("all")),
             ("node:0..pu:0", 7, None),
             ("core:near", 5, None),
+            ("node:performance", 5, None),
         ] {
             let e = text.parse::<Location>().unwrap_err();
             assert_eq!((e.offset, e.nearest), (offset, nearest), "{text:?}: {e}");

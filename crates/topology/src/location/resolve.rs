@@ -95,6 +95,11 @@ fn select(machine: &Machine, container: Option<&Object>, step: Step) -> Result<V
         Index::Near => Ok(vec![object(usable(machine)?[0])]),
         Index::Far => farthest(machine).map(|node| vec![object(node)]),
         Index::Usable => Ok(usable(machine)?.into_iter().map(object).collect()),
+        Index::Each => Err(NotRealizable::new(
+            "node:each is a level for each node, and so a level of the factors client and server alone",
+        )),
+        Index::Performance => of_cpu_kind(machine, true).and_then(|cpus| some(&|i| all[i].is_subset(cpus))),
+        Index::Efficiency => of_cpu_kind(machine, false).and_then(|cpus| some(&|i| all[i].is_subset(cpus))),
         Index::Range(first, last) => {
             let range = first as usize..=last as usize;
             if let Some(missing) = range.clone().find(|i| *i >= all.len()) {
@@ -109,8 +114,21 @@ fn select(machine: &Machine, container: Option<&Object>, step: Step) -> Result<V
     }
 }
 
+/// The CPUs of the fastest or the most frugal kind of cores.
+fn of_cpu_kind(machine: &Machine, fastest: bool) -> Result<&CpuSet, NotRealizable> {
+    let kinds = &machine.cpu_kinds;
+    let kind = if fastest { kinds.last() } else { kinds.first() };
+    let ranked = kinds.len() > 1 && kinds.iter().all(|kind| kind.efficiency.is_some());
+    kind.filter(|_| ranked).map(|kind| &kind.cpus).ok_or_else(|| {
+        NotRealizable::new(match kinds.len() {
+            0 | 1 => "this machine's cores are all of one kind",
+            _ => "which of this machine's kinds of cores is the fastest is not known",
+        })
+    })
+}
+
 /// Logical indexes of the nodes that have CPUs and memory; never none.
-fn usable(machine: &Machine) -> Result<Vec<usize>, NotRealizable> {
+pub(crate) fn usable(machine: &Machine) -> Result<Vec<usize>, NotRealizable> {
     let with_memory = machine.memory_nodes();
     let is_usable = |i: &usize| !machine.nodes[*i].cpus.is_empty() && with_memory.contains(machine.nodes[*i].os_index);
     let nodes: Vec<usize> = (0..machine.nodes.len()).filter(is_usable).collect();

@@ -4,6 +4,31 @@ use super::model::Machine;
 use crate::Pairing;
 use tare_cpuset::{CpuSet, NodeSet};
 
+/// How sockets are cut into NUMA nodes. Results of two layouts of one machine are results of two machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeLayout {
+    /// Nodes with CPUs in each package; more than one where sub-NUMA clustering (SNC) or NPS is on.
+    pub per_package: usize,
+    /// Whether each of several nodes of a package is one last-level cache ("L3 as NUMA").
+    pub each_cache: bool,
+    /// Nodes without CPUs: high-bandwidth memory, CXL.
+    pub memory_only: usize,
+}
+
+/// `2 a package`, `4 a package, one for each L3 cache`, `1 a package and 2 with memory only`.
+impl std::fmt::Display for NodeLayout {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} a package", self.per_package)?;
+        if self.each_cache {
+            f.write_str(", one for each L3 cache")?;
+        }
+        if self.memory_only > 0 {
+            write!(f, " and {} with memory only", self.memory_only)?;
+        }
+        Ok(())
+    }
+}
+
 impl Machine {
     /// Sockets; 0 when hwloc knows of none.
     pub fn package_count(&self) -> usize {
@@ -23,6 +48,18 @@ impl Machine {
     /// NUMA nodes, with and without CPUs.
     pub fn node_count(&self) -> usize {
         self.nodes.len()
+    }
+
+    /// How the machine's sockets are cut into NUMA nodes: sub-NUMA clustering (SNC) and NPS make several of a package,
+    /// and some firmware makes one of each last-level cache.
+    pub fn node_layout(&self) -> NodeLayout {
+        let with_cpus: Vec<_> = self.nodes.iter().filter(|node| !node.cpus.is_empty()).collect();
+        let caches: Vec<_> = self.caches.iter().filter(|cache| cache.level == 3).collect();
+        let per_package = with_cpus.len() / self.packages.len().max(1);
+        let each_cache = per_package > 1
+            && caches.len() == with_cpus.len()
+            && with_cpus.iter().all(|node| caches.iter().any(|cache| cache.cpus == node.cpus));
+        NodeLayout { per_package, each_cache, memory_only: self.nodes.len() - with_cpus.len() }
     }
 
     /// OS numbers of all usable CPUs.

@@ -13,6 +13,7 @@ mod reader_child;
 mod xml;
 
 pub use change::{Change, Shared};
+pub use counts::NodeLayout;
 pub use error::MachineError;
 pub use fingerprint::Fingerprint;
 pub use model::{Cache, Core, CpuKind, Die, Excluded, Machine, Node, Origin, Package, Pu};

@@ -33,6 +33,9 @@ impl Placement {
     /// ways where a side runs.
     pub fn explicit(&self, machine: &Machine) -> Result<Self, NotRealizable> {
         let (word, nodes) = match (self.nodes, self.caches, self.client_pus_per_node) {
+            (None, _, _) if !self.node_order.is_empty() => {
+                return Err(NotRealizable::new("node_order says nothing without nodes"));
+            }
             (None, None, None) => return Ok(self.clone()),
             (None, None, Some(_)) => {
                 return Err(NotRealizable::new("client_pus_per_node says nothing without nodes or caches"));
@@ -40,7 +43,7 @@ impl Placement {
             (Some(_), Some(_), _) => {
                 return Err(NotRealizable::new("nodes and caches both say where the sides run: leave out one of them"));
             }
-            (Some(count), None, _) => ("nodes", first_nodes(machine, count)?),
+            (Some(count), None, _) => ("nodes", first_nodes(machine, count, &self.node_order)?),
             (None, Some(count), _) => ("caches", first_caches(machine, count)?),
         };
         if self.client != Side::Float || self.server != Side::Float {
@@ -70,11 +73,13 @@ impl Placement {
             }
             given => given.clone(),
         };
-        Ok(Self { client, server, memory, nodes: None, caches: None, client_pus_per_node: None, ..self.clone() })
+        let spelt =
+            Self { client, server, memory, nodes: None, caches: None, client_pus_per_node: None, ..self.clone() };
+        Ok(Self { node_order: Vec::new(), ..spelt })
     }
 }
 
-fn first_nodes(machine: &Machine, count: u32) -> Result<Vec<Usable>, NotRealizable> {
+fn first_nodes(machine: &Machine, count: u32, order: &[u32]) -> Result<Vec<Usable>, NotRealizable> {
     let with_memory = machine.memory_nodes();
     let usable = machine.nodes.iter().enumerate().filter_map(|(logical, node)| {
         let pus = u32::try_from(node.cpus.len()).ok()?;
@@ -85,7 +90,24 @@ fn first_nodes(machine: &Machine, count: u32) -> Result<Vec<Usable>, NotRealizab
             pus,
         })
     });
-    let nodes: Vec<Usable> = usable.take(count as usize).collect();
+    let mut all: Vec<Usable> = usable.collect();
+    if !order.is_empty() {
+        if order.len() < count as usize {
+            let named = order.len();
+            return Err(NotRealizable::new(format!("{count} nodes are asked for, and node_order names {named}")));
+        }
+        let mut ordered = Vec::new();
+        for logical in order.iter().take(count as usize) {
+            let place = all.iter().position(|node| node.logical == *logical).ok_or_else(|| {
+                NotRealizable::new(format!(
+                    "node:{logical} of node_order is none of this machine's nodes with CPUs and memory, or named twice"
+                ))
+            })?;
+            ordered.push(all.swap_remove(place));
+        }
+        all = ordered;
+    }
+    let nodes: Vec<Usable> = all.into_iter().take(count as usize).collect();
     if count == 0 || nodes.len() < count as usize {
         let here = match nodes.len() {
             0 => "no NUMA node with CPUs and memory".to_owned(),

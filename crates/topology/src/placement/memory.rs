@@ -40,6 +40,8 @@ pub enum MemoryPolicy {
 pub enum Nodes {
     /// Every node with memory (`all`).
     All,
+    /// As a level of a factor: one level for each node with memory (`each`).
+    Each,
     /// These OS node numbers. Never empty when parsed.
     These(NodeSet),
 }
@@ -66,7 +68,7 @@ impl MemoryPolicy {
         match self {
             Self::Default | Self::Local => NodeSet::default(),
             Self::Bind(nodes) | Self::Interleave(nodes) | Self::WeightedInterleave(nodes) => match nodes {
-                Nodes::All => NodeSet::default(),
+                Nodes::All | Nodes::Each => NodeSet::default(),
                 Nodes::These(nodes) => nodes.clone(),
             },
             Self::Preferred(node) => (*node).into(),
@@ -99,7 +101,15 @@ impl MemoryPolicy {
 impl Nodes {
     fn resolve(&self, machine: &Machine) -> Result<Self, NotRealizable> {
         let usable = machine.memory_nodes();
-        let Self::These(nodes) = self else { return Ok(Self::These(usable)) };
+        let nodes = match self {
+            Self::These(nodes) => nodes,
+            Self::All => return Ok(Self::These(usable)),
+            Self::Each => {
+                let reason =
+                    "bind:each is a level for each node with memory, and so a level of the factor memory alone";
+                return Err(NotRealizable::new(reason));
+            }
+        };
         if nodes.is_empty() {
             return Err(NotRealizable::new("a memory policy without nodes"));
         }
@@ -119,6 +129,7 @@ impl fmt::Display for Nodes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::All => f.write_str("all"),
+            Self::Each => f.write_str("each"),
             Self::These(nodes) => nodes.fmt(f),
         }
     }
@@ -152,6 +163,7 @@ impl FromStr for MemoryPolicy {
         let list = |nodes: Option<&str>| match nodes {
             None | Some("") => Err(error(place, "OS node numbers, such as 0-1,3, or \"all\"", None)),
             Some("all") => Ok(Nodes::All),
+            Some("each") => Ok(Nodes::Each),
             Some(nodes) => nodes
                 .parse()
                 .map(Nodes::These)
@@ -191,6 +203,7 @@ mod tests {
             "bind:0-1,3",
             "interleave:all",
             "interleave:0,2",
+            "bind:each",
             "weighted-interleave:0-1",
             "preferred:1",
         ] {

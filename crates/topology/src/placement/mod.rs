@@ -1,6 +1,7 @@
 //! Placements: which CPUs each thread may run on, and which nodes its memory comes from.
 
 mod assign;
+mod each_node;
 mod first_nodes;
 mod memory;
 mod pairing;

@@ -1,6 +1,6 @@
 //! Locations on machines, against hwloc's own hwloc-calc and where it is too lenient.
 
-use crate::common::{ARTICLE_A, hwloc_calc, lopsided, set, synthetic};
+use crate::common::{ARTICLE_A, hwloc_calc, hybrid, lopsided, set, synthetic};
 use proptest::prelude::*;
 use tare_topology::{Location, Machine};
 
@@ -46,6 +46,21 @@ fn what_does_not_exist_is_said_in_a_sentence() {
     ] {
         assert_eq!(resolve(machine, location), Err(reason.to_owned()), "{location}");
     }
+}
+
+#[test]
+fn the_kinds_of_cores_of_a_hybrid_machine_have_words() {
+    let machine = hybrid();
+    for (location, cpus) in [
+        ("core:performance", "0-3"),
+        ("core:performance.pu:0", "0,2"),
+        ("core:efficiency", "4-7"),
+        ("package:0.core:efficiency", "4-7"),
+    ] {
+        assert_eq!(resolve(&machine, location), Ok(cpus.to_owned()), "{location}");
+    }
+    let alike = "this machine's cores are all of one kind".to_owned();
+    assert_eq!(resolve(&synthetic(ARTICLE_A), "core:efficiency"), Err(alike));
 }
 
 #[test]

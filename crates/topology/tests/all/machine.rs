@@ -76,6 +76,20 @@ fn hybrid_cores_know_their_kind() {
 }
 
 #[test]
+fn the_layout_of_nodes_tells_clustering_modes_apart() {
+    for (machine, words) in [
+        (ARTICLE_A, "1 a package"),
+        // SNC2 and NPS4 as hwloc sees them, and L3 as NUMA.
+        ("package:2 node:2 core:4 pu:2", "2 a package"),
+        ("package:1 node:4 l3:2 core:2 pu:1", "4 a package"),
+        ("package:1 node:4 l3:1 core:2 pu:1", "4 a package, one for each L3 cache"),
+        ("package:2 [numa] [numa] core:2 pu:2", "1 a package and 2 with memory only"),
+    ] {
+        assert_eq!(synthetic(machine).node_layout().to_string(), words, "{machine}");
+    }
+}
+
+#[test]
 fn this_machine_is_what_the_kernel_lets_us_use() {
     let machine = Machine::this().unwrap();
     assert_eq!(machine.origin, Origin::This);

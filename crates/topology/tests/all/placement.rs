@@ -497,6 +497,30 @@ fn every_part_of_a_stored_placement_is_a_text_that_a_study_may_hold() {
 }
 
 #[test]
+fn a_ladder_climbs_chosen_nodes_in_a_chosen_order() {
+    let machine = synthetic("node:4 core:2 pu:1");
+    let on = |nodes, order: &[u32]| {
+        let asked = Placement { nodes: Some(nodes), node_order: order.to_vec(), ..Placement::default() };
+        let resolved = asked.resolve(&machine, 2).map_err(|e| e.reason)?;
+        Ok((resolved.server[0].to_string(), resolved.memory.to_string()))
+    };
+    let found = |cpus: &str, memory: &str| Ok((cpus.to_owned(), memory.to_owned()));
+    assert_eq!(on(1, &[2, 0]), found("4-5", "interleave:2"));
+    assert_eq!(on(2, &[2, 0]), found("0-1,4-5", "interleave:0,2"));
+    assert_eq!(on(2, &[]), found("0-3", "interleave:0-1"));
+    for (nodes, order, reason) in [
+        (2, &[3][..], "2 nodes are asked for, and node_order names 1"),
+        (2, &[0, 4], "node:4 of node_order is none of this machine's nodes"),
+        (2, &[1, 1], "node:1 of node_order is none of this machine's nodes with CPUs and memory, or named twice"),
+    ] {
+        let why: Result<(String, String), String> = on(nodes, order);
+        assert!(why.clone().unwrap_err().contains(reason), "{why:?}");
+    }
+    let alone = Placement { node_order: vec![0], ..Placement::default() };
+    assert_eq!(alone.resolve(&machine, 1).unwrap_err().reason, "node_order says nothing without nodes");
+}
+
+#[test]
 fn the_first_pus_of_each_node_can_be_the_clients_too() {
     let placement = Placement {
         nodes: Some(2),

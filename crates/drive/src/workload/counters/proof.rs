@@ -4,17 +4,25 @@ use crate::sut::{SutError, stray_memory};
 use std::collections::BTreeMap;
 use tare_counters_study::workload::{MemoryScope, Outcome};
 use tare_cpuset::NodeSet;
-use tare_results::covariate::{COUNTER_PAGES, DATA_PAGES};
+use tare_results::covariate::{COUNTER_PAGES, DATA_PAGES, INCREMENTS_COUNTED, INCREMENTS_EXPECTED};
 use tare_results::schema::AppliedSetting;
 use tare_topology::MemoryPolicy;
 use tare_topology::observe::NodePages;
 
-/// Pages of counters and data by node.
+/// Pages of counters and data by node, and increments made and counted.
 pub(super) fn covariates(outcome: &Outcome) -> BTreeMap<String, f64> {
     let of = |family: tare_results::covariate::Covariate, pages: &BTreeMap<u32, u64>| {
         pages.iter().map(|(node, pages)| (family.name_at(*node), *pages as f64)).collect::<Vec<_>>()
     };
-    [of(COUNTER_PAGES, &outcome.counter_pages), of(DATA_PAGES, &outcome.data_pages)].concat().into_iter().collect()
+    let increments =
+        [(INCREMENTS_EXPECTED, outcome.expected), (INCREMENTS_COUNTED, outcome.counted)].map(|(of, count)| {
+            // Exact up to 2^53 of them.
+            (of.name_at(0), count as f64)
+        });
+    [of(COUNTER_PAGES, &outcome.counter_pages), of(DATA_PAGES, &outcome.data_pages), increments.to_vec()]
+        .concat()
+        .into_iter()
+        .collect()
 }
 
 /// Under which policy memory was allocated, and the proof: what the allocating thread read back, or for the whole
@@ -91,9 +99,21 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_recorded_by_node() {
-        let found = Outcome { counter_pages: BTreeMap::from([(2, 7)]), ..outcome(&[(0, 5)]) };
-        let expected = BTreeMap::from([("counter_pages_node2".to_owned(), 7.0), ("data_pages_node0".to_owned(), 5.0)]);
+    fn pages_are_recorded_by_node_and_increments_as_counts() {
+        // The article's own fuzzy run of one thread.
+        let found = Outcome {
+            counter_pages: BTreeMap::from([(2, 7)]),
+            expected: 20_480_000,
+            counted: 20_479_994,
+            ..outcome(&[(0, 5)])
+        };
+        let expected = [
+            ("counter_pages_node2", 7.0),
+            ("data_pages_node0", 5.0),
+            ("increments_counted", 20_479_994.0),
+            ("increments_expected", 20_480_000.0),
+        ];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value)).into();
         assert_eq!(covariates(&found), expected);
     }
 }

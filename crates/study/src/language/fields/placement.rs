@@ -8,7 +8,8 @@ pub const KEYS: &[Key<Settings>] = &[
     Key::words(
         "client",
         "location of the client threads as hwloc-calc writes it (node:0.core:1, cpus:4-7 ...; node:near is the first \
-         node with CPUs and memory, node:far the one farthest from it, node:usable all of them), or float",
+         node with CPUs and memory, node:far the one farthest from it, node:usable all of them; core:performance and \
+         core:efficiency are kinds of cores), or float; as a factor: node:each is one level for each node",
         |s| Some(s.placement.client.to_string().into()),
         |s, v| v.parsed().map(|v| s.placement.client = v),
     ),
@@ -52,6 +53,20 @@ pub const KEYS: &[Key<Settings>] = &[
         (1, 1024),
         |s| s.placement.nodes.map(Into::into),
         |s, v| s.placement.nodes = Some(v as u32),
+    ),
+    Key::words(
+        "node_order",
+        "with nodes: logical indexes of the nodes to take, in this order, in place of the first: 0+2 and 0+1 as levels \
+         compare two sets of nodes, and nodes = [1, 2] climbs each; absent: 0+1+2 and so on",
+        |s| {
+            let order: Vec<String> = s.placement.node_order.iter().map(u32::to_string).collect();
+            (!order.is_empty()).then(|| order.join("+").into())
+        },
+        |s, v| {
+            let order: Result<Vec<u32>, _> = v.to_string().split('+').map(|node| node.trim().parse()).collect();
+            s.placement.node_order = order.map_err(|_| "logical indexes of nodes joined by +, such as 0+2")?;
+            Ok(())
+        },
     ),
     Key::whole(
         "caches",

@@ -30,6 +30,11 @@ fn conditions(study: &str) -> &'static [&'static str] {
             "nodes=2 threads=4",
             "nodes=4 threads=4",
         ],
+        "node-matrix" => &[
+            "client=node:0.core:0 server=node:0.core:1 memory=bind:0",
+            "client=node:0.core:0 server=node:1.core:1 memory=bind:0",
+            "client=node:1.core:0 server=node:0.core:1 memory=bind:1",
+        ],
         "global-counters" => &[
             "generator=faithful strategy=atomic threads=1",
             "generator=faithful strategy=shard-cpu threads=1",

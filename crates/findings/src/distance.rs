@@ -1,0 +1,162 @@
+//! What distance costs: the headline metric of places on different nodes, against what the machine itself takes between
+//! them, measured by `tare topo --measure`.
+
+use super::collect::ConditionTrials;
+use super::confidence::CONFIDENCE;
+use super::ends;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tare_results::Results;
+use tare_results::metric::{self, Better};
+use tare_results::schema::{Levels, PlannedCondition};
+use tare_stats::Interval;
+use tare_stats::descriptive::median;
+use tare_stats::line::{Slope, fit};
+use tare_topology::measure::Measured;
+use tare_topology::{Machine, MemoryPolicy};
+
+/// Nanoseconds that the costs are told for.
+pub const PER_NS: f64 = 100.0;
+/// Fewest conditions that a line is fitted to.
+const FEWEST: usize = 4;
+
+/// A line through the conditions of a study over what their distances take.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DistanceCost {
+    pub metric: String,
+    /// What all of its conditions have in common besides.
+    pub levels: Levels,
+    /// Of each 100 ns that a cache line takes between client and server, there and back; null where none varies.
+    pub line: Option<Cost>,
+    /// Of each 100 ns that a load takes from the server's CPUs to its memory; null where none varies.
+    pub memory: Option<Cost>,
+    /// Share of the variance of the logarithms of the conditions' means that the line explains, 0 to 1.
+    pub r_squared: f64,
+    /// Conditions that it goes through.
+    pub conditions: usize,
+    /// What was measured of each.
+    pub points: Vec<Point>,
+}
+
+/// What 100 ns more cost: -0.06 is 6% less throughput.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Change of the metric, as a part of it.
+    pub change: f64,
+    /// 95% interval of it.
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
+}
+
+/// One condition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    pub condition: String,
+    /// Mean of the metric.
+    pub mean: f64,
+    /// A cache line between client and server, there and back, ns; null where both float or nothing was measured.
+    pub line_ns: Option<f64>,
+    /// A load from the server's CPUs to its memory, ns.
+    pub memory_ns: Option<f64>,
+}
+
+/// One for each combination of the factors that are no places; none without measured distances.
+pub(super) fn costs(
+    conditions: &[ConditionTrials<'_>],
+    results: &Results,
+    headline: Option<&str>,
+) -> Vec<DistanceCost> {
+    let machine = results.environment.as_ref().map(|environment| &environment.machine);
+    let (Some(measured), Some(machine), Some(metric), Some(plan)) =
+        (&results.distances, machine, headline, &results.plan)
+    else {
+        return Vec::new();
+    };
+    let mut groups: BTreeMap<Levels, Vec<Point>> = BTreeMap::new();
+    for condition in conditions {
+        let planned = plan.conditions.iter().find(|planned| planned.name == condition.name);
+        let Some((planned, mean)) = planned.zip(tare_stats::descriptive::mean(&condition.means(metric))) else {
+            continue;
+        };
+        let mut others = condition.levels.clone();
+        others.retain(|factor, _| !["client", "server", "memory", "placement"].contains(&factor.as_str()));
+        let (line_ns, memory_ns) = (line_ns(measured, planned), memory_ns(measured, machine, planned));
+        let point = Point { condition: condition.name.to_owned(), mean, line_ns, memory_ns };
+        groups.entry(others).or_default().push(point);
+    }
+    groups.into_iter().filter_map(|(levels, points)| of(metric, levels, points)).collect()
+}
+
+fn of(metric: &str, levels: Levels, points: Vec<Point>) -> Option<DistanceCost> {
+    let has = |of: fn(&Point) -> Option<f64>| points.iter().all(|point| of(point).is_some());
+    let (by_line, by_memory) = (has(|point| point.line_ns), has(|point| point.memory_ns));
+    if points.len() < FEWEST || !points.iter().all(|point| point.mean > 0.0) {
+        return None;
+    }
+    let row = |point: &Point| {
+        let line = by_line.then_some(point.line_ns).flatten();
+        vec![line.unwrap_or_default() / PER_NS, point.memory_ns.filter(|_| by_memory).unwrap_or_default() / PER_NS]
+    };
+    let (x, y): (Vec<Vec<f64>>, Vec<f64>) = points.iter().map(|point| (row(point), point.mean.ln())).unzip();
+    let line = fit(&y, &x, CONFIDENCE).ok()??;
+    let cost = |slope: Option<Slope>| {
+        slope.map(|slope| {
+            let (low, high) = (slope.ci.low.exp_m1(), slope.ci.high.exp_m1());
+            Cost { change: slope.value.exp_m1(), ci: Some(Interval { low, high }) }
+        })
+    };
+    Some(DistanceCost {
+        metric: metric.to_owned(),
+        levels,
+        line: cost(line.slopes.first().copied().flatten()),
+        memory: cost(line.slopes.get(1).copied().flatten()),
+        r_squared: line.r_squared,
+        conditions: points.len(),
+        points,
+    })
+}
+
+impl Cost {
+    /// Whether it is shown that distance makes this metric worse.
+    pub fn is_shown(&self, metric: &str) -> bool {
+        match metric::describe(metric).better {
+            Better::Higher => self.ci.is_some_and(|ci| ci.high < 0.0),
+            Better::Lower => self.ci.is_some_and(|ci| ci.low > 0.0),
+        }
+    }
+}
+
+/// The median over all measured pairs of a client's and another server's CPU.
+fn line_ns(measured: &Measured, planned: &PlannedCondition) -> Option<f64> {
+    let placement = planned.placement.as_ref()?;
+    let of = |lists: &[Vec<usize>]| -> Vec<usize> {
+        let is_in = |cpu: &u32| lists.iter().flatten().any(|own| *own == *cpu as usize);
+        measured.cpus.iter().enumerate().filter(|(_, cpu)| is_in(cpu)).map(|(place, _)| place).collect()
+    };
+    let (clients, servers) = (of(&placement.client), of(&placement.server));
+    let pairs = clients.iter().flat_map(|client| servers.iter().map(move |server| (*client, *server)));
+    let all: Vec<f64> = pairs.filter_map(|(client, server)| *measured.line_ns.get(client)?.get(server)?).collect();
+    median(&all)
+}
+
+/// From the node of the server's CPUs to that of its memory, where each is one.
+fn memory_ns(measured: &Measured, machine: &Machine, planned: &PlannedCondition) -> Option<f64> {
+    let placement = planned.placement.as_ref()?;
+    let node_of = |cpu: usize| {
+        let cpu = u32::try_from(cpu).ok()?;
+        machine.nodes.iter().find(|node| node.cpus.contains(cpu)).map(|node| node.os_index)
+    };
+    let mut nodes: Vec<u32> = placement.server.iter().flatten().filter_map(|cpu| node_of(*cpu)).collect();
+    nodes.dedup();
+    let [from] = nodes.as_slice() else { return None };
+    let policy: MemoryPolicy = placement.memory.as_deref()?.parse().ok()?;
+    let named = policy.nodes();
+    let to = match (policy, named.len()) {
+        (MemoryPolicy::Local, _) => *from,
+        (_, 1) => named.first()?,
+        _ => return None,
+    };
+    let row = measured.from_nodes.iter().position(|node| node == from)?;
+    let column = measured.to_nodes.iter().position(|node| *node == to)?;
+    *measured.latency_ns.get(row)?.get(column)?
+}

@@ -1,0 +1,120 @@
+//! Why trials fall into modes, as shares of pairs and threads that were placed so: trials made up with the articles'
+//! own figures.
+
+use crate::made_up::{results, trial};
+use std::collections::BTreeMap;
+use tare_findings::mode::InCommon;
+use tare_findings::summarize;
+use tare_findings::summary::Summary;
+use tare_findings::threads::FULLEST_NODE;
+use tare_results::Results;
+use tare_results::schema::{Environment, SCHEMA, ThreadClass, ThreadRecord, TrialRecord};
+use tare_topology::Machine;
+
+fn thread(class: ThreadClass, pair: usize, cpu: u32) -> ThreadRecord {
+    ThreadRecord {
+        class,
+        pair: Some(pair),
+        pid: 1,
+        tid: 100 + pair as u32,
+        name: "x".into(),
+        allowed_cpus: cpu.into(),
+        seen_cpus: BTreeMap::from([(cpu as usize, 10)]),
+        migrations: 0,
+        voluntary_switches: 0,
+        involuntary_switches: 0,
+        user_s: 1.0,
+        system_s: 0.0,
+        schedule: None,
+    }
+}
+
+/// A trial with this throughput whose pairs sat on these (client, server) CPUs.
+fn seated(number: usize, tps: f64, pairs: &[(u32, u32)]) -> TrialRecord {
+    let mut record = trial(number, number, "placement=balanced", tps, false);
+    let both = |(pair, (client, server)): (usize, &(u32, u32))| {
+        [thread(ThreadClass::Client, pair, *client), thread(ThreadClass::Connection, pair, *server)]
+    };
+    record.samples[0].threads = pairs.iter().enumerate().flat_map(both).collect();
+    record
+}
+
+fn summary(machine: &str, trials: Vec<TrialRecord>) -> Summary {
+    let environment = Environment {
+        schema: SCHEMA,
+        tare_version: String::new(),
+        command: String::new(),
+        kernel: String::new(),
+        cpu_model: String::new(),
+        hypervisor: None,
+        os: String::new(),
+        settings: BTreeMap::new(),
+        machine: Machine::synthetic(machine).unwrap(),
+    };
+    summarize(&Results { environment: Some(environment), ..results("spread", trials) })
+}
+
+/// What the trials of the lower and the upper mode have in common, with the two centres.
+fn sides(summary: &Summary) -> [(InCommon, f64); 2] {
+    let metric = summary.conditions[0].metrics.iter().find(|metric| metric.name == "tps").unwrap();
+    let cause = metric.mode_cause.as_ref().unwrap_or_else(|| panic!("no cause: {metric:?}"));
+    let [low, high] = cause.sides.as_slice() else { panic!("{cause:?}") };
+    [(low.in_common.clone(), low.mean), (high.in_common.clone(), high.mean)]
+}
+
+const ARTICLE_A: &str = "package:2 node:1 l3:1 core:6 pu:2";
+
+/// "Mind your core", clients on 0 and 12, server on 4 and 16: its 24K and its 36 to 37K. Luck is which client meets
+/// which server thread.
+#[test]
+fn the_articles_24k_and_37k_are_pairs_on_two_nodes_and_on_one() {
+    let apart = [24_403.0, 24_354.0, 24_478.0, 24_579.0, 24_390.0, 24_501.0];
+    let together = [37_708.0, 36_323.0, 37_572.0, 36_900.0, 37_100.0, 36_160.0];
+    let trials = apart.iter().zip(&together).enumerate().flat_map(|(i, (low, high))| {
+        [seated(2 * i, *low, &[(0, 16), (12, 4)]), seated(2 * i + 1, *high, &[(0, 4), (12, 16)])]
+    });
+    let [(low, slow), (high, fast)] = sides(&summary(ARTICLE_A, trials.collect()));
+    assert!((slow / 24_450.0 - 1.0).abs() < 0.01 && (fast / 36_960.0 - 1.0).abs() < 0.01, "{slow} and {fast}");
+    assert_eq!(low, InCommon::Pairs { relation: "share of pairs on one node", share: 0.0 });
+    assert_eq!(high, InCommon::Pairs { relation: "share of pairs under one cache", share: 1.0 });
+}
+
+/// 16 pairs, of which no two trials seat the same number alike: as words each trial would be a group of its own.
+#[test]
+fn of_many_pairs_the_share_on_one_node_tells_the_modes_apart() {
+    let seats = |near: usize| -> Vec<(u32, u32)> {
+        (0..16)
+            .map(|pair| if pair < near { (pair % 12, (pair + 1) % 12) } else { (pair % 12, 12 + pair % 12) })
+            .map(|(client, server)| (client as u32, server as u32))
+            .collect()
+    };
+    let trials = (0..14).map(|i| match i % 2 {
+        0 => seated(i, 24_000.0 + 90.0 * (i as f64 % 5.0), &seats(i / 2)),
+        _ => seated(i, 37_000.0 + 90.0 * (i as f64 % 5.0), &seats(9 + i / 2)),
+    });
+    let [(low, _), (high, _)] = sides(&summary(ARTICLE_A, trials.collect()));
+    let share = |of: &InCommon| match of {
+        InCommon::Pairs { relation, share } => (*relation, *share),
+        other => panic!("{other:?}"),
+    };
+    let ((relation, few), (_, many)) = (share(&low), share(&high));
+    assert!(relation.contains("pairs") && few < 0.4 && many > 0.5, "{relation}: {few} and {many}");
+}
+
+/// The system fills one node first: every pair is on one node in all trials, and how many threads the node with most of
+/// them has is what the modes differ by.
+#[test]
+fn a_system_that_fills_one_node_first_is_found_by_the_threads_of_the_fullest_node() {
+    let seats = |on_first: usize| -> Vec<(u32, u32)> {
+        (0..8).map(|pair| if pair < on_first { (0, 4) } else { (12, 16) }).collect()
+    };
+    let trials = (0..12).map(|i| match i % 2 {
+        0 => seated(i, 20_000.0 + 50.0 * (i as f64 % 5.0), &seats(8)),
+        _ => seated(i, 35_000.0 + 50.0 * (i as f64 % 5.0), &seats(4)),
+    });
+    let summary = summary(ARTICLE_A, trials.collect());
+    let metric = summary.conditions[0].metrics.iter().find(|metric| metric.name == "tps").unwrap();
+    assert_eq!(metric.mode_cause.as_ref().unwrap().covariate, FULLEST_NODE);
+    let [(low, _), (high, _)] = sides(&summary);
+    assert_eq!((low, high), (InCommon::Number(1.0), InCommon::Number(0.5)));
+}
