@@ -17,6 +17,7 @@ fn rule() -> Settle {
         begun: Vec::new(),
         controls: Vec::new(),
         certify: false,
+        duet: None,
     }
 }
 
