@@ -17,6 +17,12 @@ pub struct Cost {
     pub cpu_us: Option<f64>,
     /// Context switches of the server's threads for an operation.
     pub switches: Option<f64>,
+    /// Read requests to the devices that hold the server's files.
+    pub reads: Option<f64>,
+    /// Write requests to them.
+    pub writes: Option<f64>,
+    /// Flushes of their caches.
+    pub flushes: Option<f64>,
     /// Bytes fetched from storage.
     pub read_bytes: Option<f64>,
     /// Bytes sent to storage.
@@ -142,6 +148,9 @@ fn cost(condition: &ConditionSummary) -> Cost {
     Cost {
         cpu_us: of(Quantity::Cpu),
         switches: of(Quantity::Switches),
+        reads: of(Quantity::StorageReads),
+        writes: of(Quantity::StorageWrites),
+        flushes: of(Quantity::StorageFlushes),
         read_bytes: of(Quantity::Read),
         written_bytes: of(Quantity::Written),
     }

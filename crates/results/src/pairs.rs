@@ -10,6 +10,8 @@ pub use tare_stats::sequential::Rule;
 
 /// Pairs that may be left out before nothing more is tried: so many, and as many again for each that counts.
 const MOST_LEFT_OUT: usize = 5;
+/// The part of the time of two samples that both must share in a duet.
+const TOGETHER: f64 = 0.9;
 /// Pairs of a session without a time for it: more add little where sessions differ as much as pairs do.
 const PAIRS_OF_SESSION: usize = 6;
 
@@ -21,6 +23,7 @@ pub struct Measured {
     pub a: f64,
     /// The value of B, in the metric's unit.
     pub b: f64,
+    /// Whether B ran first, or in a duet on the first half of the machine.
     pub b_first: bool,
 }
 
@@ -74,23 +77,32 @@ impl Pairs {
         pairs.session_s = own.map(|record| record.elapsed_s).sum();
         let blocks: BTreeSet<usize> = plan.trials.iter().map(|trial| trial.block).collect();
         for block in blocks {
-            let record = |name: &str| {
-                let planned = plan.trials.iter().find(|t| t.block == block && t.condition == name)?;
+            let record = |is_side: &dyn Fn(&str) -> bool| {
+                let planned = plan.trials.iter().find(|t| t.block == block && is_side(&t.condition))?;
                 last.get(&planned.trial).copied()
             };
-            let (Some(a_at), Some(b_at)) = (record(&rule.a), record(&rule.b)) else { continue };
+            let sides = (record(&|name| rule.is_a(name)), record(&|name| rule.is_b(name)));
+            let (Some(a_at), Some(b_at)) = sides else { continue };
             let (a, b) = (&records[a_at], &records[b_at]);
+            // In a duet the place is a half of the machine.
+            let b_first = if rule.duet.is_some() { b.condition == rule.b } else { b_at < a_at };
             pairs.session_ended += usize::from(block >= session);
             match (side(a, metric.as_deref()), side(b, metric.as_deref())) {
                 (Side::Lost, _) | (_, Side::Lost) => pairs.lost += 1,
+                (Side::Value(_), Side::Value(_)) if rule.duet.is_some() && !at_the_same_time(a, b) => pairs.lost += 1,
                 (Side::Value(own_a), Side::Value(own_b)) if same_boot(a, b) => {
-                    pairs.measured.push(Measured { block, a: own_a, b: own_b, b_first: b_at < a_at });
-                    pairs.add_controls(rule, a, b, b_at < a_at);
+                    pairs.measured.push(Measured { block, a: own_a, b: own_b, b_first });
+                    pairs.add_controls(rule, a, b, b_first);
                 }
                 _ => pairs.disturbed += 1,
             }
         }
         pairs.metric = metric;
+        if rule.duet.is_some() {
+            // Two trials take the time of one.
+            pairs.elapsed_s /= 2.0;
+            pairs.session_s /= 2.0;
+        }
         pairs
     }
 
@@ -242,6 +254,21 @@ fn value_of(record: &TrialRecord, name: &str) -> Option<f64> {
     };
     let value = merged.or_else(|| mean(&record.values(name))).or_else(covariate);
     value.filter(|value| value.is_finite() && *value > 0.0)
+}
+
+/// Whether the samples of two trials were measured at the same time, but for a small part at the ends.
+fn at_the_same_time(a: &TrialRecord, b: &TrialRecord) -> bool {
+    let (Some(a), Some(b)) = (measured_between(a), measured_between(b)) else { return false };
+    let both = a.1.min(b.1) - a.0.max(b.0);
+    let either = a.1.max(b.1) - a.0.min(b.0);
+    both >= TOGETHER * either
+}
+
+/// Seconds since the epoch at which the first sample began and the last one ended.
+fn measured_between(record: &TrialRecord) -> Option<(f64, f64)> {
+    let (first, last) = (record.samples.first()?, record.samples.last()?);
+    let began = |text: &str| Some(text.parse::<jiff::Timestamp>().ok()?.as_microsecond() as f64 / 1e6);
+    Some((began(&first.started_at)?, began(&last.started_at)? + last.elapsed_s))
 }
 
 /// Whether both ran on one boot of the machine: neighbours with a restart between them are none.

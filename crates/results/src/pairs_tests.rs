@@ -17,6 +17,7 @@ fn rule() -> Settle {
         begun: Vec::new(),
         controls: Vec::new(),
         certify: false,
+        duet: None,
     }
 }
 
@@ -169,4 +170,27 @@ fn a_side_against_itself_goes_on_whatever_its_pairs_say() {
         assert_eq!(stop(&rule), None);
         assert_eq!(stop(&Settle { budget_s: Some(160.0), ..rule }), Some(Stop::Budget));
     }
+}
+
+#[test]
+fn a_duet_counts_pairs_whose_samples_were_measured_at_the_same_time_and_its_places_are_halves() {
+    let rule = Settle { duet: Some(crate::schema::Duet { a: "a2".into(), b: "b2".into() }), ..rule() };
+    let mut plan = plan(0);
+    for (block, pair) in [rule.pair(false), rule.pair(true), rule.pair(true)].into_iter().enumerate() {
+        for condition in pair {
+            let trial = plan.trials.len();
+            plan.trials.push(PlannedTrial { trial, block, condition: condition.into(), lifetime: None });
+        }
+    }
+    let at = |trial: usize, second: &str| {
+        let mut record = record(&plan, trial, 100.0 + trial as f64);
+        record.samples[0].started_at = format!("2026-01-01T00:00:{second}Z");
+        record
+    };
+    // The last pair shares half a second of one and a half. Which trial ended first is no place.
+    let records = [at(1, "10.05"), at(0, "10.00"), at(2, "20.00"), at(3, "20.05"), at(4, "30.00"), at(5, "30.50")];
+    let pairs = Pairs::of(&plan, &rule, &records);
+    let first = Measured { block: 0, a: 100.0, b: 101.0, b_first: false };
+    assert_eq!(pairs.measured, [first, Measured { block: 1, a: 103.0, b: 102.0, b_first: true }]);
+    assert_eq!((pairs.lost, pairs.elapsed_s), (1, 6.0));
 }

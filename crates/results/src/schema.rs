@@ -15,7 +15,7 @@ use super::plain::Plain;
 pub use super::race::Race;
 use super::search::SearchRecord;
 use super::server::ServerRecord;
-pub use super::settle::{Session, Settle};
+pub use super::settle::{Duet, Session, Settle};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_cpuset::CpuSet;

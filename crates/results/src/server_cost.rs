@@ -18,6 +18,16 @@ pub enum Quantity {
     VoluntarySwitches,
     /// Times a thread's CPU was taken away.
     InvoluntarySwitches,
+    /// Calls that read from files, sockets and pipes.
+    ReadCalls,
+    /// Calls that wrote to them.
+    WriteCalls,
+    /// Read requests to the devices that hold the server's files, whoever made them.
+    StorageReads,
+    /// Write requests to them.
+    StorageWrites,
+    /// Flushes of their caches, which fsync waits for.
+    StorageFlushes,
     /// Bytes fetched from storage.
     Read,
     /// Bytes sent to storage, at once or later.
@@ -85,6 +95,11 @@ pub static SERVER_COSTS: &[ServerCost] = &[
         "",
         DETAIL,
     ),
+    cost(Quantity::ReadCalls, ["server_read_calls_per_transaction", "server_read_calls_per_query"], "", DETAIL),
+    cost(Quantity::WriteCalls, ["server_write_calls_per_transaction", "server_write_calls_per_query"], "", DETAIL),
+    cost(Quantity::StorageReads, ["storage_reads_per_transaction", "storage_reads_per_query"], "", DETAIL),
+    cost(Quantity::StorageWrites, ["storage_writes_per_transaction", "storage_writes_per_query"], "", DETAIL),
+    cost(Quantity::StorageFlushes, ["storage_flushes_per_transaction", "storage_flushes_per_query"], "", DETAIL),
     cost(Quantity::Read, ["server_read_bytes_per_transaction", "server_read_bytes_per_query"], "bytes", DETAIL),
     cost(
         Quantity::Written,

@@ -34,6 +34,18 @@ pub struct Settle {
     /// Whether both sides are the same, and pairs are made until the time is over, whatever they say.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub certify: bool,
+    /// Where both sides run at the same time, each on a half of the machine; none: one after the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duet: Option<Duet>,
+}
+
+/// The same two sides with the halves of the machine exchanged: of [`Settle`], A and B name them on the first half.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Duet {
+    /// Name of the condition that is A on the second half.
+    pub a: String,
+    /// Name of the condition that is B on the second half.
+    pub b: String,
 }
 
 /// One uninterrupted run on one boot, or one that went on with it on the same boot.
@@ -62,7 +74,28 @@ impl Settle {
             begun: Vec::new(),
             controls: Vec::new(),
             certify: false,
+            duet: None,
         }
+    }
+
+    /// The conditions of a pair, in the order of their places: the first to run, or the one on the first half.
+    pub fn pair(&self, b_first: bool) -> [&str; 2] {
+        match (&self.duet, b_first) {
+            (None, false) => [&self.a, &self.b],
+            (None, true) => [&self.b, &self.a],
+            (Some(duet), false) => [&self.a, &duet.b],
+            (Some(duet), true) => [&self.b, &duet.a],
+        }
+    }
+
+    /// Whether a condition is A, on whichever half.
+    pub fn is_a(&self, condition: &str) -> bool {
+        self.a == condition || self.duet.as_ref().is_some_and(|duet| duet.a == condition)
+    }
+
+    /// Whether a condition is B, on whichever half.
+    pub fn is_b(&self, condition: &str) -> bool {
+        self.b == condition || self.duet.as_ref().is_some_and(|duet| duet.b == condition)
     }
 
     /// The session of a block, from 0.

@@ -1,6 +1,6 @@
 //! The tables of `benches/decide`: how often comparisons are wrong where nothing differs, how often they find +2%, and
-//! the trials that it takes, for the rules of `tare ab` and for what else is in use. Argument: simulated comparisons a
-//! cell (default 10000).
+//! the trials that it takes, for the rules of `tare ab` and for what else is in use. Arguments: simulated comparisons a
+//! cell (default 10000); the correlation and the size of a drift, under which the trials alone are shown.
 
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
@@ -33,19 +33,34 @@ enum Shape {
 const SHAPES: [Shape; 6] =
     [Shape::Normal, Shape::T3, Shape::Lognormal, Shape::Exponential, Shape::Uniform, Shape::Bimodal];
 
-/// Logs of trial values in time: noise of sd [`TRIAL_SD`], and a first-order autoregression with a coefficient of 0.9
-/// that has `drift` times that sd.
+/// The coefficient of the autoregression where none is said.
+const CORRELATION: f64 = 0.9;
+
+/// A first-order autoregression: `times` as much as the noise of a trial, with this correlation of neighbours.
+#[derive(Debug, Clone, Copy)]
+struct Drift {
+    times: f64,
+    correlation: f64,
+}
+
+impl Drift {
+    fn of(times: f64) -> Self {
+        Self { times, correlation: CORRELATION }
+    }
+}
+
+/// Logs of trial values in time: noise of sd [`TRIAL_SD`], and a drift.
 struct Machine {
     shape: Shape,
-    drift: f64,
+    drift: Drift,
     rng: StdRng,
     level: f64,
 }
 
 impl Machine {
-    fn new(shape: Shape, drift: f64, seed: usize) -> Self {
+    fn new(shape: Shape, drift: Drift, seed: usize) -> Self {
         let mut rng = StdRng::seed_from_u64(FIRST_SEED + seed as u64);
-        let level = drift * normal(&mut rng);
+        let level = drift.times * normal(&mut rng);
         Self { shape, drift, rng, level }
     }
 
@@ -62,7 +77,8 @@ impl Machine {
                 mode + Normal::new(0.0, 0.243).map_or(0.0, |n| n.sample(rng))
             }
         };
-        self.level = 0.9 * self.level + self.drift * (1.0_f64 - 0.81).sqrt() * normal(rng);
+        let Drift { times, correlation } = self.drift;
+        self.level = correlation * self.level + times * (1.0 - correlation * correlation).sqrt() * normal(rng);
         (self.level + own) * TRIAL_SD
     }
 
@@ -192,7 +208,7 @@ fn share(hits: usize, of: usize) -> String {
 }
 
 /// Comparisons that call B changed, and the trials of each.
-fn ends(way: Way, shape: Shape, drift: f64, effect: f64, runs: usize) -> (usize, Vec<f64>) {
+fn ends(way: Way, shape: Shape, drift: Drift, effect: f64, runs: usize) -> (usize, Vec<f64>) {
     let found: Vec<(usize, bool)> = (0..runs).map(|i| way.1(&mut Machine::new(shape, drift, i), effect)).collect();
     (found.iter().filter(|(_, changed)| *changed).count(), found.iter().map(|(n, _)| *n as f64).collect())
 }
@@ -203,16 +219,16 @@ fn table(title: &str, ways: &[Way], effect: f64, runs: usize) {
     let rows = SHAPES.map(|shape| (format!("{shape:?}").to_lowercase(), shape, 0.0));
     let drifts = [1.0, 3.0].map(|drift| (format!("drift {drift:.0}x"), Shape::Normal, drift));
     for (name, shape, drift) in rows.into_iter().chain(drifts) {
-        let cell = |way: &Way| format!("{:<20}", share(ends(*way, shape, drift, effect, runs).0, runs));
+        let cell = |way: &Way| format!("{:<20}", share(ends(*way, shape, Drift::of(drift), effect, runs).0, runs));
         println!("{name:<12}{}", ways.iter().map(cell).collect::<String>());
     }
 }
 
 /// Trials of each way that stops at +2%, and those a side that fixed plans need to find it as often.
-fn times(runs: usize) {
+fn times(drifts: &[Drift], runs: usize) {
     println!("\ntrials at +2%, and those a side of two fixed plans with as much power");
     println!("drift     rule        found %            median  mean   Welch  ratio   paired t  ratio");
-    for drift in [0.0, 1.0, 3.0] {
+    for drift in drifts.iter().copied() {
         for way in RULES[..2].iter().chain(&OTHERS[3..4]) {
             let (hits, used) = ends(*way, Shape::Normal, drift, EFFECT.ln_1p(), runs);
             let (middle, average) = (median(&used).unwrap_or(0.0), mean(&used).unwrap_or(0.0));
@@ -233,7 +249,7 @@ fn times(runs: usize) {
             };
             let (welch, paired) = (said(as_often(welch)), said(as_often(|a, b| paired(a, b, 0.95))));
             let found = share(hits, runs);
-            println!("{drift:.0}x        {:<12}{found:<19}{middle:>6}  {average:>5.1}  {welch}   {paired}", way.0);
+            println!("{:<10.2}{:<12}{found:<19}{middle:>6}  {average:>5.1}  {welch}   {paired}", drift.times, way.0);
         }
     }
 }
@@ -244,7 +260,7 @@ fn sessions(runs: usize) {
     for own in [0.25, 0.5, 1.0] {
         let (mut over, mut pooled) = (0, 0);
         for i in 0..runs {
-            let mut machine = Machine::new(Shape::Normal, 0.0, i);
+            let mut machine = Machine::new(Shape::Normal, Drift::of(0.0), i);
             let sessions: Vec<Vec<Pair>> = (0..5)
                 .map(|_| {
                     let effect = own * 0.01 * normal(&mut machine.rng);
@@ -262,16 +278,21 @@ fn sessions(runs: usize) {
 }
 
 fn main() {
-    let runs: usize = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(10_000);
+    let number = |at: usize| std::env::args().nth(at)?.parse::<f64>().ok();
+    let runs = number(1).map_or(10_000, |runs| runs as usize);
     println!("pair sd 1%, minimum effect 2%; looks and anytime are those of `tare ab`; drift: autoregression of 0.9,");
     println!(
         "with so many times the sd of a trial; Welch, paired t and medians (ClickHouse's randomisation test) on nine"
     );
     println!("trials a side, Holm over a paired t after each of 18 pairs");
+    if let (Some(correlation), Some(times)) = (number(2), number(3)) {
+        println!("drift of {times} times the noise of a trial, correlation of neighbours {correlation}");
+        return self::times(&[Drift { times, correlation }], runs);
+    }
     table("false alarms", &RULES, 0.0, runs);
     table("false alarms", &OTHERS, 0.0, runs);
     table("+2% called changed", &RULES[..2], EFFECT.ln_1p(), runs.min(2000));
     table("+2% called changed", &OTHERS, EFFECT.ln_1p(), runs.min(2000));
-    times(runs.min(4000));
+    times(&[0.0, 1.0, 3.0].map(Drift::of), runs.min(4000));
     sessions(runs);
 }

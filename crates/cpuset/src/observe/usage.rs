@@ -18,6 +18,10 @@ pub struct ProcessUsage {
     pub minor_faults: f64,
     /// Page faults that waited for storage.
     pub major_faults: f64,
+    /// Calls that read from files, sockets and pipes, as read(2) and pread(2).
+    pub read_calls: Option<f64>,
+    /// Calls that wrote to them.
+    pub write_calls: Option<f64>,
     /// Bytes fetched from storage, with those of children that ended. None where this user may not know.
     pub read_bytes: Option<f64>,
     /// Bytes sent to storage, or made to be sent later, with those of children that ended.
@@ -40,6 +44,8 @@ pub fn process_usage(pid: i32) -> Result<ProcessUsage, ObserveError> {
         system_s: seconds(stat.stime as f64),
         minor_faults: stat.minflt as f64,
         major_faults: stat.majflt as f64,
+        read_calls: io.as_ref().map(|io| io.syscr as f64),
+        write_calls: io.as_ref().map(|io| io.syscw as f64),
         read_bytes: io.as_ref().map(|io| io.read_bytes as f64),
         written_bytes: io.as_ref().map(|io| io.write_bytes as f64),
         of_ended_children: [

@@ -10,18 +10,25 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_cpuset::ThreadRef;
 use tare_cpuset::observe;
-use tare_cpuset::observe::ProcessUsage;
+use tare_cpuset::observe::{ProcessUsage, StorageUsage};
 use tare_results::server_cost::Quantity;
 
-/// What a system under test used: the sum over all its processes and threads, whichever class they are of.
+/// What a system under test used: the sum over all its processes and threads, whichever class they are of. Requests to
+/// storage are those of the devices that hold its files, whoever made them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Usage {
     user_s: f64,
     system_s: f64,
     minor_faults: f64,
     major_faults: f64,
+    read_calls: Option<f64>,
+    write_calls: Option<f64>,
     read_bytes: Option<f64>,
     written_bytes: Option<f64>,
+    storage_reads: Option<f64>,
+    storage_writes: Option<f64>,
+    storage_flushes: Option<f64>,
     voluntary_switches: f64,
     involuntary_switches: f64,
 }
@@ -31,6 +38,7 @@ pub struct Usage {
 pub struct UsageMark {
     used: Usage,
     switches: BTreeMap<ThreadRef, [u64; 2]>,
+    storage: BTreeMap<(u32, u32), StorageUsage>,
 }
 
 /// How often the accounts are read until no process came or went meanwhile.
@@ -63,7 +71,7 @@ impl UsageMark {
             }
             switches.extend(observe::switches(pid).unwrap_or_default());
         }
-        Self { used, switches }
+        Self { used, switches, storage: observe::storage_usage(root) }
     }
 
     /// What was used since an earlier moment; none where an account went back, as when what a process used was lost
@@ -79,13 +87,23 @@ impl UsageMark {
             };
             self.switches.iter().map(grown).sum()
         };
+        let requests = |of: fn(&StorageUsage) -> Option<f64>| {
+            let of_device =
+                |(device, now): (&(u32, u32), &StorageUsage)| grown(of(now)?, of(before.storage.get(device)?)?);
+            self.storage.iter().filter_map(of_device).reduce(|a, b| a + b)
+        };
         Some(Usage {
             user_s: grown(now.user_s, then.user_s)?,
             system_s: grown(now.system_s, then.system_s)?,
             minor_faults: grown(now.minor_faults, then.minor_faults)?,
             major_faults: grown(now.major_faults, then.major_faults)?,
+            read_calls: known(now.read_calls, then.read_calls),
+            write_calls: known(now.write_calls, then.write_calls),
             read_bytes: known(now.read_bytes, then.read_bytes),
             written_bytes: known(now.written_bytes, then.written_bytes),
+            storage_reads: requests(|of| Some(of.reads)),
+            storage_writes: requests(|of| Some(of.writes)),
+            storage_flushes: requests(|of| of.flushes),
             voluntary_switches: of_kind(0),
             involuntary_switches: of_kind(1),
         })
@@ -99,6 +117,8 @@ impl Usage {
         self.minor_faults += process.minor_faults;
         self.major_faults += process.major_faults;
         let sum = |all: Option<f64>, one: Option<f64>| if first { one } else { Some(all? + one?) };
+        self.read_calls = sum(self.read_calls, process.read_calls);
+        self.write_calls = sum(self.write_calls, process.write_calls);
         self.read_bytes = sum(self.read_bytes, process.read_bytes);
         self.written_bytes = sum(self.written_bytes, process.written_bytes);
     }
@@ -110,6 +130,11 @@ impl Usage {
         self.system_s += later.system_s;
         self.minor_faults += later.minor_faults;
         self.major_faults += later.major_faults;
+        self.read_calls = both(self.read_calls, later.read_calls);
+        self.write_calls = both(self.write_calls, later.write_calls);
+        self.storage_reads = both(self.storage_reads, later.storage_reads);
+        self.storage_writes = both(self.storage_writes, later.storage_writes);
+        self.storage_flushes = both(self.storage_flushes, later.storage_flushes);
         self.read_bytes = both(self.read_bytes, later.read_bytes);
         self.written_bytes = both(self.written_bytes, later.written_bytes);
         self.voluntary_switches += later.voluntary_switches;
@@ -126,6 +151,11 @@ impl Usage {
             Quantity::Switches => self.voluntary_switches + self.involuntary_switches,
             Quantity::VoluntarySwitches => self.voluntary_switches,
             Quantity::InvoluntarySwitches => self.involuntary_switches,
+            Quantity::ReadCalls => self.read_calls?,
+            Quantity::WriteCalls => self.write_calls?,
+            Quantity::StorageReads => self.storage_reads?,
+            Quantity::StorageWrites => self.storage_writes?,
+            Quantity::StorageFlushes => self.storage_flushes?,
             Quantity::Read => self.read_bytes?,
             Quantity::Written => self.written_bytes?,
             Quantity::MinorFaults => self.minor_faults,

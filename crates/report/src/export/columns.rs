@@ -228,6 +228,11 @@ pub const RELATIVE: &[Column] = &[
     }),
     column("cpu_us_per_operation", Kind::Number, "CPU time of the server, microseconds", |row| cost(row, |c| c.cpu_us)),
     column("switches_per_operation", Kind::Number, "context switches of the server", |row| cost(row, |c| c.switches)),
+    column("reads_per_operation", Kind::Number, "read requests to the devices of the server's files", |row| {
+        cost(row, |c| c.reads)
+    }),
+    column("writes_per_operation", Kind::Number, "write requests to them", |row| cost(row, |c| c.writes)),
+    column("flushes_per_operation", Kind::Number, "flushes of their caches", |row| cost(row, |c| c.flushes)),
     column("read_bytes_per_operation", Kind::Number, "bytes that the server fetched from storage", |row| {
         cost(row, |c| c.read_bytes)
     }),

@@ -12,7 +12,8 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     Some(html! {
         p.note {
             (table.metric) " divided by that of " (table.columns[0]) ", base = 1.00. Coloured where it is decided, at "
-            "95% over all cells together; intervals are 95% of each cell alone. Costs are those of the server for an operation."
+            "95% over all cells together; intervals are 95% of each cell alone. Costs are those of the server for an operation; "
+            "reads, writes and flushes are requests to the devices that hold its files, whoever made them."
         }
         div.scroll tabindex="0" role="region" aria-label="Relative throughput" {
             table {
@@ -31,12 +32,15 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                 table {
                     thead { tr {
                         th.l scope="col" { "load" } th.l scope="col" { (table.factor) } th scope="col" { "CPU µs" }
-                        th scope="col" { "switches" } th scope="col" { "read KB" } th scope="col" { "written KB" }
+                        th scope="col" { "switches" } th scope="col" { "reads" } th scope="col" { "writes" }
+                        th scope="col" { "flushes" } th scope="col" { "read KB" } th scope="col" { "written KB" }
                     } }
                     tbody { @for row in &table.rows { @for (column, cell) in table.columns.iter().zip(&row.cells) {
                         @if let Some(cell) = cell { tr {
                             th scope="row" { (words_of(&row.levels)) } td.l { (column) }
                             (number(cell.cost.cpu_us, 1.0)) (number(cell.cost.switches, 1.0))
+                            (number(cell.cost.reads, 1.0)) (number(cell.cost.writes, 1.0))
+                            (number(cell.cost.flushes, 1.0))
                             (number(cell.cost.read_bytes, 1000.0)) (number(cell.cost.written_bytes, 1000.0))
                         } }
                     } } }

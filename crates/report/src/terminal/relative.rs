@@ -26,13 +26,14 @@ pub(super) fn relative(summary: &Summary, style: Style) -> Option<String> {
     );
     let mut parts = vec![format!("{}\n{}", heading(style, &head), finish(rows))];
     if table.has_costs() {
-        let mut rows =
-            style.table(&["load", &plain(&table.factor), "cpu us/o", "cs/o", "read KB/o", "written KB/o"], 2);
+        let factor = plain(&table.factor);
+        let heads = ["load", &factor, "cpu us/o", "cs/o", "r/o", "w/o", "flushes/o", "read KB/o", "written KB/o"];
+        let mut rows = style.table(&heads, 2);
         for row in &table.rows {
             for (column, cell) in table.columns.iter().zip(&row.cells) {
                 let Some(cell) = cell else { continue };
-                let [cpu, switches, read, written] = costs(&cell.cost);
-                add(&mut rows, 2, vec![plain(&words_of(&row.levels)), plain(column), cpu, switches, read, written]);
+                let named = [plain(&words_of(&row.levels)), plain(column)];
+                add(&mut rows, 2, named.into_iter().chain(costs(&cell.cost)).collect());
             }
         }
         parts.push(format!("{}\n{}", heading(style, "what an operation costs the server"), finish(rows)));
@@ -51,9 +52,10 @@ fn figure(cell: &RelativeCell) -> String {
     format!("{:.2}{interval}{sign}", cell.ratio)
 }
 
-/// CPU time, switches, kilobytes read and written, as people read them.
-fn costs(cost: &Cost) -> [String; 4] {
+/// CPU time, switches, requests to storage, kilobytes read and written, as people read them.
+fn costs(cost: &Cost) -> [String; 7] {
     let kilobytes = |bytes: Option<f64>| bytes.map(|bytes| bytes / 1000.0);
-    [cost.cpu_us, cost.switches, kilobytes(cost.read_bytes), kilobytes(cost.written_bytes)]
+    let Cost { cpu_us, switches, reads, writes, flushes, read_bytes, written_bytes } = *cost;
+    [cpu_us, switches, reads, writes, flushes, kilobytes(read_bytes), kilobytes(written_bytes)]
         .map(|figure| figure.map_or("-".to_owned(), |figure| format!("{figure:.2}")))
 }

@@ -42,6 +42,9 @@ fn decided(ab: &Ab) -> String {
     if ab.is_over_sessions() {
         return format!(", decided over {} of {pairs} in {within}", count(ab.sessions, "session"));
     }
+    if ab.rule.duet.is_some() {
+        return format!(" under contention, in this session, after {pairs} in {within}");
+    }
     let held = if ab.sessions > 1 { "in these sessions" } else { "in this session" };
     format!(" {held}, decided after {pairs} in {within}")
 }
@@ -136,19 +139,25 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
             ab.ratio.map_or_else(none, |ratio| format!("{ratio:.4}{}, {share:.0}% over all looks", interval(ab.ci))),
         ),
         ("pairs", format!("{} in {}{}", ab.pairs, duration(ab.elapsed_s), left_out(ab))),
-        (
-            "slot",
-            ab.slot.map_or_else(none, |slot| format!("second/first of a pair {:.4}{}", slot.value, interval(slot.ci))),
-        ),
+        ("slot", ab.slot.map_or_else(none, |slot| format!("{} {:.4}{}", places(ab), slot.value, interval(slot.ci)))),
         ("80% power", ab.smallest_detectable.map_or_else(none, |seen| format!("a change of {}", percent(seen)))),
         ("sessions", sessions(ab)),
     ];
     rows.extend(ab.controls.iter().map(|control| ("untouched", untouched(control))));
+    if ab.rule.duet.is_some() {
+        let words = "both sides at the same time, each on one half of the machine: a ratio under contention";
+        rows.push(("duet", words.to_owned()));
+    }
     if ab.verdict == AbVerdict::Undecided {
         rows.push(("to go", to_go(ab)));
         rows.extend(ab.stop.and_then(stopped).map(|why| ("stopped", why.to_owned())));
     }
     rows
+}
+
+/// What the slot is a ratio of.
+fn places(ab: &Ab) -> &'static str {
+    if ab.rule.duet.is_some() { "second/first half of the machine" } else { "second/first of a pair" }
 }
 
 fn left_out(ab: &Ab) -> String {
@@ -265,6 +274,7 @@ mod tests {
                 begun: Vec::new(),
                 controls: Vec::new(),
                 certify: false,
+                duet: None,
             },
         }
     }

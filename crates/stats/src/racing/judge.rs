@@ -1,11 +1,10 @@
 //! What the blocks so far say.
 
 use super::fit::{Fit, difference};
+use super::share::{LOOKS, share};
 use crate::error::{Error, all_positive, valid_confidence};
 use crate::interval::{Estimate, Interval};
 
-/// Blocks after which is looked: each look has the same share of the error.
-pub const LOOKS: [usize; 9] = [2, 3, 4, 6, 9, 13, 19, 28, 41];
 /// Blocks in which a candidate that is left may have no value before it is given up, where it has no more values.
 const MOST_MISSING: usize = 2;
 
@@ -66,7 +65,7 @@ impl<'a> Look<'a> {
     fn of(blocks: &'a [Vec<Option<f64>>], candidates: usize, question: &Question) -> Option<Self> {
         let blocks: Vec<&[Option<f64>]> = blocks.iter().map(Vec::as_slice).collect();
         let fit = Fit::of(&blocks, candidates)?;
-        let share = share(candidates, question.alpha);
+        let share = share(candidates, blocks.len(), question.alpha);
         Some(Self { blocks, fit, share })
     }
 
@@ -85,11 +84,6 @@ impl<'a> Look<'a> {
 /// Whether a look is taken after so many blocks.
 fn is_looked_at(blocks: usize, last: bool) -> bool {
     LOOKS.contains(&blocks) || (last && (LOOKS[0]..LOOKS[LOOKS.len() - 1]).contains(&blocks))
-}
-
-/// The chance that one bound of one look may fail with.
-pub(super) fn share(candidates: usize, alpha: f64) -> f64 {
-    alpha / (LOOKS.len() as f64 * candidates.saturating_sub(1).max(1) as f64)
 }
 
 /// What blocks in their order say, each a value y = ln(metric), turned so that larger is better, or none a candidate.

@@ -2,36 +2,39 @@
 //! than another are dropped, until one is left or the rest lies within the minimum effect of it.
 //!
 //! Elimination after Paulson (Annals of Mathematical Statistics 35, 1964) and Kim & Nelson (ACM TOMACS 11, 2001), with
-//! their triangular boundary replaced by fixed looks, whose error shares add up whatever was dropped before. The value
-//! of a trial is y = ln(metric), turned so that larger is better:
+//! their triangular boundary replaced by looks. The value of a trial is y = ln(metric), turned so that larger is better:
 //!
 //! ```text
 //! y = block + candidate + error       one variance for all candidates, of all residuals so far
-//! U(i, j) = mean(y_i - y_j) + t(1 - alpha / (L (k - 1)), df) * sqrt((v_i + v_j) / n)
+//! U(i, j) = mean(y_i - y_j) + t(1 - w(n) alpha / M(k), df) * sqrt((v_i + v_j) / n)
 //! ```
 //!
-//! with L looks ([`LOOKS`]), k candidates at the start, n the blocks that i and j share, and v the common variance; a
+//! with n blocks ([`LOOKS`]), k candidates at the start, w(n) = min(n, 10) / 10, and v the common variance; M(k) is as
+//! many independent bounds as all of them count: among k equals the best is dropped at any look with chance alpha. A
 //! candidate whose spread is shown to be larger (F, p < 0.01) has its own, with its own degrees of freedom. At a look a
 //! candidate i is dropped when U(i, j) < 0 for some j (worse), for good, or U(i, w) is at most the minimum effect
 //! (close), where w is the one that is ahead then; where another is ahead at a later look, i is compared with that one
-//! again. The race is decided when w alone is left. Unless one of the bounds of the best candidate fails (k - 1 at each
-//! of L looks), it is never worse, so it is w or close to w: the named one is more than the minimum effect behind the
+//! again. The race is decided when w alone is left. Unless one of the bounds of the best candidate fails, which equals
+//! make most likely, it is never worse, so it is w or close to w: the named one is more than the minimum effect behind the
 //! best with a chance of at most alpha.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | `fit` | the model, its variance, and what two candidates differ by |
 //! | `judge` | what the blocks so far say |
+//! | `share` | the looks, and the share of the error that each bound has |
 //! | `outlook` | how many more blocks and trials it takes |
 //! | `worth` | what each factor is worth, from the blocks that every candidate ran in |
 
 mod fit;
 mod judge;
 mod outlook;
+mod share;
 #[cfg(test)]
 mod simulated;
 mod worth;
 
-pub use judge::{End, LOOKS, Question, Standing, judge};
+pub use judge::{End, Question, Standing, judge};
 pub use outlook::{Outlook, outlook};
+pub use share::{LOOKS, weight};
 pub use worth::{Worth, against, worth};

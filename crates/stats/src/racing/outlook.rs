@@ -1,7 +1,8 @@
 //! How many more blocks and trials a race takes, if means and spread stay as they are.
 
 use super::fit::{Fit, difference};
-use super::judge::{LOOKS, Question, Standing, share};
+use super::judge::{Question, Standing};
+use super::share::{LOOKS, share};
 
 /// What it would take to decide a race.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub fn outlook(blocks: &[Vec<Option<f64>>], question: &Question, standing: &Stan
         }
         let bound = |i: usize, j: usize| {
             let Some((mean, shared)) = difference(&slices, i, j) else { return f64::INFINITY };
-            mean + fit.half_width(i, j, shared + count - blocks.len(), share(candidates, question.alpha))
+            mean + fit.half_width(i, j, shared + count - blocks.len(), share(candidates, count, question.alpha))
         };
         let worse = |i: usize| left.iter().any(|j| *j != i && bound(i, *j) < 0.0);
         let close = |i: usize| i != leader && bound(i, leader) <= question.minimum_effect.ln_1p();

@@ -49,6 +49,12 @@ impl Queue {
         self.waiting.pop_front()
     }
 
+    /// The next one too where it is the other trial of the same block at its first attempt: the two of a duet.
+    pub fn take_with(&mut self, next: &Next) -> Option<Next> {
+        let is_other = |other: &Next| other.trial.block == next.trial.block && other.attempt == next.attempt;
+        if self.waiting.front().is_some_and(is_other) { self.waiting.pop_front() } else { None }
+    }
+
     /// Notes how a trial that was taken ended.
     pub fn ended(&mut self, next: Next, outcome: Outcome) {
         if outcome == Outcome::Ok {

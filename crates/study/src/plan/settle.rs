@@ -1,5 +1,5 @@
-//! Pairs that are added until it is settled whether two conditions differ. Which of them runs first in a pair is drawn
-//! from a seed of its own, so that the data, which the study's seed makes, are the same in every run.
+//! Pairs that are added until it is settled whether two conditions differ. Which of them runs first in a pair, or on
+//! the first half of the machine where both run at the same time, is drawn from a seed of its own, so that the data, which the study's seed makes, are the same in every run.
 
 use tare_results::pairs::{Pairs, Stop};
 use tare_results::schema::{Plan, PlannedTrial, Session, Settle, TrialRecord};
@@ -44,12 +44,11 @@ pub fn resumed(mut plan: Plan, records: &[TrialRecord], boot_id: Option<String>)
 }
 
 fn with_pairs(mut plan: Plan, rule: &Settle, pairs: usize) -> Plan {
-    let sides = [rule.a.clone(), rule.b.clone()];
     let order = tare_stats::order::randomized_blocks(2, pairs, rule.seed);
     for (block, order) in order.into_iter().enumerate().skip(plan.trials.len() / 2) {
-        for side in order {
+        for condition in rule.pair(order.first() == Some(&1)) {
             let trial = plan.trials.len();
-            plan.trials.push(PlannedTrial { trial, block, condition: sides[side].clone(), lifetime: None });
+            plan.trials.push(PlannedTrial { trial, block, condition: condition.to_owned(), lifetime: None });
         }
     }
     plan

@@ -7,7 +7,9 @@ use super::measured::MeasuredArgs;
 use super::output::note;
 use super::rounds::{self, Locked, RoundListener};
 use super::run::{Teller, execute, unless_interrupted};
-use super::{Exit, Problem, ab_certificates, ab_certify, ab_output, interrupt, study_file};
+use super::{
+    Exit, Problem, ab_certificates, ab_certify, ab_duet, ab_output, interrupt, plan_view, read_topology, study_file,
+};
 use crate::run::RunEnd;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -61,6 +63,16 @@ pub struct AbArgs {
     /// machine, and which change they can decide in 10, 30 and 60 minutes. Kept, and said alongside every verdict
     #[arg(long)]
     certify: bool,
+    /// Run both sides of a pair at the same time, each on one half of the machine, the halves exchanged at random: noise
+    /// of the machine meets both. The ratio is one under contention
+    #[arg(long, conflicts_with_all = ["certify", "resume"])]
+    duet: bool,
+    /// Show both sides with where their threads run and what a pair takes, and start nothing
+    #[arg(long, conflicts_with_all = ["certify", "resume"])]
+    dry_run: bool,
+    /// With --dry-run: plan for a described machine, for example "node:4 core:8 pu:2", or an hwloc XML file
+    #[arg(long, value_name = "SPEC", requires = "dry_run")]
+    topology: Option<String>,
     /// Where the results go [default: tare-results/ab-DATE]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
@@ -81,6 +93,7 @@ Examples:
   tare ab --a binary=old/mariadbd --b binary=new/mariadbd --budget 30min
   tare ab --engine mariadb --a option.innodb_adaptive_hash_index=ON --b option.innodb_adaptive_hash_index=OFF
   tare ab --a 'command=./old --run' --b 'command=./new --run' --minimum-effect 5%
+  tare ab --duet --load read_only --a binary=old/mariadbd --b binary=new/mariadbd --engine mariadb
   tare ab --certify --engine mariadb --budget 1h";
 
 /// Adds pairs of both sides until it is settled whether they differ, and prints the verdict.
@@ -158,7 +171,24 @@ fn begin(args: &AbArgs) -> Result<Exit, Problem> {
         ab_sides::record_probes(&mut study, &sides);
     }
     study.decide = Some(args.over(study.decide.take().unwrap_or_default()));
-    decide(study, args.out.as_deref(), &Teller::of(args.json, args.trust))
+    let teller = Teller::of(args.json, args.trust);
+    if !args.duet && !args.dry_run {
+        return decide(study, args.out.as_deref(), &teller);
+    }
+    let (machine, place) = match &args.topology {
+        Some(spec) => (read_topology::describe(spec)?, Where::Described),
+        None => (Machine::this()?, Where::Here),
+    };
+    let (study, decide) = sided(study)?;
+    let study = if args.duet { ab_duet::on_halves(study, &machine)? } else { study };
+    let planned = unless_interrupted(study_file::planned(study, &machine, place, true))?;
+    let Some((study, plan)) = planned else { return Ok(Exit::Interrupted) };
+    let plan = settle_of(decide, plan)?;
+    if args.dry_run {
+        return plan_view::print(&study, &plan, args.json).map(|()| Exit::Done);
+    }
+    let begun = rounds::begun((study, plan), &machine, args.out.as_deref(), (teller.json, teller.trusted))?;
+    begun.map_or(Ok(Exit::Interrupted), |run| compare(&run, &teller))
 }
 
 /// Compares the two sides of a study with `[decide]`.

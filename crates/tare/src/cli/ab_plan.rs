@@ -1,6 +1,6 @@
 //! What `tare ab` and its certificate share: what is measured, the rule that a plan gets, and the line after a pair.
 
-use super::{Problem, ab_sides};
+use super::{Problem, ab_duet, ab_sides};
 use std::hash::{BuildHasher, Hasher};
 use tare_findings::ab::Ab;
 use tare_report::words::ab as words;
@@ -37,8 +37,10 @@ pub struct MeasuredOn<'a> {
 /// When this machine cannot do one of the sides.
 pub fn settle_of(decide: Decide, plan: Plan) -> Result<Plan, Problem> {
     let sides = ab_sides::conditions(&plan)?;
-    // The plan holds one trial a side.
-    let fits = decide.budget_s.map(|budget_s| budget_s / plan.estimated_s.max(f64::MIN_POSITIVE));
+    // The plan holds one trial a condition: of a duet, whose two take the time of one, one a side and half.
+    let duet = ab_duet::of_plan(&plan);
+    let pair_s = if duet.is_some() { plan.estimated_s / 4.0 } else { plan.estimated_s };
+    let fits = decide.budget_s.map(|budget_s| budget_s / pair_s.max(f64::MIN_POSITIVE));
     let sessions = decide.sessions.unwrap_or(1);
     let boot_id = plan.machine.as_ref().and_then(|machine| machine.boot_id.clone());
     let looks = if sessions > 1 { Rule::Sessions } else { Rule::within(fits) };
@@ -49,6 +51,7 @@ pub fn settle_of(decide: Decide, plan: Plan) -> Result<Plan, Problem> {
         sessions,
         begun: vec![Session { first_block: 0, boot_id }],
         controls: decide.controls,
+        duet,
         ..Settle::between(sides, looks, decide.seed.unwrap_or_else(fresh_seed))
     };
     Ok(settle::begun(plan, rule))

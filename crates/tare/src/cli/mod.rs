@@ -3,6 +3,7 @@
 mod ab;
 mod ab_certificates;
 mod ab_certify;
+mod ab_duet;
 mod ab_output;
 mod ab_plan;
 mod ab_sides;

@@ -37,6 +37,9 @@ pub struct TrialArgs {
     /// Whose file the record goes to: trials-WRITER.jsonl, which no one else writes; without one, the local run's
     #[arg(long)]
     writer: Option<String>,
+    /// Wait before the first sample until the run closes standard input: the other trial of a duet is as far then
+    #[arg(long, requires = "parent")]
+    duet: bool,
     /// Believe files that others own or may write to
     #[arg(long, conflicts_with = "parent")]
     trust: bool,
@@ -93,7 +96,13 @@ fn one(args: &TrialArgs) -> Result<Exit, Problem> {
     let (directory, Handed { study, plan, password, .. }) = handed(args)?;
     let study = parse_written(&study, &args.directory)?;
     let task = Task::find(&study, &plan, args.trial).map_err(TrialError::from)?;
-    let tell = |step: Progress| Message::Step(step).send();
+    let tell = |step: Progress| {
+        let begins = matches!(step, Progress::Sample { sample: 0, .. });
+        Message::Step(step).send();
+        if begins && args.duet {
+            Handed::wait_for_other();
+        }
+    };
     let writer = args.writer.as_deref().map(Writer::new).transpose()?;
     let trial = Trial {
         password,

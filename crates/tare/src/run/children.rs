@@ -1,11 +1,13 @@
 //! The runner of every local run: each attempt is a child process that appends its own record.
 
-use super::child::{Exit, Message, Stop, run_child};
+use super::child::{Exit, Meeting, Message, Stop, run_child};
 use super::{Attempt, Ended, Failure, Handed, Prepared, RunError, Runner};
 use crate::state;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
+use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
+use tare_cpuset::ThreadRefused;
 use tare_drive::workload::Progress;
 use tare_files::Folder;
 use tare_results::schema::{Plan, TrialRecord};
@@ -42,9 +44,15 @@ impl<'a> Children<'a> {
     }
 
     /// Runs a child to its end: how it ended, and why, where it said so itself.
-    fn child(&self, attempt: &Attempt, hear: &mut dyn FnMut(Progress)) -> Result<(Exit, Option<Failure>), RunError> {
+    fn child(
+        &self,
+        attempt: &Attempt,
+        meeting: Option<&Arc<Meeting>>,
+        hear: &mut dyn FnMut(Progress),
+    ) -> Result<(Exit, Option<Failure>), RunError> {
         let mut failure = None;
-        let exit = run_child(self.directory, attempt, self.stop, &self.handed, |message| match message {
+        let handed = (&self.handed, meeting);
+        let exit = run_child(self.directory, attempt, self.stop, handed, |message| match message {
             Message::Step(progress) => hear(progress),
             Message::Failed(said) => failure = Some(said),
         })
@@ -54,7 +62,9 @@ impl<'a> Children<'a> {
 
     /// What an attempt left behind the records that were there before it: what all others left is not read again.
     fn record(&mut self, attempt: &Attempt, before: u64) -> Result<Option<TrialRecord>, RunError> {
-        self.companions.extend(read_trials_behind(self.directory, before)?);
+        if self.companions.iter().all(|r| r.trial != attempt.trial) {
+            self.companions.extend(read_trials_behind(self.directory, before)?);
+        }
         Ok(self.companion(attempt))
     }
 
@@ -107,7 +117,7 @@ impl Runner for Children<'_> {
 
     fn prepare(&mut self, trial: usize, hear: &mut dyn FnMut(Progress)) -> Result<Prepared, RunError> {
         let attempt = Attempt { trial, attempt: 0, timeout: PREPARE_TIMEOUT };
-        let (exit, failure) = self.child(&attempt, hear)?;
+        let (exit, failure) = self.child(&attempt, None, hear)?;
         Ok(match exit {
             Exit::By(status) if status.success() => Prepared::Done,
             Exit::Interrupted => Prepared::Interrupted,
@@ -124,10 +134,50 @@ impl Runner for Children<'_> {
         if let Some(record) = self.companion(attempt) {
             return Ok(Ended::Recorded(Box::new(record)));
         }
-        let started_at = tare_results::now();
-        let clock = Instant::now();
-        let before = end_of_trials(self.directory)?;
-        let (exit, failure) = self.child(attempt, hear)?;
+        let begun = Begun::now(self.directory)?;
+        let ended = self.child(attempt, None, hear)?;
+        self.ended(attempt, begun, ended)
+    }
+
+    fn run_both(&mut self, attempts: &[Attempt; 2], hear: &mut dyn FnMut(Progress)) -> Result<[Ended; 2], RunError> {
+        let begun = [Begun::now(self.directory)?, Begun::now(self.directory)?];
+        let meeting = Arc::new(Meeting::default());
+        let (first, second) = thread::scope(|scope| {
+            let second = Builder::new()
+                .spawn_scoped(scope, || self.child(&attempts[1], Some(&meeting), &mut |_| ()))
+                .map_err(|e| RunError::Spawn(io::Error::other(ThreadRefused::from(e))))?;
+            let first = self.child(&attempts[0], Some(&meeting), hear);
+            let died = || RunError::Spawn(io::Error::other("the thread that waits for a trial has ended"));
+            Ok::<_, RunError>((first?, second.join().map_err(|_| died())??))
+        })?;
+        // Neither is put back after while the other lives.
+        let [of_first, of_second] = begun;
+        Ok([self.ended(&attempts[0], of_first, first)?, self.ended(&attempts[1], of_second, second)?])
+    }
+}
+
+/// When an attempt began, and what was recorded before it.
+struct Begun {
+    started_at: String,
+    clock: Instant,
+    before: u64,
+}
+
+impl Begun {
+    fn now(directory: &Folder) -> Result<Self, RunError> {
+        Ok(Self { started_at: tare_results::now(), clock: Instant::now(), before: end_of_trials(directory)? })
+    }
+}
+
+impl Children<'_> {
+    /// What became of an attempt whose child has ended.
+    fn ended(
+        &mut self,
+        attempt: &Attempt,
+        begun: Begun,
+        (exit, failure): (Exit, Option<Failure>),
+    ) -> Result<Ended, RunError> {
+        let Begun { started_at, clock, before } = begun;
         let stopped = failure.clone().filter(|failure| failure.exit_code == STOPS_RUN);
         let reason = match exit {
             Exit::Interrupted => return Ok(Ended::Interrupted),

@@ -26,7 +26,7 @@ pub struct Run<'a, R, B> {
     /// The study that the plan was made from.
     pub study: &'a Study,
     pub plan: &'a Plan,
-    /// Runs the trials, one at a time.
+    /// Runs the trials: one at a time, or the two of a duet.
     pub runner: R,
     /// Keeps their records and the plan.
     pub book: B,
@@ -59,17 +59,20 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
                     return self.stop_in_time(&plan, &queue, listener);
                 }
                 listener.begin(&next, queue.done(), queue.left());
-                match self.trial(&plan, &next, listener)? {
-                    Some(record) => {
-                        listener.end(&record);
-                        queue.ended(next, record.outcome);
-                        alike.ended_otherwise(&record);
-                        let planned = plan.conditions.iter().filter(|condition| condition.realizable).count();
-                        if let Some((trials, reason)) = alike.take(&record, planned).filter(|_| queue.left() > 0) {
-                            return Err(RunError::SameReason { trials, reason });
-                        }
+                let is_duet = plan.settle.as_ref().is_some_and(|rule| rule.duet.is_some());
+                let other = if is_duet { queue.take_with(&next) } else { None };
+                let turn: Vec<Next> = std::iter::once(next).chain(other).collect();
+                let Some(records) = self.turn(&plan, &turn, listener)? else {
+                    return Ok(end(&queue, queue.left() + turn.len()));
+                };
+                for (next, record) in turn.into_iter().zip(records) {
+                    listener.end(&record);
+                    queue.ended(next, record.outcome);
+                    alike.ended_otherwise(&record);
+                    let planned = plan.conditions.iter().filter(|condition| condition.realizable).count();
+                    if let Some((trials, reason)) = alike.take(&record, planned).filter(|_| queue.left() > 0) {
+                        return Err(RunError::SameReason { trials, reason });
                     }
-                    None => return Ok(end(&queue, queue.left() + 1)),
                 }
             }
             // The same records always lead to the same decision, also after a crash before it was written.
@@ -119,13 +122,42 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         !task.is_ok_and(|task| task.condition.settings.engine.running.is_asked())
     }
 
-    /// One trial; none when interrupted. An attempt that left no record gets one here.
-    fn trial(
+    /// One trial, or the two of a duet; none when interrupted. An attempt that left no record gets one here.
+    fn turn(
         &mut self,
         plan: &Plan,
-        next: &Next,
+        turn: &[Next],
         listener: &mut dyn Listener,
-    ) -> Result<Option<TrialRecord>, RunError> {
+    ) -> Result<Option<Vec<TrialRecord>>, RunError> {
+        let attempts = turn.iter().map(|next| self.attempt(plan, next)).collect::<Result<Vec<_>, _>>()?;
+        let mut hear = |progress| listener.hear(progress);
+        let ended = match attempts.as_slice() {
+            &[first, second] => Vec::from(self.runner.run_both(&[first, second], &mut hear)?),
+            alone => alone.iter().map(|one| self.runner.run(one, &mut hear)).collect::<Result<_, _>>()?,
+        };
+        let mut records = Vec::new();
+        for (next, ended) in turn.iter().zip(ended) {
+            match ended {
+                Ended::Interrupted => return Ok(None),
+                Ended::Recorded(record) => records.push(*record),
+                Ended::NoRecord { reason, started_at, elapsed_s } => {
+                    let task = Task::find(self.study, plan, next.trial.trial)?;
+                    let record = TrialRecord {
+                        outcome: Outcome::Failed,
+                        reason: Some(reason),
+                        elapsed_s,
+                        ..TrialRecord::new(&next.trial, next.attempt, task.condition.levels, started_at)
+                    };
+                    self.book.append(&record)?;
+                    records.push(record);
+                }
+            }
+        }
+        Ok(Some(records))
+    }
+
+    /// What a trial may take.
+    fn attempt(&self, plan: &Plan, next: &Next) -> Result<Attempt, RunError> {
         let task = Task::find(self.study, plan, next.trial.trial)?;
         let sampling = &task.sampling;
         // What was ended by a limit that was guessed too low gets twice as long the next time.
@@ -134,25 +166,11 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         let rungs = ladder::rest_of_lifetime(plan, next.trial.trial).len() as f64;
         let of_one = estimate::limit_s(&task.condition.settings, sampling);
         let limit_s = rungs * sampling.trial_timeout_s.unwrap_or(again * of_one);
-        let attempt = Attempt {
+        Ok(Attempt {
             trial: next.trial.trial,
             attempt: next.attempt,
             timeout: Duration::try_from_secs_f64(limit_s).unwrap_or(Duration::MAX),
-        };
-        match self.runner.run(&attempt, &mut |progress| listener.hear(progress))? {
-            Ended::Interrupted => Ok(None),
-            Ended::Recorded(record) => Ok(Some(*record)),
-            Ended::NoRecord { reason, started_at, elapsed_s } => {
-                let record = TrialRecord {
-                    outcome: Outcome::Failed,
-                    reason: Some(reason),
-                    elapsed_s,
-                    ..TrialRecord::new(&next.trial, next.attempt, task.condition.levels, started_at)
-                };
-                self.book.append(&record)?;
-                Ok(Some(record))
-            }
-        }
+        })
     }
 }
 

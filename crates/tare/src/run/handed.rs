@@ -1,7 +1,7 @@
 //! What a run hands to the processes of its trials: what they are to do, so that they believe no file for it.
 
 use serde::{Deserialize, Serialize};
-use std::io::{self, Read};
+use std::io::{self, BufRead};
 use tare_results::schema::Plan;
 
 /// Everything that a trial must be sure of, through a pipe that no one else has.
@@ -22,15 +22,23 @@ pub struct Handed {
 }
 
 impl Handed {
-    /// As it goes through the pipe.
+    /// As it goes through the pipe: one line.
     pub fn to_bytes(&self) -> io::Result<Vec<u8>> {
-        serde_json::to_vec(self).map_err(io::Error::other)
+        let mut bytes = serde_json::to_vec(self).map_err(io::Error::other)?;
+        bytes.push(b'\n');
+        Ok(bytes)
     }
 
     /// What the run that waits for this process has handed to it.
     pub fn receive() -> io::Result<Self> {
         let mut bytes = Vec::new();
-        io::stdin().read_to_end(&mut bytes)?;
+        io::stdin().lock().read_until(b'\n', &mut bytes)?;
         serde_json::from_slice(&bytes).map_err(io::Error::other)
+    }
+
+    /// Waits until the run closes the pipe: the other trial of a duet is as far as this one, or has ended.
+    pub fn wait_for_other() {
+        // A pipe that cannot be read is as good as closed.
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
     }
 }

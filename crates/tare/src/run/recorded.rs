@@ -20,6 +20,10 @@ struct Recorder<'a> {
 }
 
 impl Runner for Recorder<'_> {
+    fn run_both(&mut self, attempts: &[Attempt; 2], hear: &mut dyn FnMut(Progress)) -> Result<[Ended; 2], RunError> {
+        Ok([self.run(&attempts[0], hear)?, self.run(&attempts[1], hear)?])
+    }
+
     fn prepare(&mut self, _trial: usize, _hear: &mut dyn FnMut(Progress)) -> Result<Prepared, RunError> {
         Ok(Prepared::Done)
     }

@@ -1,4 +1,4 @@
-//! Who runs a trial. Here trials are child processes, one at a time; a cluster's scheduler can run the same ones, for a
+//! Who runs a trial. Here trials are child processes, one at a time but for duets; a cluster's scheduler can run the same ones, for a
 //! trial that is handed nothing needs no more than the results directory and its number.
 
 use super::{Failure, RunError};
@@ -43,7 +43,7 @@ pub enum Prepared {
     Interrupted,
 }
 
-/// Runs trials, one at a time.
+/// Runs trials: one at a time, or the two of a duet.
 pub trait Runner {
     /// What the next attempts are of; one that starts no process has no one to hand it to.
     fn take(&mut self, _study: &Study, _plan: &Plan) -> Result<(), RunError> {
@@ -56,4 +56,9 @@ pub trait Runner {
     /// # Errors
     /// When nothing could be started for it, or its record cannot be read.
     fn run(&mut self, attempt: &Attempt, hear: &mut dyn FnMut(Progress)) -> Result<Ended, RunError>;
+    /// Runs two attempts at the same time to their ends.
+    ///
+    /// # Errors
+    /// As [`Runner::run`].
+    fn run_both(&mut self, attempts: &[Attempt; 2], hear: &mut dyn FnMut(Progress)) -> Result<[Ended; 2], RunError>;
 }

@@ -209,3 +209,42 @@ fn a_side_against_itself_certifies_the_machine_alongside_every_verdict() {
     let said = if both == 0 { "too few pairs".to_owned() } else { format!("in {both} comparison") };
     assert!(out.contains("A/A here") && out.contains(&said), "{out}");
 }
+
+#[test]
+fn both_sides_of_a_duet_are_measured_at_the_same_time_on_halves_that_are_exchanged() {
+    let world = World::new();
+    let plan = |topology: &str| {
+        let all = ["ab", "--duet", "--dry-run", "--json", "--topology", topology, "--a", "aslr=off", "--b", "aslr=off"];
+        world.output(&all)
+    };
+    let refused = plan("core:1 pu:2");
+    assert_eq!(refused.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("no two like halves"), "{refused:?}");
+    let planned = json(&String::from_utf8(plan("node:4 core:4 pu:2").stdout).unwrap());
+    let client = |at: usize| planned["conditions"][at]["placement"]["client"][0].as_array().unwrap().len();
+    assert_eq!((planned["conditions"].as_array().unwrap().len(), client(0), client(3)), (4, 16, 16), "{planned}");
+    if std::thread::available_parallelism().unwrap().get() < 2 {
+        return;
+    }
+    let short = ["--set", "sampling.sample_s=0.5", "--set", "sampling.warmup_s=0.1", "--set", "workload.rows=1000"];
+    let all = [&["--duet", "--load", "read_only", "--budget", "6s", "--seed", "3"], &short[..]].concat();
+    let all = [&["ab", "--json", "--out", "results", "--a", "aslr=off", "--b", "aslr=off"], &QUIET[..], &all].concat();
+    let output = world.output(&all);
+    let found = json(&String::from_utf8(output.stdout).unwrap());
+    assert_eq!(found["duet"], true, "{found}");
+    let records = trials(&world.path("results"));
+    let began = |record: &Value| record["started_at"].as_str().unwrap().to_owned();
+    let mut halves = Vec::new();
+    for pair in records.chunks(2).filter(|pair| pair.len() == 2) {
+        assert_eq!(pair[0]["block"], pair[1]["block"]);
+        assert_ne!(pair[0]["levels"]["side"], pair[1]["levels"]["side"]);
+        assert_ne!(pair[0]["levels"]["server"], pair[1]["levels"]["server"]);
+        // The second began before the first had ended.
+        let sample = |record: &Value| record["samples"][0]["started_at"].as_str().unwrap_or_default().to_owned();
+        let [first, second] = [sample(&pair[0]), sample(&pair[1])];
+        assert!(first.is_empty() || second.is_empty() || began(&pair[0]) < second && began(&pair[1]) < first);
+        halves.push(pair.iter().find(|record| record["levels"]["side"] == "a").unwrap()["levels"]["server"].clone());
+    }
+    assert!(!halves.is_empty(), "{found}");
+    world.assert_clean();
+}

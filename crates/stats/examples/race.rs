@@ -1,0 +1,178 @@
+//! The figures of `benches/find`: the share of the error that one bound of a race may fail with (`shares`), and how
+//! often the named candidate is right, in how many trials (`fields`). Second argument: simulations a cell.
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, LogNormal, StandardNormal, StudentT};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+use tare_stats::racing::{LOOKS, Question, judge, weight};
+
+/// Seed of the shares; those of the fields are others.
+const SHARES_SEED: u64 = 2_700;
+
+fn normal(rng: &mut StdRng) -> f64 {
+    StandardNormal.sample(rng)
+}
+
+fn t(p: f64, df: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, df).map_or(f64::NAN, |t| t.inverse_cdf(p))
+}
+
+/// By look, how far the first of `k` equal candidates is behind the one that is ahead, in standard errors.
+fn behind(k: usize, rng: &mut StdRng) -> Vec<f64> {
+    let (mut sums, mut squares, mut of_blocks) = (vec![0.0; k], 0.0, 0.0);
+    let mut found = Vec::new();
+    for n in 1..=LOOKS[LOOKS.len() - 1] {
+        let mut block = 0.0;
+        for sum in &mut sums {
+            let y = normal(rng);
+            *sum += y;
+            squares += y * y;
+            block += y;
+        }
+        of_blocks += block * block / k as f64;
+        if LOOKS.contains(&n) {
+            let count = n as f64;
+            let total: f64 = sums.iter().sum();
+            let of_candidates: f64 = sums.iter().map(|sum| sum * sum / count).sum();
+            let rest = squares - of_blocks - of_candidates + total * total / (count * k as f64);
+            let variance = rest / ((n - 1) * (k - 1)) as f64;
+            let ahead = sums[1..].iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            found.push((ahead - sums[0]) / count / (2.0 * variance / count).sqrt());
+        }
+    }
+    found
+}
+
+/// The share of one bound with which the best of `k` equals is dropped at any look with each chance of `alphas`.
+fn shares(k: usize, alphas: &[f64], runs: usize) -> Vec<f64> {
+    let mut rng = StdRng::seed_from_u64(SHARES_SEED + k as u64);
+    let all: Vec<Vec<f64>> = (0..runs).map(|_| behind(k, &mut rng)).collect();
+    let dropped = |share: f64| {
+        let limits: Vec<f64> = LOOKS.iter().map(|n| t(1.0 - share * weight(*n), ((n - 1) * (k - 1)) as f64)).collect();
+        let is_dropped = |of: &&Vec<f64>| of.iter().zip(&limits).any(|(found, limit)| found > limit);
+        all.iter().filter(is_dropped).count() as f64 / runs as f64
+    };
+    let share_of = |alpha: &f64| {
+        let (mut low, mut high) = ((alpha / 1e4).ln(), alpha.ln());
+        for _ in 0..40 {
+            let middle = f64::midpoint(low, high);
+            if dropped(middle.exp()) > *alpha { high = middle } else { low = middle }
+        }
+        low.exp()
+    };
+    alphas.iter().map(share_of).collect()
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Tails {
+    Normal,
+    T3,
+    Lognormal,
+}
+
+/// What a race came to: how much is lost with the named one, and the trials.
+fn race(planted: &[f64], cov: f64, tails: Tails, rng: &mut StdRng) -> (Option<f64>, usize) {
+    let question = Question { minimum_effect: 0.02, alpha: 0.05 };
+    let best = planted.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mut blocks: Vec<Vec<Option<f64>>> = Vec::new();
+    let (mut level, mut trials) = (0.0, 0);
+    loop {
+        let Ok(standing) = judge(&blocks, planted.len(), &question, false) else { return (None, trials) };
+        if standing.decided || blocks.len() == LOOKS[LOOKS.len() - 1] {
+            let named = standing.leader.filter(|_| standing.decided);
+            return (named.map(|named| best - planted[named]), trials);
+        }
+        let mut order = standing.left();
+        for i in (1..order.len()).rev() {
+            order.swap(i, rng.random_range(0..=i));
+        }
+        let mut block = vec![None; planted.len()];
+        for i in order {
+            level = 0.95 * level + 0.005 * normal(rng);
+            let error = match tails {
+                Tails::Normal => normal(rng),
+                Tails::T3 => StudentT::new(3.0).map_or(0.0, |t| t.sample(rng)) / 3.0_f64.sqrt(),
+                Tails::Lognormal => (LogNormal::new(0.0, 0.5).map_or(0.0, |l| l.sample(rng)) - 1.133) / 0.604,
+            };
+            block[i] = Some(planted[i] + level + cov * error);
+            trials += 1;
+        }
+        blocks.push(block);
+    }
+}
+
+/// A field of 24 of which each is behind the one before it by 0 to twice `step`.
+fn dense(step: f64, rng: &mut StdRng) -> Vec<f64> {
+    let mut fallen = 0.0;
+    (0..24)
+        .map(|_| {
+            let own = fallen;
+            fallen -= rng.random_range(0.0..2.0 * step);
+            own
+        })
+        .collect()
+}
+
+/// Names a field and makes one.
+type Field = (&'static str, fn(&mut StdRng) -> Vec<f64>);
+
+const FIELDS: [Field; 7] = [
+    ("24, 3% apart", |rng| dense(0.03, rng)),
+    ("24, 2% apart", |rng| dense(0.02, rng)),
+    ("24, 1% apart", |rng| dense(0.01, rng)),
+    ("24, 0.5% apart", |rng| dense(0.005, rng)),
+    ("6, one 2.1% ahead", |_| vec![0.0, 0.0, 0.0, 0.0, 0.021, 0.0]),
+    ("24, one 2.1% ahead", |_| (0..24).map(|i| if i == 7 { 0.021 } else { 0.0 }).collect()),
+    ("24 equals", |_| vec![0.0; 24]),
+];
+
+fn fields(runs: usize) {
+    println!("minimum effect 2%, error 5%, drift; a grid of ten trials each has 240 or 60");
+    println!(
+        "{:<20}{:<6}{:<11}{:>8}{:>8}{:>11}{:>9}",
+        "field", "CoV", "tails", "wrong %", "right %", "undecided", "trials"
+    );
+    for (name, field) in FIELDS {
+        for (cov, tails) in
+            [(0.01, Tails::Normal), (0.015, Tails::Normal), (0.015, Tails::T3), (0.015, Tails::Lognormal)]
+        {
+            let mut rng = StdRng::seed_from_u64(20_261_124);
+            let (mut wrong, mut right, mut trials) = (0, 0, 0);
+            for _ in 0..runs {
+                let planted = field(&mut rng);
+                let (lost, used) = race(&planted, cov, tails, &mut rng);
+                let is_right = |lost: f64| lost <= 0.02_f64.ln_1p();
+                right += usize::from(lost.is_some_and(is_right));
+                wrong += usize::from(lost.is_some_and(|lost| !is_right(lost)));
+                trials += used;
+            }
+            let share = |count: usize| 100.0 * count as f64 / runs as f64;
+            println!(
+                "{name:<20}{cov:<6}{:<11}{:>8.1}{:>8.1}{:>11.1}{:>9.0}",
+                format!("{tails:?}").to_lowercase(),
+                share(wrong),
+                share(right),
+                share(runs - wrong - right),
+                trials as f64 / runs as f64
+            );
+        }
+    }
+}
+
+fn main() {
+    let mut words = std::env::args().skip(1);
+    let what = words.next().unwrap_or_default();
+    let runs = words.next().and_then(|n| n.parse().ok()).unwrap_or(1000);
+    if what != "shares" {
+        return fields(runs);
+    }
+    let alphas = [0.05];
+    println!("share of one bound, as alpha / share, for alpha = {alphas:?}");
+    for k in [2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128] {
+        let found = shares(k, &alphas, runs);
+        let said: Vec<String> =
+            found.iter().zip(alphas).map(|(share, alpha)| format!("{:.1}", alpha / share)).collect();
+        println!("    ({k}, [{}]),", said.join(", "));
+    }
+}
