@@ -64,6 +64,7 @@ pub mod time;
 pub mod used;
 pub mod verdict;
 pub mod waits;
+pub mod wakes;
 pub mod warm_up;
 pub mod why;
 

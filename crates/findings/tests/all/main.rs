@@ -9,5 +9,6 @@ mod made_up;
 mod pooled;
 mod searches;
 mod singled_out;
+mod suspects;
 mod tested;
 mod time;

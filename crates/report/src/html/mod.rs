@@ -32,6 +32,7 @@ mod stability;
 mod tables;
 mod time;
 mod waits;
+mod wakes;
 mod warm_up;
 
 pub use changes::changes;

@@ -14,15 +14,16 @@ use tare_engine::Unavailable;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The two named pipes by which perf is told to begin, and says that it has.
-pub(super) struct Control {
+pub(in super::super) struct Control {
     command: PathBuf,
     answer: PathBuf,
     pipes: [File; 2],
 }
 
 impl Control {
-    pub fn new(place: &Place) -> Result<Self, Unavailable> {
-        let [command, answer] = ["perf.control", "perf.answer"].map(|name| place.path(name));
+    /// Makes them; `name` begins their names.
+    pub fn new(place: &Place, name: &str) -> Result<Self, Unavailable> {
+        let [command, answer] = ["control", "answer"].map(|end| place.path(&format!("{name}.{end}")));
         let made = || -> std::io::Result<[File; 2]> {
             for path in [&command, &answer] {
                 // Of an earlier attempt that was killed.

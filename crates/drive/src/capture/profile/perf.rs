@@ -45,7 +45,7 @@ impl Profile {
         let data = place.path(RECORDING);
         let errors = place.path("perf.log");
         let log = tare_files::open_new_log(&errors).map_err(|e| Unavailable(format!("cannot write perf.log: {e}")))?;
-        let control = Control::new(place)?;
+        let control = Control::new(place, "perf")?;
         let graph = match call_graph {
             CallGraph::Dwarf => format!("dwarf,{STACK_BYTES}"),
             CallGraph::FramePointers => "fp".to_owned(),
