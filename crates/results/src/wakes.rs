@@ -38,7 +38,7 @@ pub struct WakerShare {
 /// Time that connections slept while another thread did something.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChargedShare {
-    /// As in [`WakerShare`].
+    /// `client`, `connection`, `background NAME`, `interrupt`, or the name of another program's thread.
     pub who: String,
     pub doing: Doing,
     /// Share of the threads' time, 0 to 1.

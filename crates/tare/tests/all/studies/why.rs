@@ -33,6 +33,7 @@ fn closes(world: &World) {
 }
 
 #[test]
+#[ignore = "four servers: more than a minute on a busy machine"]
 fn parts_add_up_to_clients_by_throughput_in_every_trial_of_every_engine() {
     for engine in ["sqlite", "mariadb", "mysql", "postgresql"] {
         let world = World::new();
