@@ -115,8 +115,8 @@ mod tests {
     use super::*;
 
     /// Connection 11 sleeps from 1 to 9 ms for connection 12, which holds a lock: it runs until 2, sleeps for the log
-    /// writer until 7, is ready until 8 and runs until it wakes 11 at 9. The log writer (21) waits for an interrupt from
-    /// 3 to 6.
+    /// writer until 7, is ready until 8 and runs until it wakes 11 at 9. The log writer (21) waits from 3 to 6
+    /// for an interrupt.
     const CHAIN_OF_THREE: &str = "\
         0 1.000000000: sched:sched_switch: prev_comm=swapper prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=conn next_pid=12 next_prio=120
         11 1.001000000: sched:sched_switch: prev_comm=conn prev_pid=11 prev_prio=120 prev_state=S ==> next_comm=swapper next_pid=0 next_prio=120
