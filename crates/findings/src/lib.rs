@@ -67,6 +67,7 @@ pub mod time;
 pub mod used;
 pub mod verdict;
 pub mod waits;
+pub mod wakes;
 pub mod warm_up;
 pub mod weight;
 pub mod why;

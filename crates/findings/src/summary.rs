@@ -20,6 +20,7 @@ use super::term::Term;
 use super::time::ConditionTime;
 use super::verdict::Answer;
 use super::waits::WaitsSummary;
+use super::wakes::WakesSummary;
 use super::warm_up::WarmUp;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
@@ -109,6 +110,9 @@ pub struct CaptureSummary {
     pub locks: Vec<LockSummary>,
     /// Where the server's threads spend wall-clock time.
     pub waits: Option<WaitsSummary>,
+    /// Who kept the connections' threads asleep; of results before it was captured none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wakes: Option<WakesSummary>,
     /// The program or library whose functions have no names in the profile, where that is much of it.
     pub unnamed: Option<Unnamed>,
 }

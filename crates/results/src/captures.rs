@@ -9,11 +9,13 @@
 //! | `locks.json` | [`LocksFile`]: waits for locks inside the server |
 //! | `waits.json` | [`WaitsFile`]: where the server's threads spend wall-clock time |
 //! | `wall.folded` | `profile.folded` and `waits.json` as one: wall-clock time of connection threads |
+//! | `wakes.json` | [`WakesFile`]: who woke the connections' threads |
 //! | `status.json` | [`StatusFile`]: the server's counters over the capture sample |
 //! | `innodb-status.txt` | SHOW ENGINE INNODB STATUS at its end |
 
 use super::schema::{SCHEMA, TrialRecord};
 use super::waits::WaitsFile;
+use super::wakes::WakesFile;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -32,6 +34,8 @@ pub const LOCKS: &str = "locks";
 pub const WAITS: &str = "waits";
 /// Name of the folded wall-clock time.
 pub const WALL: &str = "waits.wall";
+/// Name of the capture that is a [`WakesFile`].
+pub const WAKES: &str = "wakes";
 /// Name of the capture that is a [`StatusFile`].
 pub const STATUS: &str = "status";
 /// A capture larger than this is not read into a report, bytes.
@@ -132,6 +136,8 @@ pub struct Captures {
     pub status: Option<StatusFile>,
     /// Wall-clock time of the server's threads, where it was captured.
     pub waits: Option<WaitsFile>,
+    /// Who woke the connections' threads, where it was captured.
+    pub wakes: Option<WakesFile>,
 }
 
 /// Reads the captures of a trial that analysis uses; a sentence for each that cannot be read.
@@ -142,6 +148,7 @@ pub fn read(results: &Folder, trial: &TrialRecord) -> (Captures, Vec<String>) {
         locks: document_or(results, trial, LOCKS, &mut unread),
         status: document_or(results, trial, STATUS, &mut unread),
         waits: document_or(results, trial, WAITS, &mut unread),
+        wakes: document_or(results, trial, WAKES, &mut unread),
     };
     (captures, unread)
 }

@@ -41,6 +41,7 @@ mod settle;
 pub mod shards;
 pub mod store;
 pub mod waits;
+pub mod wakes;
 
 mod time;
 pub use time::now;

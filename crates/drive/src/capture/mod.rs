@@ -15,3 +15,4 @@ pub mod server;
 pub mod settings;
 mod status;
 mod waits;
+mod wakes;

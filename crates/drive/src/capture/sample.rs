@@ -3,7 +3,7 @@
 //! A capture that fails never fails its trial: the record says why it is missing, and the others go on.
 
 use super::place::{Captured, Place};
-use super::{locks::Locks, profile::Profile, status::Status, waits, waits::Waits};
+use super::{locks::Locks, profile::Profile, status::Status, waits, waits::Waits, wakes::Wakes};
 use crate::capture::settings::CaptureSettings;
 use std::time::Instant;
 use tare_cpuset::ThreadRef;
@@ -18,6 +18,7 @@ pub struct CaptureSample {
     diagnostics: Option<Box<dyn Diagnostics>>,
     profile: Option<Profile>,
     waits: Option<Waits>,
+    wakes: Option<Wakes>,
     time: Option<WaitsFile>,
     locks: Option<Locks>,
     status: Option<Status>,
@@ -33,6 +34,7 @@ impl CaptureSample {
             diagnostics: None,
             profile: None,
             waits: None,
+            wakes: None,
             time: None,
             locks: None,
             status: None,
@@ -41,6 +43,10 @@ impl CaptureSample {
         if settings.profile {
             let started = Profile::begin(&sample.place, settings.call_graph, server.pid());
             sample.profile = sample.note(captures::PROFILE, started);
+        }
+        if settings.wakes {
+            let started = Wakes::begin(&sample.place, server.pid(), connections);
+            sample.wakes = sample.note(captures::WAKES, started);
         }
         if settings.waits {
             let started = Waits::begin(server.pid(), connections);
@@ -94,6 +100,12 @@ impl CaptureSample {
         if let Some(ended) = self.waits.take().map(Waits::end) {
             self.time = self.note(captures::WAITS, ended);
         }
+        if let Some(wakes) = &mut self.wakes
+            && let Err(e) = wakes.end()
+        {
+            self.captured.missing.insert(captures::WAKES.to_owned(), e.to_string());
+            self.wakes = None;
+        }
         if let Some(profile) = &mut self.profile
             && let Err(e) = profile.end()
         {
@@ -106,6 +118,9 @@ impl CaptureSample {
     pub fn finish(mut self) -> Captured {
         if let Some(profile) = self.profile.take() {
             profile.finish(&mut self.captured);
+        }
+        if let Some(wakes) = self.wakes.take() {
+            wakes.finish(&self.place, &mut self.captured);
         }
         if let Some(file) = self.time.take() {
             self.place.write_json(&mut self.captured, captures::WAITS, "waits.json", &file);

@@ -14,6 +14,8 @@ pub struct CaptureSettings {
     pub locks: bool,
     /// What the server's threads sleep in.
     pub waits: bool,
+    /// Who wakes the threads that serve connections.
+    pub wakes: bool,
     /// The server's counters, and its storage engine's report.
     pub status: bool,
     /// Memory of the server by node, and hits and misses of the nodes' allocators.
@@ -29,6 +31,7 @@ impl Default for CaptureSettings {
             call_graph: CallGraph::Dwarf,
             locks: false,
             waits: false,
+            wakes: false,
             status: false,
             memory: true,
             schedule: true,
@@ -39,7 +42,7 @@ impl Default for CaptureSettings {
 impl CaptureSettings {
     /// Whether anything needs a capture sample.
     pub fn need_a_sample(&self) -> bool {
-        self.profile || self.locks || self.waits || self.status
+        self.profile || self.locks || self.waits || self.wakes || self.status
     }
 }
 

@@ -15,7 +15,7 @@ use rusqlite::Connection;
 
 use super::pragmas::Refused;
 use causes::Causes;
-pub(super) use causes::{Begun, client_request, tare_planted_work as work};
+pub(super) use causes::{Begun, CLIENT_REQUESTS, slow_client};
 
 /// Option (hidden) whose value is the microseconds for each pair of connections (n connections: n * n) that a statement
 /// holds the lock.

@@ -25,7 +25,7 @@ pub(super) struct SqliteSession<S = Stream> {
     /// How long an answer may go on.
     limit: Option<Duration>,
     /// Microseconds by which tests make it slower.
-    slower_us: u64,
+    slower_us: [u64; 2],
 }
 
 impl SqliteSession {
@@ -41,10 +41,10 @@ impl SqliteSession {
             session.stream.set_deadline(None);
             Ok(session)
         })?;
-        if let Some(request) = planted::client_request() {
+        for (place, request) in planted::CLIENT_REQUESTS.iter().enumerate() {
             let failed = |source| EngineError::Connect { address: target.address.to_string(), source };
             let asked = session.query(request).map_err(failed)?;
-            session.slower_us = asked.first().and_then(|row| row.first()?.as_ref()?.parse().ok()).unwrap_or(0);
+            session.slower_us[place] = asked.first().and_then(|row| row.first()?.as_ref()?.parse().ok()).unwrap_or(0);
         }
         Ok(session)
     }
@@ -52,7 +52,7 @@ impl SqliteSession {
 
 impl<S: Channel> SqliteSession<S> {
     fn over(stream: S) -> Self {
-        Self { stream, input: ReadBuffer::new(), held: 0, out: Vec::new(), limit: None, slower_us: 0 }
+        Self { stream, input: ReadBuffer::new(), held: 0, out: Vec::new(), limit: None, slower_us: [0; 2] }
     }
 
     fn send(&mut self, request: Request<'_>) -> Result<(), SqlError> {
@@ -122,8 +122,8 @@ impl<S: Channel> Session for SqliteSession<S> {
 
     #[inline]
     fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError> {
-        if self.slower_us > 0 {
-            planted::work(self.slower_us);
+        if self.slower_us != [0; 2] {
+            planted::slow_client(self.slower_us);
         }
         self.out.clear();
         protocol::put_execute(&mut self.out, u32::try_from(statement.0).unwrap_or(u32::MAX), params);

@@ -8,16 +8,14 @@ use rusqlite::Connection;
 use super::pragmas::Refused;
 
 /// No client asks how slow it is to be.
-pub(super) fn client_request() -> Option<&'static str> {
-    None
-}
+pub(super) const CLIENT_REQUESTS: [&str; 0] = [];
 
 /// Nothing of a statement is looked at.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Begun;
 
 /// No client is made slower, whatever microseconds are asked for.
-pub(super) fn work(_us: u64) {}
+pub(super) fn slow_client(_us: [u64; 2]) {}
 
 /// Stands where tests have a lock, and does nothing.
 #[derive(Debug, Default)]

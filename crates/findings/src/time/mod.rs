@@ -2,6 +2,7 @@
 
 mod condition;
 mod part;
+mod strangers;
 mod trial;
 mod waited;
 

@@ -20,6 +20,8 @@ pub enum Part {
     ServerWaited,
     /// Threads of either side that could run while their CPU was another program's: the machine's disturbance.
     Strangers,
+    /// Threads of either side that a control group's CPU quota had stopped.
+    Throttled,
     /// Waits until the log, or another file, is on storage.
     Flush,
     /// Reads and writes of files, page faults among them.
@@ -34,7 +36,10 @@ pub enum Part {
     OtherLocks,
     /// Sleeps inside the server that it gives no name: on futexes, semaphores, for other processes.
     Asleep,
-    /// The whole less all other parts: on the way between the two sides, and waits without a name.
+    /// Both sides asleep, the client until an answer comes and the server until a request does: wake-ups and the
+    /// network.
+    Way,
+    /// The whole less all other parts.
     NotExplained,
 }
 
@@ -49,6 +54,7 @@ impl Part {
             Self::ServerSystem => "server_system",
             Self::ServerWaited => "server_waited_for_cpu",
             Self::Strangers => "other_programs",
+            Self::Throttled => "throttled",
             Self::Flush => "flush",
             Self::Io => "io",
             Self::Pause => "pause",
@@ -56,6 +62,7 @@ impl Part {
             Self::Lock(name) => return Cow::Owned(format!("lock:{name}")),
             Self::OtherLocks => "other_locks",
             Self::Asleep => "asleep",
+            Self::Way => "on_the_way",
             Self::NotExplained => "not_explained",
         })
     }

@@ -1,15 +1,11 @@
 //! The identity of one trial: `clients / throughput` is the sum of its parts.
 
 use super::part::{Missing, Part};
-use super::waited;
+use super::{strangers, waited};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::captures::Captures;
-use tare_results::covariate::CLIENT_HOST;
 use tare_results::metric::TPS;
 use tare_results::schema::{SampleRecord, ThreadClass, TrialRecord};
-
-/// CPU time of other programs on the benchmark's CPUs.
-const FOREIGN: &str = "foreign_cpu_s";
 
 /// Where the time of one trial's transactions went, microseconds a transaction.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,17 +37,20 @@ struct Sums {
     client: Side,
     server: Side,
     background_s: f64,
-    /// CPU time of other programs on the host of the clients and on the server's.
-    strangers_s: [f64; 2],
+    /// Waits of the clients and of the server for CPUs that other programs had.
+    for_strangers_s: [f64; 2],
+    /// Clients' time for which the quota of their control group was used up.
+    throttled_s: f64,
 }
+
+/// Seconds for which the clients' control group was stopped.
+const THROTTLED: &str = "client_throttled_s";
 
 /// The threads of one class, seconds and counts.
 #[derive(Default)]
 struct Side {
     /// Threads, once for each sample.
     threads: usize,
-    /// Samples that have any.
-    samples: usize,
     ran_s: f64,
     user_s: f64,
     system_s: f64,
@@ -62,7 +61,6 @@ struct Side {
 
 impl Side {
     fn add(&mut self, sample: &SampleRecord, class: ThreadClass) {
-        self.samples += usize::from(sample.threads.iter().any(|thread| thread.class == class));
         for thread in sample.threads.iter().filter(|thread| thread.class == class) {
             self.threads += 1;
             self.user_s += thread.user_s;
@@ -79,16 +77,6 @@ impl Side {
                 }
             }
         }
-    }
-
-    /// Of its waits for a CPU those in which another program had it, seconds. While one thread waits, another one runs:
-    /// one of the benchmark's or a stranger's, each as often as it uses the CPUs. `alongside_s` is the CPU time of the
-    /// benchmark's threads of other classes there.
-    fn waited_for_strangers_s(&self, alongside_s: f64, strangers_s: f64) -> f64 {
-        // A thread does not wait for itself.
-        let one = (self.samples as f64 / self.threads.max(1) as f64).min(1.0);
-        let others_s = self.ran_s * (1.0 - one) + alongside_s + strangers_s;
-        if others_s > 0.0 { self.waited_s * strangers_s / others_s } else { 0.0 }
     }
 
     /// User and kernel: the scheduler's nanoseconds, divided as the clock's ticks are.
@@ -112,21 +100,14 @@ impl Sums {
             sums.server.add(sample, ThreadClass::Connection);
             let background = sample.threads.iter().filter(|thread| thread.class == ThreadClass::Background);
             sums.background_s += background.map(|thread| thread.user_s + thread.system_s).sum::<f64>();
-            let seen = strangers_s(sample, trial.client_host.is_some());
-            sums.strangers_s = [0, 1].map(|side| sums.strangers_s[side] + seen[side]);
+            let stopped_s = sample.covariates.get(THROTTLED).copied().filter(|s| *s > 0.0).unwrap_or(0.0);
+            sums.throttled_s += clients as f64 * stopped_s.min(sample.elapsed_s);
+            let sides = [ThreadClass::Client, ThreadClass::Connection].into_iter();
+            for (side, class) in sums.for_strangers_s.iter_mut().zip(sides) {
+                *side += strangers::waited_s(sample, class, trial.client_host.is_some());
+            }
         }
         sums
-    }
-
-    /// Waits of the clients and of the server for CPUs that strangers had, seconds.
-    fn waits_for_strangers_s(&self, clients_apart: bool) -> [f64; 2] {
-        // What else of the benchmark runs on the host of a side.
-        let server_s = self.server.ran_s + self.background_s;
-        let [by_client, by_server] = if clients_apart { [0.0, 0.0] } else { [server_s, self.client.ran_s] };
-        [
-            self.client.waited_for_strangers_s(by_client, self.strangers_s[0]),
-            self.server.waited_for_strangers_s(by_server + self.background_s, self.strangers_s[1]),
-        ]
     }
 }
 
@@ -151,9 +132,9 @@ impl<'r> TrialTime<'r> {
             let [user, system] = sums.server.on_cpu();
             parts.extend([(Part::ServerUser, of_one(user)), (Part::ServerSystem, of_one(system))]);
         }
-        let by_strangers = sums.waits_for_strangers_s(trial.client_host.is_some());
-        for ((part, side), strangers_s) in
-            [(Part::ClientWaited, &sums.client), (Part::ServerWaited, &sums.server)].into_iter().zip(by_strangers)
+        for ((part, side), strangers_s) in [(Part::ClientWaited, &sums.client), (Part::ServerWaited, &sums.server)]
+            .into_iter()
+            .zip(sums.for_strangers_s)
         {
             if side.threads > 0 && !side.without_schedule {
                 parts.insert(part, of_one(side.waited_s - strangers_s));
@@ -162,8 +143,17 @@ impl<'r> TrialTime<'r> {
                 }
             }
         }
+        if sums.throttled_s > 0.0 {
+            parts.insert(Part::Throttled, of_one(sums.throttled_s));
+        }
         waited::add(&mut parts, &mut missing, captures, sums.clients as f64, us);
         let overlap_us = take_out_overlap(&mut parts, us);
+        let clients_us = of_one(sums.client.ran_s + sums.client.waited_s);
+        if let Some(share) = waited::asleep_for_clients(captures) {
+            // The server sleeps while its client works; the rest of that both sides are asleep.
+            let rest_us = us - parts.values().sum::<f64>();
+            parts.insert(Part::Way, (us * share - clients_us).clamp(0.0, rest_us.max(0.0)));
+        }
         parts.insert(Part::NotExplained, us - parts.values().sum::<f64>());
         Some(Self {
             trial,
@@ -181,13 +171,6 @@ impl<'r> TrialTime<'r> {
     pub fn part(&self, part: &Part) -> f64 {
         self.parts.get(part).copied().unwrap_or(0.0)
     }
-}
-
-/// CPU time of other programs during a sample, seconds: on the host of the clients, and on the server's.
-fn strangers_s(sample: &SampleRecord, clients_apart: bool) -> [f64; 2] {
-    let of = |name: &str| sample.covariates.get(name).copied().filter(|s| s.is_finite()).unwrap_or(0.0).max(0.0);
-    let server = of(FOREIGN);
-    [if clients_apart { of(&format!("{CLIENT_HOST}{FOREIGN}")) } else { server }, server]
 }
 
 /// Parts that come to more than the whole are counted twice. A thread that can run and has no CPU while its partner

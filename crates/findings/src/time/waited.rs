@@ -45,6 +45,13 @@ pub(super) fn add(
     }
 }
 
+/// Share of their time for which connection threads slept until their client asked; none where no one looked.
+pub(super) fn asleep_for_clients(captures: Option<&Captures>) -> Option<f64> {
+    let seen = &captures?.waits.as_ref()?.connections.parts;
+    let for_clients = seen.iter().filter(|part| part.time == TimeUse::Client);
+    (!seen.is_empty()).then(|| for_clients.map(|part| part.fraction).sum())
+}
+
 /// InnoDB's own count, as a share of the connections' time; none of a server without InnoDB.
 fn innodb_rows(captures: &Captures, clients: f64) -> Option<f64> {
     let status = captures.status.as_ref()?;

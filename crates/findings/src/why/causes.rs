@@ -3,7 +3,7 @@
 use super::model::{Cause, PartChange};
 use super::prove::experiment;
 use super::suspect::Suspect;
-use super::trials::{FALSE_DISCOVERIES, Trials};
+use super::trials::Trials;
 use crate::collect::ConditionTrials;
 use crate::confidence::CONFIDENCE;
 use crate::time::{Part, TrialTime};
@@ -11,6 +11,9 @@ use tare_results::Results;
 use tare_stats::multiple::benjamini_yekutieli;
 use tare_stats::ratio::Shift;
 
+/// Share of the suspects that are shown although nothing differs: less than of parts, since a suspect is named as the
+/// reason.
+const NAMED_WRONGLY: f64 = 0.01;
 /// Counters of writes of the log that were waited for until they were on storage.
 const SYNCS: [&str; 3] = ["Innodb_os_log_fsyncs", "wal.wal_sync", "Innodb_data_fsyncs"];
 /// A difference of so many switches a transaction is one in how threads wait for each other.
@@ -20,8 +23,12 @@ const SYNCS_A_TRANSACTION: f64 = 0.01;
 
 /// More than this for each further switch, in the kernel or asleep, is other work or another wait, microseconds.
 const WAKE_UP_US: f64 = 100.0;
+/// A write of the log that is waited for takes at most so many: into the wait, and those of who ends it.
+const SWITCHES_OF_A_SYNC: f64 = 3.0;
+/// What the kernel does for either side.
+const KERNEL: [Part; 2] = [Part::ClientSystem, Part::ServerSystem];
 /// What no one gives a name.
-const WITHOUT_NAME: [Part; 2] = [Part::Asleep, Part::NotExplained];
+const WITHOUT_NAME: [Part; 3] = [Part::Asleep, Part::Way, Part::NotExplained];
 
 /// What suspects are looked at with, besides the trials.
 pub(super) struct Given<'g, 'r> {
@@ -40,7 +47,14 @@ struct Accused {
     counts_p: Option<f64>,
 }
 
-/// Every suspect that goes the way of the whole: those that are shown first, each group by its size.
+impl Accused {
+    /// One that is told by the time of these parts alone.
+    fn plain(trials: &Trials<'_, '_>, suspect: Suspect, of: &[Part]) -> Self {
+        Self { suspect, time: sum(trials, of), counts: None, counts_p: None }
+    }
+}
+
+/// Every suspect that goes the way of the whole, the largest first; whether one is shown is said of each.
 pub(super) fn causes(trials: &Trials<'_, '_>, parts: &[PartChange], whole: Shift, given: &Given<'_, '_>) -> Vec<Cause> {
     let accused: Vec<Accused> = accused(trials, parts, given);
     let chances: Vec<f64> = accused.iter().map(|one| one.time.p_value.max(one.counts_p.unwrap_or(0.0))).collect();
@@ -57,19 +71,17 @@ pub(super) fn causes(trials: &Trials<'_, '_>, parts: &[PartChange], whole: Shift
             share: Some(one.time.value / whole.value),
             condition: given.slower.0.name.to_owned(),
             counts: one.counts,
-            shown: whole_shown && p_value <= FALSE_DISCOVERIES,
+            shown: whole_shown && p_value <= NAMED_WRONGLY,
             prove: experiment(&one.suspect, given.slower.0, given.slower.1),
             suspect: one.suspect,
         })
         .collect();
-    causes.sort_by(|a, b| b.shown.cmp(&a.shown).then(b.us.abs().total_cmp(&a.us.abs())));
+    causes.sort_by(|a, b| b.us.abs().total_cmp(&a.us.abs()).then(b.shown.cmp(&a.shown)));
     causes
 }
 
 fn accused(trials: &Trials<'_, '_>, parts: &[PartChange], given: &Given<'_, '_>) -> Vec<Accused> {
-    let sum = |of: &[Part]| trials.shift(&|time: &TrialTime<'_>| of.iter().map(|part| time.part(part)).sum::<f64>());
-    let plain = |suspect: Suspect, of: &[Part]| Accused { suspect, time: sum(of), counts: None, counts_p: None };
-    let kernel = [Part::ClientSystem, Part::ServerSystem];
+    let plain = |suspect: Suspect, of: &[Part]| Accused::plain(trials, suspect, of);
     let mut accused = vec![
         plain(Suspect::RowLock, &[Part::RowLock]),
         plain(Suspect::CpuShortage, &[Part::ClientWaited, Part::ServerWaited]),
@@ -82,38 +94,58 @@ fn accused(trials: &Trials<'_, '_>, parts: &[PartChange], given: &Given<'_, '_>)
         _ => None,
     }));
     let has = |part: &Part| parts.iter().any(|change| change.part == *part);
-    let named = [(Suspect::Storage, Part::Io), (Suspect::Pauses, Part::Pause)];
+    let named = [(Suspect::Storage, Part::Io), (Suspect::Pauses, Part::Pause), (Suspect::Throttled, Part::Throttled)];
     accused.extend(named.into_iter().filter(|(_, part)| has(part)).map(|(suspect, part)| plain(suspect, &[part])));
-    // What waits without a name is the log's where log writes differ, else that of threads waking each other.
-    let unnamed = sum(&WITHOUT_NAME);
+    accused.extend(without_name(trials, given, has(&Part::Flush)));
+    accused
+}
+
+/// Whose time in the kernel and without a name is: the log's where log writes differ, else that of threads that wake
+/// each other, else no one's.
+fn without_name(trials: &Trials<'_, '_>, given: &Given<'_, '_>, has_flush: bool) -> Vec<Accused> {
+    let unnamed = sum(trials, &WITHOUT_NAME);
     // Fewer log writes make no one wait longer.
-    let syncs =
-        syncs(trials, given.results).filter(|(_, found)| found.value * unnamed.value > 0.0 || has(&Part::Flush));
-    if let Some((counts, found)) = &syncs {
-        let time = sum(&[Part::Flush, Part::Asleep, Part::NotExplained]);
-        accused.push(Accused { suspect: Suspect::Commit, time, counts: Some(*counts), counts_p: Some(found.p_value) });
-    } else if has(&Part::Flush) {
-        accused.push(plain(Suspect::Commit, &[Part::Flush]));
-    }
+    let syncs = syncs(trials, given.results).filter(|(_, found)| found.value * unnamed.value > 0.0 || has_flush);
     let mean = |times: &[TrialTime<'_>]| times.iter().map(|t| t.switches).sum::<f64>() / times.len().max(1) as f64;
     let switches = trials.shift(&|time: &TrialTime<'_>| time.switches);
+    let of_the_log = syncs.as_ref().is_some_and(|(_, found)| {
+        found.value * switches.value > 0.0 && switches.value.abs() <= SWITCHES_OF_A_SYNC * found.value.abs()
+    });
+    let mut accused = Vec::new();
+    if let Some((counts, found)) = &syncs {
+        let waits = [Part::Flush, Part::Asleep, Part::NotExplained, Part::Way, Part::ServerSystem];
+        // A write that is waited for is the kernel's work too, and its switches wake no client.
+        let time = sum(trials, &waits[..if of_the_log { 5 } else { 4 }]);
+        let (counts, counts_p) = (Some(*counts), Some(found.p_value));
+        accused.push(Accused { suspect: Suspect::Commit, time, counts, counts_p });
+    } else if has_flush {
+        accused.push(Accused::plain(trials, Suspect::Commit, &[Part::Flush]));
+    }
+    if of_the_log {
+        return accused;
+    }
     let of_one_switch = |us: f64| us / switches.value;
-    let in_kernel_us = of_one_switch(sum(&kernel).value);
+    let in_kernel = sum(trials, &KERNEL);
+    let in_kernel_us = of_one_switch(in_kernel.value);
     let wake_up = switches.value.abs() >= SWITCHES && in_kernel_us > 0.0 && in_kernel_us <= WAKE_UP_US;
     let on_the_way = syncs.is_none() && wake_up && of_one_switch(unnamed.value) <= WAKE_UP_US;
     if wake_up {
-        let counts = [mean(trials.a), mean(trials.b)];
-        let both = [Part::ClientSystem, Part::ServerSystem, Part::Asleep, Part::NotExplained];
-        let time = if on_the_way { sum(&both) } else { sum(&kernel) };
-        let (counts, counts_p) = (Some(counts), Some(switches.p_value));
+        let both = [Part::ClientSystem, Part::ServerSystem, Part::Asleep, Part::Way, Part::NotExplained];
+        let time = if on_the_way { sum(trials, &both) } else { in_kernel };
+        let (counts, counts_p) = (Some([mean(trials.a), mean(trials.b)]), Some(switches.p_value));
         accused.push(Accused { suspect: Suspect::WakeUps, time, counts, counts_p });
     } else {
-        accused.push(plain(Suspect::KernelTime, &kernel));
+        accused.push(Accused::plain(trials, Suspect::KernelTime, &KERNEL));
     }
     if syncs.is_none() && !on_the_way {
-        accused.push(Accused { suspect: Suspect::Unnamed, time: unnamed, counts: None, counts_p: None });
+        accused.push(Accused::plain(trials, Suspect::Network, &[Part::Way]));
+        accused.push(Accused::plain(trials, Suspect::Unnamed, &[Part::Asleep, Part::NotExplained]));
     }
     accused
+}
+
+fn sum(trials: &Trials<'_, '_>, of: &[Part]) -> Shift {
+    trials.shift(&|time: &TrialTime<'_>| of.iter().map(|part| time.part(part)).sum::<f64>())
 }
 
 /// Log writes a transaction that were waited for, where both sides count them and differ.

@@ -2,6 +2,7 @@
 //! function, and the suspects with what would decide.
 
 mod causes;
+mod chains;
 mod changes;
 mod explain;
 mod model;
@@ -11,6 +12,7 @@ mod prove;
 mod suspect;
 mod trials;
 
+pub use chains::{ChainTime, chains};
 pub use changes::{Changes, NamedChange};
 pub use explain::{times, why};
 pub use model::{Cause, PartChange, SUSPECTS_SHOWN, TimeChange, Why, WhyError};

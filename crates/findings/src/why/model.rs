@@ -59,7 +59,7 @@ pub struct Why {
     pub statements: Changes,
     /// What of the profiles has no name, of the side that has more of it; none where that is little.
     pub unnamed: Option<Unnamed>,
-    /// Suspects, those that are shown first, each by its size.
+    /// Suspects, the largest first.
     pub causes: Vec<Cause>,
 }
 

@@ -111,7 +111,10 @@ impl Known<'_, '_> {
                 let fewer = (self.number("workload.threads", 2) / 2).max(1);
                 one("workload.threads", fewer.to_string(), Expected::Faster)
             }
-            Suspect::ClientBound => (vec![Change { key: "client.host".to_owned(), value: None }], Expected::Faster),
+            Suspect::Network => one("engine.transport", "socket".to_owned(), Expected::Faster),
+            Suspect::ClientBound | Suspect::Throttled => {
+                (vec![Change { key: "client.host".to_owned(), value: None }], Expected::Faster)
+            }
             Suspect::KernelTime | Suspect::ServerWork => one("capture.profile", "on".to_owned(), Expected::Named),
             Suspect::Unnamed | Suspect::Pauses => {
                 let captures = ["waits", "locks", "status", "profile"];

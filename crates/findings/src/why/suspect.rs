@@ -14,6 +14,10 @@ pub enum Suspect {
     WakeUps,
     /// More threads that can run than CPUs that they may run on.
     CpuShortage,
+    /// The way between client and server, where it is not their switches.
+    Network,
+    /// The CPU quota of the clients' control group, used up.
+    Throttled,
     /// Time in the kernel, without more switches.
     KernelTime,
     /// The clients' own work.
@@ -38,6 +42,8 @@ impl Suspect {
             Self::GlobalLock(_) => "global_lock",
             Self::WakeUps => "wake_ups",
             Self::CpuShortage => "cpu_shortage",
+            Self::Network => "network",
+            Self::Throttled => "throttled",
             Self::KernelTime => "kernel_time",
             Self::ClientBound => "client_bound",
             Self::ServerWork => "server_work",

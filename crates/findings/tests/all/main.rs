@@ -11,5 +11,6 @@ mod pooled;
 mod searches;
 mod sessions;
 mod singled_out;
+mod suspects;
 mod tested;
 mod time;

@@ -10,7 +10,7 @@ use tare_results::schema::{SCHEMA, ScheduleRecord, ThreadClass, ThreadRecord, Tr
 use tare_results::waits::{ThreadsTime, TimePart, TimeUse, WaitsFile};
 
 /// A thread that used so much of a second on a CPU (user, kernel) and waiting for one.
-fn thread(class: ThreadClass, user_s: f64, system_s: f64, waited_s: f64) -> ThreadRecord {
+pub fn thread(class: ThreadClass, user_s: f64, system_s: f64, waited_s: f64) -> ThreadRecord {
     let ran_s = user_s + system_s;
     ThreadRecord {
         class,
@@ -29,7 +29,7 @@ fn thread(class: ThreadClass, user_s: f64, system_s: f64, waited_s: f64) -> Thre
     }
 }
 
-fn captures(row_lock_ms: f64, locks: &[(&str, f64)]) -> Captures {
+pub fn captures(row_lock_ms: f64, locks: &[(&str, f64)]) -> Captures {
     let differences =
         BTreeMap::from([("Innodb_row_lock_time".to_owned(), row_lock_ms), ("Innodb_rows_read".to_owned(), 9.0)]);
     let waits = locks.iter().map(|(name, wait_fraction)| LockShare {
@@ -41,6 +41,7 @@ fn captures(row_lock_ms: f64, locks: &[(&str, f64)]) -> Captures {
     });
     Captures {
         waits: None,
+        wakes: None,
         status: Some(StatusFile { schema: SCHEMA, elapsed_s: 1.0, differences }),
         locks: Some(LocksFile {
             schema: SCHEMA,
@@ -54,7 +55,7 @@ fn captures(row_lock_ms: f64, locks: &[(&str, f64)]) -> Captures {
 }
 
 /// What threads of connections did, as shares of their time.
-fn waits(parts: &[(TimeUse, f64)]) -> WaitsFile {
+pub fn waits(parts: &[(TimeUse, f64)]) -> WaitsFile {
     let parts = parts.iter().map(|(time, fraction)| TimePart {
         time: *time,
         on: None,
@@ -107,7 +108,7 @@ fn a_transaction_is_divided_as_its_threads_were_seen() {
     let mut seen = captures(100.0, &[("a/lock", 0.05)]);
     seen.waits = Some(waits(&[(TimeUse::Flush, 0.02), (TimeUse::OwnFutex, 0.16), (TimeUse::Client, 0.4)]));
     let asleep = TrialTime::of(&record, Some(&seen)).unwrap();
-    let parts = [(Part::Flush, 20.0), (Part::Asleep, 10.0), (Part::RowLock, 100.0), (Part::NotExplained, 120.0)];
+    let parts = [(Part::Flush, 20.0), (Part::Asleep, 10.0), (Part::RowLock, 100.0), (Part::Way, 120.0)];
     for (part, us) in parts {
         assert!((asleep.part(&part) - us).abs() < 1e-9, "{part:?}: {asleep:?}");
     }
@@ -162,7 +163,7 @@ fn parts_add_up_to_the_whole_in_every_trial() {
 }
 
 /// Six blocks of A and B, B with so many microseconds more of server time and of row-lock time a transaction (of 1000).
-fn two_sides(server_us: f64, row_lock_us: f64) -> tare_results::Results {
+pub fn two_sides(server_us: f64, row_lock_us: f64) -> tare_results::Results {
     let mut trials: Vec<TrialRecord> = Vec::new();
     let mut captured = BTreeMap::new();
     for block in 0..6 {
@@ -186,7 +187,7 @@ fn two_sides(server_us: f64, row_lock_us: f64) -> tare_results::Results {
     results
 }
 
-fn sides(results: &tare_results::Results) -> [Side<'_>; 2] {
+pub fn sides(results: &tare_results::Results) -> [Side<'_>; 2] {
     [Side { results, condition: Some("side=a") }, Side { results, condition: Some("side=b") }]
 }
 

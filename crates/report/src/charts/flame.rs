@@ -3,18 +3,9 @@
 //! have, and knows neither the page's colours nor light and dark.
 
 use super::axis::px;
+use super::flame_tree::{Frame, Node, ROW, WIDTH, label};
 use maud::{Markup, html};
-use std::collections::BTreeMap;
 use tare_findings::figures::percent;
-
-const WIDTH: f64 = 960.0;
-const ROW: f64 = 17.0;
-/// Pixels a character of a label takes.
-const CHARACTER: f64 = 6.6;
-/// Boxes in a drawing: the smallest are left out beyond this.
-const BOXES: usize = 260;
-/// Rows in a drawing.
-const ROWS: usize = 48;
 
 /// What the whole width of a drawing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,37 +19,14 @@ pub enum Width {
 /// Names of the first boxes of what does not run.
 const NOT_RUNNING: [&str; 2] = ["asleep", "ready"];
 
-/// Call chains as a tree.
-#[derive(Default)]
-struct Node {
-    weight: u64,
-    callees: BTreeMap<String, Node>,
-}
-
-/// One function in the drawing.
-struct Frame<'n> {
-    name: &'n str,
-    row: usize,
-    /// The first of its chain.
-    root: &'n str,
-    /// Where it begins and ends, as shares of the whole.
-    from: f64,
-    to: f64,
-}
-
 /// Draws folded call chains; `marked` functions get an outline. None for a text without a chain.
 pub fn draw(title: &str, folded: &str, marked: &[&str], width: Width) -> Option<Markup> {
     let mut root = tree(folded);
-    let left_out = trunk(&mut root);
+    let left_out = root.without_trunk();
     if root.weight == 0 {
         return None;
     }
-    let mut frames = Vec::new();
-    lay_out(&root, (0, None), 0.0, root.weight as f64, &mut frames);
-    // The widest are what is seen.
-    frames.sort_by(|a, b| (b.to - b.from).total_cmp(&(a.to - a.from)));
-    frames.truncate(BOXES);
-    let rows = frames.iter().map(|frame| frame.row + 1).max().unwrap_or(1);
+    let (frames, rows) = root.frames();
     let height = rows as f64 * ROW + 22.0;
     Some(html! {
         svg.chart.flame viewBox=(format!("0 0 {WIDTH} {height}")) role="img" {
@@ -87,53 +55,9 @@ fn tree(folded: &str) -> Node {
     for line in folded.lines() {
         let Some((chain, weight)) = line.rsplit_once(' ') else { continue };
         let Ok(weight) = weight.parse::<u64>() else { continue };
-        root.weight = root.weight.saturating_add(weight);
-        let mut node = &mut root;
-        for name in chain.split(';').take(256) {
-            node = node.callees.entry(name.to_owned()).or_default();
-            node.weight = node.weight.saturating_add(weight);
-        }
+        root.add(chain, weight, [0, 0]);
     }
     root
-}
-
-/// Cuts off the callers that all samples share; how many.
-fn trunk(root: &mut Node) -> usize {
-    let mut cut = 0;
-    while root.callees.len() == 1 {
-        let Some((name, only)) = root.callees.pop_first() else { break };
-        // The last one stays: a single box says more than none.
-        if only.weight < root.weight || only.callees.is_empty() {
-            root.callees.insert(name, only);
-            break;
-        }
-        *root = only;
-        cut += 1;
-    }
-    cut
-}
-
-/// Boxes of what a node calls, from a row on; in chains that begin with `root`.
-fn lay_out<'n>(
-    node: &'n Node,
-    (row, root): (usize, Option<&'n str>),
-    mut from: f64,
-    whole: f64,
-    frames: &mut Vec<Frame<'n>>,
-) {
-    if row >= ROWS {
-        return;
-    }
-    for (name, callee) in &node.callees {
-        let to = from + callee.weight as f64 / whole;
-        // Less than half a pixel is not seen.
-        if (to - from) * WIDTH >= 0.5 {
-            let root = root.unwrap_or(name);
-            frames.push(Frame { name, row, root, from, to });
-            lay_out(callee, (row + 1, Some(root)), from, whole, frames);
-        }
-        from = to;
-    }
 }
 
 fn drawn(frame: &Frame<'_>, rows: usize, marked: &[&str], of: Width) -> Markup {
@@ -151,28 +75,13 @@ fn drawn(frame: &Frame<'_>, rows: usize, marked: &[&str], of: Width) -> Markup {
     if marked.contains(&frame.name) {
         class.push_str(" hot");
     }
-    let room = ((width - 6.0) / CHARACTER).max(0.0) as usize;
     html! {
         g {
             title { (frame.name) ": " (percent(frame.to - frame.from)) " of " (of.words()) }
             rect class=(class) x=(px(x)) y=(px(y)) width=(px((width - 0.6).max(0.4))) height=(px(ROW - 1.0)) {}
-            @if room >= 3 { text x=(px(x + 3.0)) y=(px(y + 12.0)) { (shortened(frame.name, room)) } }
+            @if let Some(label) = label(frame.name, width) { text x=(px(x + 3.0)) y=(px(y + 12.0)) { (label) } }
         }
     }
-}
-
-/// The end of a path says more than its beginning.
-fn shortened(name: &str, room: usize) -> String {
-    let length = name.chars().count();
-    if length <= room {
-        return name.to_owned();
-    }
-    let last = name.rsplit("::").next().unwrap_or(name);
-    let name = if last.len() > 2 { last } else { name };
-    if name.chars().count() <= room {
-        return name.to_owned();
-    }
-    name.chars().take(room.saturating_sub(1)).chain(['…']).collect()
 }
 
 fn description(frames: &[Frame<'_>]) -> String {
@@ -182,6 +91,7 @@ fn description(frames: &[Frame<'_>]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::flame_tree::BOXES;
     use super::*;
     use proptest::prelude::*;
 

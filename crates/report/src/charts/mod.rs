@@ -9,6 +9,8 @@ pub mod distribution;
 pub mod dots;
 mod end_names;
 pub mod flame;
+pub mod flame_difference;
+mod flame_tree;
 pub mod forest;
 pub mod heat;
 pub mod history;

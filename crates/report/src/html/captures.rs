@@ -3,15 +3,21 @@
 
 use super::given::Page;
 use crate::charts::flame::{self, Width};
+use crate::charts::flame_difference;
 use maud::{Markup, html};
+use tare_findings::compare::Side;
 use tare_findings::figures::{change, percent, times};
 use tare_findings::level_words::words_of;
 use tare_findings::summary::{CaptureSummary, GrowthRanking, Profiled};
+use tare_findings::why;
 use tare_results::captures::{self, FOLDED, WALL};
 use tare_stats::Interval;
 
 /// Bytes of flame graphs in a page.
 const FLAME_BYTES: usize = 150_000;
+/// What the colours of a difference say.
+const COLOURS: &str =
+    "orange takes longer in B, blue takes less, the darker the more of its time, grey differs by less than 5%";
 /// Rows of a ranking, and of the symbols and locks of a condition.
 const ROWS: usize = 12;
 /// Conditions with tables of their own; the rest are in `tare show --json`.
@@ -81,6 +87,7 @@ pub(super) fn profiles(page: &Page<'_>) -> Option<Markup> {
         budget = rest;
         drawings.push((title, drawing));
     }
+    drawings.extend(difference(page, &mut budget));
     (!drawings.is_empty()).then(|| {
         html! {
             p.note {
@@ -98,6 +105,19 @@ pub(super) fn profiles(page: &Page<'_>) -> Option<Markup> {
             }
         }
     })
+}
+
+/// From the first to the last of the conditions that are shown, by the wall-clock time of a transaction; none where
+/// that was not recorded of both.
+fn difference(page: &Page<'_>, budget: &mut usize) -> Option<(String, Markup)> {
+    let with = shown(page);
+    let [a, .., b] = with.as_slice() else { return None };
+    let side = |condition| Side { results: page.results, condition: Some(condition) };
+    let chains = why::chains(side(a), side(b)).ok()?;
+    let title = format!("The difference: from A ({a}) to B ({b}), wall-clock time of a transaction; {COLOURS}");
+    let drawing = flame_difference::draw(&title, &chains)?;
+    *budget = budget.checked_sub(drawing.0.len())?;
+    Some((title, drawing))
 }
 
 /// Conditions whose flame graphs say most: where a ladder begins and where it ends.

@@ -34,6 +34,7 @@ mod stability;
 mod tables;
 mod time;
 mod waits;
+mod wakes;
 mod warm_up;
 
 pub use changes::changes;

@@ -4,7 +4,7 @@ use super::document::document;
 use super::given::Page;
 use super::{
     builds, captures, counters, curves, distance, environment, first_screen, grid, hosts, latencies, machines, nodes,
-    plans, plots, probes, record, relative, scaling, searches, seconds, stability, tables, time, waits, warm_up,
+    plans, plots, probes, record, relative, scaling, searches, seconds, stability, tables, time, waits, wakes, warm_up,
 };
 use maud::{Markup, html};
 use tare_findings::summary::Summary;
@@ -85,6 +85,7 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("builds", "Builds side by side", builds::section(page)),
         ("growth", "What grows: which lock is to blame", captures::growth(page)),
         ("waits", "What the server's threads spend time with", waits::section(page)),
+        ("wakes", "What keeps the connections asleep", wakes::section(page)),
         ("profiles", "Flame graphs", captures::profiles(page)),
         ("captures", "Captures", captures::tables(page)),
         ("machines", "Machines side by side", hosts::section(page)),

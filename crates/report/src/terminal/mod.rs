@@ -20,6 +20,7 @@ mod style;
 mod text;
 mod time;
 mod waits;
+mod wakes;
 mod why;
 
 pub use comparison::comparison;

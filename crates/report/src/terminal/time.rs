@@ -58,9 +58,10 @@ fn table(times: &[ConditionTime], style: Style, name: usize) -> Option<String> {
                         | Part::Io
                         | Part::Pause
                         | Part::Asleep
+                        | Part::Throttled
                 )
             }),
-            scale.number(time.not_explained.us),
+            scale.number(time.not_explained.us + on_the_way(time)),
         ];
         cells.extend(disturbed.then(|| sum(&|part| *part == Part::Strangers)));
         add(&mut rows, 1, cells);
@@ -76,6 +77,10 @@ fn table(times: &[ConditionTime], style: Style, name: usize) -> Option<String> {
     let table = finish(rows);
     // A narrower terminal has the shares with tare why.
     (!times.is_empty() && fits(&table, style)).then(|| format!("{head}\n{table}"))
+}
+
+fn on_the_way(time: &ConditionTime) -> f64 {
+    time.parts.iter().filter(|part| part.part == Part::Way).map(|part| part.us).sum()
 }
 
 /// Each condition's time in full, for `tare why RESULTS`.

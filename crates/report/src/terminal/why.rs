@@ -121,6 +121,6 @@ fn suspects(found: &Why, style: Style) -> Option<String> {
             wrap(style, "  ", "    ", &plain(&line))
         })
         .collect();
-    let head = heading(style, "suspects, those that are shown first (they may overlap)");
+    let head = heading(style, "suspects, the largest first (they may overlap)");
     (!lines.is_empty()).then(|| format!("{head}\n{lines}"))
 }

@@ -30,6 +30,7 @@ mod terms;
 mod trials;
 mod two_hosts;
 pub(crate) mod waits;
+pub(crate) mod wakes;
 mod warm_up;
 mod warnings;
 pub mod weight;

@@ -24,6 +24,7 @@ pub fn part(part: &Part) -> String {
         Part::ServerSystem => "server kernel time".to_owned(),
         Part::ServerWaited => "server waiting for CPU".to_owned(),
         Part::Strangers => "CPUs other programs had".to_owned(),
+        Part::Throttled => "stopped by a CPU quota".to_owned(),
         Part::Flush => "writing the log".to_owned(),
         Part::Io => "reading and writing files".to_owned(),
         Part::Pause => "pauses of the server".to_owned(),
@@ -31,6 +32,7 @@ pub fn part(part: &Part) -> String {
         Part::Lock(name) => format!("waiting for {}", last_word(name)),
         Part::OtherLocks => "waiting for other locks".to_owned(),
         Part::Asleep => "asleep without a name".to_owned(),
+        Part::Way => "on the way between the two".to_owned(),
         Part::NotExplained => "not explained".to_owned(),
     }
 }
@@ -210,6 +212,8 @@ pub fn suspect(suspect: &Suspect) -> String {
         Suspect::GlobalLock(name) => format!("the lock {}", last_word(name)),
         Suspect::WakeUps => "wake-ups".to_owned(),
         Suspect::CpuShortage => "too few CPUs".to_owned(),
+        Suspect::Network => "the way between client and server".to_owned(),
+        Suspect::Throttled => "the clients' CPU quota".to_owned(),
         Suspect::KernelTime => "kernel time".to_owned(),
         Suspect::ClientBound => "the clients' own work".to_owned(),
         Suspect::ServerWork => "the server's own work".to_owned(),
@@ -256,6 +260,9 @@ fn quoted(word: &str) -> String {
 pub fn expected(cause: &Cause) -> &'static str {
     match (&cause.suspect, cause.prove.expected) {
         (Suspect::GlobalLock(_), _) => "if it is one lock of the whole server, more tables do not help",
+        (Suspect::Throttled, _) => {
+            "with no CPU quota there, the slower of the two gets faster and the difference shrinks"
+        }
         (_, Expected::Unchanged) => "if so, nothing changes",
         (_, Expected::Faster) => "if so, the slower of the two gets faster and the difference shrinks",
         (Suspect::Unnamed | Suspect::Pauses, Expected::Named) => {

@@ -5,8 +5,8 @@ use super::why_prove::Asked;
 use super::{Exit, Problem};
 use crate::config;
 use clap::Args;
-use std::path::PathBuf;
-use tare_findings::why::{self, WhyError};
+use std::path::{Path, PathBuf};
+use tare_findings::why::{self, ChainTime, WhyError};
 use tare_report::terminal::{self, Style};
 use tare_report::why_json::WhyJson;
 
@@ -33,6 +33,10 @@ pub struct WhyArgs {
     /// With --prove: use results that others own or may write to: programs that they name run as you
     #[arg(long)]
     trust: bool,
+    /// Write the wall-clock time of both by call chain: a line `chain A B` each, nanoseconds a transaction, as
+    /// difffolded.pl writes it for flame graphs (needs capture.waits)
+    #[arg(long, value_name = "FILE", requires = "b", conflicts_with = "prove")]
+    folded: Option<PathBuf>,
     /// Print one JSON document instead of tables
     #[arg(long)]
     json: bool,
@@ -61,6 +65,9 @@ pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
                 };
                 return if args.dry_run { asked.told() } else { asked.prove() };
             }
+            if let Some(path) = &args.folded {
+                write_folded(&why::chains(*a, *b)?, path)?;
+            }
             match args.json {
                 true => super::output::document("tare-why", &WhyJson::of(&found))?,
                 false => super::output::text(&terminal::why(&found, style))?,
@@ -78,6 +85,18 @@ pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
         }
     }
     Ok(Exit::Done)
+}
+
+/// Call chains of both sides for tools that draw differential flame graphs.
+fn write_folded(chains: &[ChainTime], path: &Path) -> Result<(), Problem> {
+    if chains.is_empty() {
+        return Err(Problem::new(Exit::Usage, "a side has no recording of its wall-clock time")
+            .expected("trials with the capture `waits`")
+            .advice("tare run STUDY --set capture.waits=on --set capture.profile=on"));
+    }
+    let ns = |us: f64| (1e3 * us).round();
+    let lines = chains.iter().map(|one| format!("{} {} {}\n", one.chain, ns(one.a_us), ns(one.b_us)));
+    Ok(tare_files::write_whole(path, lines.collect::<String>().as_bytes())?)
 }
 
 impl From<WhyError> for Problem {

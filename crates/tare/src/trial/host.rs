@@ -87,6 +87,7 @@ pub fn note_no_captures(trial: &Trial<'_>, reason: &str, record: &mut TrialRecor
     let all = [
         (asked.profile, captures::PROFILE),
         (asked.waits, captures::WAITS),
+        (asked.wakes, captures::WAKES),
         (asked.locks, captures::LOCKS),
         (asked.status, captures::STATUS),
     ];

@@ -13,22 +13,20 @@ use tare_engine::Unavailable;
 /// How long perf may take to attach to all threads.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The pipe by which perf is told to begin, and that by which it says that it has.
-const COMMAND: &str = "perf.control";
-const ANSWER: &str = "perf.answer";
-
 /// The two named pipes by which perf is told to begin, and says that it has.
-pub(super) struct Control {
+pub(in super::super) struct Control {
     command: PathBuf,
     answer: PathBuf,
     pipes: [File; 2],
 }
 
 impl Control {
-    pub fn new(place: &Place) -> Result<Self, Unavailable> {
-        let [command, answer] = [COMMAND, ANSWER].map(|name| place.path(name));
+    /// Makes them; `name` begins their names.
+    pub fn new(place: &Place, name: &str) -> Result<Self, Unavailable> {
+        let names = ["control", "answer"].map(|end| format!("{name}.{end}"));
+        let [command, answer] = [place.path(&names[0]), place.path(&names[1])];
         let made = || -> std::io::Result<[File; 2]> {
-            for (path, name) in [(&command, COMMAND), (&answer, ANSWER)] {
+            for (path, name) in [&command, &answer].into_iter().zip(&names) {
                 // Of an earlier attempt that was killed.
                 place.remove(name);
                 mknodat(CWD, path.as_path(), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;

@@ -7,4 +7,6 @@ mod perf;
 mod reason;
 mod table;
 
+pub(super) use control::Control;
 pub(super) use perf::Profile;
+pub(super) use reason::refused;

@@ -44,7 +44,7 @@ impl Profile {
     fn begin_on(scope: Scope, place: &Place, call_graph: CallGraph, pid: u32) -> Result<Self, Unavailable> {
         let frequency_hz = frequency_hz(place.sample_s, std::thread::available_parallelism().map_or(1, usize::from));
         let log = place.folder.new_log(LOG).map_err(|e| Unavailable(format!("cannot write {LOG}: {e}")))?;
-        let control = Control::new(place)?;
+        let control = Control::new(place, "perf")?;
         let graph = match call_graph {
             CallGraph::Dwarf => format!("dwarf,{STACK_BYTES}"),
             CallGraph::FramePointers => "fp".to_owned(),

@@ -15,7 +15,7 @@ pub(super) fn not_started(error: &io::Error) -> Unavailable {
 }
 
 /// perf ended without recording anything.
-pub(super) fn refused(said: &str, why: &str) -> Unavailable {
+pub(in super::super) fn refused(said: &str, why: &str) -> Unavailable {
     let lower = said.to_lowercase();
     if ["perf_event_paranoid", "permission", "not permitted", "access to performance"].iter().any(|w| lower.contains(w))
     {

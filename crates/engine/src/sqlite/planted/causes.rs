@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -19,9 +19,19 @@ const KERNEL: &str = "tare_planted_kernel_us";
 const MUTEX: &str = "tare_planted_mutex_us";
 /// A sleep after every commit.
 const COMMIT: &str = "tare_planted_commit_us";
+/// A sleep after every change inside a transaction: SQLite's write lock is held meanwhile.
+const HELD: &str = "tare_planted_held_us";
+/// Additions, in every statement, to a counter of its own connection that lies in one cache line with those of all
+/// others; not microseconds but their number.
+const SHARED_LINE: &str = "tare_planted_shared_line";
 /// CPU time of the client in every prepared statement.
 const CLIENT: &str = "tare_planted_client_us";
-const OPTIONS: [&str; 5] = [WORK, KERNEL, MUTEX, COMMIT, CLIENT];
+/// Time that every request is on the way, in which both sides sleep.
+const WAY: &str = "tare_planted_way_us";
+/// All of them.
+const OPTIONS: [&str; 8] = [WORK, KERNEL, MUTEX, COMMIT, HELD, SHARED_LINE, CLIENT, WAY];
+/// Counters of one byte each in a line of 64.
+const LINE: usize = 64;
 /// The lock is held by one in so many statements.
 const HELD_BY_ONE_IN: u64 = 4;
 
@@ -32,6 +42,26 @@ pub(super) struct Causes {
     mutex: Mutex<()>,
     statements: AtomicU64,
     wait_ns: AtomicU64,
+    line: Line,
+}
+
+/// What many threads write to, each its own byte, and no two the same: false sharing.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Line([AtomicU8; LINE]);
+
+impl Default for Line {
+    fn default() -> Self {
+        Self([const { AtomicU8::new(0) }; LINE])
+    }
+}
+
+thread_local! {
+    /// Which of the bytes a thread writes to.
+    static PLACE: usize = {
+        static THREADS: AtomicUsize = AtomicUsize::new(0);
+        THREADS.fetch_add(1, Ordering::Relaxed) % LINE
+    };
 }
 
 /// Where a statement began: whether it was in a transaction, and the rows changed before it.
@@ -79,13 +109,20 @@ impl Causes {
         if let Some(us) = self.us(MUTEX) {
             self.tare_planted_mutex(us);
         }
+        if let Some(additions) = self.us(SHARED_LINE) {
+            self.tare_planted_shared_line(additions);
+        }
         Begun { autocommit: database.is_autocommit(), changes: database.total_changes() }
     }
 
     /// After a statement: a commit ended a transaction, or the statement changed rows outside of one.
     pub(super) fn done(&self, database: &Connection, begun: Begun) {
+        let changed = database.total_changes() != begun.changes;
+        if let Some(us) = self.us(HELD).filter(|_| changed && !database.is_autocommit()) {
+            sleep(Duration::from_micros(us));
+        }
         let Some(us) = self.us(COMMIT).filter(|_| database.is_autocommit()) else { return };
-        if !begun.autocommit || database.total_changes() != begun.changes {
+        if !begun.autocommit || changed {
             sleep(Duration::from_micros(us));
         }
     }
@@ -101,6 +138,14 @@ impl Causes {
         drop(held);
     }
 
+    #[inline(never)]
+    fn tare_planted_shared_line(&self, additions: u64) {
+        let own = PLACE.with(|place| &self.line.0[*place]);
+        for _ in 0..additions {
+            own.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     /// name, count, wait in nanoseconds.
     pub(super) fn waits(&self) -> Option<(&'static str, u64, u64)> {
         let read = |number: &AtomicU64| number.load(Ordering::Relaxed);
@@ -109,14 +154,23 @@ impl Causes {
 }
 
 /// What a client asks the server for, to know how slow it is to be.
-pub(in crate::sqlite) fn client_request() -> Option<&'static str> {
-    Some("PRAGMA tare_planted_client_us")
+pub(in crate::sqlite) const CLIENT_REQUESTS: [&str; 2] =
+    ["PRAGMA tare_planted_client_us", "PRAGMA tare_planted_way_us"];
+
+/// A client that works longer, or whose requests are long on the way: both sides sleep meanwhile.
+pub(in crate::sqlite) fn slow_client([work_us, way_us]: [u64; 2]) {
+    if work_us > 0 {
+        tare_planted_work(work_us);
+    }
+    if way_us > 0 {
+        sleep(Duration::from_micros(way_us));
+    }
 }
 
 /// Work of so many microseconds of CPU time: steps that depend on each other, whose speed a busy neighbour on the same
 /// core hardly changes, counted beforehand, so that no clock is asked meanwhile.
 #[inline(never)]
-pub(in crate::sqlite) fn tare_planted_work(us: u64) {
+fn tare_planted_work(us: u64) {
     static STEPS_EACH_US: OnceLock<f64> = OnceLock::new();
     let each = STEPS_EACH_US.get_or_init(|| {
         let rate = |_| {

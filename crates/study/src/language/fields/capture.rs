@@ -30,6 +30,13 @@ pub const KEYS: &[Key<Settings>] = &[
         |s, on| s.capture.waits = on,
     ),
     Key::switch(
+        "wakes",
+        "on: who wakes the threads that serve connections, and what keeps those (perf, scheduler tracepoints; root), in \
+         that further sample",
+        |s| s.capture.wakes,
+        |s, on| s.capture.wakes = on,
+    ),
+    Key::switch(
         "status",
         "on: the server's counters over that further sample, and the InnoDB status at its end",
         |s| s.capture.status,

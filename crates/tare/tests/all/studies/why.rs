@@ -32,6 +32,48 @@ fn closes(world: &World) {
     assert!(seen > 0);
 }
 
+#[test]
+#[ignore = "four servers: more than a minute on a busy machine"]
+fn parts_add_up_to_clients_by_throughput_in_every_trial_of_every_engine() {
+    for engine in ["sqlite", "mariadb", "mysql", "postgresql"] {
+        let world = World::new();
+        let study = world.study(&format!(
+            "name = \"adds-up\"\n[engine]\nname = \"{engine}\"\n[workload]\nname = \"point_select\"\nrows = 100\n\
+             [capture]\nwaits = \"on\"\nwakes = \"on\"\nlocks = \"on\"\n[sampling]\ntrials = 1\nattempts = 1\n\
+             warmup_s = 0.05\nsample_s = 0.3\n[factors]\nthreads = [1, 3]\n"
+        ));
+        world.exits(0, &["run", &study, "--out", "results"]);
+        closes(&world);
+        // What the page and other tools draw of the difference, and who woke whom where perf may see it.
+        let side = |threads: u8| format!("results:threads={threads}");
+        world.exits(0, &["why", &side(1), &side(3), "--folded", "both.folded"]);
+        let folded = std::fs::read_to_string(world.path("both.folded")).unwrap();
+        let sums = folded.lines().fold([0.0, 0.0], |[a, b], line| {
+            let mut words = line.rsplitn(3, ' ');
+            let mut number = || words.next().and_then(|word| word.parse::<f64>().ok()).unwrap();
+            let of_b = number();
+            [a + number(), b + of_b]
+        });
+        let sides = why_sides(&world, &[side(1), side(3)]);
+        for (ns, us) in sums.into_iter().zip(sides) {
+            assert!((ns / (1e3 * us) - 1.0).abs() < 0.02, "{engine}: {ns} ns, {us} us\n{folded}");
+        }
+        let page = std::fs::read_to_string(world.path("results/report.html")).unwrap();
+        assert!(page.contains("The difference: from A (threads=1) to B (threads=3)"), "{engine}");
+        for record in crate::support::trials(&world.path("results")) {
+            let said = record["captures"]["wakes"].is_string() || record["captures_missing"]["wakes"].is_string();
+            assert!(said, "{record}");
+        }
+    }
+}
+
+/// Time of a transaction of both sides.
+fn why_sides(world: &World, sides: &[String; 2]) -> [f64; 2] {
+    let (out, _) = world.exits(0, &["why", &sides[0], &sides[1], "--json"]);
+    let found = json(&out);
+    [0, 1].map(|side| found["sides"][side]["us_per_transaction"].as_f64().unwrap())
+}
+
 /// The first suspect.
 fn first_cause(found: &Value) -> &Value {
     found["causes"].as_array().and_then(|causes| causes.first()).unwrap_or_else(|| panic!("{found:#}"))

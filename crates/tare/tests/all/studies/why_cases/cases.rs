@@ -1,27 +1,51 @@
-//! The table of planted causes (benches/why): one line each, what `tare why` named first and how large, and twenty
-//! comparisons of two alike, of which none may name anything.
+//! The planted causes: each a difference between two conditions, or between two runs, of which it is known what it is.
 
-use crate::support::{World, json};
-use serde_json::Value;
-
-/// A cause that a study plants between two of its conditions.
-struct Case {
+/// A cause that is planted between two sides.
+pub struct Case {
     /// What is planted, in words.
-    planted: &'static str,
+    pub planted: &'static str,
     /// The engine, the lines below `[workload]`, and further lines of the study.
-    engine: &'static str,
-    workload: &'static str,
-    more: &'static str,
+    pub engine: &'static str,
+    pub workload: &'static str,
+    pub more: &'static str,
     /// Beginnings of the names of the two conditions.
-    sides: [&'static str; 2],
+    pub sides: [&'static str; 2],
     /// Kinds of suspects that are the planted one.
-    kinds: &'static [&'static str],
-    /// Microseconds a transaction that were planted, where they are known.
-    us: Option<f64>,
+    pub kinds: &'static [&'static str],
+    pub size: Size,
+    pub other: Other,
 }
 
+/// How large what was planted is.
+#[derive(Clone, Copy)]
+pub enum Size {
+    Unknown,
+    /// Microseconds a transaction.
+    Us(f64),
+    /// A share of B's time: of threads that take turns at one lock all but one wait at any time, however long the
+    /// one that has it takes on a busy machine.
+    OfTime(f64),
+}
+
+/// What is planted by other means than a factor of the study.
+#[derive(Clone, Copy)]
+pub enum Other {
+    None,
+    /// Two runs, the second in a control group of half a CPU.
+    Quota,
+    /// Two runs with these files of statements, `mix.toml`.
+    Statements([&'static str; 2]),
+    /// The program `slow-file`: the engine's, whose flushes of files take 5 ms longer.
+    SlowFile,
+}
+
+const ADVISORY_OF_MANY: &str = "[parameters]\nkey = { range = [1, 1000000000] }\n[[transaction]]\nname = \"hold\"\n\
+     statements = [\"SELECT pg_advisory_xact_lock(:key)\", \"SELECT pg_sleep(0.002)\"]\n";
+const ADVISORY_OF_ONE: &str = "[parameters]\nkey = { range = [1, 1] }\n[[transaction]]\nname = \"hold\"\n\
+     statements = [\"SELECT pg_advisory_xact_lock(:key)\", \"SELECT pg_sleep(0.002)\"]\n";
 const POINT: &str = "name = \"point_select\"\nrows = 1000";
-const UPDATE: &str = "name = \"update_non_index\"\nrows = 1000\nthreads = 1";
+const POINT_2: &str = "name = \"point_select\"\nrows = 1000\nthreads = 2";
+pub const UPDATE: &str = "name = \"update_non_index\"\nrows = 1000\nthreads = 1";
 const HOT: &str = "name = \"update_non_index\"\ntables = 1\nthreads = 16";
 const ROWS: &str = "[factors]\nrows = [20000, 2]";
 const HOT_SIDES: [&str; 2] = ["rows=20000", "rows=2"];
@@ -35,10 +59,10 @@ const fn embedded(
     kinds: &'static [&'static str],
     us: f64,
 ) -> Case {
-    Case { planted, engine: "sqlite", workload: UPDATE, more, sides, kinds, us: Some(us) }
+    Case { planted, engine: "sqlite", workload: UPDATE, more, sides, kinds, size: Size::Us(us), other: Other::None }
 }
 
-const CASES: [Case; 18] = [
+pub const CASES: [Case; 25] = [
     embedded(
         "SQLite: 100 us more in one function of the server",
         "[factors.option]\ntare_planted_work_us = [0, 100]",
@@ -81,16 +105,45 @@ const CASES: [Case; 18] = [
         more: "[factors.option]\ntare_planted_mutex_us = [0, 2000]",
         sides: ["option.tare_planted_mutex_us=0", "option.tare_planted_mutex_us=2000"],
         kinds: &["global_lock"],
-        us: Some(7.0 * 500.0),
+        size: Size::OfTime(7.0 / 8.0),
+        other: Other::None,
     },
     Case {
-        planted: "SQLite: 4 writers at its one lock, against 1",
+        planted: "SQLite: 4 writers, the write lock held for 4 x 1000 us",
         engine: "sqlite",
-        workload: "name = \"update_non_index\"\nrows = 1000",
-        more: "[factors]\nthreads = [1, 4]",
-        sides: ["threads=1", "threads=4"],
+        workload: "name = \"write_only\"\nrows = 1000\nthreads = 4",
+        more: "[factors.option]\ntare_planted_held_us = [0, 1000]",
+        sides: ["option.tare_planted_held_us=0", "option.tare_planted_held_us=1000"],
         kinds: &["global_lock"],
-        us: None,
+        size: Size::OfTime(3.0 / 4.0),
+        other: Other::None,
+    },
+    Case {
+        planted: "SQLite: a cache line that 4 threads write to",
+        engine: "sqlite",
+        workload: "name = \"point_select\"\nrows = 1000\nthreads = 4",
+        more: "[factors.option]\ntare_planted_shared_line = [0, 20000]",
+        sides: ["option.tare_planted_shared_line=0", "option.tare_planted_shared_line=20000"],
+        kinds: &["server_work"],
+        size: Size::Unknown,
+        other: Other::None,
+    },
+    embedded(
+        "SQLite: requests that are 3000 us on the way",
+        "[factors.option]\ntare_planted_way_us = [0, 3000]",
+        ["option.tare_planted_way_us=0", "option.tare_planted_way_us=3000"],
+        &["network"],
+        3000.0,
+    ),
+    Case {
+        planted: "SQLite: clients and server throttled to half a CPU by a cgroup",
+        engine: "sqlite",
+        workload: POINT_2,
+        more: "",
+        sides: ["", ""],
+        kinds: &["throttled"],
+        size: Size::Unknown,
+        other: Other::Quota,
     },
     Case {
         planted: "SQLite: flushed at every commit (synchronous=FULL)",
@@ -99,7 +152,8 @@ const CASES: [Case; 18] = [
         more: "[factors.option]\nsynchronous = [\"OFF\", \"FULL\"]",
         sides: ["option.synchronous=OFF", "option.synchronous=FULL"],
         kinds: &["commit"],
-        us: None,
+        size: Size::Unknown,
+        other: Other::None,
     },
     Case {
         planted: "SQLite: 16 threads on this machine's CPUs, against 1",
@@ -108,7 +162,8 @@ const CASES: [Case; 18] = [
         more: "[factors]\nthreads = [1, 16]",
         sides: ["threads=1", "threads=16"],
         kinds: &["cpu_shortage"],
-        us: None,
+        size: Size::Unknown,
+        other: Other::None,
     },
     Case {
         planted: "SQLite: client and server on two PUs, against one",
@@ -119,7 +174,8 @@ const CASES: [Case; 18] = [
                server = \"all\"\nbind = \"thread\"\npairing = \"same-cache\"",
         sides: ["placement=same-pu", "placement=same-cache"],
         kinds: &["wake_ups"],
-        us: None,
+        size: Size::Unknown,
+        other: Other::None,
     },
     Case {
         planted: "MariaDB: a hot row",
@@ -128,7 +184,8 @@ const CASES: [Case; 18] = [
         more: NOT_DURABLE,
         sides: HOT_SIDES,
         kinds: &["row_lock"],
-        us: None,
+        size: Size::Unknown,
+        other: Other::None,
     },
     Case {
         planted: "MariaDB: the log flushed at every commit",
@@ -137,7 +194,8 @@ const CASES: [Case; 18] = [
         more: "[factors.option]\ninnodb_flush_log_at_trx_commit = [\"0\", \"1\"]",
         sides: ["option.innodb_flush_log_at_trx_commit=0", "option.innodb_flush_log_at_trx_commit=1"],
         kinds: &["commit"],
-        us: None,
+        size: Size::Unknown,
+        other: Other::None,
     },
     Case {
         planted: "MariaDB: 16 threads on this machine's CPUs, against 1",
@@ -146,7 +204,8 @@ const CASES: [Case; 18] = [
         more: "[factors]\nthreads = [1, 16]",
         sides: ["threads=1", "threads=16"],
         kinds: &["cpu_shortage"],
-        us: None,
+        size: Size::Unknown,
+        other: Other::None,
     },
     Case {
         planted: "MySQL: a hot row",
@@ -155,7 +214,8 @@ const CASES: [Case; 18] = [
         more: NOT_DURABLE,
         sides: HOT_SIDES,
         kinds: &["row_lock"],
-        us: None,
+        size: Size::Unknown,
+        other: Other::None,
     },
     Case {
         planted: "MySQL: the log flushed at every commit",
@@ -164,7 +224,8 @@ const CASES: [Case; 18] = [
         more: "[factors.option]\ninnodb_flush_log_at_trx_commit = [\"0\", \"1\"]",
         sides: ["option.innodb_flush_log_at_trx_commit=0", "option.innodb_flush_log_at_trx_commit=1"],
         kinds: &["commit"],
-        us: None,
+        size: Size::Unknown,
+        other: Other::None,
     },
     Case {
         planted: "PostgreSQL: a hot row",
@@ -173,7 +234,8 @@ const CASES: [Case; 18] = [
         more: ROWS,
         sides: HOT_SIDES,
         kinds: &["row_lock"],
-        us: None,
+        size: Size::Unknown,
+        other: Other::None,
     },
     Case {
         planted: "PostgreSQL: synchronous_commit",
@@ -182,7 +244,8 @@ const CASES: [Case; 18] = [
         more: "[factors.option]\nsynchronous_commit = [\"off\", \"on\"]",
         sides: ["option.synchronous_commit=off", "option.synchronous_commit=on"],
         kinds: &["commit"],
-        us: None,
+        size: Size::Unknown,
+        other: Other::None,
     },
     Case {
         planted: "PostgreSQL: commit_delay of 4000 us",
@@ -191,62 +254,47 @@ const CASES: [Case; 18] = [
         more: "[engine.options]\ncommit_siblings = \"0\"\n[factors.option]\ncommit_delay = [\"0\", \"4000\"]",
         sides: ["option.commit_delay=0", "option.commit_delay=4000"],
         kinds: &["pauses"],
-        us: Some(4000.0),
+        size: Size::Us(4000.0),
+        other: Other::None,
+    },
+    Case {
+        planted: "PostgreSQL: one advisory lock, held for 2 ms by one of 4",
+        engine: "postgresql",
+        workload: "name = \"sql\"\nfile = \"mix.toml\"\nthreads = 4",
+        more: "",
+        sides: ["", ""],
+        kinds: &["global_lock"],
+        size: Size::OfTime(3.0 / 4.0),
+        other: Other::Statements([ADVISORY_OF_MANY, ADVISORY_OF_ONE]),
+    },
+    Case {
+        planted: "MariaDB: fdatasync of a slow file, 5000 us each",
+        engine: "mariadb",
+        workload: UPDATE,
+        more: "[factors]\nbuild = [\"plain\", \"slow\"]\n[builds.plain]\n[builds.slow]\nbinary = \"slow-file\"",
+        sides: ["build=plain", "build=slow"],
+        kinds: &["commit"],
+        size: Size::Us(5000.0),
+        other: Other::SlowFile,
+    },
+    Case {
+        planted: "MariaDB: a buffer pool of 5 MiB for 80 MB",
+        engine: "mariadb",
+        workload: "name = \"point_select\"\nrows = 400000\nthreads = 1",
+        more: "[engine.options]\ninnodb_flush_method = \"O_DIRECT\"\n[factors.option]\ninnodb_buffer_pool_size = [\"256M\", \"5M\"]",
+        sides: ["option.innodb_buffer_pool_size=256M", "option.innodb_buffer_pool_size=5M"],
+        kinds: &["storage", "server_work"],
+        size: Size::Unknown,
+        other: Other::None,
+    },
+    Case {
+        planted: "MariaDB: spinning (innodb_sync_spin_loops, spin_wait_delay)",
+        engine: "mariadb",
+        workload: "name = \"update_index\"\nrows = 1000\nthreads = 8",
+        more: "[engine.options]\ninnodb_flush_log_at_trx_commit = \"0\"\n[factors.option]\ninnodb_spin_wait_delay = [\"0\", \"6000\"]",
+        sides: ["option.innodb_spin_wait_delay=0", "option.innodb_spin_wait_delay=6000"],
+        kinds: &["server_work", "global_lock", "cpu_shortage"],
+        size: Size::Unknown,
+        other: Other::None,
     },
 ];
-
-/// Comparisons of two alike.
-const ALIKE: usize = 20;
-
-fn study(case: &Case) -> String {
-    let status = if case.engine == "sqlite" { "" } else { "status = \"on\"\n" };
-    format!(
-        "name = \"planted\"\n[engine]\nname = \"{}\"\n[workload]\n{}\n[capture]\nwaits = \"on\"\nlocks = \"on\"\n{status}\
-         [sampling]\ntrials = 5\nattempts = 1\nwarmup_s = 0.2\nsample_s = 0.6\n{}\n",
-        case.engine, case.workload, case.more
-    )
-}
-
-fn why(world: &World, study: &str, sides: [&str; 2]) -> Value {
-    let study = world.study(study);
-    world.exits(0, &["run", &study, "--out", "results"]);
-    let side = |name: &str| format!("{}:{name}", world.path("results").display());
-    let (out, _) = world.exits(0, &["why", &side(sides[0]), &side(sides[1]), "--json"]);
-    json(&out)
-}
-
-/// Named alone by an environment variable, else all.
-fn asked(case: &Case) -> bool {
-    std::env::var("TARE_WHY_CASES").map_or(true, |word| case.planted.to_lowercase().contains(&word.to_lowercase()))
-}
-
-#[test]
-#[ignore = "half an hour of real servers: benches/why"]
-fn every_planted_cause_is_named_first_and_nothing_between_two_alike() {
-    let mut wrong = Vec::new();
-    println!("{:<56} {:<14} {:<8} {:>12} {:>10}", "planted", "named first", "verdict", "planted us", "found us");
-    for case in CASES.iter().filter(|case| asked(case)) {
-        let found = why(&World::new(), &study(case), case.sides);
-        let first = &found["causes"][0];
-        let kind = first["kind"].as_str().unwrap_or("nothing");
-        let right = case.kinds.contains(&kind);
-        let us = case.us.map_or("-".to_owned(), |us| format!("{us:.0}"));
-        let size = first["us"].as_f64().map_or("-".to_owned(), |us| format!("{us:.0}"));
-        let mark = if right { "" } else { "  not the planted one" };
-        let verdict = first["verdict"].as_str().unwrap_or("-");
-        println!("{:<56} {kind:<14} {verdict:<8} {us:>12} {size:>10}{mark}", case.planted);
-        if !right {
-            wrong.push(format!("{}: {:#}", case.planted, found["causes"]));
-        }
-    }
-    let alike = std::env::var("TARE_WHY_CASES").map_or(ALIKE, |word| if word == "alike" { ALIKE } else { 0 });
-    let mut named = 0;
-    for _ in 0..alike {
-        let case = Case { workload: UPDATE, more: "[factors]\nside = [\"a\", \"b\"]", ..CASES[0] };
-        let found = why(&World::new(), &study(&case), ["side=a", "side=b"]);
-        let shown = |list: &Value| list.as_array().is_some_and(|all| all.iter().any(|one| one["verdict"] == "shown"));
-        named += usize::from(shown(&found["causes"]));
-    }
-    println!("two alike: {named} of {alike} comparisons name a cause");
-    assert!(wrong.is_empty() && named == 0, "{wrong:#?}");
-}

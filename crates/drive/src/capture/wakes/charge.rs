@@ -1,0 +1,159 @@
+//! Waiting time passed on: a sleep is charged to what the thread that ended it did meanwhile. Where that slept itself,
+//! its part of the time is charged to who woke it, and so on.
+
+use super::timeline::{State, Timeline};
+use std::collections::{BTreeMap, BTreeSet};
+use tare_results::schema::SCHEMA;
+use tare_results::wakes::{ChargedShare, Doing, WakerShare, WakesFile};
+
+/// Wakers in a chain at most: what is left is charged to the last one's sleep.
+const CHAIN: usize = 6;
+/// Shares below this are left out.
+const SMALLEST: f64 = 1e-4;
+/// The thread of an idle CPU: who wakes another from it is an interrupt.
+const IDLE: u32 = 0;
+
+/// Which threads are whose.
+#[derive(Debug, Default)]
+pub(super) struct Threads {
+    pub connections: BTreeSet<u32>,
+    pub clients: BTreeSet<u32>,
+    /// All others of the server.
+    pub background: BTreeSet<u32>,
+}
+
+impl Threads {
+    fn who(&self, tid: u32, timeline: &Timeline) -> String {
+        let name = || timeline.names.get(&tid).map_or("unknown", String::as_str);
+        match tid {
+            IDLE => "interrupt".to_owned(),
+            _ if self.connections.contains(&tid) => "connection".to_owned(),
+            _ if self.clients.contains(&tid) => "client".to_owned(),
+            _ if self.background.contains(&tid) => format!("background {}", name()),
+            _ => format!("another program: {}", name()),
+        }
+    }
+}
+
+/// What is charged to whom, nanoseconds.
+struct Charges<'t> {
+    timeline: &'t Timeline,
+    threads: &'t Threads,
+    charged: BTreeMap<(String, Doing), u64>,
+}
+
+/// The sleeps of the connections.
+pub(super) fn charge(timeline: &Timeline, threads: &Threads, cut: bool) -> WakesFile {
+    let mut charges = Charges { timeline, threads, charged: BTreeMap::new() };
+    let mut wakers = BTreeMap::<String, (u64, u64)>::new();
+    let (mut slept_ns, mut seen) = (0, 0);
+    for spans in threads.connections.iter().filter_map(|tid| timeline.spans.get(tid)) {
+        seen += 1;
+        for span in spans {
+            let State::Asleep { woken_by: Some(by) } = span.state else { continue };
+            let length_ns = span.to_ns - span.from_ns;
+            slept_ns += length_ns;
+            let (wakes, ns) = wakers.entry(threads.who(by, timeline)).or_default();
+            (*wakes, *ns) = (*wakes + 1, *ns + length_ns);
+            charges.pass_on(by, span.from_ns, span.to_ns, 1);
+        }
+    }
+    let whole = timeline.elapsed_ns() as f64 * f64::from(seen);
+    let share = |ns: u64| if whole > 0.0 { ns as f64 / whole } else { 0.0 };
+    let mut woken_by: Vec<WakerShare> =
+        wakers.into_iter().map(|(who, (wakes, ns))| WakerShare { who, wakes, fraction: share(ns) }).collect();
+    woken_by.sort_by(|a, b| b.fraction.total_cmp(&a.fraction));
+    let charged = charges.charged.into_iter();
+    let mut charged: Vec<ChargedShare> =
+        charged.map(|((who, doing), ns)| ChargedShare { who, doing, fraction: share(ns) }).collect();
+    charged.retain(|one| one.fraction >= SMALLEST);
+    charged.sort_by(|a, b| b.fraction.total_cmp(&a.fraction));
+    WakesFile {
+        schema: SCHEMA,
+        elapsed_s: timeline.elapsed_ns() as f64 / 1e9,
+        threads: seen as usize,
+        events: timeline.events,
+        cut,
+        slept_fraction: share(slept_ns),
+        woken_by,
+        charged,
+    }
+}
+
+impl Charges<'_> {
+    fn pass_on(&mut self, to: u32, from_ns: u64, to_ns: u64, place: usize) {
+        let mut left_ns = to_ns - from_ns;
+        if to != IDLE {
+            let timeline = self.timeline;
+            for span in timeline.between(to, from_ns, to_ns) {
+                let length_ns = span.to_ns - span.from_ns;
+                left_ns -= length_ns;
+                match span.state {
+                    State::Ran => self.add(to, Doing::Ran, length_ns),
+                    State::Ready => self.add(to, Doing::WaitedForCpu, length_ns),
+                    State::Asleep { woken_by: Some(next) } if place < CHAIN && next != to => {
+                        self.pass_on(next, span.from_ns, span.to_ns, place + 1);
+                    }
+                    State::Asleep { .. } => self.add(to, Doing::Asleep, length_ns),
+                }
+            }
+        }
+        // An interrupt does nothing that is seen, nor does a thread before it began.
+        if left_ns > 0 {
+            self.add(to, Doing::Asleep, left_ns);
+        }
+    }
+
+    fn add(&mut self, to: u32, doing: Doing, ns: u64) {
+        *self.charged.entry((self.threads.who(to, self.timeline), doing)).or_default() += ns;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::event;
+    use super::*;
+
+    /// Connection 11 sleeps from 1 to 9 ms for connection 12, which holds a lock: it runs until 2, sleeps for the log
+    /// writer until 7, is ready until 8 and runs until it wakes 11 at 9. The log writer (21) waits from 3 to 6
+    /// for an interrupt.
+    const CHAIN_OF_THREE: &str = "\
+        0 1.000000000: sched:sched_switch: prev_comm=swapper prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=conn next_pid=12 next_prio=120
+        11 1.001000000: sched:sched_switch: prev_comm=conn prev_pid=11 prev_prio=120 prev_state=S ==> next_comm=swapper next_pid=0 next_prio=120
+        12 1.002000000: sched:sched_waking: comm=log pid=21 prio=120 target_cpu=000
+        12 1.002000000: sched:sched_switch: prev_comm=conn prev_pid=12 prev_prio=120 prev_state=S ==> next_comm=log next_pid=21 next_prio=120
+        21 1.003000000: sched:sched_switch: prev_comm=log prev_pid=21 prev_prio=120 prev_state=D ==> next_comm=swapper next_pid=0 next_prio=120
+        0 1.006000000: sched:sched_waking: comm=log pid=21 prio=120 target_cpu=000
+        0 1.006000000: sched:sched_switch: prev_comm=swapper prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=log next_pid=21 next_prio=120
+        21 1.007000000: sched:sched_waking: comm=conn pid=12 prio=120 target_cpu=000
+        21 1.008000000: sched:sched_switch: prev_comm=log prev_pid=21 prev_prio=120 prev_state=S ==> next_comm=conn next_pid=12 next_prio=120
+        12 1.009000000: sched:sched_waking: comm=conn pid=11 prio=120 target_cpu=000
+        12 1.010000000: sched:sched_switch: prev_comm=conn prev_pid=12 prev_prio=120 prev_state=S ==> next_comm=conn next_pid=11 next_prio=120
+        ";
+
+    #[test]
+    fn a_sleep_is_charged_along_the_chain_of_who_woke_whom() {
+        let mut timeline = Timeline::default();
+        CHAIN_OF_THREE.lines().filter_map(event).for_each(|event| timeline.add(&event));
+        timeline.end();
+        let threads =
+            Threads { connections: [11, 12].into(), clients: BTreeSet::new(), background: BTreeSet::from([21]) };
+        let found = charge(&timeline, &threads, false);
+        assert_eq!((found.threads, found.events), (2, 11));
+        // Milliseconds of two threads' ten.
+        let charged: Vec<(String, Doing, i32)> =
+            found.charged.iter().map(|c| (c.who.clone(), c.doing, (c.fraction * 20.0).round() as i32)).collect();
+        let of = |who: &str, doing| charged.iter().find(|c| c.0 == who && c.1 == doing).map_or(0, |c| c.2);
+        // Of 11's 8: 12 ran 1 + 1 and was ready 1, the log writer ran 1 + 1, the storage's interrupt had 3. Of 12's 5
+        // the log writer ran 2, the interrupt had 3.
+        assert_eq!(of("connection", Doing::Ran), 2, "{charged:?}");
+        assert_eq!(of("connection", Doing::WaitedForCpu), 1, "{charged:?}");
+        assert_eq!(of("background log", Doing::Ran), 4, "{charged:?}");
+        assert_eq!(of("interrupt", Doing::Asleep), 6, "{charged:?}");
+        let direct: Vec<(&str, u64)> = found.woken_by.iter().map(|w| (w.who.as_str(), w.wakes)).collect();
+        assert_eq!(direct, [("connection", 1), ("background log", 1)]);
+        assert!((found.slept_fraction - 13.0 / 20.0).abs() < 1e-9, "{found:?}");
+        let sum: f64 = found.charged.iter().map(|c| c.fraction).sum();
+        assert!((sum - found.slept_fraction).abs() < 1e-9, "nothing is lost: {found:?}");
+    }
+}

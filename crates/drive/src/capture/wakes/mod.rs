@@ -1,0 +1,9 @@
+//! Who wakes whom: scheduler tracepoints around the capture sample, and waiting time passed on along the chain of
+//! wakers as wPerf does (Zhou, Gan, Ma & Wang, OSDI 2018).
+
+mod charge;
+mod recording;
+mod script;
+mod timeline;
+
+pub(super) use recording::Wakes;

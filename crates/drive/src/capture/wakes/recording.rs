@@ -1,0 +1,206 @@
+//! `perf record` of two tracepoints around the capture sample, read by `perf script` after it.
+
+use super::super::place::{Captured, Place};
+use super::super::profile::{Control, refused};
+use super::charge::{Threads, charge};
+use super::script::event;
+use super::timeline::Timeline;
+use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tare_cpuset::ThreadRef;
+use tare_cpuset::observe;
+use tare_engine::{Unavailable, dies_with_parent, interrupted};
+use tare_results::captures::WAKES;
+use tare_results::wakes::WakesFile;
+
+/// Name of the recording while there is one.
+const RECORDING: &str = "wakes.data";
+/// How long perf may take to write what it has.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// What perf says, for as long as it runs.
+const LOG: &str = "wakes.log";
+/// Events that are read at most: some seconds of a server that switches for every statement.
+const EVENTS: u64 = 2_000_000;
+/// Megabytes of a recording at most.
+const LARGEST: &str = "256M";
+/// What the kernel lets only root, or who has CAP_PERFMON, see of all threads.
+const ROOT: &str = "scheduler tracepoints need root, or CAP_PERFMON and a readable /sys/kernel/tracing";
+
+/// Tracepoints that are being recorded.
+pub(in super::super) struct Wakes {
+    perf: Child,
+    place: Place,
+    threads: Threads,
+}
+
+impl Wakes {
+    /// Begins, and returns when events are recorded.
+    ///
+    /// # Errors
+    /// Where perf is not there, or may not.
+    pub fn begin(place: &Place, pid: u32, connections: &[ThreadRef]) -> Result<Self, Unavailable> {
+        if connections.is_empty() {
+            return Err(Unavailable("no thread of the server is known to serve a connection".to_owned()));
+        }
+        let log = place.folder.new_log(LOG).map_err(|e| Unavailable(format!("cannot write {LOG}: {e}")))?;
+        let control = Control::new(place, "wakes")?;
+        let mut command = Command::new("perf");
+        command
+            .args(["record", "--delay", "-1", "--control", &control.argument(), "-a", "-q", "--no-buildid"])
+            .args(["-e", "sched:sched_switch,sched:sched_waking", "--max-size", LARGEST, "-o"])
+            .arg(place.path(RECORDING))
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log);
+        dies_with_parent(&mut command);
+        let perf = command.spawn().map_err(|e| Unavailable(format!("perf cannot be started: {e}")))?;
+        let mut wakes = Self { perf, place: place.clone(), threads: threads(pid, connections) };
+        let enabled = control.enable(&mut wakes.perf);
+        let said = std::fs::read_to_string(place.path(LOG)).unwrap_or_default();
+        // What perf said is in the reason.
+        place.remove(LOG);
+        match enabled {
+            Ok(()) => Ok(wakes),
+            Err(why) => Err(Unavailable(format!("{ROOT}: {}", refused(&said, why)))),
+        }
+    }
+
+    /// Ends the recording; the data is complete afterwards.
+    pub fn end(&mut self) -> Result<(), Unavailable> {
+        if let Some(pid) = Pid::from_raw(self.perf.id().cast_signed()) {
+            // Already gone is as good as told.
+            let _ = kill_process(pid, Signal::INT);
+        }
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline && !interrupted() {
+            match self.perf.try_wait() {
+                Ok(Some(_)) => return Ok(()),
+                Ok(None) => std::thread::sleep(Duration::from_millis(10)),
+                Err(e) => return Err(Unavailable(format!("cannot wait for perf: {e}"))),
+            }
+        }
+        Err(Unavailable(format!("perf did not end within {} s", PATIENCE.as_secs())))
+    }
+
+    /// Reads the recording, which is then removed with this: it is large.
+    pub fn finish(self, place: &Place, captured: &mut Captured) {
+        match read(&place.path(RECORDING), &self.threads) {
+            Ok(file) => place.write_json(captured, WAKES, "wakes.json", &file),
+            Err(e) => drop(captured.missing.insert(WAKES.to_owned(), e.to_string())),
+        }
+    }
+}
+
+impl Drop for Wakes {
+    /// A trial that fails in its capture sample leaves neither perf nor its recording behind.
+    fn drop(&mut self) {
+        if matches!(self.perf.try_wait(), Ok(None)) {
+            let _ = self.perf.kill();
+            let _ = self.perf.wait();
+        }
+        self.place.remove(RECORDING);
+    }
+}
+
+/// Clients are threads of this process or of what it started; the server is `pid` and what descends from it.
+fn threads(pid: u32, connections: &[ThreadRef]) -> Threads {
+    let below = |root: i32| std::iter::once(root).chain(observe::descendants(root));
+    let of = |processes: Vec<i32>| -> BTreeSet<u32> {
+        let all = processes.into_iter().flat_map(|pid| observe::threads_of(pid).unwrap_or_default());
+        all.map(|thread| thread.tid.unsigned_abs()).collect()
+    };
+    let connections: BTreeSet<u32> = connections.iter().map(|thread| thread.tid.unsigned_abs()).collect();
+    let server = of(below(pid.cast_signed()).collect());
+    let own = of(below(std::process::id().cast_signed()).collect());
+    let clients = own.difference(&server).copied().filter(|tid| !connections.contains(tid)).collect();
+    let background = server.difference(&connections).copied().collect();
+    Threads { connections, clients, background }
+}
+
+fn read(data: &Path, threads: &Threads) -> Result<WakesFile, Unavailable> {
+    let mut command = Command::new("perf");
+    command
+        .args(["script", "--force", "--ns", "-F", "tid,time,event,trace", "-i"])
+        .arg(data)
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    dies_with_parent(&mut command);
+    let mut perf = command.spawn().map_err(|e| Unavailable(format!("perf script cannot be started: {e}")))?;
+    let mut timeline = Timeline::default();
+    let mut output = perf.stdout.take().map(BufReader::new);
+    let mut line = Vec::new();
+    while let Some(output) = output.as_mut().filter(|_| timeline.events < EVENTS && !interrupted()) {
+        line.clear();
+        let read = output.read_until(b'\n', &mut line);
+        if read.map_err(|e| Unavailable(format!("perf script's output cannot be read: {e}")))? == 0 {
+            break;
+        }
+        if let Some(event) = event(&String::from_utf8_lossy(&line)) {
+            timeline.add(&event);
+        }
+    }
+    // It may have more to say, and no one wants to hear it.
+    let _ = perf.kill();
+    let _ = perf.wait();
+    if timeline.events == 0 {
+        return Err(Unavailable("perf recorded no event of the scheduler".to_owned()));
+    }
+    let cut = timeline.events >= EVENTS;
+    timeline.end();
+    Ok(charge(&timeline, threads, cut))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixStream;
+
+    /// Two threads of this process that answer each other are recorded for a tenth of a second, where perf may.
+    #[test]
+    fn who_wakes_whom_is_recorded_here_or_the_reason_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::new(folder.path(), 0, 1, 1, 0.1);
+        std::fs::create_dir_all(place.path("")).unwrap();
+        let (mut asks, mut answers) = UnixStream::pair().unwrap();
+        let (says, heard) = std::sync::mpsc::channel();
+        let server = std::thread::spawn(move || {
+            use std::io::{Read, Write};
+            says.send(ThreadRef::of_this_thread()).unwrap();
+            let mut byte = [0];
+            while answers.read_exact(&mut byte).is_ok() && answers.write_all(&byte).is_ok() {}
+        });
+        let connection = heard.recv().unwrap();
+        let begun = Wakes::begin(&place, 0, &[connection]);
+        let until = Instant::now() + Duration::from_millis(100);
+        while Instant::now() < until {
+            use std::io::{Read, Write};
+            asks.write_all(b"x").unwrap();
+            asks.read_exact(&mut [0]).unwrap();
+        }
+        let mut captured = Captured::default();
+        match begun {
+            Ok(mut wakes) => {
+                wakes.end().unwrap();
+                wakes.finish(&place, &mut captured);
+                let text = std::fs::read(place.path("wakes.json")).unwrap_or_else(|_| panic!("{captured:?}"));
+                let file: WakesFile = serde_json::from_slice(&text).unwrap();
+                let by_client =
+                    file.woken_by.iter().find(|one| one.who == "client").unwrap_or_else(|| panic!("{file:?}"));
+                assert!(file.threads == 1 && by_client.wakes > 5, "{file:?}");
+                let sum: f64 = file.charged.iter().map(|one| one.fraction).sum();
+                assert!((sum - file.slept_fraction).abs() < 0.01, "{file:?}");
+            }
+            Err(e) => assert!(e.to_string().contains("need root") || e.to_string().contains("perf"), "{e}"),
+        }
+        drop(asks);
+        server.join().unwrap();
+        assert!(!place.path(RECORDING).exists());
+    }
+}

@@ -1,0 +1,51 @@
+//! Who keeps the threads that serve connections asleep, by condition: means over trials.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tare_results::captures::Captures;
+use tare_results::wakes::{Doing, WakesFile};
+
+/// Rows at most.
+const LISTED: usize = 16;
+
+/// Sleeps of the connections' threads in the capture samples of one condition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WakesSummary {
+    /// Trials in which they were captured.
+    pub trials: usize,
+    /// Share of these threads' time for which they slept and were woken.
+    pub slept_fraction: f64,
+    /// Who ended the sleeps, with the share of the time, the largest first.
+    pub woken_by: Vec<(String, f64)>,
+    /// What kept them: the same time passed on along the chain of wakers, the largest first.
+    pub charged: Vec<(String, Doing, f64)>,
+    /// Whether a recording was too long to be read in full.
+    pub cut: bool,
+}
+
+pub(super) fn summary(captures: &[&Captures]) -> Option<WakesSummary> {
+    let files: Vec<&WakesFile> = captures.iter().filter_map(|captures| captures.wakes.as_ref()).collect();
+    let n = files.len() as f64;
+    let (mut woken_by, mut charged) = (BTreeMap::<String, f64>::new(), BTreeMap::<(String, Doing), f64>::new());
+    for file in &files {
+        for one in &file.woken_by {
+            *woken_by.entry(one.who.clone()).or_default() += one.fraction / n;
+        }
+        for one in &file.charged {
+            *charged.entry((one.who.clone(), one.doing)).or_default() += one.fraction / n;
+        }
+    }
+    let mut woken_by: Vec<(String, f64)> = woken_by.into_iter().collect();
+    woken_by.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mut charged: Vec<(String, Doing, f64)> = charged.into_iter().map(|((who, doing), f)| (who, doing, f)).collect();
+    charged.sort_by(|a, b| b.2.total_cmp(&a.2));
+    woken_by.truncate(LISTED);
+    charged.truncate(LISTED);
+    (!files.is_empty()).then(|| WakesSummary {
+        trials: files.len(),
+        slept_fraction: files.iter().map(|file| file.slept_fraction).sum::<f64>() / n,
+        woken_by,
+        charged,
+        cut: files.iter().any(|file| file.cut),
+    })
+}

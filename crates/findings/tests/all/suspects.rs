@@ -1,0 +1,136 @@
+//! Which suspects are named for a difference, in which order, and that none is between two alike.
+
+use crate::made_up::{results, trial};
+use crate::time::{captures, sides, thread, two_sides, waits};
+use std::collections::BTreeMap;
+use tare_findings::time::{Part, TrialTime};
+use tare_findings::why::{Cause, Suspect, why};
+use tare_results::Results;
+use tare_results::captures::Captures;
+use tare_results::schema::{CaptureSample, ThreadClass, TrialRecord};
+use tare_results::waits::TimeUse;
+
+/// Numbers that tuned nothing.
+struct Draws(u64);
+
+impl Draws {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// About normal, with mean 0 and standard deviation 1.
+    fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
+    }
+}
+
+fn found(results: &Results) -> Vec<Cause> {
+    let [a, b] = sides(results);
+    why(a, b).unwrap().causes
+}
+
+#[test]
+fn a_thread_with_a_cpu_of_its_own_waits_for_strangers_alone() {
+    let mut record = trial(0, 0, "placement=same-cache", 1000.0, false);
+    let mut threads = [ThreadClass::Client, ThreadClass::Connection].map(|class| thread(class, 0.2, 0.1, 0.05));
+    for (thread, cpu) in threads.iter_mut().zip(0..) {
+        thread.allowed_cpus.insert(cpu);
+    }
+    record.samples[0].threads = threads.to_vec();
+    record.samples[0].covariates.insert("foreign_cpu_s".to_owned(), 0.5);
+    let time = TrialTime::of(&record, None).unwrap();
+    assert!((time.part(&Part::Strangers) - 100.0).abs() < 1e-9, "{time:?}");
+    assert!(time.part(&Part::ClientWaited).abs() < 1e-9 && time.part(&Part::ServerWaited).abs() < 1e-9, "{time:?}");
+    // Not longer than strangers ran there: 10 ms on each of the two CPUs.
+    record.samples[0].covariates.insert("foreign_cpu_s".to_owned(), 0.02);
+    let time = TrialTime::of(&record, None).unwrap();
+    assert!((time.part(&Part::Strangers) - 20.0).abs() < 1e-9, "{time:?}");
+    assert!((time.part(&Part::ClientWaited) - 40.0).abs() < 1e-9, "{time:?}");
+    // On one CPU together each waits for the other too.
+    for thread in &mut record.samples[0].threads {
+        thread.allowed_cpus = std::iter::once(0).collect();
+    }
+    record.samples[0].covariates.insert("foreign_cpu_s".to_owned(), 0.3);
+    let time = TrialTime::of(&record, None).unwrap();
+    assert!((time.part(&Part::ClientWaited) - 25.0).abs() < 1e-9, "{time:?}");
+}
+
+/// B waits 300 us longer for row locks, sure to a third only, and 20 us longer in the server, which is certain.
+#[test]
+fn the_largest_suspect_is_first_also_where_a_smaller_one_is_surer() {
+    let mut both = two_sides(20.0, 300.0);
+    for record in both.trials.iter().filter(|record| record.condition == "side=b") {
+        let times = [0.0, 2.0, 0.1, 1.9, 0.5, 1.5][record.block];
+        let status = both.captures.get_mut(&(record.trial, 1)).and_then(|captured| captured.status.as_mut()).unwrap();
+        *status.differences.get_mut("Innodb_row_lock_time").unwrap() *= times;
+    }
+    let causes = found(&both);
+    assert_eq!((&causes[0].suspect, causes[0].shown), (&Suspect::RowLock, false), "{causes:#?}");
+    let work = causes.iter().find(|cause| cause.suspect == Suspect::ServerWork).unwrap();
+    assert!(work.shown && work.us < causes[0].us, "{causes:#?}");
+}
+
+/// B waits for the log at every commit: a flush of 100 us, 120 us of it in the kernel, and two switches for each.
+#[test]
+fn kernel_time_and_switches_of_log_writes_are_no_wake_ups() {
+    let (mut trials, mut captured) = (Vec::<TrialRecord>::new(), BTreeMap::new());
+    for number in 0..12 {
+        let flushed = number % 2 == 1;
+        let luck = 2.0 * f64::from(number * 7 % 5);
+        let us = 400.0 + luck + if flushed { 220.0 } else { 0.0 };
+        let name = if flushed { "side=b" } else { "side=a" };
+        let mut record = trial(number as usize, number as usize / 2, name, 1e6 / us, false);
+        let mut server = thread(ThreadClass::Connection, 100.0 / us, (50.0 + us - 400.0 - luck) / us * 0.5, 0.0);
+        server.voluntary_switches = if flushed { (3e6 / us) as u64 } else { (1e6 / us) as u64 };
+        let mut client = thread(ThreadClass::Client, 100.0 / us, 20.0 / us, 0.0);
+        client.voluntary_switches = 0;
+        record.samples[0].threads = vec![client, server];
+        record.capture_sample = Some(CaptureSample { tps: 1e6 / us, tps_ratio: 1.0, elapsed_s: 1.0 });
+        let mut seen = captures(0.0, &[]);
+        let writes = if flushed { 1e6 / us } else { 1.0 };
+        seen.status.as_mut().unwrap().differences.insert("Innodb_os_log_fsyncs".to_owned(), writes);
+        seen.waits = Some(waits(&[(TimeUse::Flush, if flushed { 100.0 / us } else { 0.0 })]));
+        captured.insert((record.trial, 1), seen);
+        trials.push(record);
+    }
+    let mut both = results("best", trials);
+    both.captures = captured;
+    let causes = found(&both);
+    assert_eq!((&causes[0].suspect, causes[0].shown), (&Suspect::Commit, true), "{causes:#?}");
+    assert!((causes[0].us - 220.0).abs() < 22.0, "{causes:#?}");
+    assert!(causes.iter().all(|cause| !matches!(cause.suspect, Suspect::WakeUps | Suspect::KernelTime)), "{causes:#?}");
+}
+
+/// Two sides alike: all times move together from trial to trial, and each by itself.
+fn alike(draws: &mut Draws, blocks: usize) -> Results {
+    let (mut trials, mut captured) = (Vec::<TrialRecord>::new(), BTreeMap::<(usize, u32), Captures>::new());
+    for number in 0..2 * blocks {
+        let pace = 1.0 + 0.03 * draws.normal();
+        let mut each = |us: f64| us * pace * (1.0 + 0.02 * draws.normal());
+        let (client, in_kernel, server, syscalls) = (each(100.0), each(60.0), each(200.0), each(90.0));
+        let (client_waits, server_waits, rows, lock, rest) =
+            (each(30.0), each(40.0), each(50.0), each(20.0), each(80.0));
+        let us = client + in_kernel + server + syscalls + client_waits + server_waits + rows + lock + rest;
+        let name = if number % 2 == 0 { "side=a" } else { "side=b" };
+        let mut record = trial(number, number / 2, name, 1e6 / us, false);
+        record.samples[0].threads = vec![
+            thread(ThreadClass::Client, client / us, in_kernel / us, client_waits / us),
+            thread(ThreadClass::Connection, server / us, syscalls / us, server_waits / us),
+        ];
+        captured.insert((number, 1), captures(1000.0 * rows / us, &[("a/lock", lock / us)]));
+        trials.push(record);
+    }
+    let mut results = results("best", trials);
+    results.captures = captured;
+    results
+}
+
+#[test]
+fn between_two_alike_hardly_ever_a_cause_is_named() {
+    let mut draws = Draws(20_280_711);
+    let comparisons = 600;
+    let named = (0..comparisons).filter(|_| found(&alike(&mut draws, 5)).iter().any(|cause| cause.shown)).count();
+    println!("{named} of {comparisons} comparisons of two alike name a cause");
+    assert!(named * 200 <= comparisons, "{named} of {comparisons}");
+}

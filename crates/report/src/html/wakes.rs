@@ -1,0 +1,40 @@
+//! What keeps the threads that serve connections asleep, a table for each condition.
+
+use super::given::Page;
+use crate::words::wakes;
+use maud::{Markup, html};
+use tare_findings::figures::percent;
+use tare_findings::wakes::WakesSummary;
+
+/// Conditions with tables of their own; the rest are in `tare show --json`.
+const CONDITIONS: usize = 24;
+
+/// None where it was not captured.
+pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
+    let captures = &page.summary.captures;
+    let with: Vec<(&str, &WakesSummary)> =
+        captures.iter().filter_map(|capture| Some((capture.condition.as_str(), capture.wakes.as_ref()?))).collect();
+    (!with.is_empty()).then(|| {
+        html! {
+            p.note {
+                "A sleep of a thread that serves a connection is charged to what the thread that woke it did meanwhile; where that "
+                "slept too, its part of the time to who woke it, and so on. A wake-up by a timer or a device while another thread "
+                "runs there is charged to that thread."
+            }
+            @for (index, (condition, found)) in with.iter().take(CONDITIONS).enumerate() {
+                details open[index == 0] {
+                    summary { (condition) }
+                    p.note { (wakes::about(found)) }
+                    div.scroll tabindex="0" role="region" aria-label={ "Who kept connections asleep of " (condition) } {
+                        table {
+                            thead { tr { th.l scope="col" { "who" } th.l scope="col" { "did" } th scope="col" { "share" } } }
+                            tbody { @for (who, doing, share) in &found.charged { tr {
+                                th scope="row" { (who) } td.l { (wakes::doing(*doing)) } td { (percent(*share)) }
+                            } } }
+                        }
+                    }
+                }
+            }
+        }
+    })
+}
