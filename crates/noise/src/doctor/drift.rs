@@ -93,8 +93,10 @@ fn job(memory: &[u64]) -> f64 {
 }
 
 fn of(cpu: u32, elapsed: Duration, jobs: &[f64], readings: &[Reading]) -> Option<Drift> {
+    // On a machine so busy that few jobs get done, smaller groups say more than nothing.
+    let size = (jobs.len() / FEWEST).clamp(1, GROUP);
     let grouped = |values: Vec<f64>| -> Vec<f64> {
-        values.chunks_exact(GROUP).map(|group| (group.iter().sum::<f64>() / GROUP as f64).ln()).collect()
+        values.chunks_exact(size).map(|group| (group.iter().sum::<f64>() / size as f64).ln()).collect()
     };
     let y = centred(grouped(jobs.to_vec()));
     if y.len() < FEWEST {
