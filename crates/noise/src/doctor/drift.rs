@@ -183,7 +183,11 @@ mod tests {
         let finding = finding(&drift);
         assert_eq!(finding.study.as_deref(), Some("sampling.probe = \"chain\""));
         assert!(finding.value.contains("chain leaves 0.0"), "{}", finding.value);
-        assert_eq!(of(0, Duration::from_secs(1), &jobs[..20], &readings[..20]).unwrap().groups, 6, "few jobs, small groups");
+        assert_eq!(
+            of(0, Duration::from_secs(1), &jobs[..20], &readings[..20]).unwrap().groups,
+            6,
+            "few jobs, small groups"
+        );
         assert_eq!(of(0, Duration::from_secs(1), &jobs[..5], &readings[..5]), None);
     }
 
