@@ -93,8 +93,10 @@ fn job(memory: &[u64]) -> f64 {
 }
 
 fn of(cpu: u32, elapsed: Duration, jobs: &[f64], readings: &[Reading]) -> Option<Drift> {
+    // On a machine so busy that few jobs get done, smaller groups say more than nothing.
+    let size = (jobs.len() / FEWEST).clamp(1, GROUP);
     let grouped = |values: Vec<f64>| -> Vec<f64> {
-        values.chunks_exact(GROUP).map(|group| (group.iter().sum::<f64>() / GROUP as f64).ln()).collect()
+        values.chunks_exact(size).map(|group| (group.iter().sum::<f64>() / size as f64).ln()).collect()
     };
     let y = centred(grouped(jobs.to_vec()));
     if y.len() < FEWEST {
@@ -181,7 +183,12 @@ mod tests {
         let finding = finding(&drift);
         assert_eq!(finding.command.as_deref(), Some("tare doctor --study STUDY"));
         assert!(finding.value.contains("chain leaves 0.0"), "{}", finding.value);
-        assert_eq!(of(0, Duration::from_secs(1), &jobs[..20], &readings[..20]), None);
+        assert_eq!(
+            of(0, Duration::from_secs(1), &jobs[..20], &readings[..20]).unwrap().groups,
+            6,
+            "few jobs, small groups"
+        );
+        assert_eq!(of(0, Duration::from_secs(1), &jobs[..5], &readings[..5]), None);
     }
 
     #[test]

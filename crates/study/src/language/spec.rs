@@ -163,6 +163,9 @@ impl Study {
     fn apply_build(&self, settings: &mut Settings, name: &Value) -> Result<(), String> {
         let keys = self.builds.get(&name.to_string()).ok_or_else(|| {
             let known: Vec<&str> = self.builds.keys().map(String::as_str).collect();
+            if known.is_empty() {
+                return "a study that names builds ([builds.NAME]), or the path of a program".to_owned();
+            }
             format!("one of the study's builds ([builds.NAME]): {}", known.join(", "))
         })?;
         for (key, value) in keys {

@@ -3,8 +3,9 @@
 use super::{Exit, Problem};
 use serde::Serialize;
 use std::ffi::OsString;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use tare_report::terminal::{Style, wrap};
 
 /// Prints text on standard output. A closed pipe is no problem.
 pub fn text(text: &str) -> Result<(), Problem> {
@@ -19,7 +20,27 @@ pub fn text(text: &str) -> Result<(), Problem> {
 /// Tells people something alongside the result, on standard error. No one listening is no reason to stop a run.
 pub fn note(line: &str) {
     // What servers, logs and names say is in it.
-    let _ = writeln!(io::stderr().lock(), "{}", tare_text::shown(line));
+    let _ = writeln!(io::stderr().lock(), "{}", fitted(&tare_text::shown(line)));
+}
+
+/// Text for standard error, whose long lines break at words where that is a terminal.
+pub fn fitted(text: &str) -> String {
+    let err = io::stderr();
+    let width = err.is_terminal().then(|| rustix::termios::tcgetwinsize(&err).ok()).flatten().map(|size| size.ws_col);
+    width.filter(|width| *width > 0).map_or_else(|| text.to_owned(), |width| broken(text, width))
+}
+
+/// Lines that are longer than so many columns break at words; what follows stands below what they began with.
+fn broken(text: &str, width: u16) -> String {
+    let style = Style { width: Some(width), ..Style::default() };
+    let line = |line: &str| {
+        if line.chars().count() <= usize::from(width) {
+            return line.to_owned();
+        }
+        let indent: String = line.chars().take_while(|c| *c == ' ').collect();
+        wrap(style, &indent, &format!("{indent}  "), line).trim_end().to_owned()
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// A command to the CI system that reads the log; what is in it from outside is escaped already.
@@ -106,4 +127,15 @@ pub fn time(text: &str) -> Result<f64, String> {
     let parsed = units.into_iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
     let seconds = parsed.and_then(|(number, factor)| Some(number.trim().parse::<f64>().ok()? * factor));
     seconds.filter(|s| s.is_finite() && *s > 0.0).ok_or_else(|| "expected a time such as 30min, 90s or 2h".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_break_at_words_and_keep_their_indent() {
+        assert_eq!(broken("one two three\n  four five six", 10), "one two\n  three\n  four\n    five\n    six");
+        assert_eq!(broken("report:  /a/long/path/of/it", 40), "report:  /a/long/path/of/it");
+    }
 }

@@ -114,7 +114,10 @@ fn placements(plan: &Plan) -> String {
 
 /// Tells on standard error what was chosen or left out.
 pub fn print_notes(plan: &Plan) {
-    eprint!("{}", notes(plan));
+    let notes = notes(plan);
+    if !notes.is_empty() {
+        super::output::note(notes.trim_end());
+    }
 }
 
 fn notes(plan: &Plan) -> String {

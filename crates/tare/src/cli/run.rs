@@ -329,7 +329,7 @@ fn run_shard(path: &Path, index: &str, args: &RunArgs) -> Result<Exit, Problem> 
 
 /// Runs what is left, writes the report, prints the tables.
 fn finish(study: &Study, plan: &Plan, directory: &Directory, teller: &Teller) -> Result<Exit, Problem> {
-    let mut listener = TerminalListener::new(plan);
+    let mut listener = TerminalListener::new(plan, study.sampling.attempts);
     let end = execute(study, plan, directory, teller, &mut listener);
     listener.finish();
     let end = end?;

@@ -1,12 +1,12 @@
 //! Progress of a run on the terminal: trial i of n, condition, time left, last value. Plain lines where there is none.
 
-use super::time_left::TimeLeft;
-use crate::run::Listener;
+use super::time_left::{TimeLeft, ToGo};
+use crate::run::{IN_VAIN, Listener};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::time::Instant;
 use tare_drive::workload::Progress;
+use tare_findings::figures::figure;
 use tare_results::metric;
 use tare_results::schema::{Outcome, Plan, TrialRecord};
 use tare_study::plan::queue::Next;
@@ -22,11 +22,14 @@ pub struct TerminalListener {
     began: Instant,
     condition: String,
     left: usize,
+    /// Trials of which no attempt has begun.
+    first_to_go: usize,
     last: String,
 }
 
 impl TerminalListener {
-    pub fn new(plan: &Plan) -> Self {
+    /// Of a plan whose trials may take so many attempts.
+    pub fn new(plan: &Plan, attempts: u32) -> Self {
         let total = plan.trials.len();
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(total as u64);
@@ -38,11 +41,12 @@ impl TerminalListener {
         Self {
             bar,
             total,
-            pace: TimeLeft::new(plan.estimated_s / total.max(1) as f64),
+            pace: TimeLeft::new(plan.estimated_s / total.max(1) as f64, attempts),
             first: None,
             began: Instant::now(),
             condition: String::new(),
             left: total,
+            first_to_go: total,
             last: String::new(),
         }
     }
@@ -56,9 +60,15 @@ impl TerminalListener {
 
     fn show(&self, step: &str) {
         let Some(bar) = &self.bar else { return };
-        let left = super::output::duration(self.pace.left_s(self.left, Some(self.began.elapsed())));
+        let left = self.pace.left(self.to_go(), Some(self.began.elapsed())).short();
         let last = if self.last.is_empty() { String::new() } else { format!("{} | ", self.last) };
-        bar.set_message(format!("{left} left | {last}{step} | {}", self.condition));
+        bar.set_message(format!("{left} | {last}{step} | {}", self.condition));
+    }
+
+    /// What waits behind the trial that runs.
+    fn to_go(&self) -> ToGo {
+        let first = self.first_to_go.min(self.left);
+        ToGo { first, again: self.left - first }
     }
 
     fn line(&self, text: &str) {
@@ -75,6 +85,9 @@ impl Listener for TerminalListener {
         self.first.get_or_insert(self.began);
         self.condition.clone_from(&next.trial.condition);
         self.left = left;
+        // Of a run that goes on, first attempts are what is left of the plan at most.
+        let begun = usize::from(next.attempt == 1);
+        self.first_to_go = if begun == 0 { 0 } else { self.first_to_go.saturating_sub(begun).min(left) };
         if let Some(bar) = &self.bar {
             bar.set_position(done as u64);
         }
@@ -89,7 +102,7 @@ impl Listener for TerminalListener {
             Progress::Query { query } => self.show(&format!("Q{query}")),
             Progress::Reading { warming_up: true, .. } => {}
             Progress::Reading { tps, .. } => {
-                self.last = format!("{tps:.0} tps");
+                self.last = figure(tps, metric::TPS.metric.unit);
                 self.show("measuring");
             }
             Progress::Stopping => self.show("stopping"),
@@ -114,24 +127,13 @@ impl Listener for TerminalListener {
                 self.line(&format!("trial {number} ({}) was disturbed and will run again: {by}", record.condition));
             }
             Outcome::Ok if self.bar.is_none() => {
-                let value_of = |name: &str| record.samples.first().and_then(|s| s.metrics.get(name));
-                let found = value_of(metric::MAX_TPS_UNDER_OBJECTIVE.name());
-                let value = found.map(|v| format!(": {v:.0} tps under the objective"));
-                let value = value.or_else(|| value_of(metric::TPS.name()).map(|v| format!(": {v:.0} tps")));
-                let value =
-                    value.or_else(|| value_of(metric::ROUNDS_PER_S.name()).map(|v| format!(": {v:.0} rounds/s")));
-                let value = value.or_else(|| value_of(metric::WALL_S.name()).map(|s| format!(": {s:.3} s")));
-                let queries = |metrics: &BTreeMap<String, f64>| {
-                    metrics.iter().filter(|(name, _)| metric::query(name).is_some()).map(|(_, s)| s).sum::<f64>()
-                };
-                let all_s = record.samples.first().map(|s| queries(&s.metrics)).filter(|s| *s > 0.0);
-                let value = value.or_else(|| all_s.map(|s| format!(": queries {s:.3} s")));
                 let place = format!("{}/{}", self.total - self.left, self.total);
-                let left = match self.left {
-                    0 => String::new(),
-                    to_go => format!("; {} left", super::output::duration(self.pace.left_s(to_go, None))),
+                let left = match self.to_go() {
+                    to_go if to_go.is_over() => String::new(),
+                    to_go => format!("; {}", self.pace.left(to_go, None).words()),
                 };
-                self.line(&format!("{place} trial {number} {}{}{left}", record.condition, value.unwrap_or_default()));
+                let value = value_of(record).map_or(String::new(), |value| format!(": {value}"));
+                self.line(&format!("{place} trial {number} {}{value}{left}", record.condition));
             }
             Outcome::Ok => {}
         }
@@ -151,10 +153,31 @@ impl Listener for TerminalListener {
         self.line(&format!("the time is over: {left} of {} trials were not run", self.total));
     }
 
+    fn repeats_end(&mut self) {
+        self.line(&format!(
+            "the last {IN_VAIN} repeats were disturbed too: no more are made, and trials that were put aside count as \
+             they were measured, marked as disturbed"
+        ));
+    }
+
     fn preparing(&mut self, condition: &str) {
         self.condition = condition.to_owned();
         self.show("preparing data");
     }
+}
+
+/// What a trial measured first, as tables write it.
+fn value_of(record: &TrialRecord) -> Option<String> {
+    let metrics = &record.samples.first()?.metrics;
+    let of = |named: metric::Named| Some(figure(*metrics.get(named.name())?, named.metric.unit));
+    let under = || Some(format!("{} under the objective", of(metric::MAX_TPS_UNDER_OBJECTIVE)?));
+    let queries = || {
+        let all_s: f64 =
+            metrics.iter().filter(|(name, _)| metric::query(name).is_some()).map(|(_, seconds)| seconds).sum();
+        (all_s > 0.0).then(|| format!("queries {}", figure(all_s, "s")))
+    };
+    let one = || [metric::TPS, metric::ROUNDS_PER_S, metric::WALL_S].into_iter().find_map(of);
+    under().or_else(one).or_else(queries)
 }
 
 /// The programs that disturbed a trial, in short; none where none is known.

@@ -1,5 +1,6 @@
 //! How long a run still takes: by the estimate until a trial has ended, then by how its trials went.
 
+use super::output::duration;
 use std::time::Duration;
 
 /// What is known of a run's pace.
@@ -7,16 +8,43 @@ use std::time::Duration;
 pub(super) struct TimeLeft {
     /// Seconds a trial, as estimated.
     expected_s: f64,
+    /// Attempts that a trial may take.
+    attempts: u32,
     /// From the begin of the first trial to the end of the last one: what lies between trials counts too.
     spent: Duration,
     ended: usize,
     good: usize,
 }
 
+/// Trials that still have to run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ToGo {
+    /// For the first time.
+    pub first: usize,
+    /// Once more: these are known.
+    pub again: usize,
+}
+
+impl ToGo {
+    /// Nothing is left.
+    pub fn is_over(self) -> bool {
+        self.first + self.again == 0
+    }
+}
+
+/// Seconds until the end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Left {
+    /// With as many repeats as before.
+    pub likely_s: f64,
+    /// With all repeats that there may be.
+    pub most_s: f64,
+}
+
 impl TimeLeft {
-    /// Of a run whose trials are expected to take so long each.
-    pub fn new(expected_s: f64) -> Self {
-        Self { expected_s, spent: Duration::ZERO, ended: 0, good: 0 }
+    /// Of a run whose trials are expected to take so long each, and may take so many attempts.
+    pub fn new(expected_s: f64, attempts: u32) -> Self {
+        Self { expected_s, attempts: attempts.max(1), spent: Duration::ZERO, ended: 0, good: 0 }
     }
 
     /// A trial has ended, so long after the first began.
@@ -31,11 +59,28 @@ impl TimeLeft {
         if self.ended == 0 { self.expected_s } else { self.spent.as_secs_f64() / self.ended as f64 }
     }
 
-    /// Seconds until the end, with so many trials to go, of which one may have begun. As many as before are run again.
-    pub fn left_s(&self, to_go: usize, begun: Option<Duration>) -> f64 {
-        let again = if self.good == 0 { 1.0 } else { self.ended as f64 / self.good as f64 };
+    /// Time until the end, where one more may have begun. As many as before are run again.
+    pub fn left(&self, to_go: ToGo, begun: Option<Duration>) -> Left {
+        let (first, again) = (to_go.first as f64, to_go.again as f64);
+        let most = first * f64::from(self.attempts) + again * f64::from(self.attempts.saturating_sub(1).max(1));
+        let seen = if self.good == 0 { 1.0 } else { self.ended as f64 / self.good as f64 };
+        let likely = (first * seen + again).min(most);
         let here_s = begun.map_or(0.0, |begun| (self.mean_s() - begun.as_secs_f64()).max(0.0));
-        here_s + self.mean_s() * to_go as f64 * again
+        Left { likely_s: here_s + self.mean_s() * likely, most_s: here_s + self.mean_s() * most }
+    }
+}
+
+impl Left {
+    /// "47 s left, up to 4 min if disturbed"
+    pub fn words(self) -> String {
+        let (likely, most) = (duration(self.likely_s), duration(self.most_s));
+        if likely == most { format!("{likely} left") } else { format!("{likely} left, up to {most} if disturbed") }
+    }
+
+    /// The same in few letters, for a line that has to hold more.
+    pub fn short(self) -> String {
+        let (likely, most) = (duration(self.likely_s), duration(self.most_s));
+        if likely == most { format!("{likely} left") } else { format!("{likely} to {most} left") }
     }
 }
 
@@ -43,17 +88,32 @@ impl TimeLeft {
 mod tests {
     use super::*;
 
+    fn first(first: usize) -> ToGo {
+        ToGo { first, again: 0 }
+    }
+
     #[test]
     fn the_pace_of_the_trials_replaces_the_estimate() {
-        let mut left = TimeLeft::new(10.0);
-        assert_eq!(left.left_s(5, None), 50.0);
-        assert_eq!(left.left_s(4, Some(Duration::from_secs(3))), 47.0);
+        let mut left = TimeLeft::new(10.0, 2);
+        assert_eq!(left.left(first(5), None), Left { likely_s: 50.0, most_s: 100.0 });
+        assert_eq!(left.left(first(4), Some(Duration::from_secs(3))).likely_s, 47.0);
         // Two seconds of a trial, one between it and the next.
         left.ended(Duration::from_secs(2), true);
         left.ended(Duration::from_secs(5), true);
-        assert_eq!(left.left_s(4, None), 10.0);
+        assert_eq!(left.left(first(4), None).likely_s, 10.0);
         // Every third is disturbed, and so will be of those to come.
         left.ended(Duration::from_secs(9), false);
-        assert_eq!(left.left_s(4, Some(Duration::from_secs(60))), 18.0);
+        assert_eq!(left.left(first(4), Some(Duration::from_secs(60))), Left { likely_s: 18.0, most_s: 24.0 });
+    }
+
+    #[test]
+    fn after_the_first_pass_the_repeats_are_known_and_the_range_is_a_figure() {
+        let mut left = TimeLeft::new(10.0, 2);
+        assert_eq!(left.left(first(5), None).words(), "50 s left, up to 100 s if disturbed");
+        (1..=5).for_each(|n| left.ended(Duration::from_secs(4 * n), false));
+        let repeats = ToGo { first: 0, again: 5 };
+        assert_eq!(left.left(repeats, None).words(), "20 s left");
+        assert_eq!(TimeLeft::new(10.0, 3).left(repeats, None).short(), "50 s to 100 s left");
+        assert_eq!(TimeLeft::new(10.0, 1).left(first(5), None).words(), "50 s left");
     }
 }

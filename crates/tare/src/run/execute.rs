@@ -3,7 +3,9 @@
 
 use super::alike::Alike;
 use super::deadline::Deadline;
+use super::repeats::{self, Repeats};
 use super::{Attempt, Book, Ended, Listener, Prepared, RunError, Runner};
+use std::collections::BTreeMap;
 use std::time::Duration;
 use tare_results::schema::{Outcome, Plan, TrialRecord};
 use tare_study::language::spec::Study;
@@ -46,6 +48,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         loop {
             let records = self.book.records()?;
             let mut queue = Queue::new(&plan.trials, &records, self.study.sampling.attempts);
+            let (mut repeats, mut as_measured) = (Repeats::of(&records), None);
             if queue.left() > 0 && !prepared {
                 if !self.prepare(listener)? {
                     return Ok(end(&queue, queue.left()));
@@ -53,6 +56,10 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
                 prepared = true;
             }
             while let Some(next) = queue.take() {
+                if next.attempt > 1 && repeats.are_in_vain() && self.counts(&next, &mut as_measured, listener)? {
+                    queue.ended(next, Outcome::Ok);
+                    continue;
+                }
                 if let Some(deadline) = &mut deadline
                     && !deadline.lasts_for(self.study, &plan, next.trial.trial)?
                 {
@@ -68,6 +75,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
                 for (next, record) in turn.into_iter().zip(records) {
                     listener.end(&record);
                     queue.ended(next, record.outcome);
+                    repeats.take(&record);
                     alike.ended_otherwise(&record);
                     let planned = plan.conditions.iter().filter(|condition| condition.realizable).count();
                     if let Some((trials, reason)) = alike.take(&record, planned).filter(|_| queue.left() > 0) {
@@ -87,6 +95,24 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
             listener.decided(&extended);
             plan = extended;
         }
+    }
+
+    /// Lets a trial that was put aside count as it was measured, where repeats are in vain. False where it has no
+    /// measurement. What was put aside is read once.
+    fn counts(
+        &mut self,
+        next: &Next,
+        as_measured: &mut Option<BTreeMap<usize, TrialRecord>>,
+        listener: &mut dyn Listener,
+    ) -> Result<bool, RunError> {
+        if as_measured.is_none() {
+            listener.repeats_end();
+            *as_measured = Some(repeats::put_aside(self.book.records()?));
+        }
+        let aside = as_measured.as_ref().and_then(|all| all.get(&next.trial.trial));
+        let Some(aside) = aside.filter(|aside| aside.attempt + 1 == next.attempt) else { return Ok(false) };
+        self.book.append(&repeats::counted(aside))?;
+        Ok(true)
     }
 
     /// Ends a run whose time is over: what was measured is what it answers from.

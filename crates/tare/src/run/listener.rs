@@ -17,6 +17,8 @@ pub trait Listener {
     fn decided(&mut self, plan: &Plan);
     /// The time that the run was given is over, with so many trials not run.
     fn out_of_time(&mut self, _left: usize) {}
+    /// The last repeats were disturbed too: what was put aside counts as it was measured.
+    fn repeats_end(&mut self) {}
     /// Data is being made for this condition.
     fn preparing(&mut self, condition: &str);
 }

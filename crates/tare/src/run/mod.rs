@@ -11,6 +11,7 @@
 //! | `error` | why a run could not go on |
 //! | `deadline` | the time that a run was given |
 //! | `listener` | who is told what happens |
+//! | `repeats` | when trials that were disturbed are no longer run again |
 
 mod alike;
 mod book;
@@ -24,6 +25,7 @@ mod handed;
 mod listener;
 #[cfg(test)]
 mod recorded;
+mod repeats;
 mod runner;
 #[cfg(test)]
 mod schedules;
@@ -36,4 +38,5 @@ pub use execute::{Run, RunEnd};
 pub use failure::Failure;
 pub use handed::Handed;
 pub use listener::Listener;
+pub use repeats::IN_VAIN;
 pub use runner::{Attempt, Ended, Prepared, Runner};

@@ -93,7 +93,7 @@ fn experiment(predicted: &Predicted, path: &Path, on: On<'_>, trusted: bool) -> 
         false => begin(predicted, path, on, trusted)?,
     };
     let teller = Teller::of(false, trusted);
-    let mut listener = TerminalListener::new(&plan);
+    let mut listener = TerminalListener::new(&plan, study.sampling.attempts);
     let end = execute(&study, &plan, &directory, &teller, &mut listener);
     listener.finish();
     let end = end?;

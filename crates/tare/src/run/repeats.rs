@@ -1,0 +1,106 @@
+//! Repeats that do not help: where disturbance does not end, running trials again only takes time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use tare_findings::state::is_disturbed;
+use tare_results::schema::{Outcome, TrialRecord};
+
+/// Repeats in a row that were disturbed as the attempts before them, after which no more are made.
+pub const IN_VAIN: usize = 5;
+
+/// How the repeats of disturbed trials went, from the records of a run.
+#[derive(Debug, Default)]
+pub struct Repeats {
+    put_aside: BTreeSet<usize>,
+    in_a_row: usize,
+}
+
+impl Repeats {
+    /// What these records say.
+    pub fn of(records: &[TrialRecord]) -> Self {
+        let mut repeats = Self::default();
+        records.iter().for_each(|record| repeats.take(record));
+        repeats
+    }
+
+    /// Takes the end of an attempt. A clean one shows that disturbance ends.
+    pub fn take(&mut self, record: &TrialRecord) {
+        let is_repeat = record.attempt > 1 && self.put_aside.contains(&record.trial);
+        match record.outcome {
+            Outcome::Failed => {}
+            _ if !is_disturbed(record) => self.in_a_row = 0,
+            _ if is_repeat => self.in_a_row += 1,
+            _ => {}
+        }
+        if record.outcome == Outcome::Disturbed {
+            self.put_aside.insert(record.trial);
+        }
+    }
+
+    /// Whether a further repeat would most likely be disturbed as well.
+    pub fn are_in_vain(&self) -> bool {
+        self.in_a_row >= IN_VAIN
+    }
+}
+
+/// The last attempt of each trial that was put aside as disturbed.
+pub fn put_aside(records: Vec<TrialRecord>) -> BTreeMap<usize, TrialRecord> {
+    let disturbed = records.into_iter().filter(|record| record.outcome == Outcome::Disturbed);
+    disturbed.map(|record| (record.trial, record)).collect()
+}
+
+/// The record with which such a trial counts as it was measured, in place of a repeat; it says so.
+pub fn counted(put_aside: &TrialRecord) -> TrialRecord {
+    let reason = put_aside.reason.as_deref().unwrap_or("no reason recorded");
+    TrialRecord {
+        outcome: Outcome::Ok,
+        attempt: put_aside.attempt + 1,
+        reason: Some(format!(
+            "counted although disturbed, as attempt {} measured it: the last {IN_VAIN} repeats were disturbed too; {reason}",
+            put_aside.attempt
+        )),
+        ..put_aside.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_results::schema::PlannedTrial;
+
+    fn ended(trial: usize, attempt: u32, outcome: Outcome, reason: Option<&str>) -> TrialRecord {
+        let planned = PlannedTrial { trial, block: 0, condition: "c".to_owned(), lifetime: None };
+        TrialRecord {
+            outcome,
+            reason: reason.map(str::to_owned),
+            ..TrialRecord::new(&planned, attempt, BTreeMap::new(), String::new())
+        }
+    }
+
+    fn first(trial: usize) -> TrialRecord {
+        ended(trial, 1, Outcome::Disturbed, Some("hog"))
+    }
+
+    fn again(trial: usize) -> TrialRecord {
+        ended(trial, 2, Outcome::Ok, Some("counted although disturbed: hog"))
+    }
+
+    #[test]
+    fn five_disturbed_repeats_in_a_row_are_enough_and_a_clean_attempt_begins_anew() {
+        let all: Vec<TrialRecord> = (0..9).map(first).chain((0..5).map(again)).collect();
+        assert!(Repeats::of(&all).are_in_vain());
+        assert!(!Repeats::of(&all[..13]).are_in_vain(), "four");
+        let mut clean = all.clone();
+        clean.push(ended(20, 1, Outcome::Ok, None));
+        assert!(!Repeats::of(&clean).are_in_vain());
+        let failed: Vec<TrialRecord> = (0..9).map(|trial| ended(trial, 1, Outcome::Failed, Some("died"))).collect();
+        let repeats: Vec<TrialRecord> = failed.into_iter().chain((0..9).map(again)).collect();
+        assert!(!Repeats::of(&repeats).are_in_vain(), "repeats of what failed are another thing");
+    }
+
+    #[test]
+    fn what_counts_as_it_was_measured_says_so_and_is_disturbed() {
+        let record = counted(&put_aside(vec![first(3)])[&3]);
+        assert_eq!((record.trial, record.attempt, record.outcome), (3, 2, Outcome::Ok));
+        assert!(is_disturbed(&record) && record.reason.as_deref().unwrap().ends_with("too; hog"), "{record:?}");
+    }
+}
