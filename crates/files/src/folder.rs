@@ -189,7 +189,7 @@ impl Folder {
         Ok(Self { path: self.path.clone(), handle, trust: self.trust })
     }
 
-    /// The path of a name in it, through its handle: for programs, and for what takes nothing else. Good while it lives.
+    /// The path of a name in it, through its handle: for what takes nothing else. Good while it lives.
     /// Where the kernel gives what belongs to this process to root, other programs could not go there: then it is
     /// the path by name.
     pub fn path_by_handle(&self, name: &str) -> PathBuf {
