@@ -1,7 +1,6 @@
 //! A folder that is open: what it holds is found through its handle, whatever becomes of its name, and through no link.
 
 use crate::error::{FilesError, Result};
-use crate::log::LogFile;
 use crate::owner::Trust;
 use crate::read::{READ, check_regular, names_inside, opened, read_all};
 use crate::rights::Rights;
@@ -177,14 +176,6 @@ impl Folder {
         new_in(self.handle.as_fd(), OsStr::new(name), mode, &path)
     }
 
-    /// A log in it.
-    ///
-    /// # Errors
-    /// When the process has no descriptor left.
-    pub fn log(&self, name: &str) -> Result<LogFile> {
-        Ok(LogFile::new(self.again()?, name))
-    }
-
     /// The same folder, by a handle of its own.
     ///
     /// # Errors
@@ -198,8 +189,8 @@ impl Folder {
         Ok(Self { path: self.path.clone(), handle, trust: self.trust })
     }
 
-    /// The path of a name in it, through its handle: for programs, and for what takes nothing else. Good while this
-    /// lives. Where the kernel gives what belongs to this process to root, other programs could not go there: then it is
+    /// The path of a name in it, through its handle: for what takes nothing else. Good while it lives.
+    /// Where the kernel gives what belongs to this process to root, other programs could not go there: then it is
     /// the path by name.
     pub fn path_by_handle(&self, name: &str) -> PathBuf {
         match dumpable_behavior() {

@@ -14,6 +14,16 @@ pub struct LogFile {
     name: String,
 }
 
+impl Folder {
+    /// A log in it.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub fn log(&self, name: &str) -> Result<LogFile> {
+        Ok(LogFile::new(self.again()?, name))
+    }
+}
+
 impl LogFile {
     pub(crate) fn new(folder: Folder, name: &str) -> Self {
         Self { folder: Arc::new(folder), name: name.to_owned() }
