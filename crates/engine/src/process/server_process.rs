@@ -346,7 +346,7 @@ mod tests {
         }
     }
 
-    fn scratch() -> (tempfile::TempDir, PathBuf, BTreeMap<String, String>) {
+    fn scratch() -> (tempfile::TempDir, LogFile, BTreeMap<String, String>) {
         let folder = tempfile::tempdir().unwrap();
         let log = LogFile::at(&folder.path().join("log")).unwrap();
         (folder, log, BTreeMap::new())

@@ -8,7 +8,7 @@ use super::timeline::Timeline;
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRef;
@@ -166,8 +166,8 @@ mod tests {
     #[test]
     fn who_wakes_whom_is_recorded_here_or_the_reason_is_said() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::new(folder.path(), 0, 1, 1, 0.1);
-        std::fs::create_dir_all(place.path("")).unwrap();
+        let results = tare_files::Folder::open(folder.path(), tare_files::Trust::Anyone).unwrap().unwrap();
+        let place = Place::make(&results, 0, 1, 1, 0.1).unwrap();
         let (mut asks, mut answers) = UnixStream::pair().unwrap();
         let (says, heard) = std::sync::mpsc::channel();
         let server = std::thread::spawn(move || {
