@@ -17,7 +17,7 @@ pub struct CounterTable {
     pub levels: Levels,
     /// In the order of the study.
     pub strategies: Vec<String>,
-    /// Ascending.
+    /// Numbers of threads, fewest first.
     pub threads: Vec<u64>,
     /// One row a number of threads.
     pub cells: Vec<Vec<Option<CounterCell>>>,

@@ -48,7 +48,7 @@ pub struct Cost {
     pub ci: Option<Interval>,
 }
 
-/// One condition.
+/// A condition's distances, and what it measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     pub condition: String,

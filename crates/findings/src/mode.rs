@@ -1,5 +1,6 @@
 //! The modes that trials of one condition fall into, and their cause.
 
+use super::threads::Shared;
 use serde::{Deserialize, Serialize};
 
 /// Whether the trials of a metric fall into modes, and what would have been seen: silence about modes is worth as much.
@@ -54,9 +55,8 @@ pub struct ModeSide {
 pub enum InCommon {
     /// A number, on average.
     Number(f64),
-    /// Which share of pairs is so near each other, on average; the relation is one of
-    /// [`PAIR_SHARES`](super::threads::PAIR_SHARES).
-    Pairs { relation: &'static str, share: f64 },
+    /// Which share of pairs is so near each other, on average.
+    Pairs { relation: Shared, share: f64 },
     /// The word that most of them have.
     Word { word: String, trials: usize, of: usize },
     /// It was recorded of none of them.

@@ -3,7 +3,7 @@
 use super::collect::ConditionTrials;
 use super::confidence::{FURTHER, MODES};
 use super::mode::{InCommon, Mode, ModeCause, ModeSide, ModesTested};
-use super::threads::{self, FULLEST_NODE, Feature, PAIR_SHARES, PAIRS};
+use super::threads::{self, FULLEST_NODE, Feature, PAIR_SHARES, PAIRS, Shared};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tare_results::latencies::percentile;
 use tare_results::metric;
@@ -170,7 +170,7 @@ fn cause(
     let pairs: Vec<Vec<(&'static str, f64)>> =
         found.modes.iter().map(|mode| pair_shares(|share| members(mode, share))).collect();
     let sides = found.modes.iter().enumerate().zip(centres).map(|((side, mode), centre)| {
-        let in_common = match PAIR_SHARES.contains(&name.as_str()) {
+        let in_common = match PAIR_SHARES.iter().any(|(known, _)| known == name) {
             true => nearness(&pairs, side, name),
             false => in_common(&members(mode, name)),
         };
@@ -180,9 +180,9 @@ fn cause(
 }
 
 /// Means of the shares of pairs that were recorded in the trials of a mode, the nearest relation first.
-fn pair_shares<'f>(values: impl Fn(&str) -> Vec<&'f Feature>) -> Vec<(&'static str, f64)> {
-    let mean = |name: &'static str| match in_common(&values(name)) {
-        InCommon::Number(mean) => Some((name, mean)),
+fn pair_shares<'f>(values: impl Fn(&str) -> Vec<&'f Feature>) -> Vec<(Shared, f64)> {
+    let mean = |(name, relation): (&str, Shared)| match in_common(&values(name)) {
+        InCommon::Number(mean) => Some((relation, mean)),
         _ => None,
     };
     PAIR_SHARES.into_iter().filter_map(mean).collect()
@@ -190,19 +190,22 @@ fn pair_shares<'f>(values: impl Fn(&str) -> Vec<&'f Feature>) -> Vec<(&'static s
 
 /// What says most of how near the pairs of a mode are, of all relations in which the modes differ: the nearest that
 /// every pair has, else the widest that none has, else the share that the test named.
-fn nearness(modes: &[Vec<(&'static str, f64)>], side: usize, named: &str) -> InCommon {
-    let differs = |name: &str| {
-        let of = modes.iter().map(|shares| shares.iter().find(|(known, _)| *known == name).map(|(_, share)| *share));
+fn nearness(modes: &[Vec<(Shared, f64)>], side: usize, named: &str) -> InCommon {
+    let differs = |relation: Shared| {
+        let of = modes.iter().map(|shares| shares.iter().find(|(known, _)| *known == relation).map(|(_, share)| *share));
         let values: Vec<f64> = of.flatten().collect();
         values.iter().any(|value| (value - values[0]).abs() > 1e-9)
     };
-    let shares: Vec<(&'static str, f64)> =
-        modes.get(side).into_iter().flatten().copied().filter(|(name, _)| differs(name)).collect();
+    let shares: Vec<(Shared, f64)> =
+        modes.get(side).into_iter().flatten().copied().filter(|(relation, _)| differs(*relation)).collect();
     let all = shares.iter().find(|(_, share)| *share >= 1.0 - 1e-9);
     let none = || shares.iter().rev().find(|(_, share)| *share <= 1e-9);
-    let own = || shares.iter().find(|(name, _)| *name == named);
+    let own = || {
+        let (_, relation) = PAIR_SHARES.into_iter().find(|(name, _)| *name == named)?;
+        shares.iter().find(|(known, _)| *known == relation)
+    };
     match all.or_else(none).or_else(own) {
-        Some((relation, share)) => InCommon::Pairs { relation, share: *share },
+        Some((relation, share)) => InCommon::Pairs { relation: *relation, share: *share },
         None => InCommon::Unknown,
     }
 }
@@ -217,7 +220,7 @@ fn best(ranked: &[Association], rate: f64) -> Option<&Association> {
 
 /// Where threads sat comes before all else, and the nearest relation of pairs before further ones.
 fn seat_rank(name: &str) -> usize {
-    let seats = [PAIRS].into_iter().chain(PAIR_SHARES).chain([FULLEST_NODE]);
+    let seats = [PAIRS].into_iter().chain(PAIR_SHARES.map(|(name, _)| name)).chain([FULLEST_NODE]);
     seats.clone().position(|known| known == name).unwrap_or_else(|| seats.count())
 }
 

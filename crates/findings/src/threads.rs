@@ -142,13 +142,22 @@ pub fn features(trial: &TrialRecord, machine: Option<&Machine>) -> BTreeMap<Stri
 /// Name of the feature that says how the client and the server thread of a single pair relate.
 pub const PAIRS: &str = "pairs";
 
-/// Names of the features that say which share of several pairs are so near each other, or nearer; the nearest first.
-/// Shares, so that many pairs fall into groups too, of which no two trials may be quite alike.
-pub const PAIR_SHARES: [&str; 4] = [
-    "share of pairs on one PU",
-    "share of pairs on one core",
-    "share of pairs under one cache",
-    "share of pairs on one node",
+/// What the two threads of a pair have in common, or something nearer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shared {
+    Pu,
+    Core,
+    Cache,
+    Node,
+}
+
+/// The features that say which share of several pairs are so near each other, or nearer; the nearest first. Shares, so
+/// that many pairs fall into groups too, of which no two trials may be quite alike.
+pub const PAIR_SHARES: [(&str, Shared); 4] = [
+    ("share of pairs on one PU", Shared::Pu),
+    ("share of pairs on one core", Shared::Core),
+    ("share of pairs under one cache", Shared::Cache),
+    ("share of pairs on one node", Shared::Node),
 ];
 
 /// Name of the feature that says which share of the clients' and connections' threads the node with most of them has.
@@ -207,7 +216,7 @@ fn shares(relations: &[Pairing]) -> Vec<(String, Feature)> {
         near as f64 / relations.len().max(1) as f64
     };
     let named = PAIR_SHARES.iter().enumerate().take(known);
-    named.map(|(within, name)| ((*name).to_owned(), Feature::Number(share(within)))).collect()
+    named.map(|(within, (name, _))| ((*name).to_owned(), Feature::Number(share(within)))).collect()
 }
 
 /// Share of the paired threads whose CPUs are on the node with most of them; none on a machine of one node.

@@ -31,7 +31,7 @@ pub struct Weight {
     pub probe: Option<&'static str>,
 }
 
-/// One probe.
+/// What one of the reference weights would leave of the spread.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct OfProbe {
     /// `chain`, `spin` or `wakeup`.

@@ -5,7 +5,7 @@ use crate::error::{Error, all_finite};
 use crate::linear::{gram, independent_columns, inverse_spd, moment, times};
 use crate::quantiles::t_two_sided;
 
-/// One slope.
+/// What the response changes by with one of the explaining values, the others unchanged.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Slope {
     /// By how much the response changes with 1 of the quantity.
@@ -14,7 +14,7 @@ pub struct Slope {
     pub ci: Interval,
 }
 
-/// A fitted line.
+/// A line fitted by least squares, and how much of the response it explains.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
     /// One for each quantity; none where it does not vary, or only with those before it.

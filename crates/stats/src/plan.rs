@@ -141,9 +141,10 @@ pub fn warmup_readings(series: &[f64]) -> Option<usize> {
     (best.1 <= n / 2).then(|| if best.1 == 0 { 0 } else { best.1 * batch + rest })
 }
 
-/// How many times the variance that so many pilot trials show is planned for: its upper bound at two thirds, (n - 1) over
-/// the lower third of chi-squared with n - 1 degrees of freedom (Wilson & Hilferty 1931). A few trials show less than
-/// there is more often than not, and then too few are planned. With 4, 6 and 10 pilot trials it is 1.9, 1.6 and 1.3.
+/// How many times the variance that so many pilot trials show is planned for: its upper bound at two thirds, (n - 1)
+/// over the lower third of chi-squared with n - 1 degrees of freedom (Wilson & Hilferty 1931). A few trials show less
+/// than there is more often than not, and then too few are planned. With 4, 6 and 10 pilot trials it is 1.9, 1.6 and
+/// 1.3.
 fn upper_variance(trials: usize) -> f64 {
     /// The normal quantile of a third.
     const THIRD: f64 = -0.4307;
@@ -154,8 +155,8 @@ fn upper_variance(trials: usize) -> f64 {
 
 /// Warm-up, samples and trials from a pilot. The warm-up is the longest that [`warmup_readings`] finds in any pilot
 /// trial; samples by [`optimal_counts`] with the warm-up counted into the cost of a trial; trials by [`top_count`] of
-/// somewhat more variance than the pilot shows, for that is uncertain too. When that exceeds the budget, trials are taken away first (the samples are already the best for the time), then
-/// samples.
+/// somewhat more variance than the pilot shows, for that is uncertain too. When that exceeds the budget, trials are
+/// taken away first (the samples are already the best for the time), then samples.
 ///
 /// # Errors
 /// [`Error::TooFew`] for fewer than two pilot trials, [`Error::NotPositive`] or [`Error::OutOfRange`] for costs, budget

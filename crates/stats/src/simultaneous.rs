@@ -14,8 +14,8 @@ const MOST_MEMBERS: usize = 200;
 /// chance the others look quiet. With this factor on every p-value the rate holds for three conditions and more, see
 /// the tests.
 const CHOICE: f64 = 1.25;
-/// Members of which the studentized range of all bounds a pair's chance: with fewer it is hardly below Holm's, with more
-/// it takes long.
+/// Members of which the studentized range of all bounds a pair's chance: with fewer it is hardly below Holm's, with
+/// more it takes long.
 const RANGE: (usize, usize) = (5, 30);
 /// Chance of a pair, times all pairs, above which its range is not looked at.
 const RANGE_FROM: f64 = 0.5;
@@ -66,8 +66,8 @@ impl Pair {
 }
 
 /// Ranks conditions by all their pairs, each with its own standard error or the pooled one (see [`Model`]), p-values
-/// adjusted by Holm, with the pooled one at most to that of the studentized range of all (Tukey); `alpha` is the chance that any is shown to differ where none does. None below two conditions with
-/// trials.
+/// adjusted by Holm, with the pooled one at most to that of the studentized range of all (Tukey); `alpha` is the chance
+/// that any is shown to differ where none does. None below two conditions with trials.
 pub fn rank(conditions: &[Condition], alpha: f64, blocks: bool) -> Option<Ranking> {
     let members: Vec<Vec<usize>> = (0..conditions.len()).map(|place| vec![place]).collect();
     rank_groups(conditions, &members, alpha, blocks)

@@ -1,5 +1,5 @@
-//! Would a reference weight help here: how much of what a metric varies by from one moment to the next goes with a probe
-//! alongside it, from short repeats one after the other.
+//! Would a reference weight help here: how much of what a metric varies by from one moment to the next goes with a
+//! probe alongside it, from short repeats one after the other.
 
 use crate::descriptive::mean;
 use crate::interval::Interval;
@@ -28,15 +28,15 @@ pub enum Advice {
 pub struct Worth {
     /// Correlation of the two over the repeats.
     pub correlation: f64,
-    /// Interval of it.
+    /// Interval of the correlation, by Fisher's z.
     pub correlation_ci: Interval,
     /// Spread that the probe would leave over all spread, sqrt(1 - r^2); 1 where the correlation has the wrong sign.
     pub left: f64,
-    /// Interval of it.
+    /// Interval of the spread that is left, from that of the correlation.
     pub left_ci: Interval,
     /// Repeats that count: of those that resemble the ones before them fewer than there are.
     pub repeats: f64,
-    /// What follows.
+    /// Whether to use the probe, as far as this many repeats can say.
     pub advice: Advice,
 }
 

@@ -66,7 +66,7 @@ pub const FOREIGN_PROSE: &[Foreign] = &[
     Foreign { below: "crates/tare/src/cli/debug_symbols.rs", of: "dpkg and apt" },
     Foreign { below: "crates/drive/src/sut/helpers.rs", of: "servers, as titles of their processes" },
     Foreign { below: "crates/drive/src/workload/program/parse", of: "benchmarks" },
-    Foreign { below: "crates/drive/src/workload/sql/mix.rs", of: "the user, as statements" },
+    Foreign { below: "crates/drive/src/workload/sql/statement.rs", of: "the user, as statements" },
     Foreign { below: "crates/engine/src", of: "servers and their logs" },
     Foreign { below: "crates/report/src/charts/alone.rs", of: "the SVG format" },
     Foreign { below: "crates/study/src/plan/needs.rs", of: "the kernel" },

@@ -267,7 +267,7 @@ pub struct Comparison {
 pub struct Sessions {
     /// Of side A.
     pub a: usize,
-    /// Of side B.
+    /// Number of side B's sessions.
     pub b: usize,
     /// Whether both sides were measured in the same ones.
     pub paired: bool,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use tare_findings::mode::InCommon;
 use tare_findings::summarize;
 use tare_findings::summary::Summary;
-use tare_findings::threads::FULLEST_NODE;
+use tare_findings::threads::{FULLEST_NODE, Shared};
 use tare_results::Results;
 use tare_results::schema::{Environment, SCHEMA, ThreadClass, ThreadRecord, TrialRecord};
 use tare_topology::Machine;
@@ -75,8 +75,8 @@ fn the_articles_24k_and_37k_are_pairs_on_two_nodes_and_on_one() {
     });
     let [(low, slow), (high, fast)] = sides(&summary(ARTICLE_A, trials.collect()));
     assert!((slow / 24_450.0 - 1.0).abs() < 0.01 && (fast / 36_960.0 - 1.0).abs() < 0.01, "{slow} and {fast}");
-    assert_eq!(low, InCommon::Pairs { relation: "share of pairs on one node", share: 0.0 });
-    assert_eq!(high, InCommon::Pairs { relation: "share of pairs under one cache", share: 1.0 });
+    assert_eq!(low, InCommon::Pairs { relation: Shared::Node, share: 0.0 });
+    assert_eq!(high, InCommon::Pairs { relation: Shared::Cache, share: 1.0 });
 }
 
 /// 16 pairs, of which no two trials seat the same number alike: as words each trial would be a group of its own.
@@ -84,7 +84,7 @@ fn the_articles_24k_and_37k_are_pairs_on_two_nodes_and_on_one() {
 fn of_many_pairs_the_share_on_one_node_tells_the_modes_apart() {
     let seats = |near: usize| -> Vec<(u32, u32)> {
         (0..16)
-            .map(|pair| if pair < near { (pair % 12, (pair + 1) % 12) } else { (pair % 12, 12 + pair % 12) })
+            .map(|pair| if pair < near { (pair % 12, (pair + 2) % 12) } else { (pair % 12, 12 + pair % 12) })
             .map(|(client, server)| (client as u32, server as u32))
             .collect()
     };
@@ -98,7 +98,9 @@ fn of_many_pairs_the_share_on_one_node_tells_the_modes_apart() {
         other => panic!("{other:?}"),
     };
     let ((relation, few), (_, many)) = (share(&low), share(&high));
-    assert!(relation.contains("pairs") && few < 0.4 && many > 0.5, "{relation}: {few} and {many}");
+    assert_eq!(relation, Shared::Cache);
+    // Numbers 0 to 6 and 9 to 15 of 16.
+    assert!((few - 3.0 / 16.0).abs() < 1e-9 && (many - 12.0 / 16.0).abs() < 1e-9, "{few} and {many}");
 }
 
 /// The system fills one node first: every pair is on one node in all trials, and how many threads the node with most of

@@ -2,7 +2,7 @@
 
 use tare_findings::figures::{change, figure, list, percent, times};
 use tare_findings::mode::{InCommon, Mode, ModeCause, ModeSide};
-use tare_findings::threads::{FULLEST_NODE, PAIRS};
+use tare_findings::threads::{FULLEST_NODE, PAIRS, Shared};
 use tare_results::metric::{self, Better};
 use tare_stats::Interval;
 
@@ -65,7 +65,7 @@ pub fn mode_cause(cause: &ModeCause, unit: &str) -> String {
         let what = match &side.in_common {
             InCommon::Number(share) if name == FULLEST_NODE => format!("{} of threads on one node", percent(*share)),
             InCommon::Number(mean) => format!("{name} {mean:.3} on average"),
-            InCommon::Pairs { relation, share } => pairs(relation, *share),
+            InCommon::Pairs { relation, share } => pairs(*relation, *share),
             InCommon::Unknown => format!("{name} unknown"),
             InCommon::Word { word, trials, of } => {
                 let share = if trials == of { String::new() } else { format!(" in {trials} of {of} trials") };
@@ -78,8 +78,13 @@ pub fn mode_cause(cause: &ModeCause, unit: &str) -> String {
 }
 
 /// A share of pairs: "every pair on one PU", "40% of pairs on one node".
-fn pairs(relation: &str, share: f64) -> String {
-    let place = relation.strip_prefix("share of pairs ").unwrap_or(relation);
+fn pairs(relation: Shared, share: f64) -> String {
+    let place = match relation {
+        Shared::Pu => "on one PU",
+        Shared::Core => "on one core",
+        Shared::Cache => "under one cache",
+        Shared::Node => "on one node",
+    };
     match share {
         share if share >= 1.0 - 1e-9 => format!("every pair {place}"),
         share if share <= 1e-9 => format!("no pair {place}"),

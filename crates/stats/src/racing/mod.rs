@@ -2,7 +2,8 @@
 //! than another are dropped, until one is left or the rest lies within the minimum effect of it.
 //!
 //! Elimination after Paulson (Annals of Mathematical Statistics 35, 1964) and Kim & Nelson (ACM TOMACS 11, 2001), with
-//! their triangular boundary replaced by looks. The value of a trial is y = ln(metric), turned so that larger is better:
+//! their triangular boundary replaced by looks. The value of a trial is y = ln(metric), turned so that larger is
+//! better:
 //!
 //! ```text
 //! y = block + candidate + error       one variance for all candidates, of all residuals so far
@@ -15,8 +16,8 @@
 //! candidate i is dropped when U(i, j) < 0 for some j (worse), for good, or U(i, w) is at most the minimum effect
 //! (close), where w is the one that is ahead then; where another is ahead at a later look, i is compared with that one
 //! again. The race is decided when w alone is left. Unless one of the bounds of the best candidate fails, which equals
-//! make most likely, it is never worse, so it is w or close to w: the named one is more than the minimum effect behind the
-//! best with a chance of at most alpha.
+//! make most likely, it is never worse, so it is w or close to w: the named one is more than the minimum effect behind
+//! the best with a chance of at most alpha.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -7,9 +7,9 @@ pub const LOOKS: [usize; 18] = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 18, 21, 
 const FULL: usize = 10;
 /// The error at which [`TESTS`] was found.
 const ALPHA: f64 = 0.05;
-/// Candidates at the start, and as how many independent bounds all of theirs count: with the error over so many, the best
-/// of that many equals is dropped at any of the looks in 5% of races (`benches/find shares`, 12,000 races each; 4% added for
-/// what these leave open).
+/// Candidates at the start, and as how many independent bounds all of theirs count: with the error over so many, the
+/// best of that many equals is dropped at any of the looks in 5% of races (`benches/find shares`, 12,000 races each; 4%
+/// added for what these leave open).
 const TESTS: [(usize, f64); 13] = [
     (2, 5.8),
     (3, 11.0),

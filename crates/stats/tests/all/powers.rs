@@ -1,5 +1,6 @@
-//! How often what differs is found, at 2% of false claims: a trial varies by 2%, a state that neighbours share (AR 0.8) by
-//! 4%. `TARE_NULL_STUDIES` says how many studies of each kind; `benches/truth` runs the whole. Seeds that tuned nothing.
+//! How often what differs is found, at 2% of false claims: a trial varies by 2%, a state that neighbours share (AR 0.8)
+//! by 4%. `TARE_NULL_STUDIES` says how many studies of each kind; `benches/truth` runs the whole. Seeds that tuned
+//! nothing.
 
 use crate::pairs::{SHAPES, Study, alike, claims, moved};
 use crate::simulate::{Generator, generator, normal, share};

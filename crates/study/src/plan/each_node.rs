@@ -68,7 +68,7 @@ mod tests {
             let mut study = parse(Source { origin: "node-matrix", text }, &Overrides::default()).unwrap();
             let machine = Machine::synthetic(machine).unwrap();
             let notes = adapt(&mut study, &machine, Where::Described).unwrap();
-            assert_eq!(notes.iter().filter(|note| note.contains("each is")).count(), 3, "{notes:?}");
+            assert_eq!(notes.iter().filter(|note| note.contains(":each")).count(), 3, "{notes:?}");
             let plan = resolve(&study, &machine, Where::Described).unwrap();
             let done = plan.conditions.iter().filter(|condition| condition.realizable).count();
             assert_eq!((plan.conditions.len(), done), (nodes * nodes * memories, nodes * nodes * memories));

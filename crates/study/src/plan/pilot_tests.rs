@@ -87,7 +87,8 @@ fn the_least_steady_case_decides_and_the_schedule_grows_in_the_same_order() {
     // By hand: the trial means of "luck" are 1.1, 0.9, 1.05, 0.95: S^2 = 0.025 / 3. T_1^2 = 0.0001, so that one sample
     // is enough, and S^2 for one is T_2^2 + T_1^2 = 0.025 / 3 - 0.0001 / 3 + 0.0001.
     let s2: f64 = 0.025 / 3.0 - 0.000_1 / 3.0 + 0.000_1;
-    // Planned for: 1.89 times that, the upper bound at two thirds of 3 degrees of freedom. t is 1.99 to 2.00 for 65 to 75.
+    // Planned for: 1.89 times that, the upper bound at two thirds of 3 degrees of freedom. t is 1.99 to 2.00 for 65 to
+    // 75.
     let enough = |n: f64| 1.995 * (1.89 * s2 / n).sqrt();
     assert!(enough(decision.trials as f64 + 1.0) < 0.03 && enough(decision.trials as f64 - 2.0) > 0.03, "{decision:?}");
     assert_eq!((decision.samples, decision.first_trial, decision.pilot_counts), (1, 8, true));

@@ -1,5 +1,6 @@
 //! Pairs that are added until it is settled whether two conditions differ. Which of them runs first in a pair, or on
-//! the first half of the machine where both run at the same time, is drawn from a seed of its own, so that the data, which the study's seed makes, are the same in every run.
+//! the first half of the machine where both run at the same time, is drawn from a seed of its own, so that the data,
+//! which the study's seed makes, are the same in every run.
 
 use tare_results::pairs::{Pairs, Stop};
 use tare_results::schema::{Plan, PlannedTrial, Session, Settle, TrialRecord};

@@ -63,8 +63,8 @@ pub struct AbArgs {
     /// machine, and which change they can decide in 10, 30 and 60 minutes. Kept, and said alongside every verdict
     #[arg(long)]
     certify: bool,
-    /// Run both sides of a pair at the same time, each on one half of the machine, the halves exchanged at random: noise
-    /// of the machine meets both. The ratio is one under contention
+    /// Run both sides of a pair at the same time, each on one half of the machine, the halves exchanged at random:
+    /// noise of the machine meets both. The ratio is one under contention
     #[arg(long, conflicts_with_all = ["certify", "resume"])]
     duet: bool,
     /// Show both sides with where their threads run and what a pair takes, and start nothing

@@ -26,7 +26,7 @@ pub(super) struct ToGo {
 }
 
 impl ToGo {
-    /// Nothing is left.
+    /// Whether neither first attempts nor repeats are left.
     pub fn is_over(self) -> bool {
         self.first + self.again == 0
     }

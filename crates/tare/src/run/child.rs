@@ -150,8 +150,8 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Gives the child what it is handed, and closes the pipe, in a duet when both trials are there. A pipe holds less than a plan may have, so a thread writes; a trial that is gone
-/// needs nothing.
+/// Gives the child what it is handed, and closes the pipe, in a duet when both trials are there. A pipe holds less than
+/// a plan may have, so a thread writes; a trial that is gone needs nothing.
 fn hand_over(child: &mut Child, handed: &Arc<Vec<u8>>, meeting: Option<&Arc<Meeting>>) -> io::Result<()> {
     let Some(mut input) = child.stdin.take() else { return Ok(()) };
     let (handed, meeting) = (Arc::clone(handed), meeting.cloned());

@@ -1,5 +1,5 @@
-//! Who runs a trial. Here trials are child processes, one at a time but for duets; a cluster's scheduler can run the same ones, for a
-//! trial that is handed nothing needs no more than the results directory and its number.
+//! Who runs a trial. Here trials are child processes, one at a time but for duets; a cluster's scheduler can run the
+//! same ones, for a trial that is handed nothing needs no more than the results directory and its number.
 
 use super::{Failure, RunError};
 use std::time::Duration;

@@ -28,8 +28,8 @@ pub struct Placement {
     /// Both sides on so many nodes, the first of the machine, in place of two locations; see [`Placement::explicit`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u32>,
-    /// With `nodes`: logical indexes of the nodes to take, in this order, in place of the first of the machine; so 0 and
-    /// 2 of four are two nodes of the order 0, 2.
+    /// With `nodes`: logical indexes of the nodes to take, in this order, in place of the first of the machine; so 0
+    /// and 2 of four are two nodes of the order 0, 2.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub node_order: Vec<u32>,
     /// Both sides on so many last-level caches, the first of the machine, in place of two locations or of `nodes`: on

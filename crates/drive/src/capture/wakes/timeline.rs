@@ -41,9 +41,7 @@ impl Timeline {
         match event.what {
             What::Switch { previous, sleeps, next } => {
                 for thread in [previous, next] {
-                    if !self.names.contains_key(&thread.tid) {
-                        self.names.insert(thread.tid, thread.name.to_owned());
-                    }
+                    self.names.entry(thread.tid).or_insert_with(|| thread.name.to_owned());
                 }
                 let state = if sleeps { State::Asleep { woken_by: None } } else { State::Ready };
                 self.becomes(previous.tid, at_ns, state, State::Ran);

@@ -109,7 +109,8 @@ impl Client for Still {
 
 #[test]
 fn what_waits_from_the_warm_up_is_in_no_sample() {
-    // Due at 1000 a second and done in no time: what waits is gone within moments, but had waited for most of the 700 ms.
+    // Due at 1000 a second and done in no time: what waits is gone within moments, but had waited for most of the 700
+    // ms.
     let pace = Pace::Open { rate: 1000.0, arrivals: Arrivals::Constant };
     let settings = LoadSettings { pace, warmup_s: 0.699, sample_s: 1.0, ..short(1) };
     let connect = |_: ClientThread| Ok(Still(true));
