@@ -167,7 +167,7 @@ fn cause(
     let members = |mode: &tare_stats::modes::Mode, name: &str| -> Vec<&Feature> {
         mode.members.iter().filter_map(|index| features.get(*index)?.get(name)).collect()
     };
-    let pairs: Vec<Vec<(&'static str, f64)>> =
+    let pairs: Vec<Vec<(Shared, f64)>> =
         found.modes.iter().map(|mode| pair_shares(|share| members(mode, share))).collect();
     let sides = found.modes.iter().enumerate().zip(centres).map(|((side, mode), centre)| {
         let in_common = match PAIR_SHARES.iter().any(|(known, _)| known == name) {
@@ -192,7 +192,8 @@ fn pair_shares<'f>(values: impl Fn(&str) -> Vec<&'f Feature>) -> Vec<(Shared, f6
 /// every pair has, else the widest that none has, else the share that the test named.
 fn nearness(modes: &[Vec<(Shared, f64)>], side: usize, named: &str) -> InCommon {
     let differs = |relation: Shared| {
-        let of = modes.iter().map(|shares| shares.iter().find(|(known, _)| *known == relation).map(|(_, share)| *share));
+        let of =
+            modes.iter().map(|shares| shares.iter().find(|(known, _)| *known == relation).map(|(_, share)| *share));
         let values: Vec<f64> = of.flatten().collect();
         values.iter().any(|value| (value - values[0]).abs() > 1e-9)
     };

@@ -135,7 +135,8 @@ mod tests {
 
     #[test]
     fn notes_break_at_words_and_keep_their_indent() {
-        assert_eq!(broken("one two three\n  four five six", 10), "one two\n  three\n  four\n    five\n    six");
+        let text = "one two three four five\n  six seven eight nine";
+        assert_eq!(broken(text, 20), "one two three four\n  five\n  six seven eight\n    nine");
         assert_eq!(broken("report:  /a/long/path/of/it", 40), "report:  /a/long/path/of/it");
     }
 }

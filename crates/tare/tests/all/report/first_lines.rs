@@ -35,6 +35,7 @@ fn conditions(study: &str) -> &'static [&'static str] {
             "client=node:0.core:0 server=node:1.core:1 memory=bind:0",
             "client=node:1.core:0 server=node:0.core:1 memory=bind:1",
         ],
+        "microbenchmarks" => &["transaction=point_query", "transaction=scan", "transaction=insert"],
         "global-counters" => &[
             "generator=faithful strategy=atomic threads=1",
             "generator=faithful strategy=shard-cpu threads=1",
