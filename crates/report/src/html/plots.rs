@@ -40,7 +40,7 @@ pub(super) fn headline(page: &Page<'_>) -> Option<Markup> {
                 "; diamonds are the two modes of a condition, whose mean describes no trial"
             }
             @if rows.iter().flat_map(|row| &row.trials).any(|dot| dot.disturbed) {
-                "; a hollow dot is a trial that was disturbed and counts, for no attempt was left"
+                "; a hollow dot is a trial that was disturbed and counts, as none of its attempts was clean"
             }
             "."
         }
@@ -159,7 +159,7 @@ pub(super) fn run_order(page: &Page<'_>) -> Option<Markup> {
             p.note { "× not used: failed, or disturbed and put aside" }
         }
         @if points.iter().any(|point| point.disturbed) {
-            p.note { "hollow: disturbed, and counted because no attempt was left" }
+            p.note { "hollow: disturbed, and counted because none of its attempts was clean" }
         }
     })
 }

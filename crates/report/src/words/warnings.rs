@@ -90,7 +90,7 @@ fn bad_trials(results: &Results, kind: Bad) -> Vec<String> {
     lines
 }
 
-/// Trials that are analysed although disturbed: no attempt was left.
+/// Trials that are analysed although disturbed: no attempt was clean.
 fn disturbed_trials(results: &Results) -> Option<String> {
     let usable: Vec<&TrialRecord> = results.trials.iter().filter(|trial| is_usable(trial)).collect();
     let disturbed: Vec<&&TrialRecord> =
@@ -100,7 +100,7 @@ fn disturbed_trials(results: &Results) -> Option<String> {
     let all = usable.len();
     let words = if disturbed.len() == 1 { "trial counts" } else { "trials count" };
     Some(format!(
-        "{} of {all} {words} although disturbed, for no attempt was left, like trial {} ({}): {reason}",
+        "{} of {all} {words} although disturbed, as none of their attempts was clean, like trial {} ({}): {reason}",
         disturbed.len(),
         first.trial,
         first.condition
