@@ -17,6 +17,17 @@ pub enum Statements<'a> {
     Builtin(&'a str),
 }
 
+impl Statements<'_> {
+    /// Whether they are SQL or pgbench's scripts, and not one file of statements with keys.
+    fn are_scripts(&self) -> bool {
+        match self {
+            Self::Builtin(_) => false,
+            Self::Files([one]) => one.path.extension().is_none_or(|extension| extension != "toml"),
+            Self::Files(_) => true,
+        }
+    }
+}
+
 /// Measures what the files say.
 ///
 /// # Errors
@@ -29,7 +40,9 @@ pub fn run(args: &LoadArgs, files: &Statements<'_>) -> Result<Exit, Problem> {
                      --tables and --rows",
         ));
     }
-    if args.reconnect || args.make_up.is_of_sysbench() {
+    // Sizes are what a file of statements (docs/sql.md) names; scripts have their own constants (-D).
+    let sizes_of_scripts = files.are_scripts() && !args.make_up.keys.values().is_empty();
+    if args.reconnect || args.make_up.is_of_sysbench() || sizes_of_scripts {
         return Err(usage(
             "--reconnect and what makes up sysbench's transactions mean nothing to statements of a file",
         ));
@@ -51,9 +64,7 @@ fn values(args: &LoadArgs, statements: &Statements<'_>) -> Result<Vec<KeyValue>,
             return Ok(values);
         }
     };
-    if let [one] = files
-        && one.path.extension().is_some_and(|extension| extension == "toml")
-    {
+    if let ([one], false) = (files, statements.are_scripts()) {
         values.push(("workload", "file", one.path.display().to_string().into()));
         return Ok(values);
     }
