@@ -115,7 +115,7 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
             p.note {
                 "Ratio of the first level to the second; 1x is no effect. Spread is the coefficient of variation between trials. "
                 "Intervals are each for itself; * marks what is shown with all effects tested together. Intervals of a spread "
-                "take trials as near normal: where their tails are heavy they cover 73 to 87%, not 95%."
+                "are jackknifed from four trials a condition on."
             }
             div.scroll tabindex="0" role="region" aria-label="Table of effects" {
                 table {

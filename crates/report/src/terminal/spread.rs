@@ -1,7 +1,7 @@
 //! How steady each condition was over several queries, and what makes restarts differ.
 
 use super::style::{Style, add, finish};
-use super::text::{heading, plain, wrap};
+use super::text::{heading, plain};
 use tare_findings::figures::{percent, times};
 use tare_findings::summary::Summary;
 use tare_stats::Interval;
@@ -51,10 +51,6 @@ pub(super) fn left_out(rows: usize) -> String {
     if rows == 0 { String::new() } else { format!("  ... {rows} rows between them: tare show RESULTS --all\n") }
 }
 
-/// What the intervals of spreads rest on.
-const SPREAD_INTERVALS: &str =
-    "Intervals of a spread take trials as near normal: where their tails are heavy they cover 73 to 87%, not 95%.";
-
 /// Every factor as a source of the variance between trials.
 pub(super) fn sources(summary: &Summary, style: Style) -> Option<String> {
     let sources = summary.spread_sources.as_ref()?;
@@ -82,5 +78,5 @@ pub(super) fn sources(summary: &Summary, style: Style) -> Option<String> {
         style,
         "what makes restarts differ (spread: ratio of the CoVs, first level to second, over all metrics)",
     );
-    Some(format!("{head}\n{}{}", finish(cells), wrap(style, "  ", "  ", SPREAD_INTERVALS)))
+    Some(format!("{head}\n{}", finish(cells)))
 }
