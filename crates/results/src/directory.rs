@@ -27,6 +27,17 @@ pub(super) const LARGEST_PLAN: u64 = 128 << 20;
 /// The most that is read of any other document that is no file of records, bytes.
 const LARGEST: u64 = 64 << 20;
 
+fn distances(bytes: &[u8], path: &Path) -> Result<Measured, ReadError> {
+    let read = serde_json::from_slice::<Distances>(bytes).map_err(|error| ReadError::Malformed {
+        path: path.to_owned(),
+        line: error.line().max(1),
+        column: error.column(),
+        what: error.to_string(),
+        expected: "what tare topo --measure --json prints".to_owned(),
+    })?;
+    Ok(read.measured)
+}
+
 pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
     let mut warnings = Vec::new();
     let missing = || ReadError::NotResults { path: path.to_owned() };
@@ -42,7 +53,7 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
     };
     let study_toml = folder.read("study.toml", LARGEST)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let distances = match folder.read(DISTANCES, LARGEST)? {
-        Some(bytes) => Some(parse::<Distances>(&bytes, &path.join(DISTANCES), 0)?.measured),
+        Some(bytes) => Some(distances(&bytes, &path.join(DISTANCES))?),
         None => None,
     };
     let Records { trials, damaged, files } = lines::read_packed(&folder)?;

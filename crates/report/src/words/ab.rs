@@ -77,7 +77,8 @@ fn undecided(ab: &Ab) -> String {
     let more = match ab.pairs_to_go {
         Some(more) => {
             let time = duration(more as f64 * ab.pair_s);
-            format!(" about {} ({time}) would settle {effect}.", count(more, "more pair"))
+            let ratio = ab.ratio.map_or_else(|| "as it is".to_owned(), |ratio| format!("{ratio:.3}"));
+            format!(" {} ({time}) settle it if B/A stays {ratio}.", count(more, "more pair"))
         }
         None => format!(" {effect} cannot be settled here."),
     };
@@ -292,8 +293,8 @@ mod tests {
             ),
             (
                 AbVerdict::Undecided,
-                "Undecided after 18 pairs: a change of 3.4% would have been seen; about 25 more pairs (13 min) would \
-                 settle 2.0%.",
+                "Undecided after 18 pairs: a change of 3.4% would have been seen; 25 more pairs (13 min) settle it if \
+                 B/A stays 1.031.",
             ),
         ];
         for (verdict, words) in said {

@@ -75,9 +75,13 @@ fn one_file_of_statements_runs_on_postgresql() {
 /// ranges at the end of the table have fewer, lists of drawn keys meet keys that no row has, or several have.
 fn published_rows(statement: &str) -> (f64, f64) {
     match statement {
-        "hot_points_1" => (100.0, 100.0),
         "random_points_10_1" => (9.5, 10.0),
-        "points_covered_pk_1" | "points_notcovered_pk_1" | "random_points_100_1" | "update_inlist_1" => (95.0, 100.0),
+        // All loads run at once here: rows that another one has just deleted are missing for a moment.
+        "hot_points_1"
+        | "points_covered_pk_1"
+        | "points_notcovered_pk_1"
+        | "random_points_100_1"
+        | "update_inlist_1" => (95.0, 100.0),
         "random_points_1000_1" => (750.0, 830.0),
         "range_covered_pk_1" | "range_notcovered_pk_1" => (85.0, 101.0),
         // k lies around the middle, as sysbench draws it: some keys have many rows, most have few.
@@ -95,7 +99,8 @@ fn published_rows(statement: &str) -> (f64, f64) {
         "delete_1" => (0.0, 1.0),
         // InnoDB counts rows that change, the others those that are met.
         "update_same_1" => (0.0, 1.0),
-        _ => (1.0, 1.0),
+        // One row, which another load may just have deleted.
+        _ => (0.95, 1.0),
     }
 }
 

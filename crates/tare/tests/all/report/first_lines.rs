@@ -33,7 +33,8 @@ fn conditions(study: &str) -> &'static [&'static str] {
         "node-matrix" => &[
             "client=node:0.core:0 server=node:0.core:1 memory=bind:0",
             "client=node:0.core:0 server=node:1.core:1 memory=bind:0",
-            "client=node:1.core:0 server=node:0.core:1 memory=bind:1",
+            "client=node:1.core:0 server=node:0.core:1 memory=bind:0",
+            "client=node:1.core:0 server=node:1.core:1 memory=bind:0",
         ],
         "microbenchmarks" => &["transaction=point_query", "transaction=scan", "transaction=insert"],
         "global-counters" => &[

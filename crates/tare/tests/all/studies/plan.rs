@@ -132,7 +132,7 @@ fn mistakes_in_a_study_have_a_place_an_expectation_and_the_nearest_name() {
         ("name = \"x\"\n[factors]\nthread = [1, 2]\n", "study.toml:3:1", "threads"),
         ("name = \"x\"\n[factors]\nthreads = [1, \"many\"]\n", "study.toml:3:15", "whole number"),
         ("name = \"x\"\n[placements.pairs]\n[factors]\nplacement = [\"pears\"]\n", "study.toml:4:14", "pairs"),
-        ("name = \"x\"\n[machine]\nnuma_balancing = \"sometimes\"\n", "study.toml:3:18", "on or off"),
+        ("name = \"x\"\n[machine]\nnuma_balancing = \"sometimes\"\n", "study.toml:3:18", "on, off or tiering"),
         ("name = \"x\"\nthis is not toml\n", "study.toml:2", "TOML"),
         ("title = \"x\"\n", "study.toml:1:1", "name"),
     ] {
