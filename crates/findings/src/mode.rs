@@ -1,6 +1,5 @@
 //! The modes that trials of one condition fall into, and their cause.
 
-use super::threads::Shared;
 use serde::{Deserialize, Serialize};
 
 /// Whether the trials of a metric fall into modes, and what would have been seen: silence about modes is worth as much.
@@ -48,6 +47,15 @@ pub struct ModeSide {
     pub in_common: InCommon,
     /// The centre of the mode.
     pub mean: f64,
+}
+
+/// What the two threads of a pair have in common, or something nearer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shared {
+    Pu,
+    Core,
+    Cache,
+    Node,
 }
 
 /// A covariate in the trials of one mode.

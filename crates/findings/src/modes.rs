@@ -2,8 +2,8 @@
 
 use super::collect::ConditionTrials;
 use super::confidence::{FURTHER, MODES};
-use super::mode::{InCommon, Mode, ModeCause, ModeSide, ModesTested};
-use super::threads::{self, FULLEST_NODE, Feature, PAIR_SHARES, PAIRS, Shared};
+use super::mode::{InCommon, Mode, ModeCause, ModeSide, ModesTested, Shared};
+use super::threads::{self, FULLEST_NODE, Feature, PAIR_SHARES, PAIRS};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tare_results::latencies::percentile;
 use tare_results::metric;

@@ -1,6 +1,7 @@
 //! Where threads really ran: from sightings to a table, and to features that may explain a mode.
 
 use super::machine_view::relation_words;
+use super::mode::Shared;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_cpuset::CpuSet;
 use tare_results::covariate;
@@ -141,15 +142,6 @@ pub fn features(trial: &TrialRecord, machine: Option<&Machine>) -> BTreeMap<Stri
 
 /// Name of the feature that says how the client and the server thread of a single pair relate.
 pub const PAIRS: &str = "pairs";
-
-/// What the two threads of a pair have in common, or something nearer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shared {
-    Pu,
-    Core,
-    Cache,
-    Node,
-}
 
 /// The features that say which share of several pairs are so near each other, or nearer; the nearest first. Shares, so
 /// that many pairs fall into groups too, of which no two trials may be quite alike.

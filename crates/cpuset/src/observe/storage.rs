@@ -12,9 +12,9 @@ type Device = (u32, u32);
 /// Requests that a device has completed since boot. Counters only grow: subtract two of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct StorageUsage {
-    /// Read requests.
+    /// Read requests that the devices completed.
     pub reads: f64,
-    /// Write requests.
+    /// Write requests that the devices completed.
     pub writes: f64,
     /// Flushes of the device's cache, which fsync(2) and its like wait for. None before Linux 5.5.
     pub flushes: Option<f64>,

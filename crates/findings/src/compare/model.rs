@@ -265,7 +265,7 @@ pub struct Comparison {
 /// Sessions that were put together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Sessions {
-    /// Of side A.
+    /// Number of side A's sessions.
     pub a: usize,
     /// Number of side B's sessions.
     pub b: usize,

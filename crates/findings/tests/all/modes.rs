@@ -3,10 +3,10 @@
 
 use crate::made_up::{results, trial};
 use std::collections::BTreeMap;
-use tare_findings::mode::InCommon;
+use tare_findings::mode::{InCommon, Shared};
 use tare_findings::summarize;
 use tare_findings::summary::Summary;
-use tare_findings::threads::{FULLEST_NODE, Shared};
+use tare_findings::threads::FULLEST_NODE;
 use tare_results::Results;
 use tare_results::schema::{Environment, SCHEMA, ThreadClass, ThreadRecord, TrialRecord};
 use tare_topology::Machine;

@@ -294,7 +294,7 @@ mod tests {
             (
                 AbVerdict::Undecided,
                 "Undecided after 18 pairs: a change of 3.4% would have been seen; 25 more pairs (13 min) settle it if \
-                 B/A stays 1.031.",
+                 B/A stays 0.970.",
             ),
         ];
         for (verdict, words) in said {

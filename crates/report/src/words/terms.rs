@@ -1,8 +1,8 @@
 //! Words that several sentences and tables share.
 
 use tare_findings::figures::{change, figure, list, percent, times};
-use tare_findings::mode::{InCommon, Mode, ModeCause, ModeSide};
-use tare_findings::threads::{FULLEST_NODE, PAIRS, Shared};
+use tare_findings::mode::{InCommon, Mode, ModeCause, ModeSide, Shared};
+use tare_findings::threads::{FULLEST_NODE, PAIRS};
 use tare_results::metric::{self, Better};
 use tare_stats::Interval;
 

@@ -118,7 +118,7 @@ impl Mix {
         Counters::starting(&self.counters)
     }
 
-    /// Every statement.
+    /// The statements of all transactions, in the order of the file.
     pub fn statements(&self) -> impl Iterator<Item = &Statement> {
         self.transactions.iter().flat_map(|transaction| &transaction.statements)
     }
