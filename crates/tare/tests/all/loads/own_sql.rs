@@ -89,11 +89,12 @@ fn published_rows(statement: &str) -> (f64, f64) {
         "range_covered_si_1" | "range_notcovered_si_1" => (1.0, 2000.0),
         "scan_1" => (0.0, 0.0),
         // 0.75 of 1000, for a range begins anywhere and ends with the table.
-        "read_only_simple_2" | "read_only_order_2" | "read_only_distinct_2" => (600.0, 900.0),
+        "read_only_simple_2" | "read_only_order_2" => (600.0, 900.0),
         "read_only_10_2" | "read_only_10_4" | "read_write_10_2" | "read_write_10_4" => (8.5, 10.0),
         "read_only_100_2" | "read_only_100_4" | "read_write_100_2" | "read_write_100_4" => (80.0, 100.0),
         "read_only_10000_2" | "read_only_10000_4" => (500.0, 1500.0),
         // DISTINCT: other loads give many rows one value.
+        "read_only_distinct_2" => (50.0, 900.0),
         "read_only_10_5" | "read_write_10_5" => (1.0, 10.0),
         "read_only_100_5" | "read_write_100_5" => (10.0, 100.0),
         "read_only_10000_5" => (100.0, 1500.0),
@@ -120,7 +121,7 @@ fn microbenchmarks_run_on(engine: &dyn Engine) {
     let record = trials(&world.path("r")).remove(0);
     let covariates = record["samples"][0]["covariates"].as_object().unwrap();
     let run = covariates.keys().filter_map(|name| name.strip_prefix("statement_executions_"));
-    let mut loads = std::collections::BTreeSet::new();
+    let (mut loads, mut others) = (std::collections::BTreeSet::new(), Vec::new());
     for statement in run {
         let of = |what: &str| covariates[&format!("statement_{what}_{statement}")].as_f64().unwrap();
         let rows = of("rows") / of("executions");
@@ -128,9 +129,12 @@ fn microbenchmarks_run_on(engine: &dyn Engine) {
         // Few executions spread; what is always the same number does not.
         let room = if least == most { 0.0 } else { 0.5 * most / of("executions").sqrt() };
         let fits = rows >= least - room && rows <= most;
-        assert!(fits, "{}: {statement} has {rows} rows in {} executions", engine.name(), of("executions"));
+        if !fits {
+            others.push(format!("{statement} has {rows} rows in {} executions", of("executions")));
+        }
         loads.insert(statement.rsplit_once('_').unwrap().0.to_owned());
     }
+    assert!(others.is_empty(), "{}: {others:#?}", engine.name());
     assert_eq!(loads.len(), 34, "{}: {loads:?}", engine.name());
     let errors: Vec<_> = covariates.keys().filter(|name| name.starts_with("statement_errors_")).collect();
     assert!(errors.is_empty(), "{}: {errors:?}", engine.name());
