@@ -2,15 +2,16 @@
 
 use super::super::place::Place;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::{Duration, Instant};
-use tare_engine::Unavailable;
+use tare_engine::{Unavailable, interrupted};
 
-/// How long perf may take to attach to all threads.
+/// How long perf may take to attach to all threads, and to write what it has.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The two named pipes by which perf is told to begin, and says that it has.
@@ -72,4 +73,21 @@ impl Drop for Control {
         let _ = std::fs::remove_file(&self.command);
         let _ = std::fs::remove_file(&self.answer);
     }
+}
+
+/// Has a perf end its recording; the data is complete afterwards.
+pub(in super::super) fn end(perf: &mut Child) -> Result<(), Unavailable> {
+    if let Some(pid) = Pid::from_raw(perf.id().cast_signed()) {
+        // Already gone is as good as told.
+        let _ = kill_process(pid, Signal::INT);
+    }
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() < deadline && !interrupted() {
+        match perf.try_wait() {
+            Ok(Some(_)) => return Ok(()),
+            Ok(None) => std::thread::sleep(Duration::from_millis(10)),
+            Err(e) => return Err(Unavailable(format!("cannot wait for perf: {e}"))),
+        }
+    }
+    Err(Unavailable(format!("perf did not end within {} s", PATIENCE.as_secs())))
 }

@@ -7,6 +7,6 @@ mod perf;
 mod reason;
 mod table;
 
-pub(super) use control::Control;
+pub(super) use control::{Control, end};
 pub(super) use perf::Profile;
 pub(super) use reason::refused;

@@ -1,21 +1,17 @@
 //! `perf record` around the capture sample, `perf script` after it.
 
 use super::super::place::{Captured, FOLDED_FILE, Place};
-use super::control::Control;
+use super::control::{Control, end};
 use super::{fold, reason, table};
 use crate::capture::settings::CallGraph;
-use rustix::process::{Pid, Signal, kill_process};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-use tare_engine::{Unavailable, dies_with_parent, interrupted};
+use tare_engine::{Unavailable, dies_with_parent};
 use tare_results::captures::{FLAME_GRAPH, FOLDED, PROFILE};
 
 /// Name of the recording while there is one.
 const RECORDING: &str = "perf.data";
 /// What perf says, for as long as it runs.
 const LOG: &str = "perf.log";
-/// How long perf may take to write what it has.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// Samples a second over all PUs: enough for shares of 1% within a tenth of it in 10 s.
 const SAMPLES_PER_S: f64 = 1_000.0;
 /// Samples in all, so that a long sample fills no disk: each carries up to 16 KiB of stack.
@@ -82,20 +78,11 @@ impl Profile {
 
     /// Ends the recording; the data is complete afterwards.
     pub fn end(&mut self) -> Result<(), Unavailable> {
-        if let Some(pid) = Pid::from_raw(self.perf.id().cast_signed()) {
-            // Already gone is as good as told.
-            let _ = kill_process(pid, Signal::INT);
+        let ended = end(&mut self.perf);
+        if ended.is_err() {
+            self.kill();
         }
-        let deadline = Instant::now() + PATIENCE;
-        while Instant::now() < deadline && !interrupted() {
-            match self.perf.try_wait() {
-                Ok(Some(_)) => return Ok(()),
-                Ok(None) => std::thread::sleep(Duration::from_millis(10)),
-                Err(e) => return Err(Unavailable(format!("cannot wait for perf: {e}"))),
-            }
-        }
-        self.kill();
-        Err(Unavailable(format!("perf did not end within {} s", PATIENCE.as_secs())))
+        ended
     }
 
     fn kill(&mut self) {

@@ -1,16 +1,14 @@
 //! `perf record` of two tracepoints around the capture sample, read by `perf script` after it.
 
 use super::super::place::{Captured, Place};
-use super::super::profile::{Control, refused};
+use super::super::profile::{Control, end, refused};
 use super::charge::{Threads, charge};
 use super::script::event;
 use super::timeline::Timeline;
-use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRef;
 use tare_cpuset::observe;
 use tare_engine::{Unavailable, dies_with_parent, interrupted};
@@ -19,8 +17,6 @@ use tare_results::wakes::WakesFile;
 
 /// Name of the recording while there is one.
 const RECORDING: &str = "wakes.data";
-/// How long perf may take to write what it has.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// What perf says, for as long as it runs.
 const LOG: &str = "wakes.log";
 /// Events that are read at most: some seconds of a server that switches for every statement.
@@ -72,19 +68,7 @@ impl Wakes {
 
     /// Ends the recording; the data is complete afterwards.
     pub fn end(&mut self) -> Result<(), Unavailable> {
-        if let Some(pid) = Pid::from_raw(self.perf.id().cast_signed()) {
-            // Already gone is as good as told.
-            let _ = kill_process(pid, Signal::INT);
-        }
-        let deadline = Instant::now() + PATIENCE;
-        while Instant::now() < deadline && !interrupted() {
-            match self.perf.try_wait() {
-                Ok(Some(_)) => return Ok(()),
-                Ok(None) => std::thread::sleep(Duration::from_millis(10)),
-                Err(e) => return Err(Unavailable(format!("cannot wait for perf: {e}"))),
-            }
-        }
-        Err(Unavailable(format!("perf did not end within {} s", PATIENCE.as_secs())))
+        end(&mut self.perf)
     }
 
     /// Reads the recording, which is then removed with this: it is large.
@@ -161,6 +145,7 @@ fn read(data: &Path, threads: &Threads) -> Result<WakesFile, Unavailable> {
 mod tests {
     use super::*;
     use std::os::unix::net::UnixStream;
+    use std::time::{Duration, Instant};
 
     /// Two threads of this process that answer each other are recorded for a tenth of a second, where perf may.
     #[test]
