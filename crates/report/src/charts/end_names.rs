@@ -3,15 +3,13 @@
 
 use super::axis::px;
 use super::dots::shortened;
-use super::frame::Frame;
+use super::frame::{Frame, LETTERS};
 use super::marks;
 use maud::{Markup, html};
 
 /// Height of a name in the stack.
 const NAME: f64 = 16.0;
-/// Letters of a name at most; all of it is in the tooltip.
-const LETTERS: usize = 36;
-/// The same where names stand below, across the whole width.
+/// Letters of a name below the plot at most; all of it is in the tooltip.
 const LETTERS_BELOW: usize = 46;
 /// From the end of the plot to the first name below it: the axis stands between.
 const AXIS: f64 = 54.0;

@@ -40,7 +40,9 @@ pub(super) fn draw(chart: &Curves, frame: &Frame) -> Markup {
             title { (chart.metric) " over " (chart.over) ", a panel a line" }
             desc { (description(chart, &y)) }
             defs { path.pale id=(pale) d=(chart.lines.iter().map(|line| path(line, &x, &y)).collect::<String>()) {} }
-            text.axis x="0" y="11" text-anchor="start" { (y.label(&chart.metric)) "; the figure over a panel is at its right end" }
+            text.axis x="0" y="11" text-anchor="start" {
+                (y.label(&chart.metric)) @if !frame.slim { "; the figure over a panel is at its right end" }
+            }
             @for (index, line) in order.iter().enumerate() {
                 @let left = LEFT + (index % columns) as f64 * (panel_width + GAP);
                 @let top = HEAD + (index / columns) as f64 * (PANEL_HEIGHT + HEAD);

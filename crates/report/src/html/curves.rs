@@ -60,7 +60,8 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
 fn figure(chart: &Curves) -> Markup {
     let at = if chart.at.is_empty() { String::new() } else { format!(", {}", words_of(&chart.at)) };
     let name = format!("{} over {}{at}", chart.metric, chart.over);
-    let [wide, slim] = [Frame::WIDE, Frame::SLIM].map(|frame| charts::curves::draw(chart, &frame));
+    let frames = [Frame::wide(chart.lines.iter().map(|line| line.label.as_str())), Frame::SLIM];
+    let [wide, slim] = frames.map(|frame| charts::curves::draw(chart, &frame));
     html! { figure { figcaption { (name) } (either(&name, &wide, &slim)) } }
 }
 

@@ -55,7 +55,8 @@ fn of_part(page: &Page<'_>, part: &str) -> Markup {
     html! {
         @for (number, lines) in drawn.chunks(LINES).enumerate() {
             @let label = format!("Latency of {part} by percentile{}", if number > 0 { format!(", {}", number + 1) } else { String::new() });
-            @let [wide, slim] = [Frame::WIDE, Frame::SLIM].map(|frame| distribution::draw(part, lines, &frame));
+            @let frames = [Frame::wide(lines.iter().map(|line| line.name)), Frame::SLIM];
+            @let [wide, slim] = frames.map(|frame| distribution::draw(part, lines, &frame));
             figure { figcaption { (label) } (either(&label, &wide, &slim)) }
         }
         div.scroll tabindex="0" role="region" aria-label={ "Percentiles of the latency of " (part) } { (table(page, drawn)) }

@@ -159,7 +159,7 @@ pub(super) fn run_order(page: &Page<'_>) -> Option<Markup> {
     let (label, unit) =
         if page.has_marks() { (metric.to_owned(), unit) } else { (format!("{metric} / mean of its condition"), "") };
     let strip = Strip { label: &label, unit, points: &points, clock, names: &names };
-    let wide = if page.has_marks() { Frame::WIDE } else { Frame::ALONE };
+    let wide = Frame::wide(names.iter().map(|(name, _)| *name));
     Some(html! {
         p.note {
             "A slope or a step that all conditions share is drift or interference, not a difference between them."
