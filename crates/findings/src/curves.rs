@@ -3,6 +3,7 @@
 use super::collect::ConditionTrials;
 use super::factors::LOADS;
 use super::level_words::words_of;
+use super::state::is_disturbed;
 use super::summary::{MetricSummary, Scaling, Summary};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::metric::{self, Better};
@@ -57,6 +58,8 @@ pub struct Point {
     pub ci: Option<Interval>,
     /// The mean of each of its trials.
     pub trials: Vec<f64>,
+    /// Those of `trials` that were disturbed and count all the same.
+    pub disturbed: Vec<f64>,
     /// The trials fall into two modes, and the mean describes none of them.
     pub bimodal: bool,
 }
@@ -164,12 +167,14 @@ fn words(line: &Levels, within: &[String]) -> String {
 }
 
 fn point(n: f64, condition: &ConditionTrials<'_>, values: &MetricSummary, metric: &str) -> Point {
+    let with = condition.with(metric);
     Point {
         n,
         mean: values.mean,
         // A wide interval of few trials may reach below zero, where no throughput or time can be.
         ci: values.ci.map(|ci| Interval { low: ci.low.max(0.0), high: ci.high }),
-        trials: condition.means(metric),
+        trials: with.iter().map(|(_, mean)| *mean).collect(),
+        disturbed: with.iter().filter(|(trial, _)| is_disturbed(trial)).map(|(_, mean)| *mean).collect(),
         bimodal: !values.modes.is_empty(),
     }
 }

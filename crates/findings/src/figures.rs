@@ -68,11 +68,21 @@ impl Scale {
     /// known.
     pub fn mean(&self, mean: f64, interval: Option<Interval>) -> String {
         let mut text = self.number(mean);
-        if let Some(half) = interval.map(|interval| interval.width() / 2.0) {
+        if let Some(interval) = interval {
             text += " ± ";
-            text += &if half > mean.abs() { "?".to_owned() } else { self.number(half) };
+            text += &if is_known(mean, interval) { self.number(interval.width() / 2.0) } else { "?".to_owned() };
         }
         text
+    }
+
+    /// Both ends of an interval of a mean, without the unit; `?` where [`Scale::mean`] writes `± ?`, a dash where there
+    /// is none.
+    pub fn ends(&self, mean: f64, interval: Option<Interval>) -> [String; 2] {
+        match interval {
+            None => ["–".to_owned(), "–".to_owned()],
+            Some(interval) if !is_known(mean, interval) => ["?".to_owned(), "?".to_owned()],
+            Some(Interval { low, high }) => [low, high].map(|end| self.number(end)),
+        }
     }
 
     /// The mean as [`Scale::mean`] writes it; of trials that fall into modes each of these with its share of the
@@ -148,6 +158,11 @@ pub fn times(ratio: f64) -> String {
     format!("{ratio:.decimals$}x")
 }
 
+/// Whether an interval says something of its mean: half of it is no more than the mean.
+fn is_known(mean: f64, interval: Interval) -> bool {
+    interval.width() / 2.0 <= mean.abs()
+}
+
 /// Half of an interval as a share of its mean: `±3.2%`; `±?` where it is wider than the mean, which then is not known.
 pub fn half_width(half: f64) -> String {
     if half <= 1.0 { format!("±{}", percent(half)) } else { "±?".to_owned() }
@@ -201,6 +216,9 @@ mod tests {
         assert_eq!(scale.mean(86_000.0, None), "86.0");
         assert_eq!(scale.mean(86_000.0, interval(84_000.0, 88_000.0)), "86.0 ± 2.0");
         assert_eq!(scale.mean(86_000.0, interval(1_000.0, 1e12)), "86.0 ± ?");
+        assert_eq!(scale.ends(86_000.0, interval(84_000.0, 88_000.0)), ["84.0", "88.0"]);
+        assert_eq!(scale.ends(86_000.0, interval(1_000.0, 1e12)), ["?", "?"]);
+        assert_eq!(scale.ends(86_000.0, None), ["–", "–"]);
         assert_eq!(scale.mean(0.0, interval(0.0, 0.0)), "0.0 ± 0.0");
     }
 

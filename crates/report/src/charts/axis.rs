@@ -88,6 +88,11 @@ impl Axis {
         self.from + share * (self.to - self.from)
     }
 
+    /// Whether a value lies on it.
+    pub fn holds(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+
     /// Whether zero is its lowest value.
     pub fn starts_at_zero(&self) -> bool {
         self.low == 0.0
@@ -148,6 +153,31 @@ pub fn px(value: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
+/// How far beyond the values the ends of intervals may stretch an axis, as a share of the values' span: one unsteady
+/// condition must not flatten all others. An interval that goes on is drawn to the edge; its ends stand in the tables.
+const STRETCH: f64 = 0.3;
+
+/// The values that an axis shows: those of trials, and the ends of their intervals as far as these leave the values
+/// legible.
+pub fn shown(values: impl Iterator<Item = f64>, ends: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut shown: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+    let (low, high) =
+        shown.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
+    if low <= high {
+        let room = (high - low) * STRETCH;
+        // No throughput or time can be below zero; half of the lowest value is room enough on a logarithmic axis too.
+        let floor = if low >= 0.0 { (low - room).max(low / 2.0) } else { low - room };
+        shown.extend(ends.map(|end| end.clamp(floor, high + room)));
+    }
+    shown
+}
+
+/// Path data of a line through these points; nothing through none.
+pub fn through(points: impl Iterator<Item = (f64, f64)>) -> String {
+    let places: Vec<String> = points.map(|(x, y)| format!("{} {}", px(x), px(y))).collect();
+    if places.is_empty() { String::new() } else { format!("M{}", places.join("L")) }
+}
+
 /// The next of 1, 2, 5, 10 ... at or above `raw`.
 fn nice_step(raw: f64) -> f64 {
     let power = 10f64.powf(raw.log10().floor());
@@ -184,6 +214,14 @@ mod tests {
         let linear = Axis::spanning([30.0, 70.0].into_iter(), "ns", 100.0, 0.0);
         assert!(linear.starts_at_zero());
         assert!(!Axis::spanning([0.0, 70.0].into_iter(), "ns", 100.0, 0.0).label("x").contains("logarithmic"));
+    }
+
+    #[test]
+    fn intervals_stretch_an_axis_no_further_than_leaves_its_values_legible() {
+        assert_eq!(shown([10.0, 20.0].into_iter(), [-500.0, 900.0].into_iter()), [10.0, 20.0, 7.0, 23.0]);
+        assert_eq!(shown([10.0, 20.0].into_iter(), [9.0, 21.0].into_iter()), [10.0, 20.0, 9.0, 21.0]);
+        assert_eq!(shown([1.0, 1000.0].into_iter(), [0.0].into_iter()), [1.0, 1000.0, 0.5]);
+        assert!(shown(std::iter::empty(), [1.0].into_iter()).is_empty());
     }
 
     #[test]

@@ -1,19 +1,15 @@
 //! What charts of curves share: the values that need a place, and the chart in words.
 
-use super::axis::Axis;
+use super::axis::{Axis, shown};
 use tare_findings::curves::Curves;
 
-/// Everything that needs a place on the y axis.
-pub(super) fn values(chart: &Curves) -> impl Iterator<Item = f64> {
-    chart.lines.iter().flat_map(|line| {
-        let predicted = line.law.iter().filter_map(|law| Some(law.prediction?.value));
-        line.points
-            .iter()
-            .flat_map(|p| {
-                p.trials.iter().copied().chain([p.mean]).chain(p.ci.into_iter().flat_map(|ci| [ci.low, ci.high]))
-            })
-            .chain(predicted)
-    })
+/// Values that the y axis shows.
+pub(super) fn values(chart: &Curves) -> Vec<f64> {
+    let points = || chart.lines.iter().flat_map(|line| &line.points);
+    let predicted = || chart.lines.iter().filter_map(|line| line.law.as_ref()?.prediction);
+    let ends = points().filter_map(|p| p.ci).chain(predicted().filter_map(|p| p.ci)).flat_map(|ci| [ci.low, ci.high]);
+    let values = points().flat_map(|p| p.trials.iter().copied().chain([p.mean])).chain(predicted().map(|p| p.value));
+    shown(values, ends)
 }
 
 /// The chart in words.

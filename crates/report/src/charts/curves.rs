@@ -1,45 +1,43 @@
 //! Curves over a numeric factor: every trial a dot, intervals as whiskers, names at the ends of the lines, the fitted
 //! law dotted. Lines differ by colour, by mark and by dashes.
 
-use super::axis::{Axis, px};
+use super::axis::{Axis, px, through};
 use super::curve_words::{description, values};
+use super::end_names::{self, End};
+use super::frame::Frame;
 use super::rungs::Rungs;
-use super::{end_names, marks, small_multiples};
+use super::{marks, small_multiples};
 use maud::{Markup, html};
 use tare_findings::curves::{Curve, Curves, LEGIBLE_LINES, Point};
 use tare_findings::summary::Scaling;
 use tare_stats::Interval;
 
-const WIDTH: f64 = 960.0;
-const LEFT: f64 = 70.0;
-const RIGHT: f64 = 700.0;
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 322.0;
-const HEIGHT: f64 = BOTTOM + 42.0;
 /// Straight pieces of which the curve of a law is drawn.
 const PIECES: usize = 40;
 
 /// Draws one chart: a single one while its lines are legible, else a small multiple for each line.
-pub fn draw(chart: &Curves) -> Markup {
+pub fn draw(chart: &Curves, frame: &Frame) -> Markup {
     if chart.lines.len() > LEGIBLE_LINES {
-        return small_multiples::draw(chart);
+        return small_multiples::draw(chart, frame);
     }
-    let x = Rungs::new(levels(chart), LEFT + 14.0, RIGHT - 10.0);
-    let y = Axis::spanning(values(chart), chart.unit, BOTTOM, TOP);
-    let names = names(chart, &y);
+    let x = Rungs::new(levels(chart), frame.left + 14.0, frame.right - 10.0);
+    let y = Axis::spanning(values(chart).into_iter(), chart.unit, BOTTOM, TOP);
+    let ends = ends(chart, &x, &y);
     html! {
-        svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" {
+        svg class=(frame.class()) viewBox=(format!("0 0 {} {}", frame.width, px(end_names::height(ends.len(), frame, BOTTOM)))) role="img" {
             title { (chart.metric) " over " (chart.over) }
             desc { (description(chart, &y)) }
             (x.grid(TOP, BOTTOM))
-            (y.vertical(LEFT, RIGHT))
-            text.axis x=(px(LEFT)) y="11" text-anchor="start" { (y.label(&chart.metric)) }
-            text.axis x=(px((LEFT + RIGHT) / 2.0)) y=(px(BOTTOM + 34.0)) text-anchor="middle" { (chart.over) }
+            (y.vertical(frame.left, frame.right))
+            text.axis x="2" y="11" text-anchor="start" { (y.label(&chart.metric)) }
+            text.axis x=(px((frame.left + frame.right) / 2.0)) y=(px(BOTTOM + 34.0)) text-anchor="middle" { (chart.over) }
             @for (index, line) in chart.lines.iter().enumerate() {
                 @if let Some(law) = &line.law { (fitted(law, line, index, &x, &y)) }
                 (curve(line, index, &x, &y))
             }
-            @for (line, name_y) in &names { (name(chart, *line, *name_y, &x, &y)) }
+            (end_names::draw(&ends, frame, BOTTOM))
         }
     }
 }
@@ -53,15 +51,25 @@ fn levels(chart: &Curves) -> impl Iterator<Item = f64> {
 
 fn curve(line: &Curve, index: usize, x: &Rungs, y: &Axis) -> Markup {
     let class = marks::class(index);
-    let places: Vec<String> = line.points.iter().map(|p| format!("{} {}", px(x.at(p.n)), px(y.at(p.mean)))).collect();
-    let dots = line.points.iter().flat_map(|p| p.trials.iter().map(|v| (x.at(p.n), y.at(*v))));
+    let means = line.points.iter().map(|p| (x.at(p.n), y.at(p.mean)));
+    let clean = |p: &Point| p.trials.iter().copied().filter(|v| !p.disturbed.contains(v)).collect::<Vec<_>>();
+    let dots = |modes: bool| {
+        let points = line.points.iter().filter(move |p| p.bimodal == modes);
+        points.flat_map(|p| clean(p).into_iter().map(|v| (x.at(p.n), y.at(v))))
+    };
     html! {
-        path class=(format!("curve dash{} {class}", index % 4)) d={ "M" (places.join("L")) } {}
-        path class=(format!("samples {class}")) d=(marks::dots(dots)) {}
+        path class=(format!("curve dash{} {class}", index % 4)) d=(through(means)) {}
+        path class=(format!("samples {class}")) d=(marks::dots(dots(false))) {}
+        // Where trials fall into modes they stand for themselves: their mean describes none of them.
+        path class=(format!("dots small {class}")) d=(marks::dots(dots(true))) {}
         @for point in &line.points {
             @if let Some(ci) = point.ci { path class=(format!("whisker {class}")) d=(whisker(x.at(point.n), ci, y)) {} }
-            path class=(if point.bimodal { format!("hollow {class}") } else { class.clone() })
-                d=(marks::path(index, x.at(point.n), y.at(point.mean), 4.6)) { title { (tooltip(line, point, y)) } }
+            @for value in &point.disturbed {
+                path class=(format!("disturbed {class}")) d=(marks::path(0, x.at(point.n), y.at(*value), 2.6)) {}
+            }
+            @if !point.bimodal {
+                path class=(class) d=(marks::path(index, x.at(point.n), y.at(point.mean), 4.6)) { title { (tooltip(line, point, y)) } }
+            }
         }
     }
 }
@@ -70,62 +78,47 @@ fn tooltip(line: &Curve, point: &Point, y: &Axis) -> String {
     let ci = point.ci.map_or("a single trial".to_owned(), |Interval { low, high }| {
         format!("95% interval {} to {}", y.scale.figure(low), y.scale.figure(high))
     });
-    let modes = if point.bimodal { "; two modes, the mean describes no trial" } else { "" };
-    format!("{} at {}: {} ({ci}){modes}", line.label, point.n, y.scale.figure(point.mean))
+    format!("{} at {}: {} ({ci})", line.label, point.n, y.scale.figure(point.mean))
 }
 
+/// An interval; an end that lies beyond the axis has no bar.
 fn whisker(x: f64, Interval { low, high }: Interval, y: &Axis) -> String {
-    let (bottom, top) = (y.at(low), y.at(high));
-    format!(
-        "M{} {}V{}M{} {b}h6M{} {t}h6",
-        px(x),
-        px(bottom),
-        px(top),
-        px(x - 3.0),
-        px(x - 3.0),
-        b = px(bottom),
-        t = px(top)
-    )
+    let bars = [low, high].into_iter().filter(|end| y.holds(*end));
+    let bars: String = bars.map(|end| format!("M{} {}h6", px(x - 3.0), px(y.at(end)))).collect();
+    format!("M{} {}V{}{bars}", px(x), px(y.at(low)), px(y.at(high)))
 }
 
-/// The law over the measured range dotted, beyond it to the prediction, which is hollow.
+/// The law over the measured range dotted, beyond it to the prediction, which is a bar.
 fn fitted(law: &Scaling, line: &Curve, index: usize, x: &Rungs, y: &Axis) -> Markup {
     let (Some(first), Some(last)) = (line.points.first(), line.points.last()) else { return html! {} };
     let end = law.prediction.map_or(last.n, |prediction| prediction.n);
-    let places: Vec<String> = x
-        .between(first.n, end, PIECES)
-        .into_iter()
-        .map(|n| format!("{} {}", px(x.at(n)), px(y.at(law.at(n)))))
-        .collect();
+    let places = x.between(first.n, end, PIECES).into_iter().map(|n| (x.at(n), y.at(law.at(n))));
     let class = marks::class(index);
     html! {
-        path class=(format!("law {class}")) d={ "M" (places.join("L")) } { title { "fitted law of " (line.label) } }
+        path class=(format!("law {class}")) d=(through(places)) { title { "fitted law of " (line.label) } }
         @if let Some(p) = law.prediction {
             @if let Some(Interval { low, high }) = p.ci {
                 path class=(format!("law {class}")) d=(whisker(x.at(p.n), Interval { low, high }, y)) {}
             }
-            path class=(format!("hollow {class}")) d=(marks::path(index, x.at(p.n), y.at(p.value), 4.6)) {
+            path class=(format!("whisker {class}")) d=(format!("M{} {}h10", px(x.at(p.n) - 5.0), px(y.at(p.value)))) {
                 title { "prediction for " (p.n) ": " (y.scale.figure(p.value)) ", not measured" }
             }
         }
     }
 }
 
-fn names(chart: &Curves, y: &Axis) -> Vec<(usize, f64)> {
-    let ends = chart.lines.iter().enumerate();
-    end_names::placed(ends.filter_map(|(index, line)| Some((index, y.at(line.points.last()?.mean)))), BOTTOM)
-}
-
-fn name(chart: &Curves, index: usize, name_y: f64, x: &Rungs, y: &Axis) -> Markup {
-    let line = &chart.lines[index];
-    let Some(last) = line.points.last() else { return html! {} };
-    let label = if line.label.is_empty() { &chart.metric } else { &line.label };
-    end_names::draw(label, index, (x.at(last.n), y.at(last.mean)), name_y, RIGHT)
+fn ends<'c>(chart: &'c Curves, x: &Rungs, y: &Axis) -> Vec<End<'c>> {
+    let lines = chart.lines.iter().enumerate();
+    let end = |(mark, line): (usize, &'c Curve)| {
+        let last = line.points.last()?;
+        let label = if line.label.is_empty() { &chart.metric } else { &line.label };
+        Some(End { label, mark, at: (x.at(last.n), y.at(last.mean)) })
+    };
+    lines.filter_map(end).collect()
 }
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::end_names::NAME;
     use super::*;
     use tare_results::metric::Better;
 
@@ -140,7 +133,8 @@ pub(super) mod tests {
                         n,
                         mean,
                         ci: Some(Interval { low: mean * 0.95, high: mean * 1.05 }),
-                        trials: vec![mean],
+                        trials: vec![mean, mean * 1.02],
+                        disturbed: vec![mean * 1.02],
                         bimodal: false,
                     }
                 })
@@ -158,33 +152,11 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn names_never_touch_and_stay_inside() {
-        for lines in 1..=LEGIBLE_LINES {
-            for height in [TOP, 170.0, BOTTOM] {
-                let mut chart = chart(lines);
-                // All lines end at the same height.
-                let value = Axis::spanning(values(&chart), "1/s", BOTTOM, TOP);
-                let end = if height == TOP {
-                    8000.0
-                } else if height == BOTTOM {
-                    0.0
-                } else {
-                    4000.0
-                };
-                chart.lines.iter_mut().for_each(|line| line.points.last_mut().unwrap().mean = end);
-                let names = names(&chart, &value);
-                assert_eq!(names.len(), lines);
-                assert!(names.windows(2).all(|pair| pair[1].1 - pair[0].1 >= NAME - 0.01), "{names:?}");
-                assert!(names.iter().all(|(_, y)| (TOP - 10.0..=BOTTOM + 4.1).contains(y)), "{names:?}");
-            }
-        }
-    }
-
-    #[test]
     fn few_lines_share_a_chart_and_many_become_small_multiples() {
-        let few = draw(&chart(LEGIBLE_LINES)).into_string();
+        let few = draw(&chart(LEGIBLE_LINES), &Frame::wide(std::iter::empty())).into_string();
         assert_eq!(few.matches("class=\"curve").count(), LEGIBLE_LINES);
-        let many = draw(&chart(14)).into_string();
+        assert_eq!(few.matches("class=\"disturbed").count(), 4 * LEGIBLE_LINES, "a trial that was disturbed is hollow");
+        let many = draw(&chart(14), &Frame::wide(std::iter::empty())).into_string();
         assert_eq!(many.matches("class=\"panel").count(), 14);
         for i in 0..14 {
             assert!(many.contains(&format!("strategy-{i}<")), "{i}");

@@ -1,20 +1,21 @@
 //! Latency by percentile: a line a condition over an axis on which 90, 99 and 99.9% are equally far apart.
 
-use super::axis::{Axis, px};
-use super::{end_names, marks};
+use super::axis::{Axis, px, through};
+use super::end_names::{self, End};
+use super::frame::Frame;
+use super::marks;
 use maud::{Markup, html};
 use tare_findings::distributions::{Distribution, Percentile};
 
-const WIDTH: f64 = 960.0;
-const LEFT: f64 = 70.0;
-const RIGHT: f64 = 700.0;
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 282.0;
-const HEIGHT: f64 = BOTTOM + 42.0;
-/// Lines of a chart at most: their names stand below each other at its right.
-pub const LINES: usize = 8;
+/// Lines of a chart at most.
+pub const LINES: usize = marks::MEANT;
 /// Percentiles with a number below the axis and a mark on each line.
-const TICKS: [f64; 7] = [0.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
+const TICKS: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
+
+/// Pixels that a number below the axis needs.
+const TICK: f64 = 44.0;
 
 /// One line of a chart, which is a condition.
 pub struct Line<'a> {
@@ -26,27 +27,32 @@ pub struct Line<'a> {
 }
 
 /// Draws some conditions, at most [`LINES`].
-pub fn draw(of: &str, lines: &[Line<'_>]) -> Markup {
+pub fn draw(of: &str, lines: &[Line<'_>], frame: &Frame) -> Markup {
     let most = lines.iter().map(|line| line.distribution.count).max().unwrap_or(1).max(10);
     let furthest = (most as f64).log10();
-    let x = |nines: f64| LEFT + (nines / furthest).clamp(0.0, 1.0) * (RIGHT - LEFT);
+    let x = |nines: f64| frame.left + (nines / furthest).clamp(0.0, 1.0) * (frame.right - frame.left);
     let values = lines.iter().flat_map(|line| line.distribution.percentiles.iter().map(|point| point.ms));
     let y = Axis::spanning(values, "ms", BOTTOM, TOP);
-    let names = names(lines, &y);
+    let ends = ends(lines, &x, &y);
+    let mut shown = f64::NEG_INFINITY;
+    let ticks =
+        TICKS.map(|tick| (tick, x(nines(tick)), nines(tick) <= furthest)).into_iter().filter(|(.., fits)| *fits);
     html! {
-        svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" {
+        svg class=(frame.class()) viewBox=(format!("0 0 {} {}", frame.width, px(end_names::height(ends.len(), frame, BOTTOM)))) role="img" {
             title { "Latency of " (of) " by percentile" }
             desc { (description(lines, &y)) }
-            (y.vertical(LEFT, RIGHT))
-            text.axis x=(px(LEFT)) y="11" text-anchor="start" { (y.label("latency")) }
-            @for (tick, nines) in TICKS.map(|tick| (tick, nines(tick))).into_iter().filter(|(_, n)| *n <= furthest) {
-                @let place = px(x(nines));
+            (y.vertical(frame.left, frame.right))
+            text.axis x="2" y="11" text-anchor="start" { (y.label("latency")) }
+            @for (tick, at, _) in ticks {
+                @let place = px(at);
                 line.grid x1=(place) x2=(place) y1=(px(TOP)) y2=(px(BOTTOM)) {}
-                text.tick x=(place) y=(px(BOTTOM + 14.0)) text-anchor="middle" { (tick) "%" }
+                @if at - shown >= TICK {
+                    text.tick x=(place) y=(px(BOTTOM + 14.0)) text-anchor="middle" { ({ shown = at; tick }) "%" }
+                }
             }
-            text.axis x=(px((LEFT + RIGHT) / 2.0)) y=(px(BOTTOM + 34.0)) text-anchor="middle" { "of " (of) " took no longer" }
+            text.axis x=(px((frame.left + frame.right) / 2.0)) y=(px(BOTTOM + 34.0)) text-anchor="middle" { "of " (of) " took no longer" }
             @for (index, line) in lines.iter().enumerate() { (curve(line, index, &x, &y)) }
-            @for (index, name_y) in &names { (name(&lines[*index], *name_y, &x, &y)) }
+            (end_names::draw(&ends, frame, BOTTOM))
         }
     }
 }
@@ -65,14 +71,10 @@ fn place(percentile: f64, count: u64) -> f64 {
 fn curve(line: &Line<'_>, index: usize, x: &impl Fn(f64) -> f64, y: &Axis) -> Markup {
     let (class, count) = (marks::class(line.mark), line.distribution.count);
     let at = |point: &Percentile| (x(place(point.percentile, count)), y.at(point.ms));
-    let places = line.distribution.percentiles.iter().map(|point| {
-        let (x, y) = at(point);
-        format!("{} {}", px(x), px(y))
-    });
     let marked =
         line.distribution.percentiles.iter().filter(|p| TICKS.contains(&p.percentile) || p.percentile >= 100.0);
     html! {
-        path class=(format!("curve dash{} {class}", index % 4)) d={ "M" (places.collect::<Vec<_>>().join("L")) } {}
+        path class=(format!("curve dash{} {class}", index % 4)) d=(through(line.distribution.percentiles.iter().map(at))) {}
         @for point in marked {
             @let (x, y_of) = at(point);
             path class=(class) d=(marks::path(line.mark, x, y_of, 4.0)) { title { (tooltip(line, point, y)) } }
@@ -96,20 +98,17 @@ fn description(lines: &[Line<'_>], y: &Axis) -> String {
     words.collect::<Vec<_>>().join("; ")
 }
 
-fn names(lines: &[Line<'_>], y: &Axis) -> Vec<(usize, f64)> {
-    let end = |line: &Line<'_>| Some(y.at(line.distribution.percentiles.last()?.ms));
-    end_names::placed(lines.iter().enumerate().filter_map(|(index, line)| Some((index, end(line)?))), BOTTOM)
-}
-
-fn name(line: &Line<'_>, name_y: f64, x: &impl Fn(f64) -> f64, y: &Axis) -> Markup {
-    let Some(last) = line.distribution.percentiles.last() else { return html! {} };
-    let end = (x(place(last.percentile, line.distribution.count)), y.at(last.ms));
-    end_names::draw(line.name, line.mark, end, name_y, RIGHT)
+fn ends<'l>(lines: &[Line<'l>], x: &impl Fn(f64) -> f64, y: &Axis) -> Vec<End<'l>> {
+    let end = |line: &Line<'l>| {
+        let last = line.distribution.percentiles.last()?;
+        let at = (x(place(last.percentile, line.distribution.count)), y.at(last.ms));
+        Some(End { label: line.name, mark: line.mark, at })
+    };
+    lines.iter().filter_map(end).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::end_names::NAME;
     use super::*;
 
     fn distribution(count: u64, factor: f64) -> Distribution {
@@ -124,30 +123,20 @@ mod tests {
         let found = [90.0, 99.0, 99.9, 100.0].map(|percentile| place(percentile, 1_000_000));
         assert!(found.iter().zip([1.0, 2.0, 3.0, 6.0]).all(|(found, expected)| (found - expected).abs() < 1e-9));
         let long = distribution(1_000_000, 1.0);
-        let drawn = draw("transactions", &[Line { name: "a", mark: 0, distribution: &long }]).into_string();
+        let drawn =
+            draw("transactions", &[Line { name: "a", mark: 0, distribution: &long }], &Frame::wide(std::iter::empty())).into_string();
         assert!(
             drawn.contains("a: 99.9% took no longer than") && drawn.contains("a: the longest of all took"),
             "{drawn}"
         );
-        assert!(drawn.contains(&format!("M{} ", px(LEFT + (RIGHT - LEFT) * 0.5f64.log10().abs() / 6.0))), "{drawn}");
+        assert!(drawn.contains(&format!("M{} ", px(70.0 + 875.0 * 0.5f64.log10().abs() / 6.0))), "{drawn}");
         let few = distribution(2005, 1.0);
-        let drawn = draw("transactions", &[Line { name: "a", mark: 0, distribution: &few }]).into_string();
+        let drawn =
+            draw("transactions", &[Line { name: "a", mark: 0, distribution: &few }], &Frame::wide(std::iter::empty())).into_string();
         assert!(
             drawn.contains(">99.9%<") && !drawn.contains(">99.99%<"),
             "numbers on the axis as far as it goes: {drawn}"
         );
-        assert!(!draw("transactions", &[]).into_string().contains("NaN"));
-    }
-
-    #[test]
-    fn names_never_touch_and_stay_inside() {
-        let all: Vec<Distribution> = (0..LINES).map(|i| distribution(1000, 1.0 + 0.001 * i as f64)).collect();
-        let lines: Vec<Line<'_>> =
-            all.iter().enumerate().map(|(mark, distribution)| Line { name: "a", mark, distribution }).collect();
-        let y = Axis::spanning([1.0, 5.0].into_iter(), "ms", BOTTOM, TOP);
-        let names = names(&lines, &y);
-        assert_eq!(names.len(), LINES);
-        assert!(names.windows(2).all(|pair| pair[1].1 - pair[0].1 >= NAME - 0.01), "{names:?}");
-        assert!(names.iter().all(|(_, y)| (TOP - 10.0..=BOTTOM + 4.1).contains(y)), "{names:?}");
+        assert!(!draw("transactions", &[], &Frame::wide(std::iter::empty())).into_string().contains("NaN"));
     }
 }

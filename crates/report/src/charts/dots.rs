@@ -1,6 +1,6 @@
 //! The dot plot: every trial alongside its interval, samples lighter below, one axis for all conditions.
 
-use super::axis::{Axis, px};
+use super::axis::{Axis, px, shown};
 use super::marks;
 use maud::{Markup, html};
 use tare_findings::figures::{Scale, count, percent};
@@ -9,10 +9,6 @@ use tare_results::schema::TrialRecord;
 use tare_stats::Interval;
 
 const TOP: f64 = 10.0;
-/// How far beyond the values the ends of intervals may stretch the axis, as a share of the values' span: one unsteady
-/// condition must not flatten all others. An interval that goes on is drawn to the edge; its ends stand in the tables.
-const STRETCH: f64 = 0.3;
-
 /// Where things stand in a row.
 struct Shape {
     width: f64,
@@ -40,8 +36,8 @@ pub struct Dot {
 pub struct Row<'a> {
     /// Its name, alongside the row.
     pub label: &'a str,
-    /// Number of its mark, the same in every chart of the page.
-    pub mark: usize,
+    /// Number of its mark, the same in every chart of the page; none where there are too many to mean anything.
+    pub mark: Option<usize>,
     /// The trials that count, in the order they ran.
     pub trials: Vec<Dot>,
     /// The trials that `trials` is of: their samples, which may be millions, are read where they are.
@@ -76,20 +72,15 @@ pub fn draw_slim(metric: &str, rows: &[Row<'_>]) -> Markup {
     drawn(metric, rows, false, &SLIM)
 }
 
-/// Ends of the values that the axis shows.
-fn shown(rows: &[Row<'_>]) -> Vec<f64> {
-    let ranges = rows.iter().filter_map(Row::range);
-    let Some((low, high)) = ranges.reduce(|(low, high), (a, b)| (low.min(a), high.max(b))) else { return Vec::new() };
-    let room = (high - low) * STRETCH;
-    // A wide interval of few trials may reach below zero, where no throughput or time can be.
-    let floor = if low >= 0.0 { (low - room).max(0.0) } else { low - room };
+/// Values that the axis shows.
+fn values(rows: &[Row<'_>]) -> Vec<f64> {
     let ends = rows.iter().filter_map(|row| row.summary.ci).flat_map(|ci| [ci.low, ci.high]);
-    ends.map(|end| end.clamp(floor, high + room)).chain([low, high]).collect()
+    shown(rows.iter().filter_map(Row::range).flat_map(|(low, high)| [low, high]), ends)
 }
 
 fn drawn(metric: &str, rows: &[Row<'_>], detailed: bool, shape: &Shape) -> Markup {
     let unit = rows.first().map_or("", |row| row.summary.unit.as_str());
-    let axis = Axis::new(shown(rows).into_iter(), unit, shape.left, shape.right);
+    let axis = Axis::new(values(rows).into_iter(), unit, shape.left, shape.right);
     let bottom = TOP + shape.row * rows.len() as f64;
     let height = bottom + 40.0;
     html! {
@@ -111,18 +102,20 @@ fn drawn(metric: &str, rows: &[Row<'_>], detailed: bool, shape: &Shape) -> Marku
 fn draw_row(row: &Row<'_>, axis: &Axis, top: f64, detailed: bool, shape: &Shape) -> Markup {
     let marks_top = if shape.stacked { top + shape.row - 44.0 } else { top };
     let (interval_y, trials_y, samples_y) = (marks_top + 9.0, marks_top + 23.0, marks_top + 36.0);
-    let class = marks::class(row.mark);
+    let class = marks::class(row.mark.unwrap_or(0));
     let bimodal = !row.summary.modes.is_empty();
     let figures = Scale::new(&row.summary.unit, row.summary.max, 4);
     html! {
         line.rule x1="0" x2=(px(shape.width)) y1=(px(top)) y2=(px(top)) {}
         @if shape.stacked {
-            path class=(class) d=(marks::path(row.mark, 9.0, top + 13.0, 5.0)) {}
+            @if let Some(mark) = row.mark { path class=(class) d=(marks::path(mark, 9.0, top + 13.0, 5.0)) {} }
             text.label x="20" y=(px(top + 17.0)) { (shortened(row.label, 46)) title { (row.label) } }
             text.value x="20" y=(px(top + 33.0)) { (figures_of(row, &figures).join(", ")) }
         } @else {
             (label(row.label, top + shape.row / 2.0, shape.left))
-            path class=(class) d=(marks::path(row.mark, shape.left - 14.0, top + shape.row / 2.0, 5.0)) {}
+            @if let Some(mark) = row.mark {
+                path class=(class) d=(marks::path(mark, shape.left - 14.0, top + shape.row / 2.0, 5.0)) {}
+            }
             @for (index, line) in figures_of(row, &figures).iter().enumerate() {
                 text.value x=(px(shape.right + 14.0)) y=(px(top + 18.0 + 15.0 * index as f64)) { (line) }
             }

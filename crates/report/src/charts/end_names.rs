@@ -1,18 +1,54 @@
-//! Names at the ends of a chart's lines, in a stack at its right, each with its mark and a leader from its line.
+//! Names of a chart's lines: at their ends in a stack at its right, each with its mark and a leader from its line, or in
+//! a list below it.
 
 use super::axis::px;
+use super::dots::shortened;
+use super::frame::{Frame, LETTERS};
 use super::marks;
 use maud::{Markup, html};
 
 /// Height of a name in the stack.
-pub const NAME: f64 = 16.0;
-/// Letters of a name at most; all of it is in the tooltip.
-const LETTERS: usize = 36;
+const NAME: f64 = 16.0;
+/// Letters of a name below the plot at most; all of it is in the tooltip.
+const LETTERS_BELOW: usize = 46;
+/// From the end of the plot to the first name below it: the axis stands between.
+const AXIS: f64 = 54.0;
 
-/// Where the name of each line stands: at its end, moved apart where two would touch. Given the number of each line and
-/// the height of its end, in pixels; nothing stands below `bottom`.
-pub fn placed(ends: impl Iterator<Item = (usize, f64)>, bottom: f64) -> Vec<(usize, f64)> {
-    let mut names: Vec<(usize, f64)> = ends.map(|(line, end)| (line, end + 4.0)).collect();
+/// A line's name, its mark, and where it ends, in pixels.
+pub struct End<'a> {
+    pub label: &'a str,
+    pub mark: usize,
+    pub at: (f64, f64),
+}
+
+/// Height of a drawing with so many lines whose plot ends at `bottom`.
+pub fn height(lines: usize, frame: &Frame, bottom: f64) -> f64 {
+    if frame.slim && lines > 0 { bottom + AXIS + NAME * lines as f64 } else { bottom + 42.0 }
+}
+
+/// Draws all names.
+pub fn draw(ends: &[End<'_>], frame: &Frame, bottom: f64) -> Markup {
+    let (x, letters) = if frame.slim { (9.0, LETTERS_BELOW) } else { (frame.right + 16.0, LETTERS) };
+    let placed: Vec<(usize, f64)> = if frame.slim {
+        (0..ends.len()).map(|line| (line, bottom + AXIS + 8.0 + NAME * line as f64)).collect()
+    } else {
+        placed(ends.iter().map(|end| end.at.1), bottom)
+    };
+    html! {
+        @for (line, name_y) in placed {
+            @let end = &ends[line];
+            @if !frame.slim {
+                path.leader d=(format!("M{} {}L{} {}", px(end.at.0 + 7.0), px(end.at.1), px(frame.right + 8.0), px(name_y - 4.0))) {}
+            }
+            path class=(marks::class(end.mark)) d=(marks::path(end.mark, x, name_y - 4.0, 4.6)) {}
+            text.value x=(px(x + 11.0)) y=(px(name_y)) { title { (end.label) } (shortened(end.label, letters)) }
+        }
+    }
+}
+
+/// Where the name of each line stands: at its end, moved apart where two would touch. Nothing stands below `bottom`.
+fn placed(ends: impl Iterator<Item = f64>, bottom: f64) -> Vec<(usize, f64)> {
+    let mut names: Vec<(usize, f64)> = ends.enumerate().map(|(line, end)| (line, end + 4.0)).collect();
     names.sort_by(|a, b| a.1.total_cmp(&b.1));
     for index in 1..names.len() {
         names[index].1 = names[index].1.max(names[index - 1].1 + NAME);
@@ -25,13 +61,28 @@ pub fn placed(ends: impl Iterator<Item = (usize, f64)>, bottom: f64) -> Vec<(usi
     names
 }
 
-/// Draws one, at the height where it was placed; `end` is that of its line, `right` that of the chart, in pixels.
-pub fn draw(label: &str, mark: usize, end: (f64, f64), name_y: f64, right: f64) -> Markup {
-    let long = label.chars().count() > LETTERS;
-    let shown: String = if long { label.chars().take(LETTERS - 1).chain(['…']).collect() } else { label.to_owned() };
-    html! {
-        path.leader d=(format!("M{} {}L{} {}", px(end.0 + 7.0), px(end.1), px(right + 8.0), px(name_y - 4.0))) {}
-        path class=(marks::class(mark)) d=(marks::path(mark, right + 16.0, name_y - 4.0, 4.6)) {}
-        text.value x=(px(right + 27.0)) y=(px(name_y)) { title { (label) } (shown) }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_never_touch_and_stay_inside() {
+        let (top, bottom) = (22.0, 282.0);
+        for lines in 1..=marks::MEANT {
+            for height in [top, 170.0, bottom] {
+                // All lines end within a few pixels of each other.
+                let names = placed((0..lines).map(|line| (height + line as f64 / 4.0).min(bottom)), bottom);
+                assert_eq!(names.len(), lines);
+                assert!(names.windows(2).all(|pair| pair[1].1 - pair[0].1 >= NAME - 0.01), "{names:?}");
+                assert!(names.iter().all(|(_, y)| (top - 10.0..=bottom + 4.1).contains(y)), "{names:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_below_a_chart_lie_within_its_height() {
+        let ends: Vec<End<'_>> = (0..3).map(|mark| End { label: "a", mark, at: (10.0, 10.0) }).collect();
+        let drawn = draw(&ends, &Frame::SLIM, 100.0).into_string();
+        assert!(drawn.contains("y=\"194\"") && height(3, &Frame::SLIM, 100.0) >= 194.0, "{drawn}");
     }
 }

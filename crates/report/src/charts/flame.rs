@@ -2,9 +2,8 @@
 //! Inferno's own drawing lies alongside the results for clicking through; it needs a script, which a report must not
 //! have, and knows neither the page's colours nor light and dark.
 
-use super::axis::px;
-use super::flame_tree::{Frame, Node, ROW, WIDTH, label};
-use maud::{Markup, html};
+use super::flame_tree::{self, Frame, Look, Node};
+use maud::Markup;
 use tare_findings::figures::percent;
 
 /// What the whole width of a drawing is.
@@ -21,24 +20,15 @@ const NOT_RUNNING: [&str; 2] = ["asleep", "ready"];
 
 /// Draws folded call chains; `marked` functions get an outline. None for a text without a chain.
 pub fn draw(title: &str, folded: &str, marked: &[&str], width: Width) -> Option<Markup> {
-    let mut root = tree(folded);
-    let left_out = root.without_trunk();
-    if root.weight == 0 {
-        return None;
-    }
-    let (frames, rows) = root.frames();
-    let height = rows as f64 * ROW + 22.0;
-    Some(html! {
-        svg.chart.flame viewBox=(format!("0 0 {WIDTH} {height}")) role="img" {
-            title { (title) }
-            desc { (description(&frames)) }
-            @for frame in &frames { (drawn(frame, rows, marked, width)) }
-            text.tick x="0" y=(px(height - 5.0)) {
-                @if left_out > 0 { "above " (left_out) " callers that all samples have in common; " }
-                "width: share of " (width.words()) "; `_[k]`: the kernel"
-            }
-        }
-    })
+    let share = |frame: &Frame<'_>| frame.to - frame.from;
+    let look = Look {
+        class: &|frame| class(frame, marked, width),
+        said: &|frame| format!("{}: {} of {}", frame.name, percent(share(frame)), width.words()),
+        matters: &share,
+        of: "samples",
+        width: &format!("share of {}", width.words()),
+    };
+    flame_tree::draw(title, tree(folded), &look)
 }
 
 impl Width {
@@ -60,14 +50,10 @@ fn tree(folded: &str) -> Node {
     root
 }
 
-fn drawn(frame: &Frame<'_>, rows: usize, marked: &[&str], of: Width) -> Markup {
-    let (x, width) = (frame.from * WIDTH, (frame.to - frame.from) * WIDTH);
-    let waits = of == Width::Time && NOT_RUNNING.contains(&frame.root);
-    let y = (rows - 1 - frame.row) as f64 * ROW;
-    let kernel = frame.name.ends_with("_[k]");
-    let mut class = if waits {
+fn class(frame: &Frame<'_>, marked: &[&str], of: Width) -> String {
+    let mut class = if of == Width::Time && NOT_RUNNING.contains(&frame.root) {
         format!("waits shade{}", frame.row % 3)
-    } else if kernel {
+    } else if frame.name.ends_with("_[k]") {
         "kernel".to_owned()
     } else {
         format!("user shade{}", frame.name.len() % 3)
@@ -75,18 +61,7 @@ fn drawn(frame: &Frame<'_>, rows: usize, marked: &[&str], of: Width) -> Markup {
     if marked.contains(&frame.name) {
         class.push_str(" hot");
     }
-    html! {
-        g {
-            title { (frame.name) ": " (percent(frame.to - frame.from)) " of " (of.words()) }
-            rect class=(class) x=(px(x)) y=(px(y)) width=(px((width - 0.6).max(0.4))) height=(px(ROW - 1.0)) {}
-            @if let Some(label) = label(frame.name, width) { text x=(px(x + 3.0)) y=(px(y + 12.0)) { (label) } }
-        }
-    }
-}
-
-fn description(frames: &[Frame<'_>]) -> String {
-    let largest = frames.iter().take(8).map(|frame| format!("{} {}", frame.name, percent(frame.to - frame.from)));
-    largest.collect::<Vec<_>>().join("; ")
+    class
 }
 
 #[cfg(test)]

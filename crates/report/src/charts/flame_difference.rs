@@ -1,9 +1,8 @@
 //! The flame graph of a difference: every box as wide as the larger of A's and B's time in it, coloured by which of the
 //! two it is, so that what only one of them does is seen too.
 
-use super::axis::px;
-use super::flame_tree::{Frame, Node, ROW, WIDTH, label};
-use maud::{Markup, html};
+use super::flame_tree::{self, Frame, Look, Node};
+use maud::Markup;
 use tare_findings::figures::figure;
 use tare_findings::why::ChainTime;
 
@@ -19,35 +18,14 @@ pub fn draw(title: &str, chains: &[ChainTime]) -> Option<Markup> {
         let sides = [one.a_us, one.b_us].map(|us| (us * NS_PER_US) as u64);
         root.add(&one.chain, sides[0].max(sides[1]), sides);
     }
-    let left_out = root.without_trunk();
-    if root.weight == 0 {
-        return None;
-    }
-    let (frames, rows) = root.frames();
-    let height = rows as f64 * ROW + 22.0;
-    Some(html! {
-        svg.chart.flame viewBox=(format!("0 0 {WIDTH} {height}")) role="img" {
-            title { (title) }
-            desc { (description(&frames)) }
-            @for frame in &frames { (drawn(frame, rows)) }
-            text.tick x="0" y=(px(height - 5.0)) {
-                @if left_out > 0 { "above " (left_out) " callers that all chains have in common; " }
-                "width: the larger of A's and B's time; `_[k]`: the kernel"
-            }
-        }
-    })
-}
-
-fn drawn(frame: &Frame<'_>, rows: usize) -> Markup {
-    let (x, width) = (frame.from * WIDTH, (frame.to - frame.from) * WIDTH);
-    let y = (rows - 1 - frame.row) as f64 * ROW;
-    html! {
-        g {
-            title { (said(frame)) }
-            rect class=(class(frame.sides)) x=(px(x)) y=(px(y)) width=(px((width - 0.6).max(0.4))) height=(px(ROW - 1.0)) {}
-            @if let Some(label) = label(frame.name, width) { text x=(px(x + 3.0)) y=(px(y + 12.0)) { (label) } }
-        }
-    }
+    let look = Look {
+        class: &|frame| class(frame.sides),
+        said: &said,
+        matters: &|frame| frame.sides[0].abs_diff(frame.sides[1]) as f64,
+        of: "chains",
+        width: "the larger of A's and B's time",
+    };
+    flame_tree::draw(title, root, &look)
 }
 
 /// Darker where it changed by more of its time.
@@ -73,14 +51,9 @@ fn said(frame: &Frame<'_>) -> String {
     format!("{}: A {}, B {}, {sign}{}", frame.name, figure(a, "us"), figure(b, "us"), figure((b - a).abs(), "us"))
 }
 
-fn description(frames: &[Frame<'_>]) -> String {
-    let mut largest: Vec<&Frame<'_>> = frames.iter().collect();
-    largest.sort_by_key(|frame| std::cmp::Reverse(frame.sides[0].abs_diff(frame.sides[1])));
-    largest.into_iter().take(8).map(said).collect::<Vec<_>>().join("; ")
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::axis::px;
     use super::*;
 
     fn chain(chain: &str, a_us: f64, b_us: f64) -> ChainTime {

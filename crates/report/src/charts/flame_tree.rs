@@ -1,11 +1,15 @@
 //! Call chains as boxes: every box a function, as wide as its share, what it calls above it.
 
+use super::axis::px;
+use maud::{Markup, html};
 use std::collections::BTreeMap;
 
 /// Width of a drawing, pixels.
 pub const WIDTH: f64 = 960.0;
 /// Height of a row of boxes.
-pub const ROW: f64 = 17.0;
+const ROW: f64 = 17.0;
+/// Boxes that the description names.
+const DESCRIBED: usize = 8;
 /// Pixels a character of a label takes.
 const CHARACTER: f64 = 6.6;
 /// Boxes in a drawing: the smallest are left out beyond this.
@@ -16,9 +20,9 @@ const ROWS: usize = 48;
 /// Call chains as a tree.
 #[derive(Default)]
 pub struct Node {
-    pub weight: u64,
+    weight: u64,
     /// What two sides have of it, where there are two.
-    pub sides: [u64; 2],
+    sides: [u64; 2],
     callees: BTreeMap<String, Node>,
 }
 
@@ -33,6 +37,52 @@ pub struct Frame<'n> {
     pub to: f64,
     /// What two sides have of it, where there are two.
     pub sides: [u64; 2],
+}
+
+/// What a drawing makes of its boxes.
+pub struct Look<'l> {
+    /// The CSS class of a box.
+    pub class: &'l dyn Fn(&Frame<'_>) -> String,
+    /// What a box says when it is pointed at.
+    pub said: &'l dyn Fn(&Frame<'_>) -> String,
+    /// How much a box matters: those with most are in the description.
+    pub matters: &'l dyn Fn(&Frame<'_>) -> f64,
+    /// What the chains are: samples, or chains.
+    pub of: &'l str,
+    /// What a width is.
+    pub width: &'l str,
+}
+
+/// Draws chains; none where there are none.
+pub fn draw(title: &str, mut root: Node, look: &Look<'_>) -> Option<Markup> {
+    let left_out = root.without_trunk();
+    if root.weight == 0 {
+        return None;
+    }
+    let (frames, rows) = root.frames();
+    let height = rows as f64 * ROW + 22.0;
+    let mut first: Vec<&Frame<'_>> = frames.iter().collect();
+    first.sort_by(|a, b| (look.matters)(b).total_cmp(&(look.matters)(a)));
+    let description: Vec<String> = first.into_iter().take(DESCRIBED).map(look.said).collect();
+    Some(html! {
+        svg.chart.flame viewBox=(format!("0 0 {WIDTH} {height}")) role="img" {
+            title { (title) }
+            desc { (description.join("; ")) }
+            @for frame in &frames {
+                @let (x, width) = (frame.from * WIDTH, (frame.to - frame.from) * WIDTH);
+                @let y = (rows - 1 - frame.row) as f64 * ROW;
+                g {
+                    title { ((look.said)(frame)) }
+                    rect class=((look.class)(frame)) x=(px(x)) y=(px(y)) width=(px((width - 0.6).max(0.4))) height=(px(ROW - 1.0)) {}
+                    @if let Some(label) = label(frame.name, width) { text x=(px(x + 3.0)) y=(px(y + 12.0)) { (label) } }
+                }
+            }
+            text.tick x="0" y=(px(height - 5.0)) {
+                @if left_out > 0 { "above " (left_out) " callers that all " (look.of) " have in common; " }
+                "width: " (look.width) "; `_[k]`: the kernel"
+            }
+        }
+    })
 }
 
 impl Node {
@@ -54,7 +104,7 @@ impl Node {
     }
 
     /// Cuts off the callers that all chains share; how many.
-    pub fn without_trunk(&mut self) -> usize {
+    fn without_trunk(&mut self) -> usize {
         let mut cut = 0;
         while self.callees.len() == 1 {
             let Some((name, only)) = self.callees.pop_first() else { break };
@@ -70,7 +120,7 @@ impl Node {
     }
 
     /// The widest boxes, and how many rows they take.
-    pub fn frames(&self) -> (Vec<Frame<'_>>, usize) {
+    fn frames(&self) -> (Vec<Frame<'_>>, usize) {
         let mut frames = Vec::new();
         lay_out(self, (0, None), 0.0, self.weight as f64, &mut frames);
         // The widest are what is seen.
@@ -105,7 +155,7 @@ fn lay_out<'n>(
 }
 
 /// A name as it fits into a box of this width; none where nothing does. The end of a path says more than its beginning.
-pub fn label(name: &str, width: f64) -> Option<String> {
+fn label(name: &str, width: f64) -> Option<String> {
     let room = ((width - 6.0) / CHARACTER).max(0.0) as usize;
     (room >= 3).then(|| shortened(name, room))
 }

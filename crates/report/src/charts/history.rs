@@ -1,6 +1,6 @@
 //! Lines of a history: every run a point, every segment its mean with its interval, changes between them.
 
-use super::axis::{Axis, px};
+use super::axis::{Axis, px, through};
 use super::marks;
 use maud::{Markup, html};
 use tare_findings::figures::change;
@@ -43,12 +43,7 @@ fn one(line: &Line) -> Markup {
         let (from, to) = (x(segment.runs.start as f64 - 0.4), x(segment.runs.end as f64 - 0.6));
         format!("M{} {}H{}", px(from), px(values.at(segment.mean)), px(to))
     };
-    let along: Vec<String> = line
-        .points
-        .iter()
-        .enumerate()
-        .map(|(place, point)| format!("{} {}", px(x(place as f64)), px(values.at(point.value))))
-        .collect();
+    let along = line.points.iter().enumerate().map(|(place, point)| (x(place as f64), values.at(point.value)));
     html! {
         text.name x=(px(LEFT)) y="14" { (line.condition) }
         text.axis x=(px(LEFT)) y="30" { (values.label(&line.name)) }
@@ -56,7 +51,7 @@ fn one(line: &Line) -> Markup {
         @for (left, top, width, height) in line.segments.iter().filter_map(band) {
             rect.stall x=(left) y=(top) width=(width) height=(height) {}
         }
-        @if !along.is_empty() { path.pale d=(format!("M{}", along.join("L"))) fill="none" {} }
+        path.pale d=(through(along)) fill="none" {}
         @for segment in &line.segments { path.curve.m0 d=(mean(segment)) {} }
         @for found in &line.changes {
             @let at = x(found.first_after as f64 - 0.5);

@@ -3,14 +3,14 @@
 use super::axis::px;
 use maud::{Markup, PreEscaped, html};
 
-/// Colours of the page's palette (`--c0` .. `--c7` in its CSS).
-const COLOURS: usize = 8;
-/// Shapes; not a divisor of [`COLOURS`], so that 56 conditions get 56 different marks.
+/// Marks with a meaning in a page: as many as its palette has colours (`--c0` .. `--c7` in its CSS).
+pub const MEANT: usize = 8;
+/// Shapes; not a divisor of [`MEANT`].
 const SHAPES: usize = 7;
 
 /// CSS class that gives a mark its colour.
 pub fn class(index: usize) -> String {
-    format!("m{}", index % COLOURS)
+    format!("m{}", index % MEANT)
 }
 
 /// The outline of mark `index` around a point, as path data.
@@ -91,8 +91,8 @@ mod tests {
     }
 
     #[test]
-    fn fifty_six_conditions_get_different_marks() {
-        let marks: BTreeSet<(String, String)> = (0..56).map(|i| (class(i), path(i, 0.0, 0.0, 4.0))).collect();
-        assert_eq!(marks.len(), 56);
+    fn all_marks_with_a_meaning_differ() {
+        let marks: BTreeSet<(String, String)> = (0..MEANT).map(|i| (class(i), path(i, 0.0, 0.0, 4.0))).collect();
+        assert_eq!(marks.len(), MEANT);
     }
 }

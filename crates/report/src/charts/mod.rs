@@ -12,6 +12,7 @@ pub mod flame;
 pub mod flame_difference;
 mod flame_tree;
 pub mod forest;
+pub mod frame;
 pub mod heat;
 pub mod history;
 mod layout;

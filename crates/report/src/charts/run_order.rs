@@ -1,17 +1,19 @@
 //! The run-order strip: value against time of day, so that drift and interference are seen at once.
 
 use super::axis::{Axis, px};
+use super::end_names::{self, End};
+use super::frame::Frame;
 use super::marks;
 use maud::{Markup, html};
 
-const WIDTH: f64 = 960.0;
-const HEIGHT: f64 = 264.0;
-const LEFT: f64 = 70.0;
-const RIGHT: f64 = 945.0;
-const TOP: f64 = 12.0;
-const BOTTOM: f64 = 200.0;
+const TOP: f64 = 22.0;
+const BOTTOM: f64 = 210.0;
 /// Height of the lane in which trials without a usable value stand.
 const LANE: f64 = BOTTOM + 16.0;
+/// Where the times of day stand.
+const TIMES: f64 = BOTTOM + 40.0;
+/// Pixels that one of them needs.
+const TIME: f64 = 60.0;
 
 /// One attempt at a trial.
 pub struct Point {
@@ -27,51 +29,73 @@ pub struct Point {
     pub title: String,
 }
 
-/// Draws the strip; `clock` says that [`Point::at`] is a time of day in UTC.
-pub fn draw(metric: &str, unit: &str, points: &[Point], clock: bool) -> Markup {
-    let values = Axis::new(points.iter().filter_map(|point| point.value), unit, BOTTOM, TOP);
+/// What the strip shows.
+pub struct Strip<'a> {
+    /// What values are of.
+    pub label: &'a str,
+    pub unit: &'a str,
+    /// In the order in which they ran.
+    pub points: &'a [Point],
+    /// Whether [`Point::at`] is a time of day in UTC.
+    pub clock: bool,
+    /// Name and mark of each condition, to stand at its last trial.
+    pub names: &'a [(&'a str, usize)],
+}
+
+/// Draws the strip.
+pub fn draw(strip: &Strip<'_>, frame: &Frame) -> Markup {
+    let (points, clock) = (strip.points, strip.clock);
+    let values = Axis::new(points.iter().filter_map(|point| point.value), strip.unit, BOTTOM, TOP);
     let (first, last) = points
         .iter()
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), point| (low.min(point.at), high.max(point.at)));
     let span = (last - first).max(1.0);
-    let x = |at: f64| LEFT + 10.0 + (at - first) / span * (RIGHT - LEFT - 20.0);
+    let x = |at: f64| frame.left + 10.0 + (at - first) / span * (frame.right - frame.left - 20.0);
     let odd = points.iter().any(|point| point.value.is_none());
+    let end = |&(label, mark)| {
+        let last = points.iter().rev().find(|point| point.mark == mark && point.value.is_some())?;
+        Some(End { label, mark, at: (x(last.at), values.at(last.value?)) })
+    };
+    let ends: Vec<End<'_>> = strip.names.iter().filter_map(end).collect();
+    let bottom = BOTTOM + 21.0;
     html! {
-        svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" {
-            title { (metric) " in the order in which trials ran" }
-            desc { (points.len()) " trials from left to right; shape and colour say the condition, listed below." }
-            (values.vertical(LEFT, RIGHT))
-            text.axis x=(px(LEFT)) y="11" text-anchor="start" { (values.label(metric)) }
-            @for tick in times(first, last, clock) {
-                text.tick x=(px(x(tick))) y=(px(BOTTOM + 40.0)) text-anchor="middle" { (time_label(tick, clock)) }
+        svg class=(frame.class()) viewBox=(format!("0 0 {} {}", frame.width, px(end_names::height(ends.len(), frame, bottom)))) role="img" {
+            title { (strip.label) " in the order in which trials ran" }
+            desc { (points.len()) " trials from left to right." }
+            (values.vertical(frame.left, frame.right))
+            text.axis x="2" y="11" text-anchor="start" { (values.label(strip.label)) }
+            @for tick in times(first, last, clock, ((frame.right - frame.left) / TIME) as usize) {
+                text.tick x=(px(x(tick))) y=(px(TIMES)) text-anchor="middle" { (time_label(tick, clock)) }
                 line.grid x1=(px(x(tick))) x2=(px(x(tick))) y1=(px(TOP)) y2=(px(BOTTOM)) {}
             }
-            text.axis x=(px((LEFT + RIGHT) / 2.0)) y=(px(BOTTOM + 57.0)) text-anchor="middle" {
+            text.axis x=(px((frame.left + frame.right) / 2.0)) y=(px(TIMES + 17.0)) text-anchor="middle" {
                 (if clock { "time of day, UTC" } else { "order in the file (no times were recorded)" })
             }
-            @if odd { text.tick x=(px(LEFT - 6.0)) y=(px(LANE + 4.0)) text-anchor="end" { "not used" } }
+            @if odd { text.tick x=(px(frame.left - 6.0)) y=(px(LANE + 4.0)) text-anchor="end" { "not used" } }
             @for point in points {
                 @match point.value {
                     Some(value) => path class={ (marks::class(point.mark)) @if point.disturbed { " disturbed" } } d=(marks::path(point.mark, x(point.at), values.at(value), 3.8)) {
-                        title { (point.title) }
+                        @if !frame.slim { title { (point.title) } }
                     },
                     None => path.bad d=(format!("M{} {}l7 7m0 -7l-7 7", px(x(point.at) - 3.5), px(LANE - 3.5))) {
-                        title { (point.title) }
+                        @if !frame.slim { title { (point.title) } }
                     },
                 }
             }
+            (end_names::draw(&ends, frame, bottom))
         }
     }
 }
 
-/// Round times between first and last, about six of them.
-fn times(first: f64, last: f64, clock: bool) -> Vec<f64> {
+/// Round times between first and last, about six of them and at most so many.
+fn times(first: f64, last: f64, clock: bool, most: usize) -> Vec<f64> {
     if !clock {
         return vec![first, last];
     }
     const STEPS_S: [f64; 12] =
         [5.0, 15.0, 30.0, 60.0, 300.0, 600.0, 1800.0, 3600.0, 7200.0, 21_600.0, 43_200.0, 86_400.0];
-    let step = STEPS_S.into_iter().find(|step| (last - first) / step <= 8.0).unwrap_or((last - first) / 6.0);
+    let most = most.clamp(2, 8) as f64;
+    let step = STEPS_S.into_iter().find(|step| (last - first) / step <= most).unwrap_or((last - first) / most);
     let start = (first / step).ceil();
     let ticks: Vec<f64> = (0..10).map(|i| (start + f64::from(i)) * step).take_while(|tick| *tick <= last).collect();
     if ticks.is_empty() { vec![first] } else { ticks }

@@ -1,6 +1,6 @@
 //! Throughput second by second: a line a sample, the seconds that were slow marked, standstills shaded.
 
-use super::axis::{Axis, px};
+use super::axis::{Axis, px, through};
 use super::marks;
 use maud::{Markup, html};
 
@@ -76,11 +76,10 @@ fn shade(line: &Line, x: &impl Fn(f64) -> f64) -> Markup {
 fn series(line: &Line, mark: usize, x: &impl Fn(f64) -> f64, y: &Axis) -> Markup {
     // A reading is of the second before it.
     let at = |place: usize| x(place as f64 + 0.5);
-    let places: Vec<String> =
-        line.tps.iter().enumerate().map(|(place, tps)| format!("{} {}", px(at(place)), px(y.at(*tps)))).collect();
+    let readings = line.tps.iter().enumerate().map(|(place, tps)| (at(place), y.at(*tps)));
     let slow = line.tps.iter().enumerate().filter(|(_, tps)| line.is_slow(**tps));
     html! {
-        path class=(format!("curve second {}", marks::class(mark))) d={ "M" (places.join("L")) } { title { (line.name) } }
+        path class=(format!("curve second {}", marks::class(mark))) d=(through(readings)) { title { (line.name) } }
         @for (place, tps) in slow {
             path.bad d=(format!("M{} {}l7 7m0 -7l-7 7", px(at(place) - 3.5), px(y.at(*tps) - 3.5))) {
                 title { (line.name) ", second " (place + 1) ": " (y.scale.figure(*tps)) }

@@ -1,74 +1,80 @@
 //! Many curves: one panel a line, all with the same axes, its own line strong and the others pale behind it. Fourteen
 //! lines in one chart are a tangle that no colour scheme unpicks.
 
-use super::axis::{Axis, px};
+use super::axis::{Axis, px, through};
 use super::curve_words::{description, values};
 use super::dots::shortened;
+use super::frame::Frame;
 use super::marks;
 use super::rungs::Rungs;
 use maud::{Markup, html};
 use tare_findings::curves::{Curve, Curves};
-use tare_findings::figures::figure;
 use tare_results::metric::Better;
 
-const WIDTH: f64 = 960.0;
-const COLUMNS: usize = 4;
 const LEFT: f64 = 62.0;
 const GAP: f64 = 16.0;
 const PANEL_HEIGHT: f64 = 108.0;
-const PANEL_WIDTH: f64 = (WIDTH - LEFT) / COLUMNS as f64 - GAP;
 /// Letters of a panel's name alongside its figure; all of it is in the tooltip.
 const LABEL: usize = 21;
 /// Above a panel: its name, and the numbers of the row above.
 const HEAD: f64 = 40.0;
 
 /// Draws the panels, best at the largest level first.
-pub(super) fn draw(chart: &Curves) -> Markup {
+pub(super) fn draw(chart: &Curves, frame: &Frame) -> Markup {
+    let columns = if frame.slim { 1 } else { 4 };
+    let panel_width = (frame.width - LEFT) / columns as f64 - GAP;
     let mut order: Vec<&Curve> = chart.lines.iter().collect();
     let end = |line: &Curve| line.points.last().map_or(f64::NAN, |point| point.mean);
     order.sort_by(|a, b| match chart.better {
         Better::Higher => end(b).total_cmp(&end(a)),
         Better::Lower => end(a).total_cmp(&end(b)),
     });
-    let rows = order.len().div_ceil(COLUMNS);
+    let rows = order.len().div_ceil(columns);
     let height = rows as f64 * (PANEL_HEIGHT + HEAD) + 36.0;
-    let y = Axis::spanning(values(chart), chart.unit, PANEL_HEIGHT, 0.0);
-    let x = Rungs::new(chart.lines.iter().flat_map(|l| l.points.iter().map(|p| p.n)), 5.0, PANEL_WIDTH - 5.0);
+    let y = Axis::spanning(values(chart).into_iter(), chart.unit, PANEL_HEIGHT, 0.0);
+    let x = Rungs::new(chart.lines.iter().flat_map(|l| l.points.iter().map(|p| p.n)), 5.0, panel_width - 5.0);
     // All panels have the same pale lines: drawn once, shown in each.
-    let pale = id(chart);
+    let pale = id(chart, frame);
     html! {
-        svg.chart viewBox=(format!("0 0 {WIDTH} {height}")) role="img" {
+        svg class=(frame.class()) viewBox=(format!("0 0 {} {height}", frame.width)) role="img" {
             title { (chart.metric) " over " (chart.over) ", a panel a line" }
             desc { (description(chart, &y)) }
             defs { path.pale id=(pale) d=(chart.lines.iter().map(|line| path(line, &x, &y)).collect::<String>()) {} }
-            text.axis x="0" y="11" text-anchor="start" { (y.label(&chart.metric)) "; the figure over a panel is at its right end" }
+            text.axis x="0" y="11" text-anchor="start" {
+                (y.label(&chart.metric)) @if !frame.slim { "; the figure over a panel is at its right end" }
+            }
             @for (index, line) in order.iter().enumerate() {
-                @let left = LEFT + (index % COLUMNS) as f64 * (PANEL_WIDTH + GAP);
-                @let top = HEAD + (index / COLUMNS) as f64 * (PANEL_HEIGHT + HEAD);
+                @let left = LEFT + (index % columns) as f64 * (panel_width + GAP);
+                @let top = HEAD + (index / columns) as f64 * (PANEL_HEIGHT + HEAD);
                 g.panel transform=(format!("translate({} {})", px(left), px(top))) {
-                    @if index % COLUMNS == 0 { (y.vertical(0.0, PANEL_WIDTH)) } @else { (y.lines(0.0, PANEL_WIDTH)) }
+                    @if index % columns == 0 { (y.vertical(0.0, panel_width)) } @else { (y.lines(0.0, panel_width)) }
                     (x.grid(0.0, PANEL_HEIGHT))
                     use href={ "#" (pale) } {}
-                    (panel(line, &x, &y, chart.unit))
+                    (panel(line, &x, &y, panel_width))
                 }
             }
-            text.axis x=(px((LEFT + WIDTH) / 2.0)) y=(px(height - 6.0)) text-anchor="middle" { (chart.over) }
+            text.axis x=(px((LEFT + frame.width) / 2.0)) y=(px(height - 6.0)) text-anchor="middle" { (chart.over) }
         }
     }
 }
 
 /// Unique in a page: no two of its charts have the same metric, factor and levels.
-fn id(chart: &Curves) -> String {
-    let words = format!("pale-{}-{}-{}", chart.metric, chart.over, tare_findings::level_words::words_of(&chart.at));
+fn id(chart: &Curves, frame: &Frame) -> String {
+    let words = format!(
+        "pale{}-{}-{}-{}",
+        frame.width,
+        chart.metric,
+        chart.over,
+        tare_findings::level_words::words_of(&chart.at)
+    );
     words.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
 }
 
 fn path(line: &Curve, x: &Rungs, y: &Axis) -> String {
-    let places: Vec<String> = line.points.iter().map(|p| format!("{} {}", px(x.at(p.n)), px(y.at(p.mean)))).collect();
-    if places.is_empty() { String::new() } else { format!("M{}", places.join("L")) }
+    through(line.points.iter().map(|point| (x.at(point.n), y.at(point.mean))))
 }
 
-fn panel(own: &Curve, x: &Rungs, y: &Axis, unit: &str) -> Markup {
+fn panel(own: &Curve, x: &Rungs, y: &Axis, width: f64) -> Markup {
     let whiskers: String = own
         .points
         .iter()
@@ -83,7 +89,7 @@ fn panel(own: &Curve, x: &Rungs, y: &Axis, unit: &str) -> Markup {
         path.dots.m0 d=(marks::dots(own.points.iter().map(|p| (x.at(p.n), y.at(p.mean))))) {}
         text.name x="0" y="-7" { (shortened(&own.label, LABEL)) title { (own.label) } }
         @if let Some(last) = own.points.last() {
-            text.value x=(px(PANEL_WIDTH)) y="-7" text-anchor="end" { (figure(last.mean, unit)) }
+            text.value x=(px(width)) y="-7" text-anchor="end" { (y.scale.figure(last.mean)) }
         }
     }
 }

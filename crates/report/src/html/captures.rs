@@ -1,6 +1,7 @@
 //! Which lock is to blame: growth rankings, flame graphs of the first and the last rung, lock waits, and the cost of
 //! looking.
 
+use super::document::figure;
 use super::given::Page;
 use crate::charts::flame::{self, Width};
 use crate::charts::flame_difference;
@@ -97,12 +98,7 @@ pub(super) fn profiles(page: &Page<'_>) -> Option<Markup> {
                 "another colour. Flame graphs of every trial to click through, and the folded call chains, lie under "
                 "captures/ in the results directory."
             }
-            @for (title, drawing) in &drawings {
-                figure {
-                    figcaption { (title) }
-                    div.scroll tabindex="0" role="region" aria-label=(title) { (drawing) }
-                }
-            }
+            @for (title, drawing) in &drawings { (figure(title, drawing)) }
         }
     })
 }

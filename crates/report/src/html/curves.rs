@@ -1,16 +1,22 @@
 //! Curves of the headline metric, and folded those of the other primary ones.
 
+use super::document::either;
 use super::given::Page;
-use crate::charts;
+use crate::charts::{self, frame::Frame};
 use crate::words::better_word;
 use maud::{Markup, html};
 use tare_findings::collect;
 use tare_findings::curves::{self, Curves};
 use tare_findings::level_words::words_of;
+use tare_findings::state::is_disturbed;
 use tare_results::metric;
+use tare_results::schema::Outcome;
 
+/// What a hollow dot is, in every chart of trials.
+pub(super) const HOLLOW: &str =
+    " A hollow dot is a trial that was disturbed and counts, as none of its attempts was clean.";
 /// Bytes after which further charts are left out.
-const BYTES: usize = 250_000;
+const BYTES: usize = 400_000;
 
 /// Every curve over a numeric factor; none where no numeric factor varies.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
@@ -25,15 +31,15 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
         let charts = curves::curves(page.summary, &page.conditions, name);
         let mut drawn = Vec::new();
         for chart in &charts {
-            let drawing = charts::curves::draw(chart);
-            match budget.checked_sub(drawing.0.len()) {
+            let figure = figure(chart);
+            match budget.checked_sub(figure.0.len()) {
                 Some(rest) => budget = rest,
                 None => {
                     left_out += 1;
                     continue;
                 }
             }
-            drawn.push(figure(chart, &drawing));
+            drawn.push(figure);
         }
         if !drawn.is_empty() {
             parts.push((name, drawn));
@@ -51,24 +57,28 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-fn figure(chart: &Curves, drawing: &Markup) -> Markup {
+fn figure(chart: &Curves) -> Markup {
     let at = if chart.at.is_empty() { String::new() } else { format!(", {}", words_of(&chart.at)) };
     let name = format!("{} over {}{at}", chart.metric, chart.over);
-    html! {
-        figure {
-            figcaption { (name) }
-            div.scroll tabindex="0" role="region" aria-label=(name) { (drawing) }
-        }
-    }
+    let frames = [Frame::wide(chart.lines.iter().map(|line| line.label.as_str())), Frame::SLIM];
+    let [wide, slim] = frames.map(|frame| charts::curves::draw(chart, &frame));
+    html! { figure { figcaption { (name) } (either(&name, &wide, &slim)) } }
 }
 
 fn note(page: &Page<'_>) -> String {
     let mut note = "A pale dot is a trial, a mark their mean, the whisker its 95% interval over trials.".to_owned();
     if !page.summary.scaling.is_empty() {
         note.push_str(
-            " Dotted: the fitted scalability law; the hollow mark at its end is what it predicts for twice the largest \
-             number measured, with the interval of one more trial. It is a prediction: nothing was measured there.",
+            " Dotted: the fitted scalability law; the bar at its end is what it predicts for twice the largest number \
+             measured, with the interval of one more trial. It is a prediction: nothing was measured there.",
         );
+    }
+    let all = || page.summary.conditions.iter().flat_map(|condition| &condition.metrics);
+    if page.results.trials.iter().any(|trial| trial.outcome == Outcome::Ok && is_disturbed(trial)) {
+        note.push_str(HOLLOW);
+    }
+    if all().any(|metric| !metric.modes.is_empty()) {
+        note.push_str(" Where trials fall into modes there is no mark: their mean describes none of them.");
     }
     note
 }

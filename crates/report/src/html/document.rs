@@ -2,6 +2,24 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+/// A chart with its name above it.
+pub(super) fn figure(name: &str, drawing: &Markup) -> Markup {
+    html! {
+        figure {
+            figcaption { (name) }
+            div.scroll tabindex="0" role="region" aria-label=(name) { (drawing) }
+        }
+    }
+}
+
+/// A chart drawn twice, of which the page shows the one that the screen has room for.
+pub(super) fn either(name: &str, wide: &Markup, slim: &Markup) -> Markup {
+    html! {
+        div.scroll.wide tabindex="0" role="region" aria-label=(name) { (wide) }
+        div.small-screen { (slim) }
+    }
+}
+
 const SCRIPT: &str = include_str!("script.js");
 
 /// Nothing is ever loaded, whatever a results directory holds, and no script runs but the one with this hash: what

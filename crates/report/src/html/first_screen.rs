@@ -10,15 +10,16 @@ pub(super) fn section(page: &Page<'_>) -> Markup {
     html! {
         p.study { "tare · " (page.results.study) }
         h1 { (screen.out) }
-        @for sentence in &screen.further { p.further { (sentence) } }
     }
 }
 
-/// What was run, how sure the answer is, and what is odd, counted and folded: the chart stands before it.
+/// More of what came out, what was run, how sure the answer is, and what is odd, counted and folded: the chart stands
+/// before it.
 pub(super) fn notes(page: &Page<'_>) -> Option<Markup> {
     let screen = words::first_screen(page.summary, page.results);
     let odd = &screen.warnings;
     Some(html! {
+        @for sentence in &screen.further { p.further { (sentence) } }
         @if !odd.is_empty() {
             details.odd open[odd.len() == 1] {
                 summary { "What is odd: " (count(odd.len(), "note")) }

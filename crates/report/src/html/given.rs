@@ -1,5 +1,7 @@
 //! What every section of the page draws from.
 
+use crate::charts::marks;
+use maud::{Markup, html};
 use std::collections::HashMap;
 use tare_findings::collect::{self, ConditionTrials};
 use tare_findings::machine_view::{self, MachineBox};
@@ -25,9 +27,20 @@ impl<'a> Page<'a> {
         Self { results, summary, conditions, machine, places }
     }
 
-    /// Number of a condition's mark: its place in the plan, the same in every chart.
+    /// Whether marks tell its conditions apart. Of more than that no one remembers which is which: they stand by their
+    /// names alone.
+    pub fn has_marks(&self) -> bool {
+        self.conditions.len() <= marks::MEANT
+    }
+
+    /// Number of a condition's mark: its place in the plan, the same in every chart; one for all of too many.
     pub fn mark(&self, condition: &str) -> usize {
-        self.places.get(condition).copied().unwrap_or(0)
+        self.places.get(condition).copied().filter(|_| self.has_marks()).unwrap_or(0)
+    }
+
+    /// A condition's mark next to its name, where marks tell conditions apart.
+    pub fn swatch(&self, condition: &str) -> Markup {
+        html! { @if self.has_marks() { (marks::swatch(self.mark(condition))) } }
     }
 
     /// A metric of the condition at a place of [`Page::conditions`].

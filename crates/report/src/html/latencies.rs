@@ -1,8 +1,9 @@
 //! How long transactions took: latency by percentile, all trials of a condition together.
 
+use super::document::either;
 use super::given::Page;
 use crate::charts::distribution::{self, LINES, Line};
-use crate::charts::marks;
+use crate::charts::frame::Frame;
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 use tare_findings::distributions::Distribution;
@@ -41,9 +42,12 @@ fn of_part(page: &Page<'_>, part: &str) -> Markup {
         .summary
         .conditions
         .iter()
-        .filter_map(|condition| {
-            let distribution = condition.latencies.iter().find(|found| found.of == part)?;
-            Some(Line { name: &condition.name, mark: page.mark(&condition.name), distribution })
+        .filter_map(|condition| Some((&condition.name, condition.latencies.iter().find(|found| found.of == part)?)))
+        .enumerate()
+        .map(|(place, (name, distribution))| {
+            // Of more conditions than there are marks each chart has its own.
+            let mark = if page.has_marks() { page.mark(name) } else { place % LINES };
+            Line { name, mark, distribution }
         })
         .collect();
     let left_out = all.len().saturating_sub(CONDITIONS);
@@ -51,28 +55,27 @@ fn of_part(page: &Page<'_>, part: &str) -> Markup {
     html! {
         @for (number, lines) in drawn.chunks(LINES).enumerate() {
             @let label = format!("Latency of {part} by percentile{}", if number > 0 { format!(", {}", number + 1) } else { String::new() });
-            figure {
-                figcaption { (label) }
-                div.scroll tabindex="0" role="region" aria-label=(label) { (distribution::draw(part, lines)) }
-            }
+            @let frames = [Frame::wide(lines.iter().map(|line| line.name)), Frame::SLIM];
+            @let [wide, slim] = frames.map(|frame| distribution::draw(part, lines, &frame));
+            figure { figcaption { (label) } (either(&label, &wide, &slim)) }
         }
-        div.scroll tabindex="0" role="region" aria-label={ "Percentiles of the latency of " (part) } { (table(drawn)) }
+        div.scroll tabindex="0" role="region" aria-label={ "Percentiles of the latency of " (part) } { (table(page, drawn)) }
         @if left_out > 0 { p.note { (count(left_out, "more condition")) " are in tare show --json." } }
     }
 }
 
-fn table(lines: &[Line<'_>]) -> Markup {
+fn table(page: &Page<'_>, lines: &[Line<'_>]) -> Markup {
     let cell = |found: &Distribution, percentile| found.at(percentile).map(|ms| figure(ms, "ms")).unwrap_or_default();
     html! {
         table {
             thead { tr {
-                th scope="col" { "condition" }
+                th.l scope="col" { "condition" }
                 th scope="col" { "transactions" }
                 @for (name, _) in COLUMNS { th scope="col" { (name) } }
             } }
             tbody {
                 @for line in lines { tr {
-                    th scope="row" { (marks::swatch(line.mark)) (line.name) }
+                    th scope="row" { (page.swatch(line.name)) (line.name) }
                     td { (line.distribution.count) }
                     @for (_, percentile) in COLUMNS { td { (cell(line.distribution, percentile)) } }
                 } }

@@ -3,7 +3,6 @@
 
 use super::given::Page;
 use crate::charts::machine::Layout;
-use crate::charts::marks;
 use maud::{Markup, html};
 use tare_findings::collect::{self, ConditionTrials};
 use tare_findings::figures::{count, figure, percent};
@@ -62,7 +61,7 @@ pub(super) fn drawings(page: &Page<'_>) -> Option<Markup> {
                 @for (group, threads) in &drawn {
                     figure data-c=(group.condition) {
                         figcaption {
-                            (marks::swatch(page.mark(group.condition))) (group.condition) " "
+                            (page.swatch(group.condition)) (group.condition) " "
                             span { (group.caption) (group.not_drawn()) }
                         }
                         (layout.draw(&format!("Threads on the machine, {}", group.condition), threads))

@@ -64,7 +64,7 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         // Over numbers a curve says more than a list.
         ("curves", "Curves", curves::section(page)),
         ("trials", "Every trial", plots::headline(page)),
-        ("notes", "What was run, and how sure it is", first_screen::notes(page)),
+        ("notes", "What came out, and how sure it is", first_screen::notes(page)),
         ("latencies", "How long transactions took", latencies::section(page)),
         ("grid", "Clients by server locations", grid::section(page)),
         ("distance", "What distance costs", distance::section(page)),
@@ -105,7 +105,8 @@ fn footer(page: &Page<'_>) -> Markup {
     html! {
         p {
             "Intervals are 95% t-intervals over trials, never over pooled samples. Within: coefficient of variation of the "
-            "samples of one trial, averaged. Between: coefficient of variation of the trial means."
+            "samples of one trial, averaged. Between: coefficient of variation of the trial means. ? in place of an interval: half "
+            "of it is more than the mean, which is not known from so few trials."
         }
         p {
             @if let Some(version) = written_by { "Measured by tare " (version) ". " }

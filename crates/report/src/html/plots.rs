@@ -1,12 +1,15 @@
 //! Dot plots and the run-order strip, fed from trials.
 
+use super::curves::HOLLOW;
+use super::document::either;
 use super::given::Page;
 use super::tables;
 use crate::charts::dots::{self, Dot, Row};
-use crate::charts::marks;
-use crate::charts::run_order::{self, Point};
+use crate::charts::frame::Frame;
+use crate::charts::run_order::{self, Point, Strip};
 use crate::words::better_word;
 use maud::{Markup, html};
+use std::collections::HashMap;
 use tare_findings::collect;
 use tare_findings::figures::figure;
 use tare_findings::state::is_disturbed;
@@ -20,8 +23,6 @@ const DETAILED_TRIALS: usize = 1500;
 /// Conditions from which the first plot shows the best ones alone, the others folded.
 const FOLDED: usize = 60;
 const SHOWN: usize = 40;
-/// Entries from which a legend is folded.
-const LEGEND: usize = 16;
 /// Bytes after which further metrics get no plot of their own, only their rows in the table.
 const PLOT_BYTES: usize = 250_000;
 
@@ -39,10 +40,8 @@ pub(super) fn headline(page: &Page<'_>) -> Option<Markup> {
             @if rows.iter().any(|row| !row.summary.modes.is_empty()) {
                 "; diamonds are the two modes of a condition, whose mean describes no trial"
             }
-            @if rows.iter().flat_map(|row| &row.trials).any(|dot| dot.disturbed) {
-                "; a hollow dot is a trial that was disturbed and counts, as none of its attempts was clean"
-            }
             "."
+            @if rows.iter().flat_map(|row| &row.trials).any(|dot| dot.disturbed) { (HOLLOW) }
         }
         (both(metric, best, detailed))
         @if !others.is_empty() {
@@ -51,12 +50,9 @@ pub(super) fn headline(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-/// The plot twice, of which the page shows the one that the screen has room for.
+/// The plot for screens with room and for small ones.
 fn both(metric: &str, rows: &[Row<'_>], detailed: bool) -> Markup {
-    html! {
-        div.scroll.wide tabindex="0" role="region" aria-label={ "Dot plot of " (metric) } { (dots::draw(metric, rows, detailed)) }
-        div.small-screen { (dots::draw_slim(metric, rows)) }
-    }
+    either(&format!("Dot plot of {metric}"), &dots::draw(metric, rows, detailed), &dots::draw_slim(metric, rows))
 }
 
 /// The dot plot of one metric as an `svg` element; none where no trial has it.
@@ -109,7 +105,7 @@ fn rows<'a>(page: &'a Page<'_>, metric: &'a str) -> Vec<Row<'a>> {
             };
             Some(Row {
                 label: condition.name,
-                mark: place,
+                mark: page.has_marks().then_some(place),
                 trials: condition.ok.iter().filter_map(dot).collect(),
                 records: &condition.ok,
                 metric,
@@ -124,60 +120,55 @@ fn rows<'a>(page: &'a Page<'_>, metric: &'a str) -> Vec<Row<'a>> {
     rows
 }
 
-/// The run-order strip of the headline metric, failed and disturbed attempts below it.
+/// The run-order strip of the headline metric, failed and disturbed attempts below it. Where marks do not tell
+/// conditions apart, each trial is shown against the mean of its condition.
 pub(super) fn run_order(page: &Page<'_>) -> Option<Markup> {
     let metric = page.summary.headline_metric.as_deref()?;
     let unit = tare_results::metric::describe(metric).unit;
     let trials = &page.results.trials;
     let clock = trials.iter().all(|trial| seconds(trial).is_some());
+    let means: HashMap<&str, f64> = (0..page.conditions.len())
+        .filter_map(|at| Some((page.conditions[at].name, page.metric(at, metric)?.mean)))
+        .collect();
+    let shown = |trial: &TrialRecord, value: f64| match page.has_marks() {
+        true => Some(value),
+        false => means.get(trial.condition.as_str()).map(|mean| value / mean).filter(|ratio| ratio.is_finite()),
+    };
     let points: Vec<Point> = trials
         .iter()
         .enumerate()
         .map(|(index, trial)| {
             let value = (trial.outcome == Outcome::Ok).then(|| collect::trial_mean(trial, metric)).flatten();
+            let reason = trial.reason.as_deref().unwrap_or("no reason recorded");
             let words = match trial.outcome {
                 Outcome::Ok => value.map_or("no value".to_owned(), |value| figure(value, unit)),
-                Outcome::Failed => format!("failed: {}", trial.reason.as_deref().unwrap_or("no reason recorded")),
-                Outcome::Disturbed => {
-                    format!("disturbed: {}", trial.reason.as_deref().unwrap_or("no reason recorded"))
-                }
+                Outcome::Failed => format!("failed: {reason}"),
+                Outcome::Disturbed => format!("disturbed: {reason}"),
             };
             Point {
                 disturbed: value.is_some() && is_disturbed(trial),
                 at: if clock { seconds(trial).unwrap_or(0.0) } else { index as f64 },
-                value,
+                value: value.and_then(|value| shown(trial, value)),
                 mark: page.mark(&trial.condition),
                 title: format!("trial {} ({}): {words}", trial.trial, trial.condition),
             }
         })
         .collect();
+    let names = page.conditions.iter().map(|condition| (condition.name, page.mark(condition.name)));
+    let names: Vec<(&str, usize)> = names.filter(|_| page.has_marks()).collect();
+    let (label, unit) =
+        if page.has_marks() { (metric.to_owned(), unit) } else { (format!("{metric} / mean of its condition"), "") };
+    let strip = Strip { label: &label, unit, points: &points, clock, names: &names };
+    let wide = Frame::wide(names.iter().map(|(name, _)| *name));
     Some(html! {
-        p.note { "A slope or a step that all conditions share is drift or interference, not a difference between them." }
-        div.scroll tabindex="0" role="region" aria-label="Run-order strip" { (run_order::draw(metric, unit, &points, clock)) }
-        (legend(page))
-        @if points.iter().any(|point| point.value.is_none()) {
-            p.note { "× not used: failed, or disturbed and put aside" }
+        p.note {
+            "A slope or a step that all conditions share is drift or interference, not a difference between them."
+            @if !page.has_marks() { " Each trial is shown against the mean of its condition." }
+            @if points.iter().any(|point| point.value.is_none()) { " × not used: failed, or disturbed and put aside." }
+            @if points.iter().any(|point| point.disturbed) { (HOLLOW) }
         }
-        @if points.iter().any(|point| point.disturbed) {
-            p.note { "hollow: disturbed, and counted because none of its attempts was clean" }
-        }
+        (either("Run-order strip", &run_order::draw(&strip, &wide), &run_order::draw(&strip, &Frame::SLIM)))
     })
-}
-
-/// Which mark is which condition; a long list is folded.
-pub(super) fn legend(page: &Page<'_>) -> Markup {
-    let list = html! {
-        ul.legend {
-            @for condition in &page.conditions {
-                li data-c=(condition.name) { (marks::swatch(page.mark(condition.name))) (condition.name) }
-            }
-        }
-    };
-    html! {
-        @if page.conditions.len() > LEGEND {
-            details { summary { "Which mark is which of the " (page.conditions.len()) " conditions" } (list) }
-        } @else { (list) }
-    }
 }
 
 /// Start of a trial in seconds since the epoch.

@@ -1,7 +1,6 @@
 //! Throughput second by second, with gaps and standstills.
 
 use super::given::Page;
-use crate::charts::marks;
 use crate::charts::seconds::{self, Line};
 use crate::words::client_limit;
 use maud::{Markup, html};
@@ -32,7 +31,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
             @for (place, (condition, mut lines)) in all.into_iter().take(CONDITIONS).enumerate() {
                 @let left_out = lines.len().saturating_sub(LINES);
                 details open[place == open] {
-                    summary { (marks::swatch(page.mark(condition))) (condition) }
+                    summary { (page.swatch(condition)) (condition) }
                     div.scroll tabindex="0" role="region" aria-label={ "Throughput second by second under " (condition) } {
                         ({ worst_first(&mut lines); seconds::draw(condition, &lines, page.mark(condition)) })
                     }

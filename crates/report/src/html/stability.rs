@@ -1,11 +1,9 @@
 //! How steady each query was, what makes it so, and every trial of it.
 
 use super::given::Page;
-use super::plots;
 use super::tables;
 use crate::charts::forest::{self, Line};
 use crate::charts::heat::{self, Figures, Heat};
-use crate::charts::marks;
 use crate::charts::queries::{self as chart, Query};
 use crate::words::letter;
 use maud::{Markup, html};
@@ -64,7 +62,7 @@ pub(super) fn spread(page: &Page<'_>) -> Option<Markup> {
                 } }
                 tbody { @for (index, condition) in conditions.iter().enumerate() { tr data-c=(condition.name) {
                     td.l.c { (letter(index)) }
-                    th scope="row" { (marks::swatch(page.mark(&condition.name))) (condition.name) }
+                    th scope="row" { (page.swatch(&condition.name)) (condition.name) }
                     @let spread = condition.spread.as_ref();
                     td { (cell(spread.map(|s| s.range_average))) } td { (cell(spread.map(|s| s.range_largest))) }
                     td.l.c { (spread.map_or(String::new(), |s| short(&s.range_largest_metric))) }
@@ -206,6 +204,14 @@ pub(super) fn queries(page: &Page<'_>) -> Option<Markup> {
     Some(html! {
         p.note { "A dot is a trial. Dots of one row that lie together are a steady query; rows that lie apart are an effect." }
         div.scroll tabindex="0" role="region" aria-label="Dot plot of every query" { (chart::draw(&queries)) }
-        (plots::legend(page))
+        @if page.has_marks() {
+            ul.legend {
+                @for condition in &page.conditions {
+                    li data-c=(condition.name) { (page.swatch(condition.name)) (condition.name) }
+                }
+            }
+        } @else {
+            p.note { "The rows of a query are the conditions in the order of their table." }
+        }
     })
 }

@@ -2,7 +2,6 @@
 //! heads.
 
 use super::given::Page;
-use crate::charts::marks;
 use crate::words;
 use maud::{Markup, html};
 use tare_findings::figures::{Scale, percent, times};
@@ -32,7 +31,7 @@ pub(super) fn conditions(page: &Page<'_>) -> Option<Markup> {
                     th scope="col" { "clean" } th scope="col" { "disturbed" } th scope="col" { "failed" }
                 } }
                 tbody { @for (condition, metric) in &rows { tr data-c=(condition.name) {
-                    th scope="row" { (marks::swatch(page.mark(&condition.name))) (condition.name) }
+                    th scope="row" { (page.swatch(&condition.name)) (condition.name) }
                     @match metric {
                         Some(metric) => { (cells(metric, &scale)) @if with_modes { td.l { (words::modes(&metric.modes, &metric.unit)) } } },
                         None => { td colspan={ (9 + usize::from(with_modes)) } { "no usable trial" } },
@@ -50,12 +49,12 @@ pub(super) fn conditions(page: &Page<'_>) -> Option<Markup> {
 }
 
 fn cells(metric: &MetricSummary, scale: &Scale) -> Markup {
-    let end = |end: Option<f64>| end.map_or("–".to_owned(), |value| scale.number(value));
+    let [low, high] = scale.ends(metric.mean, metric.ci);
     let cov = |cov: Option<f64>| cov.map_or("–".to_owned(), percent);
     html! {
         td { (metric.trials) }
         @if metric.modes.is_empty() {
-            td { (scale.number(metric.mean)) } td { (end(metric.ci.map(|ci| ci.low))) } td { (end(metric.ci.map(|ci| ci.high))) }
+            td { (scale.number(metric.mean)) } td { (low) } td { (high) }
         } @else {
             td { (metric.modes.len()) " modes" } td { "–" } td { "–" }
         }

@@ -2,7 +2,6 @@
 
 use super::given::Page;
 use crate::charts::heat::{self, Figures, Heat};
-use crate::charts::marks;
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 use tare_findings::warm_up::WarmUp;
@@ -27,7 +26,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
         }
         @for (place, (condition, found)) in drawn.take(CONDITIONS).enumerate() {
             details open[place == 0] {
-                summary { (marks::swatch(page.mark(condition))) (condition) }
+                summary { (page.swatch(condition)) (condition) }
                 div.scroll tabindex="0" role="region" aria-label={ "Warm-up under " (condition) } { (map(condition, &found)) }
             }
         }

@@ -54,13 +54,13 @@ impl Keyed for CountersSettings {
         ),
         Key::words(
             "generator",
-            "faithful: libc rand() and its lock, as in the article; corrected: a generator a thread",
+            "faithful: libc rand() and its lock, as published; corrected: a generator a thread",
             |s| Some(s.generator.to_string().into()),
             |s, v| v.parsed().map(|v| s.generator = v),
         ),
         Key::switch(
             "data_work",
-            "on: a round works on data blocks as in the article; off: counters only",
+            "on: a round works on data blocks as published; off: counters only",
             |s| s.data_work,
             |s, on| s.data_work = on,
         ),
@@ -95,7 +95,7 @@ impl Keyed for CountersSettings {
         ),
         Key::words(
             "padding",
-            "bytes from a shard or slot of a counter to the next: 8, 64 (the article's) or 128",
+            "bytes from a shard or slot of a counter to the next: 8, 64 (as published) or 128",
             |s| Some(s.padding.bytes().into()),
             |s, v| {
                 let bytes = v.whole(1, 128)?;
@@ -106,7 +106,7 @@ impl Keyed for CountersSettings {
         Key::words(
             "memory_scope",
             "what placement.memory holds for, or the interleaving over all nodes where it says default: payload: counters \
-             and data, as the article's argument numa; process: everything, as numactl --interleave=all",
+             and data, as the published argument numa; process: everything, as numactl --interleave=all",
             |s| Some(s.memory_scope.to_string().into()),
             |s, v| v.parsed().map(|v| s.memory_scope = v),
         ),

@@ -45,8 +45,15 @@ for (const e of document.querySelectorAll("body *")) {
   const box = e.getBoundingClientRect();
   if (box.right > innerWidth + 1 || box.left < -1) findings.push(`${e.tagName}.${e.className} sticks out: ${e.textContent.slice(0, 60)}`);
 }
+const charts = [...document.querySelectorAll("svg.chart")].filter(shown).map(svg => svg.getBoundingClientRect().width);
+if (innerWidth >= 1400 && charts.length && Math.max(...charts) < 0.7 * innerWidth)
+  findings.push(`the widest chart has ${Math.max(...charts)} of ${innerWidth}`);
 for (const svg of document.querySelectorAll("svg[role=img]")) {
   if (!shown(svg)) continue;
+  if (innerWidth < 400 && ["curves", "trials", "order", "latencies"].includes(svg.closest("section")?.id) && !svg.classList.contains("slim"))
+    findings.push(`a small screen shows the wide "${svg.querySelector("title")?.textContent}"`);
+  const marks = new Set([...svg.querySelectorAll("path")].flatMap(p => [...p.classList].filter(c => /^m\d$/.test(c))));
+  if (marks.size > 8) findings.push(`${marks.size} marks`);
   const frame = svg.getBoundingClientRect(), title = svg.querySelector("title")?.textContent;
   const texts = [...svg.querySelectorAll("text")].filter(t => shown(t) && t.textContent.trim());
   const boxes = texts.map(t => t.getBoundingClientRect());

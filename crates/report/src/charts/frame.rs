@@ -1,0 +1,34 @@
+//! Where the plot of a chart lies: with the names of its lines next to it, or below it on a screen as wide as a hand.
+
+/// Letters of a name next to a plot at most.
+pub const LETTERS: usize = 36;
+/// Pixels of a letter, and of a name's mark with its leader.
+const LETTER: f64 = 7.2;
+const MARK: f64 = 30.0;
+
+/// Left and right of a drawing, pixels.
+pub struct Frame {
+    pub width: f64,
+    /// Ends of the plot itself.
+    pub left: f64,
+    pub right: f64,
+    /// Whether names stand below the plot.
+    pub slim: bool,
+}
+
+impl Frame {
+    /// For small screens.
+    pub const SLIM: Self = Self { width: 340.0, left: 52.0, right: 332.0, slim: true };
+
+    /// For pages of the usual width: names have as much room next to the plot as the longest of them needs.
+    pub fn wide<'n>(names: impl Iterator<Item = &'n str>) -> Self {
+        let longest = names.map(|name| name.chars().count().min(LETTERS)).max();
+        let right = longest.map_or(945.0, |letters| 960.0 - MARK - LETTER * letters as f64);
+        Self { width: 960.0, left: 70.0, right, slim: false }
+    }
+
+    /// CSS classes of the drawing.
+    pub fn class(&self) -> &'static str {
+        if self.slim { "chart slim" } else { "chart" }
+    }
+}
