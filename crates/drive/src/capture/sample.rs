@@ -97,9 +97,7 @@ impl CaptureSample {
             }
         }
         self.diagnostics = None;
-        if let Some(ended) = self.waits.take().map(Waits::end) {
-            self.time = self.note(captures::WAITS, ended);
-        }
+        let seen = self.waits.take().map(Waits::end).and_then(|ended| self.note(captures::WAITS, ended));
         if let Some(wakes) = &mut self.wakes
             && let Err(e) = wakes.end()
         {
@@ -112,6 +110,8 @@ impl CaptureSample {
             self.captured.missing.insert(captures::PROFILE.to_owned(), e.to_string());
             self.profile = None;
         }
+        // Names come last: perf records all that happens until it is ended.
+        self.time = seen.map(|seen| seen.named());
     }
 
     /// Makes the profile readable, which takes as long as it took to record: when the server has stopped.

@@ -124,7 +124,9 @@ fn read(path: &Path) -> Option<Program> {
 fn data<'d>(symbols: impl Iterator<Item = impl ObjectSymbol<'d>>) -> impl Iterator<Item = Symbol> {
     symbols.filter_map(|symbol| {
         let (address, size) = (symbol.address(), symbol.size());
-        let name = symbol.name().ok().filter(|_| symbol.kind() == SymbolKind::Data && size > 0)?;
+        // Its name comes last: each is a read, and most symbols are functions.
+        let wanted = symbol.kind() == SymbolKind::Data && size > 0;
+        let name = wanted.then(|| symbol.name().ok()).flatten()?;
         Some(Symbol { address, size, name: name.to_owned() })
     })
 }

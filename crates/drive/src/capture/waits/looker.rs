@@ -31,7 +31,8 @@ pub(in super::super) struct Waits {
     looker: JoinHandle<Seen>,
 }
 
-struct Seen {
+/// What was seen, addresses without their names.
+pub(in super::super) struct Seen {
     elapsed_s: f64,
     looks: u64,
     cpu_s: f64,
@@ -57,16 +58,24 @@ impl Waits {
         Ok(Self { stop, looker })
     }
 
-    /// Ends it. The server still runs, so that addresses can be looked up.
-    pub fn end(self) -> Result<WaitsFile, Unavailable> {
+    /// Ends it, at once.
+    pub fn end(self) -> Result<Seen, Unavailable> {
         self.stop.store(true, Ordering::Relaxed);
         self.looker.thread().unpark();
         let seen = self.looker.join().map_err(|_| Unavailable("the thread that looks ended by itself".to_owned()))?;
-        if seen.connections.1.samples == 0 {
-            return Err(Unavailable("no thread that serves a connection was seen".to_owned()));
+        match seen.connections.1.samples {
+            0 => Err(Unavailable("no thread that serves a connection was seen".to_owned())),
+            _ => Ok(seen),
         }
+    }
+}
+
+impl Seen {
+    /// Looks addresses up, which may take a second for each large program: while the server still runs, and nothing
+    /// else is recorded any more.
+    pub fn named(&self) -> WaitsFile {
         let mut addresses = Addresses::default();
-        let shared = parts::shared(&[&seen.connections.1, &seen.background.1]);
+        let shared = parts::shared(&[&self.connections.1, &self.background.1]);
         let mut time = |(threads, tally, counted): &(BTreeSet<ThreadRef>, Tally, Counted)| ThreadsTime {
             threads: threads.len(),
             samples: tally.samples,
@@ -74,14 +83,14 @@ impl Waits {
             exact: counted.elapsed_ns > 0.0,
             parts: parts::of(tally, *counted, &shared, &mut addresses),
         };
-        Ok(WaitsFile {
+        WaitsFile {
             schema: SCHEMA,
-            elapsed_s: seen.elapsed_s,
-            looks: seen.looks,
-            looking_cpu_s: seen.cpu_s,
-            connections: time(&seen.connections),
-            background: time(&seen.background),
-        })
+            elapsed_s: self.elapsed_s,
+            looks: self.looks,
+            looking_cpu_s: self.cpu_s,
+            connections: time(&self.connections),
+            background: time(&self.background),
+        }
     }
 }
 
@@ -198,10 +207,10 @@ mod tests {
             std::thread::sleep(Duration::from_millis(50));
             let waits = Waits::begin(std::process::id(), &threads).unwrap();
             std::thread::sleep(Duration::from_millis(800));
-            let file = waits.end();
+            let seen = waits.end();
             stop.store(true, Ordering::Relaxed);
             drop(held);
-            file.unwrap()
+            seen.unwrap().named()
         });
         let parts = &file.connections.parts;
         let sum: f64 = parts.iter().map(|part| part.fraction).sum();
