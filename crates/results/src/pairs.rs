@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tare_stats::descriptive::mean;
 use tare_stats::sequential::{Finding, Fit, Pair, Question, Verdict, decide, decide_sessions};
 
-pub use tare_stats::sequential::Rule;
+pub use tare_stats::sequential::{FEWEST_PAIRS, Rule};
 
 /// Pairs that may be left out before nothing more is tried: so many, and as many again for each that counts.
 const MOST_LEFT_OUT: usize = 5;

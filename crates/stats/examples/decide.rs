@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1, LogNormal, Normal, StudentT};
 use tare_stats::counts::Count;
 use tare_stats::descriptive::{mean, median, variance};
-use tare_stats::sequential::{Fit, Pair, Question, Rule, Verdict, decide_sessions};
+use tare_stats::sequential::{Fit, Pair, Question, Rule, Verdict, decide, decide_sessions};
 
 /// Standard deviation of a trial where a pair has 1%.
 const TRIAL_SD: f64 = 0.01 * std::f64::consts::FRAC_1_SQRT_2;
@@ -24,14 +24,31 @@ const SHUFFLES: usize = 200;
 enum Shape {
     Normal,
     T3,
+    T2,
     Lognormal,
     Exponential,
     Uniform,
     Bimodal,
+    /// Logs of values in one of two modes, 68 and 305, each to 1%.
+    Modes,
+    /// Logs of values of which one in ten is ten times as large, each to 1%.
+    Spike,
+    /// Logs of values from 0.2 to 1.
+    Times,
 }
 
-const SHAPES: [Shape; 6] =
-    [Shape::Normal, Shape::T3, Shape::Lognormal, Shape::Exponential, Shape::Uniform, Shape::Bimodal];
+const SHAPES: [Shape; 10] = [
+    Shape::Normal,
+    Shape::T3,
+    Shape::T2,
+    Shape::Lognormal,
+    Shape::Exponential,
+    Shape::Uniform,
+    Shape::Bimodal,
+    Shape::Modes,
+    Shape::Spike,
+    Shape::Times,
+];
 
 /// The coefficient of the autoregression where none is said.
 const CORRELATION: f64 = 0.9;
@@ -69,6 +86,7 @@ impl Machine {
         let own = match self.shape {
             Shape::Normal => normal(rng),
             Shape::T3 => StudentT::new(3.0).map_or(0.0, |t| t.sample(rng)) / 3.0_f64.sqrt(),
+            Shape::T2 => StudentT::new(2.0).map_or(0.0, |t| t.sample(rng)),
             Shape::Lognormal => (LogNormal::new(0.0, 0.5).map_or(0.0, |l| l.sample(rng)) - 1.133) / 0.604,
             Shape::Exponential => <Exp1 as Distribution<f64>>::sample(&Exp1, rng) - 1.0,
             Shape::Uniform => (rng.random::<f64>() - 0.5) * 12.0_f64.sqrt(),
@@ -76,6 +94,9 @@ impl Machine {
                 let mode = if rng.random_bool(0.5) { 0.97 } else { -0.97 };
                 mode + Normal::new(0.0, 0.243).map_or(0.0, |n| n.sample(rng))
             }
+            Shape::Modes => modes(0.5, 305.0 / 68.0, rng),
+            Shape::Spike => modes(0.1, 10.0, rng),
+            Shape::Times => rng.random_range(0.2_f64..1.0).ln() / TRIAL_SD,
         };
         let Drift { times, correlation } = self.drift;
         self.level = correlation * self.level + times * (1.0 - correlation * correlation).sqrt() * normal(rng);
@@ -98,6 +119,12 @@ impl Machine {
         };
         (0..a_side).map(|_| pair(self)).unzip()
     }
+}
+
+/// The log of a value that is `times` as large with a chance of `upper`, to 1%, in standard deviations of a trial.
+fn modes(upper: f64, times: f64, rng: &mut StdRng) -> f64 {
+    let mode = if rng.random_bool(upper) { times.ln() } else { 0.0 };
+    (mode + 0.01 * normal(rng)) / TRIAL_SD
 }
 
 fn normal(rng: &mut StdRng) -> f64 {
@@ -149,7 +176,8 @@ fn sequential(machine: &mut Machine, rule: Rule, effect: f64, equal: f64) -> (us
         if fit.mean.abs() + half <= equal.ln_1p() {
             return (2 * n, false);
         }
-        if fit.mean.abs() > half {
+        let question = Question { minimum_effect: equal, alpha: 0.05, rule };
+        if fit.mean.abs() > half && decide(&pairs, &question, false).is_ok_and(|f| f.verdict == Verdict::Changed) {
             return (2 * n, true);
         }
     }

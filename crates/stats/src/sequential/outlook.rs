@@ -1,7 +1,7 @@
 //! What so many pairs could have shown, and how many more would settle the question.
 
 use super::fit::Fit;
-use super::rule::{LOOKS, Question, Rule};
+use super::rule::{Question, Rule};
 use crate::quantiles::{chi_squared, normal, t};
 
 /// Power at which a change counts as one that would have been seen.
@@ -15,7 +15,7 @@ const MOST: usize = 1 << 20;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outlook {
     /// The smallest change, as a fraction, that these pairs show with 80% power at the spread that they have; none
-    /// where they carry no interval yet.
+    /// where they are too few to show any.
     pub smallest_detectable: Option<f64>,
     /// More pairs until the interval, if spread and estimate stay as they are, excludes 1 or lies within the minimum
     /// effect; none beyond a million.
@@ -36,12 +36,13 @@ pub fn outlook(fit: &Fit, question: &Question) -> Option<Outlook> {
     // Shown to differ from none, or to be within the minimum effect: whichever is the nearer.
     let room = fit.mean.abs().max(effect - fit.mean.abs());
     let upper = fit.sd * (fit.df / chi_squared(1.0 - CONFIDENCE, fit.df)).sqrt();
-    let needed = fewest(fit.pairs, |pairs| half(pairs, fit.sd) <= room);
+    let is_shown = |pairs: usize| fit.mean.abs() < effect / 2.0 || pairs >= question.rule.fewest_pairs();
+    let needed = fewest(fit.pairs, |pairs| half(pairs, fit.sd) <= room && is_shown(pairs));
     let at_most =
         fewest(fit.pairs, |pairs| half(pairs, upper) + normal(POWER) * upper / (pairs as f64).sqrt() <= effect / 2.0);
     let more = |needed: usize| needed - fit.pairs;
     Some(Outlook {
-        smallest_detectable: seen.is_finite().then(|| seen.exp_m1()),
+        smallest_detectable: (seen.is_finite() && fit.pairs >= question.rule.fewest_pairs()).then(|| seen.exp_m1()),
         pairs_to_go: needed.map(more),
         pairs_to_go_at_most: at_most.map(more),
     })
@@ -53,7 +54,7 @@ pub fn resolution(fit: &Fit, pairs: usize, alpha: f64) -> Option<f64> {
     let rule = Rule::within(Some(pairs as f64));
     let used = rule.most_pairs().map_or(pairs, |most| pairs.min(most));
     let terms = (fit.pairs as f64 - fit.df).max(0.0) as usize;
-    if used < LOOKS[0].max(terms + 1) {
+    if used < rule.fewest_pairs().max(terms + 1) {
         return None;
     }
     let then = expected(fit, used, fit.sd);
@@ -111,8 +112,8 @@ mod tests {
     fn the_smallest_change_is_seen_at_the_stated_power() {
         let question = Question { minimum_effect: 0.02, alpha: 0.05, rule: Rule::Looks };
         let found = outlook(&fit(0.0, 0.01, 400), &question).unwrap().smallest_detectable.unwrap();
-        // Many pairs: (2.576 + 0.842) sd / sqrt(n), the normal's quantiles at 0.995 and 0.8.
-        assert!((found.ln_1p() - (2.576 + 0.842) * 0.01 / 20.0).abs() < 2e-5, "{found}");
+        // Many pairs: (2.468 + 0.842) sd / sqrt(n), the normal's quantiles at 0.9932 and 0.8.
+        assert!((found.ln_1p() - (2.468 + 0.842) * 0.01 / 20.0).abs() < 2e-5, "{found}");
         assert_eq!(outlook(&fit(0.0, 0.0, 9), &question), None);
     }
 
@@ -120,9 +121,9 @@ mod tests {
     fn a_longer_budget_resolves_less_and_changes_to_the_rule_that_can_use_it() {
         let now = fit(0.0, 0.01, 200);
         let seen = |pairs: usize| resolution(&now, pairs, 0.05);
-        assert_eq!(seen(3), None);
-        // No more than the last look: 18 pairs at p 0.010 with 16 degrees of freedom, t tables 2.921 and 0.865.
-        assert!((seen(18).unwrap().ln_1p() - (2.921 + 0.865) * 0.01 / 18.0_f64.sqrt()).abs() < 1e-5);
+        assert_eq!(seen(5), None);
+        // No more than the last look: 18 pairs at p 0.0136 with 16 degrees of freedom, quantiles of t 2.772 and 0.865.
+        assert!((seen(18).unwrap().ln_1p() - (2.772 + 0.865) * 0.01 / 18.0_f64.sqrt()).abs() < 1e-5);
         assert_eq!(seen(18), seen(36));
         assert!(seen(37) < seen(36) && seen(200) < seen(37));
     }

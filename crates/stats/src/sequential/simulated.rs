@@ -1,12 +1,12 @@
 //! Error rates and stops of both rules, by simulation, against the published and the measured figures.
 
 use super::verdict::verdict;
-use super::{Fit, LOOKS, Pair, Question, Rule, Verdict, decide_sessions, evidence};
+use super::{Fit, LOOKS, Pair, Question, Rule, Verdict, decide, decide_sessions, evidence};
 use crate::descriptive::median;
 use crate::quantiles::t_two_sided;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use rand_distr::{Distribution, LogNormal, Normal, StudentT};
+use rand_distr::{Distribution, Exp1, LogNormal, Normal, StudentT};
 
 /// Spread of one trial mean: a pair of normal ones has an sd of 1.
 const TRIAL_SD: f64 = std::f64::consts::FRAC_1_SQRT_2;
@@ -15,24 +15,53 @@ const TRIAL_SD: f64 = std::f64::consts::FRAC_1_SQRT_2;
 enum Shape {
     Normal,
     T3,
+    T2,
     Lognormal,
+    Exponential,
+    /// From 0.2 to 1 s.
+    Uniform,
     Bimodal,
+    /// 68 and 305 ms, each to 1%.
+    TwoTimes,
+    /// One in ten takes ten times as long, each to 1%.
+    Spike,
 }
 
-const SHAPES: [Shape; 4] = [Shape::Normal, Shape::T3, Shape::Lognormal, Shape::Bimodal];
+const SHAPES: [Shape; 9] = [
+    Shape::Normal,
+    Shape::T3,
+    Shape::T2,
+    Shape::Lognormal,
+    Shape::Exponential,
+    Shape::Uniform,
+    Shape::Bimodal,
+    Shape::TwoTimes,
+    Shape::Spike,
+];
 
-/// The log of a trial's mean, in sd of a pair.
+/// The log of a trial's mean, in sd of a pair where it has one; the last five as they are.
 fn trial(shape: Shape, rng: &mut StdRng) -> f64 {
     match shape {
         Shape::Normal => Normal::new(0.0, TRIAL_SD).unwrap().sample(rng),
         Shape::T3 => TRIAL_SD * StudentT::new(3.0).unwrap().sample(rng) / 3.0_f64.sqrt(),
+        Shape::T2 => StudentT::new(2.0).unwrap().sample(rng),
         // ln of a lognormal on a base of 10: skewed by its spread of 0.5, as a throughput with a far tail.
         Shape::Lognormal => (10.0 + LogNormal::<f64>::new(0.0, 0.5).unwrap().sample(rng)).ln(),
         Shape::Bimodal => {
             let mode = if rng.random_bool(0.5) { 1.0 } else { -1.0 };
             mode + Normal::new(0.0, 0.25).unwrap().sample(rng)
         }
+        Shape::Exponential => <Exp1 as Distribution<f64>>::sample(&Exp1, rng).ln(),
+        Shape::Uniform => rng.random_range(0.2_f64..1.0).ln(),
+        Shape::TwoTimes => modes(0.5, 305.0 / 68.0, rng),
+        Shape::Spike => modes(0.1, 10.0, rng),
     }
+}
+
+/// The log of a value that is `times` as large with a chance of `upper`, to 1%.
+fn modes(upper: f64, times: f64, rng: &mut StdRng) -> f64 {
+    let mode = if rng.random_bool(upper) { times.ln() } else { 0.0 };
+    mode + Normal::new(0.0, 0.01).unwrap().sample(rng)
 }
 
 /// A pair with an effect of B and of the second place, in its randomly drawn order.
@@ -49,7 +78,10 @@ fn run(rule: Rule, effect: f64, mut pair: impl FnMut() -> Pair) -> (usize, Verdi
     for n in 1..=most {
         pairs.push(pair());
         let Some(fit) = Fit::of(&pairs).unwrap().filter(|_| rule.looks_at(n, false)) else { continue };
-        let found = verdict(fit.mean, rule.half_width(&fit, 0.05), effect.ln_1p());
+        let mut found = verdict(fit.mean, rule.half_width(&fit, 0.05), effect.ln_1p());
+        if found == Verdict::Changed {
+            found = decide(&pairs, &Question { minimum_effect: effect, alpha: 0.05, rule }, false).unwrap().verdict;
+        }
         if found != Verdict::Undecided {
             return (n, found);
         }
@@ -68,11 +100,12 @@ fn alarms(shape: Shape, place: f64, rule: Rule, runs: u32) -> f64 {
 fn false_alarms_stay_at_their_rate_for_every_shape_and_with_an_effect_of_the_place() {
     for shape in SHAPES {
         for place in [0.0, 5.0] {
-            let looks = alarms(shape, place, Rule::Looks, 4000);
-            // 5% and twice the standard error of 4,000 runs.
-            assert!(looks <= 0.057, "{shape:?} looks, place {place}: {looks}");
-            let anytime = alarms(shape, place, Rule::Anytime, 500);
-            assert!(anytime <= 0.06, "{shape:?} anytime, place {place}: {anytime}");
+            let looks = alarms(shape, place, Rule::Looks, 2000);
+            println!("{shape:?}, place {place}: looks {looks}");
+            // 5% and twice the standard error of 2,000 runs.
+            assert!(looks <= 0.060, "{shape:?} looks, place {place}: {looks}");
+            let anytime = alarms(shape, place, Rule::Anytime, 300);
+            assert!(anytime <= 0.075, "{shape:?} anytime, place {place}: {anytime}");
         }
     }
 }
@@ -80,7 +113,7 @@ fn false_alarms_stay_at_their_rate_for_every_shape_and_with_an_effect_of_the_pla
 #[test]
 fn five_looks_use_the_error_that_they_may() {
     let normal = alarms(Shape::Normal, 0.0, Rule::Looks, 6000);
-    assert!((0.030..=0.047).contains(&normal), "{normal}");
+    assert!((0.028..=0.045).contains(&normal), "{normal}");
 }
 
 /// The figures of the rule without a term for the place, at its own nominal p of 0.0136: at one sd 93% power in a mean
@@ -103,7 +136,7 @@ fn five_looks_without_a_place_have_the_published_power() {
     assert!((power - 0.93).abs() < 0.02 && (mean - 10.9).abs() < 0.4, "{power} {mean}");
 }
 
-/// What the term for the place and the smaller nominal p cost.
+/// What the term for the place and the draws cost.
 #[test]
 fn five_looks_with_a_place_have_the_stated_power() {
     let mut rng = StdRng::seed_from_u64(32);
@@ -112,7 +145,7 @@ fn five_looks_with_a_place_have_the_stated_power() {
         (0..runs).map(|_| run(Rule::Looks, 1e-9, || pair(Shape::Normal, 1.0, 0.5, &mut rng))).collect();
     let power = ends.iter().filter(|(_, end)| *end == Verdict::Changed).count() as f64 / f64::from(runs);
     let mean = ends.iter().map(|(n, _)| *n as f64).sum::<f64>() / f64::from(runs);
-    assert!((power - 0.88).abs() < 0.02 && (mean - 12.5).abs() < 0.4, "{power} {mean}");
+    assert!((power - 0.905).abs() < 0.02 && (mean - 12.5).abs() < 0.4, "{power} {mean}");
 }
 
 /// At one sd 100% in a mean of 13.3 pairs, and 3.0% of false alarms looking after every pair up to 60.

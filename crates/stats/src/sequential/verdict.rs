@@ -1,8 +1,9 @@
 //! What the pairs so far say.
 
+use super::draw;
 use super::fit::{Fit, Pair};
 use super::outlook::{Outlook, outlook};
-use super::rule::Question;
+use super::rule::{Question, Rule};
 use crate::error::{Error, all_positive, valid_confidence};
 use crate::interval::Interval;
 
@@ -42,7 +43,9 @@ pub struct Finding {
 /// [`Error::OutOfRange`] for an alpha outside (0, 1).
 pub fn decide(pairs: &[Pair], question: &Question, last: bool) -> Result<Finding, Error> {
     let fit = Fit::of(pairs)?;
-    judge(fit, question, question.rule.looks_at(pairs.len(), last))
+    // A t-process keeps its error without: to exceed its limit, few pairs of any shape have to be too far apart.
+    let is_by_draw = || question.rule == Rule::Looks && draw::share(pairs).is_some_and(|share| share > draw::LIMIT);
+    judge(fit, question, question.rule.looks_at(pairs.len(), last), is_by_draw)
 }
 
 /// What sessions say, each by its pairs. `last`: all sessions that were requested are over.
@@ -56,16 +59,24 @@ pub fn decide_sessions(sessions: &[Vec<Pair>], question: &Question, last: bool) 
     let fits = sessions.iter().map(|pairs| Fit::of(pairs)).collect::<Result<Vec<_>, _>>()?;
     let values: Vec<f64> = fits.into_iter().flatten().map(|fit| fit.mean).collect();
     let fit = Fit::without_place(&values)?;
-    judge(fit, question, question.rule.looks_at(values.len(), last) && values.len() >= FEWEST_SESSIONS)
+    judge(fit, question, question.rule.looks_at(values.len(), last) && values.len() >= FEWEST_SESSIONS, || false)
 }
 
-fn judge(fit: Option<Fit>, question: &Question, looks: bool) -> Result<Finding, Error> {
+/// `is_by_draw`: whether the draw of the order alone explains a difference.
+fn judge(
+    fit: Option<Fit>,
+    question: &Question,
+    looks: bool,
+    is_by_draw: impl FnOnce() -> bool,
+) -> Result<Finding, Error> {
     all_positive("minimum effect", &[question.minimum_effect])?;
     valid_confidence(question.alpha)?;
     let Some(fit) = fit else {
         return Ok(Finding { fit: None, ratio: None, ci: None, verdict: Verdict::Undecided, outlook: None });
     };
-    let half = question.rule.half_width(&fit, question.alpha);
+    let own = question.rule.half_width(&fit, question.alpha);
+    // No difference belongs to the interval as long as a draw explains what there is.
+    let half = if fit.mean.abs() > own && is_by_draw() { fit.mean.abs() } else { own };
     let verdict = if looks { verdict(fit.mean, half, question.minimum_effect.ln_1p()) } else { Verdict::Undecided };
     Ok(Finding {
         fit: Some(fit),
@@ -89,7 +100,6 @@ pub(super) fn verdict(mean: f64, half: f64, effect: f64) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rule::Rule;
     use super::*;
 
     fn pairs(values: &[f64]) -> Vec<Pair> {
@@ -100,10 +110,16 @@ mod tests {
 
     #[test]
     fn nothing_is_decided_between_two_looks() {
-        let clear = [0.101, 0.099, 0.100, 0.1005, 0.0995];
+        let clear = [0.101, 0.099, 0.100, 0.1005, 0.0995, 0.1, 0.099];
         assert_eq!(decide(&pairs(&clear), &QUESTION, false).unwrap().verdict, Verdict::Undecided);
         assert_eq!(decide(&pairs(&clear), &QUESTION, true).unwrap().verdict, Verdict::Changed);
-        assert_eq!(decide(&pairs(&clear[..4]), &QUESTION, false).unwrap().verdict, Verdict::Changed);
+        assert_eq!(decide(&pairs(&clear[..6]), &QUESTION, false).unwrap().verdict, Verdict::Changed);
+    }
+
+    #[test]
+    fn what_the_draw_of_four_pairs_explains_is_no_change_and_the_interval_says_so() {
+        let four = decide(&pairs(&[0.101, 0.099, 0.100, 0.1005]), &QUESTION, false).unwrap();
+        assert_eq!((four.verdict, four.ci.unwrap().low), (Verdict::Undecided, 1.0));
     }
 
     #[test]

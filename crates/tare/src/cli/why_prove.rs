@@ -12,7 +12,7 @@ use tare_report::terminal::{self, Style};
 use tare_report::why_json::WhyJson;
 use tare_report::words::proof as words;
 use tare_results::metric::LATENCY_MS_MEAN;
-use tare_results::pairs::Rule;
+use tare_results::pairs::{FEWEST_PAIRS, Rule};
 use tare_results::schema::{Plan, Settle};
 use tare_results::store::{Directory, read_plan, read_study_text, read_trials};
 use tare_study::language::spec::{Factor, SIDE, Study};
@@ -24,8 +24,6 @@ use tare_topology::Machine;
 
 /// The document alongside the experiments' results.
 const RECORD: &str = "why.json";
-/// Pairs that an experiment must have time for: the first look is after as many.
-const FEWEST_PAIRS: f64 = 4.0;
 
 /// What is to be proved, and in which time.
 pub(super) struct Asked<'a> {
@@ -118,7 +116,7 @@ impl Asked<'_> {
             if plan.conditions.len() < 2 || plan.conditions.iter().any(|condition| !condition.realizable) {
                 continue;
             }
-            least_s = f64::max(least_s, FEWEST_PAIRS * plan.estimated_s);
+            least_s = f64::max(least_s, FEWEST_PAIRS as f64 * plan.estimated_s);
             if least_s * (ready.len() + 1) as f64 > self.within_s && !ready.is_empty() {
                 break;
             }
