@@ -15,6 +15,7 @@ pub fn available(settings: &Settings, engine_varies: bool, programs: Option<&Pro
     threads(settings)?;
     process(settings)?;
     running(settings)?;
+    settle(settings)?;
     charset(settings)?;
     init_options(settings)?;
     let starts_one = settings.workload.load.load().needs_server() && !settings.engine.running.is_asked();
@@ -101,6 +102,15 @@ fn running(settings: &Settings) -> Result<(), String> {
     match elsewhere.filter(|_| placement.server != Side::Float || placement.background != Side::Float) {
         Some(host) => Err(format!("{host} is another machine: its threads can only be placed by a run there")),
         None => Ok(()),
+    }
+}
+
+/// Clients that never rest leave the server no time to settle.
+fn settle(settings: &Settings) -> Result<(), String> {
+    let (settle, load) = (&settings.workload.settle, settings.workload.load.load());
+    match settle.is_asked() {
+        true => load.settles().map_err(|reason| format!("settle_s and settle: {reason}")),
+        false => Ok(()),
     }
 }
 

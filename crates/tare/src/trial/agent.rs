@@ -140,6 +140,8 @@ impl Clients {
             threads: self.settings.workload.threads,
             seed: self.seed,
             counts: self.counts,
+            settle: &self.settings.workload.settle,
+            settled: None,
             placement: &self.watch,
             watch: SubjectWatch::new(SystemUnderTest::own_process(), self.watch.clone()).with_partner(partner),
             host: trial.as_ref(),
