@@ -41,7 +41,7 @@ pub use contract::diagnostics::{Diagnostics, LockWait, Unavailable, WaitKind};
 pub use contract::dialect::{Backlog, BulkLoad, Collation, Counted, Dialect, Done, Identity, Index, PoolPages, Scan};
 pub use contract::error::EngineError;
 pub use contract::option_file::OptionFile;
-pub use contract::options::same_value;
+pub use contract::options::{bytes, same_value};
 pub use contract::running::RunningServer;
 pub use contract::server::{
     DEFAULT_DATABASE, DataDirectory, Engine, Fill, Footprint, PrepareRequest, Server, StartRequest, StopOutcome,

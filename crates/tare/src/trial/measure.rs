@@ -137,7 +137,7 @@ impl Trial<'_> {
         };
         record.data = data.as_ref().and_then(TrialData::record);
         // Put back when it is dropped, on every way out of here.
-        let mut machine = machine::apply(settings, memory_nodes::held(self)?.is_some())?;
+        let mut machine = machine::apply(settings, &memory_nodes::confines(self)?)?;
         record.settings.append(&mut machine.applied);
         if let Some(reason) = load.no_captures() {
             note_no_captures(self, reason, record);
