@@ -38,10 +38,10 @@ pub use contract::address::{Address, ConnectTarget, PasswordKey, Tls, TlsIdentit
 pub use contract::charset::Charset;
 pub use contract::code::{Code, SqlState};
 pub use contract::diagnostics::{Diagnostics, LockWait, Unavailable, WaitKind};
-pub use contract::dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, PoolPages, Scan};
+pub use contract::dialect::{Backlog, BulkLoad, Collation, Counted, Dialect, Done, Identity, Index, PoolPages, Scan};
 pub use contract::error::EngineError;
 pub use contract::option_file::OptionFile;
-pub use contract::options::same_value;
+pub use contract::options::{bytes, same_value};
 pub use contract::running::RunningServer;
 pub use contract::server::{
     DEFAULT_DATABASE, DataDirectory, Engine, Fill, Footprint, PrepareRequest, Server, StartRequest, StopOutcome,

@@ -21,7 +21,9 @@ mod sample;
 pub use client::{Attempt, Client, ClientThread, Connect, Queries};
 pub use pace::{Arrivals, Pace, Schedule};
 pub use random::{Distribution, Draw, Purpose, Random, UnknownDistribution};
-pub use run::{Interval, Intervals, LoadSettings, MOST_THREADS, Observer, Reading, RunError, Stage, Unobserved, run};
+pub use run::{
+    Interval, Intervals, LoadSettings, MOST_THREADS, Observer, Reading, Rest, RunError, Stage, Unobserved, run,
+};
 pub use sample::{CpuPerTransaction, LatencyMs, Queued, Sample, Stall, ThreadSample};
 pub use tare_latency::Latencies;
 

@@ -102,16 +102,16 @@ impl Session {
     ///
     /// # Errors
     /// Those of the journal and of writing.
-    pub fn hand_cpusets_down(&mut self, path: &str) -> Result<()> {
-        let on = self.system.read(path)?.split_whitespace().any(|word| word == "cpuset");
+    pub fn hand_down(&mut self, controller: &str, path: &str) -> Result<()> {
+        let on = self.system.read(path)?.split_whitespace().any(|word| word == controller);
         if on {
             return Ok(());
         }
-        let undo = Undo::Controller { path: path.to_owned(), name: "cpuset".to_owned() };
+        let undo = Undo::Controller { path: path.to_owned(), name: controller.to_owned() };
         let entry = Entry { v: VERSION, boot: boot_id(&self.system), setting: MEMORY_NODES.to_owned(), undo };
         self.journal.append(std::slice::from_ref(&entry))?;
         self.entries.push(entry);
-        self.system.write(path, "+cpuset")
+        self.system.write(path, &format!("+{controller}"))
     }
 
     /// Puts back everything; the session may go on setting.

@@ -309,6 +309,20 @@ pub struct PoolRecord {
     pub resident_fraction: f64,
 }
 
+/// How the server was waited for between warm-up and samples.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SettledRecord {
+    /// Seconds that the study's statements took, and the engine's own (PostgreSQL's CHECKPOINT).
+    pub statements_s: f64,
+    /// Seconds that were waited after them.
+    pub waited_s: f64,
+    /// Whether nothing was left to wait for before the time that the study gives was over.
+    pub settled: bool,
+    /// What the server still had to do at the last look, by its name: `history_list_length`, `dirty_pages`,
+    /// `autovacuum_workers`, `tables_to_vacuum`, `wal_pages`.
+    pub left: BTreeMap<String, u64>,
+}
+
 /// A place in the lifetime of a server that several trials shared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LifetimeRecord {
@@ -359,6 +373,9 @@ pub struct TrialRecord {
     /// What the server held of it in memory; none where it does not say, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<PoolRecord>,
+    /// How the server settled between warm-up and samples; none where the study does not ask for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled: Option<SettledRecord>,
     /// Engine version as the server itself reports it.
     pub server_version: Option<String>,
     /// Which build it was, how it was started and set; none in older records and without a server.
@@ -441,6 +458,7 @@ impl TrialRecord {
             settings: Vec::new(),
             data: None,
             pool: None,
+            settled: None,
             server_version: None,
             server: None,
             outlived: Vec::new(),

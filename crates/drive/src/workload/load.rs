@@ -1,7 +1,7 @@
 //! What every load can do, and what it is given.
 
 use super::sessions::{NotAsked, Pace, Reconnect, judge};
-use super::{Driven, FillError, LoadError, Progress};
+use super::{Driven, FillError, LoadError, Progress, Settle};
 use crate::sut::{SubjectWatch, WatchSettings};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
@@ -10,6 +10,7 @@ use tare_cpuset::ThreadRef;
 use tare_engine::{Address, Dialect, Server, Session, SqlError};
 use tare_files::LogFile;
 use tare_load::{Interval, Intervals, Sample};
+use tare_results::schema::SettledRecord;
 use tare_text::Keys;
 
 /// A load with its settings. Everything that the rest of the program needs to know of it is asked here.
@@ -74,6 +75,10 @@ pub trait Load: Keys {
     /// Seconds that it may take at most, where it has limits of its own.
     fn limit_s(&self, counts: &Counts) -> f64 {
         self.expected_s(counts)
+    }
+    /// Whether its clients can rest between warm-up and samples, until the server has settled.
+    fn settles(&self) -> Result<(), String> {
+        Err(format!("the workload {} goes from its warm-up into its samples without a rest", self.name()))
     }
     /// Why it has no further sample for captures; none where it has one.
     fn no_captures(&self) -> Option<&'static str> {
@@ -223,6 +228,10 @@ pub struct Stage<'a> {
     /// Seed of everything that is drawn.
     pub seed: u64,
     pub counts: Counts,
+    /// What is done between warm-up and samples.
+    pub settle: &'a Settle,
+    /// How that went: the first time that the server did not settle, else the last one.
+    pub settled: Option<SettledRecord>,
     /// Where threads belong; also what [`Stage::watch`] proves.
     pub placement: &'a WatchSettings,
     /// Binds, watches and proves.

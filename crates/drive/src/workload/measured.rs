@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use tare_load::Sample;
 use tare_results::latencies::LATENCIES;
 use tare_results::metric::{self, Named};
-use tare_results::schema::AppliedSetting;
+use tare_results::schema::{AppliedSetting, SettledRecord};
 use tare_results::search::SearchRecord;
 use tare_results::server_cost::{Operation, SERVER_COSTS};
 
@@ -125,6 +125,9 @@ pub struct Driven {
     pub searches: Vec<SearchRecord>,
     /// The pool before the warm-up of the first sample and after the last one, where the server says.
     pub pool: Option<(Pool, Pool)>,
+    /// How the server was waited for between warm-up and samples, where that is asked for.
+    #[serde(default)]
+    pub settled: Option<SettledRecord>,
 }
 
 /// Metrics on their way between two hosts: what is known of one follows from its name.

@@ -10,6 +10,7 @@
 //! | `error` | why a load gave no result |
 //! | `series` | what readings and stalls say of a sample |
 //! | `pool`, `preload` | what a server holds of the data in memory, and having it read all of them |
+//! | `settle` | what is done between warm-up and samples, and waiting until the server has nothing left over |
 //! | `fill` | several sessions that fill tables at the same time |
 //! | `sessions/` | one connection a client thread: connected, bound, watched, judged |
 //! | `program/` | programs of others as clients: found, bound, paired, read |
@@ -34,6 +35,7 @@ mod progress;
 mod registry;
 mod series;
 pub mod sessions;
+mod settle;
 pub mod sql;
 pub mod sysbench;
 pub mod tpcc;
@@ -46,4 +48,5 @@ pub use pool::PoolContents;
 pub use preload::Warm;
 pub use progress::Progress;
 pub use registry::AnyLoad;
+pub use settle::Settle;
 pub use tare_load::MOST_THREADS;

@@ -66,6 +66,24 @@ pub struct PoolPages {
     pub reloads: bool,
 }
 
+/// Work that a server still has to do for statements that have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backlog {
+    /// What it is, in words that names of figures have: `history_list_length`.
+    pub what: &'static str,
+    pub amount: u64,
+    pub done: Done,
+}
+
+/// When a backlog is waited for no longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Done {
+    /// At most so much is left.
+    AtMost(u64),
+    /// It is as large as it was before: the server keeps that.
+    Steady,
+}
+
 /// The SQL of a kind of database. What a workload does with it stands in the workload's own folder.
 pub trait Dialect: Debug + Send + Sync {
     /// How parameter `number` (from 1) of a statement to prepare is written.
@@ -198,6 +216,17 @@ pub trait Dialect: Debug + Send + Sync {
     fn pages_in_memory(&self, session: &mut dyn Session) -> Result<Option<PoolPages>, SqlError> {
         let _ = session;
         Ok(None)
+    }
+
+    /// Has the server do at once what it would do later by itself.
+    fn begin_settling(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// What the server still has to do for statements that have ended; none where it says nothing of it.
+    fn backlog(&self, session: &mut dyn Session) -> Result<Vec<Backlog>, SqlError> {
+        let _ = session;
+        Ok(Vec::new())
     }
 }
 

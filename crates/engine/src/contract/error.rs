@@ -45,8 +45,8 @@ pub enum EngineError {
     /// A directory is not what it must be (private, empty, absent, a data directory).
     #[error("directory {}: {reason}", path.display())]
     Directory { path: PathBuf, reason: String },
-    #[error("no control group can keep the server's memory on its nodes: {0}")]
-    MemoryNodes(String),
+    #[error("no control group can confine the server's memory: {0}")]
+    MemoryConfines(String),
     /// Something that was set is not so in the running server.
     #[error("{setting}: asked for {asked}, the running server has {found}")]
     NotInEffect { setting: &'static str, asked: String, found: String },

@@ -22,9 +22,12 @@ pub fn same_value(asked: &str, found: &str) -> bool {
 /// The bytes that an option of this name, in any spelling, is set to; none where it is not among the options.
 pub(crate) fn bytes_of(options: &BTreeMap<String, String>, name: &str) -> Option<u64> {
     let plain = |option: &str| option.trim_start_matches('-').replace('-', "_").to_lowercase();
-    let value = options.iter().rfind(|(option, _)| plain(option) == name)?.1;
-    // PostgreSQL writes units as kB, MB, GB.
-    number(value.trim().trim_end_matches('B')).map(|bytes| bytes as u64)
+    bytes(options.iter().rfind(|(option, _)| plain(option) == name)?.1)
+}
+
+/// A number of bytes as options are written: with K, M, G or T (powers of 1024), which PostgreSQL writes as kB, MB, GB.
+pub fn bytes(text: &str) -> Option<u64> {
+    number(text.trim().trim_end_matches('B')).map(|bytes| bytes as u64)
 }
 
 fn number(text: &str) -> Option<f64> {

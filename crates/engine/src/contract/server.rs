@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tare_cpuset::NodeSet;
 use tare_files::LogFile;
+use tare_noise::MemoryConfines;
 
 use super::diagnostics::{Diagnostics, Silent};
 use crate::programs::program::places;
@@ -56,9 +56,9 @@ pub struct StartRequest {
     pub aslr: Option<Aslr>,
     /// An allocator library to preload.
     pub allocator_preload: Option<PathBuf>,
-    /// Nodes from which alone its memory comes, whatever policy it gives itself: the `cpuset.mems` of a control group.
-    /// None leaves it those of the calling process.
-    pub memory_nodes: Option<NodeSet>,
+    /// Nodes from which alone its memory comes, whatever policy it gives itself, and how much it may be: by a control
+    /// group. None of a kind leaves it that of the calling process.
+    pub memory: MemoryConfines,
     /// How long it may take until it answers.
     pub start_timeout: Duration,
     /// How clients reach it.
@@ -87,7 +87,7 @@ impl StartRequest {
             environment: BTreeMap::new(),
             aslr: None,
             allocator_preload: None,
-            memory_nodes: None,
+            memory: MemoryConfines::default(),
             start_timeout: Duration::from_secs(60),
             transport: Transport::Socket,
             listen: IpAddr::V4(Ipv4Addr::LOCALHOST),

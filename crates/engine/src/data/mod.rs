@@ -2,5 +2,6 @@
 
 pub(crate) mod cache;
 pub(crate) mod directories;
+pub(crate) mod page_cache;
 pub(crate) mod room;
 pub(crate) mod working;

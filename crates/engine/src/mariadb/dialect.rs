@@ -2,8 +2,13 @@
 
 use std::path::Path;
 
-use crate::contract::dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, PoolPages, Scan, number};
+use crate::contract::dialect::{
+    Backlog, BulkLoad, Collation, Counted, Dialect, Done, Identity, Index, PoolPages, Scan, number,
+};
 use crate::{Code, Session, SqlError};
+
+/// Transactions whose old row versions an idle server may keep for good: it purges them in batches.
+const HISTORY_KEPT: u64 = 256;
 
 /// What MariaDB and MySQL have in common, and the view that holds their status counters, which they have not.
 #[derive(Debug)]
@@ -133,6 +138,19 @@ impl Dialect for InnoDb {
         let reloads = number(session, "SELECT @@innodb_buffer_pool_load_at_startup")? == Some(1);
         let pages = number(session, &held)?.zip(number(session, all)?);
         Ok(pages.map(|(held, data)| PoolPages { held, data, reloads }))
+    }
+
+    /// Row versions that are not purged, and pages that are not written. An idle server purges all but a few, and keeps
+    /// dirty pages up to its own limit.
+    fn backlog(&self, session: &mut dyn Session) -> Result<Vec<Backlog>, SqlError> {
+        let metric = "SELECT `COUNT` FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'";
+        let status = self.global_status;
+        let dirty =
+            format!("SELECT VARIABLE_VALUE FROM {status} WHERE VARIABLE_NAME = 'Innodb_buffer_pool_pages_dirty'");
+        let left = |what, amount: Option<u64>, done| amount.map(|amount| Backlog { what, amount, done });
+        let history = left("history_list_length", number(session, metric)?, Done::AtMost(HISTORY_KEPT));
+        let dirty = left("dirty_pages", number(session, &dirty)?, Done::Steady);
+        Ok(history.into_iter().chain(dirty).collect())
     }
 }
 

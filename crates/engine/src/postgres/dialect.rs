@@ -1,6 +1,8 @@
 //! The SQL of PostgreSQL.
 
-use crate::contract::dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, PoolPages, Scan, number};
+use crate::contract::dialect::{
+    Backlog, BulkLoad, Collation, Counted, Dialect, Done, Identity, Index, PoolPages, Scan, number,
+};
 use crate::{Session, SqlError};
 
 #[derive(Debug)]
@@ -73,5 +75,33 @@ impl Dialect for PostgresDialect {
                    WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i')";
         let pages = number(session, held)?.zip(number(session, all)?);
         Ok(pages.map(|(held, data)| PoolPages { held, data, reloads: false }))
+    }
+
+    /// Else it comes in a sample.
+    fn begin_settling(&self) -> &'static [&'static str] {
+        &["CHECKPOINT"]
+    }
+
+    /// Workers of autovacuum, and tables that it is going to take, by its own rule (the manual's 24.1.6).
+    fn backlog(&self, session: &mut dyn Session) -> Result<Vec<Backlog>, SqlError> {
+        let workers = "SELECT COUNT(*) FROM pg_stat_activity \
+                       WHERE backend_type = 'autovacuum worker' AND datname = current_database()";
+        let limit = |of: &str| {
+            format!(
+                "current_setting('autovacuum_{of}_threshold')::float8 \
+                 + current_setting('autovacuum_{of}_scale_factor')::float8 * GREATEST(c.reltuples, 0)"
+            )
+        };
+        let tables = format!(
+            "SELECT COUNT(*) FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid \
+             WHERE current_setting('autovacuum')::bool \
+             AND NOT COALESCE(c.reloptions && ARRAY['autovacuum_enabled=false', 'autovacuum_enabled=off'], false) \
+             AND (s.n_dead_tup > {} OR s.n_mod_since_analyze > {})",
+            limit("vacuum"),
+            limit("analyze")
+        );
+        let left = |what, amount: Option<u64>| amount.map(|amount| Backlog { what, amount, done: Done::AtMost(0) });
+        let workers = left("autovacuum_workers", number(session, workers)?);
+        Ok(workers.into_iter().chain(left("tables_to_vacuum", number(session, &tables)?)).collect())
     }
 }

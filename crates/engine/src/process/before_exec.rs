@@ -60,13 +60,13 @@ pub(crate) struct Before {
 pub(crate) fn before_exec(command: &mut Command, before: Before) {
     let parent = getpid();
     let Before { aslr, hide_root, doors } = before;
-    let cpus = doors.memory.as_ref().and_then(|_| HeldAffinity::of_this_thread().ok());
+    let cpus = doors.memory.first().and_then(|_| HeldAffinity::of_this_thread().ok());
     let prepare = move || {
         // While it is root still. Refused, it is found by its mark.
         if let Some(door) = &doors.group {
             let _ = rustix::io::write(door, b"0");
         }
-        if let Some(door) = &doors.memory {
+        for door in &doors.memory {
             rustix::io::write(door, b"0")?;
         }
         if let Some(cpus) = &cpus {

@@ -9,6 +9,9 @@ use super::leftovers::Registration;
 use super::process_tree::ProcessTree;
 use super::server_process::{Launch, ServerProcess, verify_preload};
 use crate::data::directories::{DataInUse, PrivateDirectory};
+use crate::data::page_cache::leave_page_cache;
+use tare_noise::MemoryConfines;
+
 use crate::{Code, DataDirectory, EngineError, Session, StartRequest, StopOutcome};
 
 /// Lines of the log that an error shows.
@@ -30,9 +33,9 @@ impl Stage {
         if let DataDirectory::CopyOf { at, .. } = &request.data {
             directories.push(at.clone());
         }
-        let family = match &request.memory_nodes {
-            Some(nodes) => ProcessTree::on_nodes(nodes).map_err(EngineError::MemoryNodes)?,
-            None => ProcessTree::planned(),
+        let family = match &request.memory {
+            none if *none == MemoryConfines::default() => ProcessTree::planned(),
+            confines => ProcessTree::confined(confines).map_err(EngineError::MemoryConfines)?,
         };
         let registration = match &request.state_directory {
             Some(state) => Some(Registration::begin(state, directories, &family)?),
@@ -40,6 +43,9 @@ impl Stage {
         };
         let run = PrivateDirectory::create(&request.run_directory)?;
         let data = DataInUse::make(&request.data)?;
+        if request.memory.limit_bytes.is_some() {
+            leave_page_cache(data.path())?;
+        }
         Ok(Self { data, run, family, registration })
     }
 

@@ -14,8 +14,7 @@ use std::time::{Duration, Instant};
 use procfs::process::{Process, Stat};
 use rustix::process::{getpid, set_child_subreaper};
 use serde::{Deserialize, Serialize};
-use tare_cpuset::NodeSet;
-use tare_noise::{ControlGroup, MemoryGroup};
+use tare_noise::{ControlGroup, MemoryConfines, MemoryGroup};
 
 use super::identity::Identity;
 
@@ -32,8 +31,8 @@ const NOTICE: Duration = Duration::from_millis(300);
 pub(crate) struct Doors {
     /// Of the one that holds it.
     pub group: Option<File>,
-    /// Of the one that keeps its memory on some nodes; its CPUs are all, so those of the process are taken up again.
-    pub memory: Option<File>,
+    /// Of those that confine its memory; the CPUs of one for nodes are all, so those of the process are taken up again.
+    pub memory: Vec<File>,
 }
 
 /// All processes of one server. It can be written down, and taken up by another process after a kill.
@@ -42,9 +41,9 @@ pub(crate) struct ProcessTree {
     /// 16 hexadecimal digits.
     mark: String,
     group: Option<ControlGroup>,
-    /// The group that keeps its memory on some nodes.
+    /// The groups that confine its memory.
     #[serde(default)]
-    memory: Option<MemoryGroup>,
+    confined: Vec<MemoryGroup>,
 }
 
 impl ProcessTree {
@@ -54,23 +53,24 @@ impl ProcessTree {
         Self { group: ControlGroup::planned(&family.mark), ..family }
     }
 
-    /// A new one whose memory comes from these nodes alone, whatever policy it gives itself.
+    /// A new one whose memory is confined, whatever policy it gives itself.
     ///
     /// # Errors
     /// Why this process may make no such group.
-    pub(crate) fn on_nodes(nodes: &NodeSet) -> Result<Self, String> {
+    pub(crate) fn confined(confines: &MemoryConfines) -> Result<Self, String> {
         let family = Self::without_group();
-        let memory = MemoryGroup::planned(&family.mark, nodes)?;
+        let confined = MemoryGroup::planned(&family.mark, confines)?;
         // A process is in one group of version 2.
-        let group = if memory.holds_alone() { None } else { ControlGroup::planned(&family.mark) };
-        Ok(Self { group, memory: Some(memory), ..family })
+        let alone = confined.iter().any(MemoryGroup::holds_alone);
+        let group = if alone { None } else { ControlGroup::planned(&family.mark) };
+        Ok(Self { group, confined, ..family })
     }
 
     /// A family without a control group, found by its mark alone.
     pub(crate) fn without_group() -> Self {
         // Every new state of the standard library's hasher has keys from the system's random numbers.
         let mark = format!("{:016x}", std::hash::RandomState::new().build_hasher().finish());
-        Self { mark, group: None, memory: None }
+        Self { mark, group: None, confined: Vec::new() }
     }
 
     /// Whether this variable of an environment is its mark.
@@ -82,9 +82,9 @@ impl ProcessTree {
     pub(crate) fn begin(&self, command: &mut Command) -> Doors {
         command.env(MARK, &self.mark);
         let group = self.group.as_ref().and_then(|group| group.make().ok());
-        // Where it fails, the server's nodes read back are not those asked for.
-        let memory = self.memory.as_ref().and_then(|memory| memory.make().ok());
-        if group.is_none() && memory.is_none() {
+        // Where it fails, what is read back of the server is not what was asked for.
+        let memory: Vec<File> = self.confined.iter().filter_map(|confined| confined.make().ok()).collect();
+        if group.is_none() && memory.is_empty() {
             // Refused only by kernels before 3.4.
             let _ = set_child_subreaper(Some(getpid()));
         }
@@ -92,7 +92,7 @@ impl ProcessTree {
     }
 
     fn groups(&self) -> impl Iterator<Item = &ControlGroup> {
-        self.group.iter().chain(self.memory.as_ref().map(MemoryGroup::group))
+        self.group.iter().chain(self.confined.iter().map(MemoryGroup::group))
     }
 
     /// All that run now.

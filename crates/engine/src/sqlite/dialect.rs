@@ -1,6 +1,6 @@
 //! The SQL of SQLite.
 
-use crate::contract::dialect::{Collation, Counted, Dialect, Identity, Index, Scan};
+use crate::contract::dialect::{Backlog, Collation, Counted, Dialect, Done, Identity, Index, Scan};
 use crate::{Code, Session, SqlError};
 use std::collections::BTreeMap;
 
@@ -90,6 +90,16 @@ impl Dialect for SqliteDialect {
             lines.push(format!("{:indent$}{step}", "", indent = 2 * depth));
         }
         Ok(Some(lines.join("\n")))
+    }
+
+    /// Pages of the write-ahead log that are not in the database yet. Asking moves them there; without such a log there
+    /// are none.
+    fn backlog(&self, session: &mut dyn Session) -> Result<Vec<Backlog>, SqlError> {
+        let rows = session.query("PRAGMA wal_checkpoint(TRUNCATE)")?;
+        let figure = |at: usize| rows.first()?.get(at)?.as_deref()?.parse::<i64>().ok();
+        let (busy, log, moved) = (figure(0).unwrap_or(0), figure(1).unwrap_or(0), figure(2).unwrap_or(0));
+        let left = (log - moved).max(busy).max(0) as u64;
+        Ok(vec![Backlog { what: "wal_pages", amount: left, done: Done::AtMost(0) }])
     }
 
     /// LIKE ignores case unless it is told not to.

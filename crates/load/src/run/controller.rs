@@ -5,7 +5,7 @@ use super::interval::IntervalClock;
 use super::observer::{Observer, Reading, Stage};
 use super::phase::{Phase, Shared};
 use super::report::{Message, ThreadReport, Window, summarise};
-use super::settings::LoadSettings;
+use super::settings::{LoadSettings, Rest};
 use super::stalls::LATE;
 use super::worker::{Common, live};
 use crate::client::{ClientThread, Connect};
@@ -110,7 +110,7 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
             self.clients.announce(Phase::Warmup);
             self.pass(Stage::Warmup, start, self.settings.warmup_s)?;
         }
-        if self.settings.rest {
+        if self.settings.rest != Rest::Never {
             self.clients.announce(Phase::Rest);
             self.wait_for_all(|message| matches!(message, Message::Resting).then_some(()))?;
         }
@@ -135,7 +135,7 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
         self.clients.announce(Phase::Pause(sample as u64));
         let window = Window { start, end, stood_still: std::mem::take(&mut self.stood_still) };
         // Who rests has ended its last transaction when it reports.
-        let early = if self.settings.rest { Some(self.wait_for_reports()?) } else { None };
+        let early = if self.settings.rest == Rest::AroundEach { Some(self.wait_for_reports()?) } else { None };
         self.observer.sample_end(sample).map_err(RunError::Observer)?;
         let reports = match early {
             Some(reports) => reports,

@@ -16,4 +16,4 @@ mod worker;
 pub use controller::run;
 pub use error::RunError;
 pub use observer::{Interval, Observer, Reading, Stage, Unobserved};
-pub use settings::{Intervals, LoadSettings, MOST_THREADS};
+pub use settings::{Intervals, LoadSettings, MOST_THREADS, Rest};

@@ -25,16 +25,28 @@ pub struct LoadSettings {
     pub connect_s: f64,
     /// How long a transaction that is under way when a sample ends may still take, seconds.
     pub patience_s: f64,
-    /// Whether clients send nothing before and after each sample while [`super::Observer::sample_start`] and
-    /// [`super::Observer::sample_end`] run, so that these find an idle server. Not with a rate, whose transactions
-    /// would queue up meanwhile.
-    pub rest: bool,
+    /// When clients send nothing, so that the observer finds an idle server.
+    pub rest: Rest,
     /// Recorded transactions, over all threads, after which the sample ends, where its time is not over before: 1 or
     /// more, for runs of one sample that do not rest. No transaction beyond them is begun, and without a warm-up none
     /// before them.
     pub events: Option<u64>,
     /// What is told while the run goes on; none: throughput once a second and nothing else.
     pub intervals: Option<Intervals>,
+}
+
+/// When clients send nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Rest {
+    /// They go on from the warm-up to the end of the last sample.
+    #[default]
+    Never,
+    /// Before the first sample, while its [`super::Observer::sample_start`] runs. What is due by a rate meanwhile is
+    /// left out.
+    BeforeFirst,
+    /// Before and after each sample, while [`super::Observer::sample_start`] and [`super::Observer::sample_end`] run.
+    /// Not with a rate, whose transactions would queue up meanwhile.
+    AroundEach,
 }
 
 /// What [`super::Observer::interval`] hears, and how often.
@@ -58,7 +70,7 @@ impl Default for LoadSettings {
             sample_s: 60.0,
             connect_s: 60.0,
             patience_s: 30.0,
-            rest: false,
+            rest: Rest::Never,
             events: None,
             intervals: None,
         }
@@ -94,7 +106,7 @@ impl LoadSettings {
             }
         }
         if let Some(events) = self.events
-            && (events == 0 || self.samples > 1 || self.rest)
+            && (events == 0 || self.samples > 1 || self.rest != Rest::Never)
         {
             return wrong("events", "1 or more, for one sample without rests", events.to_string());
         }
@@ -102,7 +114,9 @@ impl LoadSettings {
             Pace::Open { rate, .. } if !(rate > 0.0 && rate <= 1e9) => {
                 wrong("rate", "transactions a second, above 0 and up to 1e9", rate.to_string())
             }
-            Pace::Open { rate, .. } if self.rest => wrong("rest", "false with a rate", format!("true with {rate}/s")),
+            Pace::Open { rate, .. } if self.rest == Rest::AroundEach => {
+                wrong("rest", "none around each sample with a rate", format!("AroundEach with {rate}/s"))
+            }
             _ => Ok(()),
         }
     }

@@ -5,7 +5,7 @@ use super::live::Totals;
 use super::phase::{Phase, Shared};
 use super::prompt::{Prompt, nanoseconds};
 use super::report::{Message, ThreadReport};
-use super::settings::LoadSettings;
+use super::settings::{LoadSettings, Rest};
 use super::stalls::{Gap, LEAST};
 use crate::client::{Attempt, Client, ClientThread, Connect};
 use crate::cpu::CpuTime;
@@ -72,7 +72,7 @@ struct Worker<'a, C: Client> {
     client: C,
     random: Random,
     schedule: Option<Schedule>,
-    rest: bool,
+    rest: Rest,
     started: Instant,
     phase: Phase,
     recorder: Recorder,
@@ -275,7 +275,7 @@ impl<'a, C: Client> Worker<'a, C> {
         loop {
             // Also when late: a thread that never sleeps must still see the stop.
             let phase = self.shared.phase();
-            if phase != self.phase && !self.enter(phase, Some(due)) {
+            if phase != self.phase && !(self.enter(phase, Some(due)) && (!self.rests_in(phase) || self.rest_out())) {
                 return None;
             }
             while self.is_of_warm_up(Some(due)) {
@@ -306,7 +306,11 @@ impl<'a, C: Client> Worker<'a, C> {
     }
 
     fn rests_in(&self, phase: Phase) -> bool {
-        self.rest && matches!(phase, Phase::Rest | Phase::Pause(_))
+        match phase {
+            Phase::Rest => true,
+            Phase::Pause(_) => self.rest == Rest::AroundEach,
+            Phase::Hold | Phase::Warmup | Phase::Measure(_) | Phase::Stop => false,
+        }
     }
 
     /// Sends nothing while phases last in which the clients rest. False when the run is over.

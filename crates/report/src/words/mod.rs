@@ -25,6 +25,7 @@ mod pooled;
 pub mod proof;
 pub mod reproduce;
 mod searches;
+mod settled;
 mod steadiness;
 mod terms;
 mod trials;

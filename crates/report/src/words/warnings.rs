@@ -2,7 +2,7 @@
 
 use super::terms::{self, mode_cause};
 use super::which::not_realizable;
-use super::{client_limit, disturbance, plans, searches, trials, waits, warm_up};
+use super::{client_limit, disturbance, plans, searches, settled, trials, waits, warm_up};
 use std::collections::BTreeMap;
 use tare_findings::collect::{self, is_usable};
 use tare_findings::figures::{count, list, percent};
@@ -41,6 +41,7 @@ fn all(summary: &Summary, results: &Results, disturbed: Vec<String>) -> Vec<Stri
     odd.extend(searches::notes(&summary.searches));
     odd.extend(plans::changed(&summary.plans));
     odd.extend(warm_up::cold(&summary.warm_up));
+    odd.extend(settled::notes(results));
     odd.extend(single_trials(summary));
     odd.extend(versions(results));
     odd.extend(missing_captures(results));

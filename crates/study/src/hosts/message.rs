@@ -11,7 +11,7 @@ use tare_text::Value;
 use tare_topology::Fingerprint;
 
 /// Number of this language: raise it when a message changes.
-pub const LANGUAGE: u32 = 2;
+pub const LANGUAGE: u32 = 3;
 
 /// The first word of the other host.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -38,6 +38,7 @@ pub mod running;
 mod sampling_field;
 pub mod settings;
 pub mod spec;
+mod statements;
 pub mod values;
 pub mod write;
 pub mod written;

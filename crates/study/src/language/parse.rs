@@ -199,8 +199,10 @@ impl<'a> Parser<'a> {
         }
         let level = match (section, name) {
             (WORKLOAD, FILE) => self.alongside(self.source.words(name, value)?),
+            (WORKLOAD, "settle") | ("engine", "restart") | ("client", "ssh" | "program") => {
+                self.arguments(name, value)?
+            }
             (WORKLOAD, _) => self.source.words(name, value)?,
-            ("engine", "restart") | ("client", "ssh" | "program") => self.arguments(name, value)?,
             _ => self.source.scalar(name, value)?,
         };
         self.set(section, name, &level, key.span(), value.span())

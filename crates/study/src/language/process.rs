@@ -11,6 +11,11 @@ pub const PADDING_OVERHEAD: usize = PADDING.len() + 2;
 /// The longest single string that exec takes: MAX_ARG_STRLEN, 32 pages of 4 KiB (execve(2)).
 const LONGEST: usize = 131_072;
 
+/// No server starts with less memory.
+const LEAST_MEMORY: u64 = 16 << 20;
+/// What stands for no limit of memory.
+pub const NO_LIMIT: &str = "none";
+
 /// `[process]`: properties of the server's process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProcessSettings {
@@ -20,6 +25,8 @@ pub struct ProcessSettings {
     pub allocator: Option<Allocator>,
     /// Bytes that a padding variable adds to its environment; 0: none.
     pub environment_bytes: usize,
+    /// Bytes of memory that it may take, page cache included; none: no limit.
+    pub memory_limit_bytes: Option<u64>,
 }
 
 impl ProcessSettings {
@@ -36,6 +43,17 @@ impl ProcessSettings {
         self.allocator = match level.to_string().as_str() {
             AS_FOUND => None,
             level => Some(level.parse().map_err(|levels| format!("{levels}, or {AS_FOUND}"))?),
+        };
+        Ok(())
+    }
+
+    /// Sets the limit of its memory: bytes, with a unit or without, or none.
+    pub fn set_memory_limit(&mut self, level: &Value) -> Result<(), String> {
+        let level = level.to_string();
+        self.memory_limit_bytes = match tare_engine::bytes(&level) {
+            Some(bytes) if bytes >= LEAST_MEMORY => Some(bytes),
+            None if level == NO_LIMIT => None,
+            _ => return Err(format!("a size of {} MiB or more, such as 512M, or {NO_LIMIT}", LEAST_MEMORY >> 20)),
         };
         Ok(())
     }

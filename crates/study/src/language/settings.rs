@@ -7,7 +7,7 @@ use super::running::RunningSettings;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tare_drive::capture::settings::CaptureSettings;
-use tare_drive::workload::AnyLoad;
+use tare_drive::workload::{AnyLoad, Settle};
 use tare_engine::{Charset, Transport};
 use tare_noise::Level;
 use tare_results::probe::ProbeUse;
@@ -102,13 +102,15 @@ impl Default for EngineSettings {
 pub struct WorkloadSettings {
     /// Client threads, one connection each.
     pub threads: usize,
+    /// What is done between warm-up and samples.
+    pub settle: Settle,
     /// What they do, with the settings of that load alone.
     pub load: AnyLoad,
 }
 
 impl Default for WorkloadSettings {
     fn default() -> Self {
-        Self { threads: 1, load: AnyLoad::default() }
+        Self { threads: 1, settle: Settle::default(), load: AnyLoad::default() }
     }
 }
 

@@ -1,12 +1,13 @@
 //! Whether this machine has, and this user may set, all that a condition asks for.
 
+use super::needs;
 use super::programs::Programs;
 use crate::language::process::ProcessSettings;
 use crate::language::settings::Settings;
 use std::sync::OnceLock;
 use tare_cpuset::{Limits, Wanted};
 use tare_engine::{Address, Binary, Charset, engine_by_name};
-use tare_noise::{Availability, System};
+use tare_noise::{Availability, MemoryConfines, MemoryGroups, System};
 use tare_topology::{MemoryPolicy, Side};
 
 /// Whether a condition can be done here. Without `programs`, nothing that the study names is run to find out.
@@ -15,6 +16,7 @@ pub fn available(settings: &Settings, engine_varies: bool, programs: Option<&Pro
     threads(settings)?;
     process(settings)?;
     running(settings)?;
+    settle(settings)?;
     charset(settings)?;
     init_options(settings)?;
     let starts_one = settings.workload.load.load().needs_server() && !settings.engine.running.is_asked();
@@ -69,10 +71,29 @@ fn process(settings: &Settings) -> Result<(), String> {
     if let Some(aslr) = process.aslr {
         aslr.available().map_err(|reason| format!("aslr={aslr}: {reason}"))?;
     }
+    if let Some(bytes) = process.memory_limit_bytes {
+        memory_limit(settings, bytes)?;
+    }
     match &process.allocator {
         Some(allocator) => allocator.library().map(drop).map_err(|reason| format!("allocator={allocator}: {reason}")),
         None => Ok(()),
     }
+}
+
+/// A limit of memory takes a control group, and has to hold the server's own memory of pages.
+fn memory_limit(settings: &Settings, limit_bytes: u64) -> Result<(), String> {
+    let pool_bytes = needs::pool_bytes(settings);
+    if pool_bytes >= limit_bytes {
+        let (limit, pool) = (needs::gigabytes(limit_bytes), needs::gigabytes(pool_bytes));
+        return Err(format!(
+            "memory_limit_bytes = {limit_bytes} ({limit}) is no more than the {pool} that the server's pool comes to: the \
+             kernel would end it; give it a smaller pool, as by option.innodb_buffer_pool_size or option.shared_buffers"
+        ));
+    }
+    let confines = MemoryConfines { nodes: None, limit_bytes: Some(limit_bytes) };
+    MemoryGroups::here(&confines)
+        .map(drop)
+        .map_err(|why| format!("memory_limit_bytes = {limit_bytes}: {why}; run as root, or leave it out"))
 }
 
 /// What cannot be had of a server that runs already.
@@ -101,6 +122,15 @@ fn running(settings: &Settings) -> Result<(), String> {
     match elsewhere.filter(|_| placement.server != Side::Float || placement.background != Side::Float) {
         Some(host) => Err(format!("{host} is another machine: its threads can only be placed by a run there")),
         None => Ok(()),
+    }
+}
+
+/// Clients that never rest leave the server no time to settle.
+fn settle(settings: &Settings) -> Result<(), String> {
+    let (settle, load) = (&settings.workload.settle, settings.workload.load.load());
+    match settle.is_asked() {
+        true => load.settles().map_err(|reason| format!("settle_s and settle: {reason}")),
+        false => Ok(()),
     }
 }
 

@@ -85,7 +85,8 @@ fn trial_of(settings: &Settings, sampling: &Sampling, counts: Counts) -> f64 {
     let load = settings.workload.load.load();
     // A profile is made readable after the server has stopped, in about as long as it took to record.
     let profile_s = if counts.extra && settings.capture.profile { sampling.sample_s } else { 0.0 };
-    sampling.pause_s + servers_s(settings) + load.expected_s(&counts) + profile_s
+    let settle_s = settings.workload.settle.limit_s;
+    sampling.pause_s + servers_s(settings) + load.expected_s(&counts) + settle_s + profile_s
 }
 
 /// Seconds that a plan takes where every attempt at every trial but the last is disturbed. Rungs of one server lifetime

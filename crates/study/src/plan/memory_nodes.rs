@@ -4,7 +4,7 @@ use super::programs::Programs;
 use crate::language::settings::Settings;
 use tare_cpuset::NodeSet;
 use tare_engine::engine_by_name;
-use tare_noise::MemoryGroups;
+use tare_noise::{MemoryConfines, MemoryGroups};
 use tare_topology::{MemoryPolicy, Nodes};
 
 /// The nodes of a placement that the server would leave by an option of its own, and that option. `version` is its
@@ -47,10 +47,12 @@ pub(super) fn available(
     if nodes == *all || is_no_option {
         return Ok(());
     }
-    MemoryGroups::here().map(drop).map_err(|why| {
+    let shown = nodes.to_string();
+    let confines = MemoryConfines { nodes: Some(nodes), limit_bytes: None };
+    MemoryGroups::here(&confines).map(drop).map_err(|why| {
         format!(
             "{option} spreads the buffer pool over all nodes whatever memory = {memory} says, and only a cpuset keeps \
-             it on nodes {nodes}: {why}; run as root, or set {option} = 0"
+             it on nodes {shown}: {why}; run as root, or set {option} = 0"
         )
     })
 }

@@ -65,10 +65,15 @@ fn memory(settings: &Settings) -> u64 {
     if !load.needs_server() || settings.engine.running.is_asked() {
         return own + BESIDE_BYTES;
     }
-    let data = load.data_bytes();
+    own + pool_bytes(settings) + BESIDE_BYTES
+}
+
+/// Bytes of the server's own memory of pages that the data fill.
+pub(super) fn pool_bytes(settings: &Settings) -> u64 {
+    let data = settings.workload.load.load().data_bytes();
     let pool = engine_by_name(&settings.engine.name)
         .map_or(0, |engine| engine.footprint(&settings.engine.options, data).pool_bytes);
-    own + pool.min(data + data / 20) + BESIDE_BYTES
+    pool.min(data + data / 20)
 }
 
 pub fn fits_memory(settings: &Settings, machine_bytes: Option<u64>) -> Result<(), String> {

@@ -12,6 +12,7 @@ use tare_drive::capture::environment::environment;
 use tare_drive::sut::{Partner, SubjectWatch, Surroundings, SutError, SystemUnderTest, WatchSettings};
 use tare_drive::workload::{Counts, Driven, Host, LoadError, Progress, ServerAt, Stage};
 use tare_engine::{ConnectTarget, Engine, engine_by_name};
+use tare_noise::MemoryConfines;
 use tare_study::hosts::message::{Ask, Begin, Failed, FromClient, Hello, LANGUAGE};
 use tare_study::hosts::remote::{LOOK_EVERY, unix_ns};
 use tare_study::hosts::{Link, LinkEnd, Mouth};
@@ -70,7 +71,7 @@ fn failed(error: impl std::fmt::Display) -> Failed {
 fn work(link: &Link<Ask>, begin: Begin, take: &Take<'_>, asked: &AtomicBool) -> Result<Driven, Failed> {
     let _host = take().map_err(failed)?;
     let clients = Clients::read(begin)?;
-    let mut held = machine::apply(&clients.settings, false).map_err(failed)?;
+    let mut held = machine::apply(&clients.settings, &MemoryConfines::default()).map_err(failed)?;
     link.mouth().say(&FromClient::Holds(std::mem::take(&mut held.applied)));
     let driven = supervise(link, clients, asked);
     held.restore().map_err(failed)?;
@@ -140,6 +141,8 @@ impl Clients {
             threads: self.settings.workload.threads,
             seed: self.seed,
             counts: self.counts,
+            settle: &self.settings.workload.settle,
+            settled: None,
             placement: &self.watch,
             watch: SubjectWatch::new(SystemUnderTest::own_process(), self.watch.clone()).with_partner(partner),
             host: trial.as_ref(),

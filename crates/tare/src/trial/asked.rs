@@ -1,8 +1,9 @@
 //! What was asked of the server and its connections, and what they answer now.
 
 use super::TrialError;
+use tare_drive::workload::Settle;
 use tare_engine::{Engine, EngineError, Server, engine_by_name};
-use tare_results::schema::AppliedSetting;
+use tare_results::schema::{AppliedSetting, SettledRecord};
 use tare_study::language::settings::EngineSettings;
 
 /// An option of a server that was started with it. It took the option, or it would not have started; whether it has the
@@ -13,6 +14,20 @@ pub fn option(server: &dyn Server, option: &str, level: &str) -> Result<AppliedS
         None => "not verified: the server was started with it and has no variable of this name to ask".to_owned(),
     };
     Ok(AppliedSetting { factor: format!("option.{option}"), level: level.to_owned(), found: None, verified })
+}
+
+/// How the server was waited for before the first sample; that it had not settled is no failure.
+pub fn settled(asked: &Settle, found: &SettledRecord) -> AppliedSetting {
+    let level = format!("{} s, {} statements", asked.limit_s, asked.statements.len());
+    let left: Vec<String> = found.left.iter().map(|(what, amount)| format!("{what} {amount}")).collect();
+    let left = if left.is_empty() { String::new() } else { format!("; then {}", left.join(", ")) };
+    let verified = format!(
+        "{} after {:.1} s of waiting, statements {:.1} s{left}",
+        if found.settled { "settled" } else { "not settled" },
+        found.waited_s,
+        found.statements_s
+    );
+    AppliedSetting { factor: "settle_s".into(), level, found: None, verified }
 }
 
 /// The character set of the connections that the load opens, as the server says it; none where there is no choice.

@@ -75,7 +75,7 @@ impl Trial<'_> {
         let settings = &first.task.condition.settings;
         let data = TrialData::take(dataset::prepared(&first)?)?;
         record.data = data.record();
-        let mut machine = machine::apply(settings, memory_nodes::held(&first)?.is_some())?;
+        let mut machine = machine::apply(settings, &memory_nodes::confines(&first)?)?;
         record.settings.append(&mut machine.applied);
         let server = server_start::start(&first, &data, None, record)?;
         record.server_version = Some(server.version().to_owned());

@@ -1,7 +1,7 @@
 //! Machine-wide settings of a trial: set, verified, put back.
 
 use crate::state::{self, StateError};
-use tare_noise::{HostLock, MemoryGroups, NoiseError, Session, Setting, System};
+use tare_noise::{HostLock, MemoryConfines, MemoryGroups, NoiseError, Session, Setting, System};
 use tare_results::schema::AppliedSetting;
 use tare_study::language::settings::Settings;
 
@@ -25,23 +25,29 @@ impl SettingsGuard {
     }
 }
 
-/// Applies every machine setting of a condition; `cpusets` where the server's control group needs a cpuset, which
-/// groups of version 2 may have to be handed first.
+/// Applies every machine setting of a condition, and hands down the controllers that the server's control group of
+/// version 2 confines its memory with.
 ///
 /// # Errors
 /// When a setting of an earlier trial is left, or one could not be set and verified; what was set until then is put
 /// back.
-pub fn apply(settings: &Settings, cpusets: bool) -> Result<SettingsGuard, StateError> {
+pub fn apply(settings: &Settings, confines: &MemoryConfines) -> Result<SettingsGuard, StateError> {
     state::as_found()?;
-    let to_switch_on = if cpusets { MemoryGroups::here().ok().and_then(|groups| groups.to_switch_on()) } else { None };
-    if settings.machine.is_empty() && to_switch_on.is_none() {
+    let groups = match *confines == MemoryConfines::default() {
+        true => Vec::new(),
+        false => MemoryGroups::here(confines).unwrap_or_default(),
+    };
+    let mut to_switch_on = groups.iter().filter_map(MemoryGroups::to_switch_on).peekable();
+    if settings.machine.is_empty() && to_switch_on.peek().is_none() {
         return Ok(SettingsGuard { session: None, applied: Vec::new() });
     }
     let lock = HostLock::of_parent(&HostLock::default_dir())?;
     let (mut session, _) = Session::begin(System::of_environment(), &state::directory()?, lock)?;
     let mut applied = Vec::new();
-    if let Some(path) = to_switch_on {
-        session.hand_cpusets_down(&path.to_string_lossy())?;
+    for (path, controllers) in to_switch_on {
+        for controller in controllers {
+            session.hand_down(controller, &path.to_string_lossy())?;
+        }
     }
     for level in &settings.machine {
         let found = level.setting().read(session.system()).ok();

@@ -137,7 +137,7 @@ impl Trial<'_> {
         };
         record.data = data.as_ref().and_then(TrialData::record);
         // Put back when it is dropped, on every way out of here.
-        let mut machine = machine::apply(settings, memory_nodes::held(self)?.is_some())?;
+        let mut machine = machine::apply(settings, &memory_nodes::confines(self)?)?;
         record.settings.append(&mut machine.applied);
         if let Some(reason) = load.no_captures() {
             note_no_captures(self, reason, record);
@@ -164,6 +164,10 @@ impl Trial<'_> {
         record.settings.extend(driven.applied);
         (record.warm_up, record.plans) = (driven.warm_up, driven.plans);
         record.searches = driven.searches;
+        if let Some(settled) = &driven.settled {
+            record.settings.push(asked::settled(&self.task.condition.settings.workload.settle, settled));
+        }
+        record.settled = driven.settled;
         record.pool = driven.pool.map(|(before, after)| PoolRecord {
             data_pages: before.data_pages,
             held_pages_before: before.held_pages,
@@ -261,6 +265,8 @@ impl Trial<'_> {
             threads: settings.workload.threads,
             seed,
             counts: counts(settings, &task.sampling),
+            settle: &settings.workload.settle,
+            settled: None,
             placement: &placement,
             watch: SubjectWatch::new(sut, placement.clone()).journalled(affinities),
             host: &host,

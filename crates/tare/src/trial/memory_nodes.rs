@@ -5,16 +5,26 @@ use super::{Trial, TrialError};
 use std::fs;
 use tare_cpuset::NodeSet;
 use tare_engine::{EngineError, Server, engine_by_name};
+use tare_noise::{MemoryConfines, MemoryGroups};
 use tare_results::schema::AppliedSetting;
 use tare_study::plan::memory_nodes;
 use tare_topology::bind::read_memory_policy;
 use tare_topology::{Machine, MemoryPolicy, Nodes};
 
+/// What the group of this trial's server confines its memory to.
+///
+/// # Errors
+/// When its program cannot be asked for its version.
+pub(super) fn confines(trial: &Trial<'_>) -> Result<MemoryConfines, TrialError> {
+    let limit_bytes = trial.task.condition.settings.process.memory_limit_bytes;
+    Ok(MemoryConfines { nodes: held(trial)?, limit_bytes })
+}
+
 /// The nodes on which the group of this trial's server has to keep it, where the server would leave them.
 ///
 /// # Errors
 /// When its program cannot be asked for its version.
-pub(super) fn held(trial: &Trial<'_>) -> Result<Option<NodeSet>, TrialError> {
+fn held(trial: &Trial<'_>) -> Result<Option<NodeSet>, TrialError> {
     let (settings, memory) = (&trial.task.condition.settings, &trial.task.placement.memory);
     if *memory == MemoryPolicy::Default || !settings.workload.load.load().needs_server() {
         return Ok(None);
@@ -22,7 +32,10 @@ pub(super) fn held(trial: &Trial<'_>) -> Result<Option<NodeSet>, TrialError> {
     let binary = engine_by_name(&settings.engine.name)?.binary(settings.engine.binary.as_deref())?;
     let held = memory_nodes::to_hold(settings, memory, &binary.version).map(|(nodes, _)| nodes);
     // Over all nodes there is nothing to leave, and an ordinary user can do that too.
-    Ok(held.filter(|nodes| tare_noise::MemoryGroups::here().is_ok() || !is_all(nodes)))
+    Ok(held.filter(|nodes| {
+        let confines = MemoryConfines { nodes: Some(nodes.clone()), limit_bytes: None };
+        MemoryGroups::here(&confines).is_ok() || !is_all(nodes)
+    }))
 }
 
 fn is_all(nodes: &NodeSet) -> bool {

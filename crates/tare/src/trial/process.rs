@@ -32,11 +32,30 @@ pub fn verify(settings: &ProcessSettings, pid: u32) -> Result<Vec<AppliedSetting
     if let Some(allocator) = &settings.allocator {
         add("allocator", allocator.to_string(), allocator.verify(pid)?);
     }
+    if let Some(asked) = settings.memory_limit_bytes {
+        add("memory_limit_bytes", asked.to_string(), memory_limit(pid, asked)?);
+    }
     if settings.environment_bytes > 0 {
         add("environment_bytes", settings.environment_bytes.to_string(), padding(pid, settings.environment_bytes)?);
     }
     Ok(applied)
 }
+
+/// The kernel counts in whole pages.
+fn memory_limit(pid: u32, asked: u64) -> Result<String, EngineError> {
+    let found = tare_noise::memory_limit_bytes(pid);
+    match found.filter(|found| (asked.saturating_sub(LARGEST_PAGE)..=asked).contains(found)) {
+        Some(found) => Ok(format!("the limit of the server's control group reads back {found} bytes")),
+        None => Err(EngineError::NotInEffect {
+            setting: "memory_limit_bytes",
+            asked: asked.to_string(),
+            found: found.map_or("no limit".to_owned(), |found| format!("{found} bytes")),
+        }),
+    }
+}
+
+/// Of any processor that this program runs on, bytes.
+const LARGEST_PAGE: u64 = 64 << 10;
 
 fn padding(pid: u32, asked: usize) -> Result<String, EngineError> {
     let text = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();

@@ -35,16 +35,16 @@ pub fn start(
     }
     process::request(&settings.process, &mut request).map_err(TrialError::Process)?;
     let all: CpuSet = trial.task.placement.server.iter().flat_map(CpuSet::iter).collect();
-    request.memory_nodes = memory_nodes::held(trial)?;
+    request.memory = memory_nodes::confines(trial)?;
     let asked = &trial.task.placement.memory;
-    let inherited = match &request.memory_nodes {
+    let inherited = match &request.memory.nodes {
         Some(_) => memory_nodes::inherited(asked)?,
         None => asked.clone(),
     };
     let here = bind::Placed::apply((!all.is_empty()).then_some(&all), &inherited)?;
     let server = engine.start(&request)?;
     here.restore()?;
-    if let Some(nodes) = &request.memory_nodes {
+    if let Some(nodes) = &request.memory.nodes {
         record.settings.push(memory_nodes::verify(nodes, asked, server.as_ref())?);
     }
     Ok(server)

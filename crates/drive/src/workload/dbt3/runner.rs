@@ -57,6 +57,7 @@ impl Runner<'_> {
         let verified = format!("in the order {}; rows compared with {against}", numbers.join(","));
         Ok(Driven {
             searches: Vec::new(),
+            settled: None,
             applied: vec![preload, AppliedSetting { factor, level, found: None, verified }],
             samples: samples.into_iter().map(SampleBuilder::build).collect(),
             extra,

@@ -109,6 +109,10 @@ impl Load for OltpSettings {
         "make the tables with `tare load WORKLOAD --prepare` and the same --tables and --rows (bulk_insert: --threads)"
     }
 
+    fn settles(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
         let held = match self.warm.already {
             true => PoolContents::of_warm(&stage),

@@ -7,7 +7,7 @@ use crate::sut::Surroundings;
 use crate::workload::{Extra, LoadError, Stage};
 use tare_cpuset::{Limits, Wanted};
 use tare_engine::SET_UP;
-use tare_load::{Arrivals, Connect, LoadSettings, RunError, Sample};
+use tare_load::{Arrivals, Connect, LoadSettings, Rest, RunError, Sample};
 
 /// One sample with what was seen alongside it and what the clients counted.
 pub struct Ran<T> {
@@ -36,8 +36,13 @@ where
         return Err(NotAsked::ProbeUnderRate { rate }.into());
     }
     let counts = stage.counts;
+    let rest = match (stage.watch.probes(), stage.settle.is_asked()) {
+        (true, _) => Rest::AroundEach,
+        (false, true) => Rest::BeforeFirst,
+        (false, false) => Rest::Never,
+    };
     let settings = LoadSettings {
-        rest: stage.watch.probes(),
+        rest,
         threads: stage.threads,
         seed: stage.seed,
         pace: rate

@@ -82,7 +82,7 @@ pub fn at_pace<T>(
         Ok(measured)
     };
     let samples = ran.into_iter().map(judged).collect::<Result<_, LoadError>>()?;
-    Ok(Driven { samples, extra, ..Driven::default() })
+    Ok(Driven { samples, extra, settled: stage.settled, ..Driven::default() })
 }
 
 /// Searches as often as samples are asked for. `run` runs the load once at a rate, or as fast as it goes, as the
@@ -124,6 +124,7 @@ fn under_objective<T>(
             driven.extra = Some(Extra { elapsed_s: extra.elapsed_s, tps: extra.tps(), tps_ratio: extra.tps() / rate });
         }
     }
+    driven.settled = stage.settled;
     Ok(driven)
 }
 

@@ -18,6 +18,17 @@ impl Watcher<'_, '_> {
     fn is_extra(&self, sample: usize) -> bool {
         sample >= self.stage.counts.samples
     }
+
+    fn settle(&mut self) -> Result<(), LoadError> {
+        if !self.stage.settle.is_asked() {
+            return Ok(());
+        }
+        let settled = self.stage.settle.run(self.stage)?;
+        if self.stage.settled.as_ref().is_none_or(|before| before.settled) {
+            self.stage.settled = Some(settled);
+        }
+        Ok(())
+    }
 }
 
 impl Observer for Watcher<'_, '_> {
@@ -33,6 +44,9 @@ impl Observer for Watcher<'_, '_> {
     }
 
     fn sample_start(&mut self, sample: usize) -> Result<(), LoadError> {
+        if sample == 0 {
+            self.settle()?;
+        }
         self.stage.host.progress(Progress::Sample { sample, seconds: self.stage.counts.sample_s });
         if self.is_extra(sample) {
             self.stage.host.begin_captures(&self.stage.watch.connections());

@@ -117,6 +117,10 @@ impl Load for SqlSettings {
         Ok(fill(&mix.data, &self.directory, session.as_mut(), server.dialect(), job.go_on)?)
     }
 
+    fn settles(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
         let mix = self.known()?;
         number_on(mix, &stage)?;

@@ -92,6 +92,10 @@ impl Load for TpccSettings {
          port, and tare starts and fills a server of its own"
     }
 
+    fn settles(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
         let (constants, looking) = (Constants::of_run(stage.seed), Looking::of(&stage));
         let at = |rate, stage: &mut Stage<'_>| run(self, constants, rate, stage);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRef;
 use tare_load::{
     Arrivals, Attempt, Client, ClientThread, Connect, Distribution, LoadSettings, Observer, Pace, Purpose, Queries,
-    Random, Reading, RunError, Stage, Unobserved, run,
+    Random, Reading, Rest, RunError, Stage, Unobserved, run,
 };
 
 const READ: Queries = Queries { read: 1, write: 0, other: 0 };
@@ -368,7 +368,7 @@ fn clients_that_rest_leave_the_server_idle_around_every_sample_and_only_then() {
             0,
         ))
     };
-    let settings = LoadSettings { samples: 3, rest: true, ..short(3) };
+    let settings = LoadSettings { samples: 3, rest: Rest::AroundEach, ..short(3) };
     let mut at_rest = AtRest { begun: &begun, ended: &ended, seen: Vec::new() };
     let samples = run(&settings, &connect, &mut at_rest).unwrap();
     assert_eq!(at_rest.seen, [true; 6]);
@@ -376,7 +376,15 @@ fn clients_that_rest_leave_the_server_idle_around_every_sample_and_only_then() {
     assert!(samples.iter().all(|sample| sample.transactions > 100), "{samples:?}");
     // What ends after a sample belongs to none: at most one transaction of each client.
     assert!(counted < ended.load(Ordering::SeqCst) as u64);
-    let busy = LoadSettings { rest: false, ..settings };
+    // With a rate too, of which nothing is due any more when the rest is over.
+    for pace in [Pace::Closed, Pace::Open { rate: 300.0, arrivals: Arrivals::Poisson }] {
+        at_rest.seen.clear();
+        let first = LoadSettings { samples: 1, rest: Rest::BeforeFirst, pace, ..settings };
+        let sample = run(&first, &connect, &mut at_rest).unwrap().remove(0);
+        assert!(at_rest.seen[0] && sample.transactions > 20, "{pace:?}: {sample:?}");
+        assert!(sample.backlog.unwrap_or(0) < 20, "{pace:?}: {sample:?}");
+    }
+    let busy = LoadSettings { rest: Rest::Never, ..settings };
     at_rest.seen.clear();
     run(&busy, &connect, &mut at_rest).unwrap();
     assert!(at_rest.seen.contains(&false), "without a rest someone works");

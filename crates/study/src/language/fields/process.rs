@@ -1,6 +1,7 @@
 //! Properties of the server process.
 
 use super::super::level::AS_FOUND;
+use super::super::process::NO_LIMIT;
 use super::super::settings::Settings;
 use tare_text::Key;
 
@@ -25,5 +26,13 @@ pub const KEYS: &[Key<Settings>] = &[
         "bytes that a padding variable adds to the server's environment, which moves its stack; 0: none",
         |s| Some(s.process.environment_bytes.into()),
         |s, v| s.process.set_environment_bytes(v),
+    ),
+    Key::words(
+        "memory_limit_bytes",
+        "memory that the server and all that it starts may take, page cache included, as 512M or in bytes: the limit of \
+         its control group (root, as a rule), without swap; its data leave the page cache before it starts, so that \
+         more data than that are read from storage on any machine; none: no limit",
+        |s| Some(s.process.memory_limit_bytes.map_or(NO_LIMIT.into(), Into::into)),
+        |s, v| s.process.set_memory_limit(v),
     ),
 ];

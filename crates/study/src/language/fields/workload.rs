@@ -1,6 +1,7 @@
 //! What every workload has; the loads themselves bring their own keys.
 
 use super::super::settings::Settings;
+use super::super::statements;
 use tare_drive::workload::{AnyLoad, MOST_THREADS};
 use tare_text::Key;
 
@@ -24,5 +25,24 @@ pub const KEYS: &[Key<Settings>] = &[
         (1, MOST_THREADS as u64),
         |s| Some(s.workload.threads as u64),
         |s, v| s.workload.threads = v as usize,
+    ),
+    Key::seconds(
+        "settle_s",
+        "seconds that are waited at most between warm-up and samples, clients at rest, until the server has nothing left \
+         to do: InnoDB has purged old row versions and writes no more dirty pages; PostgreSQL has made a checkpoint and \
+         autovacuum has nothing to do; SQLite's write-ahead log is empty. Not settled in that time is a warning; 0: not \
+         waited. Not with dbt3, sysbench, pgbench and command",
+        |s| Some(s.workload.settle.limit_s),
+        |s, v| s.workload.settle.limit_s = v,
+    ),
+    Key::words(
+        "settle",
+        "statements that the server gets between warm-up and samples, before settle_s: a list, as [\"VACUUM ANALYZE\"]; \
+         none: no statement",
+        |s| match s.workload.settle.statements.as_slice() {
+            [] => None,
+            statements => Some(statements::text(statements)),
+        },
+        |s, v| statements::read(v).map(|statements| s.workload.settle.statements = statements),
     ),
 ];

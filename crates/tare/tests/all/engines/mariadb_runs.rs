@@ -198,6 +198,8 @@ fn a_pool_with_a_policy_of_its_own_is_held_by_the_servers_control_group_and_noth
     world.exits(0, &["run", &study, "--out", "results"]);
     let settings = trials(&world.path("results"))[0]["settings"].to_string();
     let is_held = settings.contains("cpuset.mems of the server's control group reads back");
-    assert_eq!(is_held, tare_noise::MemoryGroups::here().is_ok(), "{settings}");
+    let nodes = tare_topology::Machine::this().unwrap().memory_nodes();
+    let confines = tare_noise::MemoryConfines { nodes: Some(nodes), limit_bytes: None };
+    assert_eq!(is_held, tare_noise::MemoryGroups::here(&confines).is_ok(), "{settings}");
     world.assert_clean();
 }

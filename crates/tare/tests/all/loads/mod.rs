@@ -10,6 +10,7 @@ mod load_prompt;
 mod objective;
 mod own_sql;
 mod same_as_sysbench;
+mod settle;
 mod tpcc;
 mod tpcc_statements;
 mod warm;

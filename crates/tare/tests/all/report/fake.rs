@@ -212,6 +212,7 @@ fn record(study: &Study, fake: &Fake, trial: usize, block: usize, attempt: u32, 
     TrialRecord {
         data: None,
         pool: None,
+        settled: None,
         client_host: None,
         ran_on: None,
         schema: SCHEMA,

@@ -13,6 +13,7 @@ mod find;
 mod ladder;
 mod machine_changed;
 mod machines;
+mod memory_limit;
 mod plan;
 mod reproduce;
 mod run;

@@ -1,0 +1,88 @@
+//! Between warm-up and samples a server gets the study's statements, and time to finish what the warm-up left.
+
+use crate::support::{World, trials};
+use serde_json::Value;
+
+fn study(engine: &str, workload: &str) -> String {
+    format!(
+        "name = \"settle\"\n[engine]\nname = \"{engine}\"\n[workload]\nname = \"update_non_index\"\ntables = 1\nrows = 100\n\
+         threads = 2\n{workload}\n[sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 1\nsample_s = 0.5\n"
+    )
+}
+
+fn run(world: &World, engine: &str, workload: &str, set: &[&str]) -> (Value, String) {
+    let file = world.study(&study(engine, workload));
+    let mut args = vec!["run", &file, "--out", "results"];
+    set.iter().for_each(|set| args.extend(["--set", set]));
+    let (out, _) = world.exits(0, &args);
+    (trials(&world.path("results")).remove(0), out)
+}
+
+/// What is left of each kind, of a server that has settled, and its record.
+fn settles(engine: &str, workload: &str, set: &[&str], left: &[(&str, Option<u64>)]) -> Value {
+    let world = World::new();
+    let (record, out) = run(&world, engine, workload, set);
+    let settled = &record["settled"];
+    assert_eq!(settled["settled"], true, "{record}");
+    assert!(!out.contains("had not settled"), "{out}");
+    assert_eq!(settled["left"].as_object().unwrap().len(), left.len(), "{settled}");
+    for (what, amount) in left {
+        let found = settled["left"][what].as_u64();
+        assert!(found.is_some() && (amount.is_none() || found == *amount), "{what}: {settled}");
+    }
+    assert!(record["samples"][0]["metrics"]["tps"].as_f64().unwrap() > 0.0);
+    world.assert_clean();
+    record
+}
+
+#[test]
+fn mariadb_purges_and_writes_before_the_first_sample() {
+    let record = settles("mariadb", "settle_s = 60", &[], &[("history_list_length", None), ("dirty_pages", None)]);
+    // Four answers, a second apart, say that dirty pages are steady.
+    assert!(record["settled"]["waited_s"].as_f64().unwrap() >= 3.0, "{record}");
+    assert!(record["settled"]["left"]["history_list_length"].as_u64().unwrap() <= 256, "{record}");
+}
+
+#[test]
+fn mysql_purges_and_writes_before_the_first_sample() {
+    settles("mysql", "settle_s = 60", &[], &[("history_list_length", None), ("dirty_pages", None)]);
+}
+
+#[test]
+fn postgresql_gets_the_studys_statements_once_and_a_checkpoint() {
+    let statements = "settle_s = 60\nsettle = [\"CREATE TABLE only_once (a INT)\", \"VACUUM ANALYZE\"]";
+    let record = settles(
+        "postgresql",
+        statements,
+        &["engine.options.autovacuum_naptime=1h"],
+        &[("autovacuum_workers", Some(0)), ("tables_to_vacuum", Some(0))],
+    );
+    assert!(record["settled"]["statements_s"].as_f64().unwrap() > 0.0, "{record}");
+}
+
+#[test]
+fn sqlite_empties_its_log_also_where_clients_have_a_rate() {
+    let wal = ["engine.options.journal_mode=wal", "engine.options.wal_autocheckpoint=0"];
+    settles("sqlite", "settle_s = 60\nrate = 200", &wal, &[("wal_pages", Some(0))]);
+}
+
+#[test]
+fn what_is_not_settled_in_time_is_measured_with_a_warning() {
+    let world = World::new();
+    let (record, out) = run(&world, "postgresql", "settle_s = 1", &["engine.options.autovacuum_naptime=1h"]);
+    assert_eq!(record["settled"]["settled"], false, "{record}");
+    assert_eq!(record["settled"]["left"]["tables_to_vacuum"], 1, "{record}");
+    assert!(out.contains("the server had not settled 1 s after the warm-up in 1 trial"), "{out}");
+}
+
+#[test]
+fn a_statement_that_is_refused_fails_the_trial_and_a_load_without_a_rest_is_refused_before() {
+    let world = World::new();
+    let file = world.study(&study("sqlite", "settle = [\"VACUM\"]"));
+    world.exits(4, &["run", &file, "--out", "results"]);
+    let reason = trials(&world.path("results"))[0]["reason"].as_str().unwrap().to_owned();
+    assert!(reason.contains("settling the server before the first sample: VACUM: "), "{reason}");
+    let (_, err) =
+        world.exits(3, &["run", "query-21", "--engine", "sqlite", "--dry-run", "--set", "workload.settle_s=5"]);
+    assert!(err.contains("goes from its warm-up into its samples without a rest"), "{err}");
+}

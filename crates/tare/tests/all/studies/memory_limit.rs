@@ -1,0 +1,45 @@
+//! A server whose memory is limited reads from storage what an unlimited one has in the page cache.
+
+use crate::support::{World, trials};
+use serde_json::Value;
+
+/// 100 MB in SQLite, whose pages are in the page cache alone: the limit holds a third of them.
+const STUDY: &str = "name = \"limited\"\n[engine]\nname = \"sqlite\"\n[workload]\nname = \"point_select\"\ntables = 1\n\
+    rows = 400000\nthreads = 2\npreload = \"on\"\n[process]\nmemory_limit_bytes = \"32M\"\n\
+    [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = 1\n";
+
+fn figure(record: &Value, metric: &str) -> f64 {
+    record["samples"][0]["metrics"][metric].as_f64().unwrap_or_else(|| panic!("no {metric}: {record}"))
+}
+
+#[test]
+fn data_beyond_the_limit_of_the_servers_group_come_from_storage() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let confines = tare_noise::MemoryConfines { nodes: None, limit_bytes: Some(32 << 20) };
+    if let Err(why) = tare_noise::MemoryGroups::here(&confines) {
+        let (_, err) = world.exits(3, &["run", &study, "--dry-run"]);
+        assert!(err.contains("memory_limit_bytes = 33554432") && err.contains(&why), "{err}");
+        return;
+    }
+    world.exits(0, &["run", &study, "--out", "limited"]);
+    world.exits(0, &["run", &study, "--out", "free", "--set", "process.memory_limit_bytes=none"]);
+    let [limited, free] = ["limited", "free"].map(|results| trials(&world.path(results)).remove(0));
+    let settings = limited["settings"].to_string();
+    assert!(settings.contains("the limit of the server's control group reads back 33554432 bytes"), "{settings}");
+    let [much, none] = [&limited, &free].map(|record| figure(record, "server_read_bytes_per_transaction"));
+    assert!(much > 1000.0 && none < 100.0, "{much} against {none} bytes a transaction");
+    world.assert_clean();
+}
+
+#[test]
+fn a_limit_below_the_pool_is_refused_before_anything_starts() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let set = ["engine.name=mariadb", "workload.rows=2000000", "engine.options.innodb_buffer_pool_size=256M"];
+    let args: Vec<&str> = set.iter().flat_map(|set| ["--set", set]).collect();
+    let (_, err) = world.exits(3, &[&["run", &study, "--dry-run"], &args[..]].concat());
+    assert!(err.contains("the server's pool comes to") && err.contains("option.innodb_buffer_pool_size"), "{err}");
+    let (_, err) = world.exits(2, &["run", &study, "--dry-run", "--set", "process.memory_limit_bytes=1M"]);
+    assert!(err.contains("a size of 16 MiB or more"), "{err}");
+}
