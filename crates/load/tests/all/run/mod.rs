@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRef;
 use tare_load::{
-    Arrivals, Attempt, Client, ClientThread, Connect, Distribution, LoadSettings, Observer, Pace, Purpose, Queries,
+    Arrivals, Attempt, Client, ClientThread, Connect, Curve, Distribution, LoadSettings, Observer, Pace, Purpose, Queries,
     Random, Reading, RunError, Stage, Unobserved, run,
 };
 
@@ -158,7 +158,7 @@ fn a_run_of_so_many_events_does_neither_more_nor_fewer() {
         ))
     };
     let in_time = LoadSettings { sample_s: 60.0, warmup_s: 0.0, ..short(5) };
-    let open = Pace::Open { rate: 3000.0, arrivals: Arrivals::default() };
+    let open = Pace::Open { rate: Curve::Constant(3000.0), arrivals: Arrivals::default() };
     for (pace, warmup_s) in [(Pace::Closed, 0.0), (open, 0.0), (Pace::Closed, 0.1), (open, 0.1)] {
         begun.store(0, Ordering::SeqCst);
         let settings = LoadSettings { events: Some(503), pace, warmup_s, ..in_time };
@@ -387,7 +387,7 @@ fn settings_out_of_range_are_refused_by_name() {
     let refused = |settings: LoadSettings| {
         run(&settings, &|_: ClientThread| Ok(Scripted(done_after_a_nap, 0)), &mut Unobserved).unwrap_err().to_string()
     };
-    let open = |rate| Pace::Open { rate, arrivals: Arrivals::Poisson };
+    let open = |rate: f64| Pace::Open { rate: rate.into(), arrivals: Arrivals::Poisson };
     for threads in [0, 65_537, usize::MAX] {
         let said = refused(LoadSettings { threads, ..short(1) });
         assert_eq!(said, format!("threads is {threads}: expected a number from 1 to 65536"));
