@@ -71,17 +71,8 @@ impl Schedule {
             Arrivals::Poisson => Gaps::Exponential(Random::new(seed, Purpose::Arrivals, index)),
             Arrivals::Constant => Gaps::Equal,
         };
-        let mut made = Self {
-            curve,
-            length_s,
-            begun: false,
-            begin_ns: 0.0,
-            arrivals: 0.0,
-            again_ns: None,
-            index,
-            threads,
-            gaps,
-        };
+        let mut made =
+            Self { curve, length_s, begun: false, begin_ns: 0.0, arrivals: 0.0, again_ns: None, index, threads, gaps };
         made.count_from(0.0);
         Some(made)
     }
@@ -193,7 +184,11 @@ mod tests {
             schedule.sample_begins(2_000_000_000);
             due = schedule.known_now(due);
             while (due as f64) < (2.0 + until_s) * 1e9 {
-                if due < 2_000_000_000 { before += 1 } else { all.push(due as f64 / 1e9 - 2.0) }
+                if due < 2_000_000_000 {
+                    before += 1
+                } else {
+                    all.push(due as f64 / 1e9 - 2.0)
+                }
                 due = schedule.next().unwrap();
             }
         }

@@ -4,8 +4,8 @@ use super::settings::LoadSettings;
 use super::stalls::{Gap, stalls};
 use crate::client::ClientThread;
 use crate::cpu::CpuTime;
-use crate::recorder::Recorder;
 use crate::pace::Pace;
+use crate::recorder::Recorder;
 use crate::sample::{CpuPerTransaction, LatencyMs, Sample, Slice, ThreadSample};
 use std::time::Instant;
 

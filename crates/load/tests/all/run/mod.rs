@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRef;
 use tare_load::{
-    Arrivals, Attempt, Client, ClientThread, Connect, Curve, Distribution, LoadSettings, Observer, Pace, Purpose, Queries,
-    Random, Reading, RunError, Stage, Unobserved, run,
+    Arrivals, Attempt, Client, ClientThread, Connect, Curve, Distribution, LoadSettings, Observer, Pace, Purpose,
+    Queries, Random, Reading, RunError, Stage, Unobserved, run,
 };
 
 const READ: Queries = Queries { read: 1, write: 0, other: 0 };
