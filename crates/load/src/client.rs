@@ -55,6 +55,13 @@ pub trait Client: Send {
         Duration::ZERO
     }
 
+    /// In closed loop: why it has nothing to do yet, as the time after which it is asked again; none: it begins its next
+    /// transaction. No latency contains it.
+    #[inline]
+    fn idle(&mut self) -> Option<Duration> {
+        None
+    }
+
     /// What it has counted for itself since it began, of which an [`crate::Interval`] says how much there was a second.
     #[inline]
     fn counted(&self) -> u64 {

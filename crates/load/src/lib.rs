@@ -12,6 +12,7 @@
 
 mod client;
 mod cpu;
+mod curve;
 mod pace;
 mod random;
 mod recorder;
@@ -19,12 +20,13 @@ mod run;
 mod sample;
 
 pub use client::{Attempt, Client, ClientThread, Connect, Queries};
+pub use curve::{Curve, NoCurve};
 pub use pace::{Arrivals, Pace, Schedule};
 pub use random::{Distribution, Draw, Purpose, Random, UnknownDistribution};
 pub use run::{
     Interval, Intervals, LoadSettings, MOST_THREADS, Observer, Reading, Rest, RunError, Stage, Unobserved, run,
 };
-pub use sample::{CpuPerTransaction, LatencyMs, Queued, Sample, Stall, ThreadSample};
+pub use sample::{CpuPerTransaction, LatencyMs, Queued, Sample, Slice, Stall, ThreadSample};
 pub use tare_latency::Latencies;
 
 /// The examples of the README, as tests.

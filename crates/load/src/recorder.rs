@@ -1,6 +1,7 @@
 //! What one thread records during one sample.
 
 use crate::client::Queries;
+use crate::pace::Pace;
 use crate::sample::{LatencyMs, Queued};
 use tare_latency::Latencies;
 
@@ -23,6 +24,16 @@ pub(crate) struct Recorder {
     pub(crate) reconnects: u64,
     /// Only in open loop.
     pub(crate) queue: Option<QueueRecorder>,
+    /// Of what was due in each slice of the sample, where its rate changes.
+    pub(crate) slices: Vec<SliceRecorder>,
+}
+
+/// What was due in a slice: grown as it is needed, since few threads meet long latencies in many slices.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SliceRecorder {
+    /// Also of what was not completed.
+    pub(crate) latencies: Latencies,
+    pub(crate) done: u64,
 }
 
 /// What an open loop records alongside the latencies of completed transactions.
@@ -55,9 +66,10 @@ impl QueueRecorder {
 }
 
 impl Recorder {
-    /// An empty recorder, also of a queue where transactions are due at times.
-    pub(crate) fn of_loop(open: bool) -> Self {
-        Self { queue: open.then(QueueRecorder::new), ..Self::new() }
+    /// An empty recorder, also of a queue where transactions are due at times, and of slices where the rate changes.
+    pub(crate) fn of_loop(pace: Pace) -> Self {
+        let Pace::Open { rate, .. } = pace else { return Self::new() };
+        Self { queue: Some(QueueRecorder::new()), slices: vec![SliceRecorder::default(); rate.slices()], ..Self::new() }
     }
 
     /// An empty recorder of a closed loop.
@@ -69,6 +81,7 @@ impl Recorder {
             restarts: 0,
             reconnects: 0,
             queue: None,
+            slices: Vec::new(),
         }
     }
 
@@ -85,6 +98,11 @@ impl Recorder {
         self.latencies.merge(&other.latencies);
         if let Some(more) = &other.queue {
             self.queue.get_or_insert_with(QueueRecorder::new).merge(more);
+        }
+        self.slices.resize(self.slices.len().max(other.slices.len()), SliceRecorder::default());
+        for (slice, more) in self.slices.iter_mut().zip(&other.slices) {
+            slice.latencies.merge(&more.latencies);
+            slice.done += more.done;
         }
         self.transactions += other.transactions;
         self.queries += other.queries;

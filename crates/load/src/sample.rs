@@ -88,6 +88,21 @@ pub struct ThreadSample {
     pub system_s: f64,
 }
 
+/// A part of a sample whose rate changes: what was due in it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Slice {
+    /// Transactions a second that were asked for, the mean over the slice.
+    pub rate: f64,
+    /// Transactions a second of those due in it that were completed by the end of the sample.
+    pub tps: f64,
+    /// Latency of all that was due in it; what was not completed by the end of the sample counts with what it had waited
+    /// until then. None where nothing was due.
+    pub latency_ms: Option<LatencyMs>,
+    /// All of these latencies.
+    #[serde(skip)]
+    pub latencies: Latencies,
+}
+
 /// One measured run. A transaction belongs to the sample during which it **ends**.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sample {
@@ -120,6 +135,9 @@ pub struct Sample {
     /// Latencies with the backlog in them. None in closed loop.
     #[serde(skip)]
     pub queued: Option<Queued>,
+    /// What was due in each part of it, where the rate changes ([`crate::Curve::slices`]).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slices: Vec<Slice>,
     /// Seconds for which this whole process stood still since the sample before or the start of the warm-up, as far as
     /// a thread that wakes ten times a second notices.
     pub client_stood_still_s: f64,

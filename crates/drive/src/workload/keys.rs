@@ -1,6 +1,7 @@
 //! Keys of a study that several loads have, each declared once: a load says where it keeps the value.
 
 use super::sessions::{OBJECTIVE_HELP, Objective, Paced};
+use tare_load::{Curve, NoCurve};
 use tare_text::{Key, Value};
 
 /// Tables of sysbench's kind.
@@ -30,9 +31,15 @@ pub const fn rate<S>(get: fn(&S) -> Option<f64>, set: fn(&mut S, f64)) -> Key<S>
 pub const fn rate_of_pace<S: Paced>() -> Key<S> {
     Key::words(
         RATE,
-        RATE_HELP,
-        |s| s.pace().rate().map(Into::into),
-        |s, v| s.pace_mut().set_rate(v.positive(TRANSACTIONS)?),
+        "transactions a second over all threads (open loop): one rate, or over each sample 100 to 2000, 100 to 2000 in \
+         20 steps, 100 to 2000 in 1 wave (docs/workloads.md); absent: as fast as they go (closed loop)",
+        |s| {
+            s.pace().rate().map(|rate| match rate {
+                Curve::Constant(rate) => rate.into(),
+                changing => changing.to_string().into(),
+            })
+        },
+        |s, v| s.pace_mut().set_rate(v.to_string().parse().map_err(|e: NoCurve| e.to_string())?),
     )
 }
 

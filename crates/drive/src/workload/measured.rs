@@ -4,7 +4,7 @@ use super::series;
 use crate::sut::Surroundings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use tare_load::Sample;
+use tare_load::{Sample, Slice};
 use tare_results::latencies::LATENCIES;
 use tare_results::metric::{self, Named};
 use tare_results::schema::{AppliedSetting, SettledRecord};
@@ -49,7 +49,7 @@ impl Measured {
         if let Some(cpu) = sample.client_cpu_us_per_transaction {
             metrics.push((metric::CLIENT_CPU_US_PER_TRANSACTION, cpu.user + cpu.system));
         }
-        Self {
+        let mut measured = Self {
             elapsed_s: sample.elapsed_s,
             operations: Some((Operation::Transaction, sample.transactions as f64)),
             metrics,
@@ -60,7 +60,20 @@ impl Measured {
                 .into_iter()
                 .collect(),
             surroundings,
-        }
+        };
+        sample.slices.iter().zip(1..).for_each(|(slice, number)| measured.add_slice(number, slice));
+        measured
+    }
+
+    /// Adds what was due in a part of a sample whose rate changes.
+    fn add_slice(&mut self, number: usize, slice: &Slice) {
+        let name = format!("slice_{number:02}");
+        self.covariates.insert(format!("{name}_asked_per_s"), slice.rate);
+        self.metrics.push((metric::of_name(&format!("{name}_done_per_s")), slice.tps));
+        let Some(latency) = slice.latency_ms else { return };
+        self.metrics.push((metric::of_name(&format!("{LATENCIES}_p50_of_{name}")), latency.p50));
+        self.metrics.push((metric::of_name(&format!("{LATENCIES}_p99_of_{name}")), latency.p99));
+        self.histograms.insert(format!("{LATENCIES}_of_{name}"), slice.latencies.encode());
     }
 
     /// What the load itself saw alongside its metrics.

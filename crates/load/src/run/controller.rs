@@ -125,9 +125,11 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
         self.observer.sample_start(sample).map_err(RunError::Observer)?;
         let start = Instant::now();
         let run_start = *started.get_or_init(|| start);
+        let start_ns = start.duration_since(run_start).as_nanos() as u64;
         if sample == 0 {
-            self.clients.shared.set_first_sample_ns(start.duration_since(run_start).as_nanos() as u64);
+            self.clients.shared.set_first_sample_ns(start_ns);
         }
+        self.clients.shared.set_sample_start_ns(start_ns);
         self.clients.announce(Phase::Measure(sample as u64));
         let tps_each_second = self.pass(Stage::Sample(sample), start, self.settings.sample_s)?;
         let end = Instant::now();
@@ -141,7 +143,7 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
             Some(reports) => reports,
             None => self.wait_for_reports()?,
         };
-        Ok(summarise(reports, &window, tps_each_second))
+        Ok(summarise(reports, &window, self.settings, tps_each_second))
     }
 
     /// Lets `length_s` seconds pass from `start`, or all events, and returns the throughput of each whole second.

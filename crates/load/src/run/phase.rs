@@ -56,6 +56,8 @@ pub(super) struct Shared {
     phase: Alone,
     /// Begin of the first sample, nanoseconds since the start of the warm-up; written before it is announced.
     first_sample_ns: AtomicU64,
+    /// Begin of the last sample, as above.
+    sample_start_ns: AtomicU64,
     /// End of the last sample, nanoseconds since the start of the warm-up; written before its pause is announced.
     sample_end_ns: AtomicU64,
     slots: Vec<Slot>,
@@ -71,6 +73,7 @@ impl Shared {
         Self {
             phase: Alone::default(),
             first_sample_ns: AtomicU64::new(0),
+            sample_start_ns: AtomicU64::new(0),
             sample_end_ns: AtomicU64::new(0),
             slots: (0..threads).map(|_| Slot::default()).collect(),
             latencies: (0..if latencies { threads } else { 0 }).map(|_| Buckets::new()).collect(),
@@ -94,6 +97,14 @@ impl Shared {
 
     pub(super) fn first_sample_ns(&self) -> u64 {
         self.first_sample_ns.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_sample_start_ns(&self, sample_start_ns: u64) {
+        self.sample_start_ns.store(sample_start_ns, Ordering::Relaxed);
+    }
+
+    pub(super) fn sample_start_ns(&self) -> u64 {
+        self.sample_start_ns.load(Ordering::Relaxed)
     }
 
     pub(super) fn set_sample_end_ns(&self, sample_end_ns: u64) {

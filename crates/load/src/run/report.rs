@@ -1,10 +1,12 @@
 //! What client threads tell the controller, and the sum of it.
 
+use super::settings::LoadSettings;
 use super::stalls::{Gap, stalls};
 use crate::client::ClientThread;
 use crate::cpu::CpuTime;
+use crate::pace::Pace;
 use crate::recorder::Recorder;
-use crate::sample::{CpuPerTransaction, Sample, ThreadSample};
+use crate::sample::{CpuPerTransaction, LatencyMs, Sample, Slice, ThreadSample};
 use std::time::Instant;
 
 /// A thread's word to the controller; none is sent between the borders of samples.
@@ -47,7 +49,12 @@ pub(super) struct Window {
 }
 
 /// Sums the reports of all threads.
-pub(super) fn summarise(mut reports: Vec<ThreadReport>, window: &Window, tps_each_second: Vec<f64>) -> Sample {
+pub(super) fn summarise(
+    mut reports: Vec<ThreadReport>,
+    window: &Window,
+    settings: &LoadSettings,
+    tps_each_second: Vec<f64>,
+) -> Sample {
     reports.sort_by_key(|report| report.thread.index);
     let mut all = Recorder::new();
     let mut backlog = None;
@@ -75,6 +82,7 @@ pub(super) fn summarise(mut reports: Vec<ThreadReport>, window: &Window, tps_eac
         })
         .collect();
     let latency_ms = all.latency_ms();
+    let elapsed_s = window.end.duration_since(window.start).as_secs_f64();
     let gaps: Vec<&[Gap]> = reports.iter().map(|report| report.gaps.as_slice()).collect();
     let median_ms = latency_ms.map(|latency| latency.p50);
     Sample {
@@ -84,15 +92,33 @@ pub(super) fn summarise(mut reports: Vec<ThreadReport>, window: &Window, tps_eac
         others: all.queries.other,
         restarts: all.restarts,
         reconnects: all.reconnects,
-        elapsed_s: window.end.duration_since(window.start).as_secs_f64(),
+        elapsed_s,
         latency_ms,
         latencies: all.latencies().clone(),
         tps_each_second,
         client_cpu_us_per_transaction: cpu,
         backlog,
         queued: all.queued(),
+        slices: slices(&all, settings, elapsed_s),
         client_stood_still_s: window.stood_still.iter().map(|still| (still.1 - still.0).as_secs_f64()).sum(),
         stalls: stalls(&gaps, &window.stood_still, (window.start, window.end), median_ms),
         threads,
     }
+}
+
+/// The slices of a sample whose rate changes, as far as it went.
+fn slices(all: &Recorder, settings: &LoadSettings, elapsed_s: f64) -> Vec<Slice> {
+    let Pace::Open { rate, .. } = settings.pace else { return Vec::new() };
+    let count = rate.slices() as f64;
+    let length_s = settings.sample_s / count;
+    let slices = all.slices.iter().enumerate().map(|(number, recorded)| {
+        let x = |number: usize| number as f64 / count;
+        Slice {
+            rate: (rate.arrivals(x(number + 1)) - rate.arrivals(x(number))) * count,
+            tps: recorded.done as f64 / length_s,
+            latency_ms: LatencyMs::of(&recorded.latencies),
+            latencies: recorded.latencies.clone(),
+        }
+    });
+    slices.take((elapsed_s / length_s * (1.0 + 1e-9)) as usize).collect()
 }

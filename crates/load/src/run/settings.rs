@@ -111,7 +111,7 @@ impl LoadSettings {
             return wrong("events", "1 or more, for one sample without rests", events.to_string());
         }
         match self.pace {
-            Pace::Open { rate, .. } if !(rate > 0.0 && rate <= 1e9) => {
+            Pace::Open { rate, .. } if !rate.is_sound() => {
                 wrong("rate", "transactions a second, above 0 and up to 1e9", rate.to_string())
             }
             Pace::Open { rate, .. } if self.rest == Rest::AroundEach => {

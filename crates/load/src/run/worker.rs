@@ -11,7 +11,7 @@ use crate::client::{Attempt, Client, ClientThread, Connect};
 use crate::cpu::CpuTime;
 use crate::pace::{Pace, Schedule};
 use crate::random::{Purpose, Random};
-use crate::recorder::{Complete, Recorder};
+use crate::recorder::{Complete, Recorder, SliceRecorder};
 use std::num::NonZeroU64;
 use std::sync::OnceLock;
 use std::sync::mpsc::Sender;
@@ -72,6 +72,8 @@ struct Worker<'a, C: Client> {
     client: C,
     random: Random,
     schedule: Option<Schedule>,
+    pace: Pace,
+    sample_s: f64,
     rest: Rest,
     started: Instant,
     phase: Phase,
@@ -84,6 +86,7 @@ struct Worker<'a, C: Client> {
     is_event: bool,
     /// What was due before is the warm-up's, and no sample's.
     first_sample: Instant,
+    sample_start: Instant,
     /// From when on the transaction in hand could have been under way; none while nothing is due.
     busy_from: Option<Instant>,
     /// When it was begun, in open loop.
@@ -112,11 +115,14 @@ impl<'a, C: Client> Worker<'a, C> {
             thread,
             client,
             random: Random::new(settings.seed, Purpose::Transactions, thread.index),
-            schedule: Schedule::new(settings.pace, settings.seed, thread.index, settings.threads),
+            schedule: Schedule::new(settings.pace, settings.sample_s, settings.seed, thread.index, settings.threads),
             rest: settings.rest,
             started,
             phase: Phase::Warmup,
-            recorder: Recorder::of_loop(settings.pace != Pace::Closed),
+            recorder: Recorder::of_loop(settings.pace),
+            pace: settings.pace,
+            sample_s: settings.sample_s,
+            sample_start: started,
             cpu_at_start: CpuTime::default(),
             totals: Totals::default(),
             last_end: started,
@@ -151,6 +157,12 @@ impl<'a, C: Client> Worker<'a, C> {
                     }
                     start = Instant::now();
                 }
+                while let Some(idle) = self.client.idle() {
+                    if !self.wait(idle) {
+                        return Ok(());
+                    }
+                    start = Instant::now();
+                }
                 if !self.take_event(None) {
                     return Ok(());
                 }
@@ -181,6 +193,10 @@ impl<'a, C: Client> Worker<'a, C> {
                 self.recorder.record(latency_ns, &done);
                 if let Some(queue) = &mut self.recorder.queue {
                     queue.record(prompt_ns);
+                }
+                if let Some(slice) = self.slice(due) {
+                    slice.latencies.record(latency_ns);
+                    slice.done += 1;
                 }
                 if self.shared.events.as_ref().is_some_and(Events::is_last) {
                     tell(self.controller, Message::Enough);
@@ -262,6 +278,14 @@ impl<'a, C: Client> Worker<'a, C> {
         }
     }
 
+    /// The part of the present sample that a transaction was due in, where its rate changes.
+    #[inline]
+    fn slice(&mut self, due: Option<Instant>) -> Option<&mut SliceRecorder> {
+        let since = due.filter(|_| !self.recorder.slices.is_empty())?.checked_duration_since(self.sample_start)?;
+        let number = since.as_secs_f64() / self.sample_s * self.recorder.slices.len() as f64;
+        self.recorder.slices.get_mut(number as usize)
+    }
+
     /// Whether a transaction was due before the first sample: how long it waited says what the warm-up was like.
     #[inline]
     fn is_of_warm_up(&self, due: Option<Instant>) -> bool {
@@ -271,22 +295,31 @@ impl<'a, C: Client> Worker<'a, C> {
     /// Sleeps until the next transaction is due and returns when it was; none when the run stops. What was due in the
     /// warm-up and has not begun when the first sample does is left out: it would make every transaction after it wait.
     fn wait_until_due(&mut self) -> Option<Instant> {
-        let mut due = self.started + Duration::from_nanos(self.schedule.as_mut()?.next()?);
+        let mut due_ns = self.schedule.as_mut()?.next()?;
         loop {
             // Also when late: a thread that never sleeps must still see the stop.
             let phase = self.shared.phase();
-            if phase != self.phase && !(self.enter(phase, Some(due)) && (!self.rests_in(phase) || self.rest_out())) {
-                return None;
+            if phase != self.phase {
+                if !self.enter(phase, Some(self.at(due_ns))) || (self.rests_in(phase) && !self.rest_out()) {
+                    return None;
+                }
+                due_ns = self.schedule.as_mut()?.known_now(due_ns);
             }
-            while self.is_of_warm_up(Some(due)) {
-                due = self.started + Duration::from_nanos(self.schedule.as_mut()?.next()?);
+            while self.is_of_warm_up(Some(self.at(due_ns))) {
+                due_ns = self.schedule.as_mut()?.next()?;
             }
+            let due = self.at(due_ns);
             match due.checked_duration_since(Instant::now()) {
                 // The controller unparks at every change of phase.
                 Some(left) if !left.is_zero() => std::thread::park_timeout(left.min(LONGEST_SLEEP)),
                 _ => return Some(due),
             }
         }
+    }
+
+    /// A time since the start of the warm-up.
+    fn at(&self, ns: u64) -> Instant {
+        self.started + Duration::from_nanos(ns)
     }
 
     /// Sleeps for so long, whatever the phases meanwhile. False when the run is over.
@@ -335,7 +368,12 @@ impl<'a, C: Client> Worker<'a, C> {
         match phase {
             Phase::Stop => return false,
             Phase::Measure(_) => {
-                self.first_sample = self.started + Duration::from_nanos(self.shared.first_sample_ns());
+                self.first_sample = self.at(self.shared.first_sample_ns());
+                let start_ns = self.shared.sample_start_ns();
+                self.sample_start = self.at(start_ns);
+                if let Some(schedule) = &mut self.schedule {
+                    schedule.sample_begins(start_ns);
+                }
                 self.client.sample_begins();
                 self.cpu_at_start = CpuTime::of_this_thread();
             }
@@ -346,7 +384,7 @@ impl<'a, C: Client> Worker<'a, C> {
                 let cpu = if saw_start { now.since(self.cpu_at_start) } else { CpuTime::default() };
                 self.client.sample_ended(sample as usize);
                 let backlog = self.backlog(in_hand);
-                let next = Recorder::of_loop(self.schedule.is_some());
+                let next = Recorder::of_loop(self.pace);
                 let recorder = std::mem::replace(&mut self.recorder, next);
                 // One that goes on: what lies behind the sample is cut off.
                 self.note_gap(Instant::now());
@@ -363,12 +401,12 @@ impl<'a, C: Client> Worker<'a, C> {
     /// Transactions due by the end of the sample and not completed then: the one in hand and all after it. Each is
     /// recorded with what it had waited until then.
     fn backlog(&mut self, in_hand: Option<Instant>) -> Option<u64> {
-        let (schedule, queue) = (self.schedule.as_ref()?, self.recorder.queue.as_mut()?);
+        self.schedule.as_ref()?;
         if self.shared.events.as_ref().is_some_and(Events::all_taken) {
             // What is due behind the last event is no one's.
             return Some(0);
         }
-        let end = self.started + Duration::from_nanos(self.shared.sample_end_ns());
+        let end = self.at(self.shared.sample_end_ns());
         let mut prompt = self.prompt;
         let mut count = 0;
         let first = self.first_sample;
@@ -377,14 +415,26 @@ impl<'a, C: Client> Worker<'a, C> {
             if self.busy_from.is_some() {
                 prompt.ended(due, self.begun, end);
             }
-            queue.waiting(nanoseconds(due, end), prompt.waiting(due, end));
+            self.waits(due, end, &prompt);
             count += 1;
         }
-        let due = schedule.clone().map(|ns| self.started + Duration::from_nanos(ns));
+        let started = self.started;
+        let due = self.schedule.clone()?.map(move |ns| started + Duration::from_nanos(ns));
         for due in due.skip_while(|due| *due < first).take_while(|due| *due <= end) {
-            queue.waiting(nanoseconds(due, end), prompt.waiting(due, end));
+            self.waits(due, end, &prompt);
             count += 1;
         }
         Some(count)
+    }
+
+    /// Records one that was due and not completed at the end of the sample.
+    fn waits(&mut self, due: Instant, end: Instant, prompt: &Prompt) {
+        let waited_ns = nanoseconds(due, end);
+        if let Some(queue) = &mut self.recorder.queue {
+            queue.waiting(waited_ns, prompt.waiting(due, end));
+        }
+        if let Some(slice) = self.slice(Some(due)) {
+            slice.latencies.record(waited_ns);
+        }
     }
 }

@@ -17,6 +17,7 @@ pub const BUILTIN: &[Builtin] = &[
     Builtin { name: "mind-your-core", text: include_str!("../../../../studies/mind-your-core.toml") },
     Builtin { name: "numa-scaling", text: include_str!("../../../../studies/numa-scaling.toml") },
     Builtin { name: "microbenchmarks", text: include_str!("../../../../studies/microbenchmarks.toml") },
+    Builtin { name: "insert-benchmark", text: include_str!("../../../../studies/insert-benchmark.toml") },
     Builtin { name: "node-matrix", text: include_str!("../../../../studies/node-matrix.toml") },
     Builtin { name: "tpcc", text: include_str!("../../../../studies/tpcc.toml") },
     Builtin { name: "global-counters", text: include_str!("../../../../studies/global-counters.toml") },

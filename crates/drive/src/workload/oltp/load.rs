@@ -9,7 +9,7 @@ use crate::workload::{
 };
 use strum::VariantNames;
 use tare_engine::{Server, Session};
-use tare_load::Distribution;
+use tare_load::{Curve, Distribution};
 
 /// sysbench's scripts without their `oltp_`.
 impl NamedLoad for OltpSettings {
@@ -143,7 +143,7 @@ impl Load for OltpSettings {
     }
 }
 
-fn run(settings: &OltpSettings, rate: Option<f64>, stage: &mut Stage<'_>) -> Result<Vec<Ran<()>>, LoadError> {
+fn run(settings: &OltpSettings, rate: Option<Curve>, stage: &mut Stage<'_>) -> Result<Vec<Ran<()>>, LoadError> {
     make_ready(settings, stage)?;
     let shared = Sessions::new(settings, stage.dialect, stage.threads, stage.host.reconnect());
     let client = |session, index| Ok(WorkloadClient::new(&shared, index, shared.client(session, index)?));

@@ -31,6 +31,6 @@ pub use judge::{NotAsked, judge};
 pub use objective::{OBJECTIVE_HELP, Objective};
 pub use pace::{Pace, Paced};
 pub use reconnect::{Outage, Reconnect};
-pub use run::{Ran, failure, run};
+pub use run::{Ran, failure, run, run_to};
 pub use steps::{at_pace, expected_s};
 pub use tallies::{Merge, Tallies};

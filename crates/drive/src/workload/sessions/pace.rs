@@ -1,6 +1,7 @@
 //! How fast clients go: as fast as they can, at a rate, or at the highest rate that meets an objective.
 
 use super::objective::Objective;
+use tare_load::Curve;
 
 /// What is told to who asks for a rate and for a search for one.
 const EITHER: &str = "either rate, or objective, which searches for the rate";
@@ -11,15 +12,16 @@ pub enum Pace {
     /// As fast as they can: each begins a transaction when its last one has ended (closed loop).
     #[default]
     Closed,
-    /// So many transactions a second over all clients, whenever those before end (open loop).
-    Rate(f64),
+    /// So many transactions a second over all clients, whenever those before end (open loop): one rate, or a curve over
+    /// each sample.
+    Rate(Curve),
     /// The highest rate that meets this objective.
     Search(Objective),
 }
 
 impl Pace {
     /// The rate that is given; none without one.
-    pub fn rate(self) -> Option<f64> {
+    pub fn rate(self) -> Option<Curve> {
         if let Self::Rate(rate) = self { Some(rate) } else { None }
     }
 
@@ -29,7 +31,7 @@ impl Pace {
     }
 
     /// Goes at so many transactions a second from now on.
-    pub fn set_rate(&mut self, rate: f64) -> Result<(), String> {
+    pub fn set_rate(&mut self, rate: Curve) -> Result<(), String> {
         match self {
             Self::Search(_) => Err(EITHER.to_owned()),
             _ => {
@@ -75,12 +77,12 @@ mod tests {
     #[test]
     fn a_rate_and_a_search_for_one_exclude_each_other() {
         let objective: Objective = "latency_ms_p99 <= 5".parse().unwrap();
-        let mut pace = Pace::Rate(10.0);
+        let mut pace = Pace::Rate(10.0.into());
         assert_eq!(pace.set_objective(Some(objective)), Err(EITHER.to_owned()));
-        assert_eq!((pace.set_objective(None), pace), (Ok(()), Pace::Rate(10.0)), "no search leaves the rate");
+        assert_eq!((pace.set_objective(None), pace), (Ok(()), Pace::Rate(10.0.into())), "no search leaves the rate");
         let mut pace = Pace::Closed;
         assert_eq!((pace.set_objective(Some(objective)), pace), (Ok(()), Pace::Search(objective)));
-        assert_eq!(pace.set_rate(10.0), Err(EITHER.to_owned()));
+        assert_eq!(pace.set_rate(10.0.into()), Err(EITHER.to_owned()));
         assert_eq!((pace.set_objective(None), pace), (Ok(()), Pace::Closed));
     }
 }

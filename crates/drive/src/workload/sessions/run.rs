@@ -7,7 +7,7 @@ use crate::sut::Surroundings;
 use crate::workload::{Extra, LoadError, Stage};
 use tare_cpuset::{Limits, Wanted};
 use tare_engine::SET_UP;
-use tare_load::{Arrivals, Connect, LoadSettings, Rest, RunError, Sample};
+use tare_load::{Arrivals, Connect, Curve, LoadSettings, Rest, RunError, Sample};
 
 /// One sample with what was seen alongside it and what the clients counted.
 pub struct Ran<T> {
@@ -21,7 +21,22 @@ pub struct Ran<T> {
 /// Runs warm-up and samples, and after them the further sample where one is asked for. `rate` is that of an open loop,
 /// transactions a second over all threads; `counted` gives what all clients have counted in each of so many samples.
 pub fn run<'a, M, T>(
-    rate: Option<f64>,
+    rate: Option<Curve>,
+    stage: &mut Stage<'_>,
+    connector: &Connector<'a, M>,
+    connections: &Connections,
+    counted: impl FnOnce(usize) -> Vec<T>,
+) -> Result<Vec<Ran<T>>, LoadError>
+where
+    Connector<'a, M>: Connect<Error = LoadError>,
+{
+    run_to(rate, stage.host.events(), stage, connector, connections, counted)
+}
+
+/// As [`run`], with so many transactions after which it ends, where its time is not over before.
+pub fn run_to<'a, M, T>(
+    rate: Option<Curve>,
+    events: Option<u64>,
     stage: &mut Stage<'_>,
     connector: &Connector<'a, M>,
     connections: &Connections,
@@ -50,7 +65,7 @@ where
         warmup_s: counts.warmup_s,
         samples: counts.samples + usize::from(counts.extra),
         sample_s: counts.sample_s,
-        events: stage.host.events(),
+        events,
         intervals: stage.host.intervals(),
         connect_s: SET_UP.as_secs_f64(),
         ..LoadSettings::default()

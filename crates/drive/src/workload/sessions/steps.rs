@@ -6,6 +6,7 @@ use super::run::{Ran, take_extra};
 use super::search::{Next, Search};
 use crate::sut::Surroundings;
 use crate::workload::{Counts, Driven, Extra, LoadError, Measured, Stage};
+use tare_load::Curve;
 use tare_results::client_limit::ClientLimit;
 use tare_results::metric;
 use tare_results::search::{Limit, SearchRecord, StepRecord};
@@ -65,7 +66,7 @@ fn closed_s(counts: &Counts) -> f64 {
 pub fn at_pace<T>(
     pace: Pace,
     mut stage: Stage<'_>,
-    run: impl Fn(Option<f64>, &mut Stage<'_>) -> Result<Vec<Ran<T>>, LoadError>,
+    run: impl Fn(Option<Curve>, &mut Stage<'_>) -> Result<Vec<Ran<T>>, LoadError>,
     measured: impl Fn(Ran<T>) -> Result<Measured, LoadError>,
 ) -> Result<Driven, LoadError> {
     if let Pace::Search(objective) = pace {
@@ -93,7 +94,7 @@ pub fn at_pace<T>(
 fn under_objective<T>(
     objective: Objective,
     mut stage: Stage<'_>,
-    run: impl Fn(Option<f64>, &mut Stage<'_>) -> Result<Vec<Ran<T>>, LoadError>,
+    run: impl Fn(Option<Curve>, &mut Stage<'_>) -> Result<Vec<Ran<T>>, LoadError>,
     measured: impl Fn(Ran<T>) -> Result<Measured, LoadError>,
 ) -> Result<Driven, LoadError> {
     if stage.watch.probes() {
@@ -147,7 +148,7 @@ struct Whole {
     around: Surroundings,
 }
 
-impl<T, R: Fn(Option<f64>, &mut Stage<'_>) -> Result<Vec<Ran<T>>, LoadError>> Steps<'_, '_, R> {
+impl<T, R: Fn(Option<Curve>, &mut Stage<'_>) -> Result<Vec<Ran<T>>, LoadError>> Steps<'_, '_, R> {
     fn counts(&self) -> Counts {
         let sample_s = self.asked.sample_s;
         Counts { samples: 1, warmup_s: SETTLE * sample_s, sample_s, extra: false, ..self.asked }
@@ -161,7 +162,7 @@ impl<T, R: Fn(Option<f64>, &mut Stage<'_>) -> Result<Vec<Ran<T>>, LoadError>> St
         // Each draws other keys and other times; odd, so that the runs of no two trials are alike.
         self.stage.seed = seed.wrapping_add(self.runs.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         self.runs += 1;
-        let ran = (self.run)(rate, self.stage);
+        let ran = (self.run)(rate.map(Curve::Constant), self.stage);
         (self.stage.seed, self.stage.counts) = (seed, asked);
         let nothing = || LoadError::own(SearchError::Nothing(counts.sample_s));
         ran?.into_iter().next().ok_or_else(nothing)

@@ -2,14 +2,16 @@
 
 use tare_text::UnknownWord;
 
+const INSERT_BENCHMARK: &str = include_str!("../../../../../studies/loads/insert-benchmark.toml");
 const MICROBENCHMARKS: &str = include_str!("../../../../../studies/loads/microbenchmarks.toml");
 
 /// Their names, as `workload.builtin` and `tare load` take them.
-pub const NAMES: [&str; 1] = ["microbenchmarks"];
+pub const NAMES: [&str; 2] = ["insert-benchmark", "microbenchmarks"];
 
 /// The text of the file of this name.
 pub(super) fn text(name: &str) -> Result<&'static str, String> {
     match name {
+        "insert-benchmark" => Ok(INSERT_BENCHMARK),
         "microbenchmarks" => Ok(MICROBENCHMARKS),
         _ => Err(UnknownWord::among(name, &NAMES).to_string()),
     }

@@ -6,11 +6,12 @@ use super::file::Errors;
 use super::mix::Mix;
 use super::parameter::Drawn;
 use super::statement::Statement;
+use super::step::Part;
 use super::tally::Tally;
 use crate::workload::LoadError;
 use crate::workload::sessions::{Merge, Tallies, roll_back};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tare_engine::{Dialect, Param, Session, SqlError, SqlErrorKind, StatementId};
 use tare_load::{Attempt, Client, Queries, Random};
 
@@ -27,6 +28,9 @@ pub(super) struct SqlClient {
     tally: Tally,
     tallies: Arc<Tallies<Tally>>,
     sent: Queries,
+    /// The transactions that it runs, by number.
+    runs: Vec<usize>,
+    part: Option<Part>,
 }
 
 impl SqlClient {
@@ -36,15 +40,20 @@ impl SqlClient {
         mix: Arc<Mix>,
         counters: Arc<Counters>,
         tallies: Arc<Tallies<Tally>>,
+        part: Option<Part>,
     ) -> Result<Self, SqlLoadError> {
+        let runs = match &part {
+            Some(part) => part.runs().to_vec(),
+            None => (0..mix.transactions.len()).collect(),
+        };
         let mut prepared = Vec::new();
-        for transaction in &mix.transactions {
-            let statements = transaction.statements.iter();
+        for (number, transaction) in mix.transactions.iter().enumerate() {
+            let statements = if runs.contains(&number) { &transaction.statements[..] } else { &[] }.iter();
             prepared.push(statements.map(|one| prepare(session.as_mut(), dialect, one)).collect::<Result<_, _>>()?);
         }
         let values = vec![Vec::new(); mix.parameters.len()];
         let (tally, sent) = (tallies.empty(), Queries::default());
-        Ok(Self { session, dialect, mix, prepared, values, counters, tally, tallies, sent })
+        Ok(Self { session, dialect, mix, prepared, values, counters, tally, tallies, sent, runs, part })
     }
 
     fn attempt(&mut self, number: usize, random: &mut Random) -> Result<(), (String, SqlError)> {
@@ -133,9 +142,12 @@ impl Client for SqlClient {
 
     fn transaction(&mut self, random: &mut Random) -> Result<Attempt, LoadError> {
         self.sent = Queries::default();
-        let number = self.mix.draw(random);
+        let number = self.mix.draw(&self.runs, random);
         draw(&self.mix, &self.mix.transactions[number].draws, &mut self.values, &self.counters, random);
-        let Err((what, error)) = self.attempt(number, random) else { return Ok(Attempt::Done(self.sent)) };
+        let Err((what, error)) = self.attempt(number, random) else {
+            self.part.iter().for_each(Part::done);
+            return Ok(Attempt::Done(self.sent));
+        };
         let goes_on = error.kind == SqlErrorKind::Retry
             || (self.mix.errors == Errors::Count && error.kind == SqlErrorKind::Other);
         if !goes_on {
@@ -149,6 +161,10 @@ impl Client for SqlClient {
             return Err(LoadError::own(SqlLoadError::statement("after an error", "ROLLBACK", source)));
         }
         Ok(Attempt::Restart(self.sent))
+    }
+
+    fn idle(&mut self) -> Option<Duration> {
+        self.part.as_mut()?.idle()
     }
 
     fn sample_begins(&mut self) {

@@ -12,9 +12,9 @@ impl Counters {
         Self(at.iter().copied().map(AtomicI64::new).collect())
     }
 
-    /// Takes the next number.
-    pub fn next(&self, counter: usize) -> i64 {
-        self.0[counter].fetch_add(1, Ordering::Relaxed).wrapping_add(1)
+    /// Takes so many numbers: the first of them.
+    pub fn next(&self, counter: usize, by: u32) -> i64 {
+        self.0[counter].fetch_add(by.into(), Ordering::Relaxed).wrapping_add(1)
     }
 
     /// The last number that was taken.

@@ -23,6 +23,9 @@ pub(super) struct File {
     pub parameters: BTreeMap<String, Parameter>,
     #[serde(rename = "transaction")]
     pub transactions: Vec<Transaction>,
+    /// What a trial does one after the other, in place of all transactions at once.
+    #[serde(default, rename = "step")]
+    pub steps: Vec<Step>,
     /// Whether errors that are no deadlocks end the trial (`fail`) or are counted by class (`count`).
     #[serde(default)]
     pub errors: Errors,
@@ -74,6 +77,8 @@ pub(super) struct Parameter {
     pub plus: Option<Number>,
     /// A counter whose next number it is.
     pub next: Option<String>,
+    /// By how much it takes the counter on.
+    pub by: Option<u32>,
     /// Two counters between which it lies.
     pub within: Option<[String; 2]>,
     /// Values of a list: `IN (:ids)`.
@@ -118,6 +123,31 @@ pub(super) enum Group {
     AggregatedRange,
     Write,
     Mixed,
+}
+
+/// One of a trial's steps.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Step {
+    pub name: String,
+    /// Transactions of each of its roles, none of which gets far ahead of another; absent: it lasts for a sample.
+    pub count: Option<Number>,
+    /// Who does what at the same time, each with threads of its own.
+    #[serde(default)]
+    pub roles: BTreeMap<String, Role>,
+    /// Tables whose statistics the server works out before it begins.
+    #[serde(default)]
+    pub analyze: Vec<String>,
+}
+
+/// What threads of a step do.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Role {
+    /// Names of transactions, of which each comes as often as its weight says.
+    pub run: Vec<String>,
+    /// Transactions a second of each of its threads; absent: as fast as they go.
+    pub rate: Option<f64>,
 }
 
 /// A statement, alone or with how often it is run.

@@ -6,6 +6,8 @@ use super::error::SqlLoadError;
 use super::fill::fill;
 use super::mix::Mix;
 use super::sizes::Sizes;
+use super::step::Step;
+use super::steps;
 use super::tally::Tally;
 use crate::workload::oltp::{OltpSettings, Tables, Workload};
 use crate::workload::sessions::{self, Connections, Connector, Pace, Paced, Ran, Tallies, at_pace, expected_s};
@@ -14,6 +16,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 use tare_engine::{Server, Session};
+use tare_load::Curve;
 use tare_results::metric;
 
 /// What a study without statements is told.
@@ -22,6 +25,10 @@ const NO_FILE: &str = "the workload sql has no statements: set workload.file";
 impl SqlSettings {
     fn known(&self) -> Result<&Arc<Mix>, LoadError> {
         self.mix().ok_or_else(|| LoadError::Generator(NO_FILE.to_owned()))
+    }
+
+    fn steps(&self) -> &[Step] {
+        self.mix().map_or(&[], |mix| &mix.steps)
     }
 
     /// The tables of sysbench's kind that the file asks for.
@@ -51,9 +58,13 @@ impl Load for SqlSettings {
         "sql"
     }
 
-    fn check(&self, _threads: usize) -> Result<(), String> {
+    fn check(&self, threads: usize) -> Result<(), String> {
         // The keys tables and rows are known one by one; what they come to together is in the file.
-        self.text().map_or(Ok(()), |text| Mix::read(text, self.asked()).map(drop))
+        let mix = self.text().map(|text| Mix::read(text, self.asked())).transpose()?;
+        match mix.filter(|mix| !mix.steps.is_empty()) {
+            Some(mix) => steps::check(&mix.steps, threads, self.pace),
+            None => Ok(()),
+        }
     }
 
     fn available(&self, _threads: usize) -> Result<(), String> {
@@ -123,6 +134,9 @@ impl Load for SqlSettings {
 
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
         let mix = self.known()?;
+        if !mix.steps.is_empty() {
+            return steps::drive(mix, stage);
+        }
         number_on(mix, &stage)?;
         let warm = Warm::up(self.preload, &stage)?;
         let at = |rate, stage: &mut Stage<'_>| run(mix, rate, stage);
@@ -130,7 +144,26 @@ impl Load for SqlSettings {
     }
 
     fn expected_s(&self, counts: &Counts) -> f64 {
-        expected_s(self.pace, counts)
+        match self.steps() {
+            [] => expected_s(self.pace, counts),
+            steps => steps::expected_s(steps, counts),
+        }
+    }
+
+    fn limit_s(&self, counts: &Counts) -> f64 {
+        match self.steps() {
+            [] => self.expected_s(counts),
+            steps => steps::limit_s(steps, counts),
+        }
+    }
+
+    fn no_captures(&self) -> Option<&'static str> {
+        (!self.steps().is_empty())
+            .then_some("its steps each find what the one before has left, a further one would be another")
+    }
+
+    fn take_warm(&mut self) -> bool {
+        self.steps().is_empty() && !self.preload
     }
 }
 
@@ -148,14 +181,14 @@ fn number_on(mix: &Mix, stage: &Stage<'_>) -> Result<(), LoadError> {
     Ok(())
 }
 
-fn run(mix: &Arc<Mix>, rate: Option<f64>, stage: &mut Stage<'_>) -> Result<Vec<Ran<Tally>>, LoadError> {
+fn run(mix: &Arc<Mix>, rate: Option<Curve>, stage: &mut Stage<'_>) -> Result<Vec<Ran<Tally>>, LoadError> {
     let tallies = Arc::new(Tallies::new(Tally::new(mix.statements().count())));
     let connections = Connections::new(stage.threads);
     let dialect = stage.dialect;
     let counters = Arc::new(mix.counters());
     let client = |session, _| {
         let shared = (Arc::clone(mix), Arc::clone(&counters), Arc::clone(&tallies));
-        SqlClient::new(session, dialect, shared.0, shared.1, shared.2).map_err(LoadError::own)
+        SqlClient::new(session, dialect, shared.0, shared.1, shared.2, None).map_err(LoadError::own)
     };
     let connector = Connector::new(stage, &connections, client);
     sessions::run(rate, stage, &connector, &connections, |samples| tallies.take(samples))

@@ -5,6 +5,7 @@ use super::file::{Data, Errors, File, Repeated};
 use super::parameter::{self, Parameter};
 use super::sizes::Sizes;
 use super::statement::{self, Statement};
+use super::step::{self, Step};
 use tare_load::Random;
 
 /// Transactions that are drawn by weight.
@@ -17,7 +18,8 @@ pub(super) struct Mix {
     pub sizes: Sizes,
     pub data: Data,
     pub errors: Errors,
-    weights: u64,
+    /// What a trial does one after the other; none: its transactions all at once.
+    pub steps: Vec<Step>,
 }
 
 /// What a study changes in a file.
@@ -33,7 +35,7 @@ pub(super) struct Asked {
 #[derive(Debug)]
 pub(super) struct Transaction {
     pub name: String,
-    weight: u64,
+    pub weight: u64,
     pub statements: Vec<Statement>,
     /// Parameters that it draws once, each with how many values it needs; those that depend on others behind them.
     pub draws: Vec<(usize, usize)>,
@@ -74,8 +76,12 @@ impl Mix {
             sizes,
             data: file.data,
             errors: file.errors,
-            weights: 0,
+            steps: Vec::new(),
         };
+        // Transactions that are asked for by name are run at once, and no steps.
+        if asked.transaction.is_none() {
+            mix.steps = step::read(file.steps, &mix.transactions, sizes)?;
+        }
         mix.choose(asked.transaction.as_deref())?;
         Ok(mix)
     }
@@ -97,18 +103,22 @@ impl Mix {
             one.first_statement = first;
             first += one.statements.len();
         }
-        self.weights = self.transactions.iter().map(|t| t.weight).sum();
-        if self.weights == 0 { Err("a weight above 0 for at least one transaction".to_owned()) } else { Ok(()) }
+        if self.transactions.iter().all(|one| one.weight == 0) {
+            Err("a weight above 0 for at least one transaction".to_owned())
+        } else {
+            Ok(())
+        }
     }
 
-    /// The number of the next transaction, drawn by weight.
-    pub fn draw(&self, random: &mut Random) -> usize {
-        let mut left = random.below(self.weights);
-        for (number, transaction) in self.transactions.iter().enumerate() {
-            if left < transaction.weight {
-                return number;
+    /// The number of the next one of these transactions, drawn by weight.
+    pub fn draw(&self, among: &[usize], random: &mut Random) -> usize {
+        let weight = |number: &usize| self.transactions[*number].weight;
+        let mut left = random.below(among.iter().map(weight).sum());
+        for number in among {
+            if left < weight(number) {
+                return *number;
             }
-            left -= transaction.weight;
+            left -= weight(number);
         }
         0
     }
@@ -205,7 +215,7 @@ mod tests {
         assert_eq!(of(1, 0), "UPDATE t SET a = $1 WHERE id = $2 OR k = $3");
         assert!(mix.transactions[1].has_border() && mix.transactions[1].writes && !mix.transactions[0].writes);
         let mut random = Random::new(1, Purpose::Transactions, 0);
-        let two = (0..4000).filter(|_| mix.draw(&mut random) == 1).count();
+        let two = (0..4000).filter(|_| mix.draw(&[0, 1], &mut random) == 1).count();
         assert!((2850..3150).contains(&two), "{two}");
         for parameter in &mix.parameters {
             let name = parameter.name.as_str();
@@ -300,7 +310,7 @@ mod tests {
             wrong("VALUES (:new, :c)", "SELECT :new, :c").contains("rows needs an INSERT that ends in VALUES (...)")
         );
         assert!(wrong("next = \"added\"", "next = \"aded\"").contains("none of [counters] (added)"));
-        assert!(wrong("after = \"id\"", "after = \"c\"").contains("no parameter with a range"));
+        assert!(wrong("after = \"id\"", "after = \"c\"").contains("no parameter with a range or a counter"));
         assert!(wrong("rows / 2 + 1", "rows / two").contains("rows, tables, and + - * /"));
     }
 

@@ -10,6 +10,7 @@
 //! | `statement` | a statement: its text with what stands in it |
 //! | `parameter`, `counters` | parameters and how their values are drawn; numbers that all clients count on |
 //! | `pgbench` | scripts of pgbench, as such a file |
+//! | `step`, `steps` | what a trial does one after the other: who does what, and the runs |
 //! | `script` | SQL text, statement by statement |
 //! | `fill` | schema and rows |
 //! | `client` | one connection that runs transactions |
@@ -31,6 +32,8 @@ mod script;
 mod settings;
 mod sizes;
 mod statement;
+mod step;
+mod steps;
 mod tally;
 
 pub use builtin::NAMES as BUILTIN_NAMES;

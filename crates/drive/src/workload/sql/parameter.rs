@@ -33,8 +33,8 @@ pub(super) enum Drawing {
     Template(String),
     /// The value of another parameter, by its number, and so much more.
     After(usize, i64),
-    /// The next number of a counter that all clients share, by its number.
-    Next(usize),
+    /// The first of the next numbers of a counter that all clients share, by its number, and how many it takes.
+    Next(usize, u32),
     /// Any number behind the one counter's and up to the other's.
     Within(usize, usize),
 }
@@ -94,7 +94,7 @@ impl Drawing {
                 Some(Drawn::Int(number)) => Drawn::Int(number.wrapping_add(*plus)),
                 _ => Drawn::Int(*plus),
             },
-            Self::Next(counter) => Drawn::Int(counters.next(*counter)),
+            Self::Next(counter, by) => Drawn::Int(counters.next(*counter, *by)),
             Self::Within(from, to) => {
                 let (from, to) = (counters.now(*from), counters.now(*to));
                 Drawn::Int(from + 1 + random.below(to.saturating_sub(from).max(1).unsigned_abs()).cast_signed())
@@ -136,7 +136,7 @@ fn one(
         format!(
             "parameter {name}: one of range = [FIRST, LAST] (with distribution = \"...\" if you like), \
              list = [VALUE, ...], letters = COUNT, template = \"##-@@\", after = \"PARAMETER\" with plus = NUMBER, \
-             next = \"COUNTER\" or within = [\"COUNTER\", \"COUNTER\"]"
+             next = \"COUNTER\" (with by = NUMBER if you like) or within = [\"COUNTER\", \"COUNTER\"]"
         )
     };
     let wrong = |what: String| format!("parameter {name}: {what}");
@@ -147,7 +147,12 @@ fn one(
         + usize::from(how.after.is_some())
         + usize::from(how.next.is_some())
         + usize::from(how.within.is_some());
-    if ways != 1 || (how.distribution.is_some() && how.range.is_none()) || (how.plus.is_some() && how.after.is_none()) {
+    if ways != 1
+        || (how.distribution.is_some() && how.range.is_none())
+        || (how.plus.is_some() && how.after.is_none())
+        || (how.by.is_some() && how.next.is_none())
+        || how.by == Some(0)
+    {
         return Err(expected());
     }
     let counter = |of: &str| {
@@ -165,13 +170,16 @@ fn one(
     } else if let Some(template) = how.template.filter(|template| template.len() <= 65_536) {
         Drawing::Template(template)
     } else if let Some(of) = how.after {
-        let found = before.iter().position(|known| known.name == of && matches!(known.drawing, Drawing::Range(..)));
-        let found = found.ok_or_else(|| wrong(format!("after = \"{of}\" is no parameter with a range")))?;
+        let found = before
+            .iter()
+            .position(|known| known.name == of && matches!(known.drawing, Drawing::Range(..) | Drawing::Next(..)));
+        let found =
+            found.ok_or_else(|| wrong(format!("after = \"{of}\" is no parameter with a range or a counter")))?;
         each_statement = before[found].each_statement;
         let plus = how.plus.unwrap_or(file::zero()).value(sizes).map_err(wrong)?;
         Drawing::After(found, plus)
     } else if let Some(of) = how.next {
-        Drawing::Next(counter(&of)?)
+        Drawing::Next(counter(&of)?, how.by.unwrap_or(1))
     } else if let Some([from, to]) = how.within {
         Drawing::Within(counter(&from)?, counter(&to)?)
     } else {

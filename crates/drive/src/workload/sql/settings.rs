@@ -93,7 +93,7 @@ impl Keyed for SqlSettings {
         ),
         Key::words(
             "builtin",
-            "sql: a file of statements that comes with the program (docs/workloads.md): microbenchmarks",
+            "sql: a file of statements that comes with the program (docs/workloads.md): insert-benchmark or microbenchmarks",
             // What it says is kept as `statements`.
             |_| None,
             |s, v| s.set_builtin(&v.to_string()),

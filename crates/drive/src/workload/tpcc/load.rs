@@ -8,6 +8,7 @@ use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measu
 use std::sync::Arc;
 use strum::VariantArray;
 use tare_engine::{Dialect, Server, Session};
+use tare_load::Curve;
 use tare_results::metric;
 use tare_results::schema::AppliedSetting;
 
@@ -120,7 +121,7 @@ impl Load for TpccSettings {
 fn run(
     settings: &TpccSettings,
     constants: Constants,
-    rate: Option<f64>,
+    rate: Option<Curve>,
     stage: &mut Stage<'_>,
 ) -> Result<Vec<Ran<Tally>>, LoadError> {
     let (sizes, dialect) = (settings.sizes(), stage.dialect);

@@ -83,7 +83,7 @@ fn an_aborted_run_leaves_no_thread() {
 
     // Also from threads that sleep until a transaction is due in a minute, and in the middle of a sample.
     let mut observer = Impatient::default();
-    let pace = Pace::Open { rate: 8.0, arrivals: Arrivals::Constant };
+    let pace = Pace::Open { rate: Curve::Constant(8.0), arrivals: Arrivals::Constant };
     let error =
         run(&LoadSettings { pace, ..long }, &|_: ClientThread| Ok(Scripted(done_after_a_nap, 0)), &mut observer)
             .unwrap_err();

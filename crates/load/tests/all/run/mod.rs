@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRef;
 use tare_load::{
-    Arrivals, Attempt, Client, ClientThread, Connect, Distribution, LoadSettings, Observer, Pace, Purpose, Queries,
-    Random, Reading, Rest, RunError, Stage, Unobserved, run,
+    Arrivals, Attempt, Client, ClientThread, Connect, Curve, Distribution, LoadSettings, Observer, Pace, Purpose,
+    Queries, Random, Reading, Rest, RunError, Stage, Unobserved, run,
 };
 
 const READ: Queries = Queries { read: 1, write: 0, other: 0 };
@@ -158,7 +158,7 @@ fn a_run_of_so_many_events_does_neither_more_nor_fewer() {
         ))
     };
     let in_time = LoadSettings { sample_s: 60.0, warmup_s: 0.0, ..short(5) };
-    let open = Pace::Open { rate: 3000.0, arrivals: Arrivals::default() };
+    let open = Pace::Open { rate: Curve::Constant(3000.0), arrivals: Arrivals::default() };
     for (pace, warmup_s) in [(Pace::Closed, 0.0), (open, 0.0), (Pace::Closed, 0.1), (open, 0.1)] {
         begun.store(0, Ordering::SeqCst);
         let settings = LoadSettings { events: Some(503), pace, warmup_s, ..in_time };
@@ -377,7 +377,7 @@ fn clients_that_rest_leave_the_server_idle_around_every_sample_and_only_then() {
     // What ends after a sample belongs to none: at most one transaction of each client.
     assert!(counted < ended.load(Ordering::SeqCst) as u64);
     // With a rate too, of which nothing is due any more when the rest is over.
-    for pace in [Pace::Closed, Pace::Open { rate: 300.0, arrivals: Arrivals::Poisson }] {
+    for pace in [Pace::Closed, Pace::Open { rate: Curve::Constant(300.0), arrivals: Arrivals::Poisson }] {
         at_rest.seen.clear();
         let first = LoadSettings { samples: 1, rest: Rest::BeforeFirst, pace, ..settings };
         let sample = run(&first, &connect, &mut at_rest).unwrap().remove(0);
@@ -395,7 +395,7 @@ fn settings_out_of_range_are_refused_by_name() {
     let refused = |settings: LoadSettings| {
         run(&settings, &|_: ClientThread| Ok(Scripted(done_after_a_nap, 0)), &mut Unobserved).unwrap_err().to_string()
     };
-    let open = |rate| Pace::Open { rate, arrivals: Arrivals::Poisson };
+    let open = |rate: f64| Pace::Open { rate: rate.into(), arrivals: Arrivals::Poisson };
     for threads in [0, 65_537, usize::MAX] {
         let said = refused(LoadSettings { threads, ..short(1) });
         assert_eq!(said, format!("threads is {threads}: expected a number from 1 to 65536"));

@@ -29,7 +29,7 @@ fn a_stall_shows_in_the_open_loop_and_hides_in_the_closed_one() {
     let (closed, _) = latency_with_a_stall(Pace::Closed);
     assert!(closed < 200.0, "one slow transaction among many: {closed}");
     for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
-        let (p90, p99) = latency_with_a_stall(Pace::Open { rate: 500.0, arrivals });
+        let (p90, p99) = latency_with_a_stall(Pace::Open { rate: Curve::Constant(500.0), arrivals });
         assert!(p90 > 200.0 && p99 > 300.0, "two transactions of five were due during the stall: {p90}, {p99}");
     }
 }
@@ -63,7 +63,7 @@ fn an_open_loop_that_cannot_keep_up_reports_its_backlog() {
             0,
         ))
     };
-    let pace = Pace::Open { rate: 1000.0, arrivals: Arrivals::Constant };
+    let pace = Pace::Open { rate: Curve::Constant(1000.0), arrivals: Arrivals::Constant };
     let settings = LoadSettings { pace, warmup_s: 0.0, sample_s: 0.5, ..short(2) };
     let mut window = Window::default();
     let samples = run(&settings, &connect, &mut window).unwrap();
@@ -85,7 +85,7 @@ fn an_open_loop_that_cannot_keep_up_reports_its_backlog() {
 
 #[test]
 fn an_open_loop_keeps_its_rate_and_falls_not_behind() {
-    let pace = Pace::Open { rate: 200.0, arrivals: Arrivals::Constant };
+    let pace = Pace::Open { rate: Curve::Constant(200.0), arrivals: Arrivals::Constant };
     let settings = LoadSettings { pace, warmup_s: 0.2, sample_s: 1.0, ..short(4) };
     let samples = run(&settings, &|_: ClientThread| Ok(Scripted(done_after_a_nap, 0)), &mut Unobserved).unwrap();
     let due = samples[0].elapsed_s * 200.0;
@@ -111,7 +111,7 @@ impl Client for Still {
 fn what_waits_from_the_warm_up_is_in_no_sample() {
     // Due at 1000 a second and done in no time: what waits is gone within moments, but had waited for most of the 700
     // ms.
-    let pace = Pace::Open { rate: 1000.0, arrivals: Arrivals::Constant };
+    let pace = Pace::Open { rate: Curve::Constant(1000.0), arrivals: Arrivals::Constant };
     let settings = LoadSettings { pace, warmup_s: 0.699, sample_s: 1.0, ..short(1) };
     let connect = |_: ClientThread| Ok(Still(true));
     let samples = run(&settings, &connect, &mut Unobserved).unwrap();
@@ -127,11 +127,63 @@ fn what_waits_from_the_warm_up_is_in_no_sample() {
 
 #[test]
 fn what_is_due_in_the_sample_is_charged_for_a_stall_that_began_before_it() {
-    let pace = Pace::Open { rate: 1000.0, arrivals: Arrivals::Constant };
+    let pace = Pace::Open { rate: Curve::Constant(1000.0), arrivals: Arrivals::Constant };
     let settings = LoadSettings { pace, warmup_s: 0.2, sample_s: 1.0, ..short(1) };
     let connect = |_: ClientThread| Ok(Still(true));
     let samples = run(&settings, &connect, &mut Unobserved).unwrap();
     let latency = samples[0].latency_ms.unwrap();
     // Half of the sample's transactions were due while the server stood still.
     assert!(latency.p90 > 200.0 && latency.max > 400.0 && latency.max < 900.0, "{latency:?}");
+}
+
+#[test]
+fn slices_of_a_rising_rate_hold_all_that_was_due_in_them_also_what_was_not_done() {
+    // 10 ms each: two steps of three are beyond what one thread can do, so that its queue grows in them.
+    let connect = |_: ClientThread| {
+        Ok(Scripted(
+            |_, _: &mut Random| {
+                nap(10);
+                Ok(Attempt::Done(READ))
+            },
+            0,
+        ))
+    };
+    let rate = Curve::Steps { from: 20.0, to: 400.0, steps: 3 };
+    let pace = Pace::Open { rate, arrivals: Arrivals::Constant };
+    let settings = LoadSettings { pace, warmup_s: 0.2, sample_s: 0.6, samples: 2, ..short(1) };
+    let samples = run(&settings, &connect, &mut Unobserved).unwrap();
+    for sample in &samples {
+        let slices = &sample.slices;
+        let rates: Vec<f64> = slices.iter().map(|slice| slice.rate.round()).collect();
+        assert_eq!(rates, [20.0, 210.0, 400.0]);
+        for slice in slices {
+            let due = slice.latencies.count() as f64;
+            assert!((due - slice.rate * 0.2).abs() <= 1.0, "{due} at {}", slice.rate);
+        }
+        // What was due first waits least: each sample begins its curve anew, with what the one before left.
+        assert!(slices[2].tps < 0.5 * slices[2].rate, "{slices:?}");
+    }
+    let latency = |slice: usize| samples[0].slices[slice].latency_ms.unwrap().p50;
+    assert!(latency(0) < latency(1), "{:?}", samples[0].slices);
+    assert_eq!(run(&short(1), &connect, &mut Unobserved).unwrap()[0].slices, []);
+}
+
+#[test]
+fn a_client_that_has_nothing_to_do_is_asked_again_and_no_latency_contains_it() {
+    struct Idle(u32);
+    impl Client for Idle {
+        type Error = Infallible;
+
+        fn transaction(&mut self, _: &mut Random) -> Result<Attempt, Infallible> {
+            Ok(Attempt::Done(READ))
+        }
+
+        fn idle(&mut self) -> Option<Duration> {
+            self.0 += 1;
+            (!self.0.is_multiple_of(3)).then_some(Duration::from_millis(20))
+        }
+    }
+    let samples = run(&short(1), &|_: ClientThread| Ok(Idle(0)), &mut Unobserved).unwrap();
+    let (transactions, latency) = (samples[0].transactions, samples[0].latency_ms.unwrap());
+    assert!(transactions <= 9 && latency.p50 < 20.0, "twice 20 ms before each: {transactions}, {latency:?}");
 }

@@ -1,7 +1,7 @@
 //! The result of `tare load FILE`, for scripts and for people.
 
 use super::subject::Subject;
-use super::view::Viewed;
+use super::view::{Viewed, slices};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_drive::workload::Measured;
@@ -24,11 +24,11 @@ impl<'a> Document<'a> {
     }
 }
 
-pub fn words(Viewed { subject, measured, .. }: &Viewed<'_>) -> String {
+pub fn words(Viewed { subject, measured, sample, .. }: &Viewed<'_>) -> String {
     let mut text = subject.words() + &format!("time          {:.3} s\n", measured.elapsed_s);
     let width = measured.metrics.iter().map(|(metric, _)| metric.name().len()).max().unwrap_or(0).max(12);
     for (metric, value) in &measured.metrics {
         text += &format!("{:<width$}  {value:>14.3}\n", metric.name());
     }
-    text
+    text + &slices(sample)
 }

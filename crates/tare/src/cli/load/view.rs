@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use tare_drive::workload::Measured;
 use tare_drive::workload::sessions::Outage;
 use tare_findings::client_limit::LongestStall;
-use tare_load::{CpuPerTransaction, Latencies, LatencyMs, Sample, Stall};
+use tare_load::{CpuPerTransaction, Latencies, LatencyMs, Sample, Slice, Stall};
 use tare_report::words::client_limit;
 use tare_results::schema::ThreadRecord;
 use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
@@ -39,6 +39,9 @@ pub struct Document<'a> {
     client_cpu_us_per_transaction: Option<CpuPerTransaction>,
     tps_each_second: Vec<f64>,
     backlog: Option<u64>,
+    /// With a rate that changes: what was asked for and done in each part of the time.
+    #[serde(skip_serializing_if = "<[Slice]>::is_empty")]
+    slices: &'a [Slice],
     reconnects: u64,
     /// Reads, writes and other queries a second.
     reads_per_s: f64,
@@ -85,6 +88,7 @@ impl<'a> Document<'a> {
             client_cpu_us_per_transaction: sample.client_cpu_us_per_transaction,
             tps_each_second: sample.tps_each_second.clone(),
             backlog: sample.backlog,
+            slices: &sample.slices,
             reconnects: sample.reconnects,
             reads_per_s: sample.reads as f64 / sample.elapsed_s,
             writes_per_s: sample.writes as f64 / sample.elapsed_s,
@@ -123,6 +127,23 @@ fn away(outage: &Outage) -> String {
         count(outage.lost as usize, "transaction"),
         count(outage.reconnected as usize, "connection"),
     )
+}
+
+/// What a rate that changes came to, part by part.
+pub fn slices(sample: &Sample) -> String {
+    let mut text = String::new();
+    if !sample.slices.is_empty() {
+        text += "    from s  asked a second   done a second     p50 ms     p99 ms     max ms\n";
+    }
+    for (number, Slice { rate, tps, latency_ms, .. }) in sample.slices.iter().enumerate() {
+        let from_s = number as f64 * sample.elapsed_s / sample.slices.len() as f64;
+        text += &format!("{from_s:>10.1}  {rate:>14.1}  {tps:>14.1}");
+        if let Some(LatencyMs { p50, p99, max, .. }) = latency_ms {
+            text += &format!("  {p50:>9.3}  {p99:>9.3}  {max:>9.3}");
+        }
+        text.push('\n');
+    }
+    text
 }
 
 /// sysbench's buckets, whose middles are these: 1024 from a microsecond to a hundred seconds, evenly in the logarithm.
@@ -201,6 +222,7 @@ pub fn words(viewed: &Viewed<'_>) -> String {
     if let Some(backlog) = sample.backlog {
         text.push_str(&format!("backlog       {backlog:>12} transactions due and not begun at the end\n"));
     }
+    text.push_str(&slices(sample));
     let seen = seen(measured);
     let limit = client_limit::reason(&seen, sample.elapsed_s).map(|why| format!("the client was the limit: {why}"));
     for line in limit.into_iter().chain(LongestStall::of(&seen).as_ref().map(client_limit::stall_words)) {

@@ -268,3 +268,34 @@ fn a_client_without_cpu_is_named_as_the_limit_and_one_that_idles_is_not() {
     }
     std::fs::remove_dir(group).unwrap();
 }
+
+#[test]
+fn a_rate_that_rises_says_of_each_step_what_was_asked_and_done_and_keeps_it_in_results() {
+    let prompt = Prompt::new();
+    prompt.load(0, &["point_select", "--rows", "1000", "--prepare"]);
+    let steps = "100 to 500 in 3 steps";
+    let words = ["point_select", "--rows", "1000", "--time", "1500ms", "--warmup", "100ms", "--rate"];
+    let with = |rate: &'static str, more: &[&'static str]| [&words[..], &[rate], more].concat();
+    let (out, _) = prompt.load(0, &with(steps, &["--json"]));
+    let slices = json(&out)["slices"].as_array().unwrap().clone();
+    let of = |key: &str| slices.iter().map(|slice| slice[key].as_f64().unwrap()).collect::<Vec<_>>();
+    assert_eq!(of("rate").iter().map(|rate| rate.round()).collect::<Vec<_>>(), [100.0, 300.0, 500.0]);
+    // Five standard deviations of a Poisson process and what a machine that stands still leaves to the end: a rate that
+    // stays would be far outside in the first or the last.
+    for (asked, done) in of("rate").iter().zip(of("tps")) {
+        assert!((asked * 0.5 - done * 0.5).abs() < 5.0 * (asked * 0.5).sqrt(), "{out}");
+    }
+    let (out, _) = prompt.load(0, &with(steps, &["--out", "steps"]));
+    drop(out);
+    let trial = &trials(&prompt.world.path("steps"))[0];
+    let metrics = &trial["samples"][0]["metrics"];
+    for slice in ["slice_01", "slice_02", "slice_03"] {
+        assert!(metrics[format!("{slice}_done_per_s")].is_f64(), "{trial}");
+        assert!(metrics[format!("latency_ms_p99_of_{slice}")].is_f64(), "{trial}");
+        assert!(trial["samples"][0]["covariates"][format!("{slice}_asked_per_s")].is_f64(), "{trial}");
+    }
+    let (out, _) = prompt.load(0, &with("500 to 100 in 1 wave", &[]));
+    assert!(out.lines().any(|line| line.contains("asked a second")), "{out}");
+    let (_, err) = prompt.load(2, &with("100 to 0", &[]));
+    assert!(err.contains("100 to 2000 in 20 steps"), "{err}");
+}

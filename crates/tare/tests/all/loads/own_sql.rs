@@ -156,6 +156,73 @@ fn microbenchmarks_touch_the_published_rows_on_postgresql() {
     microbenchmarks_run_on(&Postgresql);
 }
 
+/// Every step of the insert benchmark, of two clients on 5000 rows.
+fn insert_benchmark_runs_on(engine: &dyn Engine) {
+    let world = World::new();
+    let study = world.study(
+        "name = \"inserts\"\n[workload]\nname = \"sql\"\nbuiltin = \"insert-benchmark\"\nrows = 5000\nthreads = 6\n\
+         [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = 0.4\n",
+    );
+    let binary = binary_of(engine).map(|path| format!("engine.binary={}", path.display()));
+    let mut args = vec!["run", &study, "--out", "r", "--engine", engine.name()];
+    args.extend(binary.iter().flat_map(|set| ["--set", set.as_str()]));
+    world.exits(0, &args);
+    let record = trials(&world.path("r")).remove(0);
+    let sample = &record["samples"][0];
+    let of = |what: &str, part: &str| sample["covariates"][format!("statement_{what}_{part}")].as_f64().unwrap();
+    // All that is asked for is written and nothing else, and what is deleted is there: no key comes twice, none is missed.
+    for (part, transactions, rows) in [
+        ("l_i0_insert", 50.0, 5000.0),
+        ("l_x_index", 3.0, 0.0),
+        ("l_i1_insert", 8.0, 400.0),
+        ("l_i1_delete", 8.0, 400.0),
+        ("l_i2_insert", 20.0, 100.0),
+        ("l_i2_delete", 20.0, 100.0),
+    ] {
+        assert_eq!(of("executions", part), transactions, "{} {part}", engine.name());
+        assert!(of("rows", part) == rows || part == "l_x_index", "{} {part}: {}", engine.name(), of("rows", part));
+    }
+    let metric = |name: String| sample["metrics"][&name].as_f64().unwrap_or_else(|| panic!("{name}: {sample}"));
+    for step in ["qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000"] {
+        let found = of("rows", &format!("{step}_query")) / of("executions", &format!("{step}_query"));
+        // A row may be deleted, or be counted and not yet be written, while a query looks for it.
+        assert!((9.0..=10.0).contains(&found), "{} {step}: {found}", engine.name());
+        assert!(metric(format!("{step}_query_queries_per_s")) > 0.0);
+        assert!(metric(format!("latency_ms_max_of_{step}_insert")) > 0.0);
+        // Four inserts of two clients are due at 1000 rows a second.
+        let (inserts, deletes) =
+            (of("executions", &format!("{step}_insert")), of("executions", &format!("{step}_delete")));
+        assert!(inserts > 0.0 && deletes > 0.0 && inserts <= 2.0 * (1.0 + 20.0 * 0.5), "{step}: {inserts}, {deletes}");
+    }
+    assert!(metric("l_x_elapsed_s".to_owned()) > 0.0);
+    world.assert_clean();
+}
+
+#[test]
+fn the_insert_benchmark_writes_and_deletes_what_its_steps_say_on_sqlite_and_mariadb() {
+    insert_benchmark_runs_on(&Sqlite);
+    insert_benchmark_runs_on(&Mariadb);
+}
+
+#[test]
+fn the_insert_benchmark_writes_and_deletes_what_its_steps_say_on_mysql() {
+    insert_benchmark_runs_on(&Mysql);
+}
+
+#[test]
+fn the_insert_benchmark_writes_and_deletes_what_its_steps_say_on_postgresql() {
+    insert_benchmark_runs_on(&Postgresql);
+}
+
+#[test]
+fn steps_want_a_connection_for_each_role() {
+    let world = World::new();
+    let study =
+        world.study("name = \"inserts\"\n[workload]\nname = \"sql\"\nbuiltin = \"insert-benchmark\"\nthreads = 4\n");
+    let (_, err) = world.exits(2, &["plan", &study]);
+    assert!(err.contains("a multiple of 3"), "{err}");
+}
+
 /// A unique violation is the statements' own fault: whether it matters is for their author to say, on every engine.
 fn a_duplicate_fails_the_trial_on(engine: &dyn Engine, code: &str) {
     let world = World::new();

@@ -1,0 +1,170 @@
+//! A trial by steps: each a run of its own on the same server, with the tables and the counters as the step before has
+//! left them.
+
+use super::client::SqlClient;
+use super::error::SqlLoadError;
+use super::mix::Mix;
+use super::statement::Statement;
+use super::step::{Parts, Step, threads_of_client};
+use super::tally::Tally;
+use crate::workload::sessions::{self, Connections, Connector, Pace, Ran, Tallies};
+use crate::workload::{Counts, Driven, LoadError, Measured, Stage};
+use std::sync::Arc;
+use tare_load::Latencies;
+use tare_results::metric;
+use tare_results::server_cost::Quantity;
+
+/// A step that ends with its transactions may take so long, seconds: whoever runs it knows better.
+const LONGEST_S: f64 = 7.0 * 86_400.0;
+/// Transactions a second of a role that is expected of servers that are not known yet.
+const EXPECTED_PER_S: f64 = 200.0;
+/// How much longer the steps that end with their transactions may take than was expected.
+const SLACK: f64 = 20.0;
+
+/// Expected seconds of all steps.
+pub(super) fn expected_s(steps: &[Step], counts: &Counts) -> f64 {
+    steps.iter().map(|step| step.count.map_or(counts.sample_s, |count| count as f64 / EXPECTED_PER_S)).sum()
+}
+
+/// Seconds that all steps may take.
+pub(super) fn limit_s(steps: &[Step], counts: &Counts) -> f64 {
+    let of_counts: f64 = steps.iter().filter_map(|step| Some(step.count? as f64 / EXPECTED_PER_S)).sum();
+    expected_s(steps, counts) + SLACK * of_counts
+}
+
+/// Whether steps can be driven by so many threads.
+pub(super) fn check(steps: &[Step], threads: usize, pace: Pace) -> Result<(), String> {
+    let of_client = threads_of_client(steps);
+    if !threads.is_multiple_of(of_client) || threads == 0 {
+        return Err(format!(
+            "threads is a multiple of {of_client} for these steps, a connection for each role of a client: \
+             workload.threads = {of_client}"
+        ));
+    }
+    if pace != Pace::Closed {
+        return Err("neither rate nor objective for steps: roles have rates of their own".to_owned());
+    }
+    Ok(())
+}
+
+/// Runs all steps: one sample, with figures for each role of each step.
+pub(super) fn drive(mix: &Arc<Mix>, mut stage: Stage<'_>) -> Result<Driven, LoadError> {
+    let refused = |what: &str| Err(LoadError::Generator(format!("steps of the workload sql: {what}")));
+    if stage.counts.samples != 1 {
+        return refused("sampling.samples = 1, for a second one would find other tables");
+    }
+    if stage.watch.probes() {
+        return refused("set sampling.probe = \"off\", for the server works from the first step to the last");
+    }
+    let asked = stage.counts;
+    let counters = Arc::new(mix.counters());
+    let mut all = Measured::default();
+    for (number, step) in mix.steps.iter().enumerate() {
+        analyze(step, &stage)?;
+        stage.watch.clear();
+        stage.counts =
+            Counts { warmup_s: 0.0, extra: false, sample_s: step.count.map_or(asked.sample_s, |_| LONGEST_S), ..asked };
+        let parts = Arc::new(Parts::of(step, threads_of_client(&mix.steps)));
+        let tallies = Arc::new(Tallies::new(Tally::new(mix.statements().count())));
+        let connections = Connections::new(stage.threads);
+        let dialect = stage.dialect;
+        let client = |session, index| {
+            let shared = (Arc::clone(mix), Arc::clone(&counters), Arc::clone(&tallies));
+            SqlClient::new(session, dialect, shared.0, shared.1, shared.2, Some(parts.of_thread(index)))
+                .map_err(LoadError::own)
+        };
+        let connector = Connector::new(&stage, &connections, client);
+        let events = step.count.map(|count| count * step.roles.len() as u64);
+        // Another step draws other numbers; odd, so that the steps of no two trials are alike.
+        let seed = stage.seed;
+        stage.seed = seed.wrapping_add((number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let ran = sessions::run_to(None, events, &mut stage, &connector, &connections, |samples| tallies.take(samples));
+        stage.seed = seed;
+        for ran in ran? {
+            stage.host.judge(Pace::Closed, &ran.sample)?;
+            add(&mut all, mix, step, ran);
+        }
+    }
+    Ok(Driven { samples: vec![all], ..Driven::default() })
+}
+
+fn analyze(step: &Step, stage: &Stage<'_>) -> Result<(), LoadError> {
+    if step.analyze.is_empty() {
+        return Ok(());
+    }
+    let mut session = (stage.connect)()?;
+    let run = |sql: &str, session: &mut dyn tare_engine::Session| {
+        session.set_timeout(None).and_then(|()| session.run(sql).map(drop))
+    };
+    for table in &step.analyze {
+        let sql = stage.dialect.analyze(table);
+        run(&sql, session.as_mut())
+            .map_err(|e| LoadError::own(SqlLoadError::statement(format!("step {}", step.name), &sql, e)))?;
+    }
+    Ok(())
+}
+
+/// Adds what a step came to.
+fn add(all: &mut Measured, mix: &Mix, step: &Step, ran: Ran<Tally>) {
+    let Ran { sample, around, counted } = ran;
+    let elapsed_s = sample.elapsed_s;
+    let mut named = |name: String, value: f64| all.metrics.push((metric::of_name(&name), value));
+    if step.count.is_some() {
+        named(format!("{}_elapsed_s", step.name), elapsed_s);
+    }
+    // What the server's CPU time is shared out to: queries, where there are any, else rows that were written.
+    let (mut queries, mut rows_written) = (0, 0);
+    let threads = sample.threads.len() / threads_of_client(&mix.steps);
+    for role in &step.roles {
+        let part = format!("{}_{}", step.name, role.name);
+        let (mut took, mut rows, mut transactions) = (Latencies::new(), 0, 0);
+        for number in &role.runs {
+            let transaction = &mix.transactions[*number];
+            let first = transaction.first_statement;
+            let of = counted.statements[first..].iter().zip(&transaction.statements);
+            for (tally, Statement { times, .. }) in of {
+                took.merge(&tally.took);
+                rows += tally.rows;
+                transactions = transactions.max(tally.took.count() / u64::from(*times));
+            }
+        }
+        if role.writes {
+            rows_written += rows;
+            named(format!("{part}_rows_per_s"), rows as f64 / elapsed_s);
+        } else {
+            queries += took.count();
+            named(format!("{part}_queries_per_s"), took.count() as f64 / elapsed_s);
+        }
+        if let Some(rate) = role.rate {
+            let asked = (rate * elapsed_s).floor() * threads as f64;
+            named(format!("{part}_missed_fraction"), (1.0 - transactions as f64 / asked.max(1.0)).max(0.0));
+        }
+        let figures = [("p99", took.percentile_ms(99.0)), ("max", took.max_ms())];
+        for (figure, value) in figures.into_iter().filter_map(|(figure, value)| Some((figure, value?))) {
+            named(format!("latency_ms_{figure}_of_{part}"), value);
+        }
+        all.covariates.insert(format!("statement_executions_{part}"), took.count() as f64);
+        all.covariates.insert(format!("statement_rows_{part}"), rows as f64);
+        if took.count() > 0 {
+            all.histograms.insert(format!("latency_ms_of_{part}"), took.encode());
+        }
+    }
+    let operations = if queries > 0 { queries } else { rows_written };
+    let cpu_us = around.used.as_ref().and_then(|used| used.of(Quantity::Cpu)).filter(|_| operations > 0);
+    if let Some(cpu_us) = cpu_us {
+        named(format!("{}_server_cpu_us_per_operation", step.name), cpu_us / operations as f64);
+    }
+    let seen = Measured::seen_by_the_load(&sample);
+    tare_results::covariate::merge(&mut all.covariates, seen);
+    all.covariates.extend(
+        counted
+            .errors
+            .iter()
+            .map(|(class, count)| (format!("statement_errors_{class}_in_{}", step.name), *count as f64)),
+    );
+    match all.elapsed_s > 0.0 {
+        true => all.surroundings.merge(around),
+        false => all.surroundings = around,
+    }
+    all.elapsed_s += elapsed_s;
+}
