@@ -2,9 +2,9 @@
 
 /// Letters of a name next to a plot at most.
 pub const LETTERS: usize = 36;
-/// Pixels of a letter, and of a name's mark with its leader.
-const LETTER: f64 = 7.2;
-const MARK: f64 = 30.0;
+/// Pixels of a letter on average, and of a name's mark and leader with some room for wide letters.
+const LETTER: f64 = 6.4;
+const MARK: f64 = 56.0;
 
 /// Left and right of a drawing, pixels.
 pub struct Frame {

@@ -71,7 +71,7 @@ pub fn draw(strip: &Strip<'_>, frame: &Frame) -> Markup {
             text.axis x=(px((frame.left + frame.right) / 2.0)) y=(px(TIMES + 17.0)) text-anchor="middle" {
                 (if clock { "time of day, UTC" } else { "order in the file (no times were recorded)" })
             }
-            @if odd { text.tick x=(px(frame.left - 6.0)) y=(px(LANE + 4.0)) text-anchor="end" { "not used" } }
+            @if odd { text.tick x="2" y=(px(LANE + 4.0)) { "not used" } }
             @for point in points {
                 @match point.value {
                     Some(value) => path class={ (marks::class(point.mark)) @if point.disturbed { " disturbed" } } d=(marks::path(point.mark, x(point.at), values.at(value), 3.8)) {
