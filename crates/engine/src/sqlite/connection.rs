@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, Statement};
 
 use super::diagnostics::{WAITS_REQUEST, Waits};
 use super::planted::Session;
+use super::waited::Waiting;
 use super::protocol::{self, BLOB, END, HEADER, INTEGER, NULL, Params, READY, REAL, ROW, Request, STRING, frame};
 use crate::transport::buffer::ReadBuffer;
 use crate::transport::stream::Stream;
@@ -72,8 +72,8 @@ struct Statements<'c> {
     prepared: Vec<Statement<'c>>,
     /// Held from the first prepared statement on.
     session: Option<Session<'c>>,
-    /// What met BUSY, and when it first did; none when it was done since.
-    busy: Option<(Asked, Instant)>,
+    /// What met BUSY, from when it first did; none when it was done since.
+    busy: Option<(Asked, Waiting<'c>)>,
 }
 
 /// What is tried again after BUSY, with other values perhaps.
@@ -122,15 +122,13 @@ impl<'w> Answer<'w> {
         let which = Asked::of(&request);
         match self.number(request, statements) {
             Ok(number) => {
-                if let Some((_, since)) = statements.busy.take_if(|(waits, _)| *waits == which) {
-                    self.waits.busy_ns.fetch_add(since.elapsed().as_nanos() as u64, Ordering::Relaxed);
-                }
+                statements.busy.take_if(|(waits, _)| *waits == which);
                 frame(&mut self.out, END, |out| out.extend_from_slice(&number.to_le_bytes()));
             }
             Err(Failure::Sql(error)) => {
                 if error.kind == SqlErrorKind::Retry {
                     self.waits.busy.fetch_add(1, Ordering::Relaxed);
-                    statements.busy.get_or_insert_with(|| (which, Instant::now()));
+                    statements.busy.get_or_insert_with(|| (which, self.waits.busy_time.begin()));
                 }
                 if error.kind == SqlErrorKind::Retry && !statements.database.is_autocommit() {
                     // What cannot go on is undone here, as MariaDB does on a deadlock.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::planted::Planted;
 use super::pragmas::{NAME, Refused};
+use super::waited::Waited;
 use crate::Session;
 use crate::contract::diagnostics::{Diagnostics, LockWait, Silent, Unavailable, WaitKind};
 
@@ -17,8 +18,8 @@ pub(super) const WAITS_REQUEST: &str = "TARE LOCK WAITS";
 pub(super) struct Waits {
     /// Statements answered with BUSY: the client waits for SQLite's write lock, and tries again.
     pub busy: AtomicU64,
-    /// From such an answer until the same statement of the same connection was done, nanoseconds.
-    pub busy_ns: AtomicU64,
+    /// From such an answer until the same statement of the same connection was done.
+    pub busy_time: Waited,
     /// What tests plant; nothing in a program that is not built for tests.
     pub planted: Planted,
 }
@@ -31,8 +32,7 @@ impl Waits {
 
     /// name, count, wait in nanoseconds.
     pub(super) fn table(&self) -> Vec<(&'static str, u64, u64)> {
-        let read = |number: &AtomicU64| number.load(Ordering::Relaxed);
-        let busy = ("sqlite/busy", read(&self.busy), read(&self.busy_ns));
+        let busy = ("sqlite/busy", self.busy.load(Ordering::Relaxed), self.busy_time.ns());
         [busy].into_iter().chain(self.planted.waits()).collect()
     }
 }

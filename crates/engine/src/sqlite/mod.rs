@@ -19,6 +19,7 @@ mod pragmas;
 mod protocol;
 mod serve;
 mod session;
+mod waited;
 
 pub use pragmas::Sqlite;
 pub use serve::{ServeArgs, serve};

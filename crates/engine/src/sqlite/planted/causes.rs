@@ -6,10 +6,12 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::Connection;
 use rustix::time::{ClockId, clock_gettime};
+
+use crate::sqlite::waited::Waited;
 
 /// CPU time in one function of the server in every statement.
 const WORK: &str = "tare_planted_work_us";
@@ -41,7 +43,7 @@ pub(super) struct Causes {
     us: BTreeMap<&'static str, u64>,
     mutex: Mutex<()>,
     statements: AtomicU64,
-    wait_ns: AtomicU64,
+    waited: Waited,
     line: Line,
 }
 
@@ -129,9 +131,9 @@ impl Causes {
 
     #[inline(never)]
     fn tare_planted_mutex(&self, us: u64) {
-        let asked = Instant::now();
+        let waiting = self.waited.begin();
         let held = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
-        self.wait_ns.fetch_add(asked.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        drop(waiting);
         if self.statements.fetch_add(1, Ordering::Relaxed).is_multiple_of(HELD_BY_ONE_IN) {
             tare_planted_work(us);
         }
@@ -148,8 +150,8 @@ impl Causes {
 
     /// name, count, wait in nanoseconds.
     pub(super) fn waits(&self) -> Option<(&'static str, u64, u64)> {
-        let read = |number: &AtomicU64| number.load(Ordering::Relaxed);
-        self.us(MUTEX).map(|_| ("tare_planted_mutex", read(&self.statements), read(&self.wait_ns)))
+        let count = self.statements.load(Ordering::Relaxed);
+        self.us(MUTEX).map(|_| ("tare_planted_mutex", count, self.waited.ns()))
     }
 }
 
