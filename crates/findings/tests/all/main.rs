@@ -4,6 +4,7 @@
 
 mod compared;
 mod disturbed;
+mod draws;
 mod functions;
 mod made_up;
 mod modes;
@@ -14,3 +15,4 @@ mod singled_out;
 mod suspects;
 mod tested;
 mod time;
+mod truth;

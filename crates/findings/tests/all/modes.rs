@@ -30,7 +30,7 @@ fn thread(class: ThreadClass, pair: usize, cpu: u32) -> ThreadRecord {
 }
 
 /// A trial with this throughput whose pairs sat on these (client, server) CPUs.
-fn seated(number: usize, tps: f64, pairs: &[(u32, u32)]) -> TrialRecord {
+pub fn seated(number: usize, tps: f64, pairs: &[(u32, u32)]) -> TrialRecord {
     let mut record = trial(number, number, "placement=balanced", tps, false);
     let both = |(pair, (client, server)): (usize, &(u32, u32))| {
         [thread(ThreadClass::Client, pair, *client), thread(ThreadClass::Connection, pair, *server)]
@@ -39,7 +39,7 @@ fn seated(number: usize, tps: f64, pairs: &[(u32, u32)]) -> TrialRecord {
     record
 }
 
-fn summary(machine: &str, trials: Vec<TrialRecord>) -> Summary {
+pub fn summary(machine: &str, trials: Vec<TrialRecord>) -> Summary {
     let environment = Environment {
         schema: SCHEMA,
         tare_version: String::new(),
@@ -62,7 +62,7 @@ fn sides(summary: &Summary) -> [(InCommon, f64); 2] {
     [(low.in_common.clone(), low.mean), (high.in_common.clone(), high.mean)]
 }
 
-const ARTICLE_A: &str = "package:2 node:1 l3:1 core:6 pu:2";
+pub const ARTICLE_A: &str = "package:2 node:1 l3:1 core:6 pu:2";
 
 /// "Mind your core", clients on 0 and 12, server on 4 and 16: its 24K and its 36 to 37K. Luck is which client meets
 /// which server thread.

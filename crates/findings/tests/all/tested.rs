@@ -1,5 +1,6 @@
 //! What is tested is all that is said, and what there is to be found is found: made-up studies with known truths.
 
+use crate::draws::Draws;
 use crate::made_up::{results, trial};
 use tare_findings::summarize;
 use tare_findings::verdict::Verdict;
@@ -8,30 +9,17 @@ use tare_results::schema::TrialRecord;
 /// Studies of each kind.
 const STUDIES: u64 = 20;
 
-/// Numbers about 0 with a standard deviation of 1, from a seed.
-struct Luck(u64);
-
-impl Luck {
-    fn next(&mut self) -> f64 {
-        let mut uniform = || {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (self.0 >> 11) as f64 / (1u64 << 53) as f64
-        };
-        (0..12).map(|_| uniform()).sum::<f64>() - 6.0
-    }
-}
-
 /// A condition with its level and spread, both as fractions.
 type Given<'a> = (&'a str, f64, f64);
 
 /// Blocks of one trial a condition, which differ by `between`; those named by (condition, block) are lost.
 fn run(seed: u64, given: &[Given<'_>], blocks: usize, between: f64, lost: &[(usize, usize)]) -> Vec<TrialRecord> {
-    let mut luck = Luck(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1);
+    let mut luck = Draws::new(seed);
     let mut trials = Vec::new();
     for block in 0..blocks {
-        let level = between * luck.next();
+        let level = between * luck.normal();
         for (place, (name, gain, spread)) in given.iter().enumerate() {
-            let tps = 1000.0 * (1.0 + gain) * (level + spread * luck.next()).exp();
+            let tps = 1000.0 * (1.0 + gain) * (level + spread * luck.normal()).exp();
             if !lost.contains(&(place, block)) {
                 trials.push(trial(trials.len(), block, name, tps, false));
             }
@@ -86,7 +74,7 @@ fn cancelling(seed: u64) -> Vec<TrialRecord> {
         ("ahi=on aslr=off", 0.0, 0.0),
         ("ahi=on aslr=on", 0.0, 0.0),
     ];
-    let mut luck = Luck(seed + 1);
+    let mut luck = Draws::new(seed);
     let mut trials = run(seed, &given, 6, 0.0, &[]);
     for trial in &mut trials {
         let on = trial.levels["aslr"] == "on";
@@ -98,7 +86,7 @@ fn cancelling(seed: u64) -> Vec<TrialRecord> {
                 2 if on => 0.5,
                 _ => 1.0,
             };
-            metrics.insert(format!("query_s_q{query}"), 0.3 * ratio * (0.02 * luck.next()).exp());
+            metrics.insert(format!("query_s_q{query}"), 0.3 * ratio * (0.02 * luck.normal()).exp());
         }
     }
     trials

@@ -1,12 +1,11 @@
 //! Made-up studies in which nothing is different, and studies in which one thing is: trials of several shapes, with
 //! several kinds of drift, in the layouts that the questions of a study are asked of.
 
-use crate::report::fake::Noise;
+use crate::draws::Draws;
+use crate::made_up::results;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use tare_results::Results;
-use tare_results::levels_of;
-use tare_results::schema::*;
+use tare_results::schema::{PlannedTrial, SampleRecord, TrialRecord};
+use tare_results::{Results, levels_of};
 
 /// Queries of [`Layout::Queries`].
 const QUERIES: usize = 7;
@@ -49,27 +48,27 @@ pub const DRIFTS: [Drift; 5] = [Drift::None, Drift::Blocks, Drift::Ar(0.5), Drif
 pub const LAYOUTS: [Layout; 3] = [Layout::Factors, Layout::Choices, Layout::Ladder];
 
 impl Shape {
-    fn draw(self, rng: &mut Noise) -> f64 {
-        let z = rng.bell();
+    pub fn draw(self, rng: &mut Draws) -> f64 {
+        let z = rng.normal();
         match self {
             Self::Normal => z,
-            Self::T3 => z / ((0..3).map(|_| rng.bell().powi(2)).sum::<f64>() / 3.0).sqrt(),
+            Self::T3 => z / ((0..3).map(|_| rng.normal().powi(2)).sum::<f64>() / 3.0).sqrt(),
             Self::LogNormal => 2.0 * ((0.5 * z).exp() - 1.13),
-            Self::Bimodal => (if rng.bell() < 0.0 { 4.0 } else { 0.0 }) + z,
+            Self::Bimodal => (if rng.normal() < 0.0 { 4.0 } else { 0.0 }) + z,
         }
     }
 }
 
 /// What neighbours share, in standard deviations, trial by trial.
-fn drifting(rng: &mut Noise, drift: Drift, trials: usize, conditions: usize) -> Vec<f64> {
-    let blocks: Vec<f64> = (0..trials.div_ceil(conditions)).map(|_| 2.0 * rng.bell()).collect();
-    let mut state = rng.bell();
+fn drifting(rng: &mut Draws, drift: Drift, trials: usize, conditions: usize) -> Vec<f64> {
+    let blocks: Vec<f64> = (0..trials.div_ceil(conditions)).map(|_| 2.0 * rng.normal()).collect();
+    let mut state = rng.normal();
     (0..trials)
         .map(|i| match drift {
             Drift::None => 0.0,
             Drift::Blocks => blocks[i / conditions],
             Drift::Ar(rho) => {
-                state = rho * state + (1.0 - rho * rho).sqrt() * rng.bell();
+                state = rho * state + (1.0 - rho * rho).sqrt() * rng.normal();
                 2.0 * state
             }
             Drift::Linear => 4.0 * i as f64 / trials as f64,
@@ -120,9 +119,9 @@ pub struct Kind {
 const COVARIATES: [&str; 4] = ["major_faults", "throttle_events", "swap_pages", "steal_fraction"];
 
 /// One run; in which, where nothing is true, every condition is the same. `question` is in the words of a study file.
-pub fn study(rng: &mut Noise, kind: Kind, question: Option<&str>) -> Results {
+pub fn study(rng: &mut Draws, kind: Kind, question: Option<&str>) -> Results {
     let names = names(kind.layout);
-    let order = tare_stats::order::randomized_blocks(names.len(), kind.n, rng.bell().to_bits());
+    let order = tare_stats::order::randomized_blocks(names.len(), kind.n, rng.normal().to_bits());
     let schedule: Vec<(usize, usize)> =
         order.iter().enumerate().flat_map(|(block, order)| order.iter().map(move |c| (block, *c))).collect();
     let shared = drifting(rng, kind.drift, schedule.len(), names.len());
@@ -133,11 +132,11 @@ pub fn study(rng: &mut Noise, kind: Kind, question: Option<&str>) -> Results {
         let planned = PlannedTrial { trial, block: *block, condition: names[*condition].clone(), lifetime: None };
         let mut record = TrialRecord::new(&planned, 1, levels_of(&names[*condition]), String::new());
         let mut own = kind.shape.draw(rng);
-        let mut recorded: Vec<f64> = covariates.iter().map(|drift| 100.0 + drift[trial] + rng.bell()).collect();
+        let mut recorded: Vec<f64> = covariates.iter().map(|drift| 100.0 + drift[trial] + rng.normal()).collect();
         match kind.truth {
             Truth::Mean if names[*condition].contains("aslr=on") => own += 3.0,
             Truth::Spread if names[*condition].contains("aslr=on") => own *= 4.0,
-            Truth::Cause => recorded[0] = 100.0 + own + shared[trial] + 0.5 * rng.bell(),
+            Truth::Cause => recorded[0] = 100.0 + own + shared[trial] + 0.5 * rng.normal(),
             Truth::Less if *condition == last => own -= 3.0,
             _ => {}
         }
@@ -154,19 +153,6 @@ pub fn study(rng: &mut Noise, kind: Kind, question: Option<&str>) -> Results {
         }];
         trials.push(record);
     }
-    results_of(trials, question)
-}
-
-fn results_of(trials: Vec<TrialRecord>, question: Option<&str>) -> Results {
-    let plan = serde_json::json!({
-        "schema": SCHEMA, "study": "null", "seed": 1, "conditions": [], "trials": [], "samples": 1, "estimated_s": 1.0
-    });
-    Results {
-        path: PathBuf::from("null"),
-        study: "null".into(),
-        plan: Some(serde_json::from_value(plan).unwrap()),
-        study_toml: question.map(|words| format!("question = {words:?}")),
-        trials,
-        ..Results::default()
-    }
+    let made = results("", trials);
+    Results { study_toml: question.map(|words| format!("question = {words:?}")), ..made }
 }

@@ -1,0 +1,50 @@
+//! Is what is said true as often as it is promised, for every sentence that a command can say first: one row each of the
+//! promised rate of wrong ones and the measured one with its interval. `TARE_NULL_STUDIES` says how many studies of each
+//! kind; `benches/truth` runs the whole.
+
+mod made;
+mod modes;
+mod pairs;
+mod said;
+mod sentences;
+mod studies;
+
+/// How many studies of each kind, where that is said.
+fn asked() -> Option<usize> {
+    std::env::var("TARE_NULL_STUDIES").ok().and_then(|text| text.parse().ok())
+}
+
+/// So many of so many.
+#[derive(Debug, Clone, Copy)]
+struct Rate {
+    hits: usize,
+    of: usize,
+}
+
+impl Rate {
+    fn count(of: usize, mut holds: impl FnMut(usize) -> bool) -> Self {
+        Self { hits: (0..of).filter(|i| holds(*i)).count(), of }
+    }
+
+    fn percent(self) -> f64 {
+        100.0 * self.hits as f64 / self.of.max(1) as f64
+    }
+
+    /// 95% Wilson interval, in percent.
+    fn wilson(self) -> (f64, f64) {
+        let (n, z) = (self.of as f64, 1.96_f64);
+        let share = self.hits as f64 / n;
+        let centre = share + z * z / (2.0 * n);
+        let half = z * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
+        let percent = |v: f64| 100.0 * (v / (1.0 + z * z / n)).max(0.0);
+        (percent(centre - half), percent(centre + half))
+    }
+
+    /// Prints a row of the table, and fails where the rate is shown to be above what is promised, in percent.
+    fn hold(self, what: &str, promised: f64) {
+        let (low, high) = self.wilson();
+        let rate = self.percent();
+        println!("| {what} | {promised} | {rate:.2} ({low:.2} to {high:.2}) | {} |", self.of);
+        assert!(low <= promised, "{what}: {rate:.2}% ({low:.2} to {high:.2}) where {promised}% are promised");
+    }
+}

@@ -1,0 +1,99 @@
+//! How often modes are seen of trials that have none, and of trials that have two.
+
+use super::{Rate, asked};
+use crate::draws::Draws;
+use crate::made_up::{results, trial};
+use std::collections::BTreeMap;
+use tare_findings::summarize;
+use tare_results::schema::TrialRecord;
+
+/// In all that is said of modes, in percent: of what a study is about, of other metrics, and of all conditions together
+/// (`tare_findings::confidence`).
+const PROMISED: f64 = 2.5;
+
+type Draw = fn(&mut Draws) -> f64;
+
+const SHAPES: [(&str, Draw); 4] = [
+    ("normal", Draws::normal),
+    ("t3", |draws| draws.normal() / ((0..3).map(|_| draws.normal().powi(2)).sum::<f64>() / 3.0).sqrt()),
+    ("lognormal 0.5", |draws| (0.5 * draws.normal()).exp()),
+    ("uniform", |draws| 3.46 * draws.uniform()),
+];
+
+/// A study of conditions, trials of each, metrics, and the digit that values are rounded to, in standard deviations.
+struct Study {
+    conditions: usize,
+    n: usize,
+    queries: usize,
+    digit: Option<f64>,
+}
+
+impl Study {
+    fn run(&self, draws: &mut Draws, own: Draw) -> Vec<TrialRecord> {
+        let Self { conditions, n, queries, digit } = *self;
+        let value = |draws: &mut Draws| {
+            let value = 1000.0 + 10.0 * own(draws);
+            digit.map_or(value, |digit| (value / (10.0 * digit)).round() * 10.0 * digit)
+        };
+        let places = (0..n).flat_map(|block| (0..conditions).map(move |condition| (block, condition)));
+        let one = |(number, (block, condition)): (usize, (usize, usize))| {
+            let mut record = trial(number, block, &format!("placement=p{condition}"), value(draws), false);
+            if queries > 1 {
+                let query = |query: usize| (format!("query_s_q{query}"), value(draws));
+                record.samples[0].metrics = (1..=queries).map(query).collect::<BTreeMap<_, _>>();
+            }
+            record
+        };
+        places.enumerate().map(one).collect()
+    }
+
+    /// Whether some metric of some condition, or all conditions together, are said to have modes.
+    fn sees(&self, draws: &mut Draws, own: Draw) -> bool {
+        let found = summarize(&results("effect", self.run(draws, own)));
+        let of_one = found.conditions.iter().flat_map(|c| &c.metrics).any(|metric| !metric.modes.is_empty());
+        of_one || found.modes_tested.iter().any(|tested| !tested.together.is_empty())
+    }
+}
+
+#[test]
+fn one_mode_is_hardly_ever_taken_for_several() {
+    let alike = |conditions, n, queries| Study { conditions, n, queries, digit: None };
+    let rounded = |digit: f64| Study { digit: Some(digit), ..alike(4, 20, 1) };
+    let studies = [
+        ("4 conditions", alike(4, 12, 1), 1),
+        ("48 conditions", alike(48, 10, 1), 4),
+        ("7 conditions, 22 queries", alike(7, 10, 22), 10),
+        ("rounded, sd 0.6 of the last digit", rounded(1.0 / 0.6), 1),
+        ("rounded, sd 0.3 of the last digit", rounded(1.0 / 0.3), 1),
+        ("rounded, sd 1.5 of the last digit", rounded(1.0 / 1.5), 1),
+    ];
+    for (number, (name, study, part)) in studies.iter().enumerate() {
+        for (shape, own) in SHAPES {
+            let mut draws = Draws::new(20_261_200 + number as u64);
+            let rate = Rate::count(asked().unwrap_or(12).div_ceil(*part), |_| study.sees(&mut draws, own));
+            rate.hold(&format!("modes: {name}, {shape}"), PROMISED);
+        }
+    }
+}
+
+#[test]
+fn two_modes_far_apart_are_seen() {
+    fn apart<const SD: u32>(draws: &mut Draws) -> f64 {
+        draws.normal() + if draws.coin() { f64::from(SD) } else { 0.0 }
+    }
+    let distances: [(u32, Draw); 4] = [(3, apart::<3>), (4, apart::<4>), (5, apart::<5>), (10, apart::<10>)];
+    println!("| modes seen, sd apart, conditions | 12 trials | 20 | 40 |");
+    println!("| --- | --- | --- | --- |");
+    for conditions in [1, 8] {
+        for (sd, own) in distances {
+            let seen = [12, 20, 40].map(|n| {
+                let study = Study { conditions, n, queries: 1, digit: None };
+                let mut draws = Draws::new(20_261_300 + n as u64);
+                Rate::count(asked().map_or(8, |asked| asked / 4), |_| study.sees(&mut draws, own)).percent()
+            });
+            println!("| {sd} sd, {conditions} | {} |", seen.map(|share| format!("{share:.0}%")).join(" | "));
+            // 24K and 37K are a dozen standard deviations apart.
+            assert!(sd < 10 || seen.iter().all(|share| *share >= 60.0), "{sd} sd, {conditions}: {seen:?}");
+        }
+    }
+}

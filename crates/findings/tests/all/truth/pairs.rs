@@ -1,0 +1,136 @@
+//! Comparisons by pairs that are added until they are settled, through the records that `tare ab` decides from.
+
+use super::made::Shape;
+use crate::draws::Draws;
+use crate::made_up::{results, trial};
+use tare_findings::ab::{Ab, AbVerdict};
+use tare_findings::why::{Expected, Proof, ProofVerdict, Suspect, Trial};
+use tare_results::pairs::Rule;
+use tare_results::schema::{PlannedTrial, Settle};
+use tare_stats::bisection::{BATCH, Planned, effort};
+use tare_stats::sequential::Question;
+
+/// Spread of a trial, as a fraction.
+const COV: f64 = 0.01;
+/// Pairs after which a comparison that may go on for ever is stopped.
+const MOST: usize = 60;
+
+/// How long a trial takes: what a command that is timed does, and what servers do.
+#[derive(Debug, Clone, Copy)]
+pub enum Times {
+    /// A server's, in one of the shapes of studies.
+    Of(Shape),
+    /// From 0.2 to 1 s.
+    Uniform,
+    Exponential,
+    /// Student's t with two degrees of freedom.
+    T2,
+    /// The logarithm has a standard deviation of 1.
+    WideLogNormal,
+    /// 68 or 305 ms, to 1%.
+    TwoModes,
+    /// One in ten takes ten times as long.
+    Spike,
+}
+
+impl Times {
+    pub const ALL: [Self; 10] = [
+        Self::Of(Shape::Normal),
+        Self::Of(Shape::T3),
+        Self::Of(Shape::LogNormal),
+        Self::Of(Shape::Bimodal),
+        Self::Uniform,
+        Self::Exponential,
+        Self::T2,
+        Self::WideLogNormal,
+        Self::TwoModes,
+        Self::Spike,
+    ];
+
+    fn draw(self, draws: &mut Draws) -> f64 {
+        let one_in = |share: f64, times: f64, draws: &mut Draws| {
+            let upper = draws.uniform() < share;
+            (if upper { times } else { 1.0 }) * (COV * draws.normal()).exp()
+        };
+        match self {
+            Self::Of(shape) => (COV * shape.draw(draws)).exp(),
+            Self::Uniform => 0.2 + 0.8 * draws.uniform(),
+            Self::Exponential => -(1.0 - draws.uniform()).ln().min(-1e-9),
+            Self::T2 => (COV * draws.normal() / ((draws.normal().powi(2) + draws.normal().powi(2)) / 2.0).sqrt()).exp(),
+            Self::WideLogNormal => draws.normal().exp(),
+            Self::TwoModes => one_in(0.5, 305.0 / 68.0, draws),
+            Self::Spike => one_in(0.1, 10.0, draws),
+        }
+    }
+}
+
+/// A comparison to its end: B / A of throughputs is `ratio`, the second place of a pair is `place` slower.
+fn compared(draws: &mut Draws, times: Times, ratio: f64, place: f64, rule: &Settle) -> Ab {
+    let made = results("", Vec::new());
+    let mut plan = made.plan.unwrap();
+    plan.settle = Some(rule.clone());
+    let mut records = Vec::new();
+    loop {
+        let block = records.len() / 2;
+        let order = if draws.coin() { ["b", "a"] } else { ["a", "b"] };
+        for (second, condition) in order.into_iter().enumerate() {
+            let own = if condition == "b" { ratio } else { 1.0 };
+            let tps = own / (times.draw(draws) * (1.0 + place * second as f64));
+            let number = records.len();
+            plan.trials.push(PlannedTrial { trial: number, block, condition: condition.to_owned(), lifetime: None });
+            records.push(trial(number, block, condition, tps, false));
+        }
+        let found = Ab::of(&plan, &records).unwrap();
+        if found.stop.is_some() || records.len() == 2 * MOST {
+            return found;
+        }
+    }
+}
+
+fn rule(rule: Rule, minimum_effect: f64) -> Settle {
+    Settle { minimum_effect, ..Settle::between(["a", "b"].map(str::to_owned), rule, 1) }
+}
+
+/// What is said of a side and itself, where nothing but a difference ends the comparison.
+pub fn of_itself(draws: &mut Draws, times: Times, by: Rule) -> AbVerdict {
+    let place = if draws.coin() { 0.1 } else { 0.0 };
+    compared(draws, times, 1.0, place, &rule(by, 1e-9)).verdict
+}
+
+/// What is said of a change as large as the smallest one of interest.
+pub fn at_the_minimum_effect(draws: &mut Draws, by: Rule) -> AbVerdict {
+    compared(draws, Times::Of(Shape::Normal), 1.0 / 1.02, 0.0, &rule(by, 0.02)).verdict
+}
+
+/// What an experiment that must make B faster by a tenth says of its suspect, where it makes it `ratio` as fast.
+pub fn proved(draws: &mut Draws, ratio: f64) -> ProofVerdict {
+    let effect = 0.1;
+    let trial = Trial {
+        suspect: Suspect::RowLock,
+        condition: "a".to_owned(),
+        changes: Vec::new(),
+        expected: Expected::Faster,
+        effect,
+    };
+    // Decided by times, of which the throughputs are the reciprocals.
+    let mut ab = compared(draws, Times::Of(Shape::Normal), ratio, 0.0, &rule(Rule::Looks, effect));
+    let turned = |of: f64| 1.0 / of;
+    ab.ratio = ab.ratio.map(turned);
+    ab.ci = ab.ci.map(|ci| ci.map(turned));
+    Proof::of(trial, &ab).verdict
+}
+
+/// Whether a bisection of 20 commits finds another one than the slower one, or one where none is.
+pub fn bisects_wrongly(draws: &mut Draws, step: f64) -> bool {
+    let planned = Planned {
+        usable: vec![true; 21],
+        step: step.ln_1p(),
+        sd: 0.015 * std::f64::consts::SQRT_2,
+        question: Question { minimum_effect: 0.02, alpha: 0.05, rule: Rule::Anytime },
+        batch: BATCH,
+        confidence: 0.95,
+    };
+    let first = 1 + (20.0 * draws.uniform()) as usize % 20;
+    let found = effort(&planned, first, draws.uniform().to_bits()).unwrap().found;
+    found.is_some_and(|found| step <= 0.0 || !found.commits.contains(&first))
+}

@@ -1,0 +1,170 @@
+//! Made-up results in which what some commands say first would be wrong, and what they say.
+
+use super::made::Shape;
+use crate::draws::Draws;
+use crate::made_up::{results, trial};
+use crate::modes::{ARTICLE_A, seated, summary};
+use std::collections::BTreeMap;
+use tare_findings::find::Find;
+use tare_findings::history::{History, Options, Run, history};
+use tare_findings::reproduce::{Reproduced, of_results};
+use tare_findings::summarize;
+use tare_results::Results;
+use tare_results::claim::{Band, Claim, Measure, Published};
+use tare_results::levels_of;
+use tare_results::schema::{Environment, PlannedCondition, PlannedPlacement, PlannedTrial, Race, SCHEMA};
+use tare_stats::order::randomized_blocks;
+use tare_topology::Machine;
+use tare_topology::measure::Measured;
+
+/// A race of six: the fifth is just ahead by more than the smallest difference of interest.
+pub fn race(draws: &mut Draws) -> (Find, usize) {
+    let names: Vec<String> = (0..6).map(|i| format!("placement=p{i}")).collect();
+    let best = 4;
+    let mut plan = results("", Vec::new()).plan.unwrap();
+    plan.conditions = names.iter().map(|name| condition(name, None)).collect();
+    plan.race = Some(Race {
+        candidates: names.clone(),
+        metric: None,
+        minimum_effect: 0.02,
+        alpha: 0.05,
+        budget_s: None,
+        seed: 1,
+        sessions: 1,
+    });
+    let mut records = Vec::new();
+    let mut left: Vec<usize> = (0..names.len()).collect();
+    for block in 0.. {
+        let level = 0.01 * draws.normal();
+        for i in &left {
+            let gain = if *i == best { 0.021 } else { 0.0 };
+            let number = records.len();
+            plan.trials.push(PlannedTrial { trial: number, block, condition: names[*i].clone(), lifetime: None });
+            records.push(trial(number, block, &names[*i], (gain + level + 0.015 * draws.normal()).exp(), false));
+        }
+        let found = Find::of(&plan, &records).unwrap();
+        if found.stop.is_some() {
+            return (found, best);
+        }
+        left.retain(|i| found.candidates[*i].after.is_none());
+    }
+    unreachable!("a race ends with its last look")
+}
+
+fn condition(name: &str, placement: Option<PlannedPlacement>) -> PlannedCondition {
+    PlannedCondition {
+        name: name.to_owned(),
+        levels: levels_of(name),
+        realizable: true,
+        reason: None,
+        placement,
+        settings: BTreeMap::new(),
+    }
+}
+
+/// A verdict on a claim that holds from a ratio of 1.05 on, where the ratio is just that.
+pub fn claim_at_its_end(draws: &mut Draws, blocks: usize) -> Reproduced {
+    let claim = Claim {
+        name: "faster".into(),
+        text: String::new(),
+        source: String::new(),
+        published: Published::Ratio(1.1),
+        measure: Measure::Ratio,
+        metric: Some("tps".into()),
+        a: levels_of("aslr=off"),
+        b: Some(levels_of("aslr=on")),
+        holds: Band { from: 1.05, to: 2.0 },
+    };
+    let mut trials = Vec::new();
+    for block in 0..blocks {
+        let level = 0.03 * draws.normal();
+        for (name, ratio) in [("aslr=off", 1.0), ("aslr=on", 1.05)] {
+            let tps = 1000.0 * ratio * (level + 0.02 * draws.normal()).exp();
+            trials.push(trial(trials.len(), block, name, tps, false));
+        }
+    }
+    of_results(&claim, &results("", trials))
+}
+
+/// A history of 24 runs in which nothing changes, neighbours alike by so much.
+pub fn unchanged(draws: &mut Draws, shape: Shape, alike: f64) -> History {
+    let mut state = draws.normal();
+    let one = |number: usize, draws: &mut Draws, state: f64| {
+        let own = 0.01 * (shape.draw(draws) + state);
+        Run::of(format!("run {number}"), &results("", vec![trial(0, 0, "aslr=on", 1000.0 * own.exp(), false)]))
+    };
+    let runs: Vec<Run> = (0..24)
+        .map(|number| {
+            state = alike * state + (1.0 - alike * alike).sqrt() * draws.normal();
+            one(number, draws, if alike > 0.0 { state } else { 0.0 })
+        })
+        .collect();
+    history(&runs, false, &Options { minimum_effect: 0.01, ..Options::default() }).unwrap()
+}
+
+/// Whether modes of trials whose threads sat anywhere are said to come of something.
+pub fn cause_of_modes_by_chance(draws: &mut Draws) -> bool {
+    let cpu = |draws: &mut Draws| (24.0 * draws.uniform()) as u32 % 24;
+    let trials = (0..16).map(|i| {
+        let mode = if draws.coin() { 24_000.0 } else { 37_000.0 };
+        let seats: Vec<(u32, u32)> = (0..4).map(|_| (cpu(draws), cpu(draws))).collect();
+        seated(i, mode * (0.01 * draws.normal()).exp(), &seats)
+    });
+    let found = summary(ARTICLE_A, trials.collect());
+    found.conditions[0].metrics.iter().any(|metric| metric.mode_cause.is_some())
+}
+
+/// Whether distance is said to cost something, of places whose distances say nothing of their throughput.
+pub fn cost_of_distance_by_chance(draws: &mut Draws) -> bool {
+    const CPUS: usize = 8;
+    let blocks = 5;
+    let names: Vec<String> = (1..CPUS).map(|client| format!("client=pu:{client}")).collect();
+    let (mut line_ns, mut trials) = (vec![vec![None; CPUS]; CPUS], Vec::new());
+    for client in 1..CPUS {
+        line_ns[client][0] = Some(100.0 + 400.0 * draws.uniform());
+    }
+    for (block, order) in randomized_blocks(names.len(), blocks, draws.uniform().to_bits()).into_iter().enumerate() {
+        let level = 0.02 * draws.normal();
+        for place in order {
+            let tps = 1000.0 * (level + 0.02 * draws.normal()).exp();
+            trials.push(trial(trials.len(), block, &names[place], tps, false));
+        }
+    }
+    let places = |client: usize| PlannedPlacement {
+        client: vec![vec![client]],
+        server: vec![vec![0]],
+        ..PlannedPlacement::default()
+    };
+    let mut made = results("best", trials);
+    let plan = made.plan.as_mut().unwrap();
+    plan.conditions = names.iter().enumerate().map(|(i, name)| condition(name, Some(places(i + 1)))).collect();
+    made.distances = Some(Measured {
+        cpus: (0..CPUS as u32).collect(),
+        line_ns,
+        from_nodes: vec![0],
+        to_nodes: vec![0],
+        latency_ns: vec![vec![None]],
+        bandwidth_bytes_per_s: vec![vec![None]],
+        readers: vec![1],
+        working_set_bytes: 0,
+        notes: Vec::new(),
+        elapsed_s: 0.0,
+    });
+    let found = summarize(&Results { environment: Some(environment("core:8 pu:1")), ..made });
+    assert!(!found.distance.is_empty(), "no cost of distance was looked for");
+    found.distance.iter().any(|cost| cost.line.is_some_and(|line| line.is_shown(&cost.metric)))
+}
+
+fn environment(machine: &str) -> Environment {
+    Environment {
+        schema: SCHEMA,
+        tare_version: String::new(),
+        command: String::new(),
+        kernel: String::new(),
+        cpu_model: String::new(),
+        hypervisor: None,
+        os: String::new(),
+        settings: BTreeMap::new(),
+        machine: Machine::synthetic(machine).unwrap(),
+    }
+}

@@ -1,0 +1,207 @@
+//! What the commands that measure until something is settled say first, and how often it is wrong. The list is made of
+//! the findings' own types: a verdict that is added does not compile here before it has a row, and each row is measured.
+
+use super::made::{SHAPES, Shape};
+use super::pairs::{Times, at_the_minimum_effect, bisects_wrongly, of_itself, proved};
+use super::said::{cause_of_modes_by_chance, claim_at_its_end, cost_of_distance_by_chance, race, unchanged};
+use super::{Rate, asked};
+use crate::draws::Draws;
+use crate::suspects::{alike, found};
+use tare_findings::ab::AbVerdict;
+use tare_findings::bisect::Outcome;
+use tare_findings::find::Fate;
+use tare_findings::history::Line;
+use tare_findings::reproduce::Reproduced;
+use tare_findings::why::ProofVerdict;
+use tare_results::pairs::Rule;
+
+/// Declares sentences together with the list of all of them.
+macro_rules! sentences {
+    ($($name:ident),* $(,)?) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        enum Sentence { $($name),* }
+
+        impl Sentence {
+            const ALL: &[Self] = &[$(Self::$name),*];
+        }
+    };
+}
+
+sentences! {
+    AbDiffers,
+    AbEquivalent,
+    ProofStands,
+    ProofRefuted,
+    BisectFound,
+    FindNamed,
+    FindWorse,
+    Holds,
+    DoesNotHold,
+    HistoryStep,
+    HistoryDrift,
+    CauseOfDifference,
+    CauseOfModes,
+    CostOfDistance,
+}
+
+fn of_ab(verdict: AbVerdict) -> Option<Sentence> {
+    match verdict {
+        AbVerdict::Faster | AbVerdict::Slower => Some(Sentence::AbDiffers),
+        AbVerdict::Equivalent => Some(Sentence::AbEquivalent),
+        AbVerdict::Undecided => None,
+    }
+}
+
+fn of_proof(verdict: ProofVerdict) -> Option<Sentence> {
+    match verdict {
+        ProofVerdict::Stands => Some(Sentence::ProofStands),
+        ProofVerdict::Refuted => Some(Sentence::ProofRefuted),
+        ProofVerdict::Undecided => None,
+    }
+}
+
+/// What the ends of a line come to is what `tare ab` says of two builds.
+fn of_bisection(outcome: Outcome) -> Option<Sentence> {
+    match outcome {
+        Outcome::Found => Some(Sentence::BisectFound),
+        Outcome::Faster => Some(Sentence::AbDiffers),
+        Outcome::NoDifference => Some(Sentence::AbEquivalent),
+        Outcome::Undecided => None,
+    }
+}
+
+fn of_fate(fate: Fate) -> Option<Sentence> {
+    match fate {
+        Fate::Named => Some(Sentence::FindNamed),
+        // One that is no more than the minimum effect ahead is not missed.
+        Fate::Worse | Fate::Close => Some(Sentence::FindWorse),
+        Fate::Left | Fate::Lost => None,
+    }
+}
+
+fn of_claim(verdict: &Reproduced) -> Option<Sentence> {
+    match verdict {
+        Reproduced::Holds(_) => Some(Sentence::Holds),
+        Reproduced::DoesNotHold(_) => Some(Sentence::DoesNotHold),
+        Reproduced::NotDecided(_) | Reproduced::CannotBeTested(_) => None,
+    }
+}
+
+/// What is said of a line, without the fields that only describe it.
+fn of_line(line: &Line) -> Vec<Sentence> {
+    let Line { changes, drift, condition: _, name: _, unit: _, better: _, points: _, segments: _, not_tested: _ } =
+        line;
+    let step = (!changes.is_empty()).then_some(Sentence::HistoryStep);
+    step.into_iter().chain(drift.is_some().then_some(Sentence::HistoryDrift)).collect()
+}
+
+impl Sentence {
+    /// Percent of studies in which it may be wrong.
+    fn promised(self) -> f64 {
+        match self {
+            Self::AbDiffers
+            | Self::AbEquivalent
+            | Self::ProofStands
+            | Self::ProofRefuted
+            | Self::BisectFound
+            | Self::FindNamed
+            | Self::FindWorse
+            | Self::HistoryStep
+            | Self::HistoryDrift
+            | Self::CauseOfDifference
+            | Self::CauseOfModes => 5.0,
+            // On one side of a 95% interval.
+            Self::Holds | Self::DoesNotHold | Self::CostOfDistance => 2.5,
+        }
+    }
+
+    /// Kinds of studies in which it would be wrong, by name, and whether one of them says it.
+    fn wrong(self) -> Vec<(String, Box<dyn FnMut(&mut Draws) -> bool>)> {
+        let one = |name: &str, said: Box<dyn FnMut(&mut Draws) -> bool>| vec![(name.to_owned(), said)];
+        let is = move |said: Option<Self>| said == Some(self);
+        match self {
+            Self::AbDiffers => [Rule::Looks, Rule::Anytime]
+                .into_iter()
+                .flat_map(|rule| Times::ALL.map(|times| (rule, times)))
+                .map(|(rule, times)| {
+                    let said: Box<dyn FnMut(&mut Draws) -> bool> =
+                        Box::new(move |draws| is(of_ab(of_itself(draws, times, rule))));
+                    (format!("{rule:?}, {times:?}"), said)
+                })
+                .collect(),
+            Self::AbEquivalent => [Rule::Looks, Rule::Anytime]
+                .map(|rule| {
+                    let said: Box<dyn FnMut(&mut Draws) -> bool> =
+                        Box::new(move |draws| is(of_ab(at_the_minimum_effect(draws, rule))));
+                    (format!("{rule:?}, a change of just the minimum effect"), said)
+                })
+                .into(),
+            Self::ProofStands => one("nothing changes", Box::new(move |draws| is(of_proof(proved(draws, 1.0))))),
+            Self::ProofRefuted => {
+                one("changes by what must be seen", Box::new(move |draws| is(of_proof(proved(draws, 1.0 / 0.9)))))
+            }
+            Self::BisectFound => [0.03, 0.0]
+                .map(|step| {
+                    let said: Box<dyn FnMut(&mut Draws) -> bool> =
+                        Box::new(move |draws| bisects_wrongly(draws, step) && is(of_bisection(Outcome::Found)));
+                    (format!("a step of {step}"), said)
+                })
+                .into(),
+            Self::FindNamed | Self::FindWorse => one(
+                "one of six ahead by 2.1%",
+                Box::new(move |draws| {
+                    let (found, best) = race(draws);
+                    let of = |(i, fate): (usize, Fate)| is(of_fate(fate)) && (i == best) == (self == Self::FindWorse);
+                    found.candidates.iter().map(|candidate| candidate.fate).enumerate().any(of)
+                }),
+            ),
+            Self::Holds | Self::DoesNotHold => [4, 10]
+                .map(|blocks| {
+                    let said: Box<dyn FnMut(&mut Draws) -> bool> =
+                        Box::new(move |draws| is(of_claim(&claim_at_its_end(draws, blocks))));
+                    (format!("the ratio at the end of the band, {blocks} blocks"), said)
+                })
+                .into(),
+            Self::HistoryStep | Self::HistoryDrift => SHAPES
+                .into_iter()
+                .filter(|shape| *shape != Shape::Bimodal)
+                .flat_map(|shape| [0.0, 0.5].map(|alike| (shape, alike)))
+                .map(|(shape, alike)| {
+                    let said: Box<dyn FnMut(&mut Draws) -> bool> = Box::new(move |draws| {
+                        unchanged(draws, shape, alike).lines.iter().any(|line| of_line(line).contains(&self))
+                    });
+                    (format!("24 runs, {shape:?}, neighbours {alike}"), said)
+                })
+                .collect(),
+            Self::CauseOfDifference => {
+                one("two alike", Box::new(|draws| found(&alike(draws, 5)).iter().any(|cause| cause.shown)))
+            }
+            Self::CauseOfModes => one("seats by chance", Box::new(cause_of_modes_by_chance)),
+            Self::CostOfDistance => one("distance costs nothing", Box::new(cost_of_distance_by_chance)),
+        }
+    }
+
+    /// Studies of each kind in the test suite, and a part of those that are asked for: some take long.
+    fn studies(self) -> usize {
+        let (few, part) = match self {
+            Self::AbDiffers => (30, 1),
+            Self::CauseOfDifference | Self::HistoryStep | Self::HistoryDrift | Self::CauseOfModes => (10, 4),
+            Self::FindNamed | Self::FindWorse | Self::BisectFound => (10, 2),
+            _ => (40, 1),
+        };
+        asked().map_or(few, |asked| asked / part)
+    }
+}
+
+#[test]
+fn what_is_said_first_is_wrong_no_more_often_than_is_promised() {
+    println!("| sentence, of what | promised % | wrong % (95% interval) | studies |");
+    println!("| --- | --- | --- | --- |");
+    for sentence in Sentence::ALL {
+        for (number, (name, mut said)) in sentence.wrong().into_iter().enumerate() {
+            let mut draws = Draws::new(20_261_124 + 100 * *sentence as u64 + number as u64);
+            let rate = Rate::count(sentence.studies(), |_| said(&mut draws));
+            rate.hold(&format!("{sentence:?}: {name}"), sentence.promised());
+        }
+    }
+}
