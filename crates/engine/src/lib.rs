@@ -44,7 +44,8 @@ pub use contract::option_file::OptionFile;
 pub use contract::options::{bytes, same_value};
 pub use contract::running::RunningServer;
 pub use contract::server::{
-    DEFAULT_DATABASE, DataDirectory, Engine, Fill, Footprint, PrepareRequest, Server, StartRequest, StopOutcome,
+    DEFAULT_DATABASE, DataDirectory, Engine, Fill, Footprint, PoolMemory, PrepareRequest, Server, StartRequest,
+    StopOutcome,
 };
 pub use contract::server_settings::{SelfReport, ServerSetting};
 pub use contract::session::{Param, SET_UP, SILENCE, Session, SqlError, SqlErrorKind, StatementId};

@@ -75,6 +75,10 @@ const fn entry(names: Names, unit: &'static str, merge: Merge, standing: Standin
 /// Bytes that the server allocated, by node of the memory.
 pub const SERVER_MEMORY: Covariate =
     entry(Names::EachNode("server_memory_bytes_node"), "bytes", Merge::Last, Standing::Cause);
+/// Bytes of the server's pool of pages, where that has a memory policy of its own, by node: of the process that has
+/// most of it mapped.
+pub const SERVER_POOL: Covariate =
+    entry(Names::EachNode("server_pool_bytes_node"), "bytes", Merge::Last, Standing::Cause);
 /// Pages given on a node as they were requested, whole machine. They follow from how much work was done.
 pub const NUMA_HIT: Covariate =
     entry(Names::EachNode("numa_hit_pages_node"), "pages", Merge::Sum, Standing::Consequence);
@@ -166,6 +170,7 @@ const ALL: &[Covariate] = {
         entry(One("server_transparent_huge_bytes"), "bytes", Last, Cause),
         entry(One("server_huge_pool_bytes"), "bytes", Last, Cause),
         SERVER_MEMORY,
+        SERVER_POOL,
         NUMA_HIT,
         NUMA_MISS,
         NUMA_OTHER,

@@ -65,6 +65,9 @@ pub struct PlannedPlacement {
     /// Memory policy of the server with its nodes spelt out; none: the kernel's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
+    /// That of the server's pool of pages, where it has one apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool_memory: Option<String>,
 }
 
 /// One entry of the schedule.

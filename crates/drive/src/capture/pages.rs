@@ -18,6 +18,11 @@ pub fn covariates(pages: &BTreeMap<u32, NodePages>) -> impl Iterator<Item = (Str
     })
 }
 
+/// What its pool of pages has on each node.
+pub fn pool_covariates(pages: &BTreeMap<u32, NodePages>) -> impl Iterator<Item = (String, f64)> {
+    pages.iter().map(|(node, pages)| (format!("server_pool_bytes_node{node}"), pages.bytes as f64))
+}
+
 /// What the server has in huge pages.
 pub fn huge_covariates(huge: HugeMemory) -> [(String, f64); 2] {
     [

@@ -99,6 +99,7 @@ mod tests {
             bind: Bind::Thread,
             pairing: Pairing::None,
             memory: MemoryPolicy::Default,
+            pool_memory: MemoryPolicy::Default,
         };
         let settings = WatchSettings { placement, chance_seed: 1, memory: false, schedule: false, probe_share: None };
         let sut = SystemUnderTest { root: Some(root), owner: Owner::Us };

@@ -293,7 +293,7 @@ impl SubjectWatch {
         covariates.extend(client_use::covariates(&threads));
         if let Some(pid) = self.sut.root {
             // Not permitted or gone: then it is not recorded, as on kernels without NUMA.
-            let pages = observe::pages_by_node(pid).unwrap_or_default();
+            let pages = self.pages(pid, &mut covariates)?;
             if let Some(stray) = pages::stray("the server's memory", &self.settings.placement.memory, &pages) {
                 return Err(SutError::Stray(stray));
             }
@@ -326,6 +326,25 @@ impl SubjectWatch {
             Some(partner) => Ok(partner.finish()?.with_clients(here)),
             None => Ok(here),
         }
+    }
+
+    /// The server's pages by node; of a pool with a policy of its own, which is judged by that, all but those.
+    fn pages(&self, pid: i32, covariates: &mut BTreeMap<String, f64>) -> Result<BTreeMap<u32, NodePages>, SutError> {
+        let policy = &self.settings.placement.pool_memory;
+        if *policy == MemoryPolicy::Default {
+            return Ok(observe::pages_by_node(pid).unwrap_or_default());
+        }
+        let found = observe::pages_by_policy(pid, policy).unwrap_or_default();
+        // A process has only those of shared pages that it has touched itself.
+        let all = self.sut.processes().into_iter().filter_map(|pid| observe::pages_by_policy(pid, policy).ok());
+        let bytes = |pages: &BTreeMap<u32, NodePages>| pages.values().map(|pages| pages.bytes).sum::<u64>();
+        let pool = all.map(|found| found.under).max_by_key(bytes).unwrap_or_default();
+        if let Some(stray) = pages::stray("the server's pool", policy, &pool) {
+            return Err(SutError::Stray(stray));
+        }
+        covariates.extend(pages::pool_covariates(&pool));
+        // The same policy for both: what is the pool's is not known.
+        Ok(if *policy == self.settings.placement.memory { pool } else { found.others })
     }
 
     fn worker_watch(&self) -> Option<WorkerWatch> {

@@ -143,6 +143,17 @@ pub struct Footprint {
     pub files_bytes: u64,
 }
 
+/// How the pool of pages of a server gets a memory policy apart from the rest of its memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PoolMemory {
+    /// It cannot: it is memory of the process as any other.
+    AsTheRest,
+    /// By this option the server interleaves it over all nodes that its control group allows.
+    Interleaved(&'static str),
+    /// It is shared memory, to which another process can give a policy.
+    Shared,
+}
+
 /// How a server ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopOutcome {
@@ -205,6 +216,10 @@ pub trait Engine: Send + Sync {
     fn spreads_memory(&self, options: &BTreeMap<String, String>, version: &str) -> Option<&'static str> {
         let _ = (options, version);
         None
+    }
+    /// How its pool of pages gets a memory policy apart from the rest of its memory.
+    fn pool_memory(&self) -> PoolMemory {
+        PoolMemory::AsTheRest
     }
     /// File names that its server programs have; none where it is part of this program.
     fn programs(&self) -> &'static [&'static str] {

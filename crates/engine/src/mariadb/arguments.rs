@@ -55,7 +55,7 @@ pub(crate) fn variable_name(option: &str) -> String {
 }
 
 /// InnoDB spreads its buffer pool over all nodes that its cpuset allows, whatever policy it inherited.
-const SPREADS: &str = "innodb_numa_interleave";
+pub(crate) const SPREADS: &str = "innodb_numa_interleave";
 
 /// The option by which these have it done; `by_default` where none of them says it.
 pub(crate) fn spreads_memory(options: &BTreeMap<String, String>, by_default: bool) -> Option<&'static str> {

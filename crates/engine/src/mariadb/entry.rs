@@ -13,8 +13,8 @@ use crate::contract::server::Fill;
 use crate::login::{of_option_file, of_variables_of_mysql, sockets_of_mysql};
 use crate::wire::Connection;
 use crate::{
-    Binary, ConnectTarget, Dialect, Engine, EngineError, Footprint, Login, OptionFile, PrepareRequest, SelfReport,
-    Server, Session, StartRequest,
+    Binary, ConnectTarget, Dialect, Engine, EngineError, Footprint, Login, OptionFile, PoolMemory, PrepareRequest,
+    SelfReport, Server, Session, StartRequest,
 };
 
 /// What the server believes that this connection sends.
@@ -52,6 +52,10 @@ impl<E: OfKind> Engine for E {
     fn spreads_memory(&self, options: &BTreeMap<String, String>, version: &str) -> Option<&'static str> {
         let by_default = self.kind().interleaves_from.zip(series(version)).is_some_and(|(from, found)| found >= from);
         arguments::spreads_memory(options, by_default)
+    }
+
+    fn pool_memory(&self) -> PoolMemory {
+        PoolMemory::Interleaved(arguments::SPREADS)
     }
 
     fn programs(&self) -> &'static [&'static str] {

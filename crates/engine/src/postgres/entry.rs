@@ -13,7 +13,7 @@ use crate::contract::server::Fill;
 use crate::data::directories::memory_for_bytes;
 use crate::login::{as_libpq_reads, of_service, of_variables_of_libpq, password_of, socket_of_postgres};
 use crate::{
-    Binary, ConnectTarget, DEFAULT_DATABASE, Dialect, Engine, EngineError, Footprint, Login, OptionFile,
+    Binary, ConnectTarget, DEFAULT_DATABASE, Dialect, Engine, EngineError, Footprint, Login, OptionFile, PoolMemory,
     PrepareRequest, SelfReport, Server, Session, StartRequest,
 };
 
@@ -37,6 +37,10 @@ impl Engine for Postgresql {
             pool_bytes: bytes_of(options, "shared_buffers").unwrap_or_else(|| memory_for_bytes(data_bytes)),
             files_bytes: EMPTY_BYTES,
         }
+    }
+
+    fn pool_memory(&self) -> PoolMemory {
+        PoolMemory::Shared
     }
 
     fn start_cost_s(&self) -> f64 {

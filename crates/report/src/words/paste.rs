@@ -127,6 +127,7 @@ mod tests {
                 server: vec![vec![0, 1, 2, 3]],
                 background: None,
                 memory: Some("interleave:0-1".into()),
+                pool_memory: None,
             }),
             settings: settings.map(|(key, value)| (key.to_owned(), value.into())).into(),
         };

@@ -19,6 +19,7 @@ pub const BUILTIN: &[Builtin] = &[
     Builtin { name: "microbenchmarks", text: include_str!("../../../../studies/microbenchmarks.toml") },
     Builtin { name: "insert-benchmark", text: include_str!("../../../../studies/insert-benchmark.toml") },
     Builtin { name: "node-matrix", text: include_str!("../../../../studies/node-matrix.toml") },
+    Builtin { name: "huge-or-near", text: include_str!("../../../../studies/huge-or-near.toml") },
     Builtin { name: "tpcc", text: include_str!("../../../../studies/tpcc.toml") },
     Builtin { name: "global-counters", text: include_str!("../../../../studies/global-counters.toml") },
     Builtin { name: "single-thread-stability", text: include_str!("../../../../studies/single-thread-stability.toml") },

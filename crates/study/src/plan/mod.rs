@@ -41,6 +41,7 @@ pub mod needs;
 mod option_files;
 pub mod pilot;
 mod place;
+mod pool_memory;
 pub mod programs;
 pub mod queue;
 pub mod race;

@@ -4,7 +4,7 @@ use super::available::available;
 use super::design::{self, Condition};
 use super::programs::Programs;
 use super::two_hosts::{ClientHosts, placement};
-use super::{builds, estimate, ladder, limits, memory_nodes, needs, option_files, pilot};
+use super::{builds, estimate, ladder, limits, memory_nodes, needs, option_files, pilot, pool_memory};
 use crate::language::spec::Study;
 use crate::language::values::to_values;
 use std::collections::BTreeMap;
@@ -46,6 +46,7 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         }
         None => builds::name(&mut conditions),
     }
+    pool_memory::fold(&mut conditions);
     let hosts = (place == Where::Here).then(ClientHosts::default);
     if hosts.is_none() && conditions.iter().any(|c| c.settings.client.on.host.is_some()) {
         notes.push("which CPUs the clients get is only known where client.host can be asked".to_owned());
@@ -134,6 +135,11 @@ fn plan_condition(
         }
         Where::Described => Ok(placement),
     });
+    let resolved = resolved.and_then(|placement| {
+        let (memory, pool, here) = (&placement.memory, &placement.pool_memory, place != Where::Described);
+        pool_memory::available(settings, memory, pool, &on.memory_nodes(), here)?;
+        Ok(placement)
+    });
     let (placement, reason) = match resolved {
         Ok(placement) => (planned_placement(&placement), None),
         Err(reason) => (None, Some(reason)),
@@ -152,10 +158,11 @@ fn planned_placement(placement: &ResolvedPlacement) -> Option<PlannedPlacement> 
     let lists = |sets: &[CpuSet]| {
         sets.iter().map(|set| set.iter().map(|cpu| cpu as usize).collect()).collect::<Vec<Vec<usize>>>()
     };
-    let memory = (placement.memory != MemoryPolicy::Default).then(|| placement.memory.to_string());
+    let named = |policy: &MemoryPolicy| (*policy != MemoryPolicy::Default).then(|| policy.to_string());
+    let (memory, pool_memory) = (named(&placement.memory), named(&placement.pool_memory));
     let background = placement.background.as_ref().map(|set| set.iter().map(|cpu| cpu as usize).collect());
     let (client, server) = (lists(&placement.client), lists(&placement.server));
-    let planned = PlannedPlacement { client, server, background, memory };
+    let planned = PlannedPlacement { client, server, background, memory, pool_memory };
     (planned != PlannedPlacement::default()).then_some(planned)
 }
 
@@ -166,19 +173,24 @@ fn planned_placement(placement: &ResolvedPlacement) -> Option<PlannedPlacement> 
 pub fn planned(condition: &PlannedCondition, asked: &Placement) -> Result<ResolvedPlacement, String> {
     let planned = condition.placement.clone().unwrap_or_default();
     let sets = |lists: Vec<Vec<usize>>| lists.into_iter().map(|cpus| cpus.into_iter().map(|cpu| cpu as u32).collect());
-    let memory = planned.memory.map_or(Ok(MemoryPolicy::Default), |text| text.parse()).map_err(|e| e.to_string())?;
+    let policy = |text: Option<String>| -> Result<MemoryPolicy, String> {
+        text.map_or(Ok(MemoryPolicy::Default), |text| {
+            text.parse().map_err(|e: tare_topology::PolicyError| e.to_string())
+        })
+    };
     Ok(ResolvedPlacement {
         client: sets(planned.client).collect(),
         server: sets(planned.server).collect(),
         background: planned.background.map(|cpus| cpus.into_iter().map(|cpu| cpu as u32).collect()),
         bind: asked.bind,
         pairing: asked.pairing,
-        memory,
+        memory: policy(planned.memory)?,
+        pool_memory: policy(planned.pool_memory)?,
     })
 }
 
 /// Factors that only say where threads and memory are.
-pub(super) const SAY_WHERE: [&str; 11] = [
+pub(super) const SAY_WHERE: [&str; 12] = [
     "placement",
     "client",
     "server",
@@ -186,6 +198,7 @@ pub(super) const SAY_WHERE: [&str; 11] = [
     "bind",
     "pairing",
     "memory",
+    "pool_memory",
     "nodes",
     "caches",
     "client_pus_per_node",

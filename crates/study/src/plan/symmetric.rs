@@ -34,7 +34,9 @@ fn use_of(condition: &PlannedCondition, on: &Machine) -> String {
     let memory = policy.as_ref().map(MemoryPolicy::nodes).unwrap_or_default();
     let kind = placement.memory.as_deref().and_then(|text| text.split(':').next()).unwrap_or("default");
     let marks = Marks { cpus: marks(&placement), memory };
-    format!("{} {} {kind} {}", word("placement.bind"), word("placement.pairing"), marks.signature(on))
+    // Which of its nodes a pool lies on is not looked at: each policy is a kind of its own.
+    let pool = placement.pool_memory.map(|policy| format!("{policy} {}", condition.name)).unwrap_or_default();
+    format!("{} {} {kind} {pool} {}", word("placement.bind"), word("placement.pairing"), marks.signature(on))
 }
 
 /// How many threads, or sets that threads share, each CPU has of each side.

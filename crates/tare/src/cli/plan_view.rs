@@ -149,7 +149,8 @@ fn cpus(condition: &PlannedCondition) -> String {
         None => "left to the OS".to_owned(),
         Some(p) => {
             let memory = p.memory.as_ref().map(|policy| format!("   memory {policy}")).unwrap_or_default();
-            format!("client {}   server {}{memory}", side(&p.client), side(&p.server))
+            let pool = p.pool_memory.as_ref().map(|policy| format!("   pool {policy}")).unwrap_or_default();
+            format!("client {}   server {}{memory}{pool}", side(&p.client), side(&p.server))
         }
     }
 }

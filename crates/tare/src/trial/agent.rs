@@ -108,6 +108,7 @@ impl Clients {
             bind: settings.placement.bind,
             pairing: Pairing::None,
             memory: tare_topology::MemoryPolicy::Default,
+            pool_memory: tare_topology::MemoryPolicy::Default,
         };
         let watch = WatchSettings {
             placement,

@@ -28,6 +28,7 @@ pub mod machine;
 mod measure;
 mod memory_nodes;
 mod parts;
+mod pool_memory;
 mod process;
 mod restart;
 pub mod running;

@@ -2,7 +2,7 @@
 
 use super::dataset::TrialData;
 use super::two_hosts::Clients;
-use super::{Trial, TrialError, memory_nodes, process};
+use super::{Trial, TrialError, memory_nodes, pool_memory, process};
 use crate::state;
 use std::time::Duration;
 use tare_cpuset::CpuSet;
@@ -47,5 +47,6 @@ pub fn start(
     if let Some(nodes) = &request.memory.nodes {
         record.settings.push(memory_nodes::verify(nodes, asked, server.as_ref())?);
     }
+    record.settings.extend(pool_memory::apply(trial, server.as_ref())?);
     Ok(server)
 }

@@ -9,7 +9,8 @@ use hwlocality::memory::binding::{MemoryBindingFlags as Flags, MemoryBindingPoli
 use hwlocality::memory::nodeset::NodeSet as HwlocNodeSet;
 
 use super::error::BindError;
-use crate::observe::numa_maps::mappings;
+use super::shared::mask;
+use crate::observe::numa_maps::{mappings, policy_of};
 use crate::{MemoryPolicy, Nodes};
 use tare_cpuset::{NodeSet, keep_affinity};
 
@@ -57,14 +58,9 @@ fn apply(policy: &MemoryPolicy) -> Result<(), String> {
 fn weighted_interleave(nodes: &NodeSet) -> Result<(), String> {
     /// From the kernel's include/uapi/linux/mempolicy.h; since Linux 6.9.
     const MPOL_WEIGHTED_INTERLEAVE: libc::c_long = 6;
-    let highest = nodes.last().ok_or("it names no node")?;
-    let bits = libc::c_ulong::BITS;
-    let mut mask = vec![0 as libc::c_ulong; (highest / bits) as usize + 1];
-    for node in nodes.iter() {
-        mask[(node / bits) as usize] |= 1 << (node % bits);
-    }
+    let mask = mask(nodes);
     // The kernel takes one bit fewer than it is told.
-    let max_node = mask.len() as libc::c_ulong * libc::c_ulong::from(bits) + 1;
+    let max_node = mask.len() as libc::c_ulong * libc::c_ulong::from(libc::c_ulong::BITS) + 1;
     // SAFETY: set_mempolicy reads max_node - 1 bits, which are those of `mask`, and writes nothing of this process; it
     // concerns the calling thread's later allocations only.
     let outcome = unsafe { libc::syscall(libc::SYS_set_mempolicy, MPOL_WEIGHTED_INTERLEAVE, mask.as_ptr(), max_node) };
@@ -115,7 +111,7 @@ fn read(path: &str) -> Result<MemoryPolicy, BindError> {
         let mapping = mapping.map_err(failed)?;
         if mapping.stack {
             let unknown = || BindError::UnknownPolicy { path: path.to_owned(), found: mapping.policy.clone() };
-            return policy(&mapping.policy).ok_or_else(unknown);
+            return policy_of(&mapping.policy).ok_or_else(unknown);
         }
     }
     Err(failed(io::Error::other("it lists no stack")))
@@ -126,42 +122,4 @@ fn no_numa(path: &str, error: io::Error) -> Result<MemoryPolicy, BindError> {
         return Err(BindError::ReadPolicy { path: path.to_owned(), source: error });
     }
     Ok(MemoryPolicy::Default)
-}
-
-/// As the kernel words it: `bind:0-1`, `interleave:0,2`, `weighted interleave:0`, `prefer:1`, `prefer (many):1`,
-/// `local`, `default`.
-fn policy(shown: &str) -> Option<MemoryPolicy> {
-    match shown.split_once(':') {
-        None if shown == "default" => Some(MemoryPolicy::Default),
-        None if shown == "local" => Some(MemoryPolicy::Local),
-        Some(("bind", nodes)) => Some(MemoryPolicy::Bind(Nodes::These(nodes.parse().ok()?))),
-        Some(("interleave", nodes)) => Some(MemoryPolicy::Interleave(Nodes::These(nodes.parse().ok()?))),
-        Some(("weighted interleave", nodes)) => {
-            Some(MemoryPolicy::WeightedInterleave(Nodes::These(nodes.parse().ok()?)))
-        }
-        Some(("prefer" | "prefer (many)", node)) => Some(MemoryPolicy::Preferred(node.parse().ok()?)),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_form_of_the_kernel_is_read() {
-        for (shown, expected) in [
-            ("default", Some("default")),
-            ("local", Some("local")),
-            ("bind:0-1,3", Some("bind:0-1,3")),
-            ("interleave:0-3", Some("interleave:0-3")),
-            ("prefer:1", Some("preferred:1")),
-            ("prefer (many):1", Some("preferred:1")),
-            ("prefer (many):0-1", None),
-            ("bind=static:0", None),
-            ("weighted interleave:0,2", Some("weighted-interleave:0,2")),
-        ] {
-            assert_eq!(policy(shown).map(|p| p.to_string()).as_deref(), expected, "{shown}");
-        }
-    }
 }

@@ -7,4 +7,5 @@ mod pages;
 
 pub use huge::{HugeMemory, huge_memory};
 pub use numastat::{NodeStat, numastat};
-pub use pages::{NodePages, pages_by_node};
+pub(crate) use pages::is_shared_memory;
+pub use pages::{NodePages, PagesByPolicy, pages_by_node, pages_by_policy};

@@ -3,9 +3,13 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 
+use crate::{MemoryPolicy, Nodes};
+
 /// A mapping of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mapping {
+    /// Its first address.
+    pub start: u64,
     /// The policy of its pages as the kernel words it, such as `interleave:0-1` or `weighted interleave:0-1`.
     pub policy: String,
     /// The file it maps, with blanks escaped; none for memory without a file.
@@ -32,13 +36,13 @@ pub(crate) fn mappings(path: &str) -> io::Result<impl Iterator<Item = io::Result
 /// `kernelpagesize_kB`. Blanks in file names are escaped by the kernel, so splitting at blanks is safe.
 fn mapping(line: &str) -> Option<Mapping> {
     let (address, rest) = line.split_once(' ')?;
-    u64::from_str_radix(address, 16).ok()?;
+    let start = u64::from_str_radix(address, 16).ok()?;
     let two_words = ["prefer (many)", "weighted interleave"];
-    let start = two_words.iter().find(|words| rest.starts_with(**words)).map_or(0, |words| words.len());
-    let end = rest[start..].find(' ').map_or(rest.len(), |end| start + end);
+    let word = two_words.iter().find(|words| rest.starts_with(**words)).map_or(0, |words| words.len());
+    let end = rest[word..].find(' ').map_or(rest.len(), |end| word + end);
     let (policy, fields) = rest.split_at(end);
     let mut found =
-        Mapping { policy: policy.to_owned(), file: None, stack: false, page_bytes: 4096, pages: Vec::new() };
+        Mapping { start, policy: policy.to_owned(), file: None, stack: false, page_bytes: 4096, pages: Vec::new() };
     for field in fields.split(' ') {
         match field.split_once('=') {
             None => found.stack |= field == "stack",
@@ -53,6 +57,22 @@ fn mapping(line: &str) -> Option<Mapping> {
     Some(found)
 }
 
+/// As the kernel words it: `bind:0-1`, `interleave:0,2`, `weighted interleave:0`, `prefer:1`, `prefer (many):1`,
+/// `local`, `default`.
+pub(crate) fn policy_of(shown: &str) -> Option<MemoryPolicy> {
+    match shown.split_once(':') {
+        None if shown == "default" => Some(MemoryPolicy::Default),
+        None if shown == "local" => Some(MemoryPolicy::Local),
+        Some(("bind", nodes)) => Some(MemoryPolicy::Bind(Nodes::These(nodes.parse().ok()?))),
+        Some(("interleave", nodes)) => Some(MemoryPolicy::Interleave(Nodes::These(nodes.parse().ok()?))),
+        Some(("weighted interleave", nodes)) => {
+            Some(MemoryPolicy::WeightedInterleave(Nodes::These(nodes.parse().ok()?)))
+        }
+        Some(("prefer" | "prefer (many)", node)) => Some(MemoryPolicy::Preferred(node.parse().ok()?)),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +82,7 @@ mod tests {
         let line = "55d0 default file=/a/N0=7 mapped=5 N0=2 N11=3 kernelpagesize_kB=4";
         let file = Some("/a/N0=7".to_owned());
         let expected = Mapping {
+            start: 0x55d0,
             policy: "default".to_owned(),
             file,
             stack: false,
@@ -86,6 +107,23 @@ mod tests {
     fn what_is_no_mapping_is_left_out() {
         for line in ["", "default", "nonsense here", "7f00 default kernelpagesize_kB=99999999999999999999"] {
             assert_eq!(mapping(line), None, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn every_form_of_the_kernel_is_read() {
+        for (shown, expected) in [
+            ("default", Some("default")),
+            ("local", Some("local")),
+            ("bind:0-1,3", Some("bind:0-1,3")),
+            ("interleave:0-3", Some("interleave:0-3")),
+            ("prefer:1", Some("preferred:1")),
+            ("prefer (many):1", Some("preferred:1")),
+            ("prefer (many):0-1", None),
+            ("bind=static:0", None),
+            ("weighted interleave:0,2", Some("weighted-interleave:0,2")),
+        ] {
+            assert_eq!(policy_of(shown).map(|p| p.to_string()).as_deref(), expected, "{shown}");
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Pages of a process by node, and which of them its own memory policy placed.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use super::numa_maps::{Mapping, mappings};
+use super::numa_maps::{Mapping, mappings, policy_of};
+use crate::MemoryPolicy;
 use tare_cpuset::observe::ObserveError;
 
 /// Pages of a process on one node.
@@ -48,8 +50,53 @@ pub fn pages_by_node(pid: i32) -> Result<BTreeMap<u32, NodePages>, ObserveError>
     Ok(nodes)
 }
 
+/// The pages of a process that a policy of its own placed, and all others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PagesByPolicy {
+    /// Of mappings that show this policy, by OS node number.
+    pub under: BTreeMap<u32, NodePages>,
+    /// Addresses of these mappings that may have pages, bytes.
+    pub under_bytes: u64,
+    /// Of all other mappings.
+    pub others: BTreeMap<u32, NodePages>,
+}
+
+/// Resident pages of a process by node, those of mappings under a policy apart; [`pages_by_node`] says what that takes.
+///
+/// # Errors
+/// When the process has ended, or is another user's.
+pub fn pages_by_policy(pid: i32, policy: &MemoryPolicy) -> Result<PagesByPolicy, ObserveError> {
+    let (path, of_sizes) = (format!("/proc/{pid}/numa_maps"), format!("/proc/{pid}/maps"));
+    let failed = |e: io::Error| ObserveError::of_io(&path, &e);
+    let sizes = fs::read_to_string(&of_sizes).map_err(|e| ObserveError::of_io(&of_sizes, &e))?;
+    let sizes: BTreeMap<u64, u64> = sizes.lines().filter_map(size).collect();
+    let mut found = PagesByPolicy::default();
+    for mapping in mappings(&path).map_err(failed)? {
+        let mapping = mapping.map_err(failed)?;
+        if policy_of(&mapping.policy).as_ref() == Some(policy) {
+            found.under_bytes += sizes.get(&mapping.start).copied().unwrap_or(0);
+            add(&mut found.under, &mapping);
+        } else {
+            add(&mut found.others, &mapping);
+        }
+    }
+    Ok(found)
+}
+
+/// Start and size of a line of /proc/PID/maps.
+fn size(line: &str) -> Option<(u64, u64)> {
+    let (start, end) = line.split_ascii_whitespace().next()?.split_once('-')?;
+    let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
+    Some((start, end.checked_sub(start)?))
+}
+
+/// Whether a mapping's name is of shared memory that is no file of a file system.
+pub(crate) fn is_shared_memory(name: &str) -> bool {
+    NO_REAL_FILE.iter().any(|start| name.starts_with(start))
+}
+
 fn add(nodes: &mut BTreeMap<u32, NodePages>, mapping: &Mapping) {
-    let of_file = mapping.file.as_ref().is_some_and(|path| !NO_REAL_FILE.iter().any(|start| path.starts_with(start)));
+    let of_file = mapping.file.as_ref().is_some_and(|path| !is_shared_memory(path));
     for (node, pages) in &mapping.pages {
         let sum = nodes.entry(*node).or_default();
         let bytes = pages * mapping.page_bytes;
@@ -66,6 +113,7 @@ mod tests {
     #[test]
     fn pages_are_summed_in_their_own_size() {
         let mapping = |file: Option<&str>, page_bytes, pages: &[(u32, u64)]| Mapping {
+            start: 0,
             policy: "default".to_owned(),
             file: file.map(str::to_owned),
             stack: false,

@@ -25,6 +25,9 @@ pub struct Placement {
     pub pairing: Pairing,
     /// Which nodes memory comes from.
     pub memory: MemoryPolicy,
+    /// Which nodes the memory of the server's pool of pages comes from, apart from the rest; default: as the rest.
+    #[serde(skip_serializing_if = "is_default")]
+    pub pool_memory: MemoryPolicy,
     /// Both sides on so many nodes, the first of the machine, in place of two locations; see [`Placement::explicit`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u32>,
@@ -61,6 +64,9 @@ pub struct ResolvedPlacement {
     pub pairing: Pairing,
     /// The memory policy with its nodes spelt out.
     pub memory: MemoryPolicy,
+    /// That of the server's pool of pages; default: as the rest.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub pool_memory: MemoryPolicy,
 }
 
 impl ResolvedPlacement {
@@ -99,7 +105,7 @@ impl Placement {
             return Err(NotRealizable::new("a placement needs at least one thread"));
         }
         let spelt_out = self.explicit(machine)?;
-        let memory = spelt_out.memory.resolve(machine)?;
+        let (memory, pool_memory) = (spelt_out.memory.resolve(machine)?, spelt_out.pool_memory.resolve(machine)?);
         let (client, server) = match (self.bind, self.pairing) {
             (Bind::Set, Pairing::None) => (shared(&spelt_out.client, machine)?, shared(&spelt_out.server, machine)?),
             (Bind::Set, pairing) => {
@@ -113,7 +119,15 @@ impl Placement {
             (Bind::Thread, pairing) => spelt_out.paired(machine, pairing, threads)?,
         };
         let background = shared(&self.background, machine)?.pop();
-        Ok(ResolvedPlacement { client, server, background, bind: self.bind, pairing: self.pairing, memory })
+        Ok(ResolvedPlacement {
+            client,
+            server,
+            background,
+            bind: self.bind,
+            pairing: self.pairing,
+            memory,
+            pool_memory,
+        })
     }
 
     fn paired(
@@ -144,6 +158,10 @@ impl Placement {
             ))
         })
     }
+}
+
+fn is_default(policy: &MemoryPolicy) -> bool {
+    *policy == MemoryPolicy::Default
 }
 
 fn is_float(side: &Side) -> bool {

@@ -473,7 +473,7 @@ proptest! {
     ) {
         let sets = |of: Vec<Vec<u32>>| of.into_iter().map(CpuSet::from_iter).collect::<Vec<_>>();
         let bind = if thread { Bind::Thread } else { Bind::Set };
-        let resolved = ResolvedPlacement { client: sets(client), server: sets(server), background: None, bind, pairing, memory };
+        let resolved = ResolvedPlacement { client: sets(client), server: sets(server), background: None, bind, pairing, memory, pool_memory: MemoryPolicy::Default };
         let json = serde_json::to_string(&resolved).unwrap();
         prop_assert_eq!(serde_json::from_str::<ResolvedPlacement>(&json).unwrap(), resolved);
     }

@@ -46,6 +46,14 @@ pub const KEYS: &[Key<Settings>] = &[
         |s| Some(s.placement.memory.to_string().into()),
         |s, v| v.parsed().map(|v| s.placement.memory = v),
     ),
+    Key::words(
+        "pool_memory",
+        "memory policy of the server's pool of pages alone: PostgreSQL's shared memory takes any (as root), InnoDB's \
+         pool interleave over all nodes that memory allows (by innodb_numa_interleave), SQLite's cache none; default: \
+         as memory says",
+        |s| Some(s.placement.pool_memory.to_string().into()),
+        |s, v| v.parsed().map(|v| s.placement.pool_memory = v),
+    ),
     Key::whole(
         "nodes",
         "both sides on so many NUMA nodes, the first that have CPUs and memory, with memory interleaved over exactly \

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::numa::counting;
 use crate::numa::image::Image;
-use crate::numa::judge::{cpus, interleaved_over, kept_to, only_on, trials};
+use crate::numa::judge::{cpus, interleaved_over, kept_to, only_on, pool, trials};
 use crate::numa::machine::{Evidence, Machine, Node};
 
 /// The data of `numa-scaling --quick`, made on the host.
@@ -27,10 +27,49 @@ warmup_s = 0
 sample_s = 0.1
 "#;
 
+/// A server on one node whose pool is spread over all of them.
+const POOL: &str = r#"
+name = "pool"
+[engine]
+name = "mariadb"
+[engine.options]
+innodb_log_file_size = "8M"
+[workload]
+name = "read_only"
+rows = 10000
+threads = 2
+preload = "on"
+[placement]
+client = "node:2"
+server = "node:1"
+pool_memory = "interleave:all"
+[capture]
+memory = true
+[sampling]
+steal_limit = "off"
+foreign_cpu_limit = "off"
+probe = "off"
+trials = 1
+attempts = 1
+warmup_s = 0.1
+sample_s = 0.4
+"#;
+
+/// The study `text` on PostgreSQL.
+fn on_postgresql(text: &str) -> String {
+    let text = text.replace("mariadb", "postgresql");
+    text.replace("innodb_log_file_size = \"8M\"", "shared_buffers = \"48MB\"")
+}
+
 fn boot() -> Evidence {
     let image = Image::new();
+    image.postgresql();
     image.prepare(PREPARE);
+    image.prepare(&on_postgresql(PREPARE));
     counting::prepare(&image);
+    image.write("studies/pool.toml", POOL);
+    image.write("studies/pool-of-postgresql.toml", &on_postgresql(POOL));
+    image.write("studies/pool-on-one.toml", &on_postgresql(POOL).replace("interleave:all", "bind:3"));
     let nodes = ["0-1", "2-3", "4-5", "6-7"].map(|cpus| Node { cpus: Some(cpus), memory_mib: Some(1024) });
     let machine = Machine {
         smp: "8,sockets=4,cores=2,threads=1",
@@ -55,11 +94,26 @@ fn article_ds_ladder_keeps_threads_and_pages_on_its_nodes() {
         interleaved_over(&trial, &nodes);
     }
     held(&evidence);
+    pools(&evidence);
     let on_sqlite = ladder(&evidence, "sqlite");
     assert_eq!(on_sqlite.len(), 3, "1, 2 and 4 nodes");
     for (trial, nodes) in on_sqlite {
         // It allocates too few pages to be even.
         only_on(&trial, &nodes, 0.0);
+    }
+}
+
+/// The pool lies where its own policy says, and the rest where the server's threads are.
+fn pools(evidence: &Evidence) {
+    for (name, nodes) in [("pool", 0..4), ("pool-of-postgresql", 0..4), ("pool-on-one", 3..4)] {
+        evidence.step(name, 0);
+        let trial = trials(&evidence.path(name)).remove(0);
+        let pool = pool(&trial);
+        let all: f64 = pool.values().sum();
+        assert!(all > 1e6 && pool.keys().copied().eq(nodes.clone()), "{name}: {pool:?}");
+        let even = all / nodes.count() as f64;
+        assert!(pool.values().all(|bytes| (bytes - even).abs() <= 0.05 * even), "{name}: {pool:?}");
+        only_on(&trial, &[1], 0.02);
     }
 }
 

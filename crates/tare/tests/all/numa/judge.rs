@@ -62,12 +62,23 @@ pub fn kept_to(trial: &Value, role: &str, asked: &Cpus, count: usize) {
     }
 }
 
-/// Bytes that the server itself allocated, by node, at the end of the last sample.
+/// Bytes that the server itself allocated, by node, at the end of the last sample; without those of a pool that has a
+/// policy of its own.
 pub fn memory(trial: &Value) -> BTreeMap<u64, f64> {
+    by_node(trial, "server_memory_bytes_node")
+}
+
+/// Bytes of a pool that has a policy of its own, by node.
+pub fn pool(trial: &Value) -> BTreeMap<u64, f64> {
+    by_node(trial, "server_pool_bytes_node")
+}
+
+fn by_node(trial: &Value, covariate: &str) -> BTreeMap<u64, f64> {
     let sample = trial["samples"].as_array().unwrap().last().unwrap();
-    let nodes = sample["covariates"].as_object().unwrap().iter().filter_map(|(name, bytes)| {
-        Some((name.strip_prefix("server_memory_bytes_node")?.parse().unwrap(), bytes.as_f64().unwrap()))
-    });
+    let nodes =
+        sample["covariates"].as_object().unwrap().iter().filter_map(|(name, bytes)| {
+            Some((name.strip_prefix(covariate)?.parse().unwrap(), bytes.as_f64().unwrap()))
+        });
     let nodes: BTreeMap<u64, f64> = nodes.filter(|(_, bytes)| *bytes > 0.0).collect();
     assert!(nodes.values().sum::<f64>() > 0.0, "{} has no memory by node", trial["condition"]);
     nodes

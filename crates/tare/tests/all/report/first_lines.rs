@@ -36,6 +36,12 @@ fn conditions(study: &str) -> &'static [&'static str] {
             "client=node:1.core:0 server=node:0.core:1 memory=bind:0",
             "client=node:1.core:0 server=node:1.core:1 memory=bind:0",
         ],
+        "huge-or-near" => &[
+            "memory=bind:0 thp=always",
+            "memory=bind:1 thp=always",
+            "memory=bind:0 thp=never",
+            "memory=bind:1 thp=never",
+        ],
         "microbenchmarks" => &["transaction=point_query", "transaction=scan", "transaction=insert"],
         "global-counters" => &[
             "generator=faithful strategy=atomic threads=1",

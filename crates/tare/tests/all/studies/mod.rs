@@ -15,6 +15,7 @@ mod machine_changed;
 mod machines;
 mod memory_limit;
 mod plan;
+mod pool_memory;
 mod reproduce;
 mod run;
 mod schedulers;

@@ -261,3 +261,28 @@ fn data_that_are_there_already_are_not_waited_for_again() {
     let described = said(&["--topology", "core:2 pu:1"]);
     assert!(described > after + 0.3, "{described} and here {after}");
 }
+
+#[test]
+fn huge_or_near_takes_two_nodes_and_a_pool_of_its_own_what_the_engine_has() {
+    let world = World::new();
+    let dry = |more: &[&str]| {
+        let args = [&["run", "huge-or-near", "--dry-run", "--json", "--topology"], more].concat();
+        let conditions = json(&world.exits(0, &args).0)["conditions"].clone();
+        let conditions = conditions.as_array().unwrap().clone();
+        let (done, left): (Vec<_>, Vec<_>) = conditions.into_iter().partition(|c| c["realizable"] == true);
+        let names: Vec<String> = done.iter().map(|c| c["name"].as_str().unwrap().to_owned()).collect();
+        (names, left.iter().map(|c| c["reason"].as_str().unwrap().to_owned()).collect::<Vec<_>>())
+    };
+    let all = [("0", "always"), ("0", "never"), ("1", "always"), ("1", "never")];
+    let all = all.map(|(node, thp)| format!("memory=bind:{node} thp={thp}"));
+    assert_eq!(dry(&["node:2 core:4 pu:1"]), (all.to_vec(), Vec::new()));
+    let (done, reasons) = dry(&["node:1 core:4 pu:1"]);
+    assert_eq!(done, all[..2]);
+    assert!(reasons.iter().all(|reason| reason.contains("NUMA node 1 does not exist")), "{reasons:?}");
+    // The control group that keeps the rest on a node keeps InnoDB's pool there too.
+    let (done, reasons) = dry(&["node:2 core:4 pu:1", "--set", "placement.pool_memory=interleave:0"]);
+    assert_eq!(done, all[..2]);
+    assert!(reasons.iter().all(|reason| reason.contains("here interleave:1, with memory = bind:1")), "{reasons:?}");
+    let (done, _) = dry(&["node:2 core:4 pu:1", "--engine", "postgresql", "--set", "placement.pool_memory=bind:1"]);
+    assert_eq!(done, all);
+}

@@ -1,0 +1,120 @@
+//! The memory policy of a server's pool of pages, apart from the rest: which engine can have which.
+
+use super::design::Condition;
+use crate::language::settings::Settings;
+use rustix::process::geteuid;
+use tare_cpuset::NodeSet;
+use tare_engine::{PoolMemory, engine_by_name};
+use tare_topology::{MemoryPolicy, Nodes};
+
+/// Gives every condition the option that its pool's policy takes, where it says nothing of that option itself.
+pub(super) fn fold(conditions: &mut [Condition]) {
+    for settings in conditions.iter_mut().map(|condition| &mut condition.settings) {
+        if settings.placement.pool_memory == MemoryPolicy::Default {
+            continue;
+        }
+        let options = &mut settings.engine.options;
+        let Ok(engine) = engine_by_name(&settings.engine.name) else { continue };
+        if let PoolMemory::Interleaved(option) = engine.pool_memory() {
+            options.entry(option.to_owned()).or_insert_with(|| "ON".to_owned());
+        }
+    }
+}
+
+/// Whether a server can have its pool under `pool` and the rest under `memory`, both resolved; `all` are the nodes from
+/// which memory can come. `here`: on this machine, so that this user's rights count.
+///
+/// # Errors
+/// Why it cannot, and what it can.
+pub(super) fn available(
+    settings: &Settings,
+    memory: &MemoryPolicy,
+    pool: &MemoryPolicy,
+    all: &NodeSet,
+    here: bool,
+) -> Result<(), String> {
+    if *pool == MemoryPolicy::Default {
+        return Ok(());
+    }
+    let load = settings.workload.load.load();
+    if !load.needs_server() || settings.engine.running.is_asked() {
+        return Err(format!("pool_memory = {pool} is set where a server is started, and none is"));
+    }
+    let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
+    match engine.pool_memory() {
+        PoolMemory::AsTheRest => Err(format!(
+            "pool_memory = {pool}: the cache of {} is memory of its process as any other; set memory in its place",
+            engine.name()
+        )),
+        PoolMemory::Interleaved(option) => interleaved(option, memory, pool, all, settings),
+        PoolMemory::Shared if here && !geteuid().is_root() => {
+            Err(format!("pool_memory = {pool}: only root may give the shared memory of a server a policy; run as root"))
+        }
+        PoolMemory::Shared => Ok(()),
+    }
+}
+
+fn interleaved(
+    option: &str,
+    memory: &MemoryPolicy,
+    pool: &MemoryPolicy,
+    all: &NodeSet,
+    settings: &Settings,
+) -> Result<(), String> {
+    // Where the rest names nodes for good, the server's control group is kept on these.
+    let allowed = match memory {
+        MemoryPolicy::Bind(Nodes::These(nodes))
+        | MemoryPolicy::Interleave(Nodes::These(nodes))
+        | MemoryPolicy::WeightedInterleave(Nodes::These(nodes)) => nodes,
+        _ => all,
+    };
+    if *pool != MemoryPolicy::Interleave(Nodes::These(allowed.clone())) {
+        return Err(format!(
+            "pool_memory = {pool}: InnoDB can only interleave its pool, over all nodes that its control group allows: \
+             here interleave:{allowed}, with memory = {memory}"
+        ));
+    }
+    let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
+    match engine.spreads_memory(&settings.engine.options, "") {
+        Some(_) => Ok(()),
+        None => Err(format!("pool_memory = {pool} takes {option} = ON, and the study turns it off")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(engine: &str, memory: &str, pool: &str) -> Result<(), String> {
+        let mut settings = Settings::default();
+        settings.engine.name = engine.to_owned();
+        settings.placement.pool_memory = pool.parse().unwrap();
+        let mut conditions = [Condition { name: String::new(), levels: Default::default(), settings }];
+        fold(&mut conditions);
+        let settings = &conditions[0].settings;
+        available(settings, &memory.parse().unwrap(), &settings.placement.pool_memory, &"0-3".parse().unwrap(), false)
+    }
+
+    #[test]
+    fn each_engine_has_the_policies_that_it_can_keep_and_reasons_for_the_others() {
+        for (engine, memory, pool) in [
+            ("mariadb", "local", "interleave:0-3"),
+            ("mysql", "default", "interleave:0-3"),
+            ("mariadb", "bind:0-1", "interleave:0-1"),
+            ("postgresql", "local", "bind:2"),
+            ("postgresql", "bind:0", "interleave:0-3"),
+            ("sqlite", "local", "default"),
+        ] {
+            assert_eq!(asked(engine, memory, pool), Ok(()), "{engine} {memory} {pool}");
+        }
+        for (engine, memory, pool, why) in [
+            ("mariadb", "local", "interleave:0-1", "here interleave:0-3"),
+            ("mariadb", "bind:0", "interleave:0-3", "here interleave:0, with memory = bind:0"),
+            ("mysql", "local", "bind:0", "can only interleave"),
+            ("sqlite", "local", "bind:0", "as any other"),
+        ] {
+            let reason = asked(engine, memory, pool).unwrap_err();
+            assert!(reason.contains(why), "{engine} {memory} {pool}: {reason}");
+        }
+    }
+}

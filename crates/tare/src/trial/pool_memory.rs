@@ -1,0 +1,43 @@
+//! The memory policy of a server's pool of pages, apart from the rest: set where the server does not do so itself, and
+//! read back from the running process.
+
+use super::{Trial, TrialError};
+use tare_drive::workload::LoadError;
+use tare_engine::{EngineError, PoolMemory, Server, engine_by_name};
+use tare_results::schema::AppliedSetting;
+use tare_topology::MemoryPolicy;
+use tare_topology::bind::set_shared_memory_policy;
+use tare_topology::observe::pages_by_policy;
+
+/// Sets it and proves it; none where none is asked for.
+///
+/// # Errors
+/// The kernel's refusal, and [`EngineError::NotInEffect`] when less memory than the pool has is under the policy.
+pub(super) fn apply(trial: &Trial<'_>, server: &dyn Server) -> Result<Option<AppliedSetting>, TrialError> {
+    let (settings, policy) = (&trial.task.condition.settings, &trial.task.placement.pool_memory);
+    if *policy == MemoryPolicy::Default {
+        return Ok(None);
+    }
+    let (engine, pid) = (engine_by_name(&settings.engine.name)?, server.pid().cast_signed());
+    let way = match engine.pool_memory() {
+        PoolMemory::Shared => {
+            let bytes = set_shared_memory_policy(pid, policy)?;
+            format!("mbind of its {bytes} bytes of shared memory")
+        }
+        PoolMemory::Interleaved(option) => format!("{option} = ON"),
+        PoolMemory::AsTheRest => return Ok(None),
+    };
+    let data_bytes = settings.workload.load.load().data_bytes();
+    let pool_bytes = engine.footprint(&settings.engine.options, data_bytes).pool_bytes;
+    let found = pages_by_policy(pid, policy).map_err(LoadError::own)?;
+    if found.under_bytes < pool_bytes {
+        let found = format!("{} bytes of memory under it, of a pool of {pool_bytes}", found.under_bytes);
+        return Err(EngineError::NotInEffect { setting: "pool_memory", asked: policy.to_string(), found }.into());
+    }
+    Ok(Some(AppliedSetting {
+        factor: "placement.pool_memory".to_owned(),
+        level: policy.to_string(),
+        found: None,
+        verified: format!("{way}; numa_maps shows {policy} on {} bytes of the server's memory", found.under_bytes),
+    }))
+}

@@ -1,0 +1,144 @@
+//! A memory policy for memory that another process shares with its children, set from outside. A policy of a mapping is
+//! the process's own affair, but one of shared memory belongs to that memory (the kernel's "shared policy"): whoever has
+//! mapped it may set it, and it holds for all.
+
+use std::fs::{File, OpenOptions, read_to_string};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::ptr;
+
+use super::error::BindError;
+use crate::{MemoryPolicy, Nodes};
+use tare_cpuset::NodeSet;
+
+/// A mapping that is unmapped when it is dropped.
+struct Mapped {
+    at: *mut libc::c_void,
+    bytes: usize,
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: `at` is what mmap gave for so many bytes, and nothing refers to what lies there.
+        unsafe { libc::munmap(self.at, self.bytes) };
+    }
+}
+
+/// Gives the largest shared memory of a process this policy: pages that are there move, as far as the kernel lets them,
+/// and all others come by it. Nodes must be spelt out. The size of that memory, bytes.
+///
+/// # Errors
+/// When the process has none, this user may not map it (root may), or the kernel refuses the policy.
+pub fn set_shared_memory_policy(pid: i32, policy: &MemoryPolicy) -> Result<u64, BindError> {
+    let refused = |reason: String| BindError::SetPolicy { policy: policy.clone(), reason };
+    let (mode, nodes) = words(policy).ok_or_else(|| refused("its nodes are not spelt out".to_owned()))?;
+    let maps = read_to_string(format!("/proc/{pid}/maps")).map_err(|e| refused(e.to_string()))?;
+    let largest = maps.lines().filter_map(shared).max_by_key(|(start, end)| end - start);
+    let (start, end) = largest.ok_or_else(|| refused(format!("process {pid} has no shared memory")))?;
+    let path = format!("/proc/{pid}/map_files/{start:x}-{end:x}");
+    let file = OpenOptions::new().read(true).write(true).open(&path).map_err(|e| refused(format!("{path}: {e}")))?;
+    let mapped = map(&file, (end - start) as usize).map_err(|e| refused(format!("{path}: {e}")))?;
+    take_in(&mapped);
+    bind(&mapped, mode, &mask(&nodes)).map_err(|e| refused(e.to_string()))?;
+    Ok(end - start)
+}
+
+/// The addresses of a line of /proc/PID/maps that is of shared memory without a file of a file system.
+fn shared(line: &str) -> Option<(u64, u64)> {
+    let mut fields = line.split_ascii_whitespace();
+    let (start, end) = fields.next()?.split_once('-')?;
+    let is_shared = fields.next()?.starts_with("rw-s");
+    let file = fields.nth(3).unwrap_or_default();
+    let addresses = u64::from_str_radix(start, 16).ok().zip(u64::from_str_radix(end, 16).ok());
+    addresses.filter(|(start, end)| is_shared && end > start && crate::observe::is_shared_memory(file))
+}
+
+fn map(file: &File, bytes: usize) -> io::Result<Mapped> {
+    // SAFETY: a new mapping at an address of the kernel's choice, of which this program reads no byte.
+    let at = unsafe { libc::mmap(ptr::null_mut(), bytes, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0) };
+    if at == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Mapped { at, bytes }) }
+}
+
+/// Maps the pages that are there, and no others: only those of this process's page tables are moved. Best effort: huge
+/// pages are not told by mincore, and before Linux 5.14 nothing can be mapped without being read.
+fn take_in(mapped: &Mapped) {
+    let page = rustix::param::page_size();
+    let mut is_there = vec![0_u8; mapped.bytes.div_ceil(page)];
+    // SAFETY: mincore writes a byte for each page of `mapped`, for which there is room.
+    if unsafe { libc::mincore(mapped.at, mapped.bytes, is_there.as_mut_ptr()) } != 0 {
+        return;
+    }
+    let mut from = 0;
+    for run in is_there.chunk_by(|a, b| a & 1 == b & 1) {
+        if run[0] & 1 == 1 {
+            // SAFETY: a part of `mapped`; nothing is changed but this process's page tables.
+            unsafe { libc::madvise(mapped.at.byte_add(from * page), run.len() * page, libc::MADV_POPULATE_READ) };
+        }
+        from += run.len();
+    }
+}
+
+fn bind(mapped: &Mapped, mode: i32, mask: &[libc::c_ulong]) -> io::Result<()> {
+    /// From the kernel's include/uapi/linux/mempolicy.h: pages that other processes have mapped too.
+    const MPOL_MF_MOVE_ALL: libc::c_ulong = 1 << 2;
+    // The kernel takes one bit fewer than it is told.
+    let max_node =
+        if mask.is_empty() { 0 } else { mask.len() as libc::c_ulong * libc::c_ulong::from(libc::c_ulong::BITS) + 1 };
+    let nodes = if mask.is_empty() { ptr::null() } else { mask.as_ptr() };
+    // SAFETY: mbind reads max_node - 1 bits, which are those of `mask`; the pages are those of `mapped`, which no
+    // reference of this process is to.
+    let outcome =
+        unsafe { libc::syscall(libc::SYS_mbind, mapped.at, mapped.bytes, mode, nodes, max_node, MPOL_MF_MOVE_ALL) };
+    if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The kernel's number of a policy, and its nodes; none where they are not spelt out.
+fn words(policy: &MemoryPolicy) -> Option<(i32, NodeSet)> {
+    /// Since Linux 6.9.
+    const MPOL_WEIGHTED_INTERLEAVE: i32 = 6;
+    Some(match policy {
+        MemoryPolicy::Default => (libc::MPOL_DEFAULT, NodeSet::default()),
+        MemoryPolicy::Local => (libc::MPOL_LOCAL, NodeSet::default()),
+        MemoryPolicy::Preferred(node) => (libc::MPOL_PREFERRED, (*node).into()),
+        MemoryPolicy::Bind(Nodes::These(nodes)) => (libc::MPOL_BIND, nodes.clone()),
+        MemoryPolicy::Interleave(Nodes::These(nodes)) => (libc::MPOL_INTERLEAVE, nodes.clone()),
+        MemoryPolicy::WeightedInterleave(Nodes::These(nodes)) => (MPOL_WEIGHTED_INTERLEAVE, nodes.clone()),
+        _ => return None,
+    })
+}
+
+/// The bits of nodes, as the kernel reads them.
+pub(super) fn mask(nodes: &NodeSet) -> Vec<libc::c_ulong> {
+    let bits = libc::c_ulong::BITS;
+    let mut mask = vec![0 as libc::c_ulong; nodes.last().map_or(0, |highest| (highest / bits) as usize + 1)];
+    for node in nodes.iter() {
+        mask[(node / bits) as usize] |= 1 << (node % bits);
+    }
+    mask
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_memory_is_told_from_files_and_from_what_is_private() {
+        let line = "7f5a80000000-7f5a88c00000 rw-s 00000000 00:01 1042  /dev/zero (deleted)";
+        assert_eq!(shared(line), Some((0x7f5a_8000_0000, 0x7f5a_88c0_0000)));
+        for other in [
+            line.replace("rw-s", "rw-p"),
+            line.replace("/dev/zero (deleted)", "/var/lib/data"),
+            line.replace(" /dev/zero (deleted)", ""),
+            "nonsense".to_owned(),
+        ] {
+            assert_eq!(shared(&other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn nodes_beyond_a_word_are_in_the_next_one() {
+        assert_eq!(mask(&"0,2".parse().unwrap()), [0b101]);
+        assert_eq!(mask(&"64".parse().unwrap()), [0, 1]);
+        assert!(mask(&NodeSet::default()).is_empty());
+    }
+}
