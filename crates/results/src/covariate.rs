@@ -144,6 +144,8 @@ const ALL: &[Covariate] = {
         // What was done, statement by statement or transaction by transaction.
         entry(Family("statement_"), "", Sum, Consequence),
         entry(Family("tpcc_"), "", Sum, Consequence),
+        // Of a rate that changes, part by part.
+        entry(Family("slice_"), "1/s", ByTime, Consequence),
         entry(One("client_cpu_s"), "s", Sum, Consequence),
         entry(One("client_busy_fraction"), "fraction", ByTime, Consequence),
         entry(One("client_waited_for_cpu_fraction"), "fraction", ByTime, Cause),

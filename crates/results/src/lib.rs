@@ -39,6 +39,7 @@ pub mod server;
 pub mod server_cost;
 mod settle;
 pub mod shards;
+pub mod steps;
 pub mod store;
 pub mod waits;
 pub mod wakes;

@@ -3,7 +3,7 @@
 pub use crate::named::{Better, Metric, Named};
 
 use crate::named::{QUERY, QUERY_S};
-use crate::server_cost;
+use crate::{server_cost, steps};
 
 /// Transactions a second, over all threads.
 pub const TPS: Named = Named::new("tps", "1/s", Better::Higher, 0);
@@ -123,7 +123,7 @@ pub fn describe(name: &str) -> Metric {
     if let Some(declared) = declared {
         return declared.metric;
     }
-    if query(name).is_some() { QUERY } else { guess(name) }
+    if query(name).is_some() { QUERY } else { steps::describe(name).unwrap_or_else(|| guess(name)) }
 }
 
 /// A metric that this program does not know, described by its name alone.

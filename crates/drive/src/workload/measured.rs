@@ -69,7 +69,7 @@ impl Measured {
     fn add_slice(&mut self, number: usize, slice: &Slice) {
         let name = format!("slice_{number:02}");
         self.covariates.insert(format!("{name}_asked_per_s"), slice.rate);
-        self.metrics.push((metric::of_name(&format!("{name}_done_per_s")), slice.tps));
+        self.covariates.insert(format!("{name}_done_per_s"), slice.tps);
         let Some(latency) = slice.latency_ms else { return };
         self.metrics.push((metric::of_name(&format!("{LATENCIES}_p50_of_{name}")), latency.p50));
         self.metrics.push((metric::of_name(&format!("{LATENCIES}_p99_of_{name}")), latency.p99));

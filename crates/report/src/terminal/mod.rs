@@ -16,6 +16,7 @@ mod scaling;
 mod show;
 mod spread;
 mod statistic;
+mod steps;
 mod style;
 mod text;
 mod time;

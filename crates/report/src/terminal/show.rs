@@ -2,7 +2,7 @@
 
 use super::style::{Style, add, finish};
 use super::text::{heading, plain, wrap};
-use super::{captures, conditions, counters, grid, probes, relative, scaling, spread, time, waits, wakes};
+use super::{captures, conditions, counters, grid, probes, relative, scaling, spread, steps, time, waits, wakes};
 use crate::words::{self, first_screen, warnings_in_full};
 use tare_findings::figures::times;
 use tare_findings::summary::Summary;
@@ -36,6 +36,7 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
         .collect();
     parts.extend((!distance.is_empty()).then_some(distance));
     parts.extend(counters::counters(summary, style));
+    parts.extend(steps::steps(summary, style));
     parts.extend(spread::spread(summary, style));
     parts.extend(spread::sources(summary, style));
     parts.extend(probes::probes(summary, style));

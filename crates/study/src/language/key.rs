@@ -45,11 +45,14 @@ impl Field {
         }
     }
 
-    /// Whether this is one of its values, for every load that has it.
+    /// Whether this is one of its values, for a load that has it.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         match self.common {
             Some(key) => key.set(&mut Settings::default(), value),
-            None => self.loads().try_for_each(|mut load| load.load_mut().set(self.key, value)),
+            None => {
+                let said = self.loads().map(|mut load| load.load_mut().set(self.key, value));
+                said.reduce(|one, other| if one.is_ok() { one } else { other }).unwrap_or(Ok(()))
+            }
         }
     }
 

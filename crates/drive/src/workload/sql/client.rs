@@ -31,6 +31,8 @@ pub(super) struct SqlClient {
     /// The transactions that it runs, by number.
     runs: Vec<usize>,
     part: Option<Part>,
+    /// The transaction that the server asked to run again: with the same values, so that no number of a counter is lost.
+    again: Option<usize>,
 }
 
 impl SqlClient {
@@ -53,7 +55,7 @@ impl SqlClient {
         }
         let values = vec![Vec::new(); mix.parameters.len()];
         let (tally, sent) = (tallies.empty(), Queries::default());
-        Ok(Self { session, dialect, mix, prepared, values, counters, tally, tallies, sent, runs, part })
+        Ok(Self { session, dialect, mix, prepared, values, counters, tally, tallies, sent, runs, part, again: None })
     }
 
     fn attempt(&mut self, number: usize, random: &mut Random) -> Result<(), (String, SqlError)> {
@@ -142,8 +144,14 @@ impl Client for SqlClient {
 
     fn transaction(&mut self, random: &mut Random) -> Result<Attempt, LoadError> {
         self.sent = Queries::default();
-        let number = self.mix.draw(&self.runs, random);
-        draw(&self.mix, &self.mix.transactions[number].draws, &mut self.values, &self.counters, random);
+        let number = match self.again.take() {
+            Some(number) => number,
+            None => {
+                let number = self.mix.draw(&self.runs, random);
+                draw(&self.mix, &self.mix.transactions[number].draws, &mut self.values, &self.counters, random);
+                number
+            }
+        };
         let Err((what, error)) = self.attempt(number, random) else {
             self.part.iter().for_each(Part::done);
             return Ok(Attempt::Done(self.sent));
@@ -155,6 +163,7 @@ impl Client for SqlClient {
             return Err(LoadError::own(SqlLoadError::statement(format!("transaction {name}"), &what, error)));
         }
         self.tally.error(&error);
+        self.again = (error.kind == SqlErrorKind::Retry).then_some(number);
         if self.mix.transactions[number].has_border()
             && let Err(source) = roll_back(self.session.as_mut())
         {
@@ -168,6 +177,7 @@ impl Client for SqlClient {
     }
 
     fn sample_begins(&mut self) {
+        self.part.iter_mut().for_each(Part::sample_begins);
         self.tally.clear();
     }
 

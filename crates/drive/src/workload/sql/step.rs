@@ -72,8 +72,8 @@ fn is_word(name: &str) -> bool {
 
 fn one_role(name: String, role: file::Role, known: &[Transaction]) -> Result<Role, String> {
     let wrong = |what: String| format!("role {name}: {what}");
-    if !is_word(&name) {
-        return Err(wrong("a name of letters, digits and _".to_owned()));
+    if !is_word(&name) || name.contains('_') {
+        return Err(wrong("a name of letters and digits".to_owned()));
     }
     if role.rate.is_some_and(|rate| !(rate > 0.0 && rate <= 1e9)) {
         return Err(wrong("a rate of transactions a second above 0 and up to 1e9".to_owned()));
@@ -183,6 +183,11 @@ impl Part {
             self.due = Some(due + gap);
         }
         self.progress.take(role).err()
+    }
+
+    /// The first one is due at the begin of a sample.
+    pub fn sample_begins(&mut self) {
+        self.due = None;
     }
 
     /// A transaction was done.

@@ -4,15 +4,16 @@
 use super::client::SqlClient;
 use super::error::SqlLoadError;
 use super::mix::Mix;
-use super::statement::Statement;
-use super::step::{Parts, Step, threads_of_client};
+use super::step::{Parts, Role, Step, threads_of_client};
 use super::tally::Tally;
 use crate::workload::sessions::{self, Connections, Connector, Pace, Ran, Tallies};
 use crate::workload::{Counts, Driven, LoadError, Measured, Stage};
 use std::sync::Arc;
 use tare_load::Latencies;
+use tare_results::latencies::LATENCIES;
 use tare_results::metric;
 use tare_results::server_cost::Quantity;
+use tare_results::steps::{self, Figure};
 
 /// A step that ends with its transactions may take so long, seconds: whoever runs it knows better.
 const LONGEST_S: f64 = 7.0 * 86_400.0;
@@ -108,51 +109,48 @@ fn analyze(step: &Step, stage: &Stage<'_>) -> Result<(), LoadError> {
 fn add(all: &mut Measured, mix: &Mix, step: &Step, ran: Ran<Tally>) {
     let Ran { sample, around, counted } = ran;
     let elapsed_s = sample.elapsed_s;
-    let mut named = |name: String, value: f64| all.metrics.push((metric::of_name(&name), value));
+    let begin_s = all.elapsed_s;
+    let mut named = |figure: Figure, of: &str, value: f64| all.metrics.push((steps::metric(figure, of), value));
+    named(Figure::BeginS, &step.name, begin_s);
     if step.count.is_some() {
-        named(format!("{}_elapsed_s", step.name), elapsed_s);
+        named(Figure::ElapsedS, &step.name, elapsed_s);
     }
     // What the server's CPU time is shared out to: queries, where there are any, else rows that were written.
     let (mut queries, mut rows_written) = (0, 0);
-    let threads = sample.threads.len() / threads_of_client(&mix.steps);
+    let clients = sample.threads.len() / threads_of_client(&mix.steps);
     for role in &step.roles {
         let part = format!("{}_{}", step.name, role.name);
-        let (mut took, mut rows, mut transactions) = (Latencies::new(), 0, 0);
-        for number in &role.runs {
-            let transaction = &mix.transactions[*number];
-            let first = transaction.first_statement;
-            let of = counted.statements[first..].iter().zip(&transaction.statements);
-            for (tally, Statement { times, .. }) in of {
-                took.merge(&tally.took);
-                rows += tally.rows;
-                transactions = transactions.max(tally.took.count() / u64::from(*times));
+        let done = Done::of(role, mix, &counted);
+        match (role.rate, role.writes) {
+            (Some(rate), _) => {
+                let due = (rate * elapsed_s).floor().max(1.0) * clients as f64;
+                named(Figure::MissedFraction, &part, (1.0 - done.transactions as f64 / due).max(0.0));
             }
+            // What changes no row, as making an index, has its time.
+            (None, true) if done.rows > 0 => named(Figure::RowsPerS, &part, done.rows as f64 / elapsed_s),
+            (None, true) => {}
+            (None, false) => named(Figure::QueriesPerS, &part, done.took.count() as f64 / elapsed_s),
         }
-        if role.writes {
-            rows_written += rows;
-            named(format!("{part}_rows_per_s"), rows as f64 / elapsed_s);
-        } else {
-            queries += took.count();
-            named(format!("{part}_queries_per_s"), took.count() as f64 / elapsed_s);
-        }
-        if let Some(rate) = role.rate {
-            let asked = (rate * elapsed_s).floor() * threads as f64;
-            named(format!("{part}_missed_fraction"), (1.0 - transactions as f64 / asked.max(1.0)).max(0.0));
-        }
-        let figures = [("p99", took.percentile_ms(99.0)), ("max", took.max_ms())];
-        for (figure, value) in figures.into_iter().filter_map(|(figure, value)| Some((figure, value?))) {
-            named(format!("latency_ms_{figure}_of_{part}"), value);
-        }
-        all.covariates.insert(format!("statement_executions_{part}"), took.count() as f64);
-        all.covariates.insert(format!("statement_rows_{part}"), rows as f64);
-        if took.count() > 0 {
-            all.histograms.insert(format!("latency_ms_of_{part}"), took.encode());
-        }
+        *(if role.writes { &mut rows_written } else { &mut queries }) +=
+            if role.writes { done.rows } else { done.took.count() };
+        all.covariates.insert(format!("statement_executions_{part}"), done.took.count() as f64);
+        all.covariates.insert(format!("statement_rows_{part}"), done.rows as f64);
     }
     let operations = if queries > 0 { queries } else { rows_written };
     let cpu_us = around.used.as_ref().and_then(|used| used.of(Quantity::Cpu)).filter(|_| operations > 0);
     if let Some(cpu_us) = cpu_us {
-        named(format!("{}_server_cpu_us_per_operation", step.name), cpu_us / operations as f64);
+        named(Figure::ServerCpuUs, &step.name, cpu_us / operations as f64);
+    }
+    for role in &step.roles {
+        let part = format!("{}_{}", step.name, role.name);
+        let Done { took, .. } = Done::of(role, mix, &counted);
+        let figures = [("p99", took.percentile_ms(99.0)), ("max", took.max_ms())];
+        for (figure, value) in figures.into_iter().filter_map(|(figure, value)| Some((figure, value?))) {
+            all.metrics.push((metric::of_name(&format!("{LATENCIES}_{figure}_of_{part}")), value));
+        }
+        if took.count() > 0 {
+            all.histograms.insert(format!("{LATENCIES}_of_{part}"), took.encode());
+        }
     }
     let seen = Measured::seen_by_the_load(&sample);
     tare_results::covariate::merge(&mut all.covariates, seen);
@@ -167,4 +165,29 @@ fn add(all: &mut Measured, mix: &Mix, step: &Step, ran: Ran<Tally>) {
         false => all.surroundings = around,
     }
     all.elapsed_s += elapsed_s;
+}
+
+/// What a role did in a step.
+struct Done {
+    /// Of its statements, from the begin of each.
+    took: Latencies,
+    rows: u64,
+    transactions: u64,
+}
+
+impl Done {
+    fn of(role: &Role, mix: &Mix, counted: &Tally) -> Self {
+        let mut done = Self { took: Latencies::new(), rows: 0, transactions: 0 };
+        for transaction in role.runs.iter().map(|number| &mix.transactions[*number]) {
+            let tallies = &counted.statements[transaction.first_statement..][..transaction.statements.len()];
+            for tally in tallies {
+                done.took.merge(&tally.took);
+                done.rows += tally.rows;
+            }
+            // Its last statement is run where all before it were.
+            let last = tallies.last().zip(transaction.statements.last());
+            done.transactions += last.map_or(0, |(tally, one)| tally.took.count() / u64::from(one.times));
+        }
+        done
+    }
 }

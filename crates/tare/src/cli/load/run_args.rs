@@ -44,7 +44,7 @@ impl KeyOptions for RunKeys {
             more: " [default: 10s, and no longer than --time; sysbench: none]",
             ..KeyOption::new("warmup", "sampling", "warmup_s")
         },
-        KeyOption { value: "N", ..KeyOption::new("rate", "workload", "rate") },
+        KeyOption { value: "RATE", ..KeyOption::new("rate", "workload", "rate") },
         KeyOption {
             value: "LIMIT",
             not_with: Some("rate"),

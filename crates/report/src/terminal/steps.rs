@@ -1,0 +1,64 @@
+//! A load's steps, in their order, side by side for all conditions.
+
+use super::style::{Style, add, finish};
+use super::text::{heading, plain};
+use tare_findings::summary::{ConditionSummary, Summary};
+use tare_results::steps::{Figure, figure};
+
+/// A line a step and condition; none where no load has steps.
+pub(super) fn steps(summary: &Summary, style: Style) -> Option<String> {
+    let heads = ["step", "condition", "rows/s", "queries/s", "s", "p99 ms", "longest ms", "server us/o", "missed"];
+    let mut rows = style.table(&heads, 2);
+    let order = order(summary.conditions.first()?);
+    for step in &order {
+        for condition in &summary.conditions {
+            let cells = [plain(step), plain(&condition.name)].into_iter().chain(cells(condition, step)).collect();
+            add(&mut rows, 2, cells);
+        }
+    }
+    let head = "steps (means over trials; latencies of queries, or of writing statements where there are none)";
+    (!order.is_empty()).then(|| format!("{}\n{}", heading(style, head), finish(rows)))
+}
+
+/// Every figure of a condition: which it is, of what, and its mean.
+fn figures(condition: &ConditionSummary) -> impl Iterator<Item = (Figure, &str, f64)> {
+    condition.metrics.iter().filter_map(|metric| {
+        let (figure, of) = figure(&metric.name)?;
+        Some((figure, of, metric.mean))
+    })
+}
+
+/// The steps, as they began one after the other.
+fn order(condition: &ConditionSummary) -> Vec<String> {
+    let begins = figures(condition).filter(|(figure, ..)| *figure == Figure::BeginS);
+    let mut begins: Vec<(&str, f64)> = begins.map(|(_, step, begin_s)| (step, begin_s)).collect();
+    begins.sort_by(|a, b| a.1.total_cmp(&b.1));
+    begins.into_iter().map(|(step, _)| step.to_owned()).collect()
+}
+
+fn cells(condition: &ConditionSummary, step: &str) -> [String; 7] {
+    // A role's name has no _ in it.
+    let in_step = |wanted: Figure| {
+        figures(condition).filter(move |(figure, of, _)| {
+            *figure == wanted && (*of == step || of.rsplit_once('_').is_some_and(|(of, _)| of == step))
+        })
+    };
+    let largest = |figure| in_step(figure).max_by(|a, b| a.2.total_cmp(&b.2));
+    let (rows, queries) = (largest(Figure::RowsPerS), largest(Figure::QueriesPerS));
+    let latency = |figure: &str| {
+        let (_, part, _) = queries.or(rows)?;
+        let name = format!("latency_ms_{figure}_of_{part}");
+        condition.metrics.iter().find(|metric| metric.name == name).map(|metric| metric.mean)
+    };
+    let mean = |found: Option<(Figure, &str, f64)>| found.map(|(.., mean)| mean);
+    let shown = |value: Option<f64>, digits: usize| value.map_or("-".to_owned(), |value| format!("{value:.digits$}"));
+    [
+        shown(mean(rows), 0),
+        shown(mean(queries), 0),
+        shown(mean(largest(Figure::ElapsedS)), 3),
+        shown(latency("p99"), 3),
+        shown(latency("max"), 3),
+        shown(mean(largest(Figure::ServerCpuUs)), 1),
+        mean(largest(Figure::MissedFraction)).map_or("-".to_owned(), |missed| format!("{:.1}%", 100.0 * missed)),
+    ]
+}
