@@ -452,7 +452,8 @@ fn what_is_made_of_roots_results_is_roots_alone_wherever_it_lies() {
         as /mnt/tare export out --format csv --out $made.csv
         as /mnt/tare export out --format svg --charts --out /mnt/shown
         as /mnt/tare report out --out $made.html
-        as /mnt/tare compare out out --html $made-compared.html
+        as /mnt/tare run /mnt/study.toml --out second
+        as /mnt/tare compare out second --html $made-compared.html
         as /mnt/tare history out --out $made-history.html
         test "$(ls /mnt/shown | wc -l)" -ge 5
         find /mnt/shown -type f -perm /077 | (! grep .)
