@@ -480,3 +480,20 @@ fn copies_of_a_program_are_made_in_no_folder_of_another_users() {
         "#,
     );
 }
+
+#[test]
+fn servers_that_another_user_left_in_a_shared_folder_are_not_run() {
+    holds(
+        r#"
+        printf '#!/bin/sh\n: >/mnt/owned\n' >/mnt/evil && chmod 755 /mnt/evil
+        for build in postgresql-17.6 postgresql-18.1; do
+            user mkdir -p /tmp/target/servers/$build/bin
+            for program in postgres initdb pg_ctl; do user ln -s /mnt/evil /tmp/target/servers/$build/bin/$program; done
+        done
+        cd /tmp
+        code=0; as timeout 60 /mnt/tare reproduce postgresql-18-ranges --within 1min --out /tmp/root/out 2>err || code=$?
+        cat err; test ! -e /mnt/owned
+        test $code = 2; grep 'belongs to user 65534' err
+        "#,
+    );
+}
