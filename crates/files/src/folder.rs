@@ -13,6 +13,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -218,6 +219,14 @@ impl Folder {
         self.unlink(name, AtFlags::REMOVEDIR)
     }
 
+    /// Removes what has this name in it, with all that it holds; no link is followed. What is not there is as good.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn remove_all(&self, name: &str) -> Result<()> {
+        remove_all(self.handle.as_fd(), OsStr::new(name), &self.path.join(name))
+    }
+
     fn unlink(&self, name: &str, flags: AtFlags) -> Result<()> {
         match rustix::fs::unlinkat(&self.handle, name, flags) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -258,6 +267,28 @@ impl Folder {
         let file = OwnedFd::from(file);
         self.trust.check(&walk::stat(&file, path)?, path)?;
         Ok(File::from(file))
+    }
+}
+
+fn remove_all(above: BorrowedFd<'_>, name: &OsStr, path: &Path) -> Result<()> {
+    let failed = |e| FilesError::io("remove", path, e);
+    let removed = match rustix::fs::openat(above, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
+        Ok(folder) => {
+            for entry in rustix::fs::Dir::read_from(&folder).map_err(failed)? {
+                let entry = entry.map_err(failed)?;
+                let inside = OsStr::from_bytes(entry.file_name().to_bytes());
+                if inside != "." && inside != ".." {
+                    remove_all(folder.as_fd(), inside, &path.join(inside))?;
+                }
+            }
+            rustix::fs::unlinkat(above, name, AtFlags::REMOVEDIR)
+        }
+        Err(Errno::NOTDIR | Errno::LOOP) => rustix::fs::unlinkat(above, name, AtFlags::empty()),
+        Err(e) => Err(e),
+    };
+    match removed {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(e) => Err(failed(e)),
     }
 }
 

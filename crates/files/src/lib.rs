@@ -47,4 +47,4 @@ pub use private::{Access, PrivateFolder};
 pub use read::{open_named, open_regular, read_all, read_named, read_named_file, read_regular};
 pub use rights::close_to_others;
 pub use room::{NoRoom, check_room};
-pub use whole::{write_whole, write_whole_with};
+pub use whole::{write_whole, write_whole_of, write_whole_with};

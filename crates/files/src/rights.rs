@@ -27,6 +27,11 @@ impl Rights {
         if rustix::process::geteuid().is_root() { Self::PRIVATE } else { Self::SHOWN }
     }
 
+    /// Whether no one but its owner gets at what is there; what cannot be looked at is no one's.
+    pub fn are_of_owner_alone(path: &Path) -> bool {
+        rustix::fs::stat(path).is_ok_and(|stat| stat.st_mode & OTHERS_ENTER == 0)
+    }
+
     /// Of what is made in a folder: private where that is.
     pub fn inside(folder: BorrowedFd<'_>, path: &Path) -> Result<Self> {
         let stat = rustix::fs::fstat(folder).map_err(|e| FilesError::io("look at the folder of", path, e))?;

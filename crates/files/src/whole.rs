@@ -29,6 +29,22 @@ pub fn write_whole_with(path: &Path, content: impl FnOnce(&mut (dyn Write + Send
     write_in(opened.as_fd(), name, content, Rights::inside(opened.as_fd(), path)?.file, path)
 }
 
+/// Writes whole what was made of others: who may not read one of those files, or enter one of those folders, may not
+/// read this.
+///
+/// # Errors
+/// As [`write_whole_with`].
+pub fn write_whole_of(
+    sources: &[&Path],
+    path: &Path,
+    content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+) -> Result<()> {
+    let (opened, name) = folder_of(path)?;
+    let is_closed = sources.iter().any(|source| Rights::are_of_owner_alone(source));
+    let rights = if is_closed { Rights::PRIVATE } else { Rights::inside(opened.as_fd(), path)? };
+    write_in(opened.as_fd(), name, content, rights.file, path)
+}
+
 /// Writes whole in an open folder; `path` is for the error.
 pub(crate) fn write_in(
     folder: BorrowedFd<'_>,
@@ -143,6 +159,25 @@ mod tests {
         symlink(&victim, &log).unwrap();
         LogFile::at(&log).unwrap().begin().unwrap().write_all(b"log").unwrap();
         assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn what_is_made_of_private_results_is_private() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str, mode: u32| {
+            let path = folder.path().join(name);
+            std::fs::create_dir(&path).unwrap();
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+            path
+        };
+        let (private, shown) = (at("private", 0o700), at("shown", 0o755));
+        let made = |sources: &[&Path]| {
+            let path = shown.join("export.csv");
+            write_whole_of(sources, &path, |file| file.write_all(b"a")).unwrap();
+            std::fs::metadata(&path).unwrap().permissions().mode() & 0o777
+        };
+        assert_eq!((made(&[&shown]), made(&[&shown, &private])), (0o644, 0o600));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::html;
 use std::path::{Path, PathBuf};
-use tare_files::FilesError;
+use tare_files::{FilesError, Folder, Trust};
 use tare_results::{ReadError, Results};
 
 /// Why a report could not be written.
@@ -16,19 +16,34 @@ pub enum WriteError {
     File(#[from] FilesError),
 }
 
+/// Its name in a results directory.
+const REPORT: &str = "report.html";
+
 /// Writes `report.html` into a results directory and returns its path.
 ///
 /// # Errors
 /// [`WriteError`] when the results cannot be read or the file not written.
 pub fn write_report(results_dir: &Path) -> Result<PathBuf, WriteError> {
-    let path = results_dir.join("report.html");
-    write_report_to(&tare_results::open(results_dir)?, &path)?;
-    Ok(path)
+    let missing = || ReadError::NotResults { path: results_dir.to_owned() };
+    let folder = Folder::open(results_dir, Trust::Anyone)?.ok_or_else(missing)?;
+    write_report_in(&folder, &tare_results::open_folder(&folder)?)
+}
+
+/// Writes `report.html` of results that are already read, through the handle of their directory, and returns its path.
+///
+/// # Errors
+/// [`WriteError::File`] when it cannot be written.
+pub fn write_report_in(folder: &Folder, results: &Results) -> Result<PathBuf, WriteError> {
+    folder.write(REPORT, page(results).as_bytes())?;
+    Ok(folder.path().join(REPORT))
 }
 
 /// Writes the report of results that are already read to a path of the caller's choice.
 pub fn write_report_to(results: &Results, path: &Path) -> Result<(), WriteError> {
-    let text = html::render(results, &tare_findings::summarize(results));
     // Whole or not at all, and through no link: the directory may be anybody's.
-    Ok(tare_files::write_whole(path, text.as_bytes())?)
+    Ok(tare_files::write_whole_of(&[&results.path], path, |file| file.write_all(page(results).as_bytes()))?)
+}
+
+fn page(results: &Results) -> String {
+    html::render(results, &tare_findings::summarize(results))
 }

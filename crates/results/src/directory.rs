@@ -9,7 +9,7 @@ use super::names;
 use super::schema::Plan;
 use std::collections::BTreeMap;
 use std::path::Path;
-use tare_files::{Folder, Trust};
+use tare_files::Folder;
 use tare_topology::measure::Measured;
 
 /// What `tare topo --measure --json` prints, kept alongside by the user.
@@ -38,11 +38,9 @@ fn distances(bytes: &[u8], path: &Path) -> Result<Measured, ReadError> {
     Ok(read.measured)
 }
 
-pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
-    let mut warnings = Vec::new();
-    let missing = || ReadError::NotResults { path: path.to_owned() };
-    let folder = Folder::open(path, Trust::Anyone)?.ok_or_else(missing)?;
-    let mut plan = read_plan(&folder)?;
+pub(super) fn read(folder: &Folder) -> Result<Results, ReadError> {
+    let (path, mut warnings) = (folder.path(), Vec::new());
+    let mut plan = read_plan(folder)?;
     names::of_plan(&mut plan);
     let environment = match folder.read(ENVIRONMENT, LARGEST)? {
         Some(bytes) => Some(parse(&bytes, &path.join(ENVIRONMENT), 0)?),
@@ -56,7 +54,7 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
         Some(bytes) => Some(distances(&bytes, &path.join(DISTANCES))?),
         None => None,
     };
-    let Records { trials, damaged, files } = lines::read_packed(&folder)?;
+    let Records { trials, damaged, files } = lines::read_packed(folder)?;
     if files == 0 {
         warnings.push("trials.jsonl is missing: no trial has finished".to_owned());
     }
@@ -65,7 +63,7 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
     warnings.extend(strangers);
     let mut captures = BTreeMap::new();
     for trial in trials.iter().filter(|trial| !trial.captures.is_empty()) {
-        let (found, unread) = captures::read(&folder, trial);
+        let (found, unread) = captures::read(folder, trial);
         captures.insert((trial.trial, trial.attempt), found);
         warnings.extend(unread);
     }
@@ -79,7 +77,7 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
         distances,
         trials,
         captures,
-        machines: machines::environments(&folder)?,
+        machines: machines::environments(folder)?,
         damaged,
         warnings,
         ..Results::default()

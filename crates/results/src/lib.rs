@@ -53,5 +53,5 @@ pub use levels::levels_of;
 pub use limits::{LONGEST_LINE, MOST_CONDITIONS, MOST_TRIALS};
 pub use lines::DamagedLine;
 pub use plain::Plain;
-pub use reader::open;
+pub use reader::{open, open_folder};
 pub use repair::repair;

@@ -5,7 +5,7 @@ use super::shards::{self, Sharded};
 use super::{ReadError, Results, csv, directory};
 use std::collections::HashSet;
 use std::path::Path;
-use tare_files::Trust;
+use tare_files::{Folder, Trust};
 
 /// Reads a results directory, a study cut into shards, or a CSV file, as data: no link inside is followed, and nothing
 /// is written.
@@ -15,16 +15,31 @@ use tare_files::Trust;
 /// set aside: [`Results::damaged`].
 pub fn open(path: &Path) -> Result<Results, ReadError> {
     let metadata = std::fs::metadata(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
-    let results = match metadata.is_dir() {
-        true if Sharded::open(path, Trust::Anyone)?.is_some() => shards::read(path),
-        true => directory::read(path),
-        false => csv::read(path),
-    }?;
+    if !metadata.is_dir() {
+        return few_enough(csv::read(path)?);
+    }
+    let missing = || ReadError::NotResults { path: path.to_owned() };
+    open_folder(&Folder::open(path, Trust::Anyone)?.ok_or_else(missing)?)
+}
+
+/// Reads the results directory that a handle leads to, whatever its name leads to meanwhile; the parts of a study cut
+/// into shards are found by name.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_folder(folder: &Folder) -> Result<Results, ReadError> {
+    few_enough(match Sharded::of(folder.again()?)? {
+        Some(_) => shards::read(folder.path()),
+        None => directory::read(folder),
+    }?)
+}
+
+fn few_enough(results: Results) -> Result<Results, ReadError> {
     let planned = results.plan.iter().flat_map(|plan| &plan.conditions).map(|condition| condition.name.as_str());
     let measured = results.trials.iter().map(|trial| trial.condition.as_str());
     let conditions = planned.chain(measured).collect::<HashSet<_>>().len();
     match conditions > MOST_CONDITIONS {
-        true => Err(ReadError::TooManyConditions { path: path.to_owned(), found: conditions }),
+        true => Err(ReadError::TooManyConditions { path: results.path, found: conditions }),
         false => Ok(results),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::config;
 use std::ffi::OsString;
+use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,6 +13,9 @@ use thiserror::Error;
 
 /// How long the last trial of a killed run may take to stop its server and to put things back.
 const TRIAL_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Clients' halves of other hosts' trials that may be here at a time: one works, and few wait for it.
+const AGENTS: usize = 4;
 
 /// The cache of root, where no variable names one and the home is another's.
 const ROOT_CACHE: &str = "/var/cache/tare";
@@ -53,6 +57,21 @@ impl Host {
 /// Journal of settings and list of running servers.
 pub fn directory() -> Result<PathBuf, StateError> {
     Ok(tare_noise::default_state_dir()?)
+}
+
+/// A place for the clients' half of another host's trial, until what is returned is dropped; none when all are taken.
+///
+/// # Errors
+/// When the state directory is not this user's own, or cannot be written.
+pub fn place_for_agent() -> Result<Option<File>, StateError> {
+    let folder = PrivateFolder::open_or_create(&directory()?, Access::Closed)?;
+    for place in 0..AGENTS {
+        let file = folder.append(&format!("agent-{place}.lock"))?;
+        if file.try_lock().is_ok() {
+            return Ok(Some(file));
+        }
+    }
+    Ok(None)
 }
 
 /// Prepared data directories: `TARE_CACHE_DIR`, else what the user's own file says, else the user's cache directory.

@@ -9,6 +9,11 @@ use tare_results::store::CAPTURES;
 /// Call chains of the profile.
 pub(super) const FOLDED_FILE: &str = "profile.folded";
 
+/// Recording of the profile, for as long as there is one.
+pub(super) const PROFILE_RECORDING: &str = "perf.data";
+/// Recording of the wake-ups, for as long as there is one.
+pub(super) const WAKES_RECORDING: &str = "wakes.data";
+
 /// What a capture left behind.
 #[derive(Debug, Default)]
 pub struct Captured {
@@ -32,13 +37,21 @@ pub struct Place {
 }
 
 impl Place {
-    /// The trial's folder, made where missing.
+    /// The trial's folder, made where missing. Recordings of trials that were killed are removed: they are large, and
+    /// of no use any more.
     ///
     /// # Errors
     /// When it cannot be made, or is a link.
     pub fn make(results: &Folder, trial: usize, attempt: u32, threads: usize, sample_s: f64) -> Result<Self> {
         let name = format!("trial-{trial:05}-{attempt}");
         let all = results.make_sub(CAPTURES)?;
+        for name in all.names().unwrap_or_default() {
+            // Most have none; what is no folder has none either.
+            if let Ok(Some(killed)) = all.sub(&name) {
+                let _ = killed.remove(PROFILE_RECORDING);
+                let _ = killed.remove(WAKES_RECORDING);
+            }
+        }
         let folder = all.make_sub(&name)?;
         Ok(Self { all: Arc::new(all), folder: Arc::new(folder), name, threads, sample_s })
     }
@@ -84,5 +97,22 @@ impl Place {
             Ok(text) => self.write(captured, capture, name, &text),
             Err(e) => drop(captured.missing.insert(capture.to_owned(), e.to_string())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_trial_removes_the_recordings_that_a_killed_one_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let results = Folder::open(folder.path(), tare_files::Trust::Anyone).unwrap().unwrap();
+        let killed = Place::make(&results, 0, 1, 1, 0.1).unwrap();
+        for name in ["perf.data", "wakes.data", "profile.json"] {
+            std::fs::write(killed.path(name), "recorded").unwrap();
+        }
+        Place::make(&results, 0, 2, 1, 0.1).unwrap();
+        assert_eq!(killed.folder.names().unwrap(), ["profile.json"]);
     }
 }

@@ -56,9 +56,13 @@ impl Sharded {
         if !path.is_dir() {
             return Ok(None);
         }
-        let Some(folder) = Folder::open(path, trust)? else { return Ok(None) };
+        Folder::open(path, trust)?.map_or(Ok(None), Self::of)
+    }
+
+    /// The one that an open folder holds; none when it holds something else.
+    pub(crate) fn of(folder: Folder) -> Result<Option<Self>, ReadError> {
         let Some(bytes) = folder.read(NAME, LARGEST)? else { return Ok(None) };
-        let ShardsFile { shards, .. } = lines::parse(&bytes, &path.join(NAME), 0)?;
+        let ShardsFile { shards, .. } = lines::parse(&bytes, &folder.path().join(NAME), 0)?;
         let plan = directory::read_plan(&folder)?;
         Ok(Some(Self { folder, count: shards.max(1), plan }))
     }

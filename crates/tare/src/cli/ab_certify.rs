@@ -5,7 +5,7 @@ use super::ab_sides::{self, Side};
 use super::output::{self, note};
 use super::rounds::RoundListener;
 use super::run::{Teller, begun_in, default_out, execute, room_for_data, unless_interrupted};
-use super::{Exit, Problem, ab_certificates, ab_output, ab_twins, study_file};
+use super::{Exit, Problem, ab_certificates, ab_output, ab_twins, study_file, trust};
 use serde::Serialize;
 use std::path::Path;
 use tare_findings::certificate::{Certificate, Found, Ratio, Twin};
@@ -38,7 +38,7 @@ pub fn run(asked: &MeasuredOn<'_>, side: Option<&Side>, out: Option<&Path>, json
     let machine = Machine::this()?;
     let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
     let out = out.map_or_else(|| default_out("ab-certify", &tare_results::now()), Path::to_owned);
-    let twins = ab_twins::twins(&base, &own, &out)?;
+    let twins = ab_twins::twins(&base, &own, &out, trust::whose(asked.trusted))?;
     let measurable = twins.iter().filter(|(_, twin)| twin.is_ok()).count();
     let budget_s = asked.budget_s.unwrap_or(BUDGET_S) / measurable.max(1) as f64;
     let run = Run { asked, budget_s, machine: &machine, teller: Teller::of(json, asked.trusted) };

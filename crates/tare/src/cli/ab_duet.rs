@@ -62,6 +62,9 @@ fn fits(study: &Study) -> Result<(), Problem> {
     if !study.base.machine.is_empty() || study.factors.iter().any(|factor| factor.name.starts_with("machine.")) {
         return refused("settings of the whole machine cannot differ between two trials at once", "take them out");
     }
+    if study.base.capture.profile || study.base.capture.wakes {
+        return refused("perf records the whole machine, and so both sides", "take its captures out");
+    }
     if study.base.engine.running.is_asked() || study.base.client.on.host.is_some() {
         return refused("both sides are servers that tare starts, with their clients, on this host", "name programs");
     }

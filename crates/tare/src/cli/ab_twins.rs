@@ -1,13 +1,14 @@
 //! Twins of a side: what differs from it in nothing that should matter.
 
+use super::Problem;
 use super::ab_sides::Side;
-use super::{Exit, Problem};
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use tare_drive::workload::AnyLoad;
 use tare_engine::engine_by_name;
+use tare_files::{Folder, Trust};
 use tare_findings::certificate::Twin;
 use tare_study::language::spec::Study;
 
@@ -22,11 +23,9 @@ pub type Made = (Twin, Result<Vec<Side>, String>);
 /// The twins of a side on a study. Copies are made below `out`.
 ///
 /// # Errors
-/// When the folder of the results cannot be made.
-pub fn twins(study: &Study, own: &[Side], out: &Path) -> Result<Vec<Made>, Problem> {
-    fs::create_dir_all(out).map_err(|error| {
-        Problem::new(Exit::Machine, format!("cannot make the folder of results: {error}")).at(out.display().to_string())
-    })?;
+/// When the folder of the results cannot be made, or is not trusted: the copies run from there.
+pub fn twins(study: &Study, own: &[Side], out: &Path, trust: Trust) -> Result<Vec<Made>, Problem> {
+    Folder::open_or_create(out, trust)?;
     let command = own.iter().find(|side| side.factor_name() == "command");
     let (copy, layout) = match command {
         Some(command) => (copied_command(command.level(), out), Err("a command's environment is its own".to_owned())),
@@ -80,7 +79,8 @@ fn copied_server(study: &Study, own: &[Side], out: &Path) -> Result<Side, String
 
 fn place(out: &Path) -> Result<PathBuf, String> {
     let place = std::path::absolute(out.join(FOLDER)).map_err(|error| error.to_string())?;
-    fs::create_dir_all(&place).map_err(|error| format!("cannot make {}: {error}", place.display()))?;
+    // One that is there is someone else's.
+    fs::create_dir(&place).map_err(|error| format!("cannot make {}: {error}", place.display()))?;
     Ok(place)
 }
 

@@ -2,6 +2,7 @@
 //! ssh and speaks to it over its standard input and output; when either ends, so does this, with all that it began.
 
 use super::{Exit, Problem, host, interrupt};
+use crate::state;
 use crate::trial::agent;
 use clap::Args;
 use std::sync::atomic::Ordering;
@@ -21,6 +22,13 @@ pub struct ClientAgentArgs {}
 /// When this machine cannot be read; what fails later is told to the trial.
 pub fn run(_args: &ClientAgentArgs) -> Result<Exit, Problem> {
     let asked = interrupt::flag()?;
+    let Some(_place) = state::place_for_agent()? else {
+        return Err(Problem::new(
+            Exit::Machine,
+            "as many trials of other hosts as may be have their clients here already",
+        )
+        .advice("wait until they end, or end the `tare client-agent` of a run that is gone"));
+    };
     let failed = |e: std::io::Error| Problem::new(Exit::Machine, format!("cannot listen to the trial: {e}"));
     let link = Link::open(std::io::stdin(), std::io::stdout()).map_err(failed)?;
     let take = || host::take().map_err(|problem| problem.to_string());

@@ -69,8 +69,8 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
     let sides = opened.sides();
     if args.html.is_some() || args.csv.is_some() {
         let all = compare::compare_many(&sides, &options)?;
-        args.html.as_ref().map_or(Ok(()), |path| written(path, html::changes(&all).as_bytes()))?;
-        args.csv.as_ref().map_or(Ok(()), |path| written(path, &csv_of(&all)?))?;
+        args.html.as_ref().map_or(Ok(()), |path| written(&opened, path, html::changes(&all).as_bytes()))?;
+        args.csv.as_ref().map_or(Ok(()), |path| written(&opened, path, &csv_of(&all)?))?;
     }
     let style = Style::of_stdout(config::get().colour);
     let tell = |judged: Vec<Judged<'_>>, losses: &[Losses], gate: Option<Gate>, notes: &[Note]| {
@@ -151,8 +151,9 @@ fn of_sessions(
     Ok(found)
 }
 
-fn written(path: &Path, bytes: &[u8]) -> Result<(), Problem> {
-    tare_files::write_whole(path, bytes).map_err(|error| {
+fn written(opened: &Opened, path: &Path, bytes: &[u8]) -> Result<(), Problem> {
+    let of: Vec<&Path> = opened.results.iter().map(|(path, _)| path.as_path()).collect();
+    tare_files::write_whole_of(&of, path, |file| file.write_all(bytes)).map_err(|error| {
         Problem::new(Exit::Machine, error.to_string()).expected("a directory that exists, with room in it")
     })
 }

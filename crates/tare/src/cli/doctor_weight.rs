@@ -63,7 +63,7 @@ pub fn measure(name: &str, engine: Option<&str>, samples: Option<usize>) -> Resu
     if end.left > 0 {
         return Ok(None);
     }
-    let found = weight::of(&results_problem::open(directory.path())?);
+    let found = weight::of(&results_problem::open_folder(directory.folder())?);
     if found.is_none() && end.given_up > 0 {
         return Err(Problem::new(Exit::TrialFailed, format!("the samples of {name} could not be measured"))
             .advice(format!("read why with: tare run {name} --quick")));

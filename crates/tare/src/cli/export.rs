@@ -66,9 +66,10 @@ pub fn run(args: Export) -> Result<Exit, Problem> {
         args.results.iter().map(|path| super::results_problem::open(path)).collect::<Result<_, _>>()?;
     let sources: Vec<Source<'_>> =
         opened.iter().map(|results| Source::new(results, args.metrics.clone())).collect::<Result<_, _>>()?;
+    let of: Vec<&Path> = args.results.iter().map(PathBuf::as_path).collect();
     match &args.out {
-        Some(folder) if args.charts => charts(&sources, args.format, folder)?,
-        Some(path) => to_file(path, |out| write(&sources, args.format, args.table, out))?,
+        Some(folder) if args.charts => charts(&sources, args.format, folder, &of)?,
+        Some(path) => to_file(path, &of, |out| write(&sources, args.format, args.table, out))?,
         None if args.format.is_binary() && io::stdout().is_terminal() => {
             return Err(Problem::new(Exit::Usage, format!("{} is no text, and this is a terminal", args.format))
                 .advice(format!("name a file: --out results.{}", args.format)));
@@ -82,7 +83,7 @@ pub fn run(args: Export) -> Result<Exit, Problem> {
 }
 
 /// Writes every chart of the page into a folder, which is made where it is missing.
-fn charts(sources: &[Source<'_>], format: Format, folder: &Path) -> Result<(), Problem> {
+fn charts(sources: &[Source<'_>], format: Format, folder: &Path, of: &[&Path]) -> Result<(), Problem> {
     if !matches!(format, Format::Svg | Format::Png) {
         return Err(Problem::new(Exit::Usage, format!("{format} has no charts")).expected("--format svg or png"));
     }
@@ -92,7 +93,8 @@ fn charts(sources: &[Source<'_>], format: Format, folder: &Path) -> Result<(), P
             .advice("name another one with --out")
     })?;
     for (name, svg) in sources.iter().flat_map(svg::charts) {
-        to_file(&folder.join(format!("{name}.{format}")), |out| write_chart(&svg, format, out))?;
+        let path = folder.join(format!("{name}.{format}"));
+        whole(&path, of, |out| write_chart(&svg, format, out)).map_err(|error| not_written(&path, &error))?;
     }
     Ok(())
 }
@@ -113,30 +115,41 @@ type Sink<'a> = &'a mut (dyn Write + Send);
 const OPEN: [&str; 4] = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd"];
 
 /// Writes a pipe or device as it comes, and a file whole or not at all. A link in the file's place is replaced.
-fn to_file(path: &Path, write: impl FnOnce(Sink<'_>) -> io::Result<()>) -> Result<(), Problem> {
+fn to_file(path: &Path, of: &[&Path], write: impl FnOnce(Sink<'_>) -> io::Result<()>) -> Result<(), Problem> {
     let written = match stream(path) {
         Some(stream) => {
             let mut out = BufWriter::new(stream);
             write(&mut out).and_then(|()| out.flush())
         }
-        None => tare_files::write_whole_with(path, write).map_err(io::Error::from),
+        None => whole(path, of, write),
     };
-    written.map_err(|error| {
-        let problem =
-            Problem::new(Exit::Machine, format!("cannot write the export: {error}")).at(path.display().to_string());
-        match error.kind() {
-            ErrorKind::NotFound => problem.expected("a directory that exists"),
-            // What cannot be drawn says itself what to do.
-            ErrorKind::Unsupported => problem,
-            ErrorKind::PermissionDenied => problem.advice("write it elsewhere with --out"),
-            _ => problem.expected("a file that can be written, with room for it"),
-        }
-    })
+    written.map_err(|error| not_written(path, &error))
 }
 
-/// What is no regular file, opened; none for a file, or where there is nothing yet.
+/// Writes a file that no one may read who may not read what it is made of.
+fn whole(path: &Path, of: &[&Path], write: impl FnOnce(Sink<'_>) -> io::Result<()>) -> io::Result<()> {
+    tare_files::write_whole_of(of, path, write).map_err(io::Error::from)
+}
+
+fn not_written(path: &Path, error: &io::Error) -> Problem {
+    let problem =
+        Problem::new(Exit::Machine, format!("cannot write the export: {error}")).at(path.display().to_string());
+    match error.kind() {
+        ErrorKind::NotFound => problem.expected("a directory that exists"),
+        // What cannot be drawn says itself what to do.
+        ErrorKind::Unsupported => problem,
+        ErrorKind::PermissionDenied => problem.advice("write it elsewhere with --out"),
+        _ => problem.expected("a file that can be written, with room for it"),
+    }
+}
+
+/// What is no regular file, opened; none for a file, where there is nothing yet, and for what another user put there.
 fn stream(path: &Path) -> Option<File> {
     let is_open = OPEN.iter().any(|open| path.starts_with(open));
+    let me = rustix::process::geteuid().as_raw();
+    if !is_open && tare_files::owner_of(path).ok().is_none_or(|owner| owner != 0 && owner != me) {
+        return None;
+    }
     let links = if is_open { OFlags::empty() } else { OFlags::NOFOLLOW };
     let opened = rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC | links, Mode::empty());
     let file = File::from(opened.ok()?);

@@ -17,7 +17,7 @@ use tare_findings::find::Find;
 use tare_report::find_json::FindJson;
 use tare_report::terminal::{self, Style};
 use tare_report::words::find as words;
-use tare_report::write_report_to;
+use tare_report::write_report_in;
 use tare_results::laps::{FIRST_LOOK, RaceStop};
 use tare_results::schema::{Plan, Race, TrialRecord};
 use tare_results::store::{read_plan, read_trials, write_plan};
@@ -201,10 +201,10 @@ fn on_the_track(run: &Locked, args: &FindArgs) -> Result<Exit, Problem> {
         true => output::document("tare-find", &FindJson::of(&found, &plan))?,
         false => output::text(&terminal::find(&found, &plan, Style::of_stdout(config::get().colour)))?,
     }
-    let report = directory.path().join("report.html");
     note(&format!("results: {path}"));
     if found.leader.is_some() {
-        write_report_to(&super::results_problem::open(directory.path())?, &report)?;
+        let results = super::results_problem::open_folder(directory.folder())?;
+        let report = write_report_in(directory.folder(), &results)?;
         note(&format!("report:  {}, with a map of where each candidate's threads ran", report.display()));
     }
     match end? {

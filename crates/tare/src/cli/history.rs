@@ -4,12 +4,15 @@ use super::compare::{nearest, percentage};
 use super::{Exit, Problem};
 use crate::config;
 use clap::Args;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use tare_findings::history::{self, HistoryError, Options, Run};
 use tare_report::history_json::HistoryJson;
 use tare_report::html;
 use tare_report::terminal::{self, Style};
 
+/// The most runs of one history: every change is looked for between all of them.
+const MOST_RUNS: usize = 2_000;
 /// Largest list of commits that is read, bytes.
 const LARGEST_LIST: u64 = 64 << 20;
 
@@ -52,11 +55,17 @@ pub struct History {
 /// # Errors
 /// [`Problem`] when results cannot be read or there is nothing of what was requested.
 pub fn run(args: History) -> Result<Exit, Problem> {
+    let paths = expanded(&args.results)?;
+    if paths.len() > MOST_RUNS {
+        return Err(Problem::new(Exit::Usage, format!("these are {} runs", paths.len()))
+            .expected(format!("at most {MOST_RUNS}"))
+            .advice("name the newest ones"));
+    }
     let mut runs = Vec::new();
-    for path in expanded(&args.results)? {
-        let results = super::results_problem::open(&path)?;
+    for path in &paths {
+        let results = super::results_problem::open(path)?;
         // Only what a history needs is kept: there may be hundreds.
-        runs.push(Run::of(name(&path), &results));
+        runs.push(Run::of(name(path), &results));
     }
     if let Some(path) = &args.commits {
         name_commits(&mut runs, path)?;
@@ -74,7 +83,8 @@ pub fn run(args: History) -> Result<Exit, Problem> {
             true => html::history_picture(&found),
             false => html::history_page(&found, args.fail_if_slower),
         };
-        tare_files::write_whole(path, drawn.as_bytes())?;
+        let sources: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+        tare_files::write_whole_of(&sources, path, |file| file.write_all(drawn.as_bytes()))?;
         super::output::note(&format!("written: {}", path.display()));
     }
     match args.json {
@@ -99,6 +109,10 @@ fn page_or_picture(text: &str) -> Result<PathBuf, String> {
 /// Gives the runs the commits of a file.
 fn name_commits(runs: &mut [Run], path: &Path) -> Result<(), Problem> {
     let text = tare_files::read_named_file(path, LARGEST_LIST)?;
+    let mut named: HashMap<String, Vec<&mut Run>> = HashMap::new();
+    for run in runs {
+        named.entry(run.name.clone()).or_default().push(run);
+    }
     for (number, line) in String::from_utf8_lossy(&text).lines().enumerate() {
         let mut words = line.split_whitespace();
         let (name, commit) = match (words.next(), words.next(), words.next()) {
@@ -110,7 +124,7 @@ fn name_commits(runs: &mut [Run], path: &Path) -> Result<(), Problem> {
                     .expected("the run's name, a space, its commit"));
             }
         };
-        for run in runs.iter_mut().filter(|run| run.name == name) {
+        for run in named.get_mut(name).into_iter().flatten() {
             run.commit = Some(tare_text::shown_name(commit).into_owned());
         }
     }

@@ -1,11 +1,12 @@
 //! `tare report`: one self-contained HTML file.
 
-use super::{Exit, Problem};
+use super::{Exit, Problem, results_problem};
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
-use tare_report::write_report_to;
-use tare_results::Source;
+use tare_files::{Folder, Trust};
+use tare_report::{write_report_in, write_report_to};
+use tare_results::ReadError;
 
 /// Write the results as one self-contained HTML file
 #[derive(Debug, Args)]
@@ -30,12 +31,22 @@ struct Written {
 /// # Errors
 /// [`Problem`] when the results cannot be read or the file not written.
 pub fn run(args: Report) -> Result<Exit, Problem> {
-    let results = super::results_problem::open(&args.results)?;
-    let output = args.out.unwrap_or_else(|| match results.source {
-        Source::Directory => args.results.join("report.html"),
-        Source::Csv => args.results.with_extension("html"),
-    });
-    write_report_to(&results, &output)?;
+    let folder = match args.results.is_dir() {
+        true => Folder::open(&args.results, Trust::Anyone).map_err(ReadError::from)?,
+        false => None,
+    };
+    let results = match &folder {
+        Some(folder) => results_problem::open_folder(folder),
+        None => results_problem::open(&args.results),
+    }?;
+    let output = match (args.out, &folder) {
+        (None, Some(folder)) => write_report_in(folder, &results)?,
+        (out, _) => {
+            let out = out.unwrap_or_else(|| args.results.with_extension("html"));
+            write_report_to(&results, &out)?;
+            out
+        }
+    };
     if args.json {
         super::output::document("tare-report", &Written { report: output })?;
     } else {

@@ -3,12 +3,21 @@
 use super::{Exit, Problem, output, trust};
 use std::io::ErrorKind;
 use std::path::Path;
+use tare_files::Folder;
 use tare_report::WriteError;
 use tare_results::{ReadError, Results};
 
 /// Reads results, and says on standard error which lines of them are damaged: the rest is used.
 pub fn open(path: &Path) -> Result<Results, Problem> {
-    let results = tare_results::open(path)?;
+    damage_said(tare_results::open(path)?)
+}
+
+/// As [`open`], of the results directory that a handle leads to.
+pub fn open_folder(folder: &Folder) -> Result<Results, Problem> {
+    damage_said(tare_results::open_folder(folder)?)
+}
+
+fn damage_said(results: Results) -> Result<Results, Problem> {
     for line in &results.damaged {
         output::note(&format!("note: {line}"));
     }

@@ -11,7 +11,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tare_drive::capture::environment::environment;
 use tare_files::Folder;
-use tare_report::write_report_to;
+use tare_report::write_report_in;
 use tare_results::schema::Plan;
 use tare_results::shards::Sharded;
 use tare_results::store::{Directory, read_plan, read_study_text};
@@ -334,10 +334,9 @@ fn finish(study: &Study, plan: &Plan, directory: &Directory, teller: &Teller) ->
     listener.finish();
     let end = end?;
     if end.done > 0 {
-        let results = super::results_problem::open(directory.path())?;
+        let results = super::results_problem::open_folder(directory.folder())?;
         super::show::print(&results, teller.json, false, None)?;
-        let report = directory.path().join("report.html");
-        write_report_to(&results, &report)?;
+        let report = write_report_in(directory.folder(), &results)?;
         note(&format!("\nresults: {}\nreport:  {}", directory.path().display(), report.display()));
     }
     ended(end, directory.path())

@@ -66,7 +66,7 @@ pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
                 return if args.dry_run { asked.told() } else { asked.prove() };
             }
             if let Some(path) = &args.folded {
-                write_folded(&why::chains(*a, *b)?, path)?;
+                write_folded(&why::chains(*a, *b)?, path, &[&a.results.path, &b.results.path])?;
             }
             match args.json {
                 true => super::output::document("tare-why", &WhyJson::of(&found))?,
@@ -88,7 +88,7 @@ pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
 }
 
 /// Call chains of both sides for tools that draw differential flame graphs.
-fn write_folded(chains: &[ChainTime], path: &Path) -> Result<(), Problem> {
+fn write_folded(chains: &[ChainTime], path: &Path, of: &[&Path]) -> Result<(), Problem> {
     if chains.is_empty() {
         return Err(Problem::new(Exit::Usage, "a side has no recording of its wall-clock time")
             .expected("trials with the capture `waits`")
@@ -96,7 +96,7 @@ fn write_folded(chains: &[ChainTime], path: &Path) -> Result<(), Problem> {
     }
     let ns = |us: f64| (1e3 * us).round();
     let lines = chains.iter().map(|one| format!("{} {} {}\n", one.chain, ns(one.a_us), ns(one.b_us)));
-    Ok(tare_files::write_whole(path, lines.collect::<String>().as_bytes())?)
+    Ok(tare_files::write_whole_of(of, path, |file| file.write_all(lines.collect::<String>().as_bytes()))?)
 }
 
 impl From<WhyError> for Problem {

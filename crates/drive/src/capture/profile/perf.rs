@@ -1,6 +1,6 @@
 //! `perf record` around the capture sample, `perf script` after it.
 
-use super::super::place::{Captured, FOLDED_FILE, Place};
+use super::super::place::{Captured, FOLDED_FILE, PROFILE_RECORDING, Place};
 use super::control::{Control, end};
 use super::{fold, reason, table};
 use crate::capture::settings::CallGraph;
@@ -8,8 +8,6 @@ use std::process::{Child, Command, Stdio};
 use tare_engine::{Unavailable, dies_with_parent};
 use tare_results::captures::{FLAME_GRAPH, FOLDED, PROFILE};
 
-/// Name of the recording while there is one.
-const RECORDING: &str = "perf.data";
 /// What perf says, for as long as it runs.
 const LOG: &str = "perf.log";
 /// Samples a second over all PUs: enough for shares of 1% within a tenth of it in 10 s.
@@ -32,7 +30,6 @@ pub(in super::super) struct Profile {
 impl Profile {
     /// Begins, and returns when samples are taken.
     pub fn begin(place: &Place, call_graph: CallGraph, pid: u32) -> Result<Self, Unavailable> {
-        remove_leftovers(place);
         Self::begin_on(Scope::Pus, place, call_graph, pid)
             .or_else(|_| Self::begin_on(Scope::Threads, place, call_graph, pid))
     }
@@ -52,7 +49,7 @@ impl Profile {
             .args(["record", "--delay", "-1", "--control", &control.argument()])
             .args(["-F", &frequency_hz.to_string(), "--call-graph", &graph, "--no-buildid", "-q"])
             .arg("-o")
-            .arg(place.path(RECORDING))
+            .arg(place.path(PROFILE_RECORDING))
             .env("LC_ALL", "C")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -90,15 +87,15 @@ impl Profile {
         let _ = self.perf.kill();
         let _ = self.perf.wait();
         // The recording of a killed perf has no index.
-        self.place.remove(RECORDING);
+        self.place.remove(PROFILE_RECORDING);
     }
 
     /// Call chains, table and flame graph from the recording, which is then removed: it is large, and readable on this
     /// machine only.
     pub fn finish(self, captured: &mut Captured) {
         let place = &self.place;
-        let made = fold::fold(place, RECORDING, self.pid);
-        place.remove(RECORDING);
+        let made = fold::fold(place, PROFILE_RECORDING, self.pid);
+        place.remove(PROFILE_RECORDING);
         place.remove(LOG);
         let made = match made {
             Ok(made) => made,
@@ -129,16 +126,6 @@ impl Drop for Profile {
     fn drop(&mut self) {
         if matches!(self.perf.try_wait(), Ok(None)) {
             self.kill();
-        }
-    }
-}
-
-/// Recordings of trials that were killed: large, and of no use any more.
-fn remove_leftovers(place: &Place) {
-    for name in place.all.names().unwrap_or_default() {
-        // Most have none; what is no folder has none either.
-        if let Ok(Some(trial)) = place.all.sub(&name) {
-            let _ = trial.remove(RECORDING);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `perf record` of two tracepoints around the capture sample, read by `perf script` after it.
 
-use super::super::place::{Captured, Place};
+use super::super::place::{Captured, Place, WAKES_RECORDING};
 use super::super::profile::{Control, end, refused};
 use super::charge::{Threads, charge};
 use super::script::event;
@@ -15,8 +15,6 @@ use tare_engine::{Unavailable, dies_with_parent, interrupted};
 use tare_results::captures::WAKES;
 use tare_results::wakes::WakesFile;
 
-/// Name of the recording while there is one.
-const RECORDING: &str = "wakes.data";
 /// What perf says, for as long as it runs.
 const LOG: &str = "wakes.log";
 /// Events that are read at most: some seconds of a server that switches for every statement.
@@ -48,7 +46,7 @@ impl Wakes {
         command
             .args(["record", "--delay", "-1", "--control", &control.argument(), "-a", "-q", "--no-buildid"])
             .args(["-e", "sched:sched_switch,sched:sched_waking", "--max-size", LARGEST, "-o"])
-            .arg(place.path(RECORDING))
+            .arg(place.path(WAKES_RECORDING))
             .env("LC_ALL", "C")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -73,7 +71,7 @@ impl Wakes {
 
     /// Reads the recording, which is then removed with this: it is large.
     pub fn finish(self, place: &Place, captured: &mut Captured) {
-        match read(&place.path(RECORDING), &self.threads) {
+        match read(&place.path(WAKES_RECORDING), &self.threads) {
             Ok(file) => place.write_json(captured, WAKES, "wakes.json", &file),
             Err(e) => drop(captured.missing.insert(WAKES.to_owned(), e.to_string())),
         }
@@ -87,7 +85,7 @@ impl Drop for Wakes {
             let _ = self.perf.kill();
             let _ = self.perf.wait();
         }
-        self.place.remove(RECORDING);
+        self.place.remove(WAKES_RECORDING);
     }
 }
 
@@ -186,6 +184,6 @@ mod tests {
         }
         drop(asks);
         server.join().unwrap();
-        assert!(!place.path(RECORDING).exists());
+        assert!(!place.path(WAKES_RECORDING).exists());
     }
 }

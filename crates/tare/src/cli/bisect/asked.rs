@@ -15,6 +15,8 @@ const FILE: &str = "bisect.json";
 const LARGEST: u64 = 64 << 20;
 /// The newest schema that this program reads and the one it writes.
 const SCHEMA: u32 = 1;
+/// The most commits or builds of one bisection: its rules look at each again at every step.
+pub const MOST: usize = 10_000;
 /// Where a command has the built program.
 pub const PLACE: &str = "{binary}";
 
@@ -85,9 +87,14 @@ impl Asked {
         };
         let bytes = folder.read(FILE, LARGEST)?.ok_or_else(|| wrong(format!("there is no {FILE}")))?;
         let asked: Self = serde_json::from_slice(&bytes).map_err(|e| wrong(format!("{FILE} cannot be read: {e}")))?;
-        match asked.schema == SCHEMA && asked.line.len() >= 2 {
+        if asked.schema != SCHEMA || asked.line.len() < 2 || asked.line.len() > MOST {
+            return Err(wrong(format!("{FILE} is of another version, schema {}", asked.schema)));
+        }
+        // Folders are named by it, and git is told it.
+        let is_hash = |commit: &Commit| !commit.id.is_empty() && commit.id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match asked.build.is_none() || asked.line.iter().all(is_hash) {
             true => Ok(asked),
-            false => Err(wrong(format!("{FILE} is of another version, schema {}", asked.schema))),
+            false => Err(wrong(format!("a commit in {FILE} is no hash"))),
         }
     }
 
@@ -130,5 +137,31 @@ pub fn quoted(word: &str) -> String {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_files::Trust;
+
+    #[test]
+    fn a_commit_that_is_no_hash_names_no_folder() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = Folder::open(directory.path(), Trust::Anyone).unwrap().unwrap();
+        let read = |id: &str| {
+            let commit = |id: &str| serde_json::json!({"id": id, "subject": null, "author_date": null});
+            let asked = serde_json::json!({
+                "schema": SCHEMA, "line": [commit("00ff"), commit(id)], "study": null, "engine": null, "sets": [],
+                "build": {"repository": "/repository", "command": "true", "binary": null}, "command": null,
+                "metric": null, "minimum_effect": 0.02, "confidence": 0.95, "budget_s": null, "seed": 1
+            });
+            folder.write(FILE, asked.to_string().as_bytes()).unwrap();
+            Asked::read(&folder)
+        };
+        assert_eq!(read("12ab").unwrap().line.len(), 2);
+        for elsewhere in ["../../victim", "/victim", "--upload-pack=x", ""] {
+            assert!(read(elsewhere).is_err(), "{elsewhere}");
+        }
     }
 }

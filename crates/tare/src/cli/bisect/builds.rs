@@ -5,7 +5,6 @@ use super::super::{Exit, Problem};
 use super::asked::Asked;
 use super::git;
 use serde::{Deserialize, Serialize};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tare_drive::workload::program::{Ended, Job, ProgramError, to_its_end};
@@ -118,12 +117,9 @@ impl<'a> Builds<'a> {
         let commit = &self.asked.line[place];
         let name = self.name(place);
         // What an interrupted one left.
+        self.folder.remove_all(&name)?;
         let whole =
             std::path::absolute(self.folder.path().join(&name)).map_err(|e| unusable(self.folder.path(), &e))?;
-        match std::fs::remove_dir_all(&whole) {
-            Err(e) if e.kind() != ErrorKind::NotFound => return Err(unusable(&whole, &e)),
-            _ => {}
-        }
         let kept = self.folder.make_sub(&name)?.log(LOG)?;
         let (source, log) = (whole.join(SOURCE), whole.join(LOG));
         let subject = commit.subject.clone().unwrap_or_default();
@@ -140,7 +136,9 @@ impl<'a> Builds<'a> {
             discard: false,
         };
         let began = Instant::now();
-        let ended = match to_its_end(&job, f64::INFINITY, &|| !tare_engine::interrupted()) {
+        // None takes longer than all of it may.
+        let limit_s = self.asked.budget_s.unwrap_or(f64::INFINITY);
+        let ended = match to_its_end(&job, limit_s, &|| !tare_engine::interrupted()) {
             Ok(ended) => ended,
             Err(ProgramError::Interrupted) => return Ok(None),
             Err(e) => return Err(Problem::new(Exit::Machine, e.to_string()).at(log.display().to_string())),

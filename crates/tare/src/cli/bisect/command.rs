@@ -7,7 +7,7 @@ use super::super::output::note;
 use super::super::output::time;
 use super::super::run::{Teller, default_out, unless_interrupted};
 use super::super::{Exit, Problem, host, interrupt, trust};
-use super::asked::{Asked, BuildBy, PLACE};
+use super::asked::{Asked, BuildBy, MOST, PLACE};
 use super::builds::Builds;
 use super::measure::Bench;
 use super::search::{End, Search};
@@ -133,6 +133,11 @@ fn asked(args: &BisectArgs) -> Result<Asked, Problem> {
         }
         _ => return Err(Problem::new(Exit::Usage, "nothing to bisect").expected("GOOD BAD --build CMD, or --builds")),
     };
+    if line.len() > MOST {
+        return Err(Problem::new(Exit::Usage, format!("there are more than {MOST} builds between the ends"))
+            .expected(format!("at most {MOST}"))
+            .advice("bisect between two releases first"));
+    }
     // It goes on from elsewhere.
     let study = args.study.as_ref().map(|study| match Path::new(study).exists() {
         true => std::path::absolute(study).map_or_else(|_| study.clone(), |path| path.display().to_string()),
@@ -187,7 +192,7 @@ fn search(asked: &Asked, folder: &Folder, args: &BisectArgs) -> Result<Exit, Pro
     let machine = Machine::this()?;
     let teller = Teller::of(args.json, args.trust);
     let path = folder.path();
-    let bench = Bench { asked, folder: path, machine: &machine, teller: &teller };
+    let bench = Bench { asked, folder, machine: &machine, teller: &teller };
     let search = Search { bench, builds: Builds::of(asked, folder)? };
     let end = search.run();
     let found = search.state()?.found;

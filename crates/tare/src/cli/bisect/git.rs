@@ -1,6 +1,7 @@
 //! The commits between two, and a source tree of one, without a change of the user's checkout or repository.
 
 use super::super::{Exit, Problem};
+use super::asked::MOST;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -35,7 +36,8 @@ pub fn line(good: &str, bad: &str) -> Result<Vec<Commit>, Problem> {
     let show = ["-c", "log.showSignature=false", "log", "--first-parent", format.as_str()];
     let mut line = commits(&asked(&[&show[..], &["-1", from.as_str()]].concat())?);
     let range = format!("{from}..{to}");
-    line.extend(commits(&asked(&[&show[..], &["--reverse", range.as_str()]].concat())?));
+    let most = format!("--max-count={MOST}");
+    line.extend(commits(&asked(&[&show[..], &[most.as_str(), "--reverse", range.as_str()]].concat())?));
     match line.len() {
         0 | 1 => Err(Problem::new(Exit::Usage, format!("there is no commit between {good} and {bad}"))
             .expected("an older commit GOOD and a newer one BAD")),

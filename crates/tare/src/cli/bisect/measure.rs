@@ -7,6 +7,7 @@ use super::super::run::{Teller, begun_before, begun_in, execute, room_for_data, 
 use super::super::{Exit, Problem, study_file, trust};
 use super::asked::Asked;
 use std::path::{Path, PathBuf};
+use tare_files::Folder;
 use tare_findings::ab::Ab;
 use tare_findings::bisect::ALPHA;
 use tare_results::pairs::{Pairs, Rule};
@@ -34,8 +35,11 @@ pub struct Two {
 impl Two {
     /// Where their pairs lie in a bisection's folder.
     pub fn folder(self, of: &Path) -> PathBuf {
-        let end = if self.step { "-step" } else { "" };
-        of.join(PAIRS).join(format!("{:04}-{:04}{end}", self.a, self.b))
+        of.join(PAIRS).join(self.name())
+    }
+
+    fn name(self) -> String {
+        format!("{:04}-{:04}{}", self.a, self.b, if self.step { "-step" } else { "" })
     }
 }
 
@@ -84,7 +88,7 @@ pub struct Bench<'a> {
     /// Study, sides and rule come from it.
     pub asked: &'a Asked,
     /// Results directories are made below it.
-    pub folder: &'a Path,
+    pub folder: &'a Folder,
     /// Every plan is made for it.
     pub machine: &'a Machine,
     /// Notes go there, and whether others' folders are trusted is said by it.
@@ -97,7 +101,7 @@ impl Bench<'_> {
     /// # Errors
     /// When they cannot be read.
     pub fn all(&self) -> Result<Vec<Measured>, Problem> {
-        let mut names: Vec<String> = match std::fs::read_dir(self.folder.join(PAIRS)) {
+        let mut names: Vec<String> = match std::fs::read_dir(self.folder.path().join(PAIRS)) {
             Ok(entries) => entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect(),
             Err(_) => Vec::new(),
         };
@@ -110,7 +114,7 @@ impl Bench<'_> {
     /// # Errors
     /// When they cannot be read.
     pub fn read(&self, two: Two) -> Result<Option<Measured>, Problem> {
-        let path = two.folder(self.folder);
+        let path = two.folder(self.folder.path());
         if !path.join("plan.json").exists() {
             return Ok(None);
         }
@@ -128,7 +132,7 @@ impl Bench<'_> {
         let Some((study, plan, directory)) = self.begin_or_go_on(two, programs, until)? else { return Ok(false) };
         let end =
             execute(&study, &plan, &directory, self.teller, &mut RoundListener(pair_line)).map_err(|problem| {
-                let resume = format!("then go on with: tare bisect --resume {}", self.folder.display());
+                let resume = format!("then go on with: tare bisect --resume {}", self.folder.path().display());
                 problem.advice(format!("see {}/logs; {resume}", directory.path().display()))
             })?;
         Ok(end.left == 0)
@@ -140,7 +144,7 @@ impl Bench<'_> {
         programs: [&Path; 2],
         until: Until,
     ) -> Result<Option<(Study, Plan, Directory)>, Problem> {
-        let path = two.folder(self.folder);
+        let path = two.folder(self.folder.path());
         if path.join("plan.json").exists() {
             let directory = Directory::resume(&path, trust::whose(self.teller.trusted))?;
             let (study, mut plan) = begun_before(&directory)?;
@@ -165,7 +169,7 @@ impl Bench<'_> {
             }
         };
         // A kill before its plan was written leaves a folder with nothing that counts.
-        let _ = std::fs::remove_dir_all(&path);
+        let _ = self.folder.make_sub(PAIRS)?.remove_all(&two.name());
         let directory = begun_in(&path, &study, &plan, self.machine, self.teller.trusted)?;
         Ok(Some((study, plan, directory)))
     }

@@ -158,7 +158,7 @@ impl Search<'_> {
         let ends = of(Two { a: 0, b: last, step: false });
         let differ = ends.as_ref().is_some_and(|ends| ends.verdict == AbVerdict::Slower);
         let (chances, next) = bisect::next(&seen, &usable, &built, asked.confidence)
-            .map_err(|e| Problem::new(Exit::Usage, e.to_string()).at(self.bench.folder.display().to_string()))?;
+            .map_err(|e| Problem::new(Exit::Usage, e.to_string()).at(self.bench.folder.path().display().to_string()))?;
         let cell = match &next {
             Next::Found(cell) if differ => Some(cell.clone()),
             _ => None,

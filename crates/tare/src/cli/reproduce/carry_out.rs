@@ -9,7 +9,7 @@ use crate::cli::{Exit, Problem, host, results_problem, trust};
 use std::path::Path;
 use std::time::Instant;
 use tare_findings::reproduce::{Claimed, Open, Reproduced, Why, of_results};
-use tare_report::write_report_to;
+use tare_report::write_report_in;
 use tare_results::claim::{Claim, Predicted, Predictions};
 use tare_results::schema::Plan;
 use tare_results::store::Directory;
@@ -98,7 +98,7 @@ fn experiment(predicted: &Predicted, path: &Path, on: On<'_>, trusted: bool) -> 
     listener.finish();
     let end = end?;
     if end.done > 0 {
-        write_report_to(&results_problem::open(path)?, &path.join("report.html"))?;
+        write_report_in(directory.folder(), &results_problem::open_folder(directory.folder())?)?;
     }
     Ok(end.left == 0)
 }

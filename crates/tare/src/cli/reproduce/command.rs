@@ -5,7 +5,7 @@ use crate::cli::output::time;
 use crate::cli::run::{default_out, unless_interrupted};
 use crate::cli::{Exit, Problem, interrupt, read_topology, trust};
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tare_files::Folder;
 use tare_results::claim::{Experiment, PREDICTIONS, PREDICTIONS_SCHEMA, Predictions};
 use tare_study::claims;
@@ -83,6 +83,7 @@ pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     // Trials run in folders of their own.
     let servers = std::path::absolute(&args.servers)
         .map_err(|e| Problem::new(Exit::Usage, format!("--servers: {e}")).at(args.servers.display().to_string()))?;
+    believed(&servers, args.trust)?;
     let on = predict::On { machine: &machine, place, servers: &servers };
     let Some(predicted) = unless_interrupted(predict::all(experiments, on, args.within))? else {
         return Ok(Exit::Interrupted);
@@ -110,7 +111,7 @@ pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     carry_out::run(&predictions, &out, args.trust, args.json)
 }
 
-fn resume(path: &std::path::Path, args: &ReproduceArgs) -> Result<Exit, Problem> {
+fn resume(path: &Path, args: &ReproduceArgs) -> Result<Exit, Problem> {
     let none = || {
         Problem::new(Exit::Usage, "nothing was begun there by tare reproduce")
             .at(path.display().to_string())
@@ -119,8 +120,15 @@ fn resume(path: &std::path::Path, args: &ReproduceArgs) -> Result<Exit, Problem>
     let folder = Folder::open(path, trust::whose(args.trust))?.ok_or_else(none)?;
     let bytes = folder.read(PREDICTIONS, LARGEST)?.ok_or_else(none)?;
     let predictions = predict::read(&bytes)?;
+    believed(&predictions.servers, args.trust)?;
     interrupt::stop()?;
     carry_out::run(&predictions, path, args.trust, args.json)
+}
+
+/// What lies there runs as this user; by default that is below the folder that the command is given in.
+fn believed(servers: &Path, trusted: bool) -> Result<(), Problem> {
+    Folder::open(servers, trust::whose(trusted))?;
+    Ok(())
 }
 
 /// The experiments that a name stands for; without one, all.

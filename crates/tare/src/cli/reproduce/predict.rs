@@ -3,7 +3,7 @@
 use crate::cli::study_file::planned;
 use crate::cli::{Exit, Problem};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Component, Path};
 use tare_results::claim::{Cannot, Claim, Experiment, PREDICTIONS_SCHEMA, Predicted, Predictions};
 use tare_results::schema::Plan;
 use tare_study::claims::{cannot, missing, narrow};
@@ -131,10 +131,20 @@ pub fn written(predictions: &Predictions) -> Result<Vec<u8>, Problem> {
 pub fn read(bytes: &[u8]) -> Result<Predictions, Problem> {
     let predictions: Predictions = serde_json::from_slice(bytes)
         .map_err(|e| Problem::new(Exit::Usage, format!("cannot read the predictions: {e}")))?;
-    match predictions.schema {
-        PREDICTIONS_SCHEMA => Ok(predictions),
-        found => Err(Problem::new(Exit::Usage, format!("these predictions have schema {found}"))
-            .expected(PREDICTIONS_SCHEMA.to_string())),
+    if predictions.schema != PREDICTIONS_SCHEMA {
+        let found = predictions.schema;
+        return Err(Problem::new(Exit::Usage, format!("these predictions have schema {found}"))
+            .expected(PREDICTIONS_SCHEMA.to_string()));
+    }
+    // Each has a folder of its name.
+    let is_one_name = |name: &str| {
+        let mut parts = Path::new(name).components();
+        matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
+    };
+    match predictions.experiments.iter().find(|one| !is_one_name(&one.experiment.name)) {
+        Some(one) => Err(Problem::new(Exit::Usage, format!("{:?} is no name of an experiment", one.experiment.name))
+            .expected("one that can name a folder")),
+        None => Ok(predictions),
     }
 }
 
@@ -169,5 +179,21 @@ mod tests {
         assert_eq!(blocks(300.0), [7, 9, 0, 5]);
         assert_eq!(blocks(55.0), [4, 0, 0, 0]);
         assert_eq!(blocks(1.0), [0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn an_experiment_whose_name_leads_elsewhere_is_refused() {
+        let named = |name: &str| {
+            let mut predicted = costed(1, 0.0, 1.0).predicted;
+            name.clone_into(&mut predicted.experiment.name);
+            let servers = Path::new("/servers").to_owned();
+            let (schema, written, tare) = (PREDICTIONS_SCHEMA, "now".to_owned(), "0".to_owned());
+            let all = Predictions { schema, written, tare, servers, within_s: None, experiments: vec![predicted] };
+            read(&serde_json::to_vec(&all).unwrap()).is_ok()
+        };
+        assert!(named("counters"));
+        for elsewhere in ["../../victim", "/etc", "..", "", "a/b"] {
+            assert!(!named(elsewhere), "{elsewhere}");
+        }
     }
 }

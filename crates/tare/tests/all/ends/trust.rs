@@ -417,3 +417,83 @@ fn results_that_are_exchanged_when_a_server_has_started_get_its_log_and_captures
         "#
     ));
 }
+
+#[test]
+fn results_that_are_exchanged_in_their_last_trial_get_its_report() {
+    holds(&format!(
+        "{EXCHANGED}{}",
+        r#"
+        cat >/mnt/last.toml <<'END'
+name = "last"
+[workload]
+name = "command"
+command = "/mnt/exchange"
+needs_server = false
+[sampling]
+trials = 1
+warmup_s = 0
+steal_limit = "off"
+foreign_cpu_limit = "off"
+END
+        as /mnt/tare run --trust /mnt/last.toml --out /tmp/mine/out 2>err || :
+        untouched
+        grep -q '<!DOCTYPE html>' /tmp/mine/moved/report.html
+        "#
+    ));
+}
+
+#[test]
+fn what_is_made_of_roots_results_is_roots_alone_wherever_it_lies() {
+    holds(
+        r#"
+        as /mnt/tare run /mnt/study.toml --out out
+        mkdir -m 755 /mnt/shown
+        made=/mnt/shown/made
+        as /mnt/tare export out --format csv --out $made.csv
+        as /mnt/tare export out --format svg --charts --out /mnt/shown
+        as /mnt/tare report out --out $made.html
+        as /mnt/tare run /mnt/study.toml --out second
+        as /mnt/tare compare out second --html $made-compared.html
+        as /mnt/tare history out --out $made-history.html
+        test "$(ls /mnt/shown | wc -l)" -ge 5
+        find /mnt/shown -type f -perm /077 | (! grep .)
+        # A pipe that another user put at the name gets nothing, and is not waited for.
+        mkdir -m 777 /mnt/open && user mkfifo -m 666 /mnt/open/made.csv
+        (exec >/dev/null 2>&1; user timeout 20 sh -c 'cat /mnt/open/made.csv >/tmp/stolen') &
+        as timeout 10 /mnt/tare export out --format csv --out /mnt/open/made.csv
+        test -f /mnt/open/made.csv && test ! -s /tmp/stolen
+        # It is a file now, so that the reader of the pipe that was there waits in vain.
+        "#,
+    );
+}
+
+#[test]
+fn copies_of_a_program_are_made_in_no_folder_of_another_users() {
+    holds(
+        r#"
+        user mkdir -m 755 -p /tmp/mine/out/a-copy-of-the-same-program-at-a-path-of-another-length
+        echo precious >/mnt/victim
+        user ln -s /mnt/victim /tmp/mine/out/a-copy-of-the-same-program-at-a-path-of-another-length/tare
+        code=0; as timeout 30 /mnt/tare ab --certify --a 'command=/mnt/tare --version' --budget 1s --out /tmp/mine/out 2>err || code=$?
+        cat err; test "$(cat /mnt/victim)" = precious
+        test $code = 2; grep 'belongs to user 65534' err
+        "#,
+    );
+}
+
+#[test]
+fn servers_that_another_user_left_in_a_shared_folder_are_not_run() {
+    holds(
+        r#"
+        printf '#!/bin/sh\n: >/mnt/owned\n' >/mnt/evil && chmod 755 /mnt/evil
+        for build in postgresql-17.6 postgresql-18.1; do
+            user mkdir -p /tmp/target/servers/$build/bin
+            for program in postgres initdb pg_ctl; do user ln -s /mnt/evil /tmp/target/servers/$build/bin/$program; done
+        done
+        cd /tmp
+        code=0; as timeout 60 /mnt/tare reproduce postgresql-18-ranges --within 1min --out /tmp/root/out 2>err || code=$?
+        cat err; test ! -e /mnt/owned
+        test $code = 2; grep 'belongs to user 65534' err
+        "#,
+    );
+}

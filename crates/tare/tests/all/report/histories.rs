@@ -157,3 +157,11 @@ fn commits_stand_with_the_change_and_the_lines_are_drawn() {
     assert!(page.contains("<svg class=\"chart\"") && page.contains("0002328abc1..0002710abc1"), "{page}");
     assert_eq!(tare(&["history", path(&runs), "--out", "h.png"]).0, 2);
 }
+
+#[test]
+fn more_runs_than_can_be_compared_are_refused_with_the_limit() {
+    let dir = tempfile::tempdir().unwrap();
+    (0..2_001).for_each(|run| fs::write(dir.path().join(format!("{run}.csv")), "").unwrap());
+    let (code, _, err) = tare(&["history", path(dir.path())]);
+    assert!(code == 2 && err.contains("2001 runs") && err.contains("at most 2000"), "{code} {err}");
+}

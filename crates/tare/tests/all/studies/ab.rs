@@ -225,6 +225,9 @@ fn both_sides_of_a_duet_are_measured_at_the_same_time_on_halves_that_are_exchang
     let refused = plan("core:1 pu:2");
     assert_eq!(refused.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("no two like halves"), "{refused:?}");
+    let profiled = ["ab", "--duet", "--dry-run", "--a", "aslr=off", "--b", "aslr=off", "--set", "capture.profile=on"];
+    let (_, err) = world.exits(2, &profiled);
+    assert!(err.contains("perf records the whole machine"), "{err}");
     let planned = json(&String::from_utf8(plan("node:4 core:4 pu:2").stdout).unwrap());
     let client = |at: usize| planned["conditions"][at]["placement"]["client"][0].as_array().unwrap().len();
     assert_eq!((planned["conditions"].as_array().unwrap().len(), client(0), client(3)), (4, 16, 16), "{planned}");

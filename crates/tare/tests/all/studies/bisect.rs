@@ -134,3 +134,27 @@ fn what_cannot_be_bisected_is_refused_with_what_to_do() {
         assert!(err.contains(said), "{words:?}: {err}");
     }
 }
+
+#[test]
+fn a_line_without_end_a_build_without_end_and_a_hostile_subject_are_held() {
+    let world = World::new();
+    std::fs::write(world.path("many.txt"), "/bin/sh\n".repeat(10_001)).unwrap();
+    let (_, err) = world.exits(2, &["bisect", "--builds", "many.txt", "--command", "{binary}"]);
+    assert!(err.contains("at most 10000"), "{err}");
+    let (_, err) = world.exits(2, &["bisect", "--builds", "a\u{1b}]0;owned\u{7},b", "--command", "{binary}"]);
+    assert!(err.contains("owned") && !err.contains('\u{1b}'), "{err}");
+    let commits = repository(&world);
+    let subject = "::stop-commands::owned \u{1b}]0;owned\u{7}";
+    git(world.directory.path(), &["commit", "--quiet", "--allow-empty", "-m", subject]);
+    let line = ["bisect", &commits[7], "HEAD", "--command", "{binary}"];
+    let (planned, _) = world.exits(0, &[&line[..], &["--build", "true", "--dry-run", "--json"]].concat());
+    assert!(!planned.contains('\u{1b}'), "{planned}");
+    // The slow end has this subject, and its build never ends.
+    let build = format!("test $TARE_COMMIT = {} && echo /bin/true || sleep 90", commits[7]);
+    let began = std::time::Instant::now();
+    let out = world.output(&[&line[..], &["--build", &build, "--budget", "1s", "--out", "x"]].concat());
+    let err = String::from_utf8_lossy(&out.stderr);
+    assert!(began.elapsed().as_secs() < 60 && !out.status.success() && err.contains("build.log"), "{err}");
+    assert!(err.contains("stop-commands") && !err.contains('\u{1b}') && !err.contains(" ::stop"), "{err}");
+    world.assert_clean();
+}

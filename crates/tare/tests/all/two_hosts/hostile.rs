@@ -4,6 +4,7 @@
 use crate::support::{World, text, trials};
 use crate::two_hosts::far::{no_way, program, section, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -102,5 +103,31 @@ fn one_ctrl_c_ends_a_run_whose_clients_host_says_nothing_and_never_ends() {
         assert!(began.elapsed() < Duration::from_secs(3), "{word}: {:?}", began.elapsed());
         wait_until("no process left", 5, || world.processes().is_empty());
     }
+    world.assert_clean();
+}
+
+#[test]
+fn a_host_is_made_to_start_no_more_clients_than_it_has_places_for() {
+    let world = World::new();
+    let start = || {
+        let mut agent = world.tare(&["client-agent"]);
+        agent.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    // Each has said who it is, and waits.
+    let mut waiting: Vec<Child> = (0..4).map(|_| start()).collect();
+    for agent in &mut waiting {
+        let mut line = String::new();
+        BufReader::new(agent.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.contains("hello"), "{line}");
+    }
+    let refused = start().wait_with_output().unwrap();
+    assert_eq!(refused.status.code(), Some(3), "{}", text(&refused.stdout));
+    assert!(refused.stdout.is_empty() && text(&refused.stderr).contains("have their clients here"));
+    for mut agent in waiting {
+        drop(agent.stdin.take());
+        agent.wait().unwrap();
+    }
+    let next = start().wait_with_output().unwrap();
+    assert!(text(&next.stdout).contains("hello"), "{}", text(&next.stderr));
     world.assert_clean();
 }
