@@ -15,6 +15,9 @@ const TIMES: f64 = BOTTOM + 40.0;
 /// Pixels that one of them needs.
 const TIME: f64 = 60.0;
 
+/// Trials from which a small screen shows dots, a tenth as long as marks.
+const MARKS: usize = 100;
+
 /// One attempt at a trial.
 pub struct Point {
     /// Seconds since the epoch, or the position in the file where no time was recorded.
@@ -58,6 +61,7 @@ pub fn draw(strip: &Strip<'_>, frame: &Frame) -> Markup {
     };
     let ends: Vec<End<'_>> = strip.names.iter().filter_map(end).collect();
     let bottom = BOTTOM + 21.0;
+    let small = frame.slim && points.len() > MARKS;
     html! {
         svg class=(frame.class()) viewBox=(format!("0 0 {} {}", frame.width, px(end_names::height(ends.len(), frame, bottom)))) role="img" {
             title { (strip.label) " in the order in which trials ran" }
@@ -72,7 +76,14 @@ pub fn draw(strip: &Strip<'_>, frame: &Frame) -> Markup {
                 (if clock { "time of day, UTC" } else { "order in the file (no times were recorded)" })
             }
             @if odd { text.tick x="2" y=(px(LANE + 4.0)) { "not used" } }
-            @for point in points {
+            @if small {
+                @for mark in 0..marks::MEANT {
+                    @let clean = points.iter().filter(|point| point.mark == mark && !point.disturbed);
+                    @let dots = clean.filter_map(|point| Some((x(point.at), values.at(point.value?))));
+                    path class=(format!("dots small {}", marks::class(mark))) d=(marks::dots(dots)) {}
+                }
+            }
+            @for point in points.iter().filter(|point| !small || point.disturbed || point.value.is_none()) {
                 @match point.value {
                     Some(value) => path class={ (marks::class(point.mark)) @if point.disturbed { " disturbed" } } d=(marks::path(point.mark, x(point.at), values.at(value), 3.8)) {
                         @if !frame.slim { title { (point.title) } }
