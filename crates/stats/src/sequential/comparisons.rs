@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn comparisons_share_no_pair_and_an_open_one_is_none() {
         let question = Question { minimum_effect: 0.02, alpha: 0.05, rule: Rule::Looks };
-        // Equal within 2% at the first look, then 10% apart at the next second look, then two pairs that decide nothing.
+        // Equal within 2% at the first look, then 10% apart at a second look, then two pairs that decide nothing.
         let values = [0.001, -0.001, 0.0005, -0.0005, 0.100, 0.101, 0.099, 0.1005, 0.1, 0.099, 0.0, 0.001];
         let pairs: Vec<Pair> =
             values.iter().enumerate().map(|(i, d)| Pair { log_ratio: *d, b_first: i % 2 == 0 }).collect();

@@ -7,8 +7,8 @@ const MOST: usize = 18;
 /// The share of draws below which an order counts as more than a draw: one in 32, which six pairs reach at the earliest.
 pub(super) const LIMIT: f64 = 1.0 / 32.0;
 
-/// The share of all draws of the order that set the sides at least as far apart as the one that was made; none for more
-/// than 18 pairs, or for none.
+/// The share of all draws of the order that set the sides at least as far apart as the one that was made; none for
+/// more than 18 pairs, or for none.
 ///
 /// Where B is A, second / first of a pair is what it is, whichever of them a fair draw calls B (Fisher's randomisation
 /// test). The sides are apart by |sum of s (g - mean g)|, g = ln(second / first), s = 1 where B ran second and else -1:
@@ -55,8 +55,8 @@ mod tests {
         }
     }
 
-    /// Counted by hand: g = 3, -1, -1, -1 less its mean of 0 with s = 1, -1, 1, 1 is 3 + 1 - 1 - 1 = 2 apart; of the eight
-    /// draws up to an exchange of the sides (+++: 0, one of the last three exchanged: 2, two: 4, all: 6) seven are.
+    /// By hand: g = 3, -1, -1, -1 less its mean of 0 with s = 1, -1, 1, 1 is 3 + 1 - 1 - 1 = 2 apart. Of the eight draws
+    /// up to an exchange of the sides (+++: 0, one of the last three exchanged: 2, two: 4, all: 6) seven are as far.
     #[test]
     fn draws_are_those_counted_by_hand() {
         let found = pairs(&[(3.0, false), (1.0, true), (-1.0, false), (-1.0, false)]);

@@ -1,6 +1,6 @@
-//! Is what is said true as often as it is promised, for every sentence that a command can say first: one row each of the
-//! promised rate of wrong ones and the measured one with its interval. `TARE_NULL_STUDIES` says how many studies of each
-//! kind; `benches/truth` runs the whole.
+//! Is what is said true as often as it is promised, for every sentence that a command can say first: one row each of
+//! the promised rate of wrong ones and the measured one with its interval. `TARE_NULL_STUDIES` says how many studies of
+//! each kind; `benches/truth` runs the whole.
 
 mod made;
 mod modes;

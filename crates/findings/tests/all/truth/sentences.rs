@@ -1,5 +1,5 @@
 //! What the commands that measure until something is settled say first, and how often it is wrong. The list is made of
-//! the findings' own types: a verdict that is added does not compile here before it has a row, and each row is measured.
+//! the findings' own types: a verdict that is added does not compile here before it has a row, and each is measured.
 
 use super::made::{SHAPES, Shape};
 use super::pairs::{Times, at_the_minimum_effect, bisects_wrongly, of_itself, proved};
@@ -184,10 +184,10 @@ impl Sentence {
     /// Studies of each kind in the test suite, and a part of those that are asked for: some take long.
     fn studies(self) -> usize {
         let (few, part) = match self {
-            Self::AbDiffers => (30, 1),
-            Self::CauseOfDifference | Self::HistoryStep | Self::HistoryDrift | Self::CauseOfModes => (10, 4),
-            Self::FindNamed | Self::FindWorse | Self::BisectFound => (10, 2),
-            _ => (40, 1),
+            Self::AbDiffers => (6, 1),
+            Self::CauseOfDifference | Self::HistoryStep | Self::HistoryDrift | Self::CauseOfModes => (4, 4),
+            Self::FindNamed | Self::FindWorse | Self::BisectFound => (6, 2),
+            _ => (20, 1),
         };
         asked().map_or(few, |asked| asked / part)
     }
