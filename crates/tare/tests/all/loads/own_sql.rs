@@ -183,19 +183,22 @@ fn insert_benchmark_runs_on(engine: &dyn Engine) {
         assert!(of("rows", part) == rows || part == "l_x_index", "{} {part}: {}", engine.name(), of("rows", part));
     }
     let metric = |name: String| sample["metrics"][&name].as_f64().unwrap_or_else(|| panic!("{name}: {sample}"));
+    let mut written = 0.0;
     for step in ["qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000"] {
         let found = of("rows", &format!("{step}_query")) / of("executions", &format!("{step}_query"));
         // A row may be deleted, or be counted and not yet be written, while a query looks for it.
         assert!((9.0..=10.0).contains(&found), "{} {step}: {found}", engine.name());
         assert!(metric(format!("queries_per_s_of_{step}_query")) > 0.0);
-        assert!(metric(format!("latency_ms_max_of_{step}_insert")) > 0.0);
         let writes = ["insert", "delete"].map(|role| of("executions", &format!("{step}_{role}")));
         // Two clients, 50 rows at once; one may be due at the begin, one may have begun before.
         let elapsed_s = of("executions", &format!("{step}_query")) / metric(format!("queries_per_s_of_{step}_query"));
         let rows_per_s: f64 = step[2..].parse().unwrap();
         let most = 2.0 * (2.0 + rows_per_s / 50.0 * elapsed_s);
-        assert!(writes.iter().all(|done| *done > 0.0 && *done <= most), "{step}: {writes:?} in {elapsed_s} s");
+        assert!(writes.iter().all(|done| *done <= most), "{step}: {writes:?} in {elapsed_s} s");
+        written += writes.iter().sum::<f64>();
     }
+    // In a short step on a busy machine none may be done.
+    assert!(written > 0.0, "{}: {sample}", engine.name());
     assert!(metric("elapsed_s_of_l_x".to_owned()) > 0.0);
     let shown = world.exits(0, &["show", "r"]).0;
     let steps: Vec<&str> = shown.lines().filter_map(|line| line.split_whitespace().next()).collect();
