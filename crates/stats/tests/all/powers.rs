@@ -108,14 +108,14 @@ fn intervals_of_a_ratio_of_spreads_cover_it() {
         for n in [4, 5, 10, 20] {
             let blocks = if between > 0.0 { vec![(0..n).collect(); 4] } else { Vec::new() };
             let covers = share(each, || {
-                let levels: Vec<f64> = (0..n).map(|_| normal(&mut rng, 0.0, between)).collect();
+                let of_blocks: Vec<f64> = (0..n).map(|_| normal(&mut rng, 0.0, between)).collect();
                 let cells: Vec<Cell> = (0..4)
                     .map(|c| {
                         let scale = if c & 1 == 1 { 0.003 } else { 0.001 };
                         let levels = vec![c & 1 == 1, c & 2 == 2];
                         Cell {
                             levels,
-                            trials: levels.iter().map(|level| (level + scale * draw(&mut rng)).exp()).collect(),
+                            trials: of_blocks.iter().map(|block| (block + scale * draw(&mut rng)).exp()).collect(),
                         }
                     })
                     .collect();
