@@ -1,5 +1,5 @@
-//! Names of a chart's lines: at their ends in a stack at its right, each with its mark and a leader from its line, or in
-//! a list below it.
+//! Names of a chart's lines: at their ends in a stack at its right, each with its mark and a leader from its line, or
+//! in a list below it.
 
 use super::axis::px;
 use super::dots::shortened;
@@ -26,7 +26,7 @@ pub fn height(lines: usize, frame: &Frame, bottom: f64) -> f64 {
     if frame.slim && lines > 0 { bottom + AXIS + NAME * lines as f64 } else { bottom + 42.0 }
 }
 
-/// Draws all names.
+/// The names of all lines, with leaders where they stand next to a plot that ends at `bottom`.
 pub fn draw(ends: &[End<'_>], frame: &Frame, bottom: f64) -> Markup {
     let (x, letters) = if frame.slim { (9.0, LETTERS_BELOW) } else { (frame.right + 16.0, LETTERS) };
     let placed: Vec<(usize, f64)> = if frame.slim {

@@ -17,7 +17,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// For small screens.
+    /// As wide as a phone held upright, so that letters have the size of the text around the chart.
     pub const SLIM: Self = Self { width: 340.0, left: 52.0, right: 332.0, slim: true };
 
     /// For pages of the usual width: names have as much room next to the plot as the longest of them needs.

@@ -45,7 +45,7 @@ pub struct Strip<'a> {
     pub names: &'a [(&'a str, usize)],
 }
 
-/// Draws the strip.
+/// Trials without a value stand in a lane of their own below; nothing but dots where there are many on little room.
 pub fn draw(strip: &Strip<'_>, frame: &Frame) -> Markup {
     let (points, clock) = (strip.points, strip.clock);
     let values = Axis::new(points.iter().filter_map(|point| point.value), strip.unit, BOTTOM, TOP);

@@ -14,8 +14,9 @@ use tare_results::metric::Better;
 const LEFT: f64 = 62.0;
 const GAP: f64 = 16.0;
 const PANEL_HEIGHT: f64 = 108.0;
-/// Letters of a panel's name alongside its figure; all of it is in the tooltip.
-const LABEL: usize = 21;
+/// Pixels of a letter of a panel's name, which is bold, and of one of its figure, in the widest of the usual fonts.
+const LETTER: f64 = 8.4;
+const DIGIT: f64 = 7.7;
 /// Above a panel: its name, and the numbers of the row above.
 const HEAD: f64 = 40.0;
 
@@ -83,13 +84,14 @@ fn panel(own: &Curve, x: &Rungs, y: &Axis, width: f64) -> Markup {
             Some(format!("M{} {}V{}", px(x.at(point.n)), px(y.at(low)), px(y.at(high))))
         })
         .collect();
+    let figure = own.points.last().map(|last| y.scale.figure(last.mean)).unwrap_or_default();
+    // The name has what the figure leaves; all of it is in the tooltip.
+    let letters = ((width - DIGIT * (figure.chars().count() + 1) as f64) / LETTER) as usize;
     html! {
         path.curve.m0 d=(path(own, x, y)) {}
         path.whisker.m0 d=(whiskers) {}
         path.dots.m0 d=(marks::dots(own.points.iter().map(|p| (x.at(p.n), y.at(p.mean))))) {}
-        text.name x="0" y="-7" { (shortened(&own.label, LABEL)) title { (own.label) } }
-        @if let Some(last) = own.points.last() {
-            text.value x=(px(width)) y="-7" text-anchor="end" { (y.scale.figure(last.mean)) }
-        }
+        text.name x="0" y="-7" { (shortened(&own.label, letters.max(3))) title { (own.label) } }
+        text.value x=(px(width)) y="-7" text-anchor="end" { (figure) }
     }
 }
