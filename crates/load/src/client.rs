@@ -55,8 +55,8 @@ pub trait Client: Send {
         Duration::ZERO
     }
 
-    /// In closed loop: why it has nothing to do yet, as the time after which it is asked again; none: it begins its next
-    /// transaction. No latency contains it.
+    /// In closed loop: why it has nothing to do yet, as the time after which it is asked again; none: it begins its
+    /// next transaction. No latency contains it.
     #[inline]
     fn idle(&mut self) -> Option<Duration> {
         None

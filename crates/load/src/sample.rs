@@ -95,8 +95,8 @@ pub struct Slice {
     pub rate: f64,
     /// Transactions a second of those due in it that were completed by the end of the sample.
     pub tps: f64,
-    /// Latency of all that was due in it; what was not completed by the end of the sample counts with what it had waited
-    /// until then. None where nothing was due.
+    /// Latency of all that was due in it; what was not completed by the end of the sample counts with what it had
+    /// waited until then. None where nothing was due.
     pub latency_ms: Option<LatencyMs>,
     /// All of these latencies.
     #[serde(skip)]

@@ -22,6 +22,7 @@ pub enum Figure {
     BeginS,
 }
 
+/// In the order of the figures.
 const FIGURES: [(Figure, &str, Metric); 6] = [
     (Figure::RowsPerS, "rows_per_s", Metric { unit: "1/s", better: Better::Higher, rank: 3 }),
     (Figure::QueriesPerS, "queries_per_s", Metric { unit: "1/s", better: Better::Higher, rank: 3 }),
@@ -31,11 +32,11 @@ const FIGURES: [(Figure, &str, Metric); 6] = [
     (Figure::BeginS, "begin_s", Metric { unit: "s", better: Better::Lower, rank: Named::DETAIL_RANK }),
 ];
 
-/// The metric of a figure: `rows_per_s_of_l_i0_insert`, `elapsed_s_of_l_x`. `of` is a step, or a step and a role with `_`
-/// between them.
+/// The metric of a figure: `rows_per_s_of_l_i0_insert`, `elapsed_s_of_l_x`. `of` is a step, or a step and a role with
+/// `_` between them.
 pub fn metric(figure: Figure, of: &str) -> Named {
-    let name = FIGURES.iter().find(|(known, ..)| *known == figure).map_or("", |(_, name, _)| name);
-    crate::metric::of_name(&format!("{name}{OF}{of}"))
+    let (_, name, metric) = FIGURES[figure as usize];
+    Named::described(&format!("{name}{OF}{of}"), metric)
 }
 
 /// The figure that a metric is, and of what; none for any other metric.

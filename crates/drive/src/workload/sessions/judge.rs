@@ -30,8 +30,8 @@ pub enum NotAsked {
     },
 }
 
-/// Holds a sample against the rate that was requested, if one was. Of a rate that changes each slice says what was asked
-/// and what was done: it may well lead beyond what the server can do.
+/// Holds a sample against the rate that was requested, if one was. Of a rate that changes each slice says what was
+/// asked and what was done: it may well lead beyond what the server can do.
 pub fn judge(pace: Pace, sample: &Sample) -> Result<(), NotAsked> {
     if sample.transactions == 0 {
         return Err(NotAsked::Nothing { elapsed_s: sample.elapsed_s });

@@ -31,7 +31,8 @@ pub(super) struct SqlClient {
     /// The transactions that it runs, by number.
     runs: Vec<usize>,
     part: Option<Part>,
-    /// The transaction that the server asked to run again: with the same values, so that no number of a counter is lost.
+    /// The transaction that the server asked to run again: with the same values, so that no number of a counter is
+    /// lost.
     again: Option<usize>,
 }
 

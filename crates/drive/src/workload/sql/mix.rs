@@ -5,7 +5,7 @@ use super::file::{Data, Errors, File, Repeated};
 use super::parameter::{self, Parameter};
 use super::sizes::Sizes;
 use super::statement::{self, Statement};
-use super::step::{self, Step};
+use super::step::{self, Known, Step};
 use tare_load::Random;
 
 /// Transactions that are drawn by weight.
@@ -35,7 +35,7 @@ pub(super) struct Asked {
 #[derive(Debug)]
 pub(super) struct Transaction {
     pub name: String,
-    pub weight: u64,
+    weight: u64,
     pub statements: Vec<Statement>,
     /// Parameters that it draws once, each with how many values it needs; those that depend on others behind them.
     pub draws: Vec<(usize, usize)>,
@@ -80,7 +80,9 @@ impl Mix {
         };
         // Transactions that are asked for by name are run at once, and no steps.
         if asked.transaction.is_none() {
-            mix.steps = step::read(file.steps, &mix.transactions, sizes)?;
+            let known = mix.transactions.iter();
+            let known = known.map(|one| Known { name: &one.name, weight: one.weight, writes: one.writes });
+            mix.steps = step::read(file.steps, &known.collect::<Vec<_>>(), sizes)?;
         }
         mix.choose(asked.transaction.as_deref())?;
         Ok(mix)

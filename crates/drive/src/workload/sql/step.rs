@@ -1,7 +1,6 @@
 //! The steps of a trial: who does what in each, and how the threads of its roles keep together.
 
 use super::file;
-use super::mix::Transaction;
 use super::sizes::Sizes;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +28,7 @@ pub(super) struct Step {
 #[derive(Debug)]
 pub(super) struct Role {
     pub name: String,
-    /// Transactions, by number.
+    /// Places of its transactions in the file.
     pub runs: Vec<usize>,
     /// Transactions a second of each of its threads.
     pub rate: Option<f64>,
@@ -37,11 +36,19 @@ pub(super) struct Role {
     pub writes: bool,
 }
 
+/// What is to be known of a transaction.
+pub(super) struct Known<'a> {
+    pub name: &'a str,
+    pub weight: u64,
+    /// Whether it does more than read.
+    pub writes: bool,
+}
+
 /// The steps of a file.
 ///
 /// # Errors
 /// Which step is wrong, and what is expected of it.
-pub(super) fn read(steps: Vec<file::Step>, known: &[Transaction], sizes: Sizes) -> Result<Vec<Step>, String> {
+pub(super) fn read(steps: Vec<file::Step>, known: &[Known<'_>], sizes: Sizes) -> Result<Vec<Step>, String> {
     let mut made: Vec<Step> = Vec::new();
     for step in steps {
         let wrong = |what: String| format!("step {}: {what}", step.name);
@@ -70,7 +77,7 @@ fn is_word(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-fn one_role(name: String, role: file::Role, known: &[Transaction]) -> Result<Role, String> {
+fn one_role(name: String, role: file::Role, known: &[Known<'_>]) -> Result<Role, String> {
     let wrong = |what: String| format!("role {name}: {what}");
     if !is_word(&name) || name.contains('_') {
         return Err(wrong("a name of letters and digits".to_owned()));
@@ -80,7 +87,7 @@ fn one_role(name: String, role: file::Role, known: &[Transaction]) -> Result<Rol
     }
     let find = |run: &String| {
         known.iter().position(|one| one.name == *run).ok_or_else(|| {
-            let names: Vec<&str> = known.iter().map(|one| one.name.as_str()).collect();
+            let names: Vec<&str> = known.iter().map(|one| one.name).collect();
             let near = tare_text::nearest(run, names.iter().copied());
             let near = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
             wrong(format!("{run} is none of the transactions ({}){near}", names.join(", ")))
@@ -169,8 +176,8 @@ impl Part {
         &self.runs
     }
 
-    /// Why it has nothing to do yet, as the time after which it looks again. At a rate it makes up for what it could not
-    /// do in time.
+    /// Why it has nothing to do yet, as the time after which it looks again. At a rate it makes up for what it could
+    /// not do in time.
     pub fn idle(&mut self) -> Option<Duration> {
         let Some(role) = self.role else { return Some(LOOK_LATER) };
         if let Some(gap) = self.gap {

@@ -170,7 +170,7 @@ fn insert_benchmark_runs_on(engine: &dyn Engine) {
     let record = trials(&world.path("r")).remove(0);
     let sample = &record["samples"][0];
     let of = |what: &str, part: &str| sample["covariates"][format!("statement_{what}_{part}")].as_f64().unwrap();
-    // All that is asked for is written and nothing else, and what is deleted is there: no key comes twice, none is missed.
+    // All that is asked for is written and nothing else, and what is deleted is there: no key twice, none missed.
     for (part, transactions, rows) in [
         ("l_i0_insert", 50.0, 5000.0),
         ("l_x_index", 3.0, 0.0),
