@@ -19,11 +19,11 @@ const ENVIRONMENT_BYTES: usize = 20_011;
 /// A twin with its side, or why there is none.
 pub type Made = (Twin, Result<Vec<Side>, String>);
 
-/// The twins of a side on a study. Copies are made below `out`.
+/// The twins of a side on a study, and another link of the same sources where there is one. Copies are made below `out`.
 ///
 /// # Errors
 /// When the folder of the results cannot be made.
-pub fn twins(study: &Study, own: &[Side], out: &Path) -> Result<Vec<Made>, Problem> {
+pub fn twins(study: &Study, own: &[Side], relinked: Option<&Side>, out: &Path) -> Result<Vec<Made>, Problem> {
     fs::create_dir_all(out).map_err(|error| {
         Problem::new(Exit::Machine, format!("cannot make the folder of results: {error}")).at(out.display().to_string())
     })?;
@@ -39,7 +39,10 @@ pub fn twins(study: &Study, own: &[Side], out: &Path) -> Result<Vec<Made>, Probl
         let others = own.iter().filter(|other| other.factor_name() != side.factor_name());
         others.cloned().chain([side.clone()]).collect()
     };
-    Ok(vec![(Twin::Same, Ok(own.to_vec())), (Twin::Copy, copy.map(with)), (Twin::Layout, layout.map(with))])
+    let mut twins =
+        vec![(Twin::Same, Ok(own.to_vec())), (Twin::Copy, copy.map(with)), (Twin::Layout, layout.map(with))];
+    twins.extend(relinked.map(|relinked| (Twin::Relinked, Ok(with(relinked.clone())))));
+    Ok(twins)
 }
 
 /// Removes the copies: they are the same bytes as what they were made of.
