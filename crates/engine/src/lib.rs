@@ -63,7 +63,7 @@ pub use process::leftovers::{Reaped, reap_leftovers};
 pub use process::listed_folder::ListedFolder;
 pub use process::tagged::TaggedProcesses;
 pub use programs::ask::list_questions_in;
-pub use programs::content::program_sha1;
+pub use programs::content::{file_sha1, program_sha1};
 pub use programs::installed::installed;
 pub use programs::program::{Binary, prefer_programs};
 pub use programs::symbols::symbol_file;

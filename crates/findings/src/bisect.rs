@@ -23,6 +23,9 @@ pub struct Commit {
     pub subject: Option<String>,
     /// When it was written, ISO 8601; none without git.
     pub author_date: Option<String>,
+    /// The commits that it merges into the line, by their full hashes: its parents but the first.
+    #[serde(default)]
+    pub merged: Vec<String>,
 }
 
 /// How it ended, or where it stands.

@@ -25,6 +25,8 @@ pub enum Twin {
     Copy,
     /// The same file with a larger environment, which moves the stack.
     Layout,
+    /// Another link of the same sources, which moves the code.
+    Relinked,
 }
 
 /// False alarms of a rule.

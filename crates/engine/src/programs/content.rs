@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -31,7 +31,7 @@ pub fn program_sha1(pid: u32, cache: &Path) -> Option<String> {
     if let Some(known) = known.filter(|known| known.boot_id == boot_id() && known.stamp == now) {
         return Some(known.sha1);
     }
-    let sha1 = sha1_of(&mut file)?;
+    let sha1 = file_sha1(&mut file).ok()?;
     let same = file.metadata().is_ok_and(|found| Stamp::of(&found) == now);
     if let Some(folder) = memory.filter(|_| same && is_settled(&now)) {
         let known = Known { boot_id: boot_id(), stamp: now, sha1: sha1.clone() };
@@ -55,16 +55,20 @@ fn is_settled(stamp: &Stamp) -> bool {
     SystemTime::now().duration_since(UNIX_EPOCH + since).is_ok_and(|age| age > SETTLED)
 }
 
-fn sha1_of(file: &mut File) -> Option<String> {
+/// SHA-1 of what is left of a file, in hexadecimal digits.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn file_sha1(file: &mut File) -> io::Result<String> {
     let mut hash = Sha1::new();
     let mut piece = vec![0; 1 << 18];
     loop {
-        match file.read(&mut piece).ok()? {
+        match file.read(&mut piece)? {
             0 => break,
             read => hash.update(&piece[..read]),
         }
     }
-    Some(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]

@@ -138,6 +138,7 @@ mod tests {
             id: format!("{n}").repeat(40),
             subject: Some(format!("change {n}")),
             author_date: Some("2026-03-01T10:00:00+01:00".into()),
+            merged: Vec::new(),
         };
         Bisection {
             line: (0..=chances.len()).map(commit).collect(),

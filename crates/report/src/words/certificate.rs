@@ -38,7 +38,7 @@ pub fn rows(certificate: &Certificate) -> Vec<(&'static str, String)> {
 
 fn but(change: f64) -> String {
     format!(
-        "another copy or layout of A moved by {} by itself: less than that is no change of a build",
+        "another copy, layout or link of A moved by {} by itself: less than that is no change of a build",
         percent(change)
     )
 }
@@ -80,6 +80,7 @@ fn twin(twin: Twin) -> &'static str {
         Twin::Same => "same file",
         Twin::Copy => "a copy",
         Twin::Layout => "layout",
+        Twin::Relinked => "relinked",
     }
 }
 

@@ -33,8 +33,9 @@ pub struct Fit {
 
 impl Fit {
     /// Least squares with the place as a term. With n1 pairs in which A ran first and n2 in which B did, and m1, m2
-    /// the means of these: delta = (m1 + m2) / 2 and phi = m1 - m2, weight = 4 n1 n2 / (n1 + n2), df = n1 + n2 - 2.
-    /// None below three pairs, and as long as one side was first in all of them: nothing separates it from its place.
+    /// the means of these: delta = (m1 + m2) / 2 and, as B second reads delta + phi and B first delta - phi,
+    /// phi = (m1 - m2) / 2; weight = 4 n1 n2 / (n1 + n2), df = n1 + n2 - 2. None below three pairs, and as long as one
+    /// side was first in all of them: nothing separates it from its place.
     ///
     /// # Errors
     /// [`Error::NotFinite`] for a log ratio that is not.
@@ -53,7 +54,7 @@ impl Fit {
         let df = n1 + n2 - 2.0;
         Ok(Some(Self {
             mean: f64::midpoint(m1, m2),
-            place: Some(m1 - m2),
+            place: Some((m1 - m2) / 2.0),
             sd: ((squares1 + squares2) / df).sqrt(),
             pairs: pairs.len(),
             weight: 4.0 * n1 * n2 / (n1 + n2),
@@ -97,8 +98,8 @@ impl Fit {
     /// the place is no term.
     pub fn place_ratio(&self, confidence: f64) -> Option<Estimate> {
         let place = self.place?;
-        // phi's variance is sd^2 (1/n1 + 1/n2), which is four times delta's.
-        let half = 2.0 * self.half_width(confidence);
+        // phi's variance is that of delta, sd^2 (1/n1 + 1/n2) / 4.
+        let half = self.half_width(confidence);
         let ci = Interval::finite((place - half).exp(), (place + half).exp());
         Some(Estimate { value: place.exp(), ci })
     }
@@ -120,10 +121,10 @@ mod tests {
 
     #[test]
     fn the_place_is_separated_from_the_side() {
-        // delta 0.02, phi 0.10, no noise: B second reads 0.07, B first -0.03.
+        // delta 0.02, phi 0.05, no noise: B second reads 0.07, B first -0.03.
         let pairs = [pair(0.07, false), pair(-0.03, true), pair(0.07, false), pair(0.07, false)];
         let fit = Fit::of(&pairs).unwrap().unwrap();
-        assert!((fit.mean - 0.02).abs() < 1e-12 && (fit.place.unwrap() - 0.10).abs() < 1e-12, "{fit:?}");
+        assert!((fit.mean - 0.02).abs() < 1e-12 && (fit.place.unwrap() - 0.05).abs() < 1e-12, "{fit:?}");
         assert!(fit.sd < 1e-12 && (fit.weight - 3.0).abs() < 1e-12);
     }
 
@@ -132,7 +133,7 @@ mod tests {
     fn estimates_are_those_of_least_squares() {
         let values = [(0.031, false), (0.012, true), (-0.004, true), (0.027, false), (0.019, true)];
         let pairs: Vec<Pair> = values.iter().map(|(d, b)| pair(*d, *b)).collect();
-        let x = |b_first: bool| -> f64 { if b_first { -0.5 } else { 0.5 } };
+        let x = |b_first: bool| -> f64 { if b_first { -1.0 } else { 1.0 } };
         let n = values.len() as f64;
         let (sx, sxx) = values.iter().fold((0.0_f64, 0.0_f64), |(s, ss), (_, b)| (s + x(*b), ss + x(*b).powi(2)));
         let (sy, sxy) = values.iter().fold((0.0, 0.0), |(s, ss), (y, b)| (s + y, ss + y * x(*b)));

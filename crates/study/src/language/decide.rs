@@ -20,6 +20,8 @@ pub struct Decide {
     /// Seconds for all trials.
     pub budget_s: Option<f64>,
     pub sessions: Option<usize>,
+    /// Whether both sides run at the same time, each on one half of the machine.
+    pub duet: bool,
     /// Metrics that the change cannot touch.
     pub controls: Vec<String>,
     /// Seed of the order within pairs.
@@ -61,6 +63,12 @@ impl Keyed for Decide {
             "sessions that it is made of: 1, or at least 5, of which each is one run",
             |s| s.sessions.map(Into::into),
             |s, v| sessions(&v.to_string()).map(|sessions| s.sessions = Some(sessions)),
+        ),
+        Key::switch(
+            "duet",
+            "on: both sides at the same time, each on one half of the machine, as `tare ab --duet`",
+            |s| s.duet,
+            |s, on| s.duet = on,
         ),
         Key::words(
             "controls",

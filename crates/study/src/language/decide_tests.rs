@@ -15,11 +15,12 @@ fn study(decide: &str) -> Result<Study, StudyError> {
 fn every_key_is_read_and_comes_back_from_what_is_written() {
     let found = study(
         "a = \"aslr=on\"\nb = \"aslr=off\"\nmetric = \"tps\"\nminimum_effect = \"3%\"\nbudget_s = 1800\n\
-         sessions = 5\ncontrols = \"query_s_q1, query_s_q6\"\nseed = 7\n",
+         sessions = 5\nduet = true\ncontrols = \"query_s_q1, query_s_q6\"\nseed = 7\n",
     )
     .unwrap();
     let decide = found.decide.clone().unwrap();
     assert_eq!((decide.minimum_effect, decide.sessions, decide.seed), (Some(0.03), Some(5), Some(7)));
+    assert!(decide.duet);
     assert_eq!(decide.controls, ["query_s_q1", "query_s_q6"]);
     let again = parse(Source { origin: "s.toml", text: &to_toml(&found) }, &Overrides::default()).unwrap();
     assert_eq!(again.decide, found.decide);

@@ -22,6 +22,7 @@
 //! | `made` | data sets that need not be made |
 //! | `pilot`, `cases` | counts chosen from the first trials; what they are chosen for |
 //! | `settle` | pairs that are added until it is settled whether two conditions differ |
+//! | `stack` | where the stack of each trial of a comparison begins |
 //! | `race` | blocks of conditions that are raced, without those that were dropped |
 //! | `symmetric` | placements that the machine's symmetry makes one |
 //! | `reached` | blocks that are added until the half-width is reached |
@@ -49,6 +50,7 @@ mod reached;
 pub mod resolve;
 pub mod settle;
 pub mod shard;
+pub mod stack;
 pub mod symmetric;
 pub mod task;
 mod two_hosts;

@@ -7,14 +7,13 @@ use super::measured::MeasuredArgs;
 use super::output::note;
 use super::rounds::{self, Locked, RoundListener};
 use super::run::{Teller, execute, unless_interrupted};
-use super::{
-    Exit, Problem, ab_certificates, ab_certify, ab_duet, ab_output, interrupt, plan_view, read_topology, study_file,
-};
+use super::{Exit, Problem, ab_certificates, ab_certify, ab_output, interrupt, plan_view, read_topology, study_file};
 use crate::run::RunEnd;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tare_findings::ab::{Ab, AbVerdict};
 use tare_results::pairs::Stop;
+use tare_results::schema::Plan;
 use tare_results::store::{read_plan, read_trials, write_plan};
 use tare_study::language::decide::{Decide, sessions};
 use tare_study::language::spec::Study;
@@ -63,6 +62,9 @@ pub struct AbArgs {
     /// machine, and which change they can decide in 10, 30 and 60 minutes. Kept, and said alongside every verdict
     #[arg(long)]
     certify: bool,
+    /// With --certify: another link of A's sources, binary=PATH or 'command=PROGRAM ARGS'; what it moves is no change
+    #[arg(long, value_name = "SIDE", value_parser = side, requires = "certify")]
+    relinked: Option<Side>,
     /// Run both sides of a pair at the same time, each on one half of the machine, the halves exchanged at random:
     /// noise of the machine meets both. The ratio is one under contention
     #[arg(long, conflicts_with_all = ["certify", "resume"])]
@@ -104,7 +106,10 @@ pub fn run(args: &AbArgs) -> Result<Exit, Problem> {
     interrupt::stop()?;
     match &args.resume {
         Some(path) => resume(path, args),
-        None if args.certify => ab_certify::run(&args.measured(), args.a.as_ref(), args.out.as_deref(), args.json),
+        None if args.certify => {
+            let sides = (args.a.as_ref(), args.relinked.as_ref());
+            ab_certify::run(&args.measured(), sides, args.out.as_deref(), args.json)
+        }
         None => begin(args),
     }
 }
@@ -132,6 +137,7 @@ impl AbArgs {
             minimum_effect: self.minimum_effect.or(decide.minimum_effect),
             budget_s: self.budget.or(decide.budget_s),
             sessions: self.sessions.or(decide.sessions),
+            duet: self.duet || decide.duet,
             controls: if self.controls.is_empty() { decide.controls } else { self.controls.clone() },
             seed: self.on.seed.or(decide.seed),
         }
@@ -171,24 +177,23 @@ fn begin(args: &AbArgs) -> Result<Exit, Problem> {
         ab_sides::record_probes(&mut study, &sides);
     }
     study.decide = Some(args.over(study.decide.take().unwrap_or_default()));
-    let teller = Teller::of(args.json, args.trust);
-    if !args.duet && !args.dry_run {
-        return decide(study, args.out.as_deref(), &teller);
+    if !args.dry_run {
+        return decide(study, args.out.as_deref(), &Teller::of(args.json, args.trust));
     }
     let (machine, place) = match &args.topology {
         Some(spec) => (read_topology::describe(spec)?, Where::Described),
         None => (Machine::this()?, Where::Here),
     };
-    let (study, decide) = sided(study)?;
-    let study = if args.duet { ab_duet::on_halves(study, &machine)? } else { study };
-    let planned = unless_interrupted(study_file::planned(study, &machine, place, true))?;
-    let Some((study, plan)) = planned else { return Ok(Exit::Interrupted) };
-    let plan = settle_of(decide, plan)?;
-    if args.dry_run {
-        return plan_view::print(&study, &plan, args.json).map(|()| Exit::Done);
-    }
-    let begun = rounds::begun((study, plan), &machine, args.out.as_deref(), (teller.json, teller.trusted))?;
-    begun.map_or(Ok(Exit::Interrupted), |run| compare(&run, &teller))
+    let Some((study, plan)) = planned(study, &machine, place)? else { return Ok(Exit::Interrupted) };
+    plan_view::print(&study, &plan, args.json).map(|()| Exit::Done)
+}
+
+fn planned(study: Study, machine: &Machine, place: Where) -> Result<Option<(Study, Plan)>, Problem> {
+    let (study, decide) = sided(study, machine)?;
+    let Some((study, plan)) = unless_interrupted(study_file::planned(study, machine, place, true))? else {
+        return Ok(None);
+    };
+    Ok(Some((study, settle_of(decide, plan)?)))
 }
 
 /// Compares the two sides of a study with `[decide]`.
@@ -196,12 +201,9 @@ fn begin(args: &AbArgs) -> Result<Exit, Problem> {
 /// # Errors
 /// As [`run`].
 pub fn decide(study: Study, out: Option<&Path>, teller: &Teller) -> Result<Exit, Problem> {
-    let (study, decide) = sided(study)?;
     let machine = Machine::this()?;
-    let planned = unless_interrupted(study_file::planned(study, &machine, Where::Here, true))?;
-    let Some((study, plan)) = planned else { return Ok(Exit::Interrupted) };
-    let plan = settle_of(decide, plan)?;
-    let begun = rounds::begun((study, plan), &machine, out, (teller.json, teller.trusted))?;
+    let Some(planned) = planned(study, &machine, Where::Here)? else { return Ok(Exit::Interrupted) };
+    let begun = rounds::begun(planned, &machine, out, (teller.json, teller.trusted))?;
     begun.map_or(Ok(Exit::Interrupted), |run| compare(&run, teller))
 }
 

@@ -31,14 +31,19 @@ enum Measured {
 ///
 /// # Errors
 /// With exit codes 2 (usage), 3 (machine), 4 (trials).
-pub fn run(asked: &MeasuredOn<'_>, side: Option<&Side>, out: Option<&Path>, json: bool) -> Result<Exit, Problem> {
-    let sides: Vec<&Side> = side.into_iter().collect();
+pub fn run(
+    asked: &MeasuredOn<'_>,
+    (side, relinked): (Option<&Side>, Option<&Side>),
+    out: Option<&Path>,
+    json: bool,
+) -> Result<Exit, Problem> {
+    let sides: Vec<&Side> = side.into_iter().chain(relinked).collect();
     let base = ab_sides::measured_on(asked.study, &sides, &asked.overrides, asked.trusted)?;
     let own: Vec<Side> = side.cloned().into_iter().collect();
     let machine = Machine::this()?;
     let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
     let out = out.map_or_else(|| default_out("ab-certify", &tare_results::now()), Path::to_owned);
-    let twins = ab_twins::twins(&base, &own, &out, trust::whose(asked.trusted))?;
+    let twins = ab_twins::twins(&base, &own, relinked, &out, trust::whose(asked.trusted))?;
     let measurable = twins.iter().filter(|(_, twin)| twin.is_ok()).count();
     let budget_s = asked.budget_s.unwrap_or(BUDGET_S) / measurable.max(1) as f64;
     let run = Run { asked, budget_s, machine: &machine, teller: Teller::of(json, asked.trusted) };
@@ -103,6 +108,7 @@ impl Run<'_> {
             Twin::Same => ("same", "A against itself"),
             Twin::Copy => ("copy", "A against a copy of its program at another path"),
             Twin::Layout => ("layout", "A against itself with a larger environment, which moves the stack"),
+            Twin::Relinked => ("relinked", "A against another link of the same sources"),
         };
         note(what);
         let planned = unless_interrupted(study_file::planned(study, self.machine, Where::Here, true))?;

@@ -1,7 +1,7 @@
 //! The two sides of `tare ab`, and the study that has them as its two conditions.
 
 use super::study_file::StudyText;
-use super::{Exit, Problem, trust};
+use super::{Exit, Problem, ab_duet, trust};
 use tare_drive::workload::AnyLoad;
 use tare_drive::workload::sessions::Pace;
 use tare_findings::probes::can_move;
@@ -12,6 +12,7 @@ use tare_study::language::made::MadeStudy;
 use tare_study::language::parse::Overrides;
 use tare_study::language::spec::{Factor, SIDE, Study};
 use tare_text::Value;
+use tare_topology::Machine;
 
 /// One side: a factor and its level.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,11 +129,12 @@ pub fn study(mut study: Study, a: &[Side], b: &[Side]) -> Result<Study, Problem>
     Ok(study)
 }
 
-/// A study with `[decide]`, its sides as its conditions, and what decides between them.
+/// A study with `[decide]`, its sides as its conditions, in a duet on either half of the machine, and what decides
+/// between them.
 ///
 /// # Errors
-/// When a side is missing, or is none.
-pub fn sided(mut study: Study) -> Result<(Study, Decide), Problem> {
+/// When a side is missing, or is none; when the machine has no halves for a duet.
+pub fn sided(mut study: Study, machine: &Machine) -> Result<(Study, Decide), Problem> {
     let mut decide = study.decide.take().unwrap_or_default();
     let read = |letter: &str, text: &Option<String>| {
         let text = text.as_ref().ok_or_else(|| {
@@ -145,7 +147,8 @@ pub fn sided(mut study: Study) -> Result<(Study, Decide), Problem> {
     };
     let (a, b) = (read("a", &decide.a)?, read("b", &decide.b)?);
     decide.controls.extend(probes(&study, &[&a, &b]));
-    Ok((self::study(study, &[a], &[b])?, decide))
+    let study = self::study(study, &[a], &[b])?;
+    Ok((if decide.duet { ab_duet::on_halves(study, machine)? } else { study }, decide))
 }
 
 /// Records the probes alongside the samples where that is cheap and no side can move them: known work of the machine's

@@ -20,11 +20,17 @@ const ENVIRONMENT_BYTES: usize = 20_011;
 /// A twin with its side, or why there is none.
 pub type Made = (Twin, Result<Vec<Side>, String>);
 
-/// The twins of a side on a study. Copies are made below `out`.
+/// The twins of a side on a study, and another link of the same sources where there is one. Copies are made below `out`.
 ///
 /// # Errors
 /// When the folder of the results cannot be made, or is not trusted: the copies run from there.
-pub fn twins(study: &Study, own: &[Side], out: &Path, trust: Trust) -> Result<Vec<Made>, Problem> {
+pub fn twins(
+    study: &Study,
+    own: &[Side],
+    relinked: Option<&Side>,
+    out: &Path,
+    trust: Trust,
+) -> Result<Vec<Made>, Problem> {
     Folder::open_or_create(out, trust)?;
     let command = own.iter().find(|side| side.factor_name() == "command");
     let (copy, layout) = match command {
@@ -38,7 +44,10 @@ pub fn twins(study: &Study, own: &[Side], out: &Path, trust: Trust) -> Result<Ve
         let others = own.iter().filter(|other| other.factor_name() != side.factor_name());
         others.cloned().chain([side.clone()]).collect()
     };
-    Ok(vec![(Twin::Same, Ok(own.to_vec())), (Twin::Copy, copy.map(with)), (Twin::Layout, layout.map(with))])
+    let mut twins =
+        vec![(Twin::Same, Ok(own.to_vec())), (Twin::Copy, copy.map(with)), (Twin::Layout, layout.map(with))];
+    twins.extend(relinked.map(|relinked| (Twin::Relinked, Ok(with(relinked.clone())))));
+    Ok(twins)
 }
 
 /// Removes the copies: they are the same bytes as what they were made of.

@@ -104,7 +104,7 @@ pub fn run(args: &RunArgs, decide: Decides) -> Result<Exit, Problem> {
         if !args.dry_run {
             return decide(study, args.out.as_deref(), &args.teller()?);
         }
-        study = super::ab_sides::sided(study)?.0;
+        study = super::ab_sides::sided(study, &machine)?.0;
     }
     let planned = study_file::planned(study, &machine, place, trusted);
     let Some((study, plan)) = unless_interrupted(planned)? else { return Ok(Exit::Interrupted) };

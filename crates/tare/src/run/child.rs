@@ -16,6 +16,7 @@ use tare_cpuset::ThreadRefused;
 use tare_drive::workload::Progress;
 use tare_files::Folder;
 use tare_results::store::LOGS;
+use tare_study::language::process::PADDING;
 
 /// How long a trial that took too long may take to put things back before it is killed.
 const STOP_GRACE: Duration = Duration::from_secs(20);
@@ -88,6 +89,7 @@ pub fn run_child(
     attempt: &Attempt,
     interrupt: Stop<'_>,
     (handed, meeting): (&Arc<Vec<u8>>, Option<&Arc<Meeting>>),
+    padding: Option<String>,
     mut hear: impl FnMut(Message),
 ) -> io::Result<Exit> {
     // However this one ends, the other does not wait for it.
@@ -100,7 +102,9 @@ pub fn run_child(
         .arg(directory.path())
         .args(["--trial", &trial.to_string(), "--attempt", &attempt.to_string()])
         .args(["--parent", &std::process::id().to_string()])
-        .args(meeting.map(|_| "--duet"));
+        .args(meeting.map(|_| "--duet"))
+        .env_remove(PADDING)
+        .envs(padding.map(|padding| (PADDING, padding)));
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -14,6 +14,7 @@ use tare_results::schema::{Plan, TrialRecord};
 use tare_results::store::{DirectoryError, LOGS, end_of_trials, read_trials_behind};
 use tare_study::language::spec::Study;
 use tare_study::language::write;
+use tare_study::plan::stack;
 
 /// What making data may take.
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
@@ -32,6 +33,8 @@ pub struct Children<'a> {
     trusted: bool,
     /// What every trial is handed, through a pipe, where no other process sees it.
     handed: Arc<Vec<u8>>,
+    /// What of it says how long the environment of each trial is.
+    plan: Option<Plan>,
     /// Records that a trial's process left of trials that shared its server, until their turn comes.
     companions: Vec<TrialRecord>,
 }
@@ -40,7 +43,7 @@ impl<'a> Children<'a> {
     /// Trials of this directory, until someone wants them to stop; with a password for a server that runs already, and
     /// whether the user trusts all who may write to the directory.
     pub fn new(directory: &'a Folder, stop: Stop<'a>, password: Option<String>, trusted: bool) -> Self {
-        Self { directory, stop, password, trusted, handed: Arc::default(), companions: Vec::new() }
+        Self { directory, stop, password, trusted, handed: Arc::default(), plan: None, companions: Vec::new() }
     }
 
     /// Runs a child to its end: how it ended, and why, where it said so itself.
@@ -52,7 +55,8 @@ impl<'a> Children<'a> {
     ) -> Result<(Exit, Option<Failure>), RunError> {
         let mut failure = None;
         let handed = (&self.handed, meeting);
-        let exit = run_child(self.directory, attempt, self.stop, handed, |message| match message {
+        let padding = self.plan.as_ref().and_then(|plan| stack::padding(plan, attempt.trial));
+        let exit = run_child(self.directory, attempt, self.stop, handed, padding, |message| match message {
             Message::Step(progress) => hear(progress),
             Message::Failed(said) => failure = Some(said),
         })
@@ -112,6 +116,7 @@ impl Runner for Children<'_> {
         let results = self.directory.identity().map_err(DirectoryError::from)?;
         let handed = Handed { study: write::to_toml(study), plan: plan.clone(), password, trusted, results };
         self.handed = Arc::new(handed.to_bytes().map_err(RunError::Spawn)?);
+        self.plan = Some(handed.plan);
         Ok(())
     }
 

@@ -6,18 +6,22 @@ use tare_results::schema::AppliedSetting;
 use tare_study::language::process::{PADDING, PADDING_OVERHEAD, ProcessSettings};
 
 /// Asks for it at the start of a server.
-pub fn request(settings: &ProcessSettings, request: &mut StartRequest) -> Result<(), String> {
+///
+/// `drawn` makes its environment longer where the study says no length itself.
+pub fn request(settings: &ProcessSettings, drawn: Option<String>, request: &mut StartRequest) -> Result<(), String> {
     request.aslr = settings.aslr;
     if let Some(allocator) = &settings.allocator {
         // An inherited preload would be another allocator than the one asked for.
         request.environment.insert("LD_PRELOAD".into(), String::new());
         request.allocator_preload = allocator.library()?;
     }
-    if settings.environment_bytes > 0 {
-        let value = "x".repeat(settings.environment_bytes - PADDING_OVERHEAD);
-        request.environment.insert(PADDING.into(), value);
-    }
+    request.environment.extend(longer_by(settings, drawn).map(|value| (PADDING.to_owned(), value)));
     Ok(())
+}
+
+fn longer_by(settings: &ProcessSettings, drawn: Option<String>) -> Option<String> {
+    let asked = settings.environment_bytes.checked_sub(PADDING_OVERHEAD).map(|bytes| "x".repeat(bytes));
+    asked.or(drawn)
 }
 
 /// Reads everything back from process `pid`.
@@ -70,5 +74,21 @@ fn padding(pid: u32, asked: usize) -> Result<String, EngineError> {
             asked: asked.to_string(),
             found: format!("{} bytes of {PADDING}", found.unwrap_or(0)),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_gets_the_length_that_the_study_says_or_else_the_drawn_one() {
+        let padding = |environment_bytes: usize, drawn: Option<&str>| {
+            let settings = ProcessSettings { environment_bytes, ..ProcessSettings::default() };
+            longer_by(&settings, drawn.map(str::to_owned))
+        };
+        assert_eq!(padding(0, None), None);
+        assert_eq!(padding(0, Some("xxxx")).as_deref(), Some("xxxx"));
+        assert_eq!(padding(PADDING_OVERHEAD + 2, Some("xxxx")).as_deref(), Some("xx"));
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tare_cpuset::CpuSet;
 use tare_engine::{Server, StartRequest, engine_by_name};
 use tare_results::schema::TrialRecord;
+use tare_study::language::process::PADDING;
 use tare_topology::bind;
 
 /// Starts it on data that it may change, where its clients reach it.
@@ -33,7 +34,7 @@ pub fn start(
     if let Some(clients) = clients {
         request.listen = clients.listen;
     }
-    process::request(&settings.process, &mut request).map_err(TrialError::Process)?;
+    process::request(&settings.process, std::env::var(PADDING).ok(), &mut request).map_err(TrialError::Process)?;
     let all: CpuSet = trial.task.placement.server.iter().flat_map(CpuSet::iter).collect();
     request.memory = memory_nodes::confines(trial)?;
     let asked = &trial.task.placement.memory;

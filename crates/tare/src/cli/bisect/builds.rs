@@ -5,9 +5,11 @@ use super::super::{Exit, Problem};
 use super::asked::Asked;
 use super::git;
 use serde::{Deserialize, Serialize};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tare_drive::workload::program::{Ended, Job, ProgramError, to_its_end};
+use tare_engine::file_sha1;
 use tare_files::Folder;
 
 /// The folder of them.
@@ -31,6 +33,9 @@ pub enum Built {
     Binary {
         /// The program.
         path: PathBuf,
+        /// Its content, [`file_sha1`]; none until it is first measured.
+        #[serde(default)]
+        sha1: Option<String>,
         /// Seconds that it took.
         elapsed_s: f64,
     },
@@ -70,13 +75,29 @@ impl<'a> Builds<'a> {
         })
     }
 
-    /// The build of a place, made if it is not there yet; none when interrupted.
+    /// The build of a place, made if it is not there yet, and held to what it was when it was first measured; none when
+    /// interrupted.
     ///
     /// # Errors
-    /// When it fails in another way than by exit 125, or says no program.
+    /// When it fails in another way than by exit 125, says no program, or the program is another one by now.
     pub fn get(&self, place: usize) -> Result<Option<Built>, Problem> {
         match self.known(place)? {
-            Some(built) => Ok(Some(built)),
+            Some(Built::Binary { path, sha1, elapsed_s }) => {
+                let now = content(&path)?;
+                match sha1 {
+                    None => {
+                        let built = Built::Binary { path, sha1: Some(now), elapsed_s };
+                        self.keep(place, &built)?;
+                        Ok(Some(built))
+                    }
+                    Some(was) if was == now => Ok(Some(Built::Binary { path, sha1: Some(was), elapsed_s })),
+                    Some(was) => Err(Problem::new(Exit::Usage, "a build is not what it was when it was measured")
+                        .at(path.display().to_string())
+                        .expected(format!("SHA-1 {was}, found {now}"))
+                        .advice("put it back; or begin another bisection, in another folder")),
+                }
+            }
+            Some(skipped) => Ok(Some(skipped)),
             None => self.make(place),
         }
     }
@@ -96,7 +117,7 @@ impl<'a> Builds<'a> {
     /// One that was there before.
     fn given(&self, place: usize) -> Option<Built> {
         let path = || PathBuf::from(&self.asked.line[place].id);
-        self.asked.build.is_none().then(|| Built::Binary { path: path(), elapsed_s: 0.0 })
+        self.asked.build.is_none().then(|| Built::Binary { path: path(), sha1: None, elapsed_s: 0.0 })
     }
 
     fn name(&self, place: usize) -> String {
@@ -145,7 +166,10 @@ impl<'a> Builds<'a> {
         };
         let elapsed_s = began.elapsed().as_secs_f64();
         let built = match ended.status.code() {
-            Some(0) => Built::Binary { path: program(&ended, by.binary.as_deref(), &source, &log)?, elapsed_s },
+            Some(0) => {
+                let path = program(&ended, by.binary.as_deref(), &source, &log)?;
+                Built::Binary { sha1: Some(content(&path)?), path, elapsed_s }
+            }
             Some(SKIP) => Built::Skipped { reason: format!("its build ended with {SKIP}"), elapsed_s },
             _ => {
                 return Err(Problem::new(
@@ -160,6 +184,15 @@ impl<'a> Builds<'a> {
         self.keep(place, &built)?;
         Ok(Some(built))
     }
+}
+
+fn content(path: &Path) -> Result<String, Problem> {
+    File::open(path).and_then(|mut file| file_sha1(&mut file)).map_err(|e| {
+        Problem::new(Exit::Usage, format!("a build cannot be read: {e}"))
+            .at(path.display().to_string())
+            .expected("what was built, which stays with the bisection")
+            .advice("put it back; or begin another bisection, in another folder")
+    })
 }
 
 /// The program that was built.

@@ -176,7 +176,7 @@ fn listed(list: &str, trusted: bool) -> Result<Vec<Commit>, Problem> {
     let build = |line: &String| {
         let path = std::path::absolute(line).unwrap_or_else(|_| PathBuf::from(line));
         match path.is_file() {
-            true => Ok(Commit { id: path.display().to_string(), subject: None, author_date: None }),
+            true => Ok(Commit { id: path.display().to_string(), subject: None, author_date: None, merged: Vec::new() }),
             false => Err(Problem::new(Exit::Usage, "a build is no file").at(path.display().to_string())),
         }
     };

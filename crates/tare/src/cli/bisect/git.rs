@@ -32,7 +32,7 @@ pub fn line(good: &str, bad: &str) -> Result<Vec<Commit>, Problem> {
             .expected("GOOD among the ancestors of BAD")
             .advice("name the commit where both branches part: git merge-base GOOD BAD"));
     }
-    let format = format!("--format=%H{BETWEEN}%aI{BETWEEN}%s");
+    let format = format!("--format=%H{BETWEEN}%aI{BETWEEN}%P{BETWEEN}%s");
     let show = ["-c", "log.showSignature=false", "log", "--first-parent", format.as_str()];
     let mut line = commits(&asked(&[&show[..], &["-1", from.as_str()]].concat())?);
     let range = format!("{from}..{to}");
@@ -75,10 +75,11 @@ fn commit(name: &str) -> Result<String, Problem> {
 
 fn commits(text: &str) -> Vec<Commit> {
     let one = |line: &str| {
-        let mut fields = line.splitn(3, BETWEEN);
+        let mut fields = line.splitn(4, BETWEEN);
         Some(Commit {
             id: fields.next()?.to_owned(),
             author_date: Some(fields.next()?.to_owned()),
+            merged: fields.next()?.split(' ').skip(1).map(str::to_owned).collect(),
             subject: Some(fields.next()?.to_owned()),
         })
     };

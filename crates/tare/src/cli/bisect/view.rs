@@ -32,6 +32,7 @@ struct BisectJson<'a> {
     pairs: usize,
     elapsed_s: f64,
     why: Option<String>,
+    inside: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -75,7 +76,10 @@ pub fn print(found: &Bisection, folder: &Path, json: bool) -> Result<(), Problem
         let rows = words::rows(found);
         let rows = rows.iter().map(|(name, value)| format!("  {name:<12} {}\n", tare_text::shown(value)));
         let why = why.map_or_else(String::new, |why| format!("\nWhere the time goes:\n  {why}\n"));
-        return output::text(&format!("{}\n\n{}{why}", words::sentence(found), rows.collect::<String>()));
+        let inside = inside(found).map_or_else(String::new, |inside| {
+            format!("\nWhich commit of the merge, with --build and all else as here:\n  {inside}\n")
+        });
+        return output::text(&format!("{}\n\n{}{why}{inside}", words::sentence(found), rows.collect::<String>()));
     }
     let commit = |place: usize| CommitJson {
         commit: &found.line[place].id,
@@ -105,6 +109,7 @@ pub fn print(found: &Bisection, folder: &Path, json: bool) -> Result<(), Problem
             pairs: found.pairs,
             elapsed_s: found.elapsed_s,
             why,
+            inside: inside(found),
         },
     )
 }
@@ -119,6 +124,15 @@ fn why(found: &Bisection, folder: &Path) -> Option<String> {
     let path = step_of(cell).folder(folder);
     let side = |condition: &str| quoted(&format!("{}:{condition}", path.display()));
     Some(format!("tare why {} {}", side(&step.rule.a), side(&step.rule.b)))
+}
+
+/// How the commits that a merge brought are bisected; none where what was found holds no merge of one line.
+fn inside(found: &Bisection) -> Option<String> {
+    let merge = |place: usize| match found.line[place].merged.as_slice() {
+        [tip] => Some(format!("tare bisect \"$(git merge-base {} {tip})\" {tip}", found.line[place - 1].id)),
+        _ => None,
+    };
+    found.cell.as_ref()?.commits.clone().find_map(merge)
 }
 
 /// The exit code that it comes to.

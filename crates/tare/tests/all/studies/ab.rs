@@ -58,6 +58,55 @@ fn a_command_against_itself_is_equivalent_or_undecided() {
     assert_eq!(found["verdict"], expected, "{found}");
 }
 
+/// A program that gives a figure and one alongside, each with noise of its own, the figure in every second run 5% more;
+/// and that notes how much longer its environment was made.
+fn figures(world: &World) -> String {
+    let script = "n=$(($(cat runs 2>/dev/null || echo 0) + 1)); echo $n > runs; echo ${#TARE_PADDING} >> lengths\n\
+                  echo figure $((($1 + n * n * 7919 % 1009) * (100 + $3 * (1 - n % 2))))\n\
+                  echo aside $(($2 + n * 31 % 101))\n";
+    std::fs::write(world.path("figures"), format!("cd {}\n{script}", world.directory.path().display())).unwrap();
+    format!("command=sh {}", world.path("figures").display())
+}
+
+const FIGURES: [&str; 4] = [
+    "--set",
+    "workload.metrics=regex 'figure ([0-9]+)' as figure regex 'aside ([0-9]+)' as aside",
+    "--metric",
+    "figure",
+];
+
+#[test]
+fn what_the_second_place_does_is_no_change_and_is_said_and_no_side_has_a_stack_of_its_own() {
+    let world = World::new();
+    let side = format!("{} 100000 100000 5", figures(&world));
+    let more = [&FIGURES[..], &["--minimum-effect", "2%", "--seed", "5"]].concat();
+    let (found, err) = ab(&world, 0, &side, &side, &more);
+    assert_eq!(found["verdict"], "equivalent", "{err}");
+    let slot = |name: &str| found["slot"][name].as_f64().unwrap();
+    assert!((slot("ratio") - 1.05).abs() < 0.005 && slot("ci_low") > 1.03, "{found}");
+    let lengths = std::fs::read_to_string(world.path("lengths")).unwrap();
+    let mut lengths: Vec<usize> = lengths.lines().map(|length| length.parse().unwrap()).collect();
+    let trials = lengths.len();
+    lengths.sort_unstable();
+    lengths.dedup();
+    assert!(lengths.len() + 2 >= trials && lengths.iter().all(|length| length % 16 == 0), "{lengths:?}");
+}
+
+#[test]
+fn nothing_is_claimed_where_a_named_control_moves_with_the_sides() {
+    let world = World::new();
+    let program = figures(&world);
+    let a = format!("{program} 100000 100000 0");
+    let more = [&FIGURES[..], &["--control", "aside", "--seed", "5"]].concat();
+    let (found, err) = ab(&world, 5, &a, &format!("{program} 110000 110000 0"), &more);
+    let control = &found["controls"][0];
+    assert_eq!((&control["name"], &control["moved"]), (&"aside".into(), &true.into()), "{found}{err}");
+    assert!(found["text"].as_str().unwrap().starts_with("Nothing is claimed"), "{found}");
+    std::fs::remove_dir_all(world.path("results")).unwrap();
+    let (found, err) = ab(&world, 0, &a, &format!("{program} 110000 100000 0"), &more);
+    assert_eq!((&found["verdict"], &found["controls"][0]["moved"]), (&"faster".into(), &false.into()), "{err}");
+}
+
 #[test]
 fn a_budget_that_is_spent_leaves_it_undecided_with_numbers() {
     // Uniform from 0.1 to 0.5 s: no 1% is seen in a few pairs. One in fifty is decided by chance.
@@ -192,19 +241,22 @@ fn a_study_that_decides_is_run_as_ab_and_leaves_a_picture() {
 fn a_side_against_itself_certifies_the_machine_alongside_every_verdict() {
     let world = World::new();
     let side = "command=sleep 0.02";
-    let all = [&["ab", "--certify", "--json", "--out", "c", "--a", side, "--budget", "8s"], &QUIET[..]].concat();
+    let relinked = ["--relinked", "command=sleep 0.021"];
+    let all = ["ab", "--certify", "--json", "--out", "c", "--a", side, "--budget", "12s"];
+    let all = [&all[..], &relinked, &QUIET].concat();
     let (out, _) = world.exits(0, &all);
     let found = json(&out);
     let twin = |name: &str| {
         found["against"].as_array().unwrap().iter().find(|own| own["twin"] == name).cloned().unwrap_or_default()
     };
     assert!(twin("same")["pairs"].as_u64().unwrap() >= 1 && twin("copy")["pairs"].as_u64().unwrap() >= 1, "{found}");
+    assert!(twin("relinked")["pairs"].as_u64().unwrap() >= 1, "{found}");
     assert!(twin("layout")["reason"].as_str().unwrap().contains("environment"), "{found}");
     assert_eq!(found["decides"].as_array().unwrap().len(), 3);
     // The copy ran from its own path, and is gone.
     let copied = std::fs::read_to_string(world.path("c/copy/study.toml")).unwrap();
     assert!(copied.contains("/a-copy-of-the-same-program") && copied.contains("/sleep 0.02"), "{copied}");
-    assert_eq!(std::fs::read_dir(world.path("c")).unwrap().count(), 2);
+    assert_eq!(std::fs::read_dir(world.path("c")).unwrap().count(), 3);
     let (verdict, _) = ab(&world, 5, "command=true", "command=true", &["--budget", "0.02s"]);
     let certificate = &verdict["certificate"];
     assert_eq!(certificate["comparisons"], found["comparisons"], "{verdict}");
@@ -235,6 +287,10 @@ fn both_sides_of_a_duet_are_measured_at_the_same_time_on_halves_that_are_exchang
     let planned = json(&String::from_utf8(plan("node:4 core:4 pu:2").stdout).unwrap());
     let client = |at: usize| planned["conditions"][at]["placement"]["client"][0].as_array().unwrap().len();
     assert_eq!((planned["conditions"].as_array().unwrap().len(), client(0), client(3)), (4, 16, 16), "{planned}");
+    std::fs::write(world.path("d.toml"), "name = \"d\"\n[decide]\na = \"aslr=off\"\nb = \"aslr=on\"\nduet = true\n")
+        .unwrap();
+    let (out, _) = world.exits(0, &["run", "d.toml", "--dry-run", "--json", "--topology", "node:4 core:4 pu:2"]);
+    assert_eq!(json(&out)["conditions"].as_array().unwrap().len(), 4, "each side on either half");
     if std::thread::available_parallelism().unwrap().get() < 2 {
         return;
     }

@@ -1,15 +1,20 @@
-//! `tare bisect`: a planted slow commit in a made-up repository, with one that cannot be built, interrupted and gone on
-//! with; builds without git; ends that do not differ.
+//! `tare bisect`: a planted slow commit in a made-up repository, with one that cannot be built, killed, interrupted and
+//! gone on with; builds without git; ends that do not differ.
 
-use crate::support::{World, json, wait_for_trials};
+use crate::support::{World, json, trials, wait_for_trials};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// Trials of tests run next to other tests.
 const QUIET: [&str; 4] = ["--set", "sampling.steal_limit=off", "--set", "sampling.foreign_cpu_limit=off"];
 /// A commit's cost is the time that its program sleeps.
-const BUILD: &str = "test ! -e broken || exit 125; echo built $TARE_COMMIT >> ../../../built; \
+const BUILD: &str = "test ! -e broken || exit 125; \
+                     while test -e ../../../../hold; do touch ../../../../held; sleep 0.05; done; \
+                     echo built $TARE_COMMIT >> ../../../built; \
                      printf '#!/bin/sh\\nexec sleep %s\\n' $(cat cost) > bench; chmod +x bench; echo bench";
 
 fn git(folder: &Path, words: &[&str]) -> String {
@@ -19,7 +24,7 @@ fn git(folder: &Path, words: &[&str]) -> String {
     String::from_utf8(out.stdout).unwrap().trim().to_owned()
 }
 
-/// Seven commits after the first: the fifth one is slow, the fourth cannot be built.
+/// Seven commits after the first: the fifth one, a merge, is slow, the fourth cannot be built.
 fn repository(world: &World) -> Vec<String> {
     let folder = world.directory.path();
     git(folder, &["init", "--quiet", "--template="]);
@@ -28,6 +33,12 @@ fn repository(world: &World) -> Vec<String> {
         std::fs::write(folder.join("number"), n.to_string()).unwrap();
         let broken = folder.join("broken");
         let _ = if n == 4 { std::fs::write(&broken, "") } else { std::fs::remove_file(&broken) };
+        if n == 5 {
+            git(folder, &["checkout", "--quiet", "-b", "side"]);
+            git(folder, &["commit", "--quiet", "--allow-empty", "-m", "aside"]);
+            git(folder, &["checkout", "--quiet", "-"]);
+            git(folder, &["merge", "--quiet", "--no-ff", "--no-commit", "--strategy=ours", "side"]);
+        }
         git(folder, &["add", "--all", "cost", "number"]);
         let _ = Command::new("git").arg("-C").arg(folder).args(["add", "--all", "broken"]).output();
         git(folder, &["commit", "--quiet", "-m", &format!("change {n}")]);
@@ -50,16 +61,24 @@ fn the_planted_commit_is_found_past_one_that_cannot_be_built_and_after_an_interr
     let before = git(world.directory.path(), &["status", "--porcelain", "--untracked-files=no"]);
 
     let all = [&all[..], &QUIET[..], &["--out", "found", "--seed", "4"]].concat();
-    let run = world.tare(&all).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    wait_for_trials(&world.path("found/pairs/0000-0007"), 3);
-    let id = rustix::process::Pid::from_raw(run.id().cast_signed()).unwrap();
-    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
-    let output = run.wait_with_output().unwrap();
+    let (resume, ends) = (["bisect", "--resume", "found"], world.path("found/pairs/0000-0007"));
+    std::fs::write(world.path("hold"), "").unwrap();
+    ended(&world, &all, Signal::KILL, || wait_until(|| world.path("held").exists()));
+    std::fs::remove_file(world.path("hold")).unwrap();
+    let output = ended(&world, &resume, Signal::INT, || wait_for_trials(&ends, 3));
     let err = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{err}");
     assert!(err.contains("tare bisect --resume found"), "{err}");
+    let before_kill = trials(&ends);
+    ended(&world, &resume, Signal::KILL, || wait_for_trials(&ends, before_kill.len() + 1));
+    let before_end = trials(&ends);
 
     let (out, err) = world.exits(0, &["bisect", "--resume", "found", "--json"]);
+    let records = trials(&ends);
+    assert_eq!(before_kill[..], before_end[..before_kill.len()], "an ended trial was touched");
+    assert_eq!(before_end[..], records[..before_end.len()], "an ended trial was touched");
+    let measured: BTreeSet<String> = records.iter().map(|record| record["trial"].to_string()).collect();
+    assert_eq!(measured.len(), records.len(), "a trial was measured twice");
     let found = json(&out);
     assert_eq!((&found["schema"], &found["outcome"]), (&"tare-bisect".into(), &"found".into()), "{found}{err}");
     let first: Vec<&str> = found["first"].as_array().unwrap().iter().map(|c| c["commit"].as_str().unwrap()).collect();
@@ -71,6 +90,8 @@ fn the_planted_commit_is_found_past_one_that_cannot_be_built_and_after_an_interr
     assert!(figure("ci_low") > 1.2 && figure("slowdown") < 3.5 && found["step"]["verdict"] == "slower", "{found}");
     // A program's run has no transactions whose time could be told.
     assert_eq!(found["why"], Value::Null);
+    let side = git(world.directory.path(), &["rev-parse", "side"]);
+    assert_eq!(found["inside"], format!("tare bisect \"$(git merge-base {} {side})\" {side}", commits[4]));
     // Every commit once at most, and the user's tree as it was.
     let built = std::fs::read_to_string(world.path("found/built")).unwrap();
     let mut built: Vec<&str> = built.lines().collect();
@@ -81,7 +102,28 @@ fn the_planted_commit_is_found_past_one_that_cannot_be_built_and_after_an_interr
     assert_eq!(found["builds"].as_u64().unwrap() as usize, all, "{found}");
     assert_eq!(git(world.directory.path(), &["status", "--porcelain", "--untracked-files=no"]), before);
     assert_eq!(git(world.directory.path(), &["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
+    // A build that is another one by now is no observation of its commit.
+    std::fs::write(world.path(&format!("found/builds/{}/source/bench", commits[0])), "#!/bin/sh\nexec sleep 1\n")
+        .unwrap();
+    let (_, err) = world.exits(2, &resume);
+    assert!(err.contains("a build is not what it was") && err.contains("SHA-1"), "{err}");
     world.assert_clean();
+}
+
+/// A run that gets a signal as soon as something is so.
+fn ended(world: &World, words: &[&str], signal: Signal, as_soon_as: impl Fn()) -> Output {
+    let run = world.tare(words).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    as_soon_as();
+    kill_process(Pid::from_raw(run.id().cast_signed()).unwrap(), signal).unwrap();
+    run.wait_with_output().unwrap()
+}
+
+fn wait_until(is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "nothing happened within a minute");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 fn program(world: &World, name: &str, sleeps: &str) -> String {

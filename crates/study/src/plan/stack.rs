@@ -1,0 +1,22 @@
+//! Where the stack of a trial begins, drawn anew for every trial of a comparison: the length of a side's path or arguments
+//! gives it no place of its own, even where the address space is not laid out at random.
+
+use crate::language::spec::SIDE;
+use tare_results::schema::Plan;
+use tare_stats::order::randomized_blocks;
+
+/// Bytes to which a stack is aligned.
+const STEP: usize = 16;
+/// Places that are drawn from: a page of them.
+const PLACES: usize = 256;
+
+/// What a trial's environment is made longer by; none where its plan compares no sides.
+pub fn padding(plan: &Plan, trial: usize) -> Option<String> {
+    let sides = || plan.conditions.iter().any(|condition| condition.levels.contains_key(SIDE));
+    if plan.race.is_none() && !sides() {
+        return None;
+    }
+    let seed = plan.settle.as_ref().map_or(plan.seed, |rule| rule.seed);
+    let place = *randomized_blocks(PLACES, 1, seed.wrapping_add(trial as u64)).first()?.first()?;
+    Some("x".repeat(STEP * place))
+}
