@@ -193,7 +193,7 @@ fn a_line_without_end_a_build_without_end_and_a_hostile_subject_are_held() {
     assert!(!planned.contains('\u{1b}'), "{planned}");
     // The slow end has this subject, and its build never ends.
     let build = format!("test $TARE_COMMIT = {} && echo /bin/true || sleep 90", commits[7]);
-    let began = std::time::Instant::now();
+    let began = Instant::now();
     let out = world.output(&[&line[..], &["--build", &build, "--budget", "1s", "--out", "x"]].concat());
     let err = String::from_utf8_lossy(&out.stderr);
     assert!(began.elapsed().as_secs() < 60 && !out.status.success() && err.contains("build.log"), "{err}");
