@@ -158,16 +158,16 @@ fn another_users_folder_link_or_file_is_refused_and_the_callers_is_not() {
 fn a_whole_folder_is_removed_and_no_link_in_it_followed() {
     let parent = tempfile::tempdir().unwrap();
     let victim = parent.path().join("victim");
-    std::fs::create_dir(&victim).unwrap();
-    std::fs::write(victim.join("file"), "precious").unwrap();
+    fs::create_dir(&victim).unwrap();
+    fs::write(victim.join("file"), "precious").unwrap();
     let folder = Folder::open(parent.path(), Trust::Anyone).unwrap().unwrap();
-    std::fs::create_dir_all(parent.path().join("build/source/deep")).unwrap();
-    std::fs::write(parent.path().join("build/source/deep/file"), "built").unwrap();
-    std::os::unix::fs::symlink(&victim, parent.path().join("build/source/link")).unwrap();
-    std::os::unix::fs::symlink(&victim, parent.path().join("linked")).unwrap();
+    fs::create_dir_all(parent.path().join("build/source/deep")).unwrap();
+    fs::write(parent.path().join("build/source/deep/file"), "built").unwrap();
+    symlink(&victim, parent.path().join("build/source/link")).unwrap();
+    symlink(&victim, parent.path().join("linked")).unwrap();
     for name in ["build", "linked", "absent"] {
         folder.remove_all(name).unwrap();
     }
     assert_eq!(folder.names().unwrap(), ["victim"]);
-    assert_eq!(std::fs::read(victim.join("file")).unwrap(), b"precious");
+    assert_eq!(fs::read(victim.join("file")).unwrap(), b"precious");
 }
