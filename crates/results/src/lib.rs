@@ -38,6 +38,7 @@ pub mod search;
 pub mod server;
 pub mod server_cost;
 mod settle;
+pub mod settled;
 pub mod shards;
 pub mod steps;
 pub mod store;

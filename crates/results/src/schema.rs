@@ -16,6 +16,7 @@ pub use super::race::Race;
 use super::search::SearchRecord;
 use super::server::ServerRecord;
 pub use super::settle::{Duet, Session, Settle};
+use super::settled::SettledRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_cpuset::CpuSet;
@@ -310,20 +311,6 @@ pub struct PoolRecord {
     pub held_pages_after: u64,
     /// The smaller of the two over the data's pages; above 1 where the server needs pages of its own.
     pub resident_fraction: f64,
-}
-
-/// How the server was waited for between warm-up and samples.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SettledRecord {
-    /// Seconds that the study's statements took, and the engine's own (PostgreSQL's CHECKPOINT).
-    pub statements_s: f64,
-    /// Seconds that were waited after them.
-    pub waited_s: f64,
-    /// Whether nothing was left to wait for before the time that the study gives was over.
-    pub settled: bool,
-    /// What the server still had to do at the last look, by its name: `history_list_length`, `dirty_pages`,
-    /// `autovacuum_workers`, `tables_to_vacuum`, `wal_pages`.
-    pub left: BTreeMap<String, u64>,
 }
 
 /// A place in the lifetime of a server that several trials shared.

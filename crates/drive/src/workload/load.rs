@@ -10,7 +10,7 @@ use tare_cpuset::ThreadRef;
 use tare_engine::{Address, Dialect, Server, Session, SqlError};
 use tare_files::LogFile;
 use tare_load::{Interval, Intervals, Sample};
-use tare_results::schema::SettledRecord;
+use tare_results::settled::SettledRecord;
 use tare_text::Keys;
 
 /// A load with its settings. Everything that the rest of the program needs to know of it is asked here.

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use tare_load::{Sample, Slice};
 use tare_results::latencies::LATENCIES;
 use tare_results::metric::{self, Named};
-use tare_results::schema::{AppliedSetting, SettledRecord};
+use tare_results::schema::AppliedSetting;
 use tare_results::search::SearchRecord;
 use tare_results::server_cost::{Operation, SERVER_COSTS};
+use tare_results::settled::SettledRecord;
 
 /// One measured run inside a trial.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

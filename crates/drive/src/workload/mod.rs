@@ -10,7 +10,7 @@
 //! | `error` | why a load gave no result |
 //! | `series` | what readings and stalls say of a sample |
 //! | `pool`, `preload` | what a server holds of the data in memory, and having it read all of them |
-//! | `settle` | what is done between warm-up and samples, and waiting until the server has nothing left over |
+//! | `settle` | what a study asks for between warm-up and samples |
 //! | `fill` | several sessions that fill tables at the same time |
 //! | `sessions/` | one connection a client thread: connected, bound, watched, judged |
 //! | `program/` | programs of others as clients: found, bound, paired, read |

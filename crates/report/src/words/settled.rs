@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use tare_findings::collect::is_usable;
 use tare_findings::figures::count;
 use tare_results::Results;
-use tare_results::schema::SettledRecord;
+use tare_results::settled::SettledRecord;
 
 /// One line for each condition with such trials.
 pub(super) fn notes(results: &Results) -> Vec<String> {

@@ -146,6 +146,7 @@ pub fn ladder(source: Source<'_>, places: &Places, study: &Study) -> Result<(), 
     let place = places.table("design");
     let mut known: Vec<&str> =
         study.factors.iter().chain(study.conditions.iter().flatten()).map(|factor| factor.name.as_str()).collect();
+    known.sort_unstable();
     known.dedup();
     if let Some(unknown) = crate::plan::ladder::factors(ladder).find(|factor| !known.contains(factor)) {
         return Err(source.unknown_at(&place, "factor of this study in design.ladder", unknown, &known));

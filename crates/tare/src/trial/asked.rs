@@ -3,7 +3,8 @@
 use super::TrialError;
 use tare_drive::workload::Settle;
 use tare_engine::{Engine, EngineError, Server, engine_by_name};
-use tare_results::schema::{AppliedSetting, SettledRecord};
+use tare_results::schema::AppliedSetting;
+use tare_results::settled::SettledRecord;
 use tare_study::language::settings::EngineSettings;
 
 /// An option of a server that was started with it. It took the option, or it would not have started; whether it has the

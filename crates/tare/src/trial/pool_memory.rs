@@ -38,6 +38,6 @@ pub(super) fn apply(trial: &Trial<'_>, server: &dyn Server) -> Result<Option<App
         factor: "placement.pool_memory".to_owned(),
         level: policy.to_string(),
         found: None,
-        verified: format!("{way}; numa_maps shows {policy} on {} bytes of the server's memory", found.under_bytes),
+        verified: format!("{way}; numa_maps shows {policy} on {} bytes of the server's addresses", found.under_bytes),
     }))
 }

@@ -1,6 +1,6 @@
-//! A memory policy for memory that another process shares with its children, set from outside. A policy of a mapping is
-//! the process's own affair, but one of shared memory belongs to that memory (the kernel's "shared policy"): whoever has
-//! mapped it may set it, and it holds for all.
+//! A memory policy for memory that another process shares with its children, set from outside. A policy of a mapping
+//! is the process's own affair, but one of shared memory belongs to that memory (the kernel's "shared policy"): whoever
+//! has mapped it may set it, and it holds for all.
 
 use std::fs::{File, OpenOptions, read_to_string};
 use std::io;

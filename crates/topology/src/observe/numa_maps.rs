@@ -8,7 +8,7 @@ use crate::{MemoryPolicy, Nodes};
 /// A mapping of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mapping {
-    /// Its first address.
+    /// Its first address, by which /proc/PID/maps says how large it is.
     pub start: u64,
     /// The policy of its pages as the kernel words it, such as `interleave:0-1` or `weighted interleave:0-1`.
     pub policy: String,

@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | `connector` | a client thread's own connection, and all of them to end |
 //! | `border` | BEGIN, COMMIT and ROLLBACK |
+//! | `settling` | statements and waiting between warm-up and samples |
 //! | `watcher` | binds and watches while they work |
 //! | `run` | warm-up and samples, and the further one for captures |
 //! | `tallies` | what clients count for themselves, summed sample by sample |
@@ -21,6 +22,7 @@ mod pace;
 mod reconnect;
 mod run;
 mod search;
+mod settling;
 mod steps;
 mod tallies;
 mod watcher;

@@ -1,6 +1,7 @@
 //! What happens while clients work: binding, watching, and the wish to stop.
 
 use super::connector::Connections;
+use super::settling::settle;
 use crate::sut::{Connected, Surroundings};
 use crate::workload::{LoadError, Progress, Stage};
 use tare_load::{ClientThread, Interval, Observer, Reading, Stage as Phase};
@@ -23,7 +24,7 @@ impl Watcher<'_, '_> {
         if !self.stage.settle.is_asked() {
             return Ok(());
         }
-        let settled = self.stage.settle.run(self.stage)?;
+        let settled = settle(self.stage)?;
         if self.stage.settled.as_ref().is_none_or(|before| before.settled) {
             self.stage.settled = Some(settled);
         }

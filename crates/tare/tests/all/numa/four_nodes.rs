@@ -55,21 +55,11 @@ warmup_s = 0.1
 sample_s = 0.4
 "#;
 
-/// The study `text` on PostgreSQL.
-fn on_postgresql(text: &str) -> String {
-    let text = text.replace("mariadb", "postgresql");
-    text.replace("innodb_log_file_size = \"8M\"", "shared_buffers = \"48MB\"")
-}
-
 fn boot() -> Evidence {
     let image = Image::new();
-    image.postgresql();
     image.prepare(PREPARE);
-    image.prepare(&on_postgresql(PREPARE));
     counting::prepare(&image);
     image.write("studies/pool.toml", POOL);
-    image.write("studies/pool-of-postgresql.toml", &on_postgresql(POOL));
-    image.write("studies/pool-on-one.toml", &on_postgresql(POOL).replace("interleave:all", "bind:3"));
     let nodes = ["0-1", "2-3", "4-5", "6-7"].map(|cpus| Node { cpus: Some(cpus), memory_mib: Some(1024) });
     let machine = Machine {
         smp: "8,sockets=4,cores=2,threads=1",
@@ -94,7 +84,7 @@ fn article_ds_ladder_keeps_threads_and_pages_on_its_nodes() {
         interleaved_over(&trial, &nodes);
     }
     held(&evidence);
-    pools(&evidence);
+    pool_apart(&evidence);
     let on_sqlite = ladder(&evidence, "sqlite");
     assert_eq!(on_sqlite.len(), 3, "1, 2 and 4 nodes");
     for (trial, nodes) in on_sqlite {
@@ -103,18 +93,15 @@ fn article_ds_ladder_keeps_threads_and_pages_on_its_nodes() {
     }
 }
 
-/// The pool lies where its own policy says, and the rest where the server's threads are.
-fn pools(evidence: &Evidence) {
-    for (name, nodes) in [("pool", 0..4), ("pool-of-postgresql", 0..4), ("pool-on-one", 3..4)] {
-        evidence.step(name, 0);
-        let trial = trials(&evidence.path(name)).remove(0);
-        let pool = pool(&trial);
-        let all: f64 = pool.values().sum();
-        assert!(all > 1e6 && pool.keys().copied().eq(nodes.clone()), "{name}: {pool:?}");
-        let even = all / nodes.count() as f64;
-        assert!(pool.values().all(|bytes| (bytes - even).abs() <= 0.05 * even), "{name}: {pool:?}");
-        only_on(&trial, &[1], 0.02);
-    }
+/// The pool lies over all nodes, and the rest where the server's threads are.
+fn pool_apart(evidence: &Evidence) {
+    evidence.step("pool", 0);
+    let trial = trials(&evidence.path("pool")).remove(0);
+    let pool = pool(&trial);
+    let even = pool.values().sum::<f64>() / 4.0;
+    assert!(even > 2.5e5 && pool.len() == 4, "{pool:?}");
+    assert!(pool.values().all(|bytes| (bytes - even).abs() <= 0.05 * even), "{pool:?}");
+    only_on(&trial, &[1], 0.02);
 }
 
 /// With `innodb_numa_interleave`, which ignores the policy that the server inherits.

@@ -35,20 +35,6 @@ impl Image {
         image
     }
 
-    /// PostgreSQL with its extensions, at the places that it was built for.
-    pub fn postgresql(&self) {
-        let program = std::fs::canonicalize(find("postgres", "postgresql")).unwrap();
-        let version = program.parent().and_then(Path::parent).unwrap_or_else(|| panic!("{}", program.display()));
-        self.copy(&program);
-        self.libraries(&program);
-        for library in ["plpgsql.so", "pg_prewarm.so", "pg_buffercache.so", "dict_snowball.so"] {
-            self.copy(&version.join("lib").join(library));
-        }
-        self.copy(&Path::new("/usr/share/postgresql").join(version.file_name().unwrap()));
-        self.copy(Path::new("/usr/share/zoneinfo/UTC"));
-        run(Command::new("ln").arg("-s").arg(&program).arg(self.at("usr/bin/postgres")));
-    }
-
     /// The same for a machine with another processor; its MariaDB makes its data itself.
     pub fn arm(guest: Guest) -> Self {
         let root = guest.root();
@@ -168,7 +154,7 @@ impl Image {
         tare.env("TARE_LOCK_DIR", here.path().join("run")).env("XDG_RUNTIME_DIR", here.path().join("run"));
         run(&mut tare);
         // The machine needs the data, and not what they began as.
-        let remove = format!("rm -r '{}'/*-initialised-*", self.at("cache").display());
+        let remove = format!("rm -r '{}'/mariadb-initialised-*", self.at("cache").display());
         run(Command::new("sh").arg("-ec").arg(remove));
     }
 

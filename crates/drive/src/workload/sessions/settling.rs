@@ -1,0 +1,135 @@
+//! Between warm-up and samples: statements of the study's own, and waiting until the server has nothing left to do for
+//! what the warm-up changed.
+
+use crate::workload::error::shown;
+use crate::workload::fill::in_parallel;
+use crate::workload::{LoadError, Stage};
+use std::sync::{Mutex, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use tare_engine::{Backlog, Dialect, Done, Session, SqlError};
+use tare_results::settled::SettledRecord;
+
+/// Time between two questions what is left.
+const ASK_EVERY: Duration = Duration::from_secs(1);
+/// Time between two looks whether the caller wants the wait to end.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Answers in a row in which what is to be steady has to be.
+const LOOK_BACK: usize = 4;
+/// What is steady differs by less, as a share of its largest answer or in itself.
+const STILL: f64 = 0.01;
+const STILL_LEAST: u64 = 16;
+
+#[derive(Debug, thiserror::Error)]
+#[error("settling the server before the first sample: {statement}: {source}")]
+struct SettleError {
+    statement: String,
+    source: SqlError,
+}
+
+/// Sends the statements, then waits.
+///
+/// # Errors
+/// The server's refusal. That its time was over is what the record says.
+pub(super) fn settle(stage: &Stage<'_>) -> Result<SettledRecord, LoadError> {
+    let asked = stage.settle;
+    let record = Mutex::new(SettledRecord::default());
+    in_parallel(
+        1,
+        1,
+        &|_| stage.host.go_on(),
+        || LoadError::Interrupted,
+        |shared| {
+            let mut session = (stage.connect)()?;
+            shared.fills(session.as_mut()).map_err(LoadError::own)?;
+            let clock = Instant::now();
+            let statements = asked.statements.iter().map(String::as_str);
+            let begun = if asked.limit_s > 0.0 { stage.dialect.begin_settling() } else { &[] };
+            for sql in statements.chain(begun.iter().copied()) {
+                let failed = |source| LoadError::own(SettleError { statement: shown(sql), source });
+                session.run(sql).map_err(failed)?;
+                shared.added(0)?;
+            }
+            let statements_s = clock.elapsed().as_secs_f64();
+            let found = wait(asked.limit_s, session.as_mut(), stage.dialect, || shared.added(0))?;
+            *record.lock().unwrap_or_else(PoisonError::into_inner) = SettledRecord { statements_s, ..found };
+            Ok(())
+        },
+    )?;
+    Ok(record.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Asks what is left until it is nothing, or for as long as may be waited.
+fn wait(
+    limit_s: f64,
+    session: &mut dyn Session,
+    dialect: &dyn Dialect,
+    go_on: impl Fn() -> Result<(), LoadError>,
+) -> Result<SettledRecord, LoadError> {
+    let clock = Instant::now();
+    let mut answers: Vec<Vec<Backlog>> = Vec::new();
+    let mut settled = limit_s == 0.0;
+    while !settled {
+        let failed = |source| LoadError::own(SettleError { statement: "what is left to do".to_owned(), source });
+        answers.push(dialect.backlog(session).map_err(failed)?);
+        settled = is_settled(&answers);
+        if settled || clock.elapsed().as_secs_f64() >= limit_s {
+            break;
+        }
+        let until = (Instant::now() + ASK_EVERY).min(clock + Duration::from_secs_f64(limit_s));
+        while Instant::now() < until {
+            go_on()?;
+            sleep(LOOK_EVERY.min(until.saturating_duration_since(Instant::now())));
+        }
+    }
+    let last = answers.last().into_iter().flatten();
+    Ok(SettledRecord {
+        statements_s: 0.0,
+        waited_s: clock.elapsed().as_secs_f64(),
+        settled,
+        left: last.map(|left| (left.what.to_owned(), left.amount)).collect(),
+    })
+}
+
+/// Whether the last answers, oldest first, say that nothing is left to wait for.
+fn is_settled(answers: &[Vec<Backlog>]) -> bool {
+    let Some(last) = answers.last() else { return false };
+    let steady = |what: &str| {
+        let recent: Vec<u64> = answers.iter().rev().take(LOOK_BACK).filter_map(|answer| amount(answer, what)).collect();
+        let (least, most) = (recent.iter().min().copied(), recent.iter().max().copied());
+        recent.len() == LOOK_BACK
+            && least
+                .zip(most)
+                .is_some_and(|(least, most)| most - least <= STILL_LEAST.max((most as f64 * STILL) as u64))
+    };
+    last.iter().all(|left| match left.done {
+        Done::AtMost(limit) => left.amount <= limit,
+        Done::Steady => left.amount == 0 || steady(left.what),
+    })
+}
+
+fn amount(answer: &[Backlog], what: &str) -> Option<u64> {
+    answer.iter().find(|left| left.what == what).map(|left| left.amount)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(purge: u64, dirty: u64) -> Vec<Backlog> {
+        let left = |what, amount, done| Backlog { what, amount, done };
+        vec![left("purge", purge, Done::AtMost(10)), left("dirty", dirty, Done::Steady)]
+    }
+
+    #[test]
+    fn a_server_has_settled_when_little_is_left_and_what_stays_is_steady() {
+        let all = |answers: &[(u64, u64)]| is_settled(&answers.iter().map(|(p, d)| answer(*p, *d)).collect::<Vec<_>>());
+        assert!(!all(&[]));
+        assert!(all(&[(10, 0)]) && !all(&[(11, 0)]));
+        assert!(!all(&[(0, 5000), (0, 5000), (0, 5000)]), "too few answers to say that it stays");
+        assert!(all(&[(0, 9000), (0, 5000), (0, 5010), (0, 4990), (0, 5000)]));
+        assert!(!all(&[(0, 5300), (0, 5200), (0, 5100), (0, 5000)]), "still being written");
+        assert!(!all(&[(0, 5000), (0, 5000), (0, 5000), (11, 5000)]), "both have to be so");
+        assert!(is_settled(&[Vec::new()]), "a server that says nothing is not waited for");
+    }
+}
