@@ -4,7 +4,7 @@ use super::fit::Pair;
 
 /// Pairs whose draws are counted one by one: 2^17 of them at most.
 const MOST: usize = 18;
-/// The share of draws below which an order counts as more than a draw: one in 32, which six pairs reach at the earliest.
+/// The share of draws up to which an order counts as more than a draw: one in 32, which takes six pairs.
 pub(super) const LIMIT: f64 = 1.0 / 32.0;
 
 /// The share of all draws of the order that set the sides at least as far apart as the one that was made; none for
@@ -55,8 +55,8 @@ mod tests {
         }
     }
 
-    /// By hand: g = 3, -1, -1, -1 less its mean of 0 with s = 1, -1, 1, 1 is 3 + 1 - 1 - 1 = 2 apart. Of the eight draws
-    /// up to an exchange of the sides (+++: 0, one of the last three exchanged: 2, two: 4, all: 6) seven are as far.
+    /// By hand: g = 3, -1, -1, -1 less its mean of 0 with s = 1, -1, 1, 1 is 3 + 1 - 1 - 1 = 2 apart. Of the eight
+    /// draws up to an exchange of the sides (+++: 0, one of the last three exchanged: 2, two: 4, all: 6) seven are.
     #[test]
     fn draws_are_those_counted_by_hand() {
         let found = pairs(&[(3.0, false), (1.0, true), (-1.0, false), (-1.0, false)]);

@@ -20,20 +20,20 @@ const SHAPES: [(&str, Draw); 4] = [
     ("uniform", |draws| 3.46 * draws.uniform()),
 ];
 
-/// A study of conditions, trials of each, metrics, and the digit that values are rounded to, in standard deviations.
+/// A study: conditions, trials of each, metrics, and the spread of values that are rounded to whole ones.
 struct Study {
     conditions: usize,
     n: usize,
     queries: usize,
-    digit: Option<f64>,
+    rounded_sd: Option<f64>,
 }
 
 impl Study {
     fn run(&self, draws: &mut Draws, own: Draw) -> Vec<TrialRecord> {
-        let Self { conditions, n, queries, digit } = *self;
+        let Self { conditions, n, queries, rounded_sd } = *self;
         let value = |draws: &mut Draws| {
-            let value = 1000.0 + 10.0 * own(draws);
-            digit.map_or(value, |digit| (value / (10.0 * digit)).round() * 10.0 * digit)
+            let own = own(draws);
+            rounded_sd.map_or(1000.0 + 10.0 * own, |sd| (1000.0 + sd * own).round())
         };
         let places = (0..n).flat_map(|block| (0..conditions).map(move |condition| (block, condition)));
         let one = |(number, (block, condition)): (usize, (usize, usize))| {
@@ -57,15 +57,15 @@ impl Study {
 
 #[test]
 fn one_mode_is_hardly_ever_taken_for_several() {
-    let alike = |conditions, n, queries| Study { conditions, n, queries, digit: None };
-    let rounded = |digit: f64| Study { digit: Some(digit), ..alike(4, 20, 1) };
+    let alike = |conditions, n, queries| Study { conditions, n, queries, rounded_sd: None };
+    let rounded = |sd: f64| Study { rounded_sd: Some(sd), ..alike(4, 20, 1) };
     let studies = [
         ("4 conditions", alike(4, 12, 1), 1),
         ("48 conditions", alike(48, 10, 1), 4),
         ("7 conditions, 22 queries", alike(7, 10, 22), 10),
-        ("rounded, sd 0.6 of the last digit", rounded(1.0 / 0.6), 1),
-        ("rounded, sd 0.3 of the last digit", rounded(1.0 / 0.3), 1),
-        ("rounded, sd 1.5 of the last digit", rounded(1.0 / 1.5), 1),
+        ("rounded, sd 0.6 of the last digit", rounded(0.6), 1),
+        ("rounded, sd 0.3 of the last digit", rounded(0.3), 1),
+        ("rounded, sd 1.5 of the last digit", rounded(1.5), 1),
     ];
     for (number, (name, study, part)) in studies.iter().enumerate() {
         for (shape, own) in SHAPES.into_iter().take(asked().map_or(1, |_| SHAPES.len())) {
@@ -88,7 +88,7 @@ fn two_modes_far_apart_are_seen() {
         // How often nearer ones are, `benches/truth` prints.
         for (sd, own) in distances.into_iter().filter(|(sd, _)| *sd == 10 || asked().is_some()) {
             let seen = [12, 20, 40].map(|n| {
-                let study = Study { conditions, n, queries: 1, digit: None };
+                let study = Study { conditions, n, queries: 1, rounded_sd: None };
                 let mut draws = Draws::new(20_261_300 + n as u64);
                 Rate::count(asked().map_or(5, |asked| asked / 4), |_| study.sees(&mut draws, own)).percent()
             });

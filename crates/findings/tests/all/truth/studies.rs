@@ -215,8 +215,8 @@ fn nothing_is_claimed_of_studies_without_differences() {
     assert!(any <= 6.0 + 200.0 * (0.06 * 0.94 / all.studies as f64).sqrt(), "something in {any}% of all");
 }
 
-/// Four placements, six allocators and one option, 240 trials: by the contrasts of each pair of conditions alone +3% was
-/// found in 42%.
+/// Four placements, six allocators and one option, 240 trials: by the contrasts of each pair of conditions alone +3%
+/// was found in 42%.
 #[test]
 fn three_percent_of_one_level_of_48_conditions_are_found_in_five_blocks() {
     let each = asked().map_or(4, |asked| asked / 20);
