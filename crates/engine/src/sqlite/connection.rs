@@ -8,8 +8,8 @@ use rusqlite::{Connection, ErrorCode, Statement};
 
 use super::diagnostics::{WAITS_REQUEST, Waits};
 use super::planted::Session;
-use super::waited::Waiting;
 use super::protocol::{self, BLOB, END, HEADER, INTEGER, NULL, Params, READY, REAL, ROW, Request, STRING, frame};
+use super::waited::Waiting;
 use crate::transport::buffer::ReadBuffer;
 use crate::transport::stream::Stream;
 use crate::{Code, Param, SqlError, SqlErrorKind};

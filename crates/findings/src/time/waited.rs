@@ -8,6 +8,9 @@ use tare_results::waits::{ThreadsTime, TimeUse};
 
 /// InnoDB's count of the time of waits for row locks, milliseconds.
 const ROW_LOCK_TIME: &str = "Innodb_row_lock_time";
+/// Sleeps inside the server that may be waits for a lock.
+const UNNAMED: [TimeUse; 6] =
+    [TimeUse::SharedFutex, TimeUse::OwnFutex, TimeUse::WakeUp, TimeUse::Semaphore, TimeUse::FileLock, TimeUse::Other];
 
 /// Adds them to the parts of a transaction that takes `us`.
 pub(super) fn add(
@@ -19,9 +22,13 @@ pub(super) fn add(
 ) {
     let locks = captures.and_then(|captures| captures.locks.as_ref());
     let told = locks.map(told).unwrap_or_default();
-    let rows =
-        captures.and_then(|captures| innodb_rows(captures, clients)).or_else(|| told.get(&Part::RowLock).copied());
     let seen = captures.and_then(|captures| captures.waits.as_ref()).map(|waits| &waits.connections);
+    let seen = seen.filter(|seen| !seen.parts.is_empty());
+    // InnoDB counts a wait when it is over, also what of it was before the sample: where waits are as long as samples
+    // they come to more than threads slept, and then waited for a CPU.
+    let most = seen.map_or(1.0, |seen| share(seen, &UNNAMED) + share(seen, &[TimeUse::WaitedForCpu]));
+    let counted = captures.and_then(|captures| innodb_rows(captures, clients)).map(|rows| rows.min(most));
+    let rows = counted.or_else(|| told.get(&Part::RowLock).copied());
     match rows {
         Some(share) => drop(parts.insert(Part::RowLock, us * share)),
         None => drop(missing.insert(Missing::RowLocks)),
@@ -32,7 +39,7 @@ pub(super) fn add(
     let named = told.iter().filter(|(part, share)| matches!(part, Part::Lock(_)) && **share > 0.0);
     parts.extend(named.clone().map(|(part, share)| (part.clone(), us * share)));
     let inside = rows.unwrap_or(0.0) + named.map(|(_, share)| share).sum::<f64>();
-    match seen.filter(|seen| !seen.parts.is_empty()) {
+    match seen {
         Some(seen) => {
             let log = told.get(&Part::Flush).copied().unwrap_or(0.0);
             parts.extend(asleep(seen, inside, log).map(|(part, share)| (part, us * share)));
@@ -80,25 +87,20 @@ fn told(locks: &LocksFile) -> BTreeMap<Part, f64> {
 /// Sleeps by what they are in. `inside` is the share of those that have a name, as locks; `log` that of waits for the
 /// log as the server tells it: its own flushes, and sleeps until another thread has flushed.
 fn asleep(seen: &ThreadsTime, inside: f64, log: f64) -> impl Iterator<Item = (Part, f64)> {
-    let sum = |uses: &[TimeUse]| -> f64 {
-        seen.parts.iter().filter(|part| uses.contains(&part.time)).map(|part| part.fraction).sum()
-    };
-    let unnamed = [
-        TimeUse::SharedFutex,
-        TimeUse::OwnFutex,
-        TimeUse::WakeUp,
-        TimeUse::Semaphore,
-        TimeUse::FileLock,
-        TimeUse::Other,
-    ];
+    let sum = |uses: &[TimeUse]| share(seen, uses);
     let flushed = sum(&[TimeUse::Flush]);
     let for_others = (log - flushed).max(0.0);
     [
         (Part::Flush, flushed + for_others),
         (Part::Io, sum(&[TimeUse::Read, TimeUse::Write, TimeUse::SubmittedIo, TimeUse::PageFault])),
         (Part::Pause, sum(&[TimeUse::Pause])),
-        (Part::Asleep, (sum(&unnamed) - inside - for_others).max(0.0)),
+        (Part::Asleep, (sum(&UNNAMED) - inside - for_others).max(0.0)),
     ]
     .into_iter()
     .filter(|(_, share)| *share > 0.0)
+}
+
+/// Share of the threads' time for which they were seen in one of these.
+fn share(seen: &ThreadsTime, uses: &[TimeUse]) -> f64 {
+    seen.parts.iter().filter(|part| uses.contains(&part.time)).map(|part| part.fraction).sum()
 }

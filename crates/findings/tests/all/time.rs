@@ -113,6 +113,11 @@ fn a_transaction_is_divided_as_its_threads_were_seen() {
         assert!((asleep.part(&part) - us).abs() < 1e-9, "{part:?}: {asleep:?}");
     }
     assert!(asleep.missing.is_empty());
+    // A wait counts when it is over, also what of it was before the sample: it is no longer than threads slept.
+    let counted = seen.status.as_mut().unwrap();
+    counted.differences.insert("Innodb_row_lock_time".to_owned(), 1400.0);
+    let long = TrialTime::of(&record, Some(&seen)).unwrap();
+    assert!((long.part(&Part::RowLock) - 160.0).abs() < 1e-9, "{long:?}");
 
     // Both on one CPU: what the server waited while the client ran is in no part.
     record.samples[0].threads[1] = thread(ThreadClass::Connection, 0.3, 0.45, 0.2);
