@@ -29,7 +29,7 @@ pub enum AffinityError {
         thread: ThreadRef,
     },
     /// The kernel refused to bind it.
-    #[error("binding {thread} to CPUs {cpus} failed: {source}")]
+    #[error("binding {thread} to CPUs {cpus} failed: {source}{}", allowed(source, "sched_setaffinity(2)"))]
     Bind {
         /// Which thread was meant.
         thread: ThreadRef,
@@ -39,7 +39,7 @@ pub enum AffinityError {
         source: io::Error,
     },
     /// The kernel did not tell.
-    #[error("reading the CPU affinity of {thread} failed: {source}")]
+    #[error("reading the CPU affinity of {thread} failed: {source}{}", allowed(source, "sched_getaffinity(2)"))]
     Read {
         /// Which thread was meant.
         thread: ThreadRef,
@@ -56,4 +56,31 @@ pub enum AffinityError {
         /// What was read back.
         found: CpuSet,
     },
+}
+
+/// What to do where the kernel does not permit a call.
+fn allowed(source: &io::Error, call: &str) -> String {
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => format!(
+            "; a thread is bound by its own user or by root: run tare as the server's user, or allow {call} in the \
+             seccomp filter or security module of this container"
+        ),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_permitted_comes_with_what_to_do() {
+        let bind = |errno| AffinityError::Bind {
+            thread: ThreadRef::of_this_thread(),
+            cpus: CpuSet::from_iter([0]),
+            source: io::Error::from_raw_os_error(errno),
+        };
+        assert!(bind(1).to_string().contains("not permitted (os error 1); a thread is bound by its own user"));
+        assert!(bind(22).to_string().ends_with("(os error 22)"));
+    }
 }

@@ -18,6 +18,7 @@ use crate::process::instance::Stage;
 use crate::process::port::random_password;
 use crate::process::private_server::PrivateServer;
 use crate::process::server_process::{Launch, StopPolicy};
+use crate::programs::ask::{Question, ask, start as said};
 use crate::{
     Address, Binary, ConnectTarget, DataDirectory, EngineError, PrepareRequest, Server, Session, StartRequest,
     StopOutcome, Transport,
@@ -26,6 +27,8 @@ use crate::{
 /// Version of what [`prepare_data`] does, part of the key: raise it when prepared directories would come out
 /// differently.
 const RECIPE: &str = "1";
+/// The program that serves this engine.
+const PROGRAM: &str = "tare";
 
 /// This executable, unless another one with the same hidden subcommand is given.
 pub(super) fn binary(explicit: Option<&Path>) -> Result<Binary, EngineError> {
@@ -36,6 +39,25 @@ pub(super) fn binary(explicit: Option<&Path>) -> Result<Binary, EngineError> {
         }
     };
     Binary::identified(path, "SQLite", rusqlite::version().to_owned(), None)
+}
+
+/// The same, of which a path that someone named is asked whether it is a build of this program: any other would be
+/// found out by a server that does not start.
+pub(super) fn asked(explicit: Option<&Path>) -> Result<Binary, EngineError> {
+    let Some(path) = explicit else { return binary(None) };
+    let unusable = |reason| EngineError::BinaryUnusable { path: path.to_owned(), reason };
+    if !path.is_file() {
+        return Err(unusable("there is no such file: expected the path of a server's program".into()));
+    }
+    let told = ask(&Question::new(path, &["--version"]))?;
+    if told.split_whitespace().next() == Some(PROGRAM) {
+        return binary(explicit);
+    }
+    Err(unusable(format!(
+        "is no server of an engine that this program knows: --version prints {:?}; name mariadbd, mysqld or postgres, or \
+         for SQLite a build of {PROGRAM}, which serves it",
+        said(&told)
+    )))
 }
 
 /// Of these options those that shape the files.

@@ -39,7 +39,7 @@ impl Engine for Sqlite {
     }
 
     fn binary(&self, explicit: Option<&Path>) -> Result<Binary, EngineError> {
-        engine::binary(explicit)
+        engine::asked(explicit)
     }
 
     fn knows_option(&self, name: &str, _binary: Option<&Path>) -> Result<bool, EngineError> {

@@ -51,8 +51,10 @@ impl<S: Channel> Connection<S> {
         let greeting = Greeting::parse(payload).map_err(|what| malformed(&what))?;
         let encrypted = secure(&mut packets, &greeting, target)?;
         packets.send_reply(&mut greeting.answer(target, encrypted)).map_err(lost)?;
+        // Over a socket it is the password, as a rule.
+        let in_clear = !encrypted && !packets.stream().is_private();
         authenticate(&mut packets, target, greeting.nonce())
-            .map_err(|error| if encrypted { error } else { maybe_for_want_of_tls(error, &greeting) })?;
+            .map_err(|error| if in_clear { maybe_for_want_of_tls(error, &greeting) } else { error })?;
         let caches_metadata = greeting.caches_metadata();
         packets.logged_in();
         packets.stream_mut().set_deadline(None);

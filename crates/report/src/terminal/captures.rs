@@ -64,7 +64,8 @@ pub(super) fn builds(summary: &Summary, style: Style) -> Option<String> {
         );
     }
     let head = format!(
-        "{} of each build / {} (each interval for itself; verdicts hold for all builds together)",
+        "{} of each build / {} (ratios of means over trials, where effects are taken block by block and may differ a \
+         little; each interval for itself; verdicts hold for all builds together)",
         first.metric,
         plain(&first.a)
     );

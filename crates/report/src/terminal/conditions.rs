@@ -8,8 +8,10 @@ use crate::words::{better_word, letter};
 use std::collections::BTreeMap;
 use tare_findings::aside;
 use tare_findings::figures::{Scale, half_width, percent};
+use tare_findings::level_words::words_of;
 use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
 use tare_results::metric::{Better, describe, sort_key};
+use tare_results::schema::Levels;
 use tare_stats::Interval;
 
 /// Cells of the little picture of where the interval and the trials lie.
@@ -198,7 +200,8 @@ fn strip(metric: &MetricSummary, top: f64) -> String {
     cells.into_iter().collect()
 }
 
-/// Means of the other metrics: a metric a row, conditions by letter as columns, or below it where these do not fit.
+/// Means of the other metrics: a metric a row, conditions as columns, or below it where these do not fit. Conditions go
+/// by letter where there is no room for their names.
 pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
     let headline = summary.headline_metric.as_deref()?;
     let mut names: Vec<&str> = summary.conditions.iter().flat_map(|c| &c.metrics).map(|m| m.name.as_str()).collect();
@@ -226,28 +229,58 @@ pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
     let (first, last) = style.shown(conditions.len());
     let hidden = conditions.len() - first - last;
     conditions.drain(first..first + hidden);
-    let letters: Vec<String> = (0..conditions.len()).map(letter).collect();
-    let heads: Vec<&str> = ["metric", "unit"].into_iter().chain(letters.iter().map(String::as_str)).collect();
-    let mut rows = Style { width: None, ..style }.table(&heads, 2);
     let all: Vec<Vec<String>> = names.iter().map(|name| other_row(name, headline, &conditions)).collect();
-    all.iter().for_each(|row| add(&mut rows, 2, row.clone()));
-    let table = finish(rows);
-    text.push_str(&if fits(&table, style) {
-        table
+    let table = |columns: &[String]| {
+        let heads: Vec<&str> = ["metric", "unit"].into_iter().chain(columns.iter().map(String::as_str)).collect();
+        let mut rows = Style { width: None, ..style }.table(&heads, 2);
+        all.iter().for_each(|row| add(&mut rows, 2, row.clone()));
+        Some(finish(rows)).filter(|table| fits(table, style))
+    };
+    let names = short_names(&conditions);
+    // One below the other, a name may have several words.
+    let stacked: Vec<String> = names.iter().map(|name| name.replace(' ', "\n")).collect();
+    let letters: Vec<String> = (0..conditions.len()).map(letter).collect();
+    let named = names.iter().all(|name| name.chars().count() <= SHORT) && names.len() <= FEW;
+    let with_names = if style.width.is_some() || named { table(&stacked) } else { None };
+    if let Some(table) = with_names {
+        text.push_str(&table);
+    } else if named {
+        text.extend(all.iter().map(|row| flowed(row, &names, style)));
     } else {
-        all.iter().map(|row| flowed(row, &letters, style)).collect()
-    });
-    for (letter, condition) in letters.iter().zip(&conditions) {
-        text.push_str(&wrap(style, &format!("  {letter} = "), "      ", &plain(&condition.name)));
+        for (letter, condition) in letters.iter().zip(&conditions) {
+            text.push_str(&wrap(style, &format!("  {letter} = "), "      ", &plain(&condition.name)));
+        }
+        text.push_str(&table(&letters).unwrap_or_else(|| all.iter().map(|row| flowed(row, &letters, style)).collect()));
     }
     Some(text + &left_out(hidden))
 }
 
+/// Conditions, and letters of a name, up to which names stand alongside figures where they have no column.
+const FEW: usize = 4;
+const SHORT: usize = 24;
+
+/// What only some of the conditions have: the levels alone where they are of one factor.
+fn short_names(conditions: &[&ConditionSummary]) -> Vec<String> {
+    let in_all = |factor: &String, level: &String| conditions.iter().all(|c| c.levels.get(factor) == Some(level));
+    let own = |condition: &ConditionSummary| -> Levels {
+        let levels = condition.levels.iter().filter(|(factor, level)| !in_all(factor, level));
+        levels.map(|(factor, level)| (factor.clone(), level.clone())).collect()
+    };
+    let own: Vec<Levels> = conditions.iter().map(|condition| own(condition)).collect();
+    let of_one_factor = own.iter().all(|levels| levels.len() == 1 && levels.keys().eq(own[0].keys()));
+    let name = |(condition, levels): (&&ConditionSummary, &Levels)| match levels.values().next() {
+        Some(level) if of_one_factor => plain(level),
+        Some(_) => plain(&words_of(levels)),
+        None => plain(&condition.name),
+    };
+    conditions.iter().zip(&own).map(name).collect()
+}
+
 /// A metric whose conditions do not fit beside each other: its name and unit, and below them as many conditions a line
-/// as fit, each with its letter.
-fn flowed(row: &[String], letters: &[String], style: Style) -> String {
+/// as fit, each with its name or letter.
+fn flowed(row: &[String], columns: &[String], style: Style) -> String {
     let [name, unit, cells @ ..] = row else { return String::new() };
-    let cells: Vec<String> = letters.iter().zip(cells).map(|(letter, cell)| format!("{letter} {cell}")).collect();
+    let cells: Vec<String> = columns.iter().zip(cells).map(|(column, cell)| format!("{column} {cell}")).collect();
     let widest = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
     let each = (style.prose().saturating_sub(2) / (widest + 2)).max(1);
     let line = |cells: &[String]| {

@@ -1,4 +1,4 @@
-//! `tare show`: the reading, odd things, then tables.
+//! `tare show`: the answer, its table at once, then what to know of it, then the other tables.
 
 use super::style::{Style, add, finish};
 use super::text::{heading, plain, wrap};
@@ -13,6 +13,8 @@ use tare_stats::Interval;
 pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
     let screen = first_screen(summary, results);
     let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&screen.out)))];
+    parts.extend(conditions::headline(summary, style));
+    parts.extend(grid::grids(summary, style));
     let further: String = screen.further.iter().map(|sentence| wrap(style, "", "", &plain(sentence))).collect();
     if !further.is_empty() {
         parts.push(further);
@@ -27,8 +29,6 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
         .map(|(label, text)| wrap(style, &format!("{label:<5} "), "      ", &plain(text)))
         .collect();
     parts.push(facts);
-    parts.extend(conditions::headline(summary, style));
-    parts.extend(grid::grids(summary, style));
     let distance: String = summary
         .distance
         .iter()

@@ -3,7 +3,7 @@
 use super::style::{Style, add, finish};
 use super::text::{heading, plain};
 use tare_findings::figures::{percent, times};
-use tare_findings::summary::Summary;
+use tare_findings::summary::{Effect, Summary};
 use tare_stats::Interval;
 
 /// The stability article's table: average and largest over the queries, the steadiest condition first.
@@ -56,7 +56,16 @@ pub(super) fn sources(summary: &Summary, style: Style) -> Option<String> {
     let sources = summary.spread_sources.as_ref()?;
     let mut cells = style.table(&["factor", "levels", "spread", "95% interval", "share", "p"], 2);
     for source in &sources.ranking {
-        let interval = match source.spread_ci {
+        // Where effects are listed too, both tables compare the same level with the other one.
+        let reversed = format!("{}/{}", source.quiet_level, source.noisy_level);
+        let is_listed = |effect: &Effect| effect.term == *source.factor.as_str() && effect.levels == reversed;
+        let (levels, ratio, ci) = if summary.effects.iter().any(is_listed) {
+            (reversed, 1.0 / source.spread_ratio, source.spread_ci.map(|ci| ci.map(|end| 1.0 / end)))
+        } else {
+            let levels = format!("{}/{}", source.noisy_level, source.quiet_level);
+            (levels, source.spread_ratio, source.spread_ci)
+        };
+        let interval = match ci {
             Some(Interval { low, high }) => format!("{} to {}", times(low), times(high)),
             _ => "-".to_owned(),
         };
@@ -65,8 +74,8 @@ pub(super) fn sources(summary: &Summary, style: Style) -> Option<String> {
             2,
             vec![
                 plain(&source.factor),
-                plain(&format!("{}/{}", source.noisy_level, source.quiet_level)),
-                times(source.spread_ratio),
+                plain(&levels),
+                times(ratio),
                 interval,
                 if source.shown { percent(source.share) } else { "not shown".to_owned() },
                 format!("{:.3}", source.p_value),

@@ -64,6 +64,13 @@ fn without_interval(ab: &Ab) -> String {
         );
     }
     let (pairs, within) = (count(ab.pairs, "pair"), duration(ab.elapsed_s));
+    if ab.stop == Some(Stop::LeftOut) {
+        let left_out = ab.lost + ab.disturbed;
+        return format!(
+            "Undecided: {pairs} counted in {within} and {left_out} were left out, disturbed or failed; repeat this on a \
+             quieter machine."
+        );
+    }
     format!("Undecided after {pairs} in {within}: these carry no interval yet.")
 }
 
@@ -77,7 +84,7 @@ fn undecided(ab: &Ab) -> String {
     let more = match ab.pairs_to_go {
         Some(more) => {
             let time = duration(more as f64 * ab.pair_s);
-            let ratio = ab.ratio.map_or_else(|| "as it is".to_owned(), |ratio| format!("{ratio:.3}"));
+            let ratio = ab.ratio.map_or_else(|| "as it is".to_owned(), |ratio| format!("{ratio:.4}"));
             format!(" {} ({time}) settle it if B/A stays {ratio}.", count(more, "more pair"))
         }
         None => format!(" {effect} cannot be settled here."),
@@ -137,8 +144,12 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
         ("metric", ab.metric.clone().unwrap_or_else(none)),
         (
             "B/A",
-            ab.ratio.map_or_else(none, |ratio| format!("{ratio:.4}{}, {share:.0}% over all looks", interval(ab.ci))),
+            ab.ratio.map_or_else(none, |ratio| {
+                let change = ab.slowdown.map_or_else(String::new, |found| format!("; B is {}", slower_by(found)));
+                format!("{ratio:.4}{}, {share:.0}% over all looks{change}", interval(ab.ci))
+            }),
         ),
+        ("effect", format!("changes below {} count as equivalent", percent(ab.rule.minimum_effect))),
         ("pairs", format!("{} in {}{}", ab.pairs, duration(ab.elapsed_s), left_out(ab))),
         ("slot", ab.slot.map_or_else(none, |slot| format!("{} {:.4}{}", places(ab), slot.value, interval(slot.ci)))),
         ("80% power", ab.smallest_detectable.map_or_else(none, |seen| format!("a change of {}", percent(seen)))),
@@ -181,7 +192,10 @@ fn sessions(ab: &Ab) -> String {
 }
 
 fn untouched(control: &Control) -> String {
-    let moved = if control.moved { ": it moved" } else { "" };
+    let moved = match control.ratio.filter(|_| control.moved) {
+        Some(ratio) => format!(": it moved {}", by(ratio)),
+        None => String::new(),
+    };
     let ratio = control.ratio.map_or_else(
         || "not known yet".to_owned(),
         |ratio| {
@@ -294,7 +308,7 @@ mod tests {
             (
                 AbVerdict::Undecided,
                 "Undecided after 18 pairs: a change of 3.4% would have been seen; 25 more pairs (13 min) settle it if \
-                 B/A stays 0.970.",
+                 B/A stays 0.9699.",
             ),
         ];
         for (verdict, words) in said {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use tare_findings::client_limit::{ClientFindings, LongestStall};
-use tare_findings::figures::{count, figure, percent};
+use tare_findings::figures::{count, percent};
 use tare_results::Results;
 use tare_results::client_limit::ClientLimit;
 
@@ -14,7 +14,7 @@ pub fn reason(covariates: &BTreeMap<String, f64>, elapsed_s: f64) -> Option<Stri
 
 fn limit_words(found: ClientLimit, elapsed_s: f64) -> String {
     let of = match found {
-        ClientLimit::StoodStillS(_) => format!(" of {}", figure(elapsed_s, "s")),
+        ClientLimit::StoodStillS(_) => format!(" of {elapsed_s:.2} s"),
         _ => String::new(),
     };
     format!("{found}{of}")
@@ -79,7 +79,7 @@ mod tests {
         let why = |pairs: &[(&str, f64)]| reason(&of(pairs), 10.0).unwrap_or_default();
         assert!(why(&[("client_throttled_fraction", 0.8)]).contains("used up in 80"));
         assert!(why(&[("client_busy_fraction", 0.95)]).contains("95"));
-        assert!(why(&[("client_stalled_s", 2.0)]).starts_with("it stood still for 2"));
+        assert_eq!(why(&[("client_stalled_s", 2.0)]), "it stood still for 2.00 s of 10.00 s");
         let idle = [
             ("client_throttled_fraction", 0.01),
             ("client_busy_fraction", 0.4),
@@ -89,6 +89,8 @@ mod tests {
         assert_eq!(why(&idle), "");
         let still = |length_s| reason(&of(&[("client_stalled_s", length_s)]), 2.0);
         assert!(still(0.14).is_none() && still(0.3).is_some(), "a moment of a short sample is an accident");
+        let short = reason(&of(&[("client_stalled_s", 0.6)]), 0.847);
+        assert_eq!(short.as_deref(), Some("it stood still for 0.60 s of 0.85 s"), "one unit for both");
     }
 
     #[test]

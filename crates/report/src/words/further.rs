@@ -53,18 +53,16 @@ fn modes_tested(found: &ModesTested) -> Option<String> {
     }
     let share = |power: f64| if power < 0.01 { "under 1%".to_owned() } else { format!("{:.0}%", 100.0 * power) };
     let seen = match (found.power_in_one.map(share), found.power_together.map(share)) {
-        (Some(one), None) => format!("in {one} of studies like this one"),
-        (None, Some(all)) => format!("in {all} of studies like this one whose conditions all have them alike"),
+        (Some(one), None) => format!("in {one} of such studies"),
+        (None, Some(all)) => format!("in {all} of such studies if all conditions have them"),
         (Some(one), Some(all)) => {
-            format!(
-                "in {one} of studies like this one where one condition has them, in {all} where all have them alike"
-            )
+            format!("in {one} of such studies if one condition has them, in {all} if all have")
         }
         (None, None) => return None,
     };
     (found.seen_in == 0).then(|| {
         format!(
-            "No modes of {metric} are seen; two that lie {} standard deviations of a mode apart would be seen {seen}.",
+            "No modes of {metric} are seen; two of them {} standard deviations apart would be seen {seen}.",
             found.apart_sd
         )
     })

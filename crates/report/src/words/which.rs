@@ -17,7 +17,7 @@ pub fn which(all: &[Named<'_>], places: &[usize]) -> String {
     let names = |n: usize| chosen.iter().take(n).map(|(name, _)| (*name).to_owned()).collect::<Vec<String>>();
     let Some((_, first)) = chosen.first() else { return String::new() };
     if chosen.len() == 1 || chosen.len() == all.len() {
-        let every = format!("all {} conditions", all.len());
+        let every = if all.len() == 2 { "both conditions".to_owned() } else { format!("all {} conditions", all.len()) };
         return if chosen.len() == 1 { names(1).concat() } else { every };
     }
     let in_all = |of: &[Named<'_>], factor: &String, level: &String| {

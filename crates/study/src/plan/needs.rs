@@ -61,9 +61,9 @@ fn files(settings: &Settings) -> u64 {
 fn memory(settings: &Settings) -> u64 {
     let load = settings.workload.load.load();
     let own = load.memory_bytes(settings.workload.threads);
-    // A server that runs already has its memory.
+    // A server that runs already has its memory, and a program that is measured takes what no one here knows.
     if !load.needs_server() || settings.engine.running.is_asked() {
-        return own + BESIDE_BYTES;
+        return if own == 0 { 0 } else { own + BESIDE_BYTES };
     }
     own + pool_bytes(settings) + BESIDE_BYTES
 }

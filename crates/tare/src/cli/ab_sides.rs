@@ -185,7 +185,10 @@ pub fn conditions(plan: &Plan) -> Result<[String; 2], Problem> {
     };
     if let Some(missing) = [a, b].into_iter().find(|condition| !condition.realizable) {
         let reason = missing.reason.clone().unwrap_or_default();
-        return Err(Problem::new(Exit::Machine, format!("this machine cannot do {}", missing.name)).expected(reason));
+        let letter = missing.levels.get(SIDE).map_or("", String::as_str);
+        return Err(Problem::new(Exit::Machine, format!("side {letter} cannot be measured on this machine"))
+            .at(reason)
+            .advice("see what this machine has with `tare studies --engines` and `tare topo`"));
     }
     Ok([a.name.clone(), b.name.clone()])
 }

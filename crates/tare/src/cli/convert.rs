@@ -194,7 +194,7 @@ impl From<LoadError> for Problem {
         match e {
             LoadError::Interrupted => Self::new(Exit::Interrupted, e.to_string()),
             LoadError::Engine(e) => e.into(),
-            LoadError::SystemUnderTest(SutError::Bind(_) | SutError::Place(_)) => {
+            LoadError::SystemUnderTest(SutError::Place(_)) => {
                 Self::new(Exit::Machine, e.to_string()).advice("run tare as the server's user, or as root")
             }
             LoadError::SystemUnderTest(_) | LoadError::NoServer | LoadError::Limit { .. } => {

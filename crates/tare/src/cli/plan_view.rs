@@ -51,11 +51,13 @@ pub fn print(study: &Study, plan: &Plan, json: bool) -> Result<(), Problem> {
 /// What the run will do and how long that takes.
 pub fn first_line(study: &Study, plan: &Plan) -> String {
     let done = plan.conditions.iter().filter(|condition| condition.realizable).count();
-    let of = if done < plan.conditions.len() { format!(" of {}", plan.conditions.len()) } else { String::new() };
+    let conditions = match plan.conditions.len() {
+        all if done < all => format!("{done} of {} (this machine cannot do the others)", count(all, "condition")),
+        all => count(all, "condition"),
+    };
     format!(
-        "{}: {done}{of} condition{}, {} of {}; about {}",
+        "{}: {conditions}, {} of {}; about {}",
         plan.study,
-        if plan.conditions.len() == 1 { "" } else { "s" },
         count(plan.trials.len(), "trial"),
         count(plan.samples, "sample"),
         time(study, plan)
@@ -163,8 +165,9 @@ pub fn something_left(plan: &Plan) -> Result<(), Problem> {
     let mut reasons: Vec<&str> = plan.conditions.iter().filter_map(|c| c.reason.as_deref()).collect();
     reasons.dedup();
     if let [reason] = reasons.as_slice() {
-        return Err(Problem::new(Exit::Machine, format!("this machine cannot do it: {reason}"))
-            .advice("see what it has with `tare topo` and `tare studies --engines`"));
+        return Err(Problem::new(Exit::Machine, format!("this machine cannot do it: {reason}")).advice(
+            "correct what is named there; `tare topo` and `tare studies --engines` show what this machine has",
+        ));
     }
     let reasons: Vec<String> =
         words::not_realizable(plan).into_iter().map(|(which, why)| format!("{which}: {why}")).collect();

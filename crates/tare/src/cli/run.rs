@@ -193,7 +193,6 @@ fn begin(study: &Study, plan: &Plan, machine: &Machine, out: Option<&Path>, tell
     plan_view::something_left(plan)?;
     if !teller.json {
         plan_view::print_notes(plan);
-        plan_view::print_unrealizable(plan);
     }
     let Some(_host) = unless_interrupted(host(teller.wait))? else { return Ok(Exit::Interrupted) };
     // A name of its own is looked for under the lock, under which runs make theirs.

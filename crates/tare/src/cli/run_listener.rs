@@ -25,6 +25,8 @@ pub struct TerminalListener {
     /// Trials of which no attempt has begun.
     first_to_go: usize,
     last: String,
+    /// Attempts that were disturbed: where there is a bar, their number stands in it.
+    disturbed: usize,
 }
 
 impl TerminalListener {
@@ -48,6 +50,7 @@ impl TerminalListener {
             left: total,
             first_to_go: total,
             last: String::new(),
+            disturbed: 0,
         }
     }
 
@@ -62,7 +65,8 @@ impl TerminalListener {
         let Some(bar) = &self.bar else { return };
         let left = self.pace.left(self.to_go(), Some(self.began.elapsed())).short();
         let last = if self.last.is_empty() { String::new() } else { format!("{} | ", self.last) };
-        bar.set_message(format!("{left} | {last}{step} | {}", self.condition));
+        let disturbed = if self.disturbed == 0 { String::new() } else { format!("{} disturbed | ", self.disturbed) };
+        bar.set_message(format!("{left} | {disturbed}{last}{step} | {}", self.condition));
     }
 
     /// What waits behind the trial that runs.
@@ -122,6 +126,8 @@ impl Listener for TerminalListener {
         let reason = record.reason.as_deref().unwrap_or_default();
         match record.outcome {
             Outcome::Failed => self.line(&format!("trial {number} ({}) failed: {reason}", record.condition)),
+            // Who disturbed a run is told at its end, program by program.
+            Outcome::Disturbed if self.bar.is_some() => self.disturbed += 1,
             Outcome::Disturbed => {
                 let by = disturbers(record).unwrap_or_else(|| reason.to_owned());
                 self.line(&format!("trial {number} ({}) was disturbed and will run again: {by}", record.condition));

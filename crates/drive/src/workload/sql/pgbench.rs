@@ -91,14 +91,12 @@ fn arguments<'a>(text: &'a str, function: &str) -> Option<(&'a str, &'a str)> {
 
 /// Whole numbers, constants, sums and products of them.
 fn value_of(text: &str, constants: &BTreeMap<String, i64>) -> Result<i64, String> {
-    let expected = || {
-        format!(
-            "{:?} is not understood; numbers, :NAME of a constant, + and * are (pgbench's scale: -D scale=N)",
-            text.trim()
-        )
-    };
+    let expected = || format!("{:?} is not understood; numbers, :NAME of a constant, + and * are", text.trim());
     let factor = |word: &str| match word.trim().strip_prefix(':') {
-        Some(name) => constants.get(name).copied().ok_or_else(expected),
+        Some(name) => constants
+            .get(name)
+            .copied()
+            .ok_or_else(|| format!(":{name} has no value here: give it one with -D {name}=NUMBER")),
         None => word.trim().parse().map_err(|_| expected()),
     };
     let product = |text: &str| {
@@ -188,7 +186,10 @@ mod tests {
     fn what_is_not_understood_is_refused_with_file_and_line() {
         let wrong = |text: &str| of(&[script("x.sql", text)]).unwrap_err();
         assert!(wrong("SELECT 1;\n\\sleep 5 ms\n").starts_with("x.sql:2: \\sleep is not understood"));
-        assert!(wrong("\\set a random(1, :clients)\nSELECT :a").starts_with("x.sql:1: \":clients\" is not understood"));
+        assert!(
+            wrong("\\set a random(1, :clients)\nSELECT :a")
+                .starts_with("x.sql:1: :clients has no value here: give it one with -D clients=")
+        );
         assert!(wrong("\\set a random_zipfian(1, 5, 1.2)\nSELECT :a").starts_with("x.sql:1: "));
         assert!(wrong("\\set a 1\n\\set a 2\nSELECT :a").contains("x.sql:2: :a is set twice"));
         assert!(wrong("SELECT 1; BEGIN; SELECT 2; END").contains("around all statements"));

@@ -77,7 +77,8 @@ fn values(args: &LoadArgs, statements: &Statements<'_>) -> Result<Vec<KeyValue>,
     let scripts = files.iter().map(script).collect::<Result<Vec<_>, Problem>>()?;
     let defined: BTreeMap<String, i64> = args.scripts.define.iter().cloned().collect();
     let text = of_scripts(&scripts, &defined).map_err(|what| {
-        Problem::new(Exit::Usage, what).advice("write it as a file of statements (docs/sql.md), and name that")
+        Problem::new(Exit::Usage, what)
+            .advice("correct the script; what scripts cannot say, a file of statements can (docs/sql.md)")
     })?;
     values.push(("workload", "statements", text.into()));
     Ok(values)

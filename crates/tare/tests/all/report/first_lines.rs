@@ -183,7 +183,7 @@ fn every_built_in_study_is_answered_in_one_short_sentence_that_its_table_bears_o
             }
         }
     }
-    are_those_of_the_golden_file(&golden);
+    are_those_of_the_golden_file(&golden, "first_sentences.txt");
 }
 
 /// Every figure of the sentence is the mean, the least or the most of a condition, as far as its digits go.
@@ -197,9 +197,9 @@ fn borne_out(line: &str, figures: &[f64], about: &str) {
     }
 }
 
-/// What is read first of every built-in study, quiet and disturbed, word for word: `TARE_UPDATE_DOCS=1` writes it anew.
-fn are_those_of_the_golden_file(all: &str) {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/report/first_sentences.txt");
+/// What is read first, word for word: `TARE_UPDATE_DOCS=1` writes it anew.
+pub fn are_those_of_the_golden_file(all: &str, name: &str) {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/report").join(name);
     if std::env::var_os("TARE_UPDATE_DOCS").is_some() {
         fs::write(&golden, all).unwrap();
     }

@@ -2,6 +2,7 @@
 
 mod browser;
 mod captures;
+mod command_sentences;
 mod commands;
 mod export;
 mod fake;

@@ -36,6 +36,18 @@ fn eight_conditions_on_a_terminal() {
 }
 
 #[test]
+fn every_table_compares_the_same_level_with_the_other_one() {
+    let mut study = fake::eight();
+    for condition in &mut study.conditions {
+        condition.between = if condition.name.contains("aslr=off") { 0.03 } else { 0.005 };
+    }
+    let text = shown(&study);
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("aslr  ")).collect();
+    assert_eq!(rows.len(), 2, "{text}");
+    assert!(rows.iter().all(|row| row.contains(" on/off ") && row.contains(" 0.")), "{rows:#?}");
+}
+
+#[test]
 fn the_json_of_show() {
     let dir = tempfile::tempdir().unwrap();
     let mut study = fake::bimodal();

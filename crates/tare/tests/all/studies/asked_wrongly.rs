@@ -53,13 +53,22 @@ fn a_client_is_refused_where_a_server_is_named() {
     let world = World::new();
     let (_, err) = world.exits(3, &["run", "--engine", "mariadb", "--binary", "/usr/bin/mariadb", "--dry-run"]);
     assert!(err.contains("/usr/bin/mariadb: is a client, not a server"), "{err}");
+    // Where no engine is named, a program that is no server is not taken for the embedded one.
+    for program in ["/usr/bin/mariadb", "/bin/ls"] {
+        let (_, err) = world.exits(3, &["run", "--binary", program, "--dry-run"]);
+        assert!(err.contains(&format!("{program}: is no server of an engine")), "{err}");
+    }
+    let (_, err) = world.exits(3, &["ab", "--a", "binary=10.11", "--b", "binary=10.11", "--dry-run"]);
+    assert!(err.contains("side a cannot be") && err.contains("10.11: there is no such file"), "{err}");
 }
 
 #[test]
-fn a_server_that_runs_already_needs_no_disk_for_its_data() {
+fn nothing_is_needed_for_what_is_there_already() {
     let theirs = Theirs::new(&Mariadb);
     let (out, _) = theirs.world.exits(0, &["run", &theirs.study(""), "--dry-run"]);
-    assert!(out.contains("of memory\n") && !out.contains("of disk"), "{out}");
+    assert!(out.contains("left to the OS") && !out.contains("needs "), "{out}");
+    let (out, _) = theirs.world.exits(0, &["run", "--command", "sleep 1", "--dry-run"]);
+    assert!(out.contains("about ") && !out.contains("needs "), "{out}");
 }
 
 #[test]
