@@ -52,7 +52,7 @@ pub struct ThreadRefused(#[from] io::Error);
 
 /// What a limit counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Counts {
+enum Kind {
     Mappings,
     Tasks,
     Descriptors,
@@ -62,7 +62,7 @@ enum Counts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Limit {
     name: String,
-    counts: Counts,
+    counts: Kind,
     limit: u64,
     used: u64,
     /// What raises it, up to the number.
@@ -88,9 +88,9 @@ impl Limits {
     pub fn check(&self, wanted: Wanted) -> Result<(), LimitTooLow> {
         for Limit { name, counts, limit, used, raise } in &self.0 {
             let more = match counts {
-                Counts::Mappings => wanted.threads.saturating_mul(MAPS_PER_THREAD),
-                Counts::Tasks => wanted.threads.saturating_add(wanted.of_others),
-                Counts::Descriptors => wanted.descriptors,
+                Kind::Mappings => wanted.threads.saturating_mul(MAPS_PER_THREAD),
+                Kind::Tasks => wanted.threads.saturating_add(wanted.of_others),
+                Kind::Descriptors => wanted.descriptors,
             };
             let needed = used.saturating_add(more).saturating_add(MARGIN);
             // A system that is full already is not for this to judge: a few more may fit, and the kernel says so.
@@ -105,19 +105,19 @@ impl Limits {
 
 fn mappings() -> Option<Limit> {
     let used = fs::read_to_string("/proc/self/maps").ok()?.lines().count() as u64;
-    sysctl("vm.max_map_count", Counts::Mappings, used, "sudo sysctl -w vm.max_map_count=")
+    sysctl("vm.max_map_count", Kind::Mappings, used, "sudo sysctl -w vm.max_map_count=")
 }
 
 fn threads_max() -> Option<Limit> {
-    sysctl("kernel.threads-max", Counts::Tasks, tasks_here()?, "sudo sysctl -w kernel.threads-max=")
+    sysctl("kernel.threads-max", Kind::Tasks, tasks_here()?, "sudo sysctl -w kernel.threads-max=")
 }
 
 fn pid_max() -> Option<Limit> {
     let used = tasks_here()? + RESERVED_PIDS;
-    sysctl("kernel.pid_max", Counts::Tasks, used, "sudo sysctl -w kernel.pid_max=")
+    sysctl("kernel.pid_max", Kind::Tasks, used, "sudo sysctl -w kernel.pid_max=")
 }
 
-fn sysctl(name: &str, counts: Counts, used: u64, raise: &'static str) -> Option<Limit> {
+fn sysctl(name: &str, counts: Kind, used: u64, raise: &'static str) -> Option<Limit> {
     let limit = number(&Path::new("/proc/sys").join(name.replace('.', "/")))?;
     Some(Limit { name: name.to_owned(), counts, limit, used, raise })
 }
@@ -137,7 +137,7 @@ fn of_user() -> Option<Limit> {
     let mine = all_processes().ok()?.flatten().filter(|process| process.uid().is_ok_and(|uid| uid == me));
     let used = mine.filter_map(|process| process.stat().ok()).map(|stat| stat.num_threads.unsigned_abs()).sum();
     let name = "RLIMIT_NPROC (threads and processes of this user)".to_owned();
-    Some(Limit { name, counts: Counts::Tasks, limit, used, raise: "ulimit -u " })
+    Some(Limit { name, counts: Kind::Tasks, limit, used, raise: "ulimit -u " })
 }
 
 /// Whether the kernel lets this process pass the limit of its user: it may raise limits, and not in a user namespace.
@@ -154,7 +154,7 @@ fn descriptors() -> Option<Limit> {
     let limit = getrlimit(Resource::Nofile).current?;
     let used = fs::read_dir("/proc/self/fd").ok()?.count() as u64;
     let name = "RLIMIT_NOFILE (open files and sockets)".to_owned();
-    Some(Limit { name, counts: Counts::Descriptors, limit, used, raise: "ulimit -n " })
+    Some(Limit { name, counts: Kind::Descriptors, limit, used, raise: "ulimit -n " })
 }
 
 /// The control groups that this process is in, each with a limit of its own.
@@ -182,7 +182,7 @@ fn above(top: &Path, folder: &Path) -> Vec<Limit> {
     let limited = groups.filter_map(|group| {
         let (limit, used) = (number(&group.join("pids.max"))?, number(&group.join("pids.current"))?);
         let name = format!("pids.max of the control group {}", group.display());
-        Some(Limit { name, counts: Counts::Tasks, limit, used, raise: "TasksMax= of its unit, or that file: " })
+        Some(Limit { name, counts: Kind::Tasks, limit, used, raise: "TasksMax= of its unit, or that file: " })
     });
     limited.collect()
 }
@@ -196,21 +196,21 @@ fn number(path: &Path) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn of(name: &str, counts: Counts, limit: u64) -> Limits {
+    fn of(name: &str, counts: Kind, limit: u64) -> Limits {
         Limits(vec![Limit { name: name.to_owned(), counts, limit, used: 50, raise: "raise it to " }])
     }
 
     #[test]
     fn a_limit_that_is_too_low_is_named_with_what_it_must_be() {
         let wanted = Wanted { threads: 20_000, of_others: 20_000, descriptors: 20_000 };
-        for (counts, needed) in [(Counts::Mappings, 80_150), (Counts::Tasks, 40_150), (Counts::Descriptors, 20_150)] {
+        for (counts, needed) in [(Kind::Mappings, 80_150), (Kind::Tasks, 40_150), (Kind::Descriptors, 20_150)] {
             let error = of("vm.some", counts, needed - 1).check(wanted).unwrap_err();
             assert_eq!((error.limit, error.needed), (needed - 1, needed));
             let text = error.to_string();
             assert!(text.contains("vm.some") && text.contains(&format!("raise it to {needed}")), "{text}");
             assert_eq!(of("vm.some", counts, needed).check(wanted), Ok(()));
         }
-        assert_eq!(of("vm.some", Counts::Tasks, 10).check(Wanted { threads: 1, ..Wanted::default() }), Ok(()));
+        assert_eq!(of("vm.some", Kind::Tasks, 10).check(Wanted { threads: 1, ..Wanted::default() }), Ok(()));
     }
 
     #[test]

@@ -227,7 +227,8 @@ fn alone(conditions: &[ConditionTrials<'_>], name: &str) -> Untested {
     Untested::Alone(Alone {
         condition: condition.name.to_owned(),
         metric: name.to_owned(),
-        modes: modes::Seen::of(&[condition], &collect::all_metrics(conditions), Some(name)).modes(condition, name),
+        modes: modes::StudyModes::of(&[condition], &collect::all_metrics(conditions), Some(name))
+            .modes(condition, name),
         estimate,
     })
 }

@@ -7,7 +7,7 @@ use tare_stats::Error;
 use tare_stats::bisection::{self, Planned, effort};
 use tare_stats::sequential::{Pair, Question, Rule};
 
-pub use tare_stats::bisection::{BATCH, Cell, Next, Seen};
+pub use tare_stats::bisection::{BATCH, BuildPair, Cell, Next};
 
 /// Chance of a false alarm of the ends, and of the step.
 pub const ALPHA: f64 = 0.05;
@@ -104,10 +104,10 @@ impl Bisection {
 }
 
 /// The pairs of two builds, as a bisection sees them.
-pub fn seen(pairs: &Pairs, a: usize, b: usize) -> Vec<Seen> {
+pub fn seen(pairs: &Pairs, a: usize, b: usize) -> Vec<BuildPair> {
     let better = pairs.metric.as_deref().map_or(Better::Higher, |metric| metric::describe(metric).better);
     let sign = if better == Better::Higher { -1.0 } else { 1.0 };
-    let of = |pair: &tare_results::pairs::Measured| Seen {
+    let of = |pair: &tare_results::pairs::Measured| BuildPair {
         a,
         b,
         pair: Pair { log_ratio: sign * (pair.b / pair.a).ln(), b_first: pair.b_first },
@@ -119,7 +119,7 @@ pub fn seen(pairs: &Pairs, a: usize, b: usize) -> Vec<Seen> {
 ///
 /// # Errors
 /// As [`bisection::chances`].
-pub fn next(seen: &[Seen], usable: &[bool], built: &[bool], confidence: f64) -> Result<(Vec<f64>, Next), Error> {
+pub fn next(seen: &[BuildPair], usable: &[bool], built: &[bool], confidence: f64) -> Result<(Vec<f64>, Next), Error> {
     let chances = bisection::chances(usable.len().saturating_sub(1), seen)?;
     let next = bisection::next(&chances, usable, built, confidence);
     Ok((chances, next))

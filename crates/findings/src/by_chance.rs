@@ -10,7 +10,7 @@ use tare_results::metric;
 /// no condition has two trials with positive means.
 pub(super) fn of(conditions: &[ConditionTrials<'_>], name: &str) -> Option<ByChance> {
     let all: Vec<&ConditionTrials<'_>> = conditions.iter().collect();
-    let seen = modes::Seen::of(&all, &collect::all_metrics(conditions), Some(name));
+    let seen = modes::StudyModes::of(&all, &collect::all_metrics(conditions), Some(name));
     let of_modes = |condition: &ConditionTrials<'_>| means(&seen.modes(condition, name));
     let of_trials = |condition: &ConditionTrials<'_>| ends(condition, name);
     let (are_modes, (condition, means)) = widest(conditions, of_modes)

@@ -25,7 +25,7 @@ const HISTOGRAM: f64 = 1e-3;
 const APART: f64 = 4.0;
 
 /// The modes of all metrics of all conditions, tested together.
-pub(super) struct Seen<'a> {
+pub(super) struct StudyModes<'a> {
     found: HashMap<(&'a str, String), Modes>,
     tested: HashMap<String, Tested>,
 }
@@ -39,7 +39,7 @@ struct Tested {
     chance: f64,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> StudyModes<'a> {
     /// Tests these metrics: the primary ones and the headline's at [`MODES`], all cells of them together, the others at
     /// [`FURTHER`].
     pub(super) fn of(conditions: &[&ConditionTrials<'a>], metrics: &[String], headline: Option<&str>) -> Self {

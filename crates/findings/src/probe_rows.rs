@@ -7,7 +7,7 @@ use tare_results::probe::Probe;
 use tare_stats::descriptive::mean;
 
 /// What the probes say of one condition, for tables.
-pub struct Row<'a> {
+pub struct ProbeRow<'a> {
     pub condition: &'a str,
     /// The headline metric, whose means are shown.
     pub metric: &'a MetricSummary,
@@ -22,7 +22,7 @@ pub struct Row<'a> {
 }
 
 /// One row for each condition that was probed.
-pub fn rows(summary: &Summary) -> Vec<Row<'_>> {
+pub fn rows(summary: &Summary) -> Vec<ProbeRow<'_>> {
     let headline = summary.headline_metric.as_deref();
     let row = |condition: &'_ ConditionSummary| {
         let primary: Vec<&MetricSummary> = condition
@@ -41,7 +41,7 @@ pub fn rows(summary: &Summary) -> Vec<Row<'_>> {
         let (metrics, between, left) = row(condition);
         let metric = condition.metrics.iter().find(|m| Some(m.name.as_str()) == headline)?;
         let adjusted = metric.probes.iter().find(|weighed| weighed.adjusted_mean.is_some());
-        (metrics > 0).then_some(Row { condition: &condition.name, metric, metrics, between, left, adjusted })
+        (metrics > 0).then_some(ProbeRow { condition: &condition.name, metric, metrics, between, left, adjusted })
     };
     summary.conditions.iter().filter_map(of_condition).collect()
 }

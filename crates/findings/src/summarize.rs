@@ -26,7 +26,7 @@ pub fn summarize(results: &Results) -> Summary {
     let (adjusts, not_adjusted) = probes::of_study(results, &conditions);
     let asked = Asked::of(results);
     let all: Vec<&ConditionTrials<'_>> = conditions.iter().collect();
-    let seen = modes::Seen::of(&all, &metrics, headline_metric.as_deref());
+    let seen = modes::StudyModes::of(&all, &metrics, headline_metric.as_deref());
     let given = Given { all: &conditions, machine, adjusts, modes: &seen };
     let summaries: Vec<ConditionSummary> =
         conditions.iter().map(|condition| condition_summary(condition, &given)).collect();
@@ -76,7 +76,7 @@ struct Given<'a> {
     machine: Option<&'a Machine>,
     /// The probe that conditions are adjusted by.
     adjusts: Option<Probe>,
-    modes: &'a modes::Seen<'a>,
+    modes: &'a modes::StudyModes<'a>,
 }
 
 fn condition_summary<'a>(condition: &ConditionTrials<'a>, given: &Given<'a>) -> ConditionSummary {

@@ -24,7 +24,7 @@ pub use curve::{Curve, NoCurve};
 pub use pace::{Arrivals, Pace, Schedule};
 pub use random::{Distribution, Draw, Purpose, Random, UnknownDistribution};
 pub use run::{
-    Interval, Intervals, LoadSettings, MOST_THREADS, Observer, Reading, Rest, RunError, Stage, Unobserved, run,
+    Interval, Intervals, LoadSettings, MOST_THREADS, Observer, Reading, Rest, RunError, RunPhase, Unobserved, run,
 };
 pub use sample::{CpuPerTransaction, LatencyMs, Queued, Sample, Slice, Stall, ThreadSample};
 pub use tare_latency::Latencies;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tare_findings::differences::Difference;
-use tare_findings::history::{History, Line};
+use tare_findings::history::{History, MetricHistory};
 use tare_results::metric::Better;
 use tare_stats::Estimate;
 
@@ -90,7 +90,7 @@ impl<'a> HistoryJson<'a> {
 }
 
 impl<'a> LineJson<'a> {
-    fn of(line: &'a Line) -> Self {
+    fn of(line: &'a MetricHistory) -> Self {
         let name = |place: usize| line.points.get(place).map_or("", |point| point.run.as_str());
         let points = line.points.iter().map(|point| PointJson {
             run: &point.run,

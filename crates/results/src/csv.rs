@@ -1,7 +1,7 @@
 //! Reads results that something else measured: a CSV file of condition,trial,sample,metric,value, and where they are
 //! known block,disturbed.
 
-use super::csv_trials::{Most, Refused, Row, Trials};
+use super::csv_trials::{CsvRow, Most, Refused, Trials};
 use super::error::ReadError;
 use super::everything::{Results, Source};
 use super::limits::LONGEST_ROW;
@@ -148,7 +148,7 @@ fn order_of(file: &File<'_>, header: &csv::StringRecord) -> Result<Order, ReadEr
     Ok(Order { needed, block, disturbed })
 }
 
-fn row<'r>(file: &File<'_>, record: &'r csv::ByteRecord, order: &Order, line: usize) -> Result<Row<'r>, ReadError> {
+fn row<'r>(file: &File<'_>, record: &'r csv::ByteRecord, order: &Order, line: usize) -> Result<CsvRow<'r>, ReadError> {
     let field = |place: usize| match std::str::from_utf8(record.get(place).unwrap_or_default()) {
         Ok(text) => Ok((place + 1, text.trim())),
         Err(_) => Err(file.malformed(line, place + 1, "the field is not UTF-8 text", "UTF-8 text")),
@@ -172,7 +172,7 @@ fn row<'r>(file: &File<'_>, record: &'r csv::ByteRecord, order: &Order, line: us
         let what = format!("`{text}` in column `value` is not a number");
         file.malformed(line, column, what, "a finite number such as 38656 or 1.25e-3")
     })?;
-    Ok(Row {
+    Ok(CsvRow {
         condition: shown_name(of_text_cell(word(needed[0], "condition")?)),
         trial: count(needed[1], "trial")?,
         sample: count(needed[2], "sample")?,
@@ -243,7 +243,9 @@ mod tests {
             (0..120).find_map(|number| {
                 let [condition, trial, sample, metric] = place(number);
                 let (condition, metric) = (format!("c{condition}").into(), format!("m{metric}").into());
-                trials.add(&Row { condition, trial, sample, metric, value: 1.0, block: 0, disturbed: "".into() }).err()
+                trials
+                    .add(&CsvRow { condition, trial, sample, metric, value: 1.0, block: 0, disturbed: "".into() })
+                    .err()
             })
         };
         assert_eq!(too_many(&|n| [n, 0, 0, 0]), Some(Refused::TooMany("conditions", 5)));

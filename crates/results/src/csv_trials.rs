@@ -7,7 +7,7 @@ use super::schema::{PlannedTrial, TrialRecord};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-pub(super) struct Row<'r> {
+pub(super) struct CsvRow<'r> {
     pub condition: Cow<'r, str>,
     pub trial: usize,
     pub sample: usize,
@@ -70,7 +70,7 @@ impl Trials {
     }
 
     /// Takes a row that contradicts no earlier one, as long as all of them fit into memory.
-    pub fn add(&mut self, row: &Row<'_>) -> Result<(), Refused> {
+    pub fn add(&mut self, row: &CsvRow<'_>) -> Result<(), Refused> {
         if !self.metrics.contains(&*row.metric) {
             self.metrics.insert(row.metric.clone().into_owned());
             at_most(self.most.metrics, self.metrics.len(), "metrics")?;
@@ -100,7 +100,7 @@ impl Trials {
         if free { Ok(()) } else { Err(Refused::Twice) }
     }
 
-    fn index(&mut self, row: &Row<'_>) -> usize {
+    fn index(&mut self, row: &CsvRow<'_>) -> usize {
         if let Some(last) = self.last {
             let record = &self.records[last];
             if record.trial == row.trial && record.condition == row.condition {

@@ -88,7 +88,7 @@ pub(super) fn read_behind(directory: &Folder, from: u64) -> Result<Vec<TrialReco
 const BATCH: usize = 16 << 20;
 
 /// A line, its number, and whether it ends as a line does.
-struct Line {
+struct RawLine {
     number: usize,
     bytes: Vec<u8>,
     whole: bool,
@@ -116,14 +116,14 @@ fn read_file(file: File, path: &Path, packed: bool, records: &mut Records) -> Re
             reader.skip_until(b'\n').map_err(failed)?;
         } else if !bytes.trim_ascii().is_empty() {
             held += read;
-            batch.push(Line { number, bytes, whole });
+            batch.push(RawLine { number, bytes, whole });
         }
     }
     Ok(())
 }
 
 /// Parses lines, and keeps the records in their order.
-fn take(batch: Vec<Line>, path: &Path, packed: bool, records: &mut Records) -> Result<(), ReadError> {
+fn take(batch: Vec<RawLine>, path: &Path, packed: bool, records: &mut Records) -> Result<(), ReadError> {
     for (line, parsed) in batch.iter().zip(parsed(&batch, path, packed)) {
         let damaged = |what| DamagedLine { path: path.to_owned(), line: line.number, what };
         match parsed {
@@ -142,8 +142,8 @@ fn take(batch: Vec<Line>, path: &Path, packed: bool, records: &mut Records) -> R
     Ok(())
 }
 
-fn parsed(batch: &[Line], path: &Path, packed: bool) -> Vec<Result<TrialRecord, ReadError>> {
-    let one = |line: &Line| record(&line.bytes, path, line.number - 1, packed);
+fn parsed(batch: &[RawLine], path: &Path, packed: bool) -> Vec<Result<TrialRecord, ReadError>> {
+    let one = |line: &RawLine| record(&line.bytes, path, line.number - 1, packed);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let bytes: usize = batch.iter().map(|line| line.bytes.len()).sum();
     // A thread is worth its start from about a megabyte on.

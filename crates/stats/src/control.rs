@@ -102,7 +102,7 @@ impl LogRatio {
         let difference = |of: fn(&Side) -> &Vec<f64>| -> Vec<f64> {
             of(&sides[1]).iter().zip(of(&sides[0])).map(|(b, a)| b - a).collect()
         };
-        let line = Line::of(&difference(|side| &side.x), &difference(|side| &side.y))?;
+        let line = LeastSquares::of(&difference(|side| &side.x), &difference(|side| &side.y))?;
         let value = sides[1].centre[1] - sides[0].centre[1] - line.slope * moved;
         Ok(Self { value, se: line.se_at(moved), df: line.df })
     }
@@ -121,7 +121,7 @@ pub fn residuals(a: &Arm<'_>, b: &Arm<'_>) -> Result<[Vec<f64>; 2], Error> {
 }
 
 /// Least squares through centred points.
-struct Line {
+struct LeastSquares {
     slope: f64,
     sxx: f64,
     /// Variance of what is left, with `df` degrees of freedom.
@@ -130,7 +130,7 @@ struct Line {
     df: f64,
 }
 
-impl Line {
+impl LeastSquares {
     fn of(x: &[f64], y: &[f64]) -> Result<Self, Error> {
         let sxx = varies(x.iter().map(|x| x * x).sum())?;
         let slope = x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>() / sxx;
@@ -185,7 +185,7 @@ pub fn mean_at(arm: &Arm<'_>, at: f64, confidence: f64) -> Result<Estimate, Erro
     valid_confidence(confidence)?;
     all_positive("probe to adjust to", &[at])?;
     let side = Side::of("the condition", arm)?;
-    let line = Line::of(&side.x, &side.y)?;
+    let line = LeastSquares::of(&side.x, &side.y)?;
     let away = at.ln() - side.centre[0];
     LogRatio { value: side.centre[1] + line.slope * away, se: line.se_at(away), df: line.df }.estimate(confidence)
 }
@@ -197,7 +197,7 @@ pub fn mean_at(arm: &Arm<'_>, at: f64, confidence: f64) -> Result<Estimate, Erro
 /// As [`adjusted`]; trials that never vary have nothing to explain: [`Error::NotPositive`].
 pub fn left(arm: &Arm<'_>) -> Result<f64, Error> {
     let side = Side::of("the condition", arm)?;
-    let line = Line::of(&side.x, &side.y)?;
+    let line = LeastSquares::of(&side.x, &side.y)?;
     let plain = side.y.iter().map(|y| y * y).sum::<f64>() / (line.n - 1.0);
     all_positive("variance of the trials", &[plain])?;
     Ok((line.left / plain).sqrt())

@@ -43,7 +43,7 @@ pub(super) fn run(config: &Config<'_>, plan: &Plan, mut counted: Box<dyn Counted
         if done {
             (config.hooks.done)();
         }
-        let seen = Seen::look(config, counted, cpu_s);
+        let seen = WhileRunning::look(config, counted, cpu_s);
         end.open(done);
         let shifts: Option<Vec<Shift>> =
             handles.into_iter().map(|handle| handle.join().ok().flatten()).collect::<Vec<_>>().into_iter().collect();
@@ -90,14 +90,14 @@ fn start_threads<'scope, 'env: 'scope>(
 }
 
 /// What was seen while the threads still held what they hold.
-struct Seen {
+struct WhileRunning {
     cpu_s: f64,
     full_read_ns: f64,
     counter_pages: BTreeMap<u32, u64>,
     data_pages: BTreeMap<u32, u64>,
 }
 
-impl Seen {
+impl WhileRunning {
     fn look(config: &Config<'_>, counted: &dyn Counted, cpu_s: f64) -> Self {
         let read = Instant::now();
         std::hint::black_box(counted.global_sum());
@@ -114,7 +114,7 @@ impl Seen {
     }
 }
 
-fn summarise(config: &Config<'_>, plan: &Plan, counted: &dyn Counted, shifts: &[Shift], seen: Seen) -> Outcome {
+fn summarise(config: &Config<'_>, plan: &Plan, counted: &dyn Counted, shifts: &[Shift], seen: WhileRunning) -> Outcome {
     let first = shifts.iter().map(|shift| shift.start).min();
     let last = shifts.iter().map(|shift| shift.end).max();
     let elapsed_s = first.zip(last).map_or(0.0, |(first, last)| (last - first).as_secs_f64());

@@ -20,7 +20,7 @@ pub struct Interference {
 
 /// What others did during one sample.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct OthersSeen {
     /// Name -> value, to be stored alongside the metrics: those of [`Snapshot::since`], `foreign_cpu_s`,
     /// `foreign_cpu_fraction` (of the benchmark's CPUs), `server_swapped_bytes`, `suspended_s`.
     pub covariates: BTreeMap<String, f64>,
@@ -38,7 +38,7 @@ impl Interference {
     }
 
     /// Stops watching and says what was seen.
-    pub fn finish(self) -> Seen {
+    pub fn finish(self) -> OthersSeen {
         let now = CpuUse::take();
         let mut covariates = Snapshot::take().since(&self.snapshot);
         // The run that started this trial, and with it the trial, the server and whatever captures; and a server that
@@ -61,7 +61,7 @@ impl Interference {
         if let Some(bytes) = self.server.and_then(swapped_bytes) {
             covariates.insert("server_swapped_bytes".into(), bytes as f64);
         }
-        Seen { covariates, users: foreign.users }
+        OthersSeen { covariates, users: foreign.users }
     }
 }
 

@@ -10,10 +10,10 @@ pub const INTERRUPTS: &str = "network_interrupts_cpu";
 pub const RECEIVING: &str = "network_receiving_cpu";
 
 /// The kernel's counts since its start, by name of the covariate.
-type Counts = BTreeMap<String, u64>;
+type EventsByCpu = BTreeMap<String, u64>;
 
 /// A watch over one sample.
-pub struct NetworkWatch(Counts);
+pub struct NetworkWatch(EventsByCpu);
 
 impl NetworkWatch {
     /// Reads two files and the list of network devices.
@@ -31,7 +31,7 @@ impl NetworkWatch {
     }
 }
 
-fn now() -> Counts {
+fn now() -> EventsByCpu {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let (numbers, names) = devices(Path::new("/sys/class/net"));
     let mut counts = by_cpu(&read("/proc/softirqs"), RECEIVING, |line| line.starts_with("NET_RX:"));
@@ -71,11 +71,11 @@ fn is_of(line: &str, numbers: &BTreeSet<String>, names: &BTreeSet<String>) -> bo
 }
 
 /// Sums of the lines that are wanted, by CPU as the first line names them.
-fn by_cpu(text: &str, name: &str, wanted: impl Fn(&str) -> bool) -> Counts {
+fn by_cpu(text: &str, name: &str, wanted: impl Fn(&str) -> bool) -> EventsByCpu {
     let mut lines = text.lines();
     let cpus: Vec<&str> =
         lines.next().unwrap_or("").split_whitespace().filter_map(|cpu| cpu.strip_prefix("CPU")).collect();
-    let mut counts = Counts::new();
+    let mut counts = EventsByCpu::new();
     for line in lines.map(str::trim_start).filter(|line| wanted(line)) {
         for (cpu, count) in cpus.iter().zip(line.split_whitespace().skip(1)) {
             let Ok(count) = count.parse::<u64>() else { break };

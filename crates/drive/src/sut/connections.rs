@@ -19,13 +19,13 @@ const BETWEEN: Duration = Duration::from_millis(1);
 pub struct Connections {
     /// Client's end -> server's end.
     ends: BTreeMap<Inode, Inode>,
-    clients: Seen,
-    servers: Seen,
+    clients: SocketUse,
+    servers: SocketUse,
 }
 
 /// Who was seen to work for which socket, and how often.
 #[derive(Debug, Default)]
-struct Seen(BTreeMap<Inode, BTreeMap<ThreadRef, u32>>);
+struct SocketUse(BTreeMap<Inode, BTreeMap<ThreadRef, u32>>);
 
 impl Connections {
     /// Looks once: which connections there are now, and which threads wait in them.
@@ -89,12 +89,12 @@ impl Connections {
 
     /// Every thread that was seen at either end, in no pairs: client's, then server's.
     pub fn threads(&self) -> (BTreeSet<ThreadRef>, BTreeSet<ThreadRef>) {
-        let all = |seen: &Seen| seen.0.values().flat_map(workers).collect();
+        let all = |seen: &SocketUse| seen.0.values().flat_map(workers).collect();
         (all(&self.clients), all(&self.servers))
     }
 }
 
-impl Seen {
+impl SocketUse {
     /// A process of one thread works for all that it alone holds; of others, those count that wait in a socket.
     fn look(&mut self, processes: &[(i32, BTreeMap<i32, Inode>)], ends: &BTreeSet<Inode>) {
         for (pid, sockets) in processes {

@@ -1,7 +1,7 @@
 //! What belongs to a measurement alongside the figures of its load.
 
 use super::Usage;
-use crate::capture::interference::Seen;
+use crate::capture::interference::OthersSeen;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_results::schema::{ThreadClass, ThreadRecord};
@@ -13,13 +13,13 @@ pub struct Surroundings {
     pub started_at: String,
     /// What else went on.
     pub covariates: BTreeMap<String, f64>,
-    /// Who else used most CPU time, as in [`crate::capture::interference::Seen`].
+    /// Who else used most CPU time, as in [`crate::capture::interference::OthersSeen`].
     pub users: Vec<(String, u32, f64)>,
     pub threads: Vec<ThreadRecord>,
     /// What the server used; none where there is none to look at.
     pub used: Option<Usage>,
     /// What others did on the clients' host, where that is another than the server's.
-    pub client_host: Option<Seen>,
+    pub client_host: Option<OthersSeen>,
 }
 
 impl Surroundings {
@@ -50,7 +50,7 @@ impl Surroundings {
         // There are no such threads there.
         of_host.retain(|name, _| !name.starts_with("server_") && !name.starts_with("background_"));
         self.threads.splice(0..0, clients.threads);
-        self.client_host = Some(Seen { covariates: of_host, users: clients.users });
+        self.client_host = Some(OthersSeen { covariates: of_host, users: clients.users });
         self
     }
 

@@ -6,7 +6,7 @@ use super::helpers::{PARALLEL_WORKER, WorkerWatch};
 use super::{
     Owner, Partner, Surroundings, SutError, SystemUnderTest, ThreadWatch, UsageMark, Watched, stray, waited_for_cpu,
 };
-use crate::capture::interference::{Interference, Seen};
+use crate::capture::interference::{Interference, OthersSeen};
 use crate::capture::memory::MemoryWatch;
 use crate::capture::network::NetworkWatch;
 use crate::capture::pages;
@@ -284,7 +284,7 @@ impl SubjectWatch {
             return Err(SutError::Stray(stray));
         }
         self.no_parallel_workers(&threads)?;
-        let Seen { mut covariates, users } = open.interference.finish();
+        let OthersSeen { mut covariates, users } = open.interference.finish();
         covariates.extend(self.layout.iter().map(|(name, value)| ((*name).to_owned(), *value)));
         covariates.extend(open.network.map(NetworkWatch::finish).unwrap_or_default());
         if !self.watched.is_empty() {

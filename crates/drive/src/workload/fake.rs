@@ -1,6 +1,6 @@
 //! A load that a test adds exactly as any load is added: this file, and its line in the registry.
 
-use super::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, NamedLoad, Stage};
+use super::{Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, NamedLoad, TrialSize};
 use tare_engine::Server;
 use tare_results::metric;
 use tare_text::{Key, Keyed};
@@ -49,7 +49,7 @@ impl Load for FakeSettings {
         Ok(())
     }
 
-    fn drive(&self, mut stage: Stage<'_>) -> Result<Driven, LoadError> {
+    fn drive(&self, mut stage: LoadContext<'_>) -> Result<Driven, LoadError> {
         let mut samples = Vec::new();
         for _ in 0..stage.counts.samples {
             stage.watch.start()?;
@@ -60,7 +60,7 @@ impl Load for FakeSettings {
         Ok(Driven { samples, ..Driven::default() })
     }
 
-    fn expected_s(&self, counts: &Counts) -> f64 {
+    fn expected_s(&self, counts: &TrialSize) -> f64 {
         counts.samples as f64
     }
 }

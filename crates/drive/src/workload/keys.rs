@@ -1,6 +1,6 @@
 //! Keys of a study that several loads have, each declared once: a load says where it keeps the value.
 
-use super::sessions::{OBJECTIVE_HELP, Objective, Paced};
+use super::sessions::{OBJECTIVE_HELP, Paced, Slo};
 use tare_load::{Curve, NoCurve};
 use tare_text::{Key, Value};
 
@@ -49,7 +49,7 @@ pub const fn objective<S: Paced>() -> Key<S> {
         "objective",
         OBJECTIVE_HELP,
         |s| s.pace().objective().map(|objective| objective.to_string().into()),
-        |s, v| s.pace_mut().set_objective(Objective::of_words(&v.to_string())?),
+        |s, v| s.pace_mut().set_objective(Slo::of_words(&v.to_string())?),
     )
 }
 

@@ -69,11 +69,11 @@ pub trait Load: Keys {
         "fill its database first"
     }
     /// Brings its client threads, warms up and measures.
-    fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError>;
+    fn drive(&self, stage: LoadContext<'_>) -> Result<Driven, LoadError>;
     /// Expected seconds of all that it does in one trial.
-    fn expected_s(&self, counts: &Counts) -> f64;
+    fn expected_s(&self, counts: &TrialSize) -> f64;
     /// Seconds that it may take at most, where it has limits of its own.
-    fn limit_s(&self, counts: &Counts) -> f64 {
+    fn limit_s(&self, counts: &TrialSize) -> f64 {
         self.expected_s(counts)
     }
     /// Whether its clients can rest between warm-up and samples, until the server has settled.
@@ -118,7 +118,7 @@ pub trait NamedLoad: Load + Default {
 
 /// How much one trial measures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Counts {
+pub struct TrialSize {
     pub samples: usize,
     /// Seconds of load before the first, where a load warms up by time.
     pub warmup_s: f64,
@@ -212,7 +212,7 @@ impl ServerAt {
 pub type Connect<'a> = dyn Fn() -> Result<Box<dyn Session>, LoadError> + Sync + 'a;
 
 /// Everything that a load is given.
-pub struct Stage<'a> {
+pub struct LoadContext<'a> {
     /// Name of the server's engine; empty where there is no server.
     pub engine: &'a str,
     /// The SQL that the server speaks.
@@ -227,12 +227,12 @@ pub struct Stage<'a> {
     pub threads: usize,
     /// Seed of everything that is drawn.
     pub seed: u64,
-    pub counts: Counts,
+    pub counts: TrialSize,
     /// What is done between warm-up and samples.
     pub settle: &'a Settle,
     /// How that went: the first time that the server did not settle, else the last one.
     pub settled: Option<SettledRecord>,
-    /// Where threads belong; also what [`Stage::watch`] proves.
+    /// Where threads belong; also what [`LoadContext::watch`] proves.
     pub placement: &'a WatchSettings,
     /// Binds, watches and proves.
     pub watch: SubjectWatch,
@@ -242,7 +242,7 @@ pub struct Stage<'a> {
     pub answers: PathBuf,
 }
 
-impl<'a> Stage<'a> {
+impl<'a> LoadContext<'a> {
     /// The server, for loads that cannot do without.
     pub fn server(&self) -> Result<&'a dyn Server, LoadError> {
         self.server.ok_or(LoadError::NoServer)

@@ -42,7 +42,7 @@ pub mod tpcc;
 
 pub use error::{FillError, LoadError};
 pub use fill::sessions_on;
-pub use load::{Counts, FillJob, Host, Load, NamedLoad, ServerAt, Stage};
+pub use load::{FillJob, Host, Load, LoadContext, NamedLoad, ServerAt, TrialSize};
 pub use measured::{Driven, Extra, Measured, Pool};
 pub use pool::PoolContents;
 pub use preload::Warm;

@@ -1,7 +1,7 @@
 //! What a server's own memory of pages holds of the data, asked of the server as a trial goes on.
 
 use super::load::Connect;
-use super::{LoadError, Pool, ServerAt, Stage};
+use super::{LoadContext, LoadError, Pool, ServerAt};
 use tare_engine::{Dialect, PoolPages};
 
 /// Share of the data's pages that must be held after all of them were read: less is another condition than the
@@ -21,7 +21,7 @@ pub struct PoolContents<'a> {
 
 impl<'a> PoolContents<'a> {
     /// Asks a server of this program's; none where it has no pool, or does not say.
-    pub fn at_start(stage: &Stage<'a>) -> Option<Self> {
+    pub fn at_start(stage: &LoadContext<'a>) -> Option<Self> {
         if stage.server.is_none() && stage.server_at != ServerAt::Partner {
             return None;
         }
@@ -31,7 +31,7 @@ impl<'a> PoolContents<'a> {
     }
 
     /// Asks one that an earlier trial has warmed up: what it always holds, a few hundred pages, counts as data.
-    pub fn of_warm(stage: &Stage<'a>) -> Option<Self> {
+    pub fn of_warm(stage: &LoadContext<'a>) -> Option<Self> {
         Self::at_start(stage).map(|contents| Self { at_start: 0, ..contents })
     }
 

@@ -2,7 +2,7 @@
 
 use super::fill::in_parallel;
 use super::pool::all_read;
-use super::{Driven, LoadError, Pool, PoolContents, Stage};
+use super::{Driven, LoadContext, LoadError, Pool, PoolContents};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tare_results::schema::AppliedSetting;
 
@@ -19,7 +19,7 @@ impl<'a> Warm<'a> {
     ///
     /// # Errors
     /// The server's refusal, or a pool that does not hold what was read.
-    pub fn up(preload: bool, stage: &Stage<'a>) -> Result<Self, LoadError> {
+    pub fn up(preload: bool, stage: &LoadContext<'a>) -> Result<Self, LoadError> {
         let held = PoolContents::at_start(stage);
         let applied = if preload { vec![read_all(stage, held)?] } else { Vec::new() };
         Ok(Self::with(held, applied))
@@ -37,7 +37,7 @@ impl<'a> Warm<'a> {
     }
 }
 
-fn read_all(stage: &Stage<'_>, held: Option<PoolContents<'_>>) -> Result<AppliedSetting, LoadError> {
+fn read_all(stage: &LoadContext<'_>, held: Option<PoolContents<'_>>) -> Result<AppliedSetting, LoadError> {
     let read = AtomicUsize::new(0);
     in_parallel(
         1,

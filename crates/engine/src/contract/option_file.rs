@@ -26,7 +26,7 @@ pub struct OptionFile {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(crate) enum OptionLine {
     /// `[group]`: whether it is one for this server.
     Group(bool),
     /// A name, with `_` in place of `-`, and its value; none of a flag.
@@ -44,7 +44,7 @@ pub(crate) enum Line {
 pub(crate) fn read_file(
     path: &Path,
     in_group: bool,
-    read: &dyn Fn(&str) -> Line,
+    read: &dyn Fn(&str) -> OptionLine,
     placed: &dyn Fn(&str, &str) -> Option<&'static str>,
 ) -> Result<OptionFile, EngineError> {
     let mut found = OptionFile::default();
@@ -54,7 +54,7 @@ pub(crate) fn read_file(
 }
 
 struct Reader<'a> {
-    read: &'a dyn Fn(&str) -> Line,
+    read: &'a dyn Fn(&str) -> OptionLine,
     placed: &'a dyn Fn(&str, &str) -> Option<&'static str>,
     found: &'a mut OptionFile,
 }
@@ -70,24 +70,24 @@ impl Reader<'_> {
         let mut ours = in_group;
         for (number, line) in text.lines().enumerate() {
             match (self.read)(line.trim()) {
-                Line::Group(for_us) => ours = for_us,
-                Line::Option(name, value) if ours => {
+                OptionLine::Group(for_us) => ours = for_us,
+                OptionLine::Option(name, value) if ours => {
                     self.option(name, value.unwrap_or_default(), (path.to_owned(), number + 1));
                 }
-                Line::File(other, must_exist) => {
+                OptionLine::File(other, must_exist) => {
                     let other = beside(path, &other);
                     if must_exist || other.exists() {
                         self.deeper(&other, in_group, depth)?;
                     }
                 }
-                Line::Folder(folder, ending) => {
+                OptionLine::Folder(folder, ending) => {
                     let mut files: Vec<PathBuf> =
                         fs::read_dir(beside(path, &folder)).into_iter().flatten().flatten().map(|e| e.path()).collect();
                     files.retain(|file| file.to_string_lossy().ends_with(ending));
                     files.sort();
                     files.iter().try_for_each(|file| self.deeper(file, in_group, depth))?;
                 }
-                Line::Option(..) | Line::Empty => {}
+                OptionLine::Option(..) | OptionLine::Empty => {}
             }
         }
         Ok(())
@@ -118,24 +118,24 @@ fn beside(path: &Path, other: &Path) -> PathBuf {
 }
 
 /// A line of an option file of MariaDB or MySQL.
-pub(crate) fn my_cnf_line(text: &str, is_ours: &dyn Fn(&str) -> bool) -> Line {
+pub(crate) fn my_cnf_line(text: &str, is_ours: &dyn Fn(&str) -> bool) -> OptionLine {
     if text.is_empty() || text.starts_with(['#', ';']) {
-        return Line::Empty;
+        return OptionLine::Empty;
     }
     if let Some(group) = text.strip_prefix('[') {
-        return Line::Group(is_ours(group.split(']').next().unwrap_or_default().trim()));
+        return OptionLine::Group(is_ours(group.split(']').next().unwrap_or_default().trim()));
     }
     if let Some(folder) = text.strip_prefix("!includedir") {
-        return Line::Folder(PathBuf::from(folder.trim()), ".cnf");
+        return OptionLine::Folder(PathBuf::from(folder.trim()), ".cnf");
     }
     if let Some(file) = text.strip_prefix("!include") {
-        return Line::File(PathBuf::from(file.trim()), true);
+        return OptionLine::File(PathBuf::from(file.trim()), true);
     }
     let (name, value) = match text.split_once('=') {
         Some((name, value)) => (name, Some(unquoted(value))),
         None => (text.split(" #").next().unwrap_or(text), None),
     };
-    Line::Option(name.trim().replace('-', "_"), value)
+    OptionLine::Option(name.trim().replace('-', "_"), value)
 }
 
 /// A value without a comment behind it and the quotes around it, with its escapes spelt out.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Login;
 use super::text::{Closed, given, in_home, read};
-use crate::contract::option_file::{Line, my_cnf_line};
+use crate::contract::option_file::{OptionLine, my_cnf_line};
 use crate::{EngineError, TlsMode};
 
 /// What the option file says of a login. Sections of clients, in the order of the file; a later value wins.
@@ -27,11 +27,11 @@ fn parse(text: &str, sections: &[&str]) -> Result<Login, String> {
     let (mut login, mut wanted) = (Login::default(), false);
     for (number, line) in text.lines().enumerate() {
         match my_cnf_line(line.trim(), &|section| sections.contains(&section)) {
-            Line::Group(ours) => wanted = ours,
-            Line::Option(name, value) if wanted => set(&mut login, &name, value)
+            OptionLine::Group(ours) => wanted = ours,
+            OptionLine::Option(name, value) if wanted => set(&mut login, &name, value)
                 .map_err(|expected| format!("line {}: {name} needs {expected}", number + 1))?,
             // What it includes may belong to others: only the file itself was looked at.
-            Line::Option(..) | Line::File(..) | Line::Folder(..) | Line::Empty => {}
+            OptionLine::Option(..) | OptionLine::File(..) | OptionLine::Folder(..) | OptionLine::Empty => {}
         }
     }
     Ok(login)

@@ -11,7 +11,7 @@ use super::{Kind, MadeBy, binary};
 use crate::contract::options::same_value;
 use crate::data::directories::socket_path;
 use crate::process::huge_pages;
-use crate::process::instance::Stage;
+use crate::process::instance::ServerDirectories;
 use crate::process::port::{free_port, random_password};
 use crate::process::private_server::PrivateServer;
 use crate::process::server_process::{Launch, StopPolicy};
@@ -26,7 +26,7 @@ const TCP_USER: &str = "tare";
 /// Starts it and reads everything back that was requested.
 pub(crate) fn start(kind: &'static Kind, request: &StartRequest) -> Result<PrivateServer, EngineError> {
     let binary = (kind.find)(request.binary.as_deref())?;
-    let stage = Stage::set_up(request)?;
+    let stage = ServerDirectories::set_up(request)?;
     check_version(kind, stage.data(), &binary)?;
     let socket = socket_path(stage.run(), kind.socket)?;
     let temporary = stage.run().join("tmp");
@@ -48,7 +48,7 @@ pub(crate) fn start(kind: &'static Kind, request: &StartRequest) -> Result<Priva
         preload: request.allocator_preload.as_deref(),
         log: &request.log,
         manners: StopPolicy::default(),
-        family: stage.family(),
+        tree: stage.tree(),
     };
     let administration = ConnectTarget { charset: Charset::Utf8mb4, ..ConnectTarget::private(socket.clone(), "root") };
     let mut instance = stage.spawn(&launch)?;

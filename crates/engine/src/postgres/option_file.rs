@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::arguments::RESERVED;
 use super::binary::option_name;
-use crate::contract::option_file::{Line, read_file, unquoted};
+use crate::contract::option_file::{OptionLine, read_file, unquoted};
 use crate::{EngineError, OptionFile};
 
 /// Options that say where something is, or that run a program of the machine's own.
@@ -27,19 +27,19 @@ pub(super) fn read(path: &Path) -> Result<OptionFile, EngineError> {
     read_file(path, true, &line, &placed)
 }
 
-fn line(text: &str) -> Line {
+fn line(text: &str) -> OptionLine {
     let text = text.trim();
     if text.is_empty() || text.starts_with('#') {
-        return Line::Empty;
+        return OptionLine::Empty;
     }
     let end = text.find(|c: char| c.is_whitespace() || c == '=').unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
     let value = unquoted(rest.trim_start().trim_start_matches('='));
     match name.to_lowercase().as_str() {
-        "include" => Line::File(PathBuf::from(value), true),
-        "include_if_exists" => Line::File(PathBuf::from(value), false),
-        "include_dir" => Line::Folder(PathBuf::from(value), ".conf"),
-        name => Line::Option(option_name(name), Some(value)),
+        "include" => OptionLine::File(PathBuf::from(value), true),
+        "include_if_exists" => OptionLine::File(PathBuf::from(value), false),
+        "include_dir" => OptionLine::Folder(PathBuf::from(value), ".conf"),
+        name => OptionLine::Option(option_name(name), Some(value)),
     }
 }
 

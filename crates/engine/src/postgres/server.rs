@@ -13,7 +13,7 @@ use super::connection::Connection;
 use super::{arguments, binary};
 use crate::data::directories::socket_path;
 use crate::process::huge_pages;
-use crate::process::instance::Stage;
+use crate::process::instance::ServerDirectories;
 use crate::process::port::{free_port, random_password};
 use crate::process::private_server::PrivateServer;
 use crate::process::server_process::{Launch, StopPolicy};
@@ -31,7 +31,7 @@ pub(super) const MANNERS: StopPolicy = StopPolicy { stop: Signal::INT, refuses_r
 /// Starts it and reads everything back that was requested.
 pub(super) fn start(request: &StartRequest) -> Result<PrivateServer, EngineError> {
     let binary = binary::find(request.binary.as_deref())?;
-    let stage = Stage::set_up(request)?;
+    let stage = ServerDirectories::set_up(request)?;
     check_version(stage.data(), &binary)?;
     let port = if request.transport == Transport::Tcp { free_port(request.listen)? } else { PORT };
     let listens = (request.transport == Transport::Tcp).then(|| SocketAddr::new(request.listen, port));
@@ -49,7 +49,7 @@ pub(super) fn start(request: &StartRequest) -> Result<PrivateServer, EngineError
         preload: request.allocator_preload.as_deref(),
         log: &request.log,
         manners: MANNERS,
-        family: stage.family(),
+        tree: stage.tree(),
     };
     let database = Some(ANY_DATABASE.to_owned());
     let administration = ConnectTarget { database, ..ConnectTarget::private(socket.clone(), ROOT) };

@@ -17,7 +17,7 @@ const LOOK: &str = "SELECT wait_event_type, wait_event, count(*) FROM pg_stat_ac
 const PAUSES_MS: [u64; 7] = [7, 12, 5, 10, 14, 8, 11];
 
 /// Waits by type and name, and how often each was seen.
-type Seen = BTreeMap<(String, String), u64>;
+type EventCounts = BTreeMap<(String, String), u64>;
 
 /// A thread that looks until it is stopped.
 pub(super) struct WaitEvents {
@@ -26,7 +26,7 @@ pub(super) struct WaitEvents {
 }
 
 struct Looked {
-    seen: Seen,
+    seen: EventCounts,
     looks: u64,
     elapsed: Duration,
 }
@@ -37,7 +37,7 @@ impl WaitEvents {
         let (stop, stopped) = channel();
         let look = move || {
             let began = Instant::now();
-            let (mut seen, mut looks) = (Seen::new(), 0);
+            let (mut seen, mut looks) = (EventCounts::new(), 0);
             for pause in PAUSES_MS.into_iter().cycle() {
                 let rows = session.query(LOOK).map_err(|e| Unavailable(format!("{LOOK}: {e}")))?;
                 looks += 1;

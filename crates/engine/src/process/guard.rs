@@ -46,7 +46,7 @@ pub(crate) struct Guard {
 impl Guard {
     /// Watches `child`, which began a family, and what is added to `log` behind byte `from`. Where the kernel has no
     /// handles of processes, nothing is watched.
-    pub(crate) fn start(log: &LogFile, from: u64, child: &Child, family: ProcessTree) -> Self {
+    pub(crate) fn start(log: &LogFile, from: u64, child: &Child, tree: ProcessTree) -> Self {
         let Ok(handle) = pidfd_open(Pid::from_child(child), PidfdFlags::empty()) else {
             return Self { more: None, ending: Arc::default() };
         };
@@ -62,12 +62,12 @@ impl Guard {
                     Err(RecvTimeoutError::Disconnected) => return,
                     // Its data are a copy, and a trial that is interrupted leaves no record: nothing is lost.
                     Err(RecvTimeoutError::Timeout) if interrupted() => {
-                        end(&writers, &family);
+                        end(&writers, &tree);
                         return;
                     }
                     Err(RecvTimeoutError::Timeout) if length(&log) > from + LIMIT => {
                         let _held = held.lock();
-                        end(&writers, &family);
+                        end(&writers, &tree);
                         cut(&log, from);
                         return;
                     }
@@ -97,11 +97,11 @@ fn length(log: &LogFile) -> u64 {
     log.read().ok().flatten().and_then(|file| file.metadata().ok()).map_or(0, |found| found.len())
 }
 
-fn end(writers: &[OwnedFd], family: &ProcessTree) {
+fn end(writers: &[OwnedFd], tree: &ProcessTree) {
     for writer in writers {
         let _ = pidfd_send_signal(writer, Signal::KILL);
     }
-    family.kill();
+    tree.kill();
     for writer in writers {
         // Readable when it has ended: until then it may still write.
         let _ = poll(&mut [PollFd::new(writer, PollFlags::IN)], Some(&GONE));

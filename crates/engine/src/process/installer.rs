@@ -22,10 +22,10 @@ pub(crate) fn run_installer(
     explain: impl Fn(&str) -> Option<EngineError>,
 ) -> Result<(), EngineError> {
     arguments.extend(request.init_options.iter().map(OsString::from));
-    let (log, family) = (&request.log, ProcessTree::planned());
-    let launch = Launch { program, arguments, environment, aslr: None, preload: None, log, manners, family };
+    let (log, tree) = (&request.log, ProcessTree::planned());
+    let launch = Launch { program, arguments, environment, aslr: None, preload: None, log, manners, tree };
     let state = request.state_directory.as_deref();
-    let mut registration = state.map(|state| Registration::begin(state, Vec::new(), &launch.family)).transpose()?;
+    let mut registration = state.map(|state| Registration::begin(state, Vec::new(), &launch.tree)).transpose()?;
     // Dropped first: it is listed until all of it has ended.
     let mut process = ServerProcess::spawn(&launch)?;
     if let Some(registration) = &mut registration {

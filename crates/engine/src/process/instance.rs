@@ -20,25 +20,25 @@ pub(crate) const ERROR_LINES: usize = 20;
 const CONNECT_EVERY: Duration = Duration::from_millis(10);
 
 /// The directories of a server that is about to be spawned, already listed for [`crate::reap_leftovers`].
-pub(crate) struct Stage {
+pub(crate) struct ServerDirectories {
     data: DataInUse,
     run: PrivateDirectory,
-    family: ProcessTree,
+    tree: ProcessTree,
     registration: Option<Registration>,
 }
 
-impl Stage {
+impl ServerDirectories {
     pub(crate) fn set_up(request: &StartRequest) -> Result<Self, EngineError> {
         let mut directories = vec![request.run_directory.clone()];
         if let DataDirectory::CopyOf { at, .. } = &request.data {
             directories.push(at.clone());
         }
-        let family = match &request.memory {
+        let tree = match &request.memory {
             none if *none == MemoryConfines::default() => ProcessTree::planned(),
             confines => ProcessTree::confined(confines).map_err(EngineError::MemoryConfines)?,
         };
         let registration = match &request.state_directory {
-            Some(state) => Some(Registration::begin(state, directories, &family)?),
+            Some(state) => Some(Registration::begin(state, directories, &tree)?),
             None => None,
         };
         let run = PrivateDirectory::create(&request.run_directory)?;
@@ -46,7 +46,7 @@ impl Stage {
         if request.memory.limit_bytes.is_some() {
             leave_page_cache(data.path())?;
         }
-        Ok(Self { data, run, family, registration })
+        Ok(Self { data, run, tree, registration })
     }
 
     pub(crate) fn run(&self) -> &Path {
@@ -58,8 +58,8 @@ impl Stage {
     }
 
     /// What the server that is spawned here belongs to.
-    pub(crate) fn family(&self) -> ProcessTree {
-        self.family.clone()
+    pub(crate) fn tree(&self) -> ProcessTree {
+        self.tree.clone()
     }
 
     pub(crate) fn spawn(mut self, launch: &Launch<'_>) -> Result<Instance, EngineError> {
@@ -74,7 +74,7 @@ impl Stage {
 /// A spawned server. Fields drop in order: first the process ends, then its directories go, then its listing.
 pub(crate) struct Instance {
     pub process: ServerProcess,
-    stage: Option<Stage>,
+    stage: Option<ServerDirectories>,
 }
 
 impl Instance {

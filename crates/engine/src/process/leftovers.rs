@@ -36,7 +36,7 @@ struct Record {
     directories: Vec<PathBuf>,
     /// Of the server and all that it starts; none where an older version wrote this.
     #[serde(default)]
-    family: Option<ProcessTree>,
+    tree: Option<ProcessTree>,
 }
 
 impl Record {
@@ -71,14 +71,14 @@ impl Registration {
     pub(crate) fn begin(
         state_directory: &Path,
         directories: Vec<PathBuf>,
-        family: &ProcessTree,
+        tree: &ProcessTree,
     ) -> Result<Self, EngineError> {
         let folder = PrivateFolder::open_or_create(state_directory, Access::Closed).map_err(not_private)?;
         let owner = rustix::process::getpid().as_raw_nonzero().get();
         let owner = Identity::of(owner).ok_or_else(|| no_proc(owner))?;
         let directories = directories.iter().filter_map(|path| std::path::absolute(path).ok()).collect();
-        let family = Some(family.clone());
-        let record = Record { boot_id: boot_id(), owner, server: None, behind: None, directories, family };
+        let tree = Some(tree.clone());
+        let record = Record { boot_id: boot_id(), owner, server: None, behind: None, directories, tree };
         static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let name = format!("server-{}-{}-{number}.json", owner.pid, owner.start_ticks);
@@ -149,8 +149,8 @@ pub fn reap_leftovers(state_directory: &Path) -> Result<Vec<Reaped>, EngineError
     for (name, record) in records.iter().filter(|(_, record)| !owned(record)) {
         let processes = if record.boot_id == boot { record.processes() } else { Vec::new() };
         let killed = processes.into_iter().filter(|process| process.kill());
-        let family = record.family.iter().filter(|_| record.boot_id == boot).flat_map(ProcessTree::end);
-        let killed = killed.chain(family).map(|process| process.pid as u32).collect();
+        let tree = record.tree.iter().filter(|_| record.boot_id == boot).flat_map(ProcessTree::end);
+        let killed = killed.chain(tree).map(|process| process.pid as u32).collect();
         let mine = record.directories.iter().filter(|directory| !in_use.contains(directory));
         let (mut removed, mut stays) = (Vec::new(), false);
         for directory in mine.filter(|directory| fs::symlink_metadata(directory).is_ok()) {
@@ -211,7 +211,7 @@ mod tests {
             server: Some(server),
             behind: None,
             directories: vec![],
-            family: None,
+            tree: None,
         };
 
         let other = Identity { start_ticks: server.start_ticks + 1, ..server };
@@ -233,10 +233,7 @@ mod tests {
         let left = run.path().join("left");
         let directories = vec![left.clone()];
         let owner = dead_owner();
-        plant(
-            state.path(),
-            &Record { boot_id: boot_id(), owner, server: None, behind: None, directories, family: None },
-        );
+        plant(state.path(), &Record { boot_id: boot_id(), owner, server: None, behind: None, directories, tree: None });
         // No directory: refused like one that a dying server still fills.
         fs::write(&left, "").unwrap();
         assert_eq!(reap_leftovers(state.path()).unwrap()[0].removed, Vec::<PathBuf>::new());
@@ -260,7 +257,7 @@ mod tests {
                 server: None,
                 behind: None,
                 directories: same,
-                family: None,
+                tree: None,
             },
         );
         assert_eq!(reap_leftovers(state.path()).unwrap(), [Reaped { killed: vec![], removed: vec![] }]);
@@ -276,8 +273,8 @@ mod tests {
         let server = Identity::of(child.id() as i32);
         let directories = vec![victim.path().to_owned()];
         let owner = dead_owner();
-        let family = None;
-        plant(state.path(), &Record { boot_id: boot_id(), owner, server, behind: None, directories, family });
+        let tree = None;
+        plant(state.path(), &Record { boot_id: boot_id(), owner, server, behind: None, directories, tree });
         fs::set_permissions(state.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
         let error = reap_leftovers(state.path()).unwrap_err().to_string();
         assert!(error.contains("others may write"), "{error}");

@@ -29,8 +29,8 @@ impl ListedFolder {
 
     fn create_listed(base: &Path, state: Option<&Path>) -> Result<Self, EngineError> {
         let path = unguessable(base);
-        let family = ProcessTree::without_group();
-        let listed = state.map(|state| Registration::begin(state, vec![path.clone()], &family)).transpose()?;
+        let tree = ProcessTree::without_group();
+        let listed = state.map(|state| Registration::begin(state, vec![path.clone()], &tree)).transpose()?;
         Ok(Self { folder: PrivateDirectory::create(&path)?, _listed: listed })
     }
 

@@ -49,8 +49,8 @@ pub(crate) struct ProcessTree {
 impl ProcessTree {
     /// A new one, of which nothing is there yet.
     pub(crate) fn planned() -> Self {
-        let family = Self::without_group();
-        Self { group: ControlGroup::planned(&family.mark), ..family }
+        let tree = Self::without_group();
+        Self { group: ControlGroup::planned(&tree.mark), ..tree }
     }
 
     /// A new one whose memory is confined, whatever policy it gives itself.
@@ -58,12 +58,12 @@ impl ProcessTree {
     /// # Errors
     /// Why this process may make no such group.
     pub(crate) fn confined(confines: &MemoryConfines) -> Result<Self, String> {
-        let family = Self::without_group();
-        let confined = MemoryGroup::planned(&family.mark, confines)?;
+        let tree = Self::without_group();
+        let confined = MemoryGroup::planned(&tree.mark, confines)?;
         // A process is in one group of version 2.
         let alone = confined.iter().any(MemoryGroup::holds_alone);
-        let group = if alone { None } else { ControlGroup::planned(&family.mark) };
-        Ok(Self { group, confined, ..family })
+        let group = if alone { None } else { ControlGroup::planned(&tree.mark) };
+        Ok(Self { group, confined, ..tree })
     }
 
     /// A family without a control group, found by its mark alone.

@@ -40,7 +40,7 @@ pub(crate) struct Launch<'a> {
     pub log: &'a LogFile,
     pub manners: StopPolicy,
     /// What it and all that it starts belong to: new, and listed where a kill of this process must not lose it.
-    pub family: ProcessTree,
+    pub tree: ProcessTree,
 }
 
 /// What a server expects of who starts and stops it.
@@ -73,7 +73,7 @@ pub(crate) struct ServerProcess {
     guard: Guard,
     manners: StopPolicy,
     /// None when all of it has ended.
-    family: Option<ProcessTree>,
+    tree: Option<ProcessTree>,
     outlived: Vec<String>,
 }
 
@@ -115,16 +115,16 @@ impl ServerProcess {
             command.env("LD_PRELOAD", library);
         }
         let hide_root = launch.manners.refuses_root && geteuid().is_root();
-        let doors = launch.family.begin(&mut command);
+        let doors = launch.tree.begin(&mut command);
         before_exec(&mut command, Before { aslr: launch.aslr, hide_root, doors });
         let child = command.spawn().map_err(|source| {
-            launch.family.end();
+            launch.tree.end();
             match hide_root {
                 true if source.kind() == io::ErrorKind::PermissionDenied => no_namespace(launch.program, &source),
                 _ => EngineError::io("run", launch.program, source),
             }
         })?;
-        let guard = Guard::start(launch.log, log_start, &child, launch.family.clone());
+        let guard = Guard::start(launch.log, log_start, &child, launch.tree.clone());
         Ok(Self {
             child,
             status: None,
@@ -133,7 +133,7 @@ impl ServerProcess {
             log_start,
             guard,
             manners: launch.manners,
-            family: Some(launch.family.clone()),
+            tree: Some(launch.tree.clone()),
             outlived: Vec::new(),
         })
     }
@@ -250,8 +250,8 @@ impl ServerProcess {
 
     /// Looks for what the server leaves behind, and says it in the log too.
     fn note_outliving(&mut self) {
-        let Some(family) = &self.family else { return };
-        self.outlived = family.outliving(Pid::from_child(&self.child).as_raw_nonzero().get());
+        let Some(tree) = &self.tree else { return };
+        self.outlived = tree.outliving(Pid::from_child(&self.child).as_raw_nonzero().get());
         let add = || -> io::Result<()> {
             let mut log = self.log.append()?;
             self.outlived.iter().try_for_each(|left| {
@@ -269,7 +269,7 @@ impl ServerProcess {
             match self.child.kill() {
                 Ok(()) => self.status = self.child.wait().ok(),
                 // Its control group may still end it; else it ends with the thread that started it.
-                Err(_) => drop(self.family.as_ref().map(ProcessTree::kill)),
+                Err(_) => drop(self.tree.as_ref().map(ProcessTree::kill)),
             }
         }
         if let Some(behind) = &self.behind
@@ -280,8 +280,8 @@ impl ServerProcess {
                 sleep(POLL);
             }
         }
-        if let Some(family) = self.family.take() {
-            family.end();
+        if let Some(tree) = self.tree.take() {
+            tree.end();
         }
     }
 }
@@ -333,7 +333,7 @@ mod tests {
             preload: None,
             log,
             manners: StopPolicy::default(),
-            family: ProcessTree::planned(),
+            tree: ProcessTree::planned(),
         }
     }
 
@@ -384,7 +384,7 @@ mod tests {
         let stat = || procfs::process::Process::new(pid as i32).and_then(|process| process.stat());
         until(|| stat().map_or(true, |stat| stat.state == 'Z'));
         // What the forgotten process would have done.
-        launch.family.end();
+        launch.tree.end();
     }
 
     #[test]
@@ -408,7 +408,7 @@ mod tests {
         assert!(matches!(error, EngineError::Unstoppable { pid: of, .. } if of == pid), "{error}");
         assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
         // This thread has its rights still.
-        launch.family.end();
+        launch.tree.end();
         assert!(Identity::of(pid.cast_signed()).is_none());
     }
 

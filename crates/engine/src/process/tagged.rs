@@ -14,7 +14,7 @@ use crate::EngineError;
 /// would wait.
 #[derive(Debug)]
 pub struct TaggedProcesses {
-    family: ProcessTree,
+    tree: ProcessTree,
     _listed: Option<Registration>,
 }
 
@@ -24,21 +24,21 @@ impl TaggedProcesses {
     /// # Errors
     /// When the state directory cannot be written, or is not this user's alone.
     pub fn list() -> Result<Self, EngineError> {
-        let family = ProcessTree::without_group();
+        let tree = ProcessTree::without_group();
         let state = tare_noise::default_state_dir().ok();
-        let listed = state.map(|state| Registration::begin(&state, Vec::new(), &family)).transpose()?;
-        Ok(Self { family, _listed: listed })
+        let listed = state.map(|state| Registration::begin(&state, Vec::new(), &tree)).transpose()?;
+        Ok(Self { tree, _listed: listed })
     }
 
     /// Marks the command. Its process dies with the thread that starts it; what that starts does not.
     pub fn begin(&self, command: &mut Command) {
         // Without a group there is no door to go through.
-        drop(self.family.begin(command));
+        drop(self.tree.begin(command));
         dies_with_parent(command);
     }
 
     /// Whether a process is a server's, or of another program than this one's.
     pub fn is_anothers(&self, pid: i32) -> bool {
-        mark_of(pid).is_some_and(|mark| !self.family.has(&mark))
+        mark_of(pid).is_some_and(|mark| !self.tree.has(&mark))
     }
 }

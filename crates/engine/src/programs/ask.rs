@@ -70,17 +70,17 @@ pub(crate) fn ask(question: &Question<'_>) -> Result<String, EngineError> {
     command.args(question.arguments).stdin(Stdio::null()).stdout(writer).stderr(errors).process_group(0);
     clean_environment(&mut command);
     command.envs(question.libraries.map(|libraries| ("LD_LIBRARY_PATH", libraries)));
-    let family = ProcessTree::planned();
+    let tree = ProcessTree::planned();
     // Who only plans may have no state directory.
-    let listed = LISTED.get().and_then(|state| Registration::begin(state, Vec::new(), &family).ok());
-    let doors = family.begin(&mut command);
+    let listed = LISTED.get().and_then(|state| Registration::begin(state, Vec::new(), &tree).ok());
+    let doors = tree.begin(&mut command);
     before_exec(&mut command, Before { doors, ..Before::default() });
     let (answer, answered) = channel();
     // It reads to the end of the pipe, which comes with `command` when nothing is started.
     let reader = Builder::new().spawn(move || drop(answer.send(read(stdout)))).map_err(ThreadRefused::from);
     let reader = reader.map_err(|refused| unheard(io::Error::other(refused)))?;
     let mut child = command.spawn().map_err(|error| {
-        family.end();
+        tree.end();
         unheard(error)
     })?;
     // With it go the ends of the pipe that would keep it open.
@@ -91,7 +91,7 @@ pub(crate) fn ask(question: &Question<'_>) -> Result<String, EngineError> {
     if kill_process_group(group, Signal::KILL) != Err(Errno::PERM) {
         let _ = child.wait();
     }
-    family.end();
+    tree.end();
     drop(listed);
     match told {
         Ok(Ok(bytes)) if bytes.len() > LIMIT => {

@@ -14,7 +14,7 @@ use super::session::SqliteSession;
 use crate::contract::server::Fill;
 use crate::data::cache::{CacheKey, cached, is_cached};
 use crate::data::directories::socket_path;
-use crate::process::instance::Stage;
+use crate::process::instance::ServerDirectories;
 use crate::process::port::random_password;
 use crate::process::private_server::PrivateServer;
 use crate::process::server_process::{Launch, StopPolicy};
@@ -109,7 +109,7 @@ pub(super) fn check_data(data: &Path) -> Result<(), EngineError> {
 
 fn start_server(request: &StartRequest) -> Result<PrivateServer, EngineError> {
     let binary = binary(request.binary.as_deref())?;
-    let stage = Stage::set_up(request)?;
+    let stage = ServerDirectories::set_up(request)?;
     let socket = socket_path(stage.run(), SOCKET)?;
     let mut arguments: Vec<OsString> = vec![SUBCOMMAND.into(), "--data".into(), stage.data().into()];
     arguments.extend(["--run-directory".into(), stage.run().into()]);
@@ -129,7 +129,7 @@ fn start_server(request: &StartRequest) -> Result<PrivateServer, EngineError> {
         preload: request.allocator_preload.as_deref(),
         log: &request.log,
         manners: StopPolicy::default(),
-        family: stage.family(),
+        tree: stage.tree(),
     };
     let data = stage.data().to_owned();
     let mut instance = stage.spawn(&launch)?;

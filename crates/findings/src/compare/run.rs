@@ -230,7 +230,7 @@ fn cautions(matched: &Matched<'_, '_>, pairs: &mut [Pair], labels: [&str; 2]) ->
     let metrics: Vec<String> = judged.iter().cloned().collect();
     let all_a: Vec<_> = matched.iter().map(|(a, _)| *a).collect();
     let all_b: Vec<_> = matched.iter().map(|(_, b)| *b).collect();
-    let seen = [all_a, all_b].map(|side| modes::Seen::of(&side, &metrics, None));
+    let seen = [all_a, all_b].map(|side| modes::StudyModes::of(&side, &metrics, None));
     for pair in pairs.iter_mut().filter(|pair| pair.comparison.judged) {
         let found = &mut pair.comparison;
         let of = |a: &ConditionTrials<'_>, b: &ConditionTrials<'_>| {

@@ -1,7 +1,7 @@
 //! One line of a history, tested.
 
 use super::environment::changed;
-use super::model::{Change, Line, NotTested, Options, Point, Segment};
+use super::model::{Change, MetricHistory, NotTested, Options, Point, Segment};
 use super::run::Run;
 use crate::collect;
 use crate::confidence::CONFIDENCE;
@@ -12,7 +12,7 @@ use tare_stats::trials::mean_interval;
 /// Draws nothing from the clock: the same runs say the same.
 const SEED: u64 = 1;
 
-pub(super) fn of(runs: &[Run], condition: &str, metric: &str, rate: f64, options: &Options) -> Line {
+pub(super) fn of(runs: &[Run], condition: &str, metric: &str, rate: f64, options: &Options) -> MetricHistory {
     let with: Vec<(&Run, f64)> = runs.iter().filter_map(|run| Some((run, run.value(condition, metric)?))).collect();
     let values: Vec<f64> = with.iter().map(|(_, value)| *value).collect();
     let asked = change_points::Options {
@@ -43,7 +43,7 @@ pub(super) fn of(runs: &[Run], condition: &str, metric: &str, rate: f64, options
         value: *value,
         outlier: found.outliers.contains(&place),
     };
-    Line {
+    MetricHistory {
         condition: condition.to_owned(),
         name: metric.to_owned(),
         unit: described.unit.to_owned(),

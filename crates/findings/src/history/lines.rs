@@ -1,7 +1,7 @@
 //! The history from end to end: which lines there are, and the gate over them.
 
 use super::line;
-use super::model::{ERROR_RATE, History, HistoryError, Line, Options};
+use super::model::{ERROR_RATE, History, HistoryError, MetricHistory, Options};
 use super::run::Run;
 use std::collections::BTreeSet;
 use tare_results::metric::{self, Better};
@@ -13,7 +13,7 @@ use tare_results::metric::{self, Better};
 pub fn history(runs: &[Run], by_time: bool, options: &Options) -> Result<History, HistoryError> {
     let chosen = chosen(runs, options)?;
     let rate = ERROR_RATE / chosen.len() as f64;
-    let lines: Vec<Line> =
+    let lines: Vec<MetricHistory> =
         chosen.iter().map(|(condition, metric)| line::of(runs, condition, metric, rate, options)).collect();
     let slower = options.fail_if_slower.map(|margin| {
         let failed = lines.iter().enumerate().filter(|(_, line)| is_slower(line, margin));
@@ -23,7 +23,7 @@ pub fn history(runs: &[Run], by_time: bool, options: &Options) -> Result<History
 }
 
 /// Whether the last step made it worse by more than `margin`.
-fn is_slower(line: &Line, margin: f64) -> bool {
+fn is_slower(line: &MetricHistory, margin: f64) -> bool {
     let ratio = line.changes.last().map_or(1.0, |change| change.ratio.value);
     match line.better {
         Better::Higher => ratio < 1.0 - margin,

@@ -7,5 +7,5 @@ mod model;
 mod run;
 
 pub use lines::history;
-pub use model::{Change, ERROR_RATE, History, HistoryError, Line, NotTested, Options, Point, Segment};
+pub use model::{Change, ERROR_RATE, History, HistoryError, MetricHistory, NotTested, Options, Point, Segment};
 pub use run::{Run, commit_of, in_order};

@@ -83,7 +83,7 @@ pub struct Change {
 
 /// One metric of one condition over all runs that have it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct MetricHistory {
     /// By this name it is followed from run to run.
     pub condition: String,
     /// As in [`tare_results::metric`], such as `tps`.
@@ -117,7 +117,7 @@ pub enum NotTested {
 #[derive(Debug, Clone, PartialEq)]
 pub struct History {
     /// One a metric and condition, in the order of the last run that has it.
-    pub lines: Vec<Line>,
+    pub lines: Vec<MetricHistory>,
     /// Whether runs were put in the order of their time; else they are in the order they were named.
     pub by_time: bool,
     /// Changes estimated below this fraction are in no line.

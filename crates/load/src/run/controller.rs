@@ -2,7 +2,7 @@
 
 use super::error::RunError;
 use super::interval::IntervalClock;
-use super::observer::{Observer, Reading, Stage};
+use super::observer::{Observer, Reading, RunPhase};
 use super::phase::{Phase, Shared};
 use super::report::{Message, ThreadReport, Window, summarise};
 use super::settings::{LoadSettings, Rest};
@@ -108,7 +108,7 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
         if self.settings.events.is_none() || self.settings.warmup_s > 0.0 {
             let start = *started.get_or_init(Instant::now);
             self.clients.announce(Phase::Warmup);
-            self.pass(Stage::Warmup, start, self.settings.warmup_s)?;
+            self.pass(RunPhase::Warmup, start, self.settings.warmup_s)?;
         }
         if self.settings.rest != Rest::Never {
             self.clients.announce(Phase::Rest);
@@ -131,7 +131,7 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
         }
         self.clients.shared.set_sample_start_ns(start_ns);
         self.clients.announce(Phase::Measure(sample as u64));
-        let tps_each_second = self.pass(Stage::Sample(sample), start, self.settings.sample_s)?;
+        let tps_each_second = self.pass(RunPhase::Sample(sample), start, self.settings.sample_s)?;
         let end = Instant::now();
         self.clients.shared.set_sample_end_ns(end.duration_since(run_start).as_nanos() as u64);
         self.clients.announce(Phase::Pause(sample as u64));
@@ -147,7 +147,7 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
     }
 
     /// Lets `length_s` seconds pass from `start`, or all events, and returns the throughput of each whole second.
-    fn pass(&mut self, stage: Stage, start: Instant, length_s: f64) -> Result<Vec<f64>, Ended<K, O>> {
+    fn pass(&mut self, stage: RunPhase, start: Instant, length_s: f64) -> Result<Vec<f64>, Ended<K, O>> {
         let end = start + Duration::from_secs_f64(length_s);
         let mut tps_each_second = Vec::new();
         let (mut read_at, mut read) = (start, self.clients.shared.completed());
@@ -156,7 +156,7 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
             let second = tps_each_second.len() as u64 + 1;
             let due = start + Duration::from_secs(second);
             let now = Instant::now();
-            if matches!(stage, Stage::Sample(_)) && self.observer.is_enough() {
+            if matches!(stage, RunPhase::Sample(_)) && self.observer.is_enough() {
                 return Ok(tps_each_second);
             }
             if due <= end && now >= due {

@@ -1,7 +1,7 @@
 //! What an interval tells: the difference of two looks at what the threads have done.
 
 use super::live::{Looked, Totals};
-use super::observer::{Interval, Stage};
+use super::observer::{Interval, RunPhase};
 use super::phase::Shared;
 use super::settings::Intervals;
 use std::time::Instant;
@@ -24,7 +24,7 @@ impl<'a> IntervalClock<'a> {
     }
 
     /// The interval that ends with this second, where one does.
-    pub(super) fn look(&mut self, stage: Stage, second: u64, now: Instant) -> Option<Interval> {
+    pub(super) fn look(&mut self, stage: RunPhase, second: u64, now: Instant) -> Option<Interval> {
         if !second.is_multiple_of(self.asked.every_s) {
             return None;
         }

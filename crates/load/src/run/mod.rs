@@ -15,5 +15,5 @@ mod worker;
 
 pub use controller::run;
 pub use error::RunError;
-pub use observer::{Interval, Observer, Reading, Stage, Unobserved};
+pub use observer::{Interval, Observer, Reading, RunPhase, Unobserved};
 pub use settings::{Intervals, LoadSettings, MOST_THREADS, Rest};

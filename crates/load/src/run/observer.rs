@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 /// The part of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub enum RunPhase {
     /// Before the first sample.
     Warmup,
     /// In sample number n, from 0.
@@ -16,7 +16,7 @@ pub enum Stage {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reading {
     /// Whether this belongs to a sample.
-    pub stage: Stage,
+    pub stage: RunPhase,
     /// Whole seconds since the stage began: 1 for the first reading.
     pub second: u64,
     /// Transactions a second since the reading before.
@@ -27,7 +27,7 @@ pub struct Reading {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// Whether this belongs to a sample.
-    pub stage: Stage,
+    pub stage: RunPhase,
     /// Whole seconds since the stage began, at the end of the interval.
     pub second: u64,
     /// Client threads that the run has, idle ones too.

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 use tare_load::{
-    Attempt, Client, ClientThread, Interval, Intervals, LoadSettings, Observer, Queries, Random, RunError, Stage,
+    Attempt, Client, ClientThread, Interval, Intervals, LoadSettings, Observer, Queries, Random, RunError, RunPhase,
     Unobserved, run,
 };
 
@@ -48,7 +48,7 @@ fn intervals_tell_rates_of_every_kind_and_a_percentile() {
     let mut heard = Heard::default();
     let samples = run(&settings(2, 50.0), &|_: ClientThread| Ok(Known(0)), &mut heard).unwrap();
     let seconds: Vec<_> = heard.0.iter().map(|interval| (interval.stage, interval.second)).collect();
-    assert_eq!(seconds, [(Stage::Sample(0), 2), (Stage::Sample(0), 4)]);
+    assert_eq!(seconds, [(RunPhase::Sample(0), 2), (RunPhase::Sample(0), 4)]);
     for interval in &heard.0 {
         let near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 0.1;
         assert_eq!(interval.threads, 2);

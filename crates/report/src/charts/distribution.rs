@@ -18,7 +18,7 @@ const TICKS: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
 const TICK: f64 = 44.0;
 
 /// One line of a chart, which is a condition.
-pub struct Line<'a> {
+pub struct DistributionLine<'a> {
     pub name: &'a str,
     /// Number of its mark.
     pub mark: usize,
@@ -27,7 +27,7 @@ pub struct Line<'a> {
 }
 
 /// Draws some conditions, at most [`LINES`].
-pub fn draw(of: &str, lines: &[Line<'_>], frame: &Frame) -> Markup {
+pub fn draw(of: &str, lines: &[DistributionLine<'_>], frame: &Frame) -> Markup {
     let most = lines.iter().map(|line| line.distribution.count).max().unwrap_or(1).max(10);
     let furthest = (most as f64).log10();
     let x = |nines: f64| frame.left + (nines / furthest).clamp(0.0, 1.0) * (frame.right - frame.left);
@@ -68,7 +68,7 @@ fn place(percentile: f64, count: u64) -> f64 {
     if percentile >= 100.0 { longest } else { nines(percentile).min(longest) }
 }
 
-fn curve(line: &Line<'_>, index: usize, x: &impl Fn(f64) -> f64, y: &Axis) -> Markup {
+fn curve(line: &DistributionLine<'_>, index: usize, x: &impl Fn(f64) -> f64, y: &Axis) -> Markup {
     let (class, count) = (marks::class(line.mark), line.distribution.count);
     let at = |point: &Percentile| (x(place(point.percentile, count)), y.at(point.ms));
     let marked =
@@ -82,14 +82,14 @@ fn curve(line: &Line<'_>, index: usize, x: &impl Fn(f64) -> f64, y: &Axis) -> Ma
     }
 }
 
-fn tooltip(line: &Line<'_>, point: &Percentile, y: &Axis) -> String {
+fn tooltip(line: &DistributionLine<'_>, point: &Percentile, y: &Axis) -> String {
     match point.percentile {
         all if all >= 100.0 => format!("{}: the longest of all took {}", line.name, y.scale.figure(point.ms)),
         part => format!("{}: {part}% took no longer than {}", line.name, y.scale.figure(point.ms)),
     }
 }
 
-fn description(lines: &[Line<'_>], y: &Axis) -> String {
+fn description(lines: &[DistributionLine<'_>], y: &Axis) -> String {
     let words = lines.iter().map(|line| {
         let known = [50.0, 99.0, 99.9].into_iter().filter_map(|p| Some((p, line.distribution.at(p)?)));
         let figures: Vec<String> = known.map(|(p, ms)| format!("p{p} {}", y.scale.figure(ms))).collect();
@@ -98,8 +98,8 @@ fn description(lines: &[Line<'_>], y: &Axis) -> String {
     words.collect::<Vec<_>>().join("; ")
 }
 
-fn ends<'l>(lines: &[Line<'l>], x: &impl Fn(f64) -> f64, y: &Axis) -> Vec<End<'l>> {
-    let end = |line: &Line<'l>| {
+fn ends<'l>(lines: &[DistributionLine<'l>], x: &impl Fn(f64) -> f64, y: &Axis) -> Vec<End<'l>> {
+    let end = |line: &DistributionLine<'l>| {
         let last = line.distribution.percentiles.last()?;
         let at = (x(place(last.percentile, line.distribution.count)), y.at(last.ms));
         Some(End { label: line.name, mark: line.mark, at })
@@ -123,18 +123,24 @@ mod tests {
         let found = [90.0, 99.0, 99.9, 100.0].map(|percentile| place(percentile, 1_000_000));
         assert!(found.iter().zip([1.0, 2.0, 3.0, 6.0]).all(|(found, expected)| (found - expected).abs() < 1e-9));
         let long = distribution(1_000_000, 1.0);
-        let drawn =
-            draw("transactions", &[Line { name: "a", mark: 0, distribution: &long }], &Frame::wide(std::iter::empty()))
-                .into_string();
+        let drawn = draw(
+            "transactions",
+            &[DistributionLine { name: "a", mark: 0, distribution: &long }],
+            &Frame::wide(std::iter::empty()),
+        )
+        .into_string();
         assert!(
             drawn.contains("a: 99.9% took no longer than") && drawn.contains("a: the longest of all took"),
             "{drawn}"
         );
         assert!(drawn.contains(&format!("M{} ", px(70.0 + 875.0 * 0.5f64.log10().abs() / 6.0))), "{drawn}");
         let few = distribution(2005, 1.0);
-        let drawn =
-            draw("transactions", &[Line { name: "a", mark: 0, distribution: &few }], &Frame::wide(std::iter::empty()))
-                .into_string();
+        let drawn = draw(
+            "transactions",
+            &[DistributionLine { name: "a", mark: 0, distribution: &few }],
+            &Frame::wide(std::iter::empty()),
+        )
+        .into_string();
         assert!(
             drawn.contains(">99.9%<") && !drawn.contains(">99.99%<"),
             "numbers on the axis as far as it goes: {drawn}"

@@ -33,7 +33,7 @@ pub struct Dot {
 }
 
 /// One condition of the plot.
-pub struct Row<'a> {
+pub struct DotRow<'a> {
     /// Its name, alongside the row.
     pub label: &'a str,
     /// Number of its mark, the same in every chart of the page; none where there are too many to mean anything.
@@ -47,7 +47,7 @@ pub struct Row<'a> {
     pub summary: &'a MetricSummary,
 }
 
-impl Row<'_> {
+impl DotRow<'_> {
     /// Every sample of every trial that has several.
     fn samples(&self) -> impl Iterator<Item = f64> {
         let several = self.records.iter().filter(|trial| trial.finite(self.metric).nth(1).is_some());
@@ -63,22 +63,22 @@ impl Row<'_> {
 }
 
 /// Draws the plot. `detailed` gives every trial a tooltip; without it a trial costs 8 bytes.
-pub fn draw(metric: &str, rows: &[Row<'_>], detailed: bool) -> Markup {
+pub fn draw(metric: &str, rows: &[DotRow<'_>], detailed: bool) -> Markup {
     drawn(metric, rows, detailed, &WIDE)
 }
 
 /// Draws the plot for a screen of the width of a hand.
-pub fn draw_slim(metric: &str, rows: &[Row<'_>]) -> Markup {
+pub fn draw_slim(metric: &str, rows: &[DotRow<'_>]) -> Markup {
     drawn(metric, rows, false, &SLIM)
 }
 
 /// Values that the axis shows.
-fn values(rows: &[Row<'_>]) -> Vec<f64> {
+fn values(rows: &[DotRow<'_>]) -> Vec<f64> {
     let ends = rows.iter().filter_map(|row| row.summary.ci).flat_map(|ci| [ci.low, ci.high]);
-    shown(rows.iter().filter_map(Row::range).flat_map(|(low, high)| [low, high]), ends)
+    shown(rows.iter().filter_map(DotRow::range).flat_map(|(low, high)| [low, high]), ends)
 }
 
-fn drawn(metric: &str, rows: &[Row<'_>], detailed: bool, shape: &Shape) -> Markup {
+fn drawn(metric: &str, rows: &[DotRow<'_>], detailed: bool, shape: &Shape) -> Markup {
     let unit = rows.first().map_or("", |row| row.summary.unit.as_str());
     let axis = Axis::new(values(rows).into_iter(), unit, shape.left, shape.right);
     let bottom = TOP + shape.row * rows.len() as f64;
@@ -99,7 +99,7 @@ fn drawn(metric: &str, rows: &[Row<'_>], detailed: bool, shape: &Shape) -> Marku
     }
 }
 
-fn draw_row(row: &Row<'_>, axis: &Axis, top: f64, detailed: bool, shape: &Shape) -> Markup {
+fn draw_row(row: &DotRow<'_>, axis: &Axis, top: f64, detailed: bool, shape: &Shape) -> Markup {
     let marks_top = if shape.stacked { top + shape.row - 44.0 } else { top };
     let (interval_y, trials_y, samples_y) = (marks_top + 9.0, marks_top + 23.0, marks_top + 36.0);
     let class = marks::class(row.mark.unwrap_or(0));
@@ -150,7 +150,7 @@ fn jitter(index: usize) -> f64 {
 }
 
 /// The figures of a row: modes and weights in place of a mean where there are two.
-fn figures_of(row: &Row<'_>, scale: &Scale) -> Vec<String> {
+fn figures_of(row: &DotRow<'_>, scale: &Scale) -> Vec<String> {
     let summary = row.summary;
     if summary.modes.is_empty() {
         let spread = summary
@@ -206,7 +206,7 @@ pub(super) fn shortened(text: &str, characters: usize) -> String {
     all[..half].iter().chain(&['…']).chain(&all[all.len() - half..]).collect()
 }
 
-fn description(axis: &Axis, rows: &[Row<'_>]) -> String {
+fn description(axis: &Axis, rows: &[DotRow<'_>]) -> String {
     let mut words: Vec<String> = rows
         .iter()
         .take(20)

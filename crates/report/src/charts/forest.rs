@@ -18,7 +18,7 @@ const WIDEST: f64 = 100.0;
 
 /// One line of the plot.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct ForestLine {
     /// What the ratio is of.
     pub label: String,
     /// The ratio that the dot stands at.
@@ -31,7 +31,7 @@ pub struct Line {
 }
 
 /// Draws the plot; `what` names the ratio under the axis.
-pub fn draw(title: &str, what: &str, lines: &[Line]) -> Markup {
+pub fn draw(title: &str, what: &str, lines: &[ForestLine]) -> Markup {
     let reach = lines
         .iter()
         .flat_map(|line| [Some(line.ratio), line.ci.map(|ci| ci.low), line.ci.map(|ci| ci.high)])
@@ -72,7 +72,7 @@ pub fn draw(title: &str, what: &str, lines: &[Line]) -> Markup {
     }
 }
 
-fn draw_line(line: &Line, y: f64, at: &dyn Fn(f64) -> f64) -> Markup {
+fn draw_line(line: &ForestLine, y: f64, at: &dyn Fn(f64) -> f64) -> Markup {
     let class = if line.shown { "m0" } else { "m7" };
     let radius = if line.strong { 5.0 } else { 3.2 };
     let interval =
@@ -101,7 +101,7 @@ fn shortened(label: &str) -> String {
     label.chars().skip(length - CHARACTERS + 1).fold("…".to_owned(), |text, c| text + &c.to_string())
 }
 
-fn description(lines: &[Line]) -> String {
+fn description(lines: &[ForestLine]) -> String {
     let shown: Vec<String> = lines
         .iter()
         .filter(|line| line.shown)

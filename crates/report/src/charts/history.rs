@@ -4,7 +4,7 @@ use super::axis::{Axis, px, through};
 use super::marks;
 use maud::{Markup, html};
 use tare_findings::figures::change;
-use tare_findings::history::{Line, Segment};
+use tare_findings::history::{MetricHistory, Segment};
 
 const WIDTH: f64 = 960.0;
 /// Of one line.
@@ -17,7 +17,7 @@ const BOTTOM: f64 = 205.0;
 const NAME: f64 = 150.0;
 
 /// Draws the lines below each other.
-pub fn draw(lines: &[Line]) -> Markup {
+pub fn draw(lines: &[MetricHistory]) -> Markup {
     html! {
         svg.chart viewBox=(format!("0 0 {WIDTH} {}", px(HEIGHT * lines.len().max(1) as f64))) role="img" {
             title { "runs in the order of time, with the mean of each segment between two changes and its 95% interval" }
@@ -29,7 +29,7 @@ pub fn draw(lines: &[Line]) -> Markup {
     }
 }
 
-fn one(line: &Line) -> Markup {
+fn one(line: &MetricHistory) -> Markup {
     let values = Axis::new(line.points.iter().map(|point| point.value), &line.unit, BOTTOM, TOP);
     let last = line.points.len().saturating_sub(1).max(1) as f64;
     let x = |place: f64| LEFT + 12.0 + place / last * (RIGHT - LEFT - 24.0);
@@ -70,7 +70,7 @@ fn one(line: &Line) -> Markup {
 }
 
 /// Runs whose names stand below: both ends, and the first after each change where there is room.
-fn named(line: &Line) -> Vec<usize> {
+fn named(line: &MetricHistory) -> Vec<usize> {
     let last = line.points.len().saturating_sub(1);
     let apart = (NAME / (RIGHT - LEFT) * last as f64).ceil() as usize;
     let mut places = vec![0];
@@ -84,7 +84,7 @@ fn named(line: &Line) -> Vec<usize> {
     places
 }
 
-fn anchor(place: usize, line: &Line) -> &'static str {
+fn anchor(place: usize, line: &MetricHistory) -> &'static str {
     match place {
         0 => "start",
         last if last + 1 == line.points.len() => "end",

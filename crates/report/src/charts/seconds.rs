@@ -16,7 +16,7 @@ const SLOW: f64 = 0.5;
 const LEAST_WIDTH: f64 = 2.0;
 
 /// The series of one sample.
-pub struct Line {
+pub struct SampleSeries {
     /// Which sample of which trial.
     pub name: String,
     /// Transactions a second, one reading a second.
@@ -25,7 +25,7 @@ pub struct Line {
     pub stall: Option<(f64, f64, String)>,
 }
 
-impl Line {
+impl SampleSeries {
     /// Its usual throughput: the median of the readings.
     fn usual(&self) -> f64 {
         let mut sorted = self.tps.clone();
@@ -39,7 +39,7 @@ impl Line {
 }
 
 /// Draws all samples of a condition, whose mark is of this number, over the seconds of their sample.
-pub fn draw(condition: &str, lines: &[Line], mark: usize) -> Markup {
+pub fn draw(condition: &str, lines: &[SampleSeries], mark: usize) -> Markup {
     let longest = lines.iter().map(|line| line.tps.len()).max().unwrap_or(0).max(1) as f64;
     let x = |second: f64| LEFT + (second / longest).clamp(0.0, 1.0) * (RIGHT - LEFT);
     // From 0, for a gap is only seen as one alongside it.
@@ -63,7 +63,7 @@ pub fn draw(condition: &str, lines: &[Line], mark: usize) -> Markup {
     }
 }
 
-fn shade(line: &Line, x: &impl Fn(f64) -> f64) -> Markup {
+fn shade(line: &SampleSeries, x: &impl Fn(f64) -> f64) -> Markup {
     let Some((from_s, length_s, whose)) = &line.stall else { return html! {} };
     let (from, to) = (x(*from_s), x(from_s + length_s));
     html! {
@@ -73,7 +73,7 @@ fn shade(line: &Line, x: &impl Fn(f64) -> f64) -> Markup {
     }
 }
 
-fn series(line: &Line, mark: usize, x: &impl Fn(f64) -> f64, y: &Axis) -> Markup {
+fn series(line: &SampleSeries, mark: usize, x: &impl Fn(f64) -> f64, y: &Axis) -> Markup {
     // A reading is of the second before it.
     let at = |place: usize| x(place as f64 + 0.5);
     let readings = line.tps.iter().enumerate().map(|(place, tps)| (at(place), y.at(*tps)));
@@ -97,8 +97,8 @@ mod tests {
         let tps = vec![100.0, 101.0, 0.0, 99.0, 100.0, 100.0, 49.0, 100.0, 100.0, 100.0];
         let stall = Some((2.0, 1.0, "the client itself stood still".to_owned()));
         let lines = [
-            Line { name: "trial 3".into(), tps, stall },
-            Line { name: "trial 4".into(), tps: vec![51.0, 100.0, 100.0, 100.0, 100.0], stall: None },
+            SampleSeries { name: "trial 3".into(), tps, stall },
+            SampleSeries { name: "trial 4".into(), tps: vec![51.0, 100.0, 100.0, 100.0, 100.0], stall: None },
         ];
         let drawn = draw("base", &lines, 0).into_string();
         assert_eq!(drawn.matches("class=\"bad\"").count(), 2, "{drawn}");

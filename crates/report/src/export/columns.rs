@@ -11,7 +11,7 @@ use tare_stats::ratio::Verdict;
 
 /// What a row is about; which of it there is depends on the table.
 #[derive(Debug, Clone, Copy)]
-pub struct Row<'a> {
+pub struct TidyRow<'a> {
     pub condition: &'a str,
     /// The level of every factor in it.
     pub levels: &'a Levels,
@@ -37,7 +37,7 @@ pub struct Column {
     kind: Kind,
     help: &'static str,
     /// Its value in a row.
-    pub get: for<'a> fn(&Row<'a>) -> Cell<'a>,
+    pub get: for<'a> fn(&TidyRow<'a>) -> Cell<'a>,
 }
 
 impl Column {
@@ -47,7 +47,7 @@ impl Column {
     }
 }
 
-type Get = for<'a> fn(&Row<'a>) -> Cell<'a>;
+type Get = for<'a> fn(&TidyRow<'a>) -> Cell<'a>;
 
 const fn column(name: &'static str, kind: Kind, help: &'static str, get: Get) -> Column {
     Column { name, kind, help, get }
@@ -241,7 +241,7 @@ pub const RELATIVE: &[Column] = &[
     }),
 ];
 
-fn cost<'a>(row: &Row<'a>, of_cost: fn(&Cost) -> Option<f64>) -> Cell<'a> {
+fn cost<'a>(row: &TidyRow<'a>, of_cost: fn(&Cost) -> Option<f64>) -> Cell<'a> {
     Cell::number(row.relative.and_then(|(_, cell)| of_cost(&cell.cost)))
 }
 
@@ -258,15 +258,15 @@ fn of<'a, T>(value: Option<T>, cell: impl FnOnce(T) -> Cell<'a>) -> Cell<'a> {
     value.map_or(Cell::Nothing, cell)
 }
 
-fn name<'a>(row: &Row<'a>) -> Option<&'a str> {
+fn name<'a>(row: &TidyRow<'a>) -> Option<&'a str> {
     row.value.map(|(name, _)| name)
 }
 
-fn figure<'a>(row: &Row<'a>, of_metric: fn(&MetricSummary) -> Option<f64>) -> Cell<'a> {
+fn figure<'a>(row: &TidyRow<'a>, of_metric: fn(&MetricSummary) -> Option<f64>) -> Cell<'a> {
     Cell::number(row.summary.and_then(|(_, metric)| of_metric(metric)))
 }
 
-fn schedule<'a>(row: &Row<'a>, part: fn(&ScheduleRecord) -> f64) -> Cell<'a> {
+fn schedule<'a>(row: &TidyRow<'a>, part: fn(&ScheduleRecord) -> f64) -> Cell<'a> {
     Cell::number(row.thread.and_then(|thread| thread.schedule.as_ref()).map(part))
 }
 

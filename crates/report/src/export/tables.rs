@@ -2,8 +2,8 @@
 
 use super::cell::{Cell, Field, Kind};
 use super::columns::{
-    CONDITION, COVARIATE, Column, DISTURBED, ENDED, METRIC, METRIC_UNIT, RELATIVE, Row, SAMPLE, SAMPLE_TIME, SUMMARY,
-    THREAD, TRIAL, VALUE, factor_column,
+    CONDITION, COVARIATE, Column, DISTURBED, ENDED, METRIC, METRIC_UNIT, RELATIVE, SAMPLE, SAMPLE_TIME, SUMMARY,
+    THREAD, TRIAL, TidyRow, VALUE, factor_column,
 };
 use super::source::Source;
 use std::borrow::Cow;
@@ -72,7 +72,7 @@ impl Table {
     /// Hands every row to `each`, its cells in the order of [`Table::fields`].
     pub fn rows<E>(self, source: &Source<'_>, each: Each<'_, E>) -> Result<(), E> {
         let (columns, factors) = (self.columns(), if self == Self::Values { Vec::new() } else { factors(source) });
-        let mut emit = |row: &Row<'_>| {
+        let mut emit = |row: &TidyRow<'_>| {
             let mut cells: Vec<Cell<'_>> = Vec::with_capacity(columns.len() + factors.len());
             cells.push((columns[0].get)(row));
             cells.extend(factors.iter().map(|factor| row.levels.get(factor).map_or(Cell::Nothing, Cell::text)));
@@ -95,10 +95,10 @@ pub fn factors(source: &Source<'_>) -> Vec<String> {
     names.into_iter().cloned().collect()
 }
 
-fn conditions<E>(source: &Source<'_>, emit: &mut dyn FnMut(&Row<'_>) -> Result<(), E>) -> Result<(), E> {
+fn conditions<E>(source: &Source<'_>, emit: &mut dyn FnMut(&TidyRow<'_>) -> Result<(), E>) -> Result<(), E> {
     for condition in &source.summary.conditions {
         for metric in condition.metrics.iter().filter(|metric| source.wants(&metric.name)) {
-            let row = Row {
+            let row = TidyRow {
                 value: Some((&metric.name, metric.mean)),
                 summary: Some((condition, metric)),
                 ..empty(&condition.name, &condition.levels)
@@ -109,23 +109,23 @@ fn conditions<E>(source: &Source<'_>, emit: &mut dyn FnMut(&Row<'_>) -> Result<(
     Ok(())
 }
 
-fn relative<E>(source: &Source<'_>, emit: &mut dyn FnMut(&Row<'_>) -> Result<(), E>) -> Result<(), E> {
+fn relative<E>(source: &Source<'_>, emit: &mut dyn FnMut(&TidyRow<'_>) -> Result<(), E>) -> Result<(), E> {
     let Some(table) = RelativeTable::of(&source.summary) else { return Ok(()) };
     for condition in &source.summary.conditions {
         let Some((row, cell)) = table.cell(&condition.name) else { continue };
         let value = Some((table.metric.as_str(), cell.value));
-        emit(&Row { value, relative: Some((row, cell)), ..empty(&condition.name, &condition.levels) })?;
+        emit(&TidyRow { value, relative: Some((row, cell)), ..empty(&condition.name, &condition.levels) })?;
     }
     Ok(())
 }
 
-fn records<E>(table: Table, source: &Source<'_>, emit: &mut dyn FnMut(&Row<'_>) -> Result<(), E>) -> Result<(), E> {
+fn records<E>(table: Table, source: &Source<'_>, emit: &mut dyn FnMut(&TidyRow<'_>) -> Result<(), E>) -> Result<(), E> {
     let conditions = collect::conditions(source.results);
     let analysed: HashSet<*const TrialRecord> =
         conditions.iter().flat_map(|condition| &condition.ok).map(|trial| std::ptr::from_ref(*trial)).collect();
     for trial in &source.results.trials {
         let analysed = analysed.contains(&std::ptr::from_ref(trial));
-        let row = Row { trial: Some(trial), analysed, ..empty(&trial.condition, &trial.levels) };
+        let row = TidyRow { trial: Some(trial), analysed, ..empty(&trial.condition, &trial.levels) };
         if table == Table::Trials {
             emit(&row)?;
             continue;
@@ -134,10 +134,10 @@ fn records<E>(table: Table, source: &Source<'_>, emit: &mut dyn FnMut(&Row<'_>) 
             continue;
         }
         for sample in trial.all_samples() {
-            let row = Row { sample: Some(&sample), ..row };
+            let row = TidyRow { sample: Some(&sample), ..row };
             let named = match table {
                 Table::Threads => {
-                    sample.threads.iter().try_for_each(|thread| emit(&Row { thread: Some(thread), ..row }))?;
+                    sample.threads.iter().try_for_each(|thread| emit(&TidyRow { thread: Some(thread), ..row }))?;
                     continue;
                 }
                 Table::Covariates => &sample.covariates,
@@ -145,15 +145,15 @@ fn records<E>(table: Table, source: &Source<'_>, emit: &mut dyn FnMut(&Row<'_>) 
             };
             let wanted = named.iter().filter(|(name, _)| table == Table::Covariates || source.wants(name));
             for (name, value) in wanted {
-                emit(&Row { value: Some((name, *value)), ..row })?;
+                emit(&TidyRow { value: Some((name, *value)), ..row })?;
             }
         }
     }
     Ok(())
 }
 
-fn empty<'a>(condition: &'a str, levels: &'a Levels) -> Row<'a> {
-    Row {
+fn empty<'a>(condition: &'a str, levels: &'a Levels) -> TidyRow<'a> {
+    TidyRow {
         condition,
         levels,
         trial: None,

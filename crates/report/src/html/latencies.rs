@@ -2,7 +2,7 @@
 
 use super::document::either;
 use super::given::Page;
-use crate::charts::distribution::{self, LINES, Line};
+use crate::charts::distribution::{self, DistributionLine, LINES};
 use crate::charts::frame::Frame;
 use maud::{Markup, html};
 use std::collections::BTreeSet;
@@ -38,7 +38,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
 }
 
 fn of_part(page: &Page<'_>, part: &str) -> Markup {
-    let all: Vec<Line<'_>> = page
+    let all: Vec<DistributionLine<'_>> = page
         .summary
         .conditions
         .iter()
@@ -47,7 +47,7 @@ fn of_part(page: &Page<'_>, part: &str) -> Markup {
         .map(|(place, (name, distribution))| {
             // Of more conditions than there are marks each chart has its own.
             let mark = if page.has_marks() { page.mark(name) } else { place % LINES };
-            Line { name, mark, distribution }
+            DistributionLine { name, mark, distribution }
         })
         .collect();
     let left_out = all.len().saturating_sub(CONDITIONS);
@@ -64,7 +64,7 @@ fn of_part(page: &Page<'_>, part: &str) -> Markup {
     }
 }
 
-fn table(page: &Page<'_>, lines: &[Line<'_>]) -> Markup {
+fn table(page: &Page<'_>, lines: &[DistributionLine<'_>]) -> Markup {
     let cell = |found: &Distribution, percentile| found.at(percentile).map(|ms| figure(ms, "ms")).unwrap_or_default();
     html! {
         table {

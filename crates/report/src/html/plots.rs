@@ -4,7 +4,7 @@ use super::curves::HOLLOW;
 use super::document::either;
 use super::given::Page;
 use super::tables;
-use crate::charts::dots::{self, Dot, Row};
+use crate::charts::dots::{self, Dot, DotRow};
 use crate::charts::frame::Frame;
 use crate::charts::run_order::{self, Point, Strip};
 use crate::words::better_word;
@@ -51,7 +51,7 @@ pub(super) fn headline(page: &Page<'_>) -> Option<Markup> {
 }
 
 /// The plot for screens with room and for small ones.
-fn both(metric: &str, rows: &[Row<'_>], detailed: bool) -> Markup {
+fn both(metric: &str, rows: &[DotRow<'_>], detailed: bool) -> Markup {
     either(&format!("Dot plot of {metric}"), &dots::draw(metric, rows, detailed), &dots::draw_slim(metric, rows))
 }
 
@@ -92,8 +92,8 @@ pub(super) fn others(page: &Page<'_>) -> Option<Markup> {
 }
 
 /// One row a condition that has the metric, best first.
-fn rows<'a>(page: &'a Page<'_>, metric: &'a str) -> Vec<Row<'a>> {
-    let mut rows: Vec<Row<'a>> = page
+fn rows<'a>(page: &'a Page<'_>, metric: &'a str) -> Vec<DotRow<'a>> {
+    let mut rows: Vec<DotRow<'a>> = page
         .conditions
         .iter()
         .enumerate()
@@ -103,7 +103,7 @@ fn rows<'a>(page: &'a Page<'_>, metric: &'a str) -> Vec<Row<'a>> {
                 let (name, mean) = (format!("trial {}", trial.trial), collect::trial_mean(trial, metric)?);
                 Some(Dot { name, mean, disturbed: is_disturbed(trial) })
             };
-            Some(Row {
+            Some(DotRow {
                 label: condition.name,
                 mark: page.has_marks().then_some(place),
                 trials: condition.ok.iter().filter_map(dot).collect(),

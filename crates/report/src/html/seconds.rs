@@ -1,7 +1,7 @@
 //! Throughput second by second, with gaps and standstills.
 
 use super::given::Page;
-use crate::charts::seconds::{self, Line};
+use crate::charts::seconds::{self, SampleSeries};
 use crate::words::client_limit;
 use maud::{Markup, html};
 use tare_findings::client_limit::LongestStall;
@@ -15,7 +15,7 @@ const READINGS: usize = 3;
 
 /// A chart a condition; the first one with a standstill is open.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
-    let all: Vec<(&str, Vec<Line>)> = page
+    let all: Vec<(&str, Vec<SampleSeries>)> = page
         .conditions
         .iter()
         .map(|condition| (condition.name, condition.ok.iter().flat_map(|trial| of_trial(trial)).collect::<Vec<_>>()))
@@ -43,19 +43,19 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
 }
 
 /// Those with the longest standstills, where there are too many to be told apart.
-fn worst_first(lines: &mut Vec<Line>) {
-    let length = |line: &Line| line.stall.as_ref().map_or(0.0, |(_, length_s, _)| *length_s);
+fn worst_first(lines: &mut Vec<SampleSeries>) {
+    let length = |line: &SampleSeries| line.stall.as_ref().map_or(0.0, |(_, length_s, _)| *length_s);
     lines.sort_by(|a, b| length(b).total_cmp(&length(a)));
     lines.truncate(LINES);
 }
 
-fn of_trial(trial: &TrialRecord) -> Vec<Line> {
+fn of_trial(trial: &TrialRecord) -> Vec<SampleSeries> {
     let series = trial.samples.iter().filter(|sample| sample.tps_each_second.len() >= READINGS);
     series.map(|sample| line(trial, sample)).collect()
 }
 
-fn line(trial: &TrialRecord, sample: &SampleRecord) -> Line {
-    Line {
+fn line(trial: &TrialRecord, sample: &SampleRecord) -> SampleSeries {
+    SampleSeries {
         name: format!("trial {}, sample {}", trial.trial, sample.sample + 1),
         tps: sample.tps_each_second.clone(),
         stall: LongestStall::of(&sample.covariates)

@@ -2,7 +2,7 @@
 
 use super::given::Page;
 use super::tables;
-use crate::charts::forest::{self, Line};
+use crate::charts::forest::{self, ForestLine};
 use crate::charts::heat::{self, Figures, Heat};
 use crate::charts::queries::{self as chart, Query};
 use crate::words::letter;
@@ -99,7 +99,7 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
         terms
     };
     let (mains, interactions) = (terms(false), terms(true));
-    let lines = |terms: &[&Term], side: &dyn Fn(&Effect) -> Option<Ratio>| -> Vec<Line> {
+    let lines = |terms: &[&Term], side: &dyn Fn(&Effect) -> Option<Ratio>| -> Vec<ForestLine> {
         let lines = terms.iter().flat_map(|term| effects.iter().filter(move |effect| effect.term == **term));
         let line = |effect: &&Effect| {
             let (ratio, ci, shown) = side(effect)?;
@@ -107,7 +107,7 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
             let metric = if several { format!(", {}", short(&effect.metric)) } else { String::new() };
             // Of `aslr=off off/on` the level is said twice.
             let factor = effect.term.main().map_or_else(|| effect.term.to_string(), TermFactor::factor);
-            Some(Line { label: format!("{factor}{levels}{metric}"), ratio, ci, strong: !several, shown })
+            Some(ForestLine { label: format!("{factor}{levels}{metric}"), ratio, ci, strong: !several, shown })
         };
         lines.filter_map(line).take(LINES).collect()
     };
@@ -124,7 +124,7 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-fn fold(open: bool, title: &str, what: &str, lines: &[Line]) -> Markup {
+fn fold(open: bool, title: &str, what: &str, lines: &[ForestLine]) -> Markup {
     html! {
         @if !lines.is_empty() {
             details open[open] {
@@ -138,12 +138,12 @@ fn fold(open: bool, title: &str, what: &str, lines: &[Line]) -> Markup {
 /// Each factor's effect on the spread over all queries together, and its share.
 fn together(page: &Page<'_>) -> Markup {
     let Some(sources) = &page.summary.spread_sources else { return html! {} };
-    let lines: Vec<Line> = sources
+    let lines: Vec<ForestLine> = sources
         .ranking
         .iter()
         .map(|source| {
             let share = if source.shown { format!(", {}", percent(source.share)) } else { String::new() };
-            Line {
+            ForestLine {
                 label: format!("{} {}/{}{share}", source.factor, source.noisy_level, source.quiet_level),
                 ratio: source.spread_ratio,
                 ci: source.spread_ci,

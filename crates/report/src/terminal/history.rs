@@ -4,7 +4,7 @@ use super::style::{Style, add, finish};
 use super::text::{heading, plain, wrap};
 use crate::words::{self, hash};
 use tare_findings::figures::{Scale, change};
-use tare_findings::history::{History, Line, Segment};
+use tare_findings::history::{History, MetricHistory, Segment};
 use tare_stats::Estimate;
 
 /// Everything that it prints; `margin` is that of the gate.
@@ -16,13 +16,13 @@ pub fn history(found: &History, margin: Option<f64>, style: Style) -> String {
     parts.join("\n")
 }
 
-fn of_line(line: &Line, style: Style) -> String {
+fn of_line(line: &MetricHistory, style: Style) -> String {
     let head = format!("{}, {}", plain(&line.condition), plain(&line.name));
     let said: String = words::line(line).iter().map(|said| wrap(style, "  ", "    ", &plain(said))).collect();
     format!("{}\n{}{said}", heading(style, &head), table(line, style))
 }
 
-fn table(line: &Line, style: Style) -> String {
+fn table(line: &MetricHistory, style: Style) -> String {
     let largest = line.segments.iter().map(|segment| segment.mean.abs()).fold(0.0, f64::max);
     let scale = Scale::new(&line.unit, largest, 4);
     let ratio = |found: Option<Estimate>| found.map_or("-".to_owned(), |found| change(found.value - 1.0));
@@ -54,6 +54,6 @@ fn table(line: &Line, style: Style) -> String {
     finish(out)
 }
 
-fn first(line: &Line, segment: &Segment) -> String {
+fn first(line: &MetricHistory, segment: &Segment) -> String {
     line.points.get(segment.runs.start).map_or(String::new(), |point| plain(&point.run))
 }

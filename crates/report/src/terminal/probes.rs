@@ -3,13 +3,13 @@
 use super::style::{Style, add, finish};
 use super::text::{heading, plain};
 use tare_findings::figures::{Scale, percent};
-use tare_findings::probe_rows::{self, Row};
+use tare_findings::probe_rows::{self, ProbeRow};
 use tare_findings::summary::Summary;
 use tare_stats::Interval;
 
 /// One row a condition; none where nothing was probed.
 pub(super) fn probes(summary: &Summary, style: Style) -> Option<String> {
-    let rows: Vec<Row<'_>> = probe_rows::rows(summary);
+    let rows: Vec<ProbeRow<'_>> = probe_rows::rows(summary);
     let first = rows.first()?;
     let by = rows.iter().find_map(|row| row.adjusted).map(|found| format!("mean at the same {}", found.probe));
     let mut heads = vec!["condition", "between"];

@@ -2,7 +2,7 @@
 
 use tare_findings::differences::Difference;
 use tare_findings::figures::{change, count, list};
-use tare_findings::history::{Change, ERROR_RATE, History, Line, NotTested};
+use tare_findings::history::{Change, ERROR_RATE, History, MetricHistory, NotTested};
 use tare_results::metric::Better;
 use tare_stats::{Estimate, Interval};
 
@@ -22,7 +22,7 @@ pub fn hash(commit: &str) -> &str {
 }
 
 /// Whether a ratio is better or worse for the metric.
-fn direction(line: &Line, ratio: f64) -> &'static str {
+fn direction(line: &MetricHistory, ratio: f64) -> &'static str {
     let up = ratio > 1.0;
     match up == (line.better == Better::Higher) {
         true => "faster",
@@ -31,7 +31,7 @@ fn direction(line: &Line, ratio: f64) -> &'static str {
 }
 
 /// A step, the runs around it, and what else changed there.
-pub fn step(line: &Line, found: &Change) -> String {
+pub fn step(line: &MetricHistory, found: &Change) -> String {
     let name = |place: usize| line.points.get(place).map_or("", |point| point.run.as_str());
     let at = found.first_after;
     let head = format!(
@@ -62,7 +62,7 @@ fn named(all: &[Difference]) -> String {
 }
 
 /// What there is to say of a line apart from its table, a sentence each.
-pub fn line(line: &Line) -> Vec<String> {
+pub fn line(line: &MetricHistory) -> Vec<String> {
     let mut said: Vec<String> = line.changes.iter().map(|found| step(line, found)).collect();
     said.extend(line.drift.map(|drift| {
         format!(

@@ -11,7 +11,7 @@ const NOTHING: f64 = 1e-18;
 
 /// A pair of two builds of the line.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Seen {
+pub struct BuildPair {
     /// Place of the build that is A.
     pub a: usize,
     /// Place of the build that is B.
@@ -30,7 +30,7 @@ pub struct Seen {
 ///
 /// # Errors
 /// [`Error::NotFinite`] for a log ratio that is not.
-pub fn chances(last: usize, seen: &[Seen]) -> Result<Vec<f64>, Error> {
+pub fn chances(last: usize, seen: &[BuildPair]) -> Result<Vec<f64>, Error> {
     let values: Vec<f64> = seen.iter().map(|seen| seen.pair.log_ratio).collect();
     all_finite("log ratios of pairs", &values)?;
     let logs: Vec<f64> = (1..=last).map(|commit| likelihood(commit, seen)).collect();
@@ -41,9 +41,9 @@ pub fn chances(last: usize, seen: &[Seen]) -> Result<Vec<f64>, Error> {
 }
 
 /// The logarithm of the likelihood that `commit` is the first slower one; 0 where no pair is a step apart.
-fn likelihood(commit: usize, seen: &[Seen]) -> f64 {
+fn likelihood(commit: usize, seen: &[BuildPair]) -> f64 {
     let (mut ss, mut sx, mut xx, mut sy, mut xy, mut yy) = (0.0, 0.0, OF_PLACE, 0.0, 0.0, 0.0);
-    for Seen { a, b, pair } in seen {
+    for BuildPair { a, b, pair } in seen {
         let s = f64::from(u8::from(*b >= commit)) - f64::from(u8::from(*a >= commit));
         let x = if pair.b_first { -0.5 } else { 0.5 };
         let y = pair.log_ratio;
@@ -63,8 +63,8 @@ fn likelihood(commit: usize, seen: &[Seen]) -> f64 {
 mod tests {
     use super::*;
 
-    fn seen(a: usize, b: usize, log_ratio: f64, b_first: bool) -> Seen {
-        Seen { a, b, pair: Pair { log_ratio, b_first } }
+    fn seen(a: usize, b: usize, log_ratio: f64, b_first: bool) -> BuildPair {
+        BuildPair { a, b, pair: Pair { log_ratio, b_first } }
     }
 
     /// The closed form against the integral over delta, phi and the spread that it is of.

@@ -20,6 +20,6 @@ mod planned;
 #[cfg(test)]
 mod simulated;
 
-pub use chances::{Seen, chances};
+pub use chances::{BuildPair, chances};
 pub use next::{Cell, Next, cells, next};
 pub use planned::{BATCH, Effort, Planned, effort};

@@ -1,6 +1,6 @@
 //! What a bisection takes, before it begins: the same rules on simulated pairs.
 
-use super::chances::{Seen, chances};
+use super::chances::{BuildPair, chances};
 use super::next::{Cell, Next, next};
 use crate::error::Error;
 use crate::order::{below, generator};
@@ -55,14 +55,14 @@ pub fn effort(planned: &Planned, first: usize, seed: u64) -> Result<Effort, Erro
         let uniform = (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
         let error = planned.sd * normal(uniform.clamp(1e-12, 1.0 - 1e-12));
         let slower = f64::from(u8::from(b >= first)) - f64::from(u8::from(a >= first));
-        Seen { a, b, pair: Pair { log_ratio: slower * planned.step + error, b_first: below(&mut rng, 2) == 1 } }
+        BuildPair { a, b, pair: Pair { log_ratio: slower * planned.step + error, b_first: below(&mut rng, 2) == 1 } }
     };
     let mut seen = Vec::new();
     let mut built = vec![false; last + 1];
     (built[0], built[last]) = (true, true);
     let differ = loop {
         seen.push(draw(0, last));
-        let pairs: Vec<Pair> = seen.iter().map(|seen: &Seen| seen.pair).collect();
+        let pairs: Vec<Pair> = seen.iter().map(|seen: &BuildPair| seen.pair).collect();
         let over = planned.question.rule.most_pairs().unwrap_or(MOST_OF_ENDS) == seen.len();
         match decide(&pairs, &planned.question, over)? {
             found if found.verdict == Verdict::Changed => break found.ratio.is_some_and(|ratio| ratio > 1.0),

@@ -47,12 +47,12 @@ pub enum LinkEnd {
 
 /// The end of a way that is written to. None when it is closed.
 #[derive(Clone)]
-pub struct Mouth {
+pub struct TunnelWriter {
     open: Arc<Mutex<Option<SyncSender<Vec<u8>>>>>,
     is_deaf: Arc<AtomicBool>,
 }
 
-impl Mouth {
+impl TunnelWriter {
     /// Says it, without waiting for who is to hear it. Who does not take it is given up.
     pub fn say(&self, message: &impl Serialize) {
         let Ok(mut line) = serde_json::to_vec(message) else { return };
@@ -80,7 +80,7 @@ impl Mouth {
 pub struct Link<I> {
     heard: Receiver<Result<I, LinkEnd>>,
     last: Arc<Mutex<Instant>>,
-    mouth: Mouth,
+    writer: TunnelWriter,
     /// Ends when everything is written, or cannot be.
     written: Receiver<Infallible>,
 }
@@ -96,13 +96,13 @@ impl<I: DeserializeOwned + Send + 'static> Link<I> {
         let (out, said) = sync_channel(UNSENT);
         let (writing, written) = channel();
         Builder::new().name("mouth".into()).spawn(move || speak(output, &said, writing))?;
-        let mouth = Mouth { open: Arc::new(Mutex::new(Some(out))), is_deaf: Arc::default() };
-        Ok(Self { heard, last, mouth, written })
+        let writer = TunnelWriter { open: Arc::new(Mutex::new(Some(out))), is_deaf: Arc::default() };
+        Ok(Self { heard, last, writer, written })
     }
 
     /// The next message, where one comes in time.
     pub fn hear(&self, patience: Duration) -> Result<Option<I>, LinkEnd> {
-        if self.mouth.is_deaf.load(Ordering::Relaxed) {
+        if self.writer.is_deaf.load(Ordering::Relaxed) {
             return Err(LinkEnd::Deaf);
         }
         match self.heard.recv_timeout(patience) {
@@ -116,13 +116,13 @@ impl<I: DeserializeOwned + Send + 'static> Link<I> {
     }
 
     /// What speaks to the other side.
-    pub fn mouth(&self) -> &Mouth {
-        &self.mouth
+    pub fn writer(&self) -> &TunnelWriter {
+        &self.writer
     }
 
     /// Says nothing more, and waits until all that was said is written: for so long at most.
     pub fn finish(&self, patience: Duration) {
-        self.mouth.close();
+        self.writer.close();
         let _ = self.written.recv_timeout(patience);
     }
 }
@@ -217,12 +217,12 @@ mod tests {
     #[test]
     fn both_sides_hear_each_other_and_the_end() {
         let (a, b) = pair();
-        a.mouth().say(&7);
-        b.mouth().say(&8);
+        a.writer().say(&7);
+        b.writer().say(&8);
         let soon = Duration::from_secs(5);
         assert_eq!((a.hear(soon), b.hear(soon)), (Ok(Some(8)), Ok(Some(7))));
         assert_eq!(a.hear(Duration::from_millis(10)), Ok(None));
-        a.mouth().close();
+        a.writer().close();
         assert_eq!(b.hear(soon), Err(LinkEnd::Closed));
     }
 
@@ -293,9 +293,9 @@ mod tests {
         let link: Link<u32> = Link::open(reader, full).unwrap();
         let began = Instant::now();
         let long = "x".repeat(64 << 10);
-        (0..UNSENT + 3).for_each(|_| link.mouth().say(&long));
+        (0..UNSENT + 3).for_each(|_| link.writer().say(&long));
         assert_eq!(link.hear(Duration::from_secs(5)), Err(LinkEnd::Deaf));
-        link.mouth().close();
+        link.writer().close();
         link.finish(Duration::from_millis(50));
         assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use tare_drive::sut::Surroundings;
-use tare_drive::workload::{Counts, Driven, Progress};
+use tare_drive::workload::{Driven, Progress, TrialSize};
 use tare_engine::{Address, Charset, ConnectTarget, PasswordKey, Tls};
 use tare_results::schema::{AppliedSetting, Environment};
 use tare_text::Value;
@@ -76,7 +76,7 @@ pub struct Begin {
     /// The server that they drive.
     pub target: Target,
     /// How much is measured.
-    pub counts: Counts,
+    pub counts: TrialSize,
     /// Seed of everything that is drawn.
     pub seed: u64,
     /// Whether the server's host reads probes, for which the clients rest.

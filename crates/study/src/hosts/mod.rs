@@ -13,5 +13,5 @@ pub mod message;
 pub mod remote;
 
 pub use error::HostError;
-pub use link::{Link, LinkEnd, Mouth};
+pub use link::{Link, LinkEnd, TunnelWriter};
 pub use remote::{ClockOffset, Remote};

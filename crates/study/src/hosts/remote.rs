@@ -82,7 +82,7 @@ impl Remote {
             }
         };
         let Some(mut hello) = hello else {
-            link.mouth().close();
+            link.writer().close();
             let status = end(&mut child);
             if interrupted() {
                 return Err(HostError::Interrupted);
@@ -109,7 +109,7 @@ impl Remote {
 
     /// Says it to the other side.
     pub fn say(&self, message: &Ask) {
-        self.link.mouth().say(message);
+        self.link.writer().say(message);
     }
 
     /// What the other side says next, where it does soon.
@@ -150,12 +150,12 @@ impl Remote {
 
     /// Lets it go in good order.
     pub fn close(mut self) {
-        self.link.mouth().close();
+        self.link.writer().close();
         end(&mut self.child);
     }
 
     fn lost(&mut self, how: &LinkEnd) -> HostError {
-        self.link.mouth().close();
+        self.link.writer().close();
         let status = end(&mut self.child);
         let reason = why(Some(&how.to_string()), status, &self.complaint);
         HostError::Lost { host: self.host(), reason, aftermath: aftermath(&self.there) }
@@ -164,7 +164,7 @@ impl Remote {
 
 impl Drop for Remote {
     fn drop(&mut self) {
-        self.link.mouth().close();
+        self.link.writer().close();
         // Gone already is as good.
         let _ = self.child.kill();
         let _ = self.child.wait();

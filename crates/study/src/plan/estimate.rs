@@ -7,13 +7,13 @@ use crate::language::spec::Study;
 use crate::language::values::from_values;
 use std::collections::{BTreeMap, HashMap};
 use tare_drive::capture::settings::CaptureSettings;
-use tare_drive::workload::Counts;
+use tare_drive::workload::TrialSize;
 use tare_engine::engine_by_name;
 use tare_results::schema::{Plan, PlannedTrial};
 
 /// How much one trial of a condition measures.
-pub fn counts(settings: &Settings, sampling: &Sampling) -> Counts {
-    Counts {
+pub fn counts(settings: &Settings, sampling: &Sampling) -> TrialSize {
+    TrialSize {
         samples: sampling.samples + sampling.drop_samples,
         warmup_s: sampling.warmup_s,
         sample_s: sampling.sample_s,
@@ -30,7 +30,7 @@ pub fn trial_s(settings: &Settings, sampling: &Sampling) -> f64 {
 
 /// Seconds of a trial on a machine with so many CPUs.
 pub fn trial_on_s(settings: &Settings, sampling: &Sampling, cpus: usize) -> f64 {
-    trial_of(settings, sampling, Counts { cpus, ..counts(settings, sampling) })
+    trial_of(settings, sampling, TrialSize { cpus, ..counts(settings, sampling) })
 }
 
 /// Seconds of all trials of a schedule: those that find a server warm take neither its start nor its warming up.
@@ -81,7 +81,7 @@ fn fresh_s(settings: &Settings) -> f64 {
     engine_by_name(&settings.engine.name).map_or(0.0, |engine| engine.fresh_cost_s())
 }
 
-fn trial_of(settings: &Settings, sampling: &Sampling, counts: Counts) -> f64 {
+fn trial_of(settings: &Settings, sampling: &Sampling, counts: TrialSize) -> f64 {
     let load = settings.workload.load.load();
     // A profile is made readable after the server has stopped, in about as long as it took to record.
     let profile_s = if counts.extra && settings.capture.profile { sampling.sample_s } else { 0.0 };

@@ -1,6 +1,6 @@
 //! Names of functions and data of the servers here, for profiles and waits: where they are, or what brings them.
 
-use super::tools::{Family, Found, family};
+use super::tools::{Distribution, Found, family};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tare_engine::{engine_by_name, engine_names, symbol_file};
@@ -59,7 +59,7 @@ fn fetch(program: &Path, release: &str) -> Option<Fetch> {
     }
     let program = program.canonicalize().unwrap_or_else(|_| program.to_owned());
     match family(release)? {
-        Family::Fedora => {
+        Distribution::Fedora => {
             let package = said("rpm", &["-qf", "--qf", "%{NAME}", program.to_str()?])?;
             let words = ["dnf", "debuginfo-install", "-y", &package].map(str::to_owned);
             Some(Fetch::Run { words: words.to_vec(), as_root: true })
@@ -101,7 +101,7 @@ impl Apt<'_> {
 }
 
 /// Names fit one build alone, so that the version is named.
-fn by_apt(family: Family, release: &str, package: &str, version: &str, apt: &Apt<'_>) -> Fetch {
+fn by_apt(family: Distribution, release: &str, package: &str, version: &str, apt: &Apt<'_>) -> Fetch {
     let versions = apt.known.lines().filter_map(|line| Some(line.split('|').nth(1)?.trim()));
     let wanted = format!("{package}-dbgsym={version}");
     let install = ["apt-get", "install", "-y", "--no-install-recommends", &wanted].map(str::to_owned).to_vec();
@@ -111,7 +111,7 @@ fn by_apt(family: Family, release: &str, package: &str, version: &str, apt: &Apt
     let codename = release.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
     let codename = codename.map_or("CODENAME", |name| name.trim_matches('"'));
     let mut lines = Vec::new();
-    let sources: Vec<String> = if family == Family::Ubuntu {
+    let sources: Vec<String> = if family == Distribution::Ubuntu {
         lines.push("apt-get install -y ubuntu-dbgsym-keyring".to_owned());
         let suites = [codename.to_owned(), format!("{codename}-updates")];
         suites.map(|suite| format!("deb http://ddebs.ubuntu.com {suite} main universe")).to_vec()
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_package_of_the_very_version_is_installed() {
         let fetch = by_apt(
-            Family::Debian,
+            Distribution::Debian,
             DEBIAN,
             "mariadb-server-core",
             "1:10.11.18-0+deb12u1",
@@ -171,14 +171,20 @@ mod tests {
     #[test]
     fn where_the_archive_is_not_known_every_line_to_type_is_said() {
         for (known, version) in [("", "1:10.11.19-0+deb12u1"), (KNOWN, "1:10.11.20-0+deb12u1")] {
-            let fetch =
-                by_apt(Family::Debian, DEBIAN, "mariadb-server-core", version, &Apt { known, archives: ARCHIVES });
+            let fetch = by_apt(
+                Distribution::Debian,
+                DEBIAN,
+                "mariadb-server-core",
+                version,
+                &Apt { known, archives: ARCHIVES },
+            );
             let Fetch::Type(lines) = fetch else { panic!("{fetch:?}") };
             assert!(lines[0].contains("deb http://x/debian-debug bookworm-debug main"), "{lines:?}");
             assert!(lines[1].contains("bookworm-proposed-updates-debug main"), "{lines:?}");
             assert!(lines.last().unwrap().ends_with(&format!("mariadb-server-core-dbgsym={version}")), "{lines:?}");
         }
-        let Fetch::Type(lines) = by_apt(Family::Ubuntu, "VERSION_CODENAME=noble\n", "postgresql-16", "16.1", &NONE)
+        let Fetch::Type(lines) =
+            by_apt(Distribution::Ubuntu, "VERSION_CODENAME=noble\n", "postgresql-16", "16.1", &NONE)
         else {
             panic!()
         };

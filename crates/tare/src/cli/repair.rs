@@ -18,7 +18,7 @@ pub struct Repair {
 }
 
 #[derive(Serialize)]
-struct Line {
+struct RemovedLine {
     file: String,
     line: usize,
     what: String,
@@ -33,7 +33,7 @@ pub fn run(args: &Repair) -> Result<Exit, Problem> {
     let damaged = tare_results::repair(directory.folder())?;
     if args.json {
         let lines =
-            damaged.into_iter().map(|d| Line { file: d.path.display().to_string(), line: d.line, what: d.what });
+            damaged.into_iter().map(|d| RemovedLine { file: d.path.display().to_string(), line: d.line, what: d.what });
         output::document("tare-repair", &serde_json::json!({ "set_aside": lines.collect::<Vec<_>>() }))?;
         return Ok(Exit::Done);
     }

@@ -110,31 +110,31 @@ impl Tool {
         let names = self.packages;
         let apt = |package| ["apt-get", "install", "-y", "--no-install-recommends", package].to_vec();
         match family(release)? {
-            Family::Debian => names.debian.map(apt),
-            Family::Ubuntu => names.ubuntu.map(apt),
-            Family::Fedora => names.fedora.map(|package| ["dnf", "install", "-y", package].to_vec()),
+            Distribution::Debian => names.debian.map(apt),
+            Distribution::Ubuntu => names.ubuntu.map(apt),
+            Distribution::Fedora => names.fedora.map(|package| ["dnf", "install", "-y", package].to_vec()),
         }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Family {
+pub(super) enum Distribution {
     Debian,
     Ubuntu,
     Fedora,
 }
 
 /// The family by `/etc/os-release`, of which derivatives name their origin in ID_LIKE.
-pub(super) fn family(release: &str) -> Option<Family> {
+pub(super) fn family(release: &str) -> Option<Distribution> {
     let value = |key: &str| {
         let line = release.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
         line.map_or(String::new(), |value| value.trim_matches('"').to_owned())
     };
     let words = format!("{} {}", value("ID"), value("ID_LIKE"));
     words.split_whitespace().find_map(|word| match word {
-        "ubuntu" => Some(Family::Ubuntu),
-        "debian" => Some(Family::Debian),
-        "fedora" | "rhel" | "centos" => Some(Family::Fedora),
+        "ubuntu" => Some(Distribution::Ubuntu),
+        "debian" => Some(Distribution::Debian),
+        "fedora" | "rhel" | "centos" => Some(Distribution::Fedora),
         _ => None,
     })
 }

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRef;
 use tare_drive::capture::environment::environment;
 use tare_drive::sut::{Partner, SubjectWatch, Surroundings, SutError, SystemUnderTest, WatchSettings};
-use tare_drive::workload::{Counts, Driven, Host, LoadError, Progress, ServerAt, Stage};
+use tare_drive::workload::{Driven, Host, LoadContext, LoadError, Progress, ServerAt, TrialSize};
 use tare_engine::{ConnectTarget, Engine, engine_by_name};
 use tare_noise::MemoryConfines;
 use tare_study::hosts::message::{Ask, Begin, Failed, FromClient, Hello, LANGUAGE};
 use tare_study::hosts::remote::{LOOK_EVERY, unix_ns};
-use tare_study::hosts::{Link, LinkEnd, Mouth};
+use tare_study::hosts::{Link, LinkEnd, TunnelWriter};
 use tare_study::language::settings::Settings;
 use tare_study::language::values::from_values;
 use tare_topology::{Fingerprint, Machine, MachineError, Pairing, ResolvedPlacement};
@@ -33,13 +33,13 @@ pub type Take<'a> = dyn Fn() -> Result<ThisHost, String> + 'a;
 /// Says who this is, and does what the trial on the other side of `link` asks until that is over. `asked` is set by a
 /// signal.
 pub fn serve(link: &Link<Ask>, take: &Take<'_>, asked: &AtomicBool) -> Result<(), MachineError> {
-    link.mouth().say(&FromClient::Hello(Box::new(hello()?)));
+    link.writer().say(&FromClient::Hello(Box::new(hello()?)));
     while !asked.load(Ordering::Relaxed) {
         match link.hear(LOOK_EVERY) {
-            Ok(Some(Ask::Time)) => link.mouth().say(&FromClient::Time(unix_ns())),
+            Ok(Some(Ask::Time)) => link.writer().say(&FromClient::Time(unix_ns())),
             Ok(Some(Ask::Begin(begin))) => {
                 let ended = work(link, *begin, take, asked);
-                link.mouth().say(&FromClient::Ended(Box::new(ended)));
+                link.writer().say(&FromClient::Ended(Box::new(ended)));
                 return Ok(());
             }
             Ok(Some(Ask::Stop)) | Err(_) => return Ok(()),
@@ -72,7 +72,7 @@ fn work(link: &Link<Ask>, begin: Begin, take: &Take<'_>, asked: &AtomicBool) -> 
     let _host = take().map_err(failed)?;
     let clients = Clients::read(begin)?;
     let mut held = machine::apply(&clients.settings, &MemoryConfines::default()).map_err(failed)?;
-    link.mouth().say(&FromClient::Holds(std::mem::take(&mut held.applied)));
+    link.writer().say(&FromClient::Holds(std::mem::take(&mut held.applied)));
     let driven = supervise(link, clients, asked);
     held.restore().map_err(failed)?;
     driven
@@ -84,7 +84,7 @@ struct Clients {
     engine: &'static dyn Engine,
     target: ConnectTarget,
     watch: WatchSettings,
-    counts: Counts,
+    counts: TrialSize,
     seed: u64,
     probes: bool,
 }
@@ -123,7 +123,7 @@ impl Clients {
             settings,
             target: begin.target.target(),
             watch,
-            counts: Counts { cpus: here, ..begin.counts },
+            counts: TrialSize { cpus: here, ..begin.counts },
             seed: begin.seed,
             probes: begin.probes,
         })
@@ -133,7 +133,7 @@ impl Clients {
     fn drive(&self, trial: &Arc<Trial>) -> Result<Driven, LoadError> {
         let connect = || Ok(self.engine.connect(&self.target)?);
         let partner = Box::new(OtherHalf { trial: Arc::clone(trial), probes: self.probes });
-        self.settings.workload.load.load().drive(Stage {
+        self.settings.workload.load.load().drive(LoadContext {
             engine: &self.settings.engine.name,
             dialect: self.engine.dialect(),
             server: None,
@@ -157,8 +157,11 @@ impl Clients {
 fn supervise(link: &Link<Ask>, clients: Clients, asked: &AtomicBool) -> Result<Driven, Failed> {
     let (answers, answered) = sync_channel(1);
     let (done, ended) = channel();
-    let trial =
-        Arc::new(Trial { mouth: link.mouth().clone(), answers: Mutex::new(answered), stopped: AtomicBool::new(false) });
+    let trial = Arc::new(Trial {
+        writer: link.writer().clone(),
+        answers: Mutex::new(answered),
+        stopped: AtomicBool::new(false),
+    });
     let of_load = Arc::clone(&trial);
     std::thread::Builder::new()
         .name("load".into())
@@ -204,7 +207,7 @@ fn pass(heard: Result<Option<Ask>, LinkEnd>, answers: &SyncSender<Ask>) -> bool 
 
 /// The trial on the other host, as the load here sees it.
 struct Trial {
-    mouth: Mouth,
+    writer: TunnelWriter,
     answers: Mutex<Receiver<Ask>>,
     stopped: AtomicBool,
 }
@@ -213,7 +216,7 @@ impl Trial {
     /// Asks for something, and waits until it is done.
     fn ask(&self, what: &FromClient) -> Result<Ask, SutError> {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        self.mouth.say(what);
+        self.writer.say(what);
         loop {
             match answers.recv_timeout(LOOK_EVERY) {
                 Ok(answer) => return Ok(answer),
@@ -226,7 +229,7 @@ impl Trial {
 
 impl Host for Trial {
     fn progress(&self, step: Progress) {
-        self.mouth.say(&FromClient::Step(step));
+        self.writer.say(&FromClient::Step(step));
     }
 
     fn interrupted(&self) -> bool {

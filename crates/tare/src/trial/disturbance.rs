@@ -3,7 +3,7 @@
 //! Pressure (PSI) is recorded and is no rule: it counts the benchmark's own threads, and two of them on one CPU are
 //! under pressure by design.
 
-use tare_drive::capture::interference::Seen;
+use tare_drive::capture::interference::OthersSeen;
 use tare_results::schema::{Outcome, TrialRecord};
 use tare_study::language::settings::Sampling;
 
@@ -13,7 +13,7 @@ const SUSPENDED_S: f64 = 0.01;
 const FOREIGN_LEAST_S: f64 = 0.1;
 
 /// The programs that took more CPU time than the limit allows; none where they did not.
-pub fn programs(sampling: &Sampling, seen: &Seen) -> Vec<(String, f64)> {
+pub fn programs(sampling: &Sampling, seen: &OthersSeen) -> Vec<(String, f64)> {
     match foreign(sampling, seen) {
         Some(_) => seen.users.iter().map(|(name, _, cpus)| (name.clone(), *cpus)).collect(),
         None => Vec::new(),
@@ -21,14 +21,14 @@ pub fn programs(sampling: &Sampling, seen: &Seen) -> Vec<(String, f64)> {
 }
 
 /// The share of the benchmark's CPUs that other processes took, and the limit, where it is exceeded.
-fn foreign(sampling: &Sampling, seen: &Seen) -> Option<(f64, f64)> {
+fn foreign(sampling: &Sampling, seen: &OthersSeen) -> Option<(f64, f64)> {
     let value = |name: &str| seen.covariates.get(name);
     let enough = value("foreign_cpu_s").is_some_and(|s| *s >= FOREIGN_LEAST_S);
     sampling.foreign_cpu_limit.exceeded(value("foreign_cpu_fraction")).filter(|_| enough)
 }
 
 /// Why a sample is disturbed; none when it is not.
-pub fn judge(sampling: &Sampling, sample: usize, seen: &Seen) -> Option<String> {
+pub fn judge(sampling: &Sampling, sample: usize, seen: &OthersSeen) -> Option<String> {
     let value = |name: &str| seen.covariates.get(name);
     let percent = |fraction: f64| format!("{:.1}%", fraction * 100.0);
     let mut reasons = Vec::new();
@@ -75,9 +75,9 @@ mod tests {
     use std::collections::BTreeMap;
     use tare_study::language::limit::Limit;
 
-    fn seen(values: &[(&str, f64)]) -> Seen {
+    fn seen(values: &[(&str, f64)]) -> OthersSeen {
         let covariates: BTreeMap<String, f64> = values.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
-        Seen { covariates, users: vec![("cc1plus".into(), 77, 0.93)] }
+        OthersSeen { covariates, users: vec![("cc1plus".into(), 77, 0.93)] }
     }
 
     #[test]

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tare_drive::capture;
-use tare_drive::capture::interference::Seen;
+use tare_drive::capture::interference::OthersSeen;
 use tare_drive::sut::{SharedAffinities, SubjectWatch, SystemUnderTest, WatchSettings};
-use tare_drive::workload::{Driven, Load, LoadError, Measured, Progress, ServerAt, Stage};
+use tare_drive::workload::{Driven, Load, LoadContext, LoadError, Measured, Progress, ServerAt};
 use tare_engine::{Server, engine_by_name, program_sha1};
 use tare_files::check_room;
 use tare_results::covariate::CLIENT_HOST;
@@ -256,7 +256,7 @@ impl Trial<'_> {
             Some(server) => Ok(server.connect()?),
             None => Err(LoadError::NoServer),
         };
-        let stage = Stage {
+        let stage = LoadContext {
             engine: &settings.engine.name,
             dialect: engine_by_name(&settings.engine.name).map_err(LoadError::own)?.dialect(),
             server,
@@ -325,7 +325,7 @@ impl Trial<'_> {
     fn sample(&self, number: usize, measured: Measured) -> (SampleRecord, Option<String>, Vec<(String, f64)>) {
         let costs = measured.server_cost();
         let around = measured.surroundings;
-        let seen = Seen { covariates: around.covariates, users: around.users };
+        let seen = OthersSeen { covariates: around.covariates, users: around.users };
         let reason = disturbance::judge(&self.task.sampling, number, &seen);
         let of_clients = around.client_host.unwrap_or_default();
         let there = disturbance::judge(&self.task.sampling, number, &of_clients);

@@ -6,7 +6,7 @@ use std::net::{IpAddr, TcpListener};
 use std::time::{Duration, Instant};
 use tare_cpuset::CpuSet;
 use tare_drive::sut::{SubjectWatch, SutError};
-use tare_drive::workload::{Counts, Driven, Host, LoadError, Progress};
+use tare_drive::workload::{Driven, Host, LoadError, Progress, TrialSize};
 use tare_engine::Server;
 use tare_files::Folder;
 use tare_results::schema::{AppliedSetting, ClientHost, Environment, RanOn, TrialRecord};
@@ -144,7 +144,7 @@ pub struct Job<'a> {
     pub settings: &'a Settings,
     /// Their CPUs on their own host.
     pub cpus: &'a [CpuSet],
-    pub counts: Counts,
+    pub counts: TrialSize,
     /// Seed of everything that is drawn.
     pub seed: u64,
     /// The watch over the server.

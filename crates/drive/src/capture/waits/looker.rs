@@ -28,11 +28,11 @@ const SEARCH_EVERY: u64 = 100;
 /// Threads that are being looked at.
 pub(in super::super) struct Waits {
     stop: Arc<AtomicBool>,
-    looker: JoinHandle<Seen>,
+    looker: JoinHandle<LooksDone>,
 }
 
 /// What was seen, addresses without their names.
-pub(in super::super) struct Seen {
+pub(in super::super) struct LooksDone {
     elapsed_s: f64,
     looks: u64,
     cpu_s: f64,
@@ -59,7 +59,7 @@ impl Waits {
     }
 
     /// Ends it, at once.
-    pub fn end(self) -> Result<Seen, Unavailable> {
+    pub fn end(self) -> Result<LooksDone, Unavailable> {
         self.stop.store(true, Ordering::Relaxed);
         self.looker.thread().unpark();
         let seen = self.looker.join().map_err(|_| Unavailable("the thread that looks ended by itself".to_owned()))?;
@@ -70,7 +70,7 @@ impl Waits {
     }
 }
 
-impl Seen {
+impl LooksDone {
     /// Looks addresses up, which may take a second for each large program: while the server still runs, and nothing
     /// else is recorded any more.
     pub fn named(&self) -> WaitsFile {
@@ -105,7 +105,7 @@ fn refused(error: ObserveError) -> Unavailable {
     Unavailable(format!("{error}{advice}"))
 }
 
-fn look(root: i32, connections: &BTreeSet<ThreadRef>, stop: &AtomicBool) -> Seen {
+fn look(root: i32, connections: &BTreeSet<ThreadRef>, stop: &AtomicBool) -> LooksDone {
     let began = Instant::now();
     let mut followed: Vec<Followed> = Vec::new();
     let mut descriptors = Descriptors::default();
@@ -136,7 +136,7 @@ fn look(root: i32, connections: &BTreeSet<ThreadRef>, stop: &AtomicBool) -> Seen
     let (connections, background) = (of(true, serving), of(false, background));
     let cpu = clock_gettime(ClockId::ThreadCPUTime);
     let cpu_s = cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9;
-    Seen { elapsed_s, looks, cpu_s, connections, background }
+    LooksDone { elapsed_s, looks, cpu_s, connections, background }
 }
 
 /// Finds threads that are new.

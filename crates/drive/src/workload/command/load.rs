@@ -1,9 +1,9 @@
 //! What a trial does with a program: prepare, run, clean up, sample by sample.
 
 use super::{CommandSettings, result};
-use crate::workload::program::{self, Begins, Client, Job, Line, ProgramError, ServerValues, Values};
+use crate::workload::program::{self, Begins, Client, CommandLine, Job, ProgramError, ServerValues, Values};
 use crate::workload::{
-    Counts, Driven, FillError, FillJob, Load, LoadError, Measured, NamedLoad, Progress, Stage, Warm,
+    Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, NamedLoad, Progress, TrialSize, Warm,
 };
 use std::ops::ControlFlow;
 use tare_engine::Server;
@@ -16,7 +16,7 @@ impl CommandSettings {
         self.timeout_s.unwrap_or(TIMEOUT_S)
     }
 
-    fn job(&self, line: &Line, values: &Values) -> Result<Job, ProgramError> {
+    fn job(&self, line: &CommandLine, values: &Values) -> Result<Job, ProgramError> {
         let variables = self.environment.iter();
         Ok(Job {
             words: line.words(self.shell, values)?,
@@ -28,7 +28,7 @@ impl CommandSettings {
         })
     }
 
-    fn aside(&self, line: &Option<Line>, values: &Values, stage: &Stage<'_>) -> Result<(), LoadError> {
+    fn aside(&self, line: &Option<CommandLine>, values: &Values, stage: &LoadContext<'_>) -> Result<(), LoadError> {
         let Some(line) = line else { return Ok(()) };
         let job = Job { discard: true, ..self.job(line, values).map_err(LoadError::own)? };
         match program::run_quietly(&job, self.timeout_s(), &|| !stage.host.interrupted()) {
@@ -38,7 +38,7 @@ impl CommandSettings {
     }
 
     /// One run, and the figures that it gave; `name` is that of its log.
-    fn one(&self, name: &str, values: &Values, stage: &mut Stage<'_>) -> Result<Measured, LoadError> {
+    fn one(&self, name: &str, values: &Values, stage: &mut LoadContext<'_>) -> Result<Measured, LoadError> {
         self.aside(&self.prepare, values, stage)?;
         let Some(line) = &self.command else { return Err(LoadError::Generator(NO_COMMAND.to_owned())) };
         let mut job = self.job(line, values).map_err(LoadError::own)?;
@@ -102,8 +102,8 @@ impl Load for CommandSettings {
     }
 
     fn needs_server(&self) -> bool {
-        let speaks = self.lines().any(Line::needs_server);
-        let variables = || self.environment.iter().filter_map(|(_, value)| Line::new(value).ok());
+        let speaks = self.lines().any(CommandLine::needs_server);
+        let variables = || self.environment.iter().filter_map(|(_, value)| CommandLine::new(value).ok());
         self.server.unwrap_or_else(|| speaks || variables().any(|value| value.needs_server()))
     }
 
@@ -128,7 +128,7 @@ impl Load for CommandSettings {
         Ok(program::run_quietly(&filling, self.timeout_s().max(TIMEOUT_S), &go_on)?)
     }
 
-    fn drive(&self, mut stage: Stage<'_>) -> Result<Driven, LoadError> {
+    fn drive(&self, mut stage: LoadContext<'_>) -> Result<Driven, LoadError> {
         let mut of = program::of_stage(&stage).map_err(LoadError::own)?;
         let warm = Warm::up(self.preload, &stage)?;
         let counts = stage.counts;
@@ -150,11 +150,11 @@ impl Load for CommandSettings {
     }
 
     /// A program takes as long as it takes: a guess until the first trials have been timed.
-    fn expected_s(&self, counts: &Counts) -> f64 {
+    fn expected_s(&self, counts: &TrialSize) -> f64 {
         (counts.samples + self.warmup_runs) as f64
     }
 
-    fn limit_s(&self, counts: &Counts) -> f64 {
+    fn limit_s(&self, counts: &TrialSize) -> f64 {
         let runs = (counts.samples + self.warmup_runs) as f64;
         runs * (self.timeout_s()
             * (1 + usize::from(self.prepare.is_some()) + usize::from(self.cleanup.is_some())) as f64)

@@ -1,25 +1,25 @@
 //! What is run, what is read from it, and the keys that say it.
 
 use crate::workload::keys;
-use crate::workload::program::{Line, Parser};
+use crate::workload::program::{CommandLine, Parser};
 use std::path::PathBuf;
 use tare_text::{Key, Keyed, Value};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CommandSettings {
     /// The program that is measured, with its arguments.
-    pub command: Option<Line>,
+    pub command: Option<CommandLine>,
     /// Whether its lines are given to a shell.
     pub shell: bool,
     pub environment: Vec<(String, String)>,
     /// Where it runs; none: where tare was started.
     pub directory: Option<PathBuf>,
     /// Fills a fresh server, once; the data are kept.
-    pub fill: Option<Line>,
+    pub fill: Option<CommandLine>,
     /// Run before every sample.
-    pub prepare: Option<Line>,
+    pub prepare: Option<CommandLine>,
     /// Run after every sample.
-    pub cleanup: Option<Line>,
+    pub cleanup: Option<CommandLine>,
     /// Whether it needs a server; none: where a line speaks of one.
     pub server: Option<bool>,
     /// Runs before the first sample that are thrown away.
@@ -36,7 +36,7 @@ pub struct CommandSettings {
 
 impl CommandSettings {
     /// The lines of a study that are run.
-    pub fn lines(&self) -> impl Iterator<Item = &Line> {
+    pub fn lines(&self) -> impl Iterator<Item = &CommandLine> {
         [&self.command, &self.fill, &self.prepare, &self.cleanup].into_iter().flatten()
     }
 }
@@ -116,13 +116,13 @@ impl Keyed for CommandSettings {
     ];
 }
 
-fn line(line: &Option<Line>) -> Option<Value> {
+fn line(line: &Option<CommandLine>) -> Option<Value> {
     // Never a number, whatever it looks like.
     line.as_ref().map(|line| Value::Text(line.text().to_owned()))
 }
 
-fn read_line(value: &Value) -> Result<Option<Line>, String> {
-    Line::new(&value.to_string()).map(Some)
+fn read_line(value: &Value) -> Result<Option<CommandLine>, String> {
+    CommandLine::new(&value.to_string()).map(Some)
 }
 
 fn variables(text: &str) -> Result<Vec<(String, String)>, String> {

@@ -10,10 +10,10 @@ use tare_topology::{MemoryPolicy, ResolvedPlacement};
 /// What looks at one run, from its own threads and from the thread that waits for them.
 pub(super) struct Eyes<'a> {
     placement: &'a ResolvedPlacement,
-    seen: Mutex<Seen<'a>>,
+    seen: Mutex<WatchState<'a>>,
 }
 
-struct Seen<'a> {
+struct WatchState<'a> {
     watch: &'a mut SubjectWatch,
     failed: Option<SutError>,
     surroundings: Option<Surroundings>,
@@ -30,10 +30,10 @@ pub(super) struct Sight {
 impl<'a> Eyes<'a> {
     pub(super) fn new(watch: &'a mut SubjectWatch, placement: &'a ResolvedPlacement) -> Self {
         watch.clear();
-        Self { placement, seen: Mutex::new(Seen { watch, failed: None, surroundings: None, policy: None }) }
+        Self { placement, seen: Mutex::new(WatchState { watch, failed: None, surroundings: None, policy: None }) }
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen<'a>> {
+    fn seen(&self) -> MutexGuard<'_, WatchState<'a>> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -90,7 +90,7 @@ impl<'a> Eyes<'a> {
     }
 }
 
-impl Seen<'_> {
+impl WatchState<'_> {
     fn note(&mut self, bound: Result<(), AffinityError>) {
         if let Err(error) = bound {
             self.failed.get_or_insert(error.into());

@@ -3,7 +3,9 @@
 use super::CountersSettings;
 use super::eyes::Eyes;
 use super::proof;
-use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, NamedLoad, Progress, Stage};
+use crate::workload::{
+    Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, NamedLoad, Progress, TrialSize,
+};
 use tare_counters_study::workload::{Config, Hooks, Outcome};
 use tare_engine::Server;
 use tare_results::metric::{self, Named};
@@ -61,7 +63,7 @@ impl Load for CountersSettings {
         Ok(())
     }
 
-    fn drive(&self, mut stage: Stage<'_>) -> Result<Driven, LoadError> {
+    fn drive(&self, mut stage: LoadContext<'_>) -> Result<Driven, LoadError> {
         let (mut samples, mut applied) = (Vec::new(), Vec::new());
         for sample in 0..stage.counts.samples {
             let (measured, memory) = self.sample(sample, &mut stage)?;
@@ -75,12 +77,12 @@ impl Load for CountersSettings {
     }
 
     /// Rounds, not seconds, are given: what they take on this machine, also where another one is described.
-    fn expected_s(&self, counts: &Counts) -> f64 {
+    fn expected_s(&self, counts: &TrialSize) -> f64 {
         self.trial_s(counts)
     }
 
     /// Machines differ, strategies more: ten times as long is still no reason to end it.
-    fn limit_s(&self, counts: &Counts) -> f64 {
+    fn limit_s(&self, counts: &TrialSize) -> f64 {
         10.0 * self.expected_s(counts)
     }
 
@@ -90,7 +92,7 @@ impl Load for CountersSettings {
 }
 
 impl CountersSettings {
-    fn sample(&self, sample: usize, stage: &mut Stage<'_>) -> Result<(Measured, AppliedSetting), LoadError> {
+    fn sample(&self, sample: usize, stage: &mut LoadContext<'_>) -> Result<(Measured, AppliedSetting), LoadError> {
         if stage.host.interrupted() {
             return Err(LoadError::Interrupted);
         }
@@ -134,8 +136,8 @@ mod tests {
     use super::*;
     use tare_counters_study::workload::Mode;
 
-    fn counts(threads: usize) -> Counts {
-        Counts { samples: 1, warmup_s: 0.0, sample_s: 0.0, extra: false, threads, cpus: 24 }
+    fn counts(threads: usize) -> TrialSize {
+        TrialSize { samples: 1, warmup_s: 0.0, sample_s: 0.0, extra: false, threads, cpus: 24 }
     }
 
     #[test]
@@ -160,7 +162,7 @@ mod tests {
     fn two_cpus_wait_less_for_the_lock_than_twenty_four_and_small_trials_are_not_all_overhead() {
         let quick = CountersSettings { rounds: 50, data_blocks: 1000, ..Default::default() };
         let at = |generator, threads, cpus| {
-            CountersSettings { generator, ..quick }.expected_s(&Counts { cpus, ..counts(threads) })
+            CountersSettings { generator, ..quick }.expected_s(&TrialSize { cpus, ..counts(threads) })
         };
         // 0.038 s each on two CPUs of an EPYC; four times that would be a machine that no one has.
         for threads in [1, 2] {

@@ -1,7 +1,7 @@
 //! What rounds are expected to take: this machine's own step, timed once, and the lock that some of them wait for.
 
 use super::CountersSettings;
-use crate::workload::{Counts, Load};
+use crate::workload::{Load, TrialSize};
 use std::sync::OnceLock;
 use tare_counters_study::workload::{Hooks, Mode, run};
 
@@ -51,13 +51,13 @@ impl Timed {
 }
 
 impl CountersSettings {
-    pub(super) fn trial_s(&self, counts: &Counts) -> f64 {
+    pub(super) fn trial_s(&self, counts: &TrialSize) -> f64 {
         let touched_s = self.memory_bytes(counts.threads) as f64 / TOUCHED;
         TRIAL_S + counts.samples as f64 * (SAMPLE_S + touched_s + self.rounds_s(counts))
     }
 
     /// Expected seconds of all rounds of a sample.
-    fn rounds_s(&self, counts: &Counts) -> f64 {
+    fn rounds_s(&self, counts: &TrialSize) -> f64 {
         let steps = self.rounds as f64 * self.steps as f64 * counts.threads as f64;
         let timed = if self.data_work { &WITH_DATA } else { &BARE };
         let at_once = counts.threads.min(counts.cpus).max(1) as f64;

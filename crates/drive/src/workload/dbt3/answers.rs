@@ -1,6 +1,6 @@
 //! What each query must return, and where that is known from.
 
-use super::compare::{Row, SIX_DECIMALS, compare};
+use super::compare::{AnswerRow, SIX_DECIMALS, compare};
 use super::{Dbt3Error, Query, Scale};
 use std::fmt::Write;
 use std::fs;
@@ -21,7 +21,7 @@ pub const RECIPE: u32 = 1;
 /// Rows to compare with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    pub rows: Vec<Row>,
+    pub rows: Vec<AnswerRow>,
     /// The columns, from 0, that the rows consist of; none: all of the query's.
     pub columns: Option<&'static [usize]>,
     /// By how much numbers may differ.
@@ -38,7 +38,13 @@ pub struct Answer {
 ///
 /// # Errors
 /// [`Dbt3Error::Wrong`] with the first difference; a file that cannot be read or written.
-pub fn check(query: &Query, scale: Scale, rows: &[Row], directory: &Path, who: &str) -> Result<String, Dbt3Error> {
+pub fn check(
+    query: &Query,
+    scale: Scale,
+    rows: &[AnswerRow],
+    directory: &Path,
+    who: &str,
+) -> Result<String, Dbt3Error> {
     let answer = match known(query.number, scale) {
         Some(answer) => answer,
         None => first(query.number, scale, rows, directory, who)?,
@@ -53,7 +59,7 @@ pub fn check(query: &Query, scale: Scale, rows: &[Row], directory: &Path, who: &
     }
 }
 
-fn project(rows: &[Row], columns: &[usize]) -> Vec<Row> {
+fn project(rows: &[AnswerRow], columns: &[usize]) -> Vec<AnswerRow> {
     rows.iter().map(|row| columns.iter().filter_map(|column| row.get(*column).cloned()).collect()).collect()
 }
 
@@ -70,7 +76,7 @@ pub fn known(query: u8, scale: Scale) -> Option<Answer> {
     let text = tpchgen::q_and_a::answers_sf1::answer(i32::from(query))?;
     // Columns padded and separated by `|`, under a heading.
     let lines = text.lines().filter(|line| !line.trim().is_empty()).skip(1);
-    let rows: Vec<Row> =
+    let rows: Vec<AnswerRow> =
         lines.map(|line| line.split('|').map(|value| Some(value.trim().to_owned())).collect()).collect();
     // The crate's copy of Q11 has lost all but four characters of the part's key.
     let columns: Option<&[usize]> = (query == 11).then_some(&[1]);
@@ -81,7 +87,7 @@ pub fn known(query: u8, scale: Scale) -> Option<Answer> {
 }
 
 /// The rows under the heading of a query in a file of answers.
-fn section(text: &str, query: u8) -> Vec<Row> {
+fn section(text: &str, query: u8) -> Vec<AnswerRow> {
     let heading = format!("Q{query}");
     text.lines()
         .skip_while(|line| *line != heading)
@@ -95,12 +101,12 @@ fn is_heading(line: &str) -> bool {
     line.strip_prefix('Q').is_some_and(|number| number.parse::<u8>().is_ok())
 }
 
-fn parse_row(line: &str) -> Row {
+fn parse_row(line: &str) -> AnswerRow {
     line.split('|').map(|value| (value != "\\N").then(|| value.to_owned())).collect()
 }
 
 /// Rows under a heading, in the format of a file of answers: values separated by `|`, NULL as `\N`.
-pub fn write_section(out: &mut String, query: u8, rows: &[Row]) {
+pub fn write_section(out: &mut String, query: u8, rows: &[AnswerRow]) {
     // Writing to a String does not fail.
     let _ = writeln!(out, "Q{query}");
     for row in rows {
@@ -110,7 +116,7 @@ pub fn write_section(out: &mut String, query: u8, rows: &[Row]) {
 }
 
 /// What the query first returned; that is `rows` when it is the first.
-fn first(query: u8, scale: Scale, rows: &[Row], directory: &Path, who: &str) -> Result<Answer, Dbt3Error> {
+fn first(query: u8, scale: Scale, rows: &[AnswerRow], directory: &Path, who: &str) -> Result<Answer, Dbt3Error> {
     let path = directory.join(format!("dbt3-{RECIPE}-scale-{scale}-q{query}.txt"));
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
@@ -144,7 +150,7 @@ mod tests {
     use super::*;
     use tare_engine::{Engine, Sqlite};
 
-    fn rows(texts: &[&str]) -> Vec<Row> {
+    fn rows(texts: &[&str]) -> Vec<AnswerRow> {
         texts.iter().map(|row| parse_row(row)).collect()
     }
 
@@ -187,11 +193,12 @@ mod tests {
     #[test]
     fn what_the_published_file_has_otherwise_is_allowed_for_and_no_more() {
         let scale: Scale = "1".parse().unwrap();
-        let check = |number, rows: &[Row]| check(&query(number, scale), scale, rows, Path::new("/nonexistent"), "x");
+        let check =
+            |number, rows: &[AnswerRow]| check(&query(number, scale), scale, rows, Path::new("/nonexistent"), "x");
         assert!(check(17, &rows(&["348406.054286"])).is_ok());
         assert!(check(17, &rows(&["348406.08"])).is_err());
         // Part keys of Q11 are not compared, its values are.
-        let mut eleven: Vec<Row> = known(11, scale).unwrap().rows;
+        let mut eleven: Vec<AnswerRow> = known(11, scale).unwrap().rows;
         assert_eq!((eleven.len(), &eleven[0]), (1048, &vec![Some("17538456.86".to_owned())]));
         eleven.iter_mut().for_each(|row| row.insert(0, Some("129760".to_owned())));
         assert!(check(11, &eleven).is_ok());
@@ -203,7 +210,7 @@ mod tests {
     fn elsewhere_the_first_answer_counts() {
         let directory = tempfile::tempdir().unwrap();
         let (scale, answers) = ("2".parse().unwrap(), directory.path().join("answers"));
-        let check = |rows: &[Row], who| check(&query(14, scale), scale, rows, &answers, who);
+        let check = |rows: &[AnswerRow], who| check(&query(14, scale), scale, rows, &answers, who);
         let said = check(&rows(&["16.5"]), "sqlite 3").unwrap();
         assert!(said.starts_with("the first answer on this machine: sqlite 3, 2"), "{said}");
         assert!(check(&rows(&["16.500000"]), "mariadb 10").unwrap().contains("sqlite 3"));

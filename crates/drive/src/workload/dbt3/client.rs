@@ -1,6 +1,6 @@
 //! The one client of a dbt3 load: a thread that executes what it is asked, and the handle that waits for it.
 
-use super::{Dbt3Error, Indexes, Preloaded, Row, preload, set_up};
+use super::{AnswerRow, Dbt3Error, Indexes, Preloaded, preload, set_up};
 use crate::sut::Connected;
 use crate::workload::{Host, LoadError, ServerAt};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -31,7 +31,7 @@ pub enum Done {
         rows: u64,
     },
     /// The rows, and the seconds until they were there.
-    Rows(Vec<Row>, f64),
+    Rows(Vec<AnswerRow>, f64),
     /// None where the server does not say.
     Plan(Option<String>),
 }

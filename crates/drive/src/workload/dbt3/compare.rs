@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// A row as [`tare_engine::Session::query`] gives it: NULL as None.
-pub type Row = Vec<Option<String>>;
+pub type AnswerRow = Vec<Option<String>>;
 
 /// Engines compute in decimals or in binary numbers and round what they show: MariaDB to six decimals or more.
 pub const SIX_DECIMALS: f64 = 1e-6;
@@ -32,12 +32,12 @@ impl fmt::Display for Difference {
 
 /// Compares an answer with the one expected. Rows that are equal in all columns of `order` may come in any order among
 /// themselves; numbers may differ by `tolerance`, and by 1e-12 of themselves.
-pub fn compare(expected: &[Row], got: &[Row], order: &[usize], tolerance: f64) -> Result<(), Difference> {
+pub fn compare(expected: &[AnswerRow], got: &[AnswerRow], order: &[usize], tolerance: f64) -> Result<(), Difference> {
     // A missing row shows best where it is missed, so rows come before their number.
     let mut start = 0;
     while start < expected.len().min(got.len()) {
         let first = &expected[start];
-        let tied = |row: &Row| order.iter().all(|c| same(row.get(*c), first.get(*c), tolerance));
+        let tied = |row: &AnswerRow| order.iter().all(|c| same(row.get(*c), first.get(*c), tolerance));
         let end = start + expected[start..].iter().take_while(|row| tied(row)).count().max(1);
         if let Some((row, want, have)) =
             unmatched(start, &expected[start..end], &got[start..end.min(got.len())], tolerance)
@@ -57,12 +57,14 @@ pub fn compare(expected: &[Row], got: &[Row], order: &[usize], tolerance: f64) -
 /// those that is left over. Too few or too many are not its business.
 fn unmatched<'a>(
     start: usize,
-    expected: &'a [Row],
-    got: &'a [Row],
+    expected: &'a [AnswerRow],
+    got: &'a [AnswerRow],
     tolerance: f64,
-) -> Option<(usize, &'a Row, &'a Row)> {
-    let like = |a: &Row, b: &Row| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(Some(a), Some(b), tolerance));
-    let mut left: Vec<&Row> = got.iter().collect();
+) -> Option<(usize, &'a AnswerRow, &'a AnswerRow)> {
+    let like = |a: &AnswerRow, b: &AnswerRow| {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(Some(a), Some(b), tolerance))
+    };
+    let mut left: Vec<&AnswerRow> = got.iter().collect();
     let mut missed = None;
     for (i, want) in expected.iter().enumerate() {
         match left.iter().position(|have| like(want, have)) {
@@ -97,7 +99,7 @@ fn number(text: &str) -> Option<f64> {
 }
 
 /// A row for people: values separated by `|`.
-pub fn show(row: &Row) -> String {
+pub fn show(row: &AnswerRow) -> String {
     row.iter().map(|value| value.as_deref().unwrap_or("NULL")).collect::<Vec<_>>().join("|")
 }
 
@@ -106,7 +108,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn rows(texts: &[&str]) -> Vec<Row> {
+    fn rows(texts: &[&str]) -> Vec<AnswerRow> {
         let value = |text: &str| (text != "NULL").then(|| text.to_owned());
         texts.iter().map(|row| row.split('|').map(value).collect()).collect()
     }

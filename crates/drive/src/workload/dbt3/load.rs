@@ -3,7 +3,9 @@
 use super::client::{Client, Place, client};
 use super::runner::{Learnt, Runner};
 use super::{Dbt3Settings, Fill, Indexes, Order, QuerySet, RECIPE};
-use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, NamedLoad, PoolContents, ServerAt, Stage};
+use crate::workload::{
+    Driven, FillError, FillJob, Load, LoadContext, LoadError, NamedLoad, PoolContents, ServerAt, TrialSize,
+};
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::thread::Builder;
@@ -12,7 +14,7 @@ use tare_engine::Server;
 
 impl Dbt3Settings {
     /// Executions of each query in a trial; without a warm-up there is one more, to look at its rows.
-    fn passes(&self, counts: &Counts) -> f64 {
+    fn passes(&self, counts: &TrialSize) -> f64 {
         (counts.samples + self.warmup_runs.max(1)) as f64
     }
 }
@@ -73,7 +75,7 @@ impl Load for Dbt3Settings {
         Ok(())
     }
 
-    fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
+    fn drive(&self, stage: LoadContext<'_>) -> Result<Driven, LoadError> {
         if stage.server.is_none() && stage.server_at != ServerAt::Partner {
             return Err(LoadError::NoServer);
         }
@@ -100,13 +102,13 @@ impl Load for Dbt3Settings {
         })
     }
 
-    fn expected_s(&self, counts: &Counts) -> f64 {
+    fn expected_s(&self, counts: &TrialSize) -> f64 {
         let extra_s = if counts.extra { counts.sample_s.max(self.pass_s()) } else { 0.0 };
         self.beside_s() + self.passes(counts) * self.pass_s() + extra_s
     }
 
     /// Queries are not guessed but have a limit each.
-    fn limit_s(&self, counts: &Counts) -> f64 {
+    fn limit_s(&self, counts: &TrialSize) -> f64 {
         let extra = if counts.extra { self.queries.count() as f64 } else { 0.0 };
         let executions = self.passes(counts) * self.queries.count() as f64;
         self.expected_s(counts) + (executions + extra) * self.query_timeout_s

@@ -33,7 +33,7 @@ mod settings;
 mod tables;
 
 pub use answers::{Answer, RECIPE, check, known, write_section};
-pub use compare::{Difference, Row, SIX_DECIMALS, compare, show};
+pub use compare::{AnswerRow, Difference, SIX_DECIMALS, compare, show};
 pub use error::Dbt3Error;
 pub use fill::prepare;
 pub use job::Fill;

@@ -5,7 +5,7 @@ use super::client::{Client, Done, Task};
 use super::sample::SampleBuilder;
 use super::{Dbt3Error, Dbt3Settings, Query, check};
 use crate::workload::pool::{all_read, in_words};
-use crate::workload::{Driven, Extra, LoadError, PoolContents, Progress, Stage};
+use crate::workload::{Driven, Extra, LoadContext, LoadError, PoolContents, Progress};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 use tare_engine::Dialect;
@@ -14,7 +14,7 @@ use tare_results::schema::AppliedSetting;
 /// The side of the client that tells it what to do.
 pub struct Runner<'a> {
     pub settings: Dbt3Settings,
-    pub stage: Stage<'a>,
+    pub stage: LoadContext<'a>,
     /// The SQL that the server speaks.
     pub dialect: &'static dyn Dialect,
     pub client: Client<'a>,

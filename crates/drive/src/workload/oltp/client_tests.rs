@@ -1,7 +1,7 @@
 //! What a client sends, transaction by transaction, to a session that only listens.
 
 use super::super::fake::{Fake, Sent, Value};
-use super::super::{Counts, Tables, Workload};
+use super::super::{QueryCounts, Tables, Workload};
 use super::*;
 use tare_engine::{Code, Engine, Mariadb, Postgresql, SqlState, Sqlite};
 use tare_load::Purpose;
@@ -19,7 +19,7 @@ fn random(seed: u64) -> Random {
 }
 
 /// Texts of one transaction on one table, in order.
-fn one_transaction(workload: Workload, counts: Counts) -> (Vec<String>, Attempt) {
+fn one_transaction(workload: Workload, counts: QueryCounts) -> (Vec<String>, Attempt) {
     let fake = Fake::default();
     let mut client = client(&fake, &OltpSettings { counts, ..settings(workload, 1) });
     fake.sent();
@@ -66,7 +66,7 @@ fn each_workload_sends_exactly_the_statements_of_the_contract() {
     ];
     for (workload, texts, attempt) in expected {
         assert_eq!(
-            one_transaction(workload, Counts::default()),
+            one_transaction(workload, QueryCounts::default()),
             (texts.iter().map(|&sql| sql.into()).collect(), attempt)
         );
     }
@@ -74,7 +74,8 @@ fn each_workload_sends_exactly_the_statements_of_the_contract() {
 
 #[test]
 fn counts_change_the_make_up_except_for_point_select() {
-    let counts = Counts { point_selects: 2, sum_ranges: 3, order_ranges: 0, delete_inserts: 2, ..Counts::default() };
+    let counts =
+        QueryCounts { point_selects: 2, sum_ranges: 3, order_ranges: 0, delete_inserts: 2, ..QueryCounts::default() };
     let (texts, attempt) = one_transaction(Workload::ReadWrite, counts);
     let times = |sql: &str| texts.iter().filter(|text| *text == sql).count();
     assert_eq!((times(POINT), times(RANGES[1]), times(RANGES[2])), (2, 3, 0));

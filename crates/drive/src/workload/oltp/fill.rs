@@ -1,7 +1,7 @@
 //! Making the tables.
 
 use super::OltpError;
-use super::rows::{Fill, Progress, Row};
+use super::rows::{Fill, Progress, SbtestRow};
 use super::stream::stream_rows;
 use super::tables::drop_table;
 use crate::workload::fill::{in_parallel, rows_of_placeholders};
@@ -123,7 +123,7 @@ fn insert_rows(session: &mut dyn Session, fill: &Fill, table: usize, progress: P
 struct Insert {
     sql: String,
     statement: StatementId,
-    rows: Vec<Row>,
+    rows: Vec<SbtestRow>,
 }
 
 impl Insert {
@@ -131,7 +131,7 @@ impl Insert {
         let values = rows_of_placeholders(dialect, 4, rows as usize);
         let sql = format!("INSERT INTO sbtest{table} (id, k, c, pad) VALUES {values}");
         let statement = session.prepare(&sql).map_err(|source| OltpError::statement(&sql, source))?;
-        Ok(Self { sql, statement, rows: vec![Row::default(); rows as usize] })
+        Ok(Self { sql, statement, rows: vec![SbtestRow::default(); rows as usize] })
     }
 
     fn draw(&mut self, first_id: u64, fill: &Fill, random: &mut Random) {

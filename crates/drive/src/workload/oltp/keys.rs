@@ -7,7 +7,7 @@ use tare_text::{Key, Keyed};
 /// Statements of a kind in a transaction, at most.
 const MOST: u64 = 1_000_000;
 
-/// A key of [`super::Counts`].
+/// A key of [`super::QueryCounts`].
 macro_rules! count {
     ($field:ident, $help:literal, $least:expr, $most:expr) => {
         Key::whole(

@@ -4,8 +4,8 @@ use super::reconnect::{Sessions, WorkloadClient};
 use super::{Fill, OltpError, OltpSettings, Workload, warm, warm_phase};
 use crate::workload::sessions::{self, Connector, Pace, Paced, Ran, at_pace, expected_s};
 use crate::workload::{
-    Counts, Driven, FillError, FillJob, Load, LoadError, Measured, NamedLoad, PoolContents, ServerAt, Stage, Warm,
-    sessions_on,
+    Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, NamedLoad, PoolContents, ServerAt, TrialSize,
+    Warm, sessions_on,
 };
 use strum::VariantNames;
 use tare_engine::{Server, Session};
@@ -113,14 +113,14 @@ impl Load for OltpSettings {
         Ok(())
     }
 
-    fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
+    fn drive(&self, stage: LoadContext<'_>) -> Result<Driven, LoadError> {
         let held = match self.warm.already {
             true => PoolContents::of_warm(&stage),
             false => PoolContents::at_start(&stage),
         };
         let applied = [warm::preload(self, &stage, held)?, warm_phase::run(self, &stage, held)?];
         let warm = Warm::with(held, applied.into_iter().flatten().collect());
-        let at = |rate, stage: &mut Stage<'_>| run(self, rate, stage);
+        let at = |rate, stage: &mut LoadContext<'_>| run(self, rate, stage);
         let measured = |ran: Ran<()>| Ok(Measured::of_sample(&ran.sample, ran.around));
         Ok(warm.around(at_pace(self.pace, stage, at, measured)?))
     }
@@ -134,16 +134,16 @@ impl Load for OltpSettings {
         self.workload.writes()
     }
 
-    fn expected_s(&self, counts: &Counts) -> f64 {
+    fn expected_s(&self, counts: &TrialSize) -> f64 {
         self.warm.expected_s(self.data_bytes()) + expected_s(self.pace, counts)
     }
 
-    fn limit_s(&self, counts: &Counts) -> f64 {
+    fn limit_s(&self, counts: &TrialSize) -> f64 {
         self.expected_s(counts) + self.warm.limit_s(self.data_bytes())
     }
 }
 
-fn run(settings: &OltpSettings, rate: Option<Curve>, stage: &mut Stage<'_>) -> Result<Vec<Ran<()>>, LoadError> {
+fn run(settings: &OltpSettings, rate: Option<Curve>, stage: &mut LoadContext<'_>) -> Result<Vec<Ran<()>>, LoadError> {
     make_ready(settings, stage)?;
     let shared = Sessions::new(settings, stage.dialect, stage.threads, stage.host.reconnect());
     let client = |session, index| Ok(WorkloadClient::new(&shared, index, shared.client(session, index)?));
@@ -152,7 +152,7 @@ fn run(settings: &OltpSettings, rate: Option<Curve>, stage: &mut Stage<'_>) -> R
 }
 
 /// What has to be done before the clients of workloads that add rows connect.
-fn make_ready(settings: &OltpSettings, stage: &Stage<'_>) -> Result<(), LoadError> {
+fn make_ready(settings: &OltpSettings, stage: &LoadContext<'_>) -> Result<(), LoadError> {
     match settings.workload {
         Workload::BulkInsert
             if stage.server_at == ServerAt::Partner || stage.server.is_some_and(|server| server.is_ours()) =>

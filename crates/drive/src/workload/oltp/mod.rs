@@ -44,6 +44,6 @@ pub use client::OltpClient;
 pub use error::OltpError;
 pub use fill::prepare;
 pub use rows::Fill;
-pub use settings::{Counts, OltpSettings, Tables, Until, Warm, Workload};
+pub use settings::{OltpSettings, QueryCounts, Tables, Until, Warm, Workload};
 pub use tables::{check, check_for, cleanup, prepare_bulk};
 pub use work::ClientSlot;

@@ -23,14 +23,14 @@ pub(super) type Progress<'a> = &'a dyn Fn(u64) -> Result<(), OltpError>;
 
 /// One row; its memory is used again for the next.
 #[derive(Default, Clone)]
-pub(super) struct Row {
+pub(super) struct SbtestRow {
     pub id: i64,
     pub k: i64,
     pub c: String,
     pub pad: String,
 }
 
-impl Row {
+impl SbtestRow {
     /// Becomes the next row of a table.
     pub(super) fn draw(&mut self, id: u64, k: &Draw, random: &mut Random) {
         self.id = id as i64;

@@ -88,7 +88,7 @@ impl Tables {
 
 /// How often each query occurs in a transaction, and how long a range is. Names and defaults are sysbench's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counts {
+pub struct QueryCounts {
     /// `SELECT c` by id; the workload point_select always sends one.
     pub point_selects: u32,
     /// `SELECT c` of a range.
@@ -114,7 +114,7 @@ pub struct Counts {
     pub delta: u32,
 }
 
-impl Default for Counts {
+impl Default for QueryCounts {
     fn default() -> Self {
         Self {
             point_selects: 10,
@@ -141,7 +141,7 @@ pub struct OltpSettings {
     /// How ids (and k, where one is inserted) are drawn.
     pub distribution: Distribution,
     /// The make-up of a transaction.
-    pub counts: Counts,
+    pub counts: QueryCounts,
     pub pace: Pace,
     /// What comes before the measured load's own warm-up.
     pub warm: Warm,
@@ -221,7 +221,7 @@ impl OltpSettings {
             workload,
             tables: Tables::default(),
             distribution: Distribution::default(),
-            counts: Counts::default(),
+            counts: QueryCounts::default(),
             pace: Pace::default(),
             warm: Warm::default(),
             prepared: true,
@@ -253,7 +253,7 @@ impl OltpSettings {
     pub(super) fn dead_key(&self) -> Option<&'static str> {
         use Workload::{BulkInsert, ReadOnly, ReadWrite, SelectRandomPoints, SelectRandomRanges};
         use Workload::{UpdateIndex, UpdateNonIndex, WriteOnly};
-        let (now, usual) = (self.counts, Counts::default());
+        let (now, usual) = (self.counts, QueryCounts::default());
         let reads: &[Workload] = &[ReadOnly, ReadWrite];
         let counts: [(&[Workload], &'static str, bool); 13] = [
             (reads, "point_selects", now.point_selects != usual.point_selects),
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_count_of_statements_that_the_workload_does_not_have_is_dead() {
-        let dead = |workload, change: fn(&mut Counts)| {
+        let dead = |workload, change: fn(&mut QueryCounts)| {
             let mut settings = OltpSettings::new(workload);
             change(&mut settings.counts);
             settings.dead_key()

@@ -1,6 +1,6 @@
 //! The statements and how they make up transactions.
 
-use super::settings::{Counts, Workload};
+use super::settings::{QueryCounts, Workload};
 use tare_engine::Dialect;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub(super) struct Group {
 }
 
 /// What a transaction of the workload sends between BEGIN and COMMIT, in order; empty for workloads without groups.
-pub(super) fn groups(workload: Workload, counts: &Counts) -> Vec<Group> {
+pub(super) fn groups(workload: Workload, counts: &QueryCounts) -> Vec<Group> {
     use Statement::{Delete, DistinctRange, IndexUpdate, Insert, NonIndexUpdate, OrderRange, PointSelect};
     use Statement::{SimpleRange, SumRange};
     let group = |statements, count| Group { statements, count };

@@ -1,7 +1,7 @@
 //! Rows behind a statement, for servers that take them so at less cost than as INSERTs.
 
 use super::OltpError;
-use super::rows::{Fill, Progress, Row};
+use super::rows::{Fill, Progress, SbtestRow};
 use std::io::ErrorKind;
 use tare_engine::Session;
 use tare_load::{Purpose, Random};
@@ -21,7 +21,7 @@ pub(super) fn stream_rows(
     let sql = fill.dialect.load_through_session(&format!("sbtest{table}"));
     let mut random = Random::new(fill.seed, Purpose::Rows, table);
     let k = fill.distribution.over(1, fill.tables.rows);
-    let (mut row, mut done) = (Row::default(), 0);
+    let (mut row, mut done) = (SbtestRow::default(), 0);
     while done < fill.tables.rows {
         let expected = ROWS_PER_STATEMENT.min(fill.tables.rows - done);
         let (mut sent, mut stopped) = (0, None);

@@ -3,7 +3,7 @@
 use super::{OltpError, OltpSettings};
 use crate::workload::fill::in_parallel;
 use crate::workload::pool::all_read;
-use crate::workload::{LoadError, PoolContents, Stage};
+use crate::workload::{LoadContext, LoadError, PoolContents};
 use tare_engine::{Counted, Index};
 use tare_results::schema::AppliedSetting;
 
@@ -15,7 +15,7 @@ const READERS: usize = 16;
 /// A table that has not the rows that it should, or a pool that does not hold what was read.
 pub fn preload(
     settings: &OltpSettings,
-    stage: &Stage<'_>,
+    stage: &LoadContext<'_>,
     held: Option<PoolContents<'_>>,
 ) -> Result<Option<AppliedSetting>, LoadError> {
     if !settings.warm.preload {

@@ -3,7 +3,7 @@
 use super::reconnect::{Sessions, WorkloadClient};
 use super::settings::{OltpSettings, Until};
 use crate::workload::sessions::{Connections, Connector, Pace};
-use crate::workload::{LoadError, PoolContents, Progress, Stage};
+use crate::workload::{LoadContext, LoadError, PoolContents, Progress};
 use tare_load::{LoadSettings, Observer, Reading, RunError};
 use tare_results::schema::AppliedSetting;
 
@@ -17,7 +17,7 @@ const STILL_GROWING: f64 = 0.001;
 /// Runs it, where one is asked for.
 pub fn run(
     settings: &OltpSettings,
-    stage: &Stage<'_>,
+    stage: &LoadContext<'_>,
     held: Option<PoolContents<'_>>,
 ) -> Result<Option<AppliedSetting>, LoadError> {
     let warm = settings.warm;
@@ -82,7 +82,7 @@ enum End {
 }
 
 struct Warming<'a> {
-    stage: &'a Stage<'a>,
+    stage: &'a LoadContext<'a>,
     connections: &'a Connections,
     until: Until,
     held: Option<PoolContents<'a>>,

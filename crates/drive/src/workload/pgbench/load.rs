@@ -3,7 +3,7 @@
 use super::{PgbenchSettings, arguments};
 use crate::workload::program::timed::{TimedClient, TimedRun};
 use crate::workload::program::{self, Begins, Interval, Job, ProgramError, Ran, Report, ServerValues, parse};
-use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, NamedLoad, Stage, Warm};
+use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, NamedLoad, TrialSize, Warm};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use tare_engine::{ConnectTarget, Server};
@@ -12,7 +12,7 @@ use tare_results::metric;
 impl TimedClient for PgbenchSettings {
     const REPORTS: &'static str = "transactions in pgbench's log";
 
-    fn job(&self, run: TimedRun, of: &ServerValues, stage: &Stage<'_>) -> Result<Job, LoadError> {
+    fn job(&self, run: TimedRun, of: &ServerValues, stage: &LoadContext<'_>) -> Result<Job, LoadError> {
         let target = stage.server()?.target();
         let seed = stage.seed.wrapping_add(run.sample as u64);
         let logs = of.folder().map_err(LoadError::own)?.join(prefix(run));
@@ -108,12 +108,12 @@ impl Load for PgbenchSettings {
         program::timed::fill(&filling, job)
     }
 
-    fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
+    fn drive(&self, stage: LoadContext<'_>) -> Result<Driven, LoadError> {
         let warm = Warm::up(self.preload, &stage)?;
         Ok(warm.around(program::timed::drive(self, stage)?))
     }
 
-    fn expected_s(&self, counts: &Counts) -> f64 {
+    fn expected_s(&self, counts: &TrialSize) -> f64 {
         program::timed::expected_s(counts)
     }
 

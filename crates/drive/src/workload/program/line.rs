@@ -29,9 +29,9 @@ const OF_SERVER: [&str; 8] =
 
 /// A command line as it stands in a study.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Line(String);
+pub struct CommandLine(String);
 
-impl Line {
+impl CommandLine {
     /// Words as a shell would split them; no shell is run for that.
     pub fn new(text: &str) -> Result<Self, String> {
         let words = shlex::split(text).ok_or("words as in a shell, every quote closed")?;
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn words_are_filled_in_without_a_shell() {
-        let line = Line::new("awk '{print $1}' {threads} \"a {seed}\" '{{socket}}' ${HOME}").unwrap();
+        let line = CommandLine::new("awk '{print $1}' {threads} \"a {seed}\" '{{socket}}' ${HOME}").unwrap();
         let mut values = Values::default();
         values.set("threads", 4);
         values.set("seed", "x y");
@@ -191,10 +191,10 @@ mod tests {
 
     #[test]
     fn mistakes_are_named_where_they_are_made() {
-        let error = Line::new("client {sockt}").unwrap_err();
+        let error = CommandLine::new("client {sockt}").unwrap_err();
         assert!(error.contains("did you mean {socket}?") && error.contains("{{sockt}}"), "{error}");
         for wrong in ["", "  ", "a 'b"] {
-            assert!(Line::new(wrong).is_err(), "{wrong}");
+            assert!(CommandLine::new(wrong).is_err(), "{wrong}");
         }
     }
 
@@ -219,6 +219,6 @@ mod tests {
         assert!(filled(socket("s"), "{port}").unwrap_err().to_string().contains("engine.transport"));
         let tcp = || Address::Tcp("127.0.0.1".into(), 7);
         assert_eq!(filled(tcp(), "{host}:{port}").unwrap(), "127.0.0.1:7");
-        assert!(filled(tcp(), "{socket}").is_err() && Line::new("a {port}").unwrap().needs_server());
+        assert!(filled(tcp(), "{socket}").is_err() && CommandLine::new("a {port}").unwrap().needs_server());
     }
 }

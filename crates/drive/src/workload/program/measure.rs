@@ -5,7 +5,7 @@ use super::held::StopGuard;
 use super::process::{Ended, Job, Running};
 use super::{Interval, ProgramError};
 use crate::sut::{Connections, Surroundings, SutError, SystemUnderTest, Unpaired, Watched};
-use crate::workload::{LoadError, Progress, Stage};
+use crate::workload::{LoadContext, LoadError, Progress};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 use tare_cpuset::{AffinityError, CpuSet, ThreadRef, bind_thread};
@@ -64,7 +64,7 @@ pub struct Ran {
 ///
 /// # Errors
 /// When it fails in any way, or its threads cannot be where they were asked to be.
-pub fn run(client: &Client<'_>, stage: &mut Stage<'_>) -> Result<Ran, LoadError> {
+pub fn run(client: &Client<'_>, stage: &mut LoadContext<'_>) -> Result<Ran, LoadError> {
     let all = union(&stage.placement.placement.client);
     stage.watch.forget();
     stage.watch.idle()?;
@@ -87,7 +87,7 @@ pub fn run(client: &Client<'_>, stage: &mut Stage<'_>) -> Result<Ran, LoadError>
         client,
         stage,
         process,
-        family: SystemUnderTest::running(Some(root)),
+        tree: SystemUnderTest::running(Some(root)),
         began: Instant::now(),
         all,
         known: BTreeSet::new(),
@@ -106,10 +106,10 @@ fn union(sets: &[CpuSet]) -> Option<CpuSet> {
 /// A run that is under way.
 struct Run<'c, 's, 'a> {
     client: &'c Client<'c>,
-    stage: &'s mut Stage<'a>,
+    stage: &'s mut LoadContext<'a>,
     process: Running,
     /// The program and all that it started.
-    family: SystemUnderTest,
+    tree: SystemUnderTest,
     began: Instant,
     all: Option<CpuSet>,
     known: BTreeSet<ThreadRef>,
@@ -195,7 +195,7 @@ impl Run<'_, '_, '_> {
         let (mut seen, mut looks) = (None, 0);
         while looks_more > 0 && Instant::now() < deadline {
             let server = self.stage.watch.processes();
-            let client = self.family.processes();
+            let client = self.tree.processes();
             if connections.found() == expected {
                 looks += 1;
             }
@@ -272,7 +272,7 @@ impl Run<'_, '_, '_> {
     /// Threads that have appeared since the last look.
     fn find_more(&mut self) -> Result<(), LoadError> {
         // A family whose first process has ended has no threads to look at.
-        let threads = self.family.threads().unwrap_or_default();
+        let threads = self.tree.threads().unwrap_or_default();
         for thread in threads {
             if !self.known.insert(thread) {
                 continue;

@@ -32,7 +32,7 @@ mod values;
 
 pub use error::ProgramError;
 pub use installed::{installed, is_there, joined, option_words};
-pub use line::{Line, PLACEHOLDERS, Values};
+pub use line::{CommandLine, PLACEHOLDERS, Values};
 pub use measure::{Begins, Client, Ran, run};
 pub use parse::{Interval, Parser, Report};
 pub use process::{Ended, Job};

@@ -2,7 +2,7 @@
 
 use super::{Begins, Client, Interval, Job, ProgramError, Ran, Report, ServerValues};
 use super::{client_sample, of_stage, run, run_quietly};
-use crate::workload::{Counts, Driven, FillError, FillJob, LoadError, Measured, Progress, Stage};
+use crate::workload::{Driven, FillError, FillJob, LoadContext, LoadError, Measured, Progress, TrialSize};
 use std::ops::ControlFlow;
 
 /// Seconds in which processes and threads are found and bound, where a study asks for no warm-up.
@@ -27,7 +27,7 @@ pub struct TimedRun {
 
 impl TimedRun {
     /// Every run connects anew and needs its time for that; the first warms the server up as well.
-    pub fn of(sample: usize, counts: &Counts) -> Self {
+    pub fn of(sample: usize, counts: &TrialSize) -> Self {
         let warmup_s = if sample == 0 { counts.warmup_s.ceil() as u64 } else { 0 }.max(LEAST_WARMUP_S);
         Self { sample, warmup_s, measured_s: counts.sample_s.ceil().max(1.0) as u64 }
     }
@@ -43,7 +43,7 @@ pub trait TimedClient {
     const REPORTS: &'static str;
 
     /// The program of this run, without its log.
-    fn job(&self, run: TimedRun, of: &ServerValues, stage: &Stage<'_>) -> Result<Job, LoadError>;
+    fn job(&self, run: TimedRun, of: &ServerValues, stage: &LoadContext<'_>) -> Result<Job, LoadError>;
     /// When what it does begins to count.
     fn begins(&self, run: TimedRun) -> Begins<'static>;
     /// The transactions of a second, where this line of its output tells them.
@@ -56,7 +56,7 @@ pub trait TimedClient {
 ///
 /// # Errors
 /// When a run fails, takes longer than it may or reports nothing.
-pub fn drive(client: &impl TimedClient, mut stage: Stage<'_>) -> Result<Driven, LoadError> {
+pub fn drive(client: &impl TimedClient, mut stage: LoadContext<'_>) -> Result<Driven, LoadError> {
     let of = of_stage(&stage).map_err(LoadError::own)?;
     stage.host.progress(Progress::WarmUp { seconds: stage.counts.warmup_s });
     let counts = stage.counts;
@@ -69,7 +69,7 @@ fn one<C: TimedClient>(
     of_kind: &C,
     timed: TimedRun,
     of: &ServerValues,
-    stage: &mut Stage<'_>,
+    stage: &mut LoadContext<'_>,
 ) -> Result<Measured, LoadError> {
     let log = stage.host.log(&format!("client-{}", timed.sample)).map_err(LoadError::own)?;
     let job = Job { log, ..of_kind.job(timed, of, stage)? };
@@ -101,7 +101,7 @@ pub fn fill(filling: &Job, job: &FillJob<'_>) -> Result<(), FillError> {
 }
 
 /// Seconds that the runs of a trial take.
-pub fn expected_s(counts: &Counts) -> f64 {
+pub fn expected_s(counts: &TrialSize) -> f64 {
     let runs = (0..counts.samples).map(|sample| TimedRun::of(sample, counts));
     runs.map(|run| run.total_s() as f64 + AROUND_S).sum()
 }

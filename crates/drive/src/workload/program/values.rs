@@ -2,7 +2,7 @@
 
 use super::secret_file::{SecretFile, folder};
 use super::{ProgramError, Values};
-use crate::workload::Stage;
+use crate::workload::LoadContext;
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ impl ServerValues {
 }
 
 /// The values for a trial's samples.
-pub fn of_stage(stage: &Stage<'_>) -> Result<ServerValues, ProgramError> {
+pub fn of_stage(stage: &LoadContext<'_>) -> Result<ServerValues, ProgramError> {
     let mut of = match stage.server {
         Some(server) => ServerValues::of(stage.engine, server.target())?,
         None => ServerValues::none(),

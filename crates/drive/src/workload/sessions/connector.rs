@@ -1,7 +1,7 @@
 //! One client's connection, and the server thread behind it.
 
 use crate::workload::load::Connect as Open;
-use crate::workload::{LoadError, ServerAt, Stage};
+use crate::workload::{LoadContext, LoadError, ServerAt};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tare_cpuset::{ThreadRef, bind_thread};
 use tare_engine::{Interrupter, Session};
@@ -58,7 +58,7 @@ pub struct Connector<'a, M> {
 
 impl<'a, M> Connector<'a, M> {
     /// Of the stage's server and placement.
-    pub fn new<C>(stage: &Stage<'a>, connections: &'a Connections, make: M) -> Self
+    pub fn new<C>(stage: &LoadContext<'a>, connections: &'a Connections, make: M) -> Self
     where
         M: Fn(Box<dyn Session>, usize) -> Result<C, LoadError> + Sync,
     {

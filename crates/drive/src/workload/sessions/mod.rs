@@ -30,7 +30,7 @@ mod watcher;
 pub use border::{Border, roll_back};
 pub use connector::{Connections, Connector};
 pub use judge::{NotAsked, judge};
-pub use objective::{OBJECTIVE_HELP, Objective};
+pub use objective::{OBJECTIVE_HELP, Slo};
 pub use pace::{Pace, Paced};
 pub use reconnect::{Outage, Reconnect};
 pub use run::{Ran, failure, run, run_to};

@@ -6,7 +6,7 @@ use tare_load::Latencies;
 
 /// A figure of latencies that must not be above a limit: `latency_ms_p99 <= 5`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Objective {
+pub struct Slo {
     figure: Figure,
     limit_ms: f64,
 }
@@ -33,7 +33,7 @@ pub const OBJECTIVE_HELP: &str = "a latency and its limit, such as latency_ms_p9
     highest rate that meets it (open loop), and that is the metric max_tps_under_objective; sample_s is the length of \
     a step; mean, p50, p90, p95, p99, p99_9 or max; not with rate; none: no such search";
 
-impl Objective {
+impl Slo {
     /// From what a study says; none where that is the word none.
     pub fn of_words(words: &str) -> Result<Option<Self>, String> {
         if words.trim() == "none" { Ok(None) } else { words.parse().map(Some) }
@@ -68,7 +68,7 @@ impl Objective {
     }
 }
 
-impl FromStr for Objective {
+impl FromStr for Slo {
     type Err = String;
 
     fn from_str(words: &str) -> Result<Self, String> {
@@ -95,7 +95,7 @@ fn milliseconds(words: &str) -> Option<f64> {
     number.trim_end().parse().ok().map(|number: f64| number * factor)
 }
 
-impl fmt::Display for Objective {
+impl fmt::Display for Slo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} <= {}", self.metric(), self.limit_ms)
     }
@@ -111,16 +111,16 @@ mod tests {
         for (name, _) in FIGURES {
             assert!(metric::DECLARED.iter().any(|declared| declared.name() == name), "{name} is no metric");
             let words = format!("{name} <= 2.5");
-            assert_eq!(words.parse::<Objective>().unwrap().to_string(), words);
+            assert_eq!(words.parse::<Slo>().unwrap().to_string(), words);
         }
-        assert_eq!("latency_ms_p99<=5".parse::<Objective>().unwrap().to_string(), "latency_ms_p99 <= 5");
-        assert_eq!(Objective::of_words("none"), Ok(None));
-        let refused = |words: &str| words.parse::<Objective>().unwrap_err();
+        assert_eq!("latency_ms_p99<=5".parse::<Slo>().unwrap().to_string(), "latency_ms_p99 <= 5");
+        assert_eq!(Slo::of_words("none"), Ok(None));
+        let refused = |words: &str| words.parse::<Slo>().unwrap_err();
         assert!(refused("latency_ms_p98 <= 5").contains("did you mean \"latency_ms_p9"));
         assert!(refused("latency_ms_p99 < 5").starts_with("a latency, <= and milliseconds"));
         assert!(refused("latency_ms_p99 <= 5 m").contains("a number of milliseconds above 0"));
         for words in ["p99 <= 5ms", "p99<=5000 us", "latency_ms_p99 <= 0.005s", "p99 <= 5"] {
-            assert_eq!(words.parse::<Objective>().unwrap().to_string(), "latency_ms_p99 <= 5", "{words}");
+            assert_eq!(words.parse::<Slo>().unwrap().to_string(), "latency_ms_p99 <= 5", "{words}");
         }
         assert!(refused("latency_ms_p99 <= 0").contains("above 0") && refused("").contains("such as"));
     }
@@ -129,14 +129,14 @@ mod tests {
     fn its_figure_is_that_of_the_metric() {
         let mut latencies = Latencies::new();
         (1..=100).for_each(|ms| latencies.record(ms * 1_000_000));
-        let of = |words: &str| words.parse::<Objective>().unwrap().figure_of(&latencies);
+        let of = |words: &str| words.parse::<Slo>().unwrap().figure_of(&latencies);
         assert_eq!(of("latency_ms_mean <= 1"), Some(50.5));
         assert!((of("latency_ms_p95 <= 1").unwrap() / 95.0 - 1.0).abs() < 1e-3);
         assert_eq!(of("latency_ms_max <= 1"), Some(100.0));
-        let beyond = |words: &str| words.parse::<Objective>().unwrap().beyond(5000);
+        let beyond = |words: &str| words.parse::<Slo>().unwrap().beyond(5000);
         assert!((beyond("latency_ms_p99 <= 1").unwrap() - 50.0).abs() < 1e-6);
         assert_eq!([beyond("latency_ms_max <= 1"), beyond("latency_ms_mean <= 1")], [None, None]);
-        assert!("latency_ms_p99 <= 5".parse::<Objective>().unwrap().is_met_by(5.0));
-        assert_eq!("latency_ms_p99 <= 5".parse::<Objective>().unwrap().figure_of(&Latencies::default()), None);
+        assert!("latency_ms_p99 <= 5".parse::<Slo>().unwrap().is_met_by(5.0));
+        assert_eq!("latency_ms_p99 <= 5".parse::<Slo>().unwrap().figure_of(&Latencies::default()), None);
     }
 }

@@ -1,6 +1,6 @@
 //! How fast clients go: as fast as they can, at a rate, or at the highest rate that meets an objective.
 
-use super::objective::Objective;
+use super::objective::Slo;
 use tare_load::Curve;
 
 /// What is told to who asks for a rate and for a search for one.
@@ -16,7 +16,7 @@ pub enum Pace {
     /// each sample.
     Rate(Curve),
     /// The highest rate that meets this objective.
-    Search(Objective),
+    Search(Slo),
 }
 
 impl Pace {
@@ -26,7 +26,7 @@ impl Pace {
     }
 
     /// What a rate is searched for under; none without a search.
-    pub fn objective(self) -> Option<Objective> {
+    pub fn objective(self) -> Option<Slo> {
         if let Self::Search(objective) = self { Some(objective) } else { None }
     }
 
@@ -42,7 +42,7 @@ impl Pace {
     }
 
     /// Searches for a rate under an objective, or for none.
-    pub fn set_objective(&mut self, objective: Option<Objective>) -> Result<(), String> {
+    pub fn set_objective(&mut self, objective: Option<Slo>) -> Result<(), String> {
         *self = match (*self, objective) {
             (Self::Rate(_), Some(_)) => return Err(EITHER.to_owned()),
             (_, Some(objective)) => Self::Search(objective),
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_rate_and_a_search_for_one_exclude_each_other() {
-        let objective: Objective = "latency_ms_p99 <= 5".parse().unwrap();
+        let objective: Slo = "latency_ms_p99 <= 5".parse().unwrap();
         let mut pace = Pace::Rate(10.0.into());
         assert_eq!(pace.set_objective(Some(objective)), Err(EITHER.to_owned()));
         assert_eq!((pace.set_objective(None), pace), (Ok(()), Pace::Rate(10.0.into())), "no search leaves the rate");

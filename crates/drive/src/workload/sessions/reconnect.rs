@@ -10,11 +10,11 @@ type Open = Arc<dyn Fn() -> Result<Box<dyn Session>, EngineError> + Send + Sync>
 /// How clients come back, and what they saw of a server that was away.
 pub struct Reconnect {
     pub(in crate::workload) open: Open,
-    seen: Mutex<Seen>,
+    seen: Mutex<Outages>,
 }
 
 #[derive(Default)]
-pub(in crate::workload) struct Seen {
+pub(in crate::workload) struct Outages {
     pub lost: u64,
     pub back: u64,
     pub away: Vec<(Instant, Instant)>,
@@ -54,7 +54,7 @@ impl Reconnect {
         Outage { lost: seen.lost, reconnected: seen.back, away_s: total.as_secs_f64(), still_away: seen.still_away }
     }
 
-    pub(in crate::workload) fn seen(&self) -> MutexGuard<'_, Seen> {
+    pub(in crate::workload) fn seen(&self) -> MutexGuard<'_, Outages> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,7 +4,7 @@ use super::connector::{Connections, Connector};
 use super::judge::NotAsked;
 use super::watcher::Watcher;
 use crate::sut::Surroundings;
-use crate::workload::{Extra, LoadError, Stage};
+use crate::workload::{Extra, LoadContext, LoadError};
 use tare_cpuset::{Limits, Wanted};
 use tare_engine::SET_UP;
 use tare_load::{Arrivals, Connect, Curve, LoadSettings, Rest, RunError, Sample};
@@ -22,7 +22,7 @@ pub struct Ran<T> {
 /// transactions a second over all threads; `counted` gives what all clients have counted in each of so many samples.
 pub fn run<'a, M, T>(
     rate: Option<Curve>,
-    stage: &mut Stage<'_>,
+    stage: &mut LoadContext<'_>,
     connector: &Connector<'a, M>,
     connections: &Connections,
     counted: impl FnOnce(usize) -> Vec<T>,
@@ -37,7 +37,7 @@ where
 pub fn run_to<'a, M, T>(
     rate: Option<Curve>,
     events: Option<u64>,
-    stage: &mut Stage<'_>,
+    stage: &mut LoadContext<'_>,
     connector: &Connector<'a, M>,
     connections: &Connections,
     counted: impl FnOnce(usize) -> Vec<T>,

@@ -3,7 +3,7 @@
 
 use crate::workload::error::shown;
 use crate::workload::fill::in_parallel;
-use crate::workload::{LoadError, Stage};
+use crate::workload::{LoadContext, LoadError};
 use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ struct SettleError {
 ///
 /// # Errors
 /// The server's refusal. That its time was over is what the record says.
-pub(super) fn settle(stage: &Stage<'_>) -> Result<SettledRecord, LoadError> {
+pub(super) fn settle(stage: &LoadContext<'_>) -> Result<SettledRecord, LoadError> {
     let asked = stage.settle;
     let record = Mutex::new(SettledRecord::default());
     in_parallel(

@@ -1,11 +1,11 @@
 //! The search for the highest rate that meets an objective: each step a run of its own on the same server.
 
-use super::objective::Objective;
+use super::objective::Slo;
 use super::pace::Pace;
 use super::run::{Ran, take_extra};
 use super::search::{Next, Search};
 use crate::sut::Surroundings;
-use crate::workload::{Counts, Driven, Extra, LoadError, Measured, Stage};
+use crate::workload::{Driven, Extra, LoadContext, LoadError, Measured, TrialSize};
 use tare_load::Curve;
 use tare_results::client_limit::ClientLimit;
 use tare_results::metric;
@@ -32,9 +32,9 @@ enum SearchError {
         "no rate meets {objective}: at {asked:.2} transactions a second it was {value}{client}: give it a higher limit, \
          or a longer sample_s"
     )]
-    NoRate { objective: Objective, asked: f64, value: String, client: String },
+    NoRate { objective: Slo, asked: f64, value: String, client: String },
     #[error("every rate meets {objective}, up to {asked:.0} transactions a second: give it a lower limit")]
-    NoLimit { objective: Objective, asked: f64 },
+    NoLimit { objective: Slo, asked: f64 },
     #[error(
         "a probe needs a server that idles around samples, and an objective loads it at a rate: set sampling.probe = \"off\""
     )]
@@ -42,7 +42,7 @@ enum SearchError {
 }
 
 /// Expected seconds of warm-up and samples of a trial, or of the searches where there is an objective.
-pub fn expected_s(pace: Pace, counts: &Counts) -> f64 {
+pub fn expected_s(pace: Pace, counts: &TrialSize) -> f64 {
     match pace {
         Pace::Closed | Pace::Rate(_) => {
             counts.warmup_s + (counts.samples + usize::from(counts.extra)) as f64 * counts.sample_s
@@ -54,7 +54,7 @@ pub fn expected_s(pace: Pace, counts: &Counts) -> f64 {
     }
 }
 
-fn closed_s(counts: &Counts) -> f64 {
+fn closed_s(counts: &TrialSize) -> f64 {
     counts.warmup_s.max(LEAST_CLOSED_S)
 }
 
@@ -65,8 +65,8 @@ fn closed_s(counts: &Counts) -> f64 {
 /// Those of the load, and that no rate meets the objective.
 pub fn at_pace<T>(
     pace: Pace,
-    mut stage: Stage<'_>,
-    run: impl Fn(Option<Curve>, &mut Stage<'_>) -> Result<Vec<Ran<T>>, LoadError>,
+    mut stage: LoadContext<'_>,
+    run: impl Fn(Option<Curve>, &mut LoadContext<'_>) -> Result<Vec<Ran<T>>, LoadError>,
     measured: impl Fn(Ran<T>) -> Result<Measured, LoadError>,
 ) -> Result<Driven, LoadError> {
     if let Pace::Search(objective) = pace {
@@ -92,9 +92,9 @@ pub fn at_pace<T>(
 /// # Errors
 /// Those of the load, and that no rate meets the objective.
 fn under_objective<T>(
-    objective: Objective,
-    mut stage: Stage<'_>,
-    run: impl Fn(Option<Curve>, &mut Stage<'_>) -> Result<Vec<Ran<T>>, LoadError>,
+    objective: Slo,
+    mut stage: LoadContext<'_>,
+    run: impl Fn(Option<Curve>, &mut LoadContext<'_>) -> Result<Vec<Ran<T>>, LoadError>,
     measured: impl Fn(Ran<T>) -> Result<Measured, LoadError>,
 ) -> Result<Driven, LoadError> {
     if stage.watch.probes() {
@@ -102,7 +102,7 @@ fn under_objective<T>(
     }
     let asked = stage.counts;
     let mut steps = Steps { objective, asked, stage: &mut stage, run, runs: 0 };
-    let closed = steps.run(None, Counts { warmup_s: 0.0, sample_s: closed_s(&asked), ..ONE })?.sample;
+    let closed = steps.run(None, TrialSize { warmup_s: 0.0, sample_s: closed_s(&asked), ..ONE })?.sample;
     let mut driven = Driven::default();
     for search in 0..asked.samples {
         let (best, mut record, whole) = steps.search(closed.tps(), closed.elapsed_s)?;
@@ -121,7 +121,7 @@ fn under_objective<T>(
         driven.samples.push(sample);
         driven.searches.push(record);
         if asked.extra && search + 1 == asked.samples {
-            let extra = steps.run(Some(found), Counts { samples: 0, extra: true, ..steps.counts() })?.sample;
+            let extra = steps.run(Some(found), TrialSize { samples: 0, extra: true, ..steps.counts() })?.sample;
             driven.extra = Some(Extra { elapsed_s: extra.elapsed_s, tps: extra.tps(), tps_ratio: extra.tps() / rate });
         }
     }
@@ -129,12 +129,12 @@ fn under_objective<T>(
     Ok(driven)
 }
 
-const ONE: Counts = Counts { samples: 1, warmup_s: 0.0, sample_s: 0.0, extra: false, threads: 1, cpus: 1 };
+const ONE: TrialSize = TrialSize { samples: 1, warmup_s: 0.0, sample_s: 0.0, extra: false, threads: 1, cpus: 1 };
 
 struct Steps<'s, 'a, R> {
-    objective: Objective,
-    asked: Counts,
-    stage: &'s mut Stage<'a>,
+    objective: Slo,
+    asked: TrialSize,
+    stage: &'s mut LoadContext<'a>,
     run: R,
     /// Runs so far.
     runs: u64,
@@ -148,17 +148,17 @@ struct Whole {
     around: Surroundings,
 }
 
-impl<T, R: Fn(Option<Curve>, &mut Stage<'_>) -> Result<Vec<Ran<T>>, LoadError>> Steps<'_, '_, R> {
-    fn counts(&self) -> Counts {
+impl<T, R: Fn(Option<Curve>, &mut LoadContext<'_>) -> Result<Vec<Ran<T>>, LoadError>> Steps<'_, '_, R> {
+    fn counts(&self) -> TrialSize {
         let sample_s = self.asked.sample_s;
-        Counts { samples: 1, warmup_s: SETTLE * sample_s, sample_s, extra: false, ..self.asked }
+        TrialSize { samples: 1, warmup_s: SETTLE * sample_s, sample_s, extra: false, ..self.asked }
     }
 
     /// Runs once, with connections of its own, so that nothing waits from the rate before.
-    fn run(&mut self, rate: Option<f64>, counts: Counts) -> Result<Ran<T>, LoadError> {
+    fn run(&mut self, rate: Option<f64>, counts: TrialSize) -> Result<Ran<T>, LoadError> {
         let (seed, asked) = (self.stage.seed, self.stage.counts);
         self.stage.watch.clear();
-        self.stage.counts = Counts { threads: asked.threads, cpus: asked.cpus, ..counts };
+        self.stage.counts = TrialSize { threads: asked.threads, cpus: asked.cpus, ..counts };
         // Each draws other keys and other times; odd, so that the runs of no two trials are alike.
         self.stage.seed = seed.wrapping_add(self.runs.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         self.runs += 1;
@@ -248,7 +248,7 @@ impl Whole {
     }
 }
 
-fn judged<T>(objective: Objective, rate: f64, ran: &Ran<T>) -> StepRecord {
+fn judged<T>(objective: Slo, rate: f64, ran: &Ran<T>) -> StepRecord {
     let sample = &ran.sample;
     let of =
         |which: fn(&tare_load::Queued) -> &tare_load::Latencies| objective.figure_of(which(sample.queued.as_ref()?));
@@ -283,7 +283,7 @@ fn limit_at(steps: &[StepRecord], rate: f64) -> Option<Limit> {
     steps.iter().rfind(|step| step.asked_tps == rate).and_then(|step| step.limit)
 }
 
-fn no_rate(objective: Objective, steps: &[StepRecord]) -> SearchError {
+fn no_rate(objective: Slo, steps: &[StepRecord]) -> SearchError {
     let last = steps.last();
     let value = last.and_then(|step| step.value).map_or("no figure".to_owned(), |value| format!("{value:.3} ms"));
     let client = match last.and_then(|step| step.limit) {

@@ -3,13 +3,13 @@
 use super::connector::Connections;
 use super::settling::settle;
 use crate::sut::{Connected, Surroundings};
-use crate::workload::{LoadError, Progress, Stage};
-use tare_load::{ClientThread, Interval, Observer, Reading, Stage as Phase};
+use crate::workload::{LoadContext, LoadError, Progress};
+use tare_load::{ClientThread, Interval, Observer, Reading, RunPhase};
 
 /// Binds when all are connected, watches every sample, stops when asked. The further sample after the measured ones is
 /// for what would disturb them: it is recorded then.
 pub(super) struct Watcher<'w, 'a> {
-    pub stage: &'w mut Stage<'a>,
+    pub stage: &'w mut LoadContext<'a>,
     pub connections: &'w Connections,
     /// Of each sample; of the further one nothing was watched.
     pub around: Vec<Surroundings>,
@@ -69,7 +69,7 @@ impl Observer for Watcher<'_, '_> {
     }
 
     fn reading(&mut self, reading: Reading) -> Result<(), LoadError> {
-        let warming_up = matches!(reading.stage, Phase::Warmup);
+        let warming_up = matches!(reading.stage, RunPhase::Warmup);
         self.stage.host.progress(Progress::Reading { tps: reading.tps, second: reading.second, warming_up });
         Ok(())
     }

@@ -11,7 +11,7 @@ use super::steps;
 use super::tally::Tally;
 use crate::workload::oltp::{OltpSettings, Tables, Workload};
 use crate::workload::sessions::{self, Connections, Connector, Pace, Paced, Ran, Tallies, at_pace, expected_s};
-use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, NamedLoad, Stage, Warm};
+use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, NamedLoad, TrialSize, Warm};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -132,25 +132,25 @@ impl Load for SqlSettings {
         Ok(())
     }
 
-    fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
+    fn drive(&self, stage: LoadContext<'_>) -> Result<Driven, LoadError> {
         let mix = self.known()?;
         if !mix.steps.is_empty() {
             return steps::drive(mix, stage);
         }
         number_on(mix, &stage)?;
         let warm = Warm::up(self.preload, &stage)?;
-        let at = |rate, stage: &mut Stage<'_>| run(mix, rate, stage);
+        let at = |rate, stage: &mut LoadContext<'_>| run(mix, rate, stage);
         Ok(warm.around(at_pace(self.pace, stage, at, |ran| measured(mix, ran))?))
     }
 
-    fn expected_s(&self, counts: &Counts) -> f64 {
+    fn expected_s(&self, counts: &TrialSize) -> f64 {
         match self.steps() {
             [] => expected_s(self.pace, counts),
             steps => steps::expected_s(steps, counts),
         }
     }
 
-    fn limit_s(&self, counts: &Counts) -> f64 {
+    fn limit_s(&self, counts: &TrialSize) -> f64 {
         match self.steps() {
             [] => self.expected_s(counts),
             steps => steps::limit_s(steps, counts),
@@ -168,7 +168,7 @@ impl Load for SqlSettings {
 }
 
 /// Has rows that bring no number along numbered behind those that are there.
-fn number_on(mix: &Mix, stage: &Stage<'_>) -> Result<(), LoadError> {
+fn number_on(mix: &Mix, stage: &LoadContext<'_>) -> Result<(), LoadError> {
     if !mix.data.sysbench || !mix.writes() {
         return Ok(());
     }
@@ -181,7 +181,7 @@ fn number_on(mix: &Mix, stage: &Stage<'_>) -> Result<(), LoadError> {
     Ok(())
 }
 
-fn run(mix: &Arc<Mix>, rate: Option<Curve>, stage: &mut Stage<'_>) -> Result<Vec<Ran<Tally>>, LoadError> {
+fn run(mix: &Arc<Mix>, rate: Option<Curve>, stage: &mut LoadContext<'_>) -> Result<Vec<Ran<Tally>>, LoadError> {
     let tallies = Arc::new(Tallies::new(Tally::new(mix.statements().count())));
     let connections = Connections::new(stage.threads);
     let dialect = stage.dialect;

@@ -7,7 +7,7 @@ use super::mix::Mix;
 use super::step::{Parts, Role, Step, threads_of_client};
 use super::tally::Tally;
 use crate::workload::sessions::{self, Connections, Connector, Pace, Ran, Tallies};
-use crate::workload::{Counts, Driven, LoadError, Measured, Stage};
+use crate::workload::{Driven, LoadContext, LoadError, Measured, TrialSize};
 use std::sync::Arc;
 use tare_load::Latencies;
 use tare_results::latencies::LATENCIES;
@@ -23,12 +23,12 @@ const EXPECTED_PER_S: f64 = 200.0;
 const SLACK: f64 = 20.0;
 
 /// Expected seconds of all steps.
-pub(super) fn expected_s(steps: &[Step], counts: &Counts) -> f64 {
+pub(super) fn expected_s(steps: &[Step], counts: &TrialSize) -> f64 {
     steps.iter().map(|step| step.count.map_or(counts.sample_s, |count| count as f64 / EXPECTED_PER_S)).sum()
 }
 
 /// Seconds that all steps may take.
-pub(super) fn limit_s(steps: &[Step], counts: &Counts) -> f64 {
+pub(super) fn limit_s(steps: &[Step], counts: &TrialSize) -> f64 {
     let of_counts: f64 = steps.iter().filter_map(|step| Some(step.count? as f64 / EXPECTED_PER_S)).sum();
     expected_s(steps, counts) + SLACK * of_counts
 }
@@ -49,7 +49,7 @@ pub(super) fn check(steps: &[Step], threads: usize, pace: Pace) -> Result<(), St
 }
 
 /// Runs all steps: one sample, with figures for each role of each step.
-pub(super) fn drive(mix: &Arc<Mix>, mut stage: Stage<'_>) -> Result<Driven, LoadError> {
+pub(super) fn drive(mix: &Arc<Mix>, mut stage: LoadContext<'_>) -> Result<Driven, LoadError> {
     let refused = |what: &str| Err(LoadError::Generator(format!("steps of the workload sql: {what}")));
     if stage.counts.samples != 1 {
         return refused("sampling.samples = 1, for a second one would find other tables");
@@ -63,8 +63,12 @@ pub(super) fn drive(mix: &Arc<Mix>, mut stage: Stage<'_>) -> Result<Driven, Load
     for (number, step) in mix.steps.iter().enumerate() {
         analyze(step, &stage)?;
         stage.watch.clear();
-        stage.counts =
-            Counts { warmup_s: 0.0, extra: false, sample_s: step.count.map_or(asked.sample_s, |_| LONGEST_S), ..asked };
+        stage.counts = TrialSize {
+            warmup_s: 0.0,
+            extra: false,
+            sample_s: step.count.map_or(asked.sample_s, |_| LONGEST_S),
+            ..asked
+        };
         let parts = Arc::new(Parts::of(step, threads_of_client(&mix.steps)));
         let tallies = Arc::new(Tallies::new(Tally::new(mix.statements().count())));
         let connections = Connections::new(stage.threads);
@@ -89,7 +93,7 @@ pub(super) fn drive(mix: &Arc<Mix>, mut stage: Stage<'_>) -> Result<Driven, Load
     Ok(Driven { samples: vec![all], ..Driven::default() })
 }
 
-fn analyze(step: &Step, stage: &Stage<'_>) -> Result<(), LoadError> {
+fn analyze(step: &Step, stage: &LoadContext<'_>) -> Result<(), LoadError> {
     if step.analyze.is_empty() {
         return Ok(());
     }

@@ -4,13 +4,13 @@ use super::SysbenchSettings;
 use super::arguments::secret_options;
 use crate::workload::program::timed::{TimedClient, TimedRun};
 use crate::workload::program::{self, Begins, Interval, Job, ProgramError, Ran, Report, ServerValues, parse};
-use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, NamedLoad, Stage, Warm};
+use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, NamedLoad, TrialSize, Warm};
 use tare_engine::{Address, ConnectTarget, Server, TlsMode};
 
 impl TimedClient for SysbenchSettings {
     const REPORTS: &'static str = "sysbench's SQL statistics";
 
-    fn job(&self, run: TimedRun, of: &ServerValues, stage: &Stage<'_>) -> Result<Job, LoadError> {
+    fn job(&self, run: TimedRun, of: &ServerValues, stage: &LoadContext<'_>) -> Result<Job, LoadError> {
         let target = stage.server()?.target();
         let words = self.run(stage.engine, target, stage.threads, stage.seed.wrapping_add(run.sample as u64), run);
         job(words, stage.engine, target, of).map_err(LoadError::own)
@@ -88,12 +88,12 @@ impl Load for SysbenchSettings {
         program::timed::fill(&filling, job)
     }
 
-    fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
+    fn drive(&self, stage: LoadContext<'_>) -> Result<Driven, LoadError> {
         let warm = Warm::up(self.preload, &stage)?;
         Ok(warm.around(program::timed::drive(self, stage)?))
     }
 
-    fn expected_s(&self, counts: &Counts) -> f64 {
+    fn expected_s(&self, counts: &TrialSize) -> f64 {
         program::timed::expected_s(counts)
     }
 

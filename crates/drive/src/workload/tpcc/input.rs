@@ -22,7 +22,7 @@ pub(super) struct Customer {
 
 /// One item of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct OrderLine {
     pub item: i64,
     pub supply: i64,
     pub quantity: i64,
@@ -31,7 +31,7 @@ pub(super) struct Line {
 /// What a transaction is asked; the warehouse is the terminal's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Input {
-    NewOrder { district: i64, customer: i64, lines: Vec<Line> },
+    NewOrder { district: i64, customer: i64, lines: Vec<OrderLine> },
     Payment { district: i64, customer: Customer, cents: i64 },
     OrderStatus { customer: Customer },
     Delivery { carrier: i64 },
@@ -85,7 +85,7 @@ impl Terminal {
     fn new_order(&self, random: &mut Random) -> Input {
         let (district, count) = (between(random, 1, DISTRICTS), between(random, 5, 15));
         let customer = self.constants.a_customer(random, self.sizes.customers);
-        let line = |random: &mut Random| Line {
+        let line = |random: &mut Random| OrderLine {
             item: self.constants.an_item(random, self.sizes.items),
             supply: match self.sizes.warehouses > 1 && random.below(100) == 0 {
                 true => self.other_warehouse(random),
@@ -93,7 +93,7 @@ impl Terminal {
             },
             quantity: between(random, 1, 10),
         };
-        let mut lines: Vec<Line> = (0..count).map(|_| line(random)).collect();
+        let mut lines: Vec<OrderLine> = (0..count).map(|_| line(random)).collect();
         // One of a hundred orders ends with an item that no one has, and is rolled back.
         if random.below(100) == 0
             && let Some(last) = lines.last_mut()

@@ -4,7 +4,7 @@ use super::sizes::DISTRICTS;
 use super::{CONDITIONS, Checked, Constants, Fill, Kind, Tally, TpccClient, TpccError, TpccSettings, check};
 use crate::workload::fill::in_parallel;
 use crate::workload::sessions::{self, Connections, Connector, Pace, Paced, Ran, Tallies, at_pace, expected_s};
-use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, NamedLoad, Stage};
+use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, NamedLoad, TrialSize};
 use std::sync::Arc;
 use strum::VariantArray;
 use tare_engine::{Dialect, Server, Session};
@@ -97,22 +97,22 @@ impl Load for TpccSettings {
         Ok(())
     }
 
-    fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
+    fn drive(&self, stage: LoadContext<'_>) -> Result<Driven, LoadError> {
         let (constants, looking) = (Constants::of_run(stage.seed), Looking::of(&stage));
-        let at = |rate, stage: &mut Stage<'_>| run(self, constants, rate, stage);
+        let at = |rate, stage: &mut LoadContext<'_>| run(self, constants, rate, stage);
         let driven = at_pace(self.pace, stage, at, |ran| Ok(measured(ran)))?;
         let applied =
             [Some(note(self)), Some(nurand(constants)), looking.through(self)?].into_iter().flatten().collect();
         Ok(Driven { applied, ..driven })
     }
 
-    fn expected_s(&self, counts: &Counts) -> f64 {
+    fn expected_s(&self, counts: &TrialSize) -> f64 {
         let checking = self.data_bytes() as f64 / WAREHOUSE_BYTES * CHECKING_S * self.checked() as f64 / 12.0;
         expected_s(self.pace, counts) + checking
     }
 
     /// How long looking through the tables takes is a guess.
-    fn limit_s(&self, counts: &Counts) -> f64 {
+    fn limit_s(&self, counts: &TrialSize) -> f64 {
         let checking = self.data_bytes() as f64 / WAREHOUSE_BYTES * CHECKING_S;
         self.expected_s(counts) + if self.checked() > 0 { 60.0 + 10.0 * checking } else { 0.0 }
     }
@@ -122,7 +122,7 @@ fn run(
     settings: &TpccSettings,
     constants: Constants,
     rate: Option<Curve>,
-    stage: &mut Stage<'_>,
+    stage: &mut LoadContext<'_>,
 ) -> Result<Vec<Ran<Tally>>, LoadError> {
     let (sizes, dialect) = (settings.sizes(), stage.dialect);
     let connections = Connections::new(stage.threads);
@@ -188,7 +188,7 @@ struct Looking<'a> {
 }
 
 impl<'a> Looking<'a> {
-    fn of(stage: &Stage<'a>) -> Self {
+    fn of(stage: &LoadContext<'a>) -> Self {
         Self { connect: stage.connect, host: stage.host, dialect: stage.dialect }
     }
 

@@ -39,12 +39,12 @@ pub(super) struct Prepared {
     pub sent: Queries,
 }
 
-pub(super) struct Row {
+pub(super) struct StoredRow {
     of: Statement,
     values: Vec<Option<String>>,
 }
 
-impl Row {
+impl StoredRow {
     /// A value that is a whole number, as all keys are.
     pub fn int(&self, column: usize) -> Result<i64, Failed> {
         let text = self.text(column)?;
@@ -109,23 +109,23 @@ impl Prepared {
     }
 
     /// Every row that comes, however many.
-    pub fn rows(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<Vec<Row>, Failed> {
+    pub fn rows(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<Vec<StoredRow>, Failed> {
         self.rows_of(self.id(statement), statement, params)
     }
 
     /// The stock of an item, for a district from 1 to 10.
-    pub fn stock(&mut self, district: i64, params: &[Param<'_>]) -> Result<Row, Failed> {
+    pub fn stock(&mut self, district: i64, params: &[Param<'_>]) -> Result<StoredRow, Failed> {
         let id = self.stock[(district - 1) as usize];
         only(Statement::Stock, self.rows_of(id, Statement::Stock, params)?)
     }
 
-    fn rows_of(&mut self, id: StatementId, of: Statement, params: &[Param<'_>]) -> Result<Vec<Row>, Failed> {
+    fn rows_of(&mut self, id: StatementId, of: Statement, params: &[Param<'_>]) -> Result<Vec<StoredRow>, Failed> {
         let rows = self.session.fetch(id, params).map_err(|source| Failed::Statement(of, source))?;
         self.sent.read += 1;
-        Ok(rows.into_iter().map(|values| Row { of, values }).collect())
+        Ok(rows.into_iter().map(|values| StoredRow { of, values }).collect())
     }
 
-    pub fn one(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<Row, Failed> {
+    pub fn one(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<StoredRow, Failed> {
         only(statement, self.rows(statement, params)?)
     }
 
@@ -152,7 +152,7 @@ impl Prepared {
     }
 }
 
-fn only(statement: Statement, mut rows: Vec<Row>) -> Result<Row, Failed> {
+fn only(statement: Statement, mut rows: Vec<StoredRow>) -> Result<StoredRow, Failed> {
     match rows.pop() {
         Some(row) if rows.is_empty() => Ok(row),
         last => {

@@ -1,6 +1,6 @@
 //! What each transaction does (clauses 2.4.2, 2.5.2, 2.6.2, 2.7.4, 2.8.2).
 
-use super::input::{Customer, Input, Line, Terminal, Who};
+use super::input::{Customer, Input, OrderLine, Terminal, Who};
 use super::prepared::{Failed, Prepared};
 use super::random::decimal;
 use super::sizes::DISTRICTS;
@@ -37,7 +37,7 @@ pub(super) fn run(terminal: &Terminal, kind: Kind, input: &Input, on: &mut Prepa
     }
 }
 
-fn new_order(home: i64, district: i64, customer: i64, lines: &[Line], on: &mut Prepared) -> Result<bool, Failed> {
+fn new_order(home: i64, district: i64, customer: i64, lines: &[OrderLine], on: &mut Prepared) -> Result<bool, Failed> {
     // The district first: what waits for another order has read nothing yet that could be old by then.
     let order = on.one(Statement::DistrictToOrder, &[Int(home), Int(district)])?.int(0)?;
     on.run_one(Statement::TakeOrderNumber, &[Int(home), Int(district)])?;

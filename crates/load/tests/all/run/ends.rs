@@ -6,7 +6,7 @@ use super::*;
 #[derive(Default)]
 struct Impatient {
     threads: Vec<ClientThread>,
-    heard: Vec<Stage>,
+    heard: Vec<RunPhase>,
     impatient: bool,
 }
 
@@ -22,7 +22,7 @@ impl Observer for Impatient {
     fn reading(&mut self, reading: Reading) -> Result<(), Self::Error> {
         assert!(reading.tps > 0.0);
         self.heard.push(reading.stage);
-        self.impatient = reading.stage == Stage::Sample(0);
+        self.impatient = reading.stage == RunPhase::Sample(0);
         Ok(())
     }
 
@@ -88,7 +88,7 @@ fn an_aborted_run_leaves_no_thread() {
         run(&LoadSettings { pace, ..long }, &|_: ClientThread| Ok(Scripted(done_after_a_nap, 0)), &mut observer)
             .unwrap_err();
     assert!(matches!(error, RunError::Observer("interrupted")), "{error:?}");
-    assert_eq!(observer.heard, [Stage::Warmup, Stage::Sample(0)]);
+    assert_eq!(observer.heard, [RunPhase::Warmup, RunPhase::Sample(0)]);
     assert_eq!(observer.threads.len(), 8);
     assert_all_end(&observer.threads);
 }

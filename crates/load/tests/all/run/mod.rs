@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRef;
 use tare_load::{
     Arrivals, Attempt, Client, ClientThread, Connect, Curve, Distribution, LoadSettings, Observer, Pace, Purpose,
-    Queries, Random, Reading, Rest, RunError, Stage, Unobserved, run,
+    Queries, Random, Reading, Rest, RunError, RunPhase, Unobserved, run,
 };
 
 const READ: Queries = Queries { read: 1, write: 0, other: 0 };

@@ -7,7 +7,7 @@ use super::builds::{Builds, Built};
 use super::measure::{Bench, Measured, Two, Until, with_result};
 use std::path::PathBuf;
 use tare_findings::ab::AbVerdict;
-use tare_findings::bisect::{self, BATCH, Bisection, Cell, Next, Seen};
+use tare_findings::bisect::{self, BATCH, Bisection, BuildPair, Cell, Next};
 use tare_report::words::bisect as words;
 use tare_results::pairs::Rule;
 
@@ -146,7 +146,7 @@ impl Search<'_> {
                 None => 0.0,
             };
         }
-        let mut seen: Vec<Seen> = Vec::new();
+        let mut seen: Vec<BuildPair> = Vec::new();
         let (mut ended, mut trials_s) = (0, 0.0);
         for measured in &all {
             let pairs = measured.pairs();

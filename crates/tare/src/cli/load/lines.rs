@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tare_drive::workload::oltp::OltpSettings;
 use tare_drive::workload::sessions::{NotAsked, Outage, Pace, Reconnect, judge};
 use tare_drive::workload::{self, AnyLoad, Progress};
-use tare_load::{Distribution, Interval, Intervals, Sample, Stage};
+use tare_load::{Distribution, Interval, Intervals, RunPhase, Sample};
 
 /// Says which defaults of tare's own are in use where sysbench has others.
 pub fn not_as_sysbench(args: &LoadArgs, settings: &OltpSettings) {
@@ -130,7 +130,7 @@ pub fn ended(elapsed_s: f64) -> Option<Exit> {
 /// In the words of sysbench's own lines, so that what reads those reads these.
 fn line(interval: &Interval, percentile: f64, more: &str) -> String {
     let Interval { second, threads, tps, reads_per_s, writes_per_s, others_per_s, .. } = interval;
-    let warm_up = if interval.stage == Stage::Warmup { " (warm-up)" } else { "" };
+    let warm_up = if interval.stage == RunPhase::Warmup { " (warm-up)" } else { "" };
     format!(
         "[ {second}s ] thds: {threads} {more}tps: {tps:.2} qps: {:.2} (r/w/o: {reads_per_s:.2}/{writes_per_s:.2}/{others_per_s:.2}) \
          lat (ms,{percentile}%): {:.2} err/s: {:.2} reconn/s: {:.2}{warm_up}",
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn a_line_says_what_one_of_sysbench_says() {
         let interval = Interval {
-            stage: Stage::Sample(0),
+            stage: RunPhase::Sample(0),
             second: 10,
             threads: 4,
             tps: 1234.5,
@@ -163,7 +163,7 @@ mod tests {
         let expected = "[ 10s ] thds: 4 tps: 1234.50 qps: 20.25 (r/w/o: 14.00/4.25/2.00) lat (ms,95%): 1.23 err/s: 0.50 \
                         reconn/s: 0.00";
         assert_eq!(line(&interval, 95.0, ""), expected);
-        let warm_up = line(&Interval { stage: Stage::Warmup, latency_ms: None, ..interval }, 99.9, "nopm: 3.00 ");
+        let warm_up = line(&Interval { stage: RunPhase::Warmup, latency_ms: None, ..interval }, 99.9, "nopm: 3.00 ");
         assert!(
             warm_up.contains("thds: 4 nopm: 3.00 tps: ")
                 && warm_up.contains("lat (ms,99.9%): 0.00")

@@ -6,7 +6,7 @@ use crate::state::Host;
 use crate::trial::running;
 use std::path::PathBuf;
 use tare_drive::sut::{SharedAffinities, SubjectWatch, SystemUnderTest, WatchSettings};
-use tare_drive::workload::{self, Counts, Driven, ServerAt, Stage};
+use tare_drive::workload::{self, Driven, LoadContext, ServerAt, TrialSize};
 use tare_topology::{Machine, ResolvedPlacement};
 
 /// Drives one sample as a trial does: bound, watched and proved by the same code. What is bound is put back on every
@@ -19,7 +19,7 @@ pub fn measure(asked: &Asked<'_>, prompt: &dyn workload::Host) -> Result<Driven,
     let (placement, threads, seed) = (placement(asked)?, asked.threads(), asked.sampling.seed);
     let watch = WatchSettings { placement, chance_seed: seed, memory: false, schedule: false, probe_share: None };
     let held = AffinityGuard::take(&watch.placement)?;
-    let stage = Stage {
+    let stage = LoadContext {
         engine: engine.name(),
         dialect: engine.dialect(),
         server: None,
@@ -27,7 +27,7 @@ pub fn measure(asked: &Asked<'_>, prompt: &dyn workload::Host) -> Result<Driven,
         server_at: ServerAt::of(&target.address),
         threads,
         seed,
-        counts: Counts {
+        counts: TrialSize {
             samples: 1,
             warmup_s: args.warmup_s(),
             sample_s: args.sample_s(),

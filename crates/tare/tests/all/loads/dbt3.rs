@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 use tare_drive::workload::dbt3::{
-    self, Fill, Query, Row, SIX_DECIMALS, Scale, TABLES, Table, compare, numbers, write_section,
+    self, AnswerRow, Fill, Query, SIX_DECIMALS, Scale, TABLES, Table, compare, numbers, write_section,
 };
 use tare_engine::{Engine, Mariadb, Mysql, PoolPages, Postgresql, PrepareRequest, Server, Session, Sqlite};
 
@@ -33,7 +33,7 @@ fn session(server: &dyn Server) -> Box<dyn Session> {
     session
 }
 
-fn all_answers(session: &mut dyn Session, engine: &dyn Engine, scale: &str) -> Vec<Vec<Row>> {
+fn all_answers(session: &mut dyn Session, engine: &dyn Engine, scale: &str) -> Vec<Vec<AnswerRow>> {
     let scale = scale.parse().unwrap();
     let answer = |number| {
         let clock = Instant::now();
@@ -54,7 +54,7 @@ const ENGINES: [&dyn Engine; 4] = [&Mariadb, &Mysql, &Postgresql, &Sqlite];
 fn engines_agree(scale: &str) {
     let factor: Scale = scale.parse().unwrap();
     let query = |number| Query::new(number, factor, ENGINES[0].dialect());
-    let mut answers: Vec<(&str, Vec<Vec<Row>>)> = Vec::new();
+    let mut answers: Vec<(&str, Vec<Vec<AnswerRow>>)> = Vec::new();
     for engine in ENGINES {
         let place = Place::new();
         let mut server = server(&place, engine, scale);

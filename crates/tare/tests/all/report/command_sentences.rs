@@ -112,6 +112,7 @@ fn bisection(ends: Option<Ab>, chances: &[f64], cell: Option<Cell>) -> Bisection
         id: n.to_string().repeat(40),
         subject: Some(format!("change {n}")),
         author_date: Some("2026-03-01T10:00:00+01:00".to_owned()),
+        merged: Vec::new(),
     };
     Bisection {
         line: (0..=4).map(commit).collect(),
