@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use tare_findings::figures::{Scale, percent};
 use tare_findings::summary::MetricSummary;
 
-/// Writes the answer, what is odd, and the means of the primary metrics by condition.
+/// Writes the answer, the warnings, and the means of the primary metrics by condition.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let answer = AnswerJson::of(&source.summary.answer);
     writeln!(out, "### {}\n\n**{}**\n", escaped(&source.results.study), escaped(&answer.text))?;

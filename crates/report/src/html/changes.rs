@@ -20,7 +20,7 @@ pub fn changes(found: &ManyComparison) -> String {
         header { h1 { "tare · changes against " (base) } }
         main {
             @if !found.notes.is_empty() {
-                div.odd role="note" { strong { "What is odd" } ul { @for note in words::notes(&found.notes) { li { (note) } } } }
+                div.warnings role="note" { strong { "Warnings" } ul { @for note in words::notes(&found.notes) { li { (note) } } } }
             }
             section {
                 h2 { (map.title) }

@@ -1,4 +1,4 @@
-//! What was run, on what, what came out, how sure, what is odd.
+//! What was run, on what, what came out, how sure, warnings.
 
 use super::given::Page;
 use crate::words;
@@ -13,25 +13,25 @@ pub(super) fn section(page: &Page<'_>) -> Markup {
     }
 }
 
-/// More of what came out, what was run, how sure the answer is, and what is odd, counted and folded: the chart stands
+/// More of what came out, what was run, how sure the answer is, and warnings, counted and folded: the chart stands
 /// before it.
 pub(super) fn notes(page: &Page<'_>) -> Option<Markup> {
     let screen = words::first_screen(page.summary, page.results);
-    let odd = &screen.warnings;
+    let warnings = &screen.warnings;
     Some(html! {
         @for sentence in &screen.further { p.further { (sentence) } }
-        @if !odd.is_empty() {
-            details.odd open[odd.len() == 1] {
-                summary { "What is odd: " (count(odd.len(), "note")) }
-                ul { @for line in odd { li { (line) } } }
+        @if !warnings.is_empty() {
+            details.warnings open[warnings.len() == 1] {
+                summary { (count(warnings.len(), "warning")) }
+                ul { @for line in warnings { li { (line) } } }
             }
         }
         dl.first {
             dt { "What was run" } dd { (screen.run) }
             dt { "On what" } dd { (screen.machine) }
             dt { "How sure" } dd { (screen.sure) }
-            @if odd.is_empty() {
-                dt { "What is odd" } dd { "Nothing: no trial failed or was disturbed, none is shown to lie far out, and no modes are shown." }
+            @if warnings.is_empty() {
+                dt { "Warnings" } dd { "None: no trial failed or was disturbed, none is shown to lie far out, and no modes are shown." }
             }
         }
     })

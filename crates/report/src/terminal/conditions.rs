@@ -159,7 +159,7 @@ impl States {
         std::iter::once(clean).chain(others.into_iter().filter(|(any, _)| *any).map(|(_, head)| head)).collect()
     }
 
-    /// Disturbed attempts that were put aside are no trials; they are among what is odd.
+    /// Disturbed attempts that were put aside are no trials; they are among the warnings.
     fn cells(self, condition: &ConditionSummary) -> Vec<String> {
         let others = [(self.disturbed, condition.disturbed_trials), (self.failed, condition.failed_trials)];
         let others = others.into_iter().filter(|(any, _)| *any).map(|(_, n)| n.to_string());

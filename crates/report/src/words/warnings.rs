@@ -29,25 +29,25 @@ fn disturbed(results: &Results) -> Vec<String> {
 }
 
 fn all(summary: &Summary, results: &Results, disturbed: Vec<String>) -> Vec<String> {
-    let mut odd = results.warnings.clone();
-    odd.extend(bad_trials(results, Bad::Failed));
-    odd.extend(disturbed);
-    odd.extend(client_limit::notes(results));
-    odd.extend(missing_words(results));
+    let mut warnings = results.warnings.clone();
+    warnings.extend(bad_trials(results, Bad::Failed));
+    warnings.extend(disturbed);
+    warnings.extend(client_limit::notes(results));
+    warnings.extend(missing_words(results));
     let cannot = results.plan.as_ref().map_or(Vec::new(), not_realizable);
-    odd.extend(cannot.into_iter().map(|(which, why)| format!("{which} cannot be done on this machine: {why}")));
-    odd.extend(modes(summary));
-    odd.extend(summary.outliers.iter().take(LISTED).map(trials::outlier));
-    odd.extend(searches::notes(&summary.searches));
-    odd.extend(plans::changed(&summary.plans));
-    odd.extend(warm_up::cold(&summary.warm_up));
-    odd.extend(settled::notes(results));
-    odd.extend(single_trials(summary));
-    odd.extend(versions(results));
-    odd.extend(missing_captures(results));
-    odd.extend(waits::unnamed(summary));
-    odd.extend(outliving(results));
-    odd
+    warnings.extend(cannot.into_iter().map(|(which, why)| format!("{which} cannot be done on this machine: {why}")));
+    warnings.extend(modes(summary));
+    warnings.extend(summary.outliers.iter().take(LISTED).map(trials::outlier));
+    warnings.extend(searches::notes(&summary.searches));
+    warnings.extend(plans::changed(&summary.plans));
+    warnings.extend(warm_up::cold(&summary.warm_up));
+    warnings.extend(settled::notes(results));
+    warnings.extend(single_trials(summary));
+    warnings.extend(versions(results));
+    warnings.extend(missing_captures(results));
+    warnings.extend(waits::unnamed(summary));
+    warnings.extend(outliving(results));
+    warnings
 }
 
 /// Attempts that are not analysed.

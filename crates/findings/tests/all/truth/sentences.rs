@@ -10,7 +10,7 @@ use crate::suspects::{alike, found};
 use tare_findings::ab::AbVerdict;
 use tare_findings::bisect::Outcome;
 use tare_findings::find::Fate;
-use tare_findings::history::Line;
+use tare_findings::history::MetricHistory;
 use tare_findings::reproduce::Reproduced;
 use tare_findings::why::ProofVerdict;
 use tare_results::pairs::Rule;
@@ -88,9 +88,18 @@ fn of_claim(verdict: &Reproduced) -> Option<Sentence> {
 }
 
 /// What is said of a line, without the fields that only describe it.
-fn of_line(line: &Line) -> Vec<Sentence> {
-    let Line { changes, drift, condition: _, name: _, unit: _, better: _, points: _, segments: _, not_tested: _ } =
-        line;
+fn of_line(line: &MetricHistory) -> Vec<Sentence> {
+    let MetricHistory {
+        changes,
+        drift,
+        condition: _,
+        name: _,
+        unit: _,
+        better: _,
+        points: _,
+        segments: _,
+        not_tested: _,
+    } = line;
     let step = (!changes.is_empty()).then_some(Sentence::HistoryStep);
     step.into_iter().chain(drift.is_some().then_some(Sentence::HistoryDrift)).collect()
 }
