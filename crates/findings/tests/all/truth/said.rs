@@ -120,8 +120,8 @@ pub fn cost_of_distance_by_chance(draws: &mut Draws) -> bool {
     let blocks = 5;
     let names: Vec<String> = (1..CPUS).map(|client| format!("client=pu:{client}")).collect();
     let (mut line_ns, mut trials) = (vec![vec![None; CPUS]; CPUS], Vec::new());
-    for client in 1..CPUS {
-        line_ns[client][0] = Some(100.0 + 400.0 * draws.uniform());
+    for to_the_server in line_ns.iter_mut().skip(1) {
+        to_the_server[0] = Some(100.0 + 400.0 * draws.uniform());
     }
     for (block, order) in randomized_blocks(names.len(), blocks, draws.uniform().to_bits()).into_iter().enumerate() {
         let level = 0.02 * draws.normal();

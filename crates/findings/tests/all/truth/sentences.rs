@@ -15,6 +15,9 @@ use tare_findings::reproduce::Reproduced;
 use tare_findings::why::ProofVerdict;
 use tare_results::pairs::Rule;
 
+/// Whether a study of a kind says it.
+type Says = Box<dyn FnMut(&mut Draws) -> bool>;
+
 /// Declares sentences together with the list of all of them.
 macro_rules! sentences {
     ($($name:ident),* $(,)?) => {
@@ -125,23 +128,21 @@ impl Sentence {
     }
 
     /// Kinds of studies in which it would be wrong, by name, and whether one of them says it.
-    fn wrong(self) -> Vec<(String, Box<dyn FnMut(&mut Draws) -> bool>)> {
-        let one = |name: &str, said: Box<dyn FnMut(&mut Draws) -> bool>| vec![(name.to_owned(), said)];
+    fn wrong(self) -> Vec<(String, Says)> {
+        let one = |name: &str, said: Says| vec![(name.to_owned(), said)];
         let is = move |said: Option<Self>| said == Some(self);
         match self {
             Self::AbDiffers => [Rule::Looks, Rule::Anytime]
                 .into_iter()
                 .flat_map(|rule| Times::ALL.map(|times| (rule, times)))
                 .map(|(rule, times)| {
-                    let said: Box<dyn FnMut(&mut Draws) -> bool> =
-                        Box::new(move |draws| is(of_ab(of_itself(draws, times, rule))));
+                    let said: Says = Box::new(move |draws| is(of_ab(of_itself(draws, times, rule))));
                     (format!("{rule:?}, {times:?}"), said)
                 })
                 .collect(),
             Self::AbEquivalent => [Rule::Looks, Rule::Anytime]
                 .map(|rule| {
-                    let said: Box<dyn FnMut(&mut Draws) -> bool> =
-                        Box::new(move |draws| is(of_ab(at_the_minimum_effect(draws, rule))));
+                    let said: Says = Box::new(move |draws| is(of_ab(at_the_minimum_effect(draws, rule))));
                     (format!("{rule:?}, a change of just the minimum effect"), said)
                 })
                 .into(),
@@ -151,7 +152,7 @@ impl Sentence {
             }
             Self::BisectFound => [0.03, 0.0]
                 .map(|step| {
-                    let said: Box<dyn FnMut(&mut Draws) -> bool> =
+                    let said: Says =
                         Box::new(move |draws| bisects_wrongly(draws, step) && is(of_bisection(Outcome::Found)));
                     (format!("a step of {step}"), said)
                 })
@@ -166,8 +167,7 @@ impl Sentence {
             ),
             Self::Holds | Self::DoesNotHold => [4, 10]
                 .map(|blocks| {
-                    let said: Box<dyn FnMut(&mut Draws) -> bool> =
-                        Box::new(move |draws| is(of_claim(&claim_at_its_end(draws, blocks))));
+                    let said: Says = Box::new(move |draws| is(of_claim(&claim_at_its_end(draws, blocks))));
                     (format!("the ratio at the end of the band, {blocks} blocks"), said)
                 })
                 .into(),
@@ -176,7 +176,7 @@ impl Sentence {
                 .filter(|shape| *shape != Shape::Bimodal)
                 .flat_map(|shape| [0.0, 0.5].map(|alike| (shape, alike)))
                 .map(|(shape, alike)| {
-                    let said: Box<dyn FnMut(&mut Draws) -> bool> = Box::new(move |draws| {
+                    let said: Says = Box::new(move |draws| {
                         unchanged(draws, shape, alike).lines.iter().any(|line| of_line(line).contains(&self))
                     });
                     (format!("24 runs, {shape:?}, neighbours {alike}"), said)

@@ -175,7 +175,8 @@ fn tallies(kinds: &[Kind], studies: usize) -> Vec<Tally> {
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut all: Vec<(usize, Tally)> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let workers: Vec<_> =
+            (0..threads).map(|_| std::thread::Builder::new().spawn_scoped(scope, work).unwrap()).collect();
         workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
     });
     all.sort_by_key(|(place, _)| *place);
