@@ -1,5 +1,5 @@
-//! Where the stack of a trial begins, drawn anew for every trial of a comparison: the length of a side's path or arguments
-//! gives it no place of its own, even where the address space is not laid out at random.
+//! Where the stack of a trial begins, drawn anew for every trial of a comparison: the length of a side's path or
+//! arguments gives it no place of its own, even where the address space is not laid out at random.
 
 use crate::language::spec::SIDE;
 use tare_results::schema::Plan;

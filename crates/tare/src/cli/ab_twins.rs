@@ -20,7 +20,8 @@ const ENVIRONMENT_BYTES: usize = 20_011;
 /// A twin with its side, or why there is none.
 pub type Made = (Twin, Result<Vec<Side>, String>);
 
-/// The twins of a side on a study, and another link of the same sources where there is one. Copies are made below `out`.
+/// The twins of a side on a study, and another link of the same sources where there is one. Copies are made below
+/// `out`.
 ///
 /// # Errors
 /// When the folder of the results cannot be made, or is not trusted: the copies run from there.
