@@ -35,7 +35,7 @@ struct Record {
     /// Run directory and private copy of the data.
     directories: Vec<PathBuf>,
     /// Of the server and all that it starts; none where an older version wrote this.
-    #[serde(default)]
+    #[serde(default, alias = "family")]
     tree: Option<ProcessTree>,
 }
 

@@ -213,7 +213,8 @@ fn what_a_server_writes_is_cut_in_the_record_and_steers_no_terminal() {
     let world = World::new();
     let (hostile, made) = (world.path("hostile"), world.path("made"));
     let script = format!(
-        "#!/bin/sh\nif [ -e {0} ]; then\nprintf '\\033]0;mine\\007'; head -c 300000 /dev/zero | tr '\\0' x; echo; exit 1\n\
+        "#!/bin/sh\n[ \"$1\" != --version ] || exec {1} --version\nif [ -e {0} ]; then\n\
+         printf '\\033]0;mine\\007'; head -c 300000 /dev/zero | tr '\\0' x; echo; exit 1\n\
          fi\n: >{0}; exec {1} \"$@\"\n",
         made.display(),
         env!("CARGO_BIN_EXE_tare")

@@ -16,7 +16,7 @@ use tare_study::language::builtin::BUILTIN;
 fn conditions(study: &str) -> &'static [&'static str] {
     match study {
         "first-look" => &["placement=float", "placement=same-pu", "placement=other-node"],
-        "side-by-side" => &["binary=10.11.5", "binary=10.11.19"],
+        "side-by-side" | "insert-benchmark" => &["binary=10.11.5", "binary=10.11.19"],
         "tpcc" => &["placement=float", "placement=same-pu", "placement=same-node"],
         "luck" => &["placement=pairs-by-luck", "placement=pairs-by-design"],
         "mind-your-core" => {
