@@ -33,8 +33,8 @@ fn a_memory_policy_is_applied_and_proved_and_one_of_no_node_is_refused() {
         &world,
         "[factors]\nmemory = [\"default\", \"bind:0\", \"bind:999\"]\nmemory_scope = [\"payload\", \"process\"]\n",
     );
-    let (_, err) = world.exits(0, &["run", &study, "--out", "results"]);
-    assert!(err.contains("memory=bind:999"), "{err}");
+    let (out, _) = world.exits(0, &["run", &study, "--out", "results"]);
+    assert!(out.contains("memory=bind:999"), "{out}");
     let proved = memory(&world.path("results"));
     let of = |memory: &str, scope: &str| {
         let found = proved.iter().find(|(name, _)| name.contains(memory) && name.contains(scope));
