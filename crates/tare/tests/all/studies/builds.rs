@@ -18,10 +18,10 @@ fn servers_of_several_makers_run_interleaved_in_one_study_and_are_ranked() {
     let file = "[mysqld]\ninnodb-old-blocks-time = 9\ninnodb_buffer_pool_size = 24M\nport = 3307\n[client]\nport = 1\n";
     std::fs::write(world.path("my.cnf"), file).unwrap();
     std::fs::write(world.path("postgresql.conf"), "work_mem = 9MB # each\nlisten_addresses = '*'\n").unwrap();
-    let (_, err) = world.exits(0, &["run", &study, "--out", "results"]);
+    let (out, err) = world.exits(0, &["run", &study, "--out", "results"]);
     assert!(err.contains("note: 2 options for mariadb from my.cnf"), "{err}");
     assert!(err.contains("port of my.cnf left out") && err.contains("listen_addresses of postgresql.conf"), "{err}");
-    assert!(err.contains("build=gone") && err.contains("/no/such/mysqld"), "left out with its reason: {err}");
+    assert!(out.contains("build=gone") && out.contains("/no/such/mysqld"), "left out with its reason: {out}");
     assert!(err.contains("note: maria is MariaDB ") && err.contains("note: post is PostgreSQL "), "{err}");
     let records = trials(&world.path("results"));
     assert_eq!(records.len(), 6);

@@ -33,8 +33,8 @@ fn properties_of_the_process_are_verified_in_it_and_what_is_not_there_is_not_rea
          environment_bytes = 5000\n"
     );
     let study = world.study(&study);
-    let (_, err) = world.exits(0, &["run", &study, "--out", "results"]);
-    assert!(err.contains("there is no file /no/such.so"), "{err}");
+    let (out, _) = world.exits(0, &["run", &study, "--out", "results"]);
+    assert!(out.contains("there is no file /no/such.so"), "{out}");
     let records = trials(&world.path("results"));
     assert_eq!(records.len(), 4);
     for record in &records {
