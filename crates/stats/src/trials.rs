@@ -68,13 +68,24 @@ pub fn summarize(trials: Trials<'_>, confidence: f64) -> Option<Summary> {
 /// on the logarithm of the mean (the delta method), mean exp(+- t s / (sqrt(n) mean)): it never reaches 0, and is the
 /// usual mean +- t s / sqrt(n) where that is small against the mean. `None` below two values.
 pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
-    let half = t_two_sided(confidence, values.len() as f64 - 1.0) * std_dev(values)? / (values.len() as f64).sqrt();
-    let centre = mean(values)?;
+    let (centre, half) = centre_and_half(values, confidence)?;
     if centre > 0.0 && values.iter().all(|v| *v >= 0.0) {
         let factor = (half / centre).exp();
         return Interval::finite(centre / factor, centre * factor);
     }
     Interval::finite(centre - half, centre + half)
+}
+
+/// Interval of the mean of values that may have either sign, such as logarithms of ratios: mean +- t_{n-1} s / sqrt(n),
+/// which reaches 0 also where no value does. `None` below two values.
+pub(crate) fn signed_mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
+    let (centre, half) = centre_and_half(values, confidence)?;
+    Interval::finite(centre - half, centre + half)
+}
+
+fn centre_and_half(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
+    let half = t_two_sided(confidence, values.len() as f64 - 1.0) * std_dev(values)? / (values.len() as f64).sqrt();
+    Some((mean(values)?, half))
 }
 
 /// Interval for a CoV `k` of `n` normal values: Vangel's modification of McKay's chi-squared approximation ("Confidence

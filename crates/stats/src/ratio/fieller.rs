@@ -4,7 +4,7 @@ use crate::descriptive::{mean, variance};
 use crate::error::{Error, all_finite, all_positive, valid_confidence};
 use crate::interval::{Estimate, Interval};
 use crate::quantiles::{t_two_sided, t_upper_tail};
-use crate::trials::mean_interval;
+use crate::trials::signed_mean_interval;
 
 /// A ratio that can be tested against any value.
 pub(super) trait Tested {
@@ -183,7 +183,7 @@ pub fn paired(a: &[f64], b: &[f64], confidence: f64) -> Result<Estimate, Error> 
     all_positive("trial means of B", b)?;
     let logs: Vec<f64> = a.iter().zip(b).map(|(a, b)| b.ln() - a.ln()).collect();
     let centre = mean(&logs).ok_or(Error::TooFew { what: "pairs".into(), needed: 1, got: 0 })?;
-    let ci = mean_interval(&logs, confidence).and_then(|i| Interval::finite(i.low.exp(), i.high.exp()));
+    let ci = signed_mean_interval(&logs, confidence).and_then(|i| Interval::finite(i.low.exp(), i.high.exp()));
     match centre.exp() {
         value if value.is_normal() => Ok(Estimate { value, ci }),
         _ => Err(Error::NotFinite { what: "ratio of the pairs".into() }),
@@ -213,6 +213,14 @@ mod tests {
         let root = ((y * y2).powi(2) - (y * y - h2) * (y2 * y2 - hp2)).sqrt();
         assert!((ci.low - (y * y2 - root) / (y * y - h2)).abs() < 1e-12);
         assert!((ci.high - (y * y2 + root) / (y * y - h2)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn pairs_that_all_go_one_way_may_still_be_by_chance() {
+        let ci = paired(&[1.0, 1.0], &[1.01, 1.03], 0.95).unwrap().ci.unwrap();
+        assert!(ci.contains(1.0), "{ci:?}");
+        let mirrored = paired(&[1.01, 1.03], &[1.0, 1.0], 0.95).unwrap().ci.unwrap();
+        assert!((ci.low * mirrored.high - 1.0).abs() < 1e-12 && (ci.high * mirrored.low - 1.0).abs() < 1e-12);
     }
 
     #[test]
