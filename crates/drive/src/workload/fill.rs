@@ -1,5 +1,6 @@
 //! What all fillings share: several sessions at the same time, each with a table of its own, and INSERTs of many rows.
 
+use super::{LoadContext, LoadError};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -115,4 +116,25 @@ pub fn in_parallel<E: Send>(
         drop(finished);
     });
     first_error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}
+
+/// Does `work` on the server in a session of its own, which ends with the caller's wish to go on; what is handed to
+/// `work` asks for that.
+///
+/// # Errors
+/// The server's refusal, that of `work`, or [`LoadError::Interrupted`].
+pub fn in_one_session<T: Send>(
+    stage: &LoadContext<'_>,
+    work: impl Fn(&mut dyn Session, &dyn Fn() -> Result<(), LoadError>) -> Result<T, LoadError> + Sync,
+) -> Result<T, LoadError> {
+    let found = Mutex::new(None);
+    let interrupted = || LoadError::Interrupted;
+    in_parallel(1, 1, &|_| stage.host.go_on(), interrupted, |shared| {
+        let mut session = (stage.connect)()?;
+        shared.fills(session.as_mut()).map_err(LoadError::own)?;
+        let done = work(session.as_mut(), &|| shared.added(0))?;
+        *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+        Ok(())
+    })?;
+    found.into_inner().unwrap_or_else(PoisonError::into_inner).ok_or(LoadError::Interrupted)
 }

@@ -1,9 +1,8 @@
 //! Reading everything that a server holds before the first sample, whatever the load's tables are.
 
-use super::fill::in_parallel;
+use super::fill::in_one_session;
 use super::pool::all_read;
 use super::{Driven, LoadContext, LoadError, Pool, PoolContents};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use tare_results::schema::AppliedSetting;
 
 /// A load's pool from before its first sample until after its last one.
@@ -38,20 +37,11 @@ impl<'a> Warm<'a> {
 }
 
 fn read_all(stage: &LoadContext<'_>, held: Option<PoolContents<'_>>) -> Result<AppliedSetting, LoadError> {
-    let read = AtomicUsize::new(0);
-    in_parallel(
-        1,
-        1,
-        &|_| stage.host.go_on(),
-        || LoadError::Interrupted,
-        |shared| {
-            let mut session = (stage.connect)()?;
-            shared.fills(session.as_mut()).map_err(LoadError::own)?;
-            read.store(stage.dialect.read_all(session.as_mut()).map_err(LoadError::own)?, Ordering::Relaxed);
-            shared.added(0)
-        },
-    )?;
-    let (read, now) = (read.into_inner(), all_read(held)?);
+    let read = in_one_session(stage, |session, go_on| {
+        let read = stage.dialect.read_all(session).map_err(LoadError::own)?;
+        go_on().map(|()| read)
+    })?;
+    let now = all_read(held)?;
     let verified = format!("{read} tables and indexes read from end to end; {now}");
     Ok(AppliedSetting { factor: "preload".into(), level: "on".into(), found: None, verified })
 }

@@ -39,8 +39,9 @@ pub fn seated(number: usize, tps: f64, pairs: &[(u32, u32)]) -> TrialRecord {
     record
 }
 
-pub fn summary(machine: &str, trials: Vec<TrialRecord>) -> Summary {
-    let environment = Environment {
+/// What was recorded of a machine of this description.
+pub fn environment(machine: &str) -> Environment {
+    Environment {
         schema: SCHEMA,
         tare_version: String::new(),
         command: String::new(),
@@ -50,8 +51,11 @@ pub fn summary(machine: &str, trials: Vec<TrialRecord>) -> Summary {
         os: String::new(),
         settings: BTreeMap::new(),
         machine: Machine::synthetic(machine).unwrap(),
-    };
-    summarize(&Results { environment: Some(environment), ..results("spread", trials) })
+    }
+}
+
+pub fn summary(machine: &str, trials: Vec<TrialRecord>) -> Summary {
+    summarize(&Results { environment: Some(environment(machine)), ..results("spread", trials) })
 }
 
 /// What the trials of the lower and the upper mode have in common, with the two centres.

@@ -148,7 +148,7 @@ fn run(settings: &OltpSettings, rate: Option<Curve>, stage: &mut LoadContext<'_>
     let shared = Sessions::new(settings, stage.dialect, stage.threads, stage.host.reconnect());
     let client = |session, index| Ok(WorkloadClient::new(&shared, index, shared.client(session, index)?));
     let connector = Connector::new(stage, &shared.connections, client).of_changing_server(shared.survive());
-    sessions::run(rate, stage, &connector, &shared.connections, |samples| vec![(); samples])
+    sessions::run(rate, stage.host.events(), stage, &connector, &shared.connections, |samples| vec![(); samples])
 }
 
 /// What has to be done before the clients of workloads that add rows connect.

@@ -33,6 +33,6 @@ pub use judge::{NotAsked, judge};
 pub use objective::{OBJECTIVE_HELP, Slo};
 pub use pace::{Pace, Paced};
 pub use reconnect::{Outage, Reconnect};
-pub use run::{Ran, failure, run, run_to};
+pub use run::{Ran, failure, run};
 pub use steps::{at_pace, expected_s};
 pub use tallies::{Merge, Tallies};

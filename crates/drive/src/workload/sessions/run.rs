@@ -19,22 +19,9 @@ pub struct Ran<T> {
 }
 
 /// Runs warm-up and samples, and after them the further sample where one is asked for. `rate` is that of an open loop,
-/// transactions a second over all threads; `counted` gives what all clients have counted in each of so many samples.
+/// transactions a second over all threads; after so many `events`, transactions too, a sample ends where its time is
+/// not over before; `counted` gives what all clients have counted in each of so many samples.
 pub fn run<'a, M, T>(
-    rate: Option<Curve>,
-    stage: &mut LoadContext<'_>,
-    connector: &Connector<'a, M>,
-    connections: &Connections,
-    counted: impl FnOnce(usize) -> Vec<T>,
-) -> Result<Vec<Ran<T>>, LoadError>
-where
-    Connector<'a, M>: Connect<Error = LoadError>,
-{
-    run_to(rate, stage.host.events(), stage, connector, connections, counted)
-}
-
-/// As [`run`], with so many transactions after which it ends, where its time is not over before.
-pub fn run_to<'a, M, T>(
     rate: Option<Curve>,
     events: Option<u64>,
     stage: &mut LoadContext<'_>,

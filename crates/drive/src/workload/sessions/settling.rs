@@ -2,9 +2,8 @@
 //! what the warm-up changed.
 
 use crate::workload::error::shown;
-use crate::workload::fill::in_parallel;
+use crate::workload::fill::in_one_session;
 use crate::workload::{LoadContext, LoadError};
-use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tare_engine::{Backlog, Dialect, Done, Session, SqlError};
@@ -33,30 +32,18 @@ struct SettleError {
 /// The server's refusal. That its time was over is what the record says.
 pub(super) fn settle(stage: &LoadContext<'_>) -> Result<SettledRecord, LoadError> {
     let asked = stage.settle;
-    let record = Mutex::new(SettledRecord::default());
-    in_parallel(
-        1,
-        1,
-        &|_| stage.host.go_on(),
-        || LoadError::Interrupted,
-        |shared| {
-            let mut session = (stage.connect)()?;
-            shared.fills(session.as_mut()).map_err(LoadError::own)?;
-            let clock = Instant::now();
-            let statements = asked.statements.iter().map(String::as_str);
-            let begun = if asked.limit_s > 0.0 { stage.dialect.begin_settling() } else { &[] };
-            for sql in statements.chain(begun.iter().copied()) {
-                let failed = |source| LoadError::own(SettleError { statement: shown(sql), source });
-                session.run(sql).map_err(failed)?;
-                shared.added(0)?;
-            }
-            let statements_s = clock.elapsed().as_secs_f64();
-            let found = wait(asked.limit_s, session.as_mut(), stage.dialect, || shared.added(0))?;
-            *record.lock().unwrap_or_else(PoisonError::into_inner) = SettledRecord { statements_s, ..found };
-            Ok(())
-        },
-    )?;
-    Ok(record.into_inner().unwrap_or_else(PoisonError::into_inner))
+    in_one_session(stage, |session, go_on| {
+        let clock = Instant::now();
+        let statements = asked.statements.iter().map(String::as_str);
+        let begun = if asked.limit_s > 0.0 { stage.dialect.begin_settling() } else { &[] };
+        for sql in statements.chain(begun.iter().copied()) {
+            let failed = |source| LoadError::own(SettleError { statement: shown(sql), source });
+            session.run(sql).map_err(failed)?;
+            go_on()?;
+        }
+        let statements_s = clock.elapsed().as_secs_f64();
+        Ok(SettledRecord { statements_s, ..wait(asked.limit_s, session, stage.dialect, go_on)? })
+    })
 }
 
 /// Asks what is left until it is nothing, or for as long as may be waited.

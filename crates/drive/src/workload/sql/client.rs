@@ -3,7 +3,7 @@
 use super::counters::Counters;
 use super::error::SqlLoadError;
 use super::file::Errors;
-use super::mix::Mix;
+use super::mix::{Among, Mix};
 use super::parameter::Drawn;
 use super::statement::Statement;
 use super::step::Part;
@@ -29,7 +29,7 @@ pub(super) struct SqlClient {
     tallies: Arc<Tallies<Tally>>,
     sent: Queries,
     /// The transactions that it runs, by number.
-    runs: Vec<usize>,
+    runs: Among,
     part: Option<Part>,
     /// The transaction that the server asked to run again: with the same values, so that no number of a counter is
     /// lost.
@@ -45,13 +45,13 @@ impl SqlClient {
         tallies: Arc<Tallies<Tally>>,
         part: Option<Part>,
     ) -> Result<Self, SqlLoadError> {
-        let runs = match &part {
+        let runs = mix.among(match &part {
             Some(part) => part.runs().to_vec(),
             None => (0..mix.transactions.len()).collect(),
-        };
+        });
         let mut prepared = Vec::new();
         for (number, transaction) in mix.transactions.iter().enumerate() {
-            let statements = if runs.contains(&number) { &transaction.statements[..] } else { &[] }.iter();
+            let statements = if runs.numbers.contains(&number) { &transaction.statements[..] } else { &[] }.iter();
             prepared.push(statements.map(|one| prepare(session.as_mut(), dialect, one)).collect::<Result<_, _>>()?);
         }
         let values = vec![Vec::new(); mix.parameters.len()];

@@ -191,7 +191,7 @@ fn run(mix: &Arc<Mix>, rate: Option<Curve>, stage: &mut LoadContext<'_>) -> Resu
         SqlClient::new(session, dialect, shared.0, shared.1, shared.2, None).map_err(LoadError::own)
     };
     let connector = Connector::new(stage, &connections, client);
-    sessions::run(rate, stage, &connector, &connections, |samples| tallies.take(samples))
+    sessions::run(rate, stage.host.events(), stage, &connector, &connections, |samples| tallies.take(samples))
 }
 
 fn measured(mix: &Mix, ran: Ran<Tally>) -> Result<Measured, LoadError> {

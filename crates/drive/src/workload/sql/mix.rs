@@ -31,6 +31,14 @@ pub(super) struct Asked {
     pub transaction: Option<String>,
 }
 
+/// Transactions of which one is drawn.
+#[derive(Debug)]
+pub(super) struct Among {
+    pub numbers: Vec<usize>,
+    /// The sum of theirs.
+    weights: u64,
+}
+
 /// Statements that are run together, checked.
 #[derive(Debug)]
 pub(super) struct Transaction {
@@ -112,15 +120,21 @@ impl Mix {
         }
     }
 
+    /// Transactions, by number, of which one is drawn again and again.
+    pub fn among(&self, numbers: Vec<usize>) -> Among {
+        let weights = numbers.iter().map(|number| self.transactions[*number].weight).sum();
+        Among { numbers, weights }
+    }
+
     /// The number of the next one of these transactions, drawn by weight.
-    pub fn draw(&self, among: &[usize], random: &mut Random) -> usize {
-        let weight = |number: &usize| self.transactions[*number].weight;
-        let mut left = random.below(among.iter().map(weight).sum());
-        for number in among {
-            if left < weight(number) {
+    pub fn draw(&self, among: &Among, random: &mut Random) -> usize {
+        let mut left = random.below(among.weights);
+        for number in &among.numbers {
+            let weight = self.transactions[*number].weight;
+            if left < weight {
                 return *number;
             }
-            left -= weight(number);
+            left -= weight;
         }
         0
     }
@@ -217,7 +231,8 @@ mod tests {
         assert_eq!(of(1, 0), "UPDATE t SET a = $1 WHERE id = $2 OR k = $3");
         assert!(mix.transactions[1].has_border() && mix.transactions[1].writes && !mix.transactions[0].writes);
         let mut random = Random::new(1, Purpose::Transactions, 0);
-        let two = (0..4000).filter(|_| mix.draw(&[0, 1], &mut random) == 1).count();
+        let both = mix.among(vec![0, 1]);
+        let two = (0..4000).filter(|_| mix.draw(&both, &mut random) == 1).count();
         assert!((2850..3150).contains(&two), "{two}");
         for parameter in &mix.parameters {
             let name = parameter.name.as_str();

@@ -83,7 +83,7 @@ pub(super) fn drive(mix: &Arc<Mix>, mut stage: LoadContext<'_>) -> Result<Driven
         // Another step draws other numbers; odd, so that the steps of no two trials are alike.
         let seed = stage.seed;
         stage.seed = seed.wrapping_add((number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let ran = sessions::run_to(None, events, &mut stage, &connector, &connections, |samples| tallies.take(samples));
+        let ran = sessions::run(None, events, &mut stage, &connector, &connections, |samples| tallies.take(samples));
         stage.seed = seed;
         for ran in ran? {
             stage.host.judge(Pace::Closed, &ran.sample)?;
@@ -122,18 +122,19 @@ fn add(all: &mut Measured, mix: &Mix, step: &Step, ran: Ran<Tally>) {
     // What the server's CPU time is shared out to: queries, where there are any, else rows that were written.
     let (mut queries, mut rows_written) = (0, 0);
     let clients = sample.threads.len() / threads_of_client(&mix.steps);
-    for role in &step.roles {
-        let part = format!("{}_{}", step.name, role.name);
-        let done = Done::of(role, mix, &counted);
+    let roles = step.roles.iter();
+    let roles: Vec<(String, &Role, Done)> =
+        roles.map(|role| (format!("{}_{}", step.name, role.name), role, Done::of(role, mix, &counted))).collect();
+    for (part, role, done) in &roles {
         match (role.rate, role.writes) {
             (Some(rate), _) => {
                 let due = (rate * elapsed_s).floor().max(1.0) * clients as f64;
-                named(Figure::MissedFraction, &part, (1.0 - done.transactions as f64 / due).max(0.0));
+                named(Figure::MissedFraction, part, (1.0 - done.transactions as f64 / due).max(0.0));
             }
             // What changes no row, as making an index, has its time.
-            (None, true) if done.rows > 0 => named(Figure::RowsPerS, &part, done.rows as f64 / elapsed_s),
+            (None, true) if done.rows > 0 => named(Figure::RowsPerS, part, done.rows as f64 / elapsed_s),
             (None, true) => {}
-            (None, false) => named(Figure::QueriesPerS, &part, done.took.count() as f64 / elapsed_s),
+            (None, false) => named(Figure::QueriesPerS, part, done.took.count() as f64 / elapsed_s),
         }
         *(if role.writes { &mut rows_written } else { &mut queries }) +=
             if role.writes { done.rows } else { done.took.count() };
@@ -145,9 +146,7 @@ fn add(all: &mut Measured, mix: &Mix, step: &Step, ran: Ran<Tally>) {
     if let Some(cpu_us) = cpu_us {
         named(Figure::ServerCpuUs, &step.name, cpu_us / operations as f64);
     }
-    for role in &step.roles {
-        let part = format!("{}_{}", step.name, role.name);
-        let Done { took, .. } = Done::of(role, mix, &counted);
+    for (part, _, Done { took, .. }) in &roles {
         let figures = [("p99", took.percentile_ms(99.0)), ("max", took.max_ms())];
         for (figure, value) in figures.into_iter().filter_map(|(figure, value)| Some((figure, value?))) {
             all.metrics.push((metric::of_name(&format!("{LATENCIES}_{figure}_of_{part}")), value));

@@ -132,7 +132,7 @@ fn run(
         Ok(client.with_keying(settings.keying))
     };
     let connector = Connector::new(stage, &connections, client);
-    sessions::run(rate, stage, &connector, &connections, |samples| tallies.take(samples))
+    sessions::run(rate, stage.host.events(), stage, &connector, &connections, |samples| tallies.take(samples))
 }
 
 fn measured(ran: Ran<Tally>) -> Measured {

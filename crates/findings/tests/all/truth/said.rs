@@ -3,7 +3,7 @@
 use super::made::Shape;
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
-use crate::modes::{ARTICLE_A, seated, summary};
+use crate::modes::{ARTICLE_A, environment, seated, summary};
 use std::collections::BTreeMap;
 use tare_findings::find::Find;
 use tare_findings::history::{History, Options, Run, history};
@@ -12,9 +12,8 @@ use tare_findings::summarize;
 use tare_results::Results;
 use tare_results::claim::{Band, Claim, Measure, Published};
 use tare_results::levels_of;
-use tare_results::schema::{Environment, PlannedCondition, PlannedPlacement, PlannedTrial, Race, SCHEMA};
+use tare_results::schema::{PlannedCondition, PlannedPlacement, PlannedTrial, Race};
 use tare_stats::order::randomized_blocks;
-use tare_topology::Machine;
 use tare_topology::measure::Measured;
 
 /// A race of six: the fifth is just ahead by more than the smallest difference of interest.
@@ -153,18 +152,4 @@ pub fn cost_of_distance_by_chance(draws: &mut Draws) -> bool {
     let found = summarize(&Results { environment: Some(environment("core:8 pu:1")), ..made });
     assert!(!found.distance.is_empty(), "no cost of distance was looked for");
     found.distance.iter().any(|cost| cost.line.is_some_and(|line| line.is_shown(&cost.metric)))
-}
-
-fn environment(machine: &str) -> Environment {
-    Environment {
-        schema: SCHEMA,
-        tare_version: String::new(),
-        command: String::new(),
-        kernel: String::new(),
-        cpu_model: String::new(),
-        hypervisor: None,
-        os: String::new(),
-        settings: BTreeMap::new(),
-        machine: Machine::synthetic(machine).unwrap(),
-    }
 }

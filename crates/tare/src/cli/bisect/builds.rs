@@ -84,18 +84,17 @@ impl<'a> Builds<'a> {
         match self.known(place)? {
             Some(Built::Binary { path, sha1, elapsed_s }) => {
                 let now = content(&path)?;
-                match sha1 {
-                    None => {
-                        let built = Built::Binary { path, sha1: Some(now), elapsed_s };
-                        self.keep(place, &built)?;
-                        Ok(Some(built))
-                    }
-                    Some(was) if was == now => Ok(Some(Built::Binary { path, sha1: Some(was), elapsed_s })),
-                    Some(was) => Err(Problem::new(Exit::Usage, "a build is not what it was when it was measured")
+                if let Some(was) = sha1.as_ref().filter(|was| **was != now) {
+                    return Err(Problem::new(Exit::Usage, "a build is not what it was when it was measured")
                         .at(path.display().to_string())
                         .expected(format!("SHA-1 {was}, found {now}"))
-                        .advice("put it back; or begin another bisection, in another folder")),
+                        .advice("put it back; or begin another bisection, in another folder"));
                 }
+                let built = Built::Binary { path, sha1: Some(now), elapsed_s };
+                if sha1.is_none() {
+                    self.keep(place, &built)?;
+                }
+                Ok(Some(built))
             }
             Some(skipped) => Ok(Some(skipped)),
             None => self.make(place),
