@@ -133,6 +133,17 @@ pub struct Plan {
     pub notes: Vec<String>,
 }
 
+impl Plan {
+    /// Its trials by block.
+    pub fn blocks(&self) -> BTreeMap<usize, Vec<&PlannedTrial>> {
+        let mut blocks: BTreeMap<usize, Vec<&PlannedTrial>> = BTreeMap::new();
+        for trial in &self.trials {
+            blocks.entry(trial.block).or_default().push(trial);
+        }
+        blocks
+    }
+}
+
 /// What a plan takes besides time, about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Needs {

@@ -49,7 +49,7 @@ fn between(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) -> Vec<ChainTim
 
 /// The mean over the condition's trials that have a recording.
 fn of_condition(condition: &ConditionTrials<'_>, results: &Results) -> BTreeMap<String, f64> {
-    let of_trial = |trial| Some((TrialTime::of(trial, None)?.us, folded(&results.path, trial, WALL)?));
+    let of_trial = |trial| Some((TrialTime::of(trial, None)?.us, folded(results, trial, WALL)?));
     let recorded: Vec<(f64, String)> = condition.ok.iter().filter_map(|trial| of_trial(trial)).collect();
     let mut sums = BTreeMap::<String, f64>::new();
     for (us, text) in &recorded {

@@ -49,7 +49,7 @@ pub fn take(sharded: &Sharded, index: usize) -> Result<Piece, Problem> {
     let done = finished_blocks(sharded, index)?;
     let trials = &sharded.plan().trials;
     let blocks: BTreeSet<usize> =
-        trials.iter().map(|t| t.block).filter(|b| sharded.owns(index, *b) && !done.contains(b)).collect();
+        trials.iter().map(|t| t.block).filter(|b| sharded.shard_of(*b) == index && !done.contains(b)).collect();
     let here = resolve(&study, &machine, Where::Here).map_err(|e| Problem::new(Exit::Usage, e))?;
     let plan = part(sharded.plan(), &here, &blocks).map_err(|e| {
         Problem::new(Exit::Machine, e.to_string())

@@ -5,7 +5,7 @@ use super::measure::measure;
 use super::oltp_args::{LoadArgs, Weighed};
 use crate::cli::{Exit, Problem};
 use std::collections::BTreeMap;
-use tare_drive::workload::sql::{Script, of_scripts};
+use tare_drive::workload::sql::{LARGEST, Script, of_scripts, read_statements};
 use tare_study::language::made::KeyValue;
 use tare_text::Value;
 
@@ -70,7 +70,7 @@ fn values(args: &LoadArgs, statements: &Statements<'_>) -> Result<Vec<KeyValue>,
     }
     let script = |file: &Weighed| {
         let name = file.path.display().to_string();
-        let text = std::fs::read_to_string(&file.path)
+        let text = read_statements(&file.path, LARGEST)
             .map_err(|e| Problem::new(Exit::Usage, format!("cannot read the statements: {e}")).at(name.clone()))?;
         Ok(Script { file: name, text, weight: file.weight })
     };
