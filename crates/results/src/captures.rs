@@ -13,7 +13,6 @@
 //! | `status.json` | [`StatusFile`]: the server's counters over the capture sample |
 //! | `innodb-status.txt` | SHOW ENGINE INNODB STATUS at its end |
 
-use super::everything::Results;
 use super::place::Place;
 use super::schema::{SCHEMA, TrialRecord};
 use super::waits::WaitsFile;
@@ -158,10 +157,12 @@ pub(crate) fn read(place: &Place, trial: &TrialRecord) -> (Captures, Vec<String>
     (captures, unread)
 }
 
-/// Folded chains of a trial, [`FOLDED`] or [`WALL`]; none where there are none or they cannot be read.
-pub fn folded(results: &Results, trial: &TrialRecord, name: &str) -> Option<String> {
-    let place = results.captures.get(&(trial.trial, trial.attempt))?.place.as_ref()?;
-    text(place, trial, name).ok().flatten()
+impl Captures {
+    /// Folded chains of the trial that they are of, [`FOLDED`] or [`WALL`]; none where there are none or they cannot be
+    /// read.
+    pub fn folded(&self, trial: &TrialRecord, name: &str) -> Option<String> {
+        text(self.place.as_ref()?, trial, name).ok().flatten()
+    }
 }
 
 /// The part of every document that is read first.

@@ -1,11 +1,12 @@
 //! The way in for results: a results directory or a CSV file.
 
 use super::limits::MOST_CONDITIONS;
+use super::place::folder;
 use super::shards::{self, Sharded};
 use super::{ReadError, Results, csv, directory};
 use std::collections::HashSet;
 use std::path::Path;
-use tare_files::{FilesError, Folder, Trust};
+use tare_files::{Folder, Trust};
 
 /// Reads a results directory, a study cut into shards, or a CSV file, as data: no link inside is followed, and nothing
 /// is written.
@@ -17,17 +18,6 @@ pub fn open(path: &Path) -> Result<Results, ReadError> {
     match folder(path, Trust::Anyone)? {
         Some(folder) => open_folder(&folder),
         None => few_enough(csv::read(path)?),
-    }
-}
-
-/// Opens the folder of results; none where there is none, as a CSV file is named by the same commands.
-///
-/// # Errors
-/// As [`Folder::open`].
-pub fn folder(path: &Path, trust: Trust) -> Result<Option<Folder>, ReadError> {
-    match Folder::open(path, trust) {
-        Err(FilesError::WrongKind { .. }) => Ok(None),
-        opened => Ok(opened?),
     }
 }
 

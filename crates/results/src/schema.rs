@@ -137,9 +137,7 @@ impl Plan {
     /// Its trials by block.
     pub fn blocks(&self) -> BTreeMap<usize, Vec<&PlannedTrial>> {
         let mut blocks: BTreeMap<usize, Vec<&PlannedTrial>> = BTreeMap::new();
-        for trial in &self.trials {
-            blocks.entry(trial.block).or_default().push(trial);
-        }
+        self.trials.iter().for_each(|trial| blocks.entry(trial.block).or_default().push(trial));
         blocks
     }
 }

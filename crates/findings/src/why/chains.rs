@@ -8,7 +8,8 @@ use crate::compare::{self, Side};
 use crate::time::TrialTime;
 use std::collections::BTreeMap;
 use tare_results::Results;
-use tare_results::captures::{WALL, folded};
+use tare_results::captures::WALL;
+use tare_results::schema::TrialRecord;
 
 /// Chains of a side at most: what is smaller than the smallest of them together is no one's to see.
 const CHAINS: usize = 4_000;
@@ -49,7 +50,10 @@ fn between(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) -> Vec<ChainTim
 
 /// The mean over the condition's trials that have a recording.
 fn of_condition(condition: &ConditionTrials<'_>, results: &Results) -> BTreeMap<String, f64> {
-    let of_trial = |trial| Some((TrialTime::of(trial, None)?.us, folded(results, trial, WALL)?));
+    let of_trial = |trial: &TrialRecord| {
+        let captures = results.captures.get(&(trial.trial, trial.attempt))?;
+        Some((TrialTime::of(trial, None)?.us, captures.folded(trial, WALL)?))
+    };
     let recorded: Vec<(f64, String)> = condition.ok.iter().filter_map(|trial| of_trial(trial)).collect();
     let mut sums = BTreeMap::<String, f64>::new();
     for (us, text) in &recorded {

@@ -11,7 +11,7 @@ use tare_findings::figures::{change, percent, times};
 use tare_findings::level_words::words_of;
 use tare_findings::summary::{CaptureSummary, GrowthRanking, Profiled};
 use tare_findings::why;
-use tare_results::captures::{self, FOLDED, WALL};
+use tare_results::captures::{FOLDED, WALL};
 use tare_stats::Interval;
 
 /// Bytes of flame graphs in a page.
@@ -156,12 +156,12 @@ fn folded_of(page: &Page<'_>, condition: &str) -> Option<(String, Width, String)
                 "wall-clock time of {} threads that serve connections, {} looks in trial {}",
                 time.connections.threads, time.looks, trial.trial
             );
-            return Some((captures::folded(page.results, trial, WALL)?, Width::Time, about));
+            return Some((captured.folded(trial, WALL)?, Width::Time, about));
         }
         let profile = captured.profile.as_ref()?;
         let kernel = if profile.kernel { "with the kernel" } else { "without the kernel" };
         let about = format!("{} samples of {} in trial {}, {kernel}", profile.samples, profile.event, trial.trial);
-        Some((captures::folded(page.results, trial, FOLDED)?, Width::Samples, about))
+        Some((captured.folded(trial, FOLDED)?, Width::Samples, about))
     })
 }
 

@@ -9,10 +9,10 @@
 //! A block belongs to one shard and is run whole by one machine, so that no comparison crosses machines.
 
 use crate::error::{DirectoryError, ReadError};
-use crate::place::Place;
+use crate::place::{Place, folder};
 use crate::schema::{Plan, SCHEMA};
 use crate::store::{Directory, Writer};
-use crate::{directory, lines, reader};
+use crate::{directory, lines};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl Sharded {
     /// # Errors
     /// When its files cannot be read, or are newer, or are not believed.
     pub fn open(path: &Path, trust: Trust) -> Result<Option<Self>, ReadError> {
-        reader::folder(path, trust)?.map_or(Ok(None), Self::of)
+        folder(path, trust)?.map_or(Ok(None), Self::of)
     }
 
     /// The one that an open folder holds; none when it holds something else.

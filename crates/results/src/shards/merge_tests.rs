@@ -1,7 +1,7 @@
 //! What is merged, and what is refused.
 
 use super::merge;
-use crate::captures::{FOLDED, folded};
+use crate::captures::FOLDED;
 use crate::error::{DirectoryError, ReadError};
 use crate::schema::{Outcome, Plan, PlannedCondition, PlannedTrial, SCHEMA, TrialRecord};
 use crate::store::{append_trial, pretty, write_plan};
@@ -158,7 +158,7 @@ fn parts_and_captures_are_found_by_the_handle_of_their_folder() {
     let results = crate::open_folder(&open).unwrap();
     assert_eq!(results.trials.len(), 1);
     drop(open);
-    assert_eq!(folded(&results, &results.trials[0], FOLDED).as_deref(), Some("ours 1\n"));
+    assert_eq!(results.captures[&(0, 1)].folded(&results.trials[0], FOLDED).as_deref(), Some("ours 1\n"));
 }
 
 #[test]

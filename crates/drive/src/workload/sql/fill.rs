@@ -5,7 +5,7 @@ use super::file::Data;
 use super::script::statements;
 use super::settings::read_statements;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tare_engine::{Dialect, Param, Session, StatementId};
 
 /// Rows of one transaction.
@@ -50,12 +50,12 @@ fn run_text(what: &str, text: &str, session: &mut dyn Session, go_on: &GoOn<'_>)
 /// Rows of a file with a line of column names; an empty field is NULL.
 fn rows(
     table: &str,
-    path: &PathBuf,
+    path: &Path,
     session: &mut dyn Session,
     dialect: &dyn Dialect,
     go_on: &GoOn<'_>,
 ) -> Result<(), SqlLoadError> {
-    let wrong = |reason: String| SqlLoadError::Rows { path: path.clone(), reason };
+    let wrong = |reason: String| SqlLoadError::Rows { path: path.to_owned(), reason };
     let file = tare_files::open_named(path).map_err(|e| wrong(e.to_string()))?;
     let mut reader = csv::Reader::from_reader(file.ok_or_else(|| wrong("there is no such file".to_owned()))?);
     let columns: Vec<String> =

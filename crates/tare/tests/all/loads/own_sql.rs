@@ -287,7 +287,7 @@ fn a_mistake_in_the_file_is_shown_and_nothing_starts() {
     let (_, err) = world.exits(2, &["run", &study, "--out", "r"]);
     assert!(err.contains("a file of statements in place of ") && err.contains("mix.toml: No such file"), "{err}");
     // Neither a pipe is waited for nor a device without end read: --dry-run is for studies of others too.
-    let pipe = world.path("mix.toml");
+    let pipe = world.path("pipe");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
     for file in [pipe.to_str().unwrap(), "/dev/zero"] {
         let study = world.study(&format!("name = \"own\"\n[workload]\nname = \"sql\"\nfile = \"{file}\"\n"));
