@@ -104,8 +104,9 @@ impl Keyed for Sampling {
         Key::words(
             "probe",
             "a reference weight before and after each sample, on its own PUs while the server idles (loads from \
-             memory, a spin, two threads that wake each other): off, record, or the one that comparisons are adjusted \
-             by: chain, spin or wakeup. Not with a rate",
+             memory, a spin, two threads that wake each other): off, record, the one that comparisons are adjusted by \
+             (chain, spin or wakeup), or auto, which measures in a minute whether one of them helps here. Not with a \
+             rate",
             |s| Some(s.probe.to_string().into()),
             |s, v| v.parsed().map(|v| s.probe = v),
         ),

@@ -3,7 +3,10 @@
 use super::output::{duration, note};
 use super::run_listener::TerminalListener;
 use super::study_file::{StudyChanges, StudyText};
-use super::{Exit, Problem, beforehand, interrupt, plan_view, read_topology, secret, shard_piece, study_file, trust};
+use super::{
+    Exit, Problem, beforehand, doctor_weight, interrupt, plan_view, read_topology, secret, shard_piece, study_file,
+    trust,
+};
 use crate::run::{Children, Listener, Run, RunEnd, RunError};
 use crate::state::{self, Host, StateError};
 use clap::Args;
@@ -12,6 +15,7 @@ use std::path::{Path, PathBuf};
 use tare_drive::capture::environment::environment;
 use tare_files::Folder;
 use tare_report::write_report_in;
+use tare_results::probe::ProbeUse;
 use tare_results::schema::Plan;
 use tare_results::shards::Sharded;
 use tare_results::store::{Directory, read_plan, read_study_text};
@@ -127,7 +131,7 @@ pub fn run(args: &RunArgs, decide: Decides) -> Result<Exit, Problem> {
         note("nothing was begun");
         return Ok(Exit::Interrupted);
     }
-    begin(&study, &plan, &machine, args.out.as_deref(), &args.teller()?)
+    begin((study, plan), &machine, args.out.as_deref(), &args.teller()?)
 }
 
 /// The rehearsal of a study with its time, where it has one.
@@ -185,20 +189,31 @@ pub fn carry_out(study: Study, out: &Path, password: Option<String>, json: bool)
     let planned = unless_interrupted(study_file::planned(study, &machine, Where::Here, true))?;
     let Some((study, plan)) = planned else { return Ok(Exit::Interrupted) };
     has_place(&plan, Some(out), false)?;
-    begin(&study, &plan, &machine, Some(out), &Teller { password, ..Teller::of(json, false) })
+    begin((study, plan), &machine, Some(out), &Teller { password, ..Teller::of(json, false) })
 }
 
 /// Begins the results directory of a study that is planned, and runs it.
-fn begin(study: &Study, plan: &Plan, machine: &Machine, out: Option<&Path>, teller: &Teller) -> Result<Exit, Problem> {
-    plan_view::something_left(plan)?;
+fn begin(
+    (mut study, mut plan): (Study, Plan),
+    machine: &Machine,
+    out: Option<&Path>,
+    teller: &Teller,
+) -> Result<Exit, Problem> {
+    plan_view::something_left(&plan)?;
     if !teller.json {
-        plan_view::print_notes(plan);
+        plan_view::print_notes(&plan);
     }
     let Some(_host) = unless_interrupted(host(teller.wait))? else { return Ok(Exit::Interrupted) };
+    if study.sampling.probe == ProbeUse::Auto {
+        let Some((used, why)) = doctor_weight::choose(&study, machine, teller)? else { return Ok(Exit::Interrupted) };
+        note(&why);
+        study.sampling.probe = used;
+        plan.notes.push(why);
+    }
     // A name of its own is looked for under the lock, under which runs make theirs.
     let out = out.map_or_else(|| default_out(&study.name, &tare_results::now()), Path::to_path_buf);
-    let directory = begun_in(&out, study, plan, machine, teller.trusted)?;
-    finish(study, plan, &directory, teller)
+    let directory = begun_in(&out, &study, &plan, machine, teller.trusted)?;
+    finish(&study, &plan, &directory, teller)
 }
 
 /// A new results directory with study, plan and environment in it.
