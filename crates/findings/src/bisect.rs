@@ -146,9 +146,6 @@ pub struct Expected {
 }
 
 /// What a bisection of so many commits takes, if the step is the minimum effect and a pair's spread is as large.
-///
-/// # Errors
-/// As [`effort`].
 pub fn expected(commits: usize, minimum_effect: f64, confidence: f64) -> Result<Expected, Error> {
     let size = minimum_effect.ln_1p();
     let planned = Planned {

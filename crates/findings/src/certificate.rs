@@ -83,7 +83,6 @@ impl Ratio {
 /// One side against a twin of itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Against {
-    /// What the twin is.
     pub twin: Twin,
     /// Why it was not measured; none where it was.
     pub reason: Option<String>,
@@ -254,7 +253,6 @@ impl Certificate {
 pub struct Certified {
     /// False alarms by its rule, in all certificates of its load.
     pub alarms: Alarms,
-    /// The newest of them.
     pub newest: Certificate,
     /// Whether they are of the comparison's own engine and load; else there is none, and this is another one's.
     pub same_load: bool,

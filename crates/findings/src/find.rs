@@ -174,7 +174,6 @@ impl Find {
         self.candidates.iter().filter(|candidate| matches!(candidate.fate, Fate::Left | Fate::Named))
     }
 
-    /// The candidate that is ahead.
     pub fn ahead(&self) -> Option<&Candidate> {
         self.candidates.get(self.leader?)
     }

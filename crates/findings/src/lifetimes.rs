@@ -15,7 +15,6 @@ const CONFIDENCE: f64 = 0.95;
 pub struct Lifetimes {
     /// Server lifetimes with at least two rungs.
     pub lifetimes: usize,
-    /// The most rungs of one.
     pub rungs: usize,
     /// Share of the variance between trials of a rung that all rungs of a lifetime have in common: what a restart
     /// changes.

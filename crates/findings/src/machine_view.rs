@@ -7,7 +7,6 @@ use tare_topology::{Machine, Pairing};
 /// What a box stands for, outermost first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BoxKind {
-    /// The whole machine.
     Machine,
     /// A socket.
     Package,

@@ -127,7 +127,6 @@ impl RelativeTable {
         self.rows.iter().flat_map(|row| &row.cells).flatten().any(|cell| cell.cost != Cost::default())
     }
 
-    /// The row and the cell of a condition.
     pub fn cell(&self, condition: &str) -> Option<(&RelativeRow, &RelativeCell)> {
         let of = |row: &&RelativeRow| row.cells.iter().flatten().any(|cell| cell.condition == condition);
         let row = self.rows.iter().find(of)?;

@@ -370,7 +370,6 @@ pub struct Effect {
 /// What a scaling law says over threads or nodes, other factors held.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
-    /// Name of the metric that scales.
     pub metric: String,
     /// Over which number: `threads` or `nodes`.
     pub over: String,

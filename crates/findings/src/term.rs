@@ -86,7 +86,6 @@ impl<'de> Deserialize<'de> for Term {
 pub struct Second {
     /// Name of the one that the study names first, such as the older build.
     pub from: String,
-    /// Name of the other one.
     pub to: String,
     /// Mean at the second over that at the first.
     pub ratio: f64,

@@ -341,7 +341,6 @@ pub struct ByChance {
 /// A factor that is shown to make trials vary more.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShownSource {
-    /// The factor by its name.
     pub factor: String,
     /// How many levels of it were measured.
     pub levels: usize,

@@ -48,7 +48,6 @@ pub struct TimeSummary {
     /// On what: symbol, mapping, file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
-    /// How a futex was waited for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<FutexOperation>,
     /// Different addresses of futexes in a trial, mean.

@@ -18,7 +18,6 @@ pub fn covariates(pages: &BTreeMap<u32, NodePages>) -> impl Iterator<Item = (Str
     })
 }
 
-/// What its pool of pages has on each node.
 pub fn pool_covariates(pages: &BTreeMap<u32, NodePages>) -> impl Iterator<Item = (String, f64)> {
     pages.iter().map(|(node, pages)| (format!("server_pool_bytes_node{node}"), pages.bytes as f64))
 }

@@ -13,7 +13,6 @@ use tare_results::server::LowOptimisation;
 use tare_stats::Interval;
 use tare_stats::ratio::Verdict;
 
-/// What to compare and how.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Smallest change of interest, as a fraction: smaller ones count as equal.
@@ -189,7 +188,6 @@ pub struct Adjusted {
     /// 95% interval of this ratio alone.
     #[serde(flatten, with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// What the probe itself did.
     pub probe: Option<ProbeChange>,
 }
 
@@ -347,7 +345,6 @@ pub enum Note {
         side: String,
         /// The condition in A and in B.
         condition: ConditionPair,
-        /// What it did.
         change: ProbeChange,
         /// Whether the sides ran in the same blocks, where the machine's own drift cannot be the reason.
         paired: bool,
@@ -361,11 +358,8 @@ pub enum Note {
     },
     /// A server of this side was compiled below the level of builds for production.
     LowOptimisation {
-        /// The side.
         side: String,
-        /// The condition.
         condition: String,
-        /// How.
         level: LowOptimisation,
     },
     /// A side with a single trial.

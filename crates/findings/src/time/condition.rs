@@ -42,7 +42,6 @@ pub struct ConditionTime {
     pub missing: Vec<Missing>,
 }
 
-/// One part of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PartTime {
     /// The part of the identity.
@@ -53,7 +52,6 @@ pub struct PartTime {
     /// 95% interval of it over trials.
     #[serde(flatten, with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// Share of the whole.
     pub share: f64,
 }
 

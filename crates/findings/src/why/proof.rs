@@ -24,7 +24,6 @@ pub struct Trial {
     pub suspect: Suspect,
     /// The condition that is changed.
     pub condition: String,
-    /// What is changed in it.
     pub changes: Vec<Change>,
     /// What is to be seen if the suspect is the reason.
     pub expected: Expected,

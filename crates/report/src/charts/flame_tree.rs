@@ -49,7 +49,6 @@ pub struct Look<'l> {
     pub matters: &'l dyn Fn(&Frame<'_>) -> f64,
     /// What the chains are: samples, or chains.
     pub of: &'l str,
-    /// What a width is.
     pub width: &'l str,
 }
 

@@ -36,7 +36,6 @@ pub struct Column {
     name: &'static str,
     kind: Kind,
     help: &'static str,
-    /// Its value in a row.
     pub get: for<'a> fn(&TidyRow<'a>) -> Cell<'a>,
 }
 
@@ -53,7 +52,6 @@ const fn column(name: &'static str, kind: Kind, help: &'static str, get: Get) ->
     Column { name, kind, help, get }
 }
 
-/// Name of the column of a factor.
 pub fn factor_column(factor: &str) -> String {
     format!("factor_{factor}")
 }

@@ -27,7 +27,6 @@ const SCRIPT: &str = include_str!("script.js");
 const POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; \
      script-src 'sha256-585UHfdjtv8RjpcgiG1FsEYfJEr3eIUvYKQY1tWp0CU='";
 
-/// A whole document with this title and body.
 pub(super) fn document(title: &str, body: &Markup) -> String {
     html! {
         (DOCTYPE)

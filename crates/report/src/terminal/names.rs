@@ -35,7 +35,6 @@ impl Names {
         }
     }
 
-    /// Their cells for a condition.
     pub fn cells(&self, condition: &ConditionSummary) -> Vec<String> {
         if self.factors.is_empty() {
             return vec![plain(&condition.name)];

@@ -15,7 +15,6 @@ pub(super) fn small_change(ratio: f64) -> Option<String> {
     (0.92..1.09).contains(&ratio).then(|| change(ratio - 1.0))
 }
 
-/// The interval of such a change.
 pub(super) fn interval_of_change(ci: Interval) -> String {
     format!("95% interval {} to {}", change(ci.low - 1.0), change(ci.high - 1.0))
 }

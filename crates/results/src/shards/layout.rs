@@ -48,9 +48,6 @@ impl Sharded {
     }
 
     /// Opens one; none when `path` is a folder of something else. Where it is executed, `trust` says whose is.
-    ///
-    /// # Errors
-    /// When its files cannot be read, or are newer, or are not believed.
     pub fn open(path: &Path, trust: Trust) -> Result<Option<Self>, ReadError> {
         // A CSV file is named by the same commands.
         if !path.is_dir() {

@@ -16,9 +16,6 @@ struct Table {
 }
 
 /// Every experiment, in the order in which they run.
-///
-/// # Errors
-/// What is wrong in the file that came with the program, with its place.
 pub fn all() -> Result<Vec<Experiment>, String> {
     toml::from_str::<Table>(CLAIMS).map(|table| table.experiments).map_err(|e| format!("studies/claims.toml: {e}"))
 }

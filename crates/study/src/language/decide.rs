@@ -90,9 +90,6 @@ impl Keyed for Decide {
 }
 
 /// The smallest change of interest: a fraction, or a percentage with its sign.
-///
-/// # Errors
-/// What was expected.
 pub fn minimum_effect(text: &str) -> Result<f64, String> {
     let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     let effect = number.trim().parse::<f64>().ok().map(|number| number / unit);
@@ -102,9 +99,6 @@ pub fn minimum_effect(text: &str) -> Result<f64, String> {
 }
 
 /// A number of sessions that something can be said over.
-///
-/// # Errors
-/// What was expected.
 pub fn sessions(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|sessions| *sessions == 1 || (FEWEST_SESSIONS..=1000).contains(sessions)).ok_or_else(|| {
         format!(

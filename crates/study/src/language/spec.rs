@@ -97,9 +97,6 @@ impl Factor {
 
 impl Study {
     /// Sets one factor of `settings` to a level. The error says what was expected.
-    ///
-    /// # Errors
-    /// When the factor is unknown or the level is not one of its values.
     pub fn apply(&self, settings: &mut Settings, name: &str, level: &Value) -> Result<(), String> {
         if name == "placement" {
             return self.apply_placement(settings, level);
@@ -122,9 +119,6 @@ impl Study {
     }
 
     /// Sets a key of `[machine]`; none where there is no such key.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn set_machine(&mut self, name: &str, level: &Value) -> Result<Option<()>, String> {
         match name {
             machine::WHERE_POSSIBLE => self.where_possible = level.one_of(&["on", "off"])? == "on",
@@ -135,9 +129,6 @@ impl Study {
     }
 
     /// Gives a load that has just been chosen the keys that the study has for it, in the load's own order.
-    ///
-    /// # Errors
-    /// The key whose value does not fit with those before it, and what was expected.
     pub fn apply_load_keys(&self, settings: &mut Settings) -> Result<(), (String, String)> {
         let load = settings.workload.load.load_mut();
         for known in load.keys() {

@@ -43,9 +43,6 @@ pub struct Task {
 
 impl Task {
     /// Finds trial number `trial`.
-    ///
-    /// # Errors
-    /// When the plan has no such trial, or holds what this program cannot read.
     pub fn find(study: &Study, plan: &Plan, trial: usize) -> Result<Self, TaskError> {
         let placed = place::of(plan, trial).ok_or(TaskError::NoSuchTrial(trial))?;
         let planned = plan.trials[placed].clone();

@@ -99,9 +99,6 @@ Examples:
   tare ab --certify --engine mariadb --budget 1h";
 
 /// Adds pairs of both sides until it is settled whether they differ, and prints the verdict.
-///
-/// # Errors
-/// With exit codes 2 (usage), 3 (machine), 4 (trials).
 pub fn run(args: &AbArgs) -> Result<Exit, Problem> {
     interrupt::stop()?;
     match &args.resume {
@@ -197,9 +194,6 @@ fn planned(study: Study, machine: &Machine, place: Where) -> Result<Option<(Stud
 }
 
 /// Compares the two sides of a study with `[decide]`.
-///
-/// # Errors
-/// As [`run`].
 pub fn decide(study: Study, out: Option<&Path>, teller: &Teller) -> Result<Exit, Problem> {
     let machine = Machine::this()?;
     let Some(planned) = planned(study, &machine, Where::Here)? else { return Ok(Exit::Interrupted) };

@@ -28,9 +28,6 @@ enum Measured {
 }
 
 /// Measures a side against itself and its twins, keeps what they say and prints it.
-///
-/// # Errors
-/// With exit codes 2 (usage), 3 (machine), 4 (trials).
 pub fn run(
     asked: &MeasuredOn<'_>,
     (side, relinked): (Option<&Side>, Option<&Side>),

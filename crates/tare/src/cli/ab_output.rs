@@ -59,9 +59,6 @@ struct CertificateJson<'a> {
 }
 
 /// Prints a comparison, with what is known of comparisons on this machine.
-///
-/// # Errors
-/// When standard output cannot be written.
 pub fn print(ab: &Ab, certified: Option<&Certified>, json: bool) -> Result<(), Problem> {
     if json {
         let controls = ab.controls.iter().map(|control| {
@@ -120,7 +117,6 @@ fn of_machine(certified: &Certified) -> CertificateJson<'_> {
     }
 }
 
-/// Rows of a name and its value, a line each.
 pub fn lines(rows: &[(&str, String)]) -> String {
     rows.iter().map(|(name, value)| format!("  {name:<10} {}\n", tare_text::shown(value))).collect()
 }

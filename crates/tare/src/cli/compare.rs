@@ -48,9 +48,6 @@ pub struct Compare {
 }
 
 /// Compares the sides and prints ratios, intervals and verdicts; as a gate it chooses the exit code.
-///
-/// # Errors
-/// [`Problem`] when the results cannot be read or do not match.
 pub fn run(args: Compare) -> Result<Exit, Problem> {
     let options = Options { min_effect: args.min_effect, fail_if_slower: args.fail_if_slower, judged: args.metrics };
     let names: Vec<String> = [args.a, args.b].into_iter().chain(args.others).collect();

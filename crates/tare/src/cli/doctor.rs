@@ -40,9 +40,6 @@ pub struct DoctorArgs {
 }
 
 /// Measures the noise of this machine and prints what to do about it.
-///
-/// # Errors
-/// Wrong usage, or standard output that cannot be written.
 pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
     if !(0.01..=600.0).contains(&args.spin) {
         return Err(Problem::new(Exit::Usage, format!("--spin {}", args.spin)).expected("0.01 to 600 seconds"));

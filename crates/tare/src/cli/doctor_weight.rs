@@ -35,9 +35,6 @@ pub struct StudyWeight {
 }
 
 /// Measures the base of a study, without its factors, in one server lifetime; none when interrupted.
-///
-/// # Errors
-/// When the study cannot be read, planned or run.
 pub fn measure(name: &str, engine: Option<&str>, samples: Option<usize>) -> Result<Option<StudyWeight>, Problem> {
     let file = StudyText::read(name, trust::whose(false), false)?;
     let machine = Machine::this()?;

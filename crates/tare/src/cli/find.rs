@@ -89,9 +89,6 @@ Examples:
   tare find --binary old/mariadbd --binary new/mariadbd threads=4,8 --minimum-effect 5%";
 
 /// Races every combination of what is named until the best is known, and prints it with the lines to paste.
-///
-/// # Errors
-/// With exit codes 2 (usage), 3 (machine), 4 (trials).
 pub fn run(args: &FindArgs) -> Result<Exit, Problem> {
     let Some(path) = &args.resume else { return begin(args) };
     interrupt::stop()?;

@@ -51,9 +51,6 @@ pub struct History {
 }
 
 /// Prints the changes of every line; as a gate it chooses the exit code.
-///
-/// # Errors
-/// [`Problem`] when results cannot be read or there is nothing of what was requested.
 pub fn run(args: History) -> Result<Exit, Problem> {
     let paths = expanded(&args.results)?;
     if paths.len() > MOST_RUNS {

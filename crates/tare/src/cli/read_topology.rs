@@ -22,9 +22,6 @@ pub fn run(args: &ReadTopologyArgs) -> Result<Exit, Problem> {
 }
 
 /// What `--topology` names, read by this program in a process of its own.
-///
-/// # Errors
-/// When it describes no machine.
 pub fn describe(spec: &str) -> Result<Machine, Problem> {
     let program = std::env::current_exe()
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot find this program's own file: {e}")))?;

@@ -27,9 +27,6 @@ struct Written {
 }
 
 /// Writes the page and prints where it lies.
-///
-/// # Errors
-/// [`Problem`] when the results cannot be read or the file not written.
 pub fn run(args: Report) -> Result<Exit, Problem> {
     let folder = match args.results.is_dir() {
         true => Folder::open(&args.results, Trust::Anyone).map_err(ReadError::from)?,

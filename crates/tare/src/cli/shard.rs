@@ -40,9 +40,6 @@ pub struct ShardArgs {
 }
 
 /// Writes the folder that the machines share, and says how to go on.
-///
-/// # Errors
-/// With exit codes 2 (study) and 3 (machine).
 pub fn run(args: &ShardArgs) -> Result<Exit, Problem> {
     let sharded = cut(&args.cut, args.into)?;
     let (path, count) = (sharded.path().display(), sharded.count());
@@ -59,9 +56,6 @@ pub fn run(args: &ShardArgs) -> Result<Exit, Problem> {
 }
 
 /// Writes the folder that the machines share.
-///
-/// # Errors
-/// As [`run`].
 pub fn cut(args: &Cut, count: usize) -> Result<Sharded, Problem> {
     // The copy in the folder will be this user's own.
     let study = StudyText::read(&args.study, super::trust::whose(args.trust), false)?;

@@ -28,9 +28,6 @@ pub struct SlurmArgs {
 }
 
 /// Writes the folder and the script in it.
-///
-/// # Errors
-/// As `tare shard`, and when sbatch refuses.
 pub fn run(args: &SlurmArgs) -> Result<Exit, Problem> {
     let program =
         std::env::current_exe().map_err(|e| Problem::new(Exit::Machine, format!("cannot find myself: {e}")))?;

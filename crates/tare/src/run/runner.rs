@@ -51,10 +51,6 @@ pub trait Runner {
     }
     /// Makes the data for the condition of a trial.
     fn prepare(&mut self, trial: usize, hear: &mut dyn FnMut(Progress)) -> Result<Prepared, RunError>;
-    /// Runs one attempt to its end.
-    ///
-    /// # Errors
-    /// When nothing could be started for it, or its record cannot be read.
     fn run(&mut self, attempt: &Attempt, hear: &mut dyn FnMut(Progress)) -> Result<Ended, RunError>;
     /// Runs two attempts at the same time to their ends.
     ///

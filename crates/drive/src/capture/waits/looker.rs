@@ -42,9 +42,6 @@ pub(in super::super) struct LooksDone {
 
 impl Waits {
     /// Begins to look at the threads of process `pid` and of all that descend from it.
-    ///
-    /// # Errors
-    /// Where it is not known which threads serve connections, or this user may not look at them.
     pub fn begin(pid: u32, connections: &[ThreadRef]) -> Result<Self, Unavailable> {
         let connections: BTreeSet<ThreadRef> = connections.iter().copied().collect();
         let Some(first) = connections.first() else {

@@ -61,9 +61,6 @@ pub struct Ran {
 }
 
 /// Runs it to its end.
-///
-/// # Errors
-/// When it fails in any way, or its threads cannot be where they were asked to be.
 pub fn run(client: &Client<'_>, stage: &mut LoadContext<'_>) -> Result<Ran, LoadError> {
     let all = union(&stage.placement.placement.client);
     stage.watch.forget();

@@ -73,9 +73,6 @@ pub struct Running {
 
 impl Running {
     /// Starts it, on CPUs and with a memory policy as the calling thread has them.
-    ///
-    /// # Errors
-    /// When there is no such program, or its log cannot be made.
     pub fn start(job: &Job) -> Result<Self, ProgramError> {
         let program = job.program();
         let watch = |source: io::Error| ProgramError::Watch { program: program.clone(), source };

@@ -53,9 +53,6 @@ pub trait TimedClient {
 }
 
 /// Drives it through all samples of a trial.
-///
-/// # Errors
-/// When a run fails, takes longer than it may or reports nothing.
 pub fn drive(client: &impl TimedClient, mut stage: LoadContext<'_>) -> Result<Driven, LoadError> {
     let of = of_stage(&stage).map_err(LoadError::own)?;
     stage.host.progress(Progress::WarmUp { seconds: stage.counts.warmup_s });

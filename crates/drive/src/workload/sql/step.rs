@@ -44,10 +44,6 @@ pub(super) struct Known<'a> {
     pub writes: bool,
 }
 
-/// The steps of a file.
-///
-/// # Errors
-/// Which step is wrong, and what is expected of it.
 pub(super) fn read(steps: Vec<file::Step>, known: &[Known<'_>], sizes: Sizes) -> Result<Vec<Step>, String> {
     let mut made: Vec<Step> = Vec::new();
     for step in steps {

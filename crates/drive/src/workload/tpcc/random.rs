@@ -70,7 +70,6 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// Those of the filling.
     pub(super) const FILLED: Self = Self { name: C_OF_FILLED_NAMES, customer: 0, item: 0 };
 
     /// Those of a run, from its seed alone. That of last names is as far from the filling's as the standard wants: 65

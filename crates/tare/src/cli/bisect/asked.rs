@@ -66,9 +66,6 @@ impl Asked {
     }
 
     /// Writes it into the bisection's folder, whole or not at all.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn write(&self, folder: &Folder) -> Result<(), Problem> {
         let text = serde_json::to_string_pretty(self)
             .map_err(|e| Problem::new(Exit::Machine, format!("cannot write {FILE}: {e}")))?;
@@ -76,9 +73,6 @@ impl Asked {
     }
 
     /// What a bisection that was begun was asked.
-    ///
-    /// # Errors
-    /// When there is none, or it is of a newer program.
     pub fn read(folder: &Folder) -> Result<Self, Problem> {
         let wrong = |what: String| {
             Problem::new(Exit::Usage, what)

@@ -11,7 +11,6 @@ use tare_text::{Kind, Value};
 pub struct KeyOption {
     /// Its name, as it stands behind `--`.
     pub long: &'static str,
-    /// Table and name of the key.
     pub key: (&'static str, &'static str),
     /// Other names that help shows.
     pub also: &'static [&'static str],

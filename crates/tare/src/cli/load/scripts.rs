@@ -29,9 +29,6 @@ impl Statements<'_> {
 }
 
 /// Measures what the files say.
-///
-/// # Errors
-/// With exit codes 2 (usage, a file that is not understood), 3 (no connection), 4 (a statement failed for good).
 pub fn run(args: &LoadArgs, files: &Statements<'_>) -> Result<Exit, Problem> {
     let usage = |what: &str| Problem::new(Exit::Usage, what);
     if args.prepares() || args.cleans_up() {

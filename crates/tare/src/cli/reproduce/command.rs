@@ -64,9 +64,6 @@ Examples:
   tare reproduce D --dry-run --topology \"node:4 core:32 pu:1\"";
 
 /// Lists claims, plans them, or tests them.
-///
-/// # Errors
-/// With exit codes 2 (usage) and 3 (machine).
 pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     if let Some(path) = &args.resume {
         return resume(path, args);
