@@ -22,7 +22,6 @@ pub fn pool_covariates(pages: &BTreeMap<u32, NodePages>) -> impl Iterator<Item =
     pages.iter().map(|(node, pages)| (format!("server_pool_bytes_node{node}"), pages.bytes as f64))
 }
 
-/// What the server has in huge pages.
 pub fn huge_covariates(huge: HugeMemory) -> [(String, f64); 2] {
     [
         ("server_transparent_huge_bytes".to_owned(), huge.transparent_bytes as f64),

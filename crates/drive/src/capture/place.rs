@@ -19,7 +19,6 @@ pub(super) const WAKES_RECORDING: &str = "wakes.data";
 pub struct Captured {
     /// Name -> path inside the results directory.
     pub files: BTreeMap<String, String>,
-    /// Name -> why it is missing.
     pub missing: BTreeMap<String, String>,
 }
 

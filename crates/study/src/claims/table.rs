@@ -6,7 +6,6 @@ use tare_results::claim::Experiment;
 
 const CLAIMS: &str = include_str!("../../../../studies/claims.toml");
 
-/// Studies of claims alone.
 const STUDIES: [(&str, &str); 1] = [("hot-points", include_str!("../../../../studies/claims/hot-points.toml"))];
 
 #[derive(Deserialize)]

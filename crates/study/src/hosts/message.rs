@@ -104,7 +104,6 @@ pub struct Failed {
     pub interrupted: bool,
 }
 
-/// From the clients' host to the trial.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromClient {

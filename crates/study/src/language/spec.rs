@@ -68,16 +68,12 @@ pub struct Design {
 
 /// How levels are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Display, EnumString, IntoStaticStr, VariantNames)]
-#[strum(serialize_all = "kebab-case", parse_err_ty = UnknownWord, parse_err_fn = unknown_kind)]
+#[strum(serialize_all = "kebab-case", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum DesignKind {
     #[default]
     FullFactorial,
     /// The first level of every factor is the base; the others one at a time.
     OneAtATime,
-}
-
-fn unknown_kind(found: &str) -> UnknownWord {
-    UnknownWord::among(found, DesignKind::VARIANTS)
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -13,7 +13,6 @@ use tare_cpuset::CpuSet;
 use tare_results::schema::{Plan, PlannedCondition, PlannedPlacement, PlannedTrial, SCHEMA};
 use tare_topology::{Fingerprint, Machine, MemoryPolicy, Placement, ResolvedPlacement};
 
-/// Whose machine the plan is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Where {
     /// This one: its settings and this user's rights count.

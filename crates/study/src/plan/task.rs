@@ -28,7 +28,6 @@ pub enum TaskError {
     Memory(String),
 }
 
-/// One trial of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
     /// Its number, block and condition's name.

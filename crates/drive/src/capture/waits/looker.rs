@@ -136,7 +136,6 @@ fn look(root: i32, connections: &BTreeSet<ThreadRef>, stop: &AtomicBool) -> Look
     LooksDone { elapsed_s, looks, cpu_s, connections, background }
 }
 
-/// Finds threads that are new.
 fn search(root: i32, connections: &BTreeSet<ThreadRef>, followed: &mut Vec<Followed>) {
     let known: BTreeSet<ThreadRef> = followed.iter().map(|one| one.thread).collect();
     let processes = std::iter::once(root).chain(observe::descendants(root));

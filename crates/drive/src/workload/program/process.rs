@@ -183,7 +183,6 @@ impl Drop for Running {
     }
 }
 
-/// Children of this process now.
 fn children() -> BTreeSet<i32> {
     let tasks = Process::myself().and_then(|process| process.tasks()).into_iter().flatten().flatten();
     tasks.filter_map(|task| task.children().ok()).flatten().map(u32::cast_signed).collect()

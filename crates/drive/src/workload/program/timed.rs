@@ -14,7 +14,6 @@ const FILL_S: f64 = 24.0 * 3600.0;
 /// Seconds that a client takes to start and to end.
 const AROUND_S: f64 = 0.5;
 
-/// One run of such a client.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimedRun {
     /// Which sample it is, from 0.

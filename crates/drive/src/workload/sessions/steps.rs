@@ -60,6 +60,9 @@ fn closed_s(counts: &TrialSize) -> f64 {
 
 /// Measures at a pace. `run` runs the load once at a rate, or as fast as it goes, as the stage's counts say; `measured`
 /// makes metrics of what it gives, or says why it is no measurement.
+///
+/// # Errors
+/// Those of the load, and that no rate meets the objective.
 pub fn at_pace<T>(
     pace: Pace,
     mut stage: LoadContext<'_>,
@@ -85,6 +88,9 @@ pub fn at_pace<T>(
 
 /// Searches as often as samples are asked for. `run` runs the load once at a rate, or as fast as it goes, as the
 /// stage's counts say; `measured` makes metrics of what it gives.
+///
+/// # Errors
+/// Those of the load, and that no rate meets the objective.
 fn under_objective<T>(
     objective: Slo,
     mut stage: LoadContext<'_>,

@@ -22,7 +22,6 @@ pub(super) struct Parameter {
     pub each_statement: bool,
 }
 
-/// How a parameter gets its value.
 #[derive(Debug)]
 pub(super) enum Drawing {
     /// Both ends, and how numbers are drawn above the first.

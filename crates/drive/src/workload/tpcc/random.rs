@@ -28,7 +28,6 @@ pub(super) fn letters(random: &mut Random, least: i64, most: i64) -> String {
     text
 }
 
-/// So many digits (n-string).
 pub(super) fn digits(random: &mut Random, length: usize) -> String {
     (0..length).map(|_| char::from(b'0' + random.below(10) as u8)).collect()
 }
