@@ -24,6 +24,9 @@ pub fn open(path: &Path) -> Result<Results, ReadError> {
 
 /// Reads the results directory that a handle leads to, whatever its name leads to meanwhile; the parts of a study cut
 /// into shards are found by name.
+///
+/// # Errors
+/// As [`open`].
 pub fn open_folder(folder: &Folder) -> Result<Results, ReadError> {
     few_enough(match Sharded::of(folder.again()?)? {
         Some(_) => shards::read(folder.path()),

@@ -28,6 +28,9 @@ impl Place {
     }
 
     /// Opens it, as data; none when there is nothing.
+    ///
+    /// # Errors
+    /// When a link or a file stands in its way, and what the system says.
     pub fn open(&self) -> Result<Option<Folder>, ReadError> {
         let mut at = Folder::open(&self.named, Trust::Anyone)?;
         for name in &self.below {
