@@ -61,7 +61,6 @@ pub struct Bisection {
     pub step: Option<Ab>,
     /// Pairs of which both trials are clean, those of the ends and of the step among them.
     pub pairs: usize,
-    /// Builds that were made.
     pub builds: usize,
     /// Seconds of all builds and trials.
     pub elapsed_s: f64,

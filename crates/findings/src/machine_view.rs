@@ -10,7 +10,6 @@ pub enum BoxKind {
     Machine,
     /// A socket.
     Package,
-    /// A NUMA node.
     Node,
     /// A cache shared by several cores.
     Cache,
@@ -19,7 +18,6 @@ pub enum BoxKind {
     Pu,
 }
 
-/// One box and what it contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MachineBox {
     /// What the box stands for.

@@ -22,7 +22,6 @@ const GREATEST: f64 = 0.3;
 pub struct Trial {
     /// What it decides about.
     pub suspect: Suspect,
-    /// The condition that is changed.
     pub condition: String,
     pub changes: Vec<Change>,
     /// What is to be seen if the suspect is the reason.

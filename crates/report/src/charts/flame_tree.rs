@@ -14,7 +14,6 @@ const DESCRIBED: usize = 8;
 const CHARACTER: f64 = 6.6;
 /// Boxes in a drawing: the smallest are left out beyond this.
 pub const BOXES: usize = 260;
-/// Rows in a drawing.
 const ROWS: usize = 48;
 
 /// Call chains as a tree.

@@ -16,7 +16,6 @@ const SLOW: f64 = 0.5;
 const LEAST_WIDTH: f64 = 2.0;
 
 pub struct SampleSeries {
-    /// Which sample of which trial.
     pub name: String,
     /// Transactions a second, one reading a second.
     pub tps: Vec<f64>,

@@ -1,5 +1,6 @@
 //! What every page of tare is wrapped in: nothing loaded, one style, one script of ours that pages do without.
 
+use super::scroll::scroll;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// A chart with its name above it.
@@ -7,7 +8,7 @@ pub(super) fn figure(name: &str, drawing: &Markup) -> Markup {
     html! {
         figure {
             figcaption { (name) }
-            div.scroll tabindex="0" role="region" aria-label=(name) { (drawing) }
+            (scroll(name, drawing))
         }
     }
 }

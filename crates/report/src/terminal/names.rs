@@ -26,7 +26,6 @@ impl Names {
         self.factors.len().max(1)
     }
 
-    /// Heads of these columns.
     pub fn heads(&self) -> Vec<String> {
         if self.factors.is_empty() {
             vec!["condition".to_owned()]

@@ -24,7 +24,6 @@ fn of_probe(found: &OfProbe) -> String {
     format!("the probe {} leaves {:.2} of it ({ends})", found.probe, found.left)
 }
 
-/// The advice, in one sentence.
 pub fn advice(found: &Weight) -> String {
     match (found.advice, found.probe) {
         (Advice::Helps, Some(probe)) => {

@@ -205,6 +205,7 @@ pub fn not_shown(changes: &Changes, what: &str) -> Option<String> {
     (!named.is_empty()).then(|| format!("Not distinguishable among {what}, the largest: {}.", list(&named)))
 }
 
+/// A suspect in a table.
 pub fn suspect(suspect: &Suspect) -> String {
     match suspect {
         Suspect::RowLock => "row locks".to_owned(),
