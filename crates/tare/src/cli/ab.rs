@@ -177,10 +177,7 @@ fn begin(args: &AbArgs) -> Result<Exit, Problem> {
     if !args.dry_run {
         return decide(study, args.out.as_deref(), &Teller::of(args.json, args.trust));
     }
-    let (machine, place) = match &args.topology {
-        Some(spec) => (read_topology::describe(spec)?, Where::Described),
-        None => (Machine::this()?, Where::Here),
-    };
+    let (machine, place) = read_topology::machine(args.topology.as_deref())?;
     let Some((study, plan)) = planned(study, &machine, place)? else { return Ok(Exit::Interrupted) };
     plan_view::print(&study, &plan, args.json).map(|()| Exit::Done)
 }

@@ -20,7 +20,6 @@ use tare_topology::{Fingerprint, Machine};
 /// Time of all trials where none is said, seconds.
 const BUDGET_S: f64 = 1800.0;
 
-/// What was measured of one twin.
 enum Measured {
     Done(Box<Found>),
     Interrupted(Option<Box<Found>>),

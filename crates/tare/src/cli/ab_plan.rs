@@ -18,7 +18,6 @@ pub struct MeasuredOn<'a> {
     pub study: Option<&'a str>,
     /// What the command line changes in it.
     pub overrides: Overrides,
-    /// The metric that is compared.
     pub metric: Option<String>,
     /// The smallest change of interest, as a fraction.
     pub minimum_effect: f64,

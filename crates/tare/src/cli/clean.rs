@@ -30,7 +30,6 @@ pub struct CleanArgs {
 struct Used {
     path: PathBuf,
     bytes: u64,
-    /// Whether it was removed.
     removed: bool,
 }
 

@@ -87,7 +87,6 @@ struct DoctorJson<'a> {
     resolves: Option<Resolves>,
     programs: &'a [Found],
     configuration: Configuration,
-    /// Of the study that was named.
     #[serde(skip_serializing_if = "Option::is_none")]
     reference_weight: Option<StudyWeight>,
 }
@@ -105,7 +104,6 @@ fn weighed(found: &StudyWeight, style: Style) -> String {
 /// What it takes here to see a difference, by how a job of known work varied.
 #[derive(Serialize)]
 struct Resolves {
-    /// The difference, as a fraction.
     difference: f64,
     /// Coefficient of variation of the job, as a fraction.
     cov: f64,

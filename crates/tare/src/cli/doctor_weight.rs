@@ -23,7 +23,6 @@ const SAMPLE_S: f64 = 0.5;
 /// What a study's own samples say.
 #[derive(Debug, Serialize)]
 pub struct StudyWeight {
-    /// The study, as it was named.
     pub study: String,
     /// What the probes say; null where the samples have no spread or no readings.
     #[serde(flatten)]

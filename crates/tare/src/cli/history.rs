@@ -103,7 +103,6 @@ fn page_or_picture(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Gives the runs the commits of a file.
 fn name_commits(runs: &mut [Run], path: &Path) -> Result<(), Problem> {
     let text = tare_files::read_named_file(path, LARGEST_LIST)?;
     let mut named: HashMap<String, Vec<&mut Run>> = HashMap::new();

@@ -16,7 +16,6 @@ use tare_topology::{Fingerprint, Machine};
 
 /// What a shard has left for this machine.
 pub struct Piece {
-    /// The study, as it was cut.
     pub study: Study,
     /// The blocks that are this machine's.
     pub plan: Plan,

@@ -110,7 +110,6 @@ fn one_word<'a>(what: &str, text: &'a str) -> Result<&'a str, Problem> {
         .advice("list the partitions with: sinfo"))
 }
 
-/// A path as one word of a shell.
 fn word(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }

@@ -78,7 +78,6 @@ pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
-/// A key of a study file.
 #[derive(Serialize)]
 struct KeyJson {
     section: &'static str,

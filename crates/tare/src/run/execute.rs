@@ -25,7 +25,6 @@ pub struct RunEnd {
 
 /// A run about to start.
 pub struct Run<'a, R, B> {
-    /// The study that the plan was made from.
     pub study: &'a Study,
     pub plan: &'a Plan,
     /// Runs the trials: one at a time, or the two of a duet.

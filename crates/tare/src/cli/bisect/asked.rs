@@ -9,7 +9,6 @@ use tare_findings::bisect::Commit;
 use tare_study::language::parse::Overrides;
 use tare_study::language::spec::Study;
 
-/// The file that holds it.
 const FILE: &str = "bisect.json";
 /// Its largest size that is read, bytes.
 const LARGEST: u64 = 64 << 20;
@@ -30,7 +29,6 @@ pub struct Asked {
     pub build: Option<BuildBy>,
     /// The study that they are measured on; none: a built-in one.
     pub study: Option<String>,
-    /// The engine that was named.
     pub engine: Option<String>,
     /// Changes of keys, the load among them.
     pub sets: Vec<String>,
@@ -60,7 +58,6 @@ pub struct BuildBy {
 }
 
 impl Asked {
-    /// With the newest schema.
     pub const fn schema() -> u32 {
         SCHEMA
     }

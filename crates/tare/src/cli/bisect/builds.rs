@@ -25,7 +25,6 @@ const SKIP: i32 = 125;
 /// Largest size of [`FILE`] that is read, bytes.
 const LARGEST: u64 = 1 << 20;
 
-/// What became of a build.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Built {
@@ -48,7 +47,6 @@ pub enum Built {
     },
 }
 
-/// The builds of a bisection.
 pub struct Builds<'a> {
     asked: &'a Asked,
     folder: Folder,
@@ -182,7 +180,6 @@ fn content(path: &Path) -> Result<String, Problem> {
     })
 }
 
-/// The program that was built.
 fn program(ended: &Ended, named: Option<&Path>, source: &Path, log: &Path) -> Result<PathBuf, Problem> {
     let last = || ended.text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(PathBuf::from);
     let said = named.map(Path::to_path_buf).or_else(last);

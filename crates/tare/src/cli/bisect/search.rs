@@ -174,13 +174,11 @@ impl Search<'_> {
     }
 }
 
-/// Where a search stands.
 pub struct State {
     /// Chances, ends and step as they are now, for people and programs.
     pub found: Bisection,
     /// What to do now.
     next: Next,
-    /// Seconds of a pair.
     pair_s: f64,
 }
 

@@ -9,7 +9,6 @@ use tare_drive::workload::sql::{Script, of_scripts};
 use tare_study::language::made::KeyValue;
 use tare_text::Value;
 
-/// Where the statements stand.
 pub enum Statements<'a> {
     /// In files of the user's own.
     Files(&'a [Weighed]),
@@ -47,7 +46,6 @@ pub fn run(args: &LoadArgs, files: &Statements<'_>) -> Result<Exit, Problem> {
     measure(Asked::new(&args.server, &args.run, values(args, files)?)?, &args.said, false)
 }
 
-/// The keys of the study that it is.
 fn values(args: &LoadArgs, statements: &Statements<'_>) -> Result<Vec<KeyValue>, Problem> {
     let mut values: Vec<KeyValue> = vec![("workload", "name", "sql".into())];
     values.extend(

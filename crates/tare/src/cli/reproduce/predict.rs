@@ -30,7 +30,6 @@ struct Costed {
     predicted: Predicted,
     /// Seconds that do not depend on the number of blocks.
     fixed_s: f64,
-    /// Seconds of a block.
     block_s: f64,
 }
 

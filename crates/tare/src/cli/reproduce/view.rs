@@ -66,6 +66,9 @@ fn claim_json<'a>(
 }
 
 /// Every claim with its source, and no verdict.
+///
+/// # Errors
+/// When it cannot be printed.
 pub fn list(experiments: &[Experiment], json: bool) -> Result<(), Problem> {
     let all = || experiments.iter().flat_map(|e| e.claims.iter().map(move |claim| (e, claim)));
     if json {
@@ -89,6 +92,9 @@ pub fn list(experiments: &[Experiment], json: bool) -> Result<(), Problem> {
 }
 
 /// What would be run, and in how much time.
+///
+/// # Errors
+/// When it cannot be printed.
 pub fn planned(predictions: &Predictions, json: bool) -> Result<(), Problem> {
     let expected_s: f64 = predictions.experiments.iter().map(|own| own.expected_s).sum();
     let found = |own: &Predicted, claim: &Claim| own.cannot.get(&claim.name).cloned().map(Reproduced::CannotBeTested);
@@ -128,6 +134,9 @@ pub fn planned(predictions: &Predictions, json: bool) -> Result<(), Problem> {
 }
 
 /// A line a claim.
+///
+/// # Errors
+/// When it cannot be printed.
 pub fn verdicts(claimed: &[Claimed]) -> Result<(), Problem> {
     let line = |own: &Claimed| {
         let said = own.verdict.as_ref().map_or_else(|| "not run".to_owned(), |found| words::line(&own.claim, found));
@@ -136,6 +145,10 @@ pub fn verdicts(claimed: &[Claimed]) -> Result<(), Problem> {
     output::text(&claimed.iter().map(line).collect::<String>())
 }
 
+/// All of it as one document.
+///
+/// # Errors
+/// When it cannot be printed.
 pub fn document(predictions: &Predictions, claimed: &[Claimed]) -> Result<(), Problem> {
     let of = |own: &'_ Predicted| own.experiment.claims.len();
     let experiments = predictions.experiments.iter().flat_map(|own| std::iter::repeat_n(own, of(own)));
