@@ -122,7 +122,6 @@ pub(super) fn shares(captures: &[&Captures], what: Profiled) -> Vec<BTreeMap<Str
         .collect()
 }
 
-/// Mean of each name over trials.
 pub(super) fn mean_of(trials: &[BTreeMap<String, f64>]) -> BTreeMap<String, f64> {
     let mut sums: BTreeMap<String, f64> = BTreeMap::new();
     for (name, share) in trials.iter().flatten() {

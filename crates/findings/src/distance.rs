@@ -4,7 +4,7 @@
 use super::collect::ConditionTrials;
 use super::confidence::CONFIDENCE;
 use super::ends;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_results::Results;
 use tare_results::metric::{self, Better};
@@ -21,7 +21,7 @@ pub const PER_NS: f64 = 100.0;
 const FEWEST: usize = 4;
 
 /// A line through the conditions of a study over what their distances take.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DistanceCost {
     pub metric: String,
     /// What all of its conditions have in common besides.
@@ -39,20 +39,19 @@ pub struct DistanceCost {
 }
 
 /// What 100 ns more cost: -0.06 is 6% less throughput.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Cost {
     /// Change of the metric, as a part of it.
     pub change: f64,
     /// 95% interval of it; null where fewer than three pairs of places differ in it.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
 }
 
 /// A condition's distances, and what it measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Point {
     pub condition: String,
-    /// Mean of the metric.
     pub mean: f64,
     /// A cache line between client and server, there and back, ns; null where both float or nothing was measured.
     pub line_ns: Option<f64>,

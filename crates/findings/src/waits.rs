@@ -2,7 +2,7 @@
 
 use super::confidence::CONFIDENCE;
 use super::ends;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_results::schema::TrialRecord;
 use tare_results::waits::{FutexOperation, ThreadsTime, TimePart, TimeUse, WaitsFile};
@@ -13,9 +13,8 @@ use tare_stats::trials::mean_interval;
 const LISTED: usize = 24;
 
 /// Time of the server's threads in the capture samples of one condition, means over its trials.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WaitsSummary {
-    /// Trials in which it was captured.
     pub trials: usize,
     /// Looks at every thread in a second, mean over trials: fewer with many threads.
     pub looks_per_s: f64,
@@ -27,8 +26,7 @@ pub struct WaitsSummary {
     pub background: ClassTime,
 }
 
-/// Time of the threads of one class.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClassTime {
     /// How many there are, mean.
     pub threads: f64,
@@ -41,14 +39,13 @@ pub struct ClassTime {
 }
 
 /// One part of the threads' time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TimeSummary {
     /// What the threads did.
     pub time: TimeUse,
     /// On what: symbol, mapping, file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
-    /// How a futex was waited for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<FutexOperation>,
     /// Different addresses of futexes in a trial, mean.
@@ -58,7 +55,7 @@ pub struct TimeSummary {
     /// Share of the wall-clock time of all threads of the class, 0 to 1.
     pub fraction: f64,
     /// Its 95% interval over trials; null with one trial.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Time of all threads of the class per transaction, milliseconds; none where the load counts no transactions.
     pub per_transaction_ms: Option<f64>,

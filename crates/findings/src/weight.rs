@@ -23,7 +23,6 @@ pub struct Weight {
     pub repeats: usize,
     /// Coefficient of variation of what was measured, as a fraction.
     pub cov: f64,
-    /// Each of the probes, in their order.
     pub probes: Vec<OfProbe>,
     /// What follows: helps where one does, and does not where none does.
     pub advice: Advice,

@@ -27,7 +27,6 @@ use tare_files::FilesError;
 pub const PROFILE: &str = "profile";
 /// Name of the folded call chains.
 pub const FOLDED: &str = "profile.folded";
-/// Name of the flame graph.
 pub const FLAME_GRAPH: &str = "profile.flame_graph";
 /// Name of the capture that is a [`LocksFile`].
 pub const LOCKS: &str = "locks";

@@ -22,7 +22,7 @@ pub struct NamedChange {
     /// B - A, microseconds a transaction.
     pub us: f64,
     /// 95% interval of it, for this one alone.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Chance of such a difference where there is none, adjusted over all of its kind (false discovery rate).
     pub p_value: f64,
@@ -37,7 +37,6 @@ pub struct Changes {
     pub shown: Vec<NamedChange>,
     /// The ones that take most time of those that are not shown to.
     pub not_shown: Vec<NamedChange>,
-    /// How many were tested.
     pub tested: usize,
 }
 

@@ -16,9 +16,6 @@ use tare_stats::ratio::Shift;
 const DISTURBED: f64 = 0.02;
 
 /// From A's time of a transaction to B's.
-///
-/// # Errors
-/// [`WhyError`] when the sides are not one condition each, or have no time of a transaction.
 pub fn why(a: Side<'_>, b: Side<'_>) -> Result<Why, WhyError> {
     let (of_a, of_b) = (compare::run_of(a)?, compare::run_of(b)?);
     let matched: compare::Matched<'_, '_> = compare::matched(&of_a, &of_b)?;
@@ -97,10 +94,6 @@ fn parts(trials: &Trials<'_, '_>, sides: &[ConditionTime; 2], whole_us: f64) -> 
     (parts, rest.into_iter().next().unwrap_or_else(none))
 }
 
-/// The time of each condition of a side.
-///
-/// # Errors
-/// [`WhyError`] when there is no such condition, or none has a time of a transaction.
 pub fn times(side: Side<'_>) -> Result<Vec<ConditionTime>, WhyError> {
     let of = compare::run_of(side)?;
     let times = time::of_conditions(&of.conditions, side.results);

@@ -6,10 +6,8 @@ use super::flame_tree::{self, Frame, Look, Node};
 use maud::Markup;
 use tare_findings::figures::percent;
 
-/// What the whole width of a drawing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
-    /// The samples of a profile.
     Samples,
     /// Wall-clock time of threads: what waits has another colour than what runs.
     Time,

@@ -14,7 +14,6 @@ const DESCRIBED: usize = 8;
 const CHARACTER: f64 = 6.6;
 /// Boxes in a drawing: the smallest are left out beyond this.
 pub const BOXES: usize = 260;
-/// Rows in a drawing.
 const ROWS: usize = 48;
 /// Callers of a chain at most.
 const DEEPEST: usize = 256;
@@ -53,7 +52,6 @@ pub struct Look<'l> {
     pub matters: &'l dyn Fn(&Frame<'_>) -> f64,
     /// What the chains are: samples, or chains.
     pub of: &'l str,
-    /// What a width is.
     pub width: &'l str,
 }
 

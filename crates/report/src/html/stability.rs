@@ -1,6 +1,7 @@
 //! How steady each query was, what makes it so, and every trial of it.
 
 use super::given::Page;
+use super::scroll::scroll;
 use super::tables;
 use crate::charts::forest::{self, ForestLine};
 use crate::charts::heat::{self, Figures, Heat};
@@ -50,8 +51,8 @@ pub(super) fn spread(page: &Page<'_>) -> Option<Markup> {
     let cell = |value: Option<f64>| value.map_or("–".to_owned(), percent);
     Some(html! {
         p.note { (map.note) }
-        div.scroll tabindex="0" role="region" aria-label="Heat map of spread" { (heat::draw(&map)) }
-        div.scroll tabindex="0" role="region" aria-label="Table of spread" {
+        (scroll("Heat map of spread", &heat::draw(&map)))
+        (scroll("Table of spread", &html! {
             table {
                 caption { "Over the queries. Max-min: largest less smallest trial mean, as a share of the smallest." }
                 thead { tr {
@@ -70,7 +71,7 @@ pub(super) fn spread(page: &Page<'_>) -> Option<Markup> {
                     td { (cell(spread.and_then(|s| s.within_cov_average))) } td { (cell(spread.and_then(|s| s.within_cov_largest))) }
                 } } }
             }
-        }
+        }))
     })
 }
 
@@ -129,7 +130,7 @@ fn fold(open: bool, title: &str, what: &str, lines: &[ForestLine]) -> Markup {
         @if !lines.is_empty() {
             details open[open] {
                 summary { (title) }
-                div.scroll tabindex="0" role="region" aria-label={ "Forest plot: " (title) } { (forest::draw(title, what, lines)) }
+                (scroll(&format!("Forest plot: {title}"), &forest::draw(title, what, lines)))
             }
         }
     }
@@ -159,9 +160,9 @@ fn together(page: &Page<'_>) -> Markup {
             "shown, with all factors tested together. The percentage is the factor's share of the variance between trials; "
             (percent(sources.unexplained)) " is unexplained."
         }
-        div.scroll tabindex="0" role="region" aria-label="Forest plot of sources of spread" {
+        (scroll("Forest plot of sources of spread", &html! {
             (forest::draw("Sources of spread", "ratio of the coefficients of variation between trials", &lines))
-        }
+        }))
     }
 }
 
@@ -177,7 +178,6 @@ fn causes(page: &Page<'_>) -> Markup {
     }
 }
 
-/// Every trial of every query.
 pub(super) fn queries(page: &Page<'_>) -> Option<Markup> {
     let names = primary(page);
     let dots = names.len() * page.results.trials.len();
@@ -203,7 +203,7 @@ pub(super) fn queries(page: &Page<'_>) -> Option<Markup> {
         .collect();
     Some(html! {
         p.note { "A dot is a trial. Dots of one row that lie together are a steady query; rows that lie apart are an effect." }
-        div.scroll tabindex="0" role="region" aria-label="Dot plot of every query" { (chart::draw(&queries)) }
+        (scroll("Dot plot of every query", &chart::draw(&queries)))
         @if page.has_marks() {
             ul.legend {
                 @for condition in &page.conditions {

@@ -36,7 +36,6 @@ pub fn chosen(found: Option<&Weight>) -> String {
     format!("sampling.probe = \"auto\": {why}, so that none is used")
 }
 
-/// The advice, in one sentence.
 pub fn advice(found: &Weight) -> String {
     match (found.advice, found.probe) {
         (Advice::Helps, Some(probe)) => {

@@ -50,9 +50,6 @@ impl Sharded {
     }
 
     /// Opens one; none when `path` is a folder of something else. Where it is executed, `trust` says whose is.
-    ///
-    /// # Errors
-    /// When its files cannot be read, or are newer, or are not believed.
     pub fn open(path: &Path, trust: Trust) -> Result<Option<Self>, ReadError> {
         folder(path, trust)?.map_or(Ok(None), Self::of)
     }

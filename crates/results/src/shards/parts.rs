@@ -59,9 +59,6 @@ impl Parts {
 }
 
 /// The parts in some folders: results directories, or studies cut into shards.
-///
-/// # Errors
-/// When a folder is neither, cannot be read, or belongs to another study than the first.
 pub(super) fn find(folders: &[PathBuf]) -> Result<Parts, ReadError> {
     let (mut places, mut cut) = (Vec::new(), None);
     for path in folders {

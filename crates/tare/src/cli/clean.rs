@@ -30,7 +30,6 @@ pub struct CleanArgs {
 struct Used {
     path: PathBuf,
     bytes: u64,
-    /// Whether it was removed.
     removed: bool,
 }
 
@@ -41,9 +40,6 @@ struct CleanJson {
 }
 
 /// Shows what takes disk and removes prepared data and the named results.
-///
-/// # Errors
-/// [`Problem`] when a run works here, or a named directory holds no results.
 pub fn run(args: &CleanArgs) -> Result<Exit, Problem> {
     // Whatever works on the machine may be using the data.
     let _host = if args.dry_run { None } else { Some(super::host::take()?) };

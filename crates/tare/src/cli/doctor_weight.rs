@@ -28,7 +28,6 @@ const SAMPLE_S: f64 = 0.5;
 /// What a study's own samples say.
 #[derive(Debug, Serialize)]
 pub struct StudyWeight {
-    /// The study, as it was named.
     pub study: String,
     /// What the probes say; null where the samples have no spread or no readings.
     #[serde(flatten)]
@@ -40,9 +39,6 @@ pub struct StudyWeight {
 }
 
 /// Measures the base of a study, without its factors, in one server lifetime; none when interrupted.
-///
-/// # Errors
-/// When the study cannot be read, planned or run.
 pub fn measure(name: &str, engine: Option<&str>, samples: Option<usize>) -> Result<Option<StudyWeight>, Problem> {
     let file = StudyText::read(name, trust::whose(false), false)?;
     let machine = Machine::this()?;

@@ -26,9 +26,6 @@ struct Written {
 }
 
 /// Writes the page and prints where it lies.
-///
-/// # Errors
-/// [`Problem`] when the results cannot be read or the file not written.
 pub fn run(args: Report) -> Result<Exit, Problem> {
     let folder = tare_results::folder(&args.results, Trust::Anyone)?;
     let results = match &folder {

@@ -76,9 +76,6 @@ pub struct RunArgs {
 pub type Decides = fn(Study, Option<&Path>, &Teller) -> Result<Exit, Problem>;
 
 /// Runs a study, or says with `--dry-run` what it would do. One with `[decide]` is handed on.
-///
-/// # Errors
-/// With exit codes 2 (study), 3 (machine), 4 (trials).
 pub fn run(args: &RunArgs, decide: Decides) -> Result<Exit, Problem> {
     if let Some(path) = &args.resume {
         let begun = Directory::begun(path, trust::whose(args.trust))?;
@@ -180,9 +177,6 @@ impl RunArgs {
 }
 
 /// Runs a study that stands on a command line, trusted as that is.
-///
-/// # Errors
-/// As [`run`].
 pub fn carry_out(study: Study, out: &Path, password: Option<String>, json: bool) -> Result<Exit, Problem> {
     let machine = Machine::this()?;
     interrupt::stop()?;
@@ -217,9 +211,6 @@ fn begin(
 }
 
 /// A new results directory with study, plan and environment in it.
-///
-/// # Errors
-/// When it cannot be made or written, or others could exchange it.
 pub fn begun_in(
     out: &Path,
     study: &Study,
@@ -239,9 +230,6 @@ fn has_place(plan: &Plan, out: Option<&Path>, trusted: bool) -> Result<(), Probl
 }
 
 /// Refuses to begin what the disk has no room for.
-///
-/// # Errors
-/// What it needs and what there is.
 pub fn room_for_data(plan: &Plan) -> Result<(), Problem> {
     let Some(needs) = &plan.needs else { return Ok(()) };
     needs::fits_disk(needs, &state::cache_directory()?).map_err(|e| {
@@ -262,9 +250,6 @@ fn asked_for(args: &RunArgs, file: Option<&StudyText>) -> Result<Study, Problem>
 }
 
 /// None where a signal came meanwhile: what failed because of it is no one's concern.
-///
-/// # Errors
-/// What failed without one.
 pub fn unless_interrupted<T>(done: Result<T, Problem>) -> Result<Option<T>, Problem> {
     if tare_engine::interrupted() { Ok(None) } else { done.map(Some) }
 }
@@ -303,9 +288,6 @@ fn resume(begun: Folder, args: &RunArgs) -> Result<Exit, Problem> {
 }
 
 /// Study and plan of a run that was begun on this machine.
-///
-/// # Errors
-/// When they cannot be read, or the machine is no longer the plan's.
 pub fn begun_before(directory: &Directory) -> Result<(Study, Plan), Problem> {
     read_begun(directory.folder())
 }
@@ -357,9 +339,6 @@ fn finish(study: &Study, plan: &Plan, directory: &Directory, teller: &Teller) ->
 }
 
 /// Runs what is left of a plan.
-///
-/// # Errors
-/// Why it could not go on, and what goes on with it.
 pub fn execute(
     study: &Study,
     plan: &Plan,

@@ -16,7 +16,6 @@ use tare_topology::{Fingerprint, Machine};
 
 /// What a shard has left for this machine.
 pub struct Piece {
-    /// The study, as it was cut.
     pub study: Study,
     /// The blocks that are this machine's.
     pub plan: Plan,
@@ -27,9 +26,6 @@ pub struct Piece {
 
 /// Takes a shard, begun before on this machine, on another, or by no one. Blocks that another machine finished stay
 /// where they are; those that it had only begun are run whole here.
-///
-/// # Errors
-/// When there is no such shard, another run has it, or this machine cannot do it or has changed.
 pub fn take(sharded: &Sharded, index: usize) -> Result<Piece, Problem> {
     let path = sharded.path();
     if index >= sharded.count() {

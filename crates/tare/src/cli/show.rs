@@ -28,9 +28,6 @@ pub struct Show {
 }
 
 /// Prints the tables of results again.
-///
-/// # Errors
-/// [`Problem`] when the results cannot be read or the output not written.
 pub fn run(args: Show) -> Result<Exit, Problem> {
     if let Some(sharded) = Sharded::open(&args.results, Trust::Anyone)? {
         progress(&sharded)?;

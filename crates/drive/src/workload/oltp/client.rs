@@ -20,9 +20,6 @@ pub struct OltpClient {
 impl OltpClient {
     /// Prepares every statement of the workload for every table on the session: 5 * tables + 2 for read_only,
     /// 9 * tables + 2 for read_write. It is the only connection of its load.
-    ///
-    /// # Errors
-    /// A setting out of range, or a statement that the server refuses to prepare.
     pub fn new(
         session: Box<dyn Session>,
         settings: &OltpSettings,

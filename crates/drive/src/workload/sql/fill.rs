@@ -8,7 +8,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use tare_engine::{Dialect, Param, Session, StatementId};
 
-/// Rows of one transaction.
 const ROWS_AT_ONCE: usize = 1000;
 
 /// What is told of rows that were added, and whether to go on.

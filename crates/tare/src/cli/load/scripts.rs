@@ -9,7 +9,6 @@ use tare_drive::workload::sql::{LARGEST, Script, of_scripts, read_statements};
 use tare_study::language::made::KeyValue;
 use tare_text::Value;
 
-/// Where the statements stand.
 pub enum Statements<'a> {
     /// In files of the user's own.
     Files(&'a [Weighed]),
@@ -29,9 +28,6 @@ impl Statements<'_> {
 }
 
 /// Measures what the files say.
-///
-/// # Errors
-/// With exit codes 2 (usage, a file that is not understood), 3 (no connection), 4 (a statement failed for good).
 pub fn run(args: &LoadArgs, files: &Statements<'_>) -> Result<Exit, Problem> {
     let usage = |what: &str| Problem::new(Exit::Usage, what);
     if args.prepares() || args.cleans_up() {
@@ -50,7 +46,6 @@ pub fn run(args: &LoadArgs, files: &Statements<'_>) -> Result<Exit, Problem> {
     measure(Asked::new(&args.server, &args.run, values(args, files)?)?, &args.said, false)
 }
 
-/// The keys of the study that it is.
 fn values(args: &LoadArgs, statements: &Statements<'_>) -> Result<Vec<KeyValue>, Problem> {
     let mut values: Vec<KeyValue> = vec![("workload", "name", "sql".into())];
     values.extend(
