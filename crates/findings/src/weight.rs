@@ -33,7 +33,7 @@ pub struct Weight {
 /// What one of the reference weights would leave of the spread.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct OfProbe {
-    /// Which one.
+    /// The word of it, as in a study file.
     pub probe: Probe,
     /// Correlation with the metric, the logarithms of both and where the machine is slower both are larger.
     pub correlation: f64,

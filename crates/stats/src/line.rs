@@ -70,10 +70,10 @@ pub fn fit(response: &[f64], quantities: &[Vec<f64>], confidence: f64) -> Result
     Ok(Some(Line { slopes: (0..given).map(of).collect(), r_squared, df }))
 }
 
-/// The slope of one of the quantities, `of`, over the means of groups of responses: what the responses of a group have in
-/// common besides, such as that one of two places is slower, is then one deviation of its line, not as many as it has
-/// responses. Quantities that vary within a group are taken out first, with the slopes of the line through all. None
-/// where the quantity does not vary or too few groups are left over to tell how well it fits.
+/// The slope of one of the quantities, `of`, over the means of groups of responses: what the responses of a group
+/// have in common besides, such as that one of two places is slower, is then one deviation of its line, not as many
+/// as it has responses. Quantities that vary within a group are taken out first, with the slopes of the line through
+/// all. None where the quantity does not vary or too few groups are left over to tell how well it fits.
 ///
 /// # Errors
 /// As [`fit`]; [`Error::Mismatch`] when there is not one group a response.

@@ -52,7 +52,8 @@ pub fn measure(name: &str, engine: Option<&str>, samples: Option<usize>) -> Resu
     Ok(Some(StudyWeight { study: name.to_owned(), found, text, line }))
 }
 
-/// What `sampling.probe = "auto"` comes to on this machine, which the caller has locked, and why; none when interrupted.
+/// What `sampling.probe = "auto"` comes to on this machine, which the caller has locked, and why; none when
+/// interrupted.
 ///
 /// # Errors
 /// As [`measure`].

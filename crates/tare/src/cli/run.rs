@@ -3,10 +3,7 @@
 use super::output::{duration, note};
 use super::run_listener::TerminalListener;
 use super::study_file::{StudyChanges, StudyText};
-use super::{
-    Exit, Problem, beforehand, doctor_weight, interrupt, plan_view, read_topology, secret, shard_piece, study_file,
-    trust,
-};
+use super::{Exit, Problem, beforehand, interrupt, plan_view, read_topology, secret, shard_piece, study_file, trust};
 use crate::run::{Children, Listener, Run, RunEnd, RunError};
 use crate::state::{self, Host, StateError};
 use clap::Args;
@@ -75,8 +72,12 @@ pub struct RunArgs {
 /// What compares the two sides of a study with `[decide]`, into a folder.
 pub type Decides = fn(Study, Option<&Path>, &Teller) -> Result<Exit, Problem>;
 
-/// Runs a study, or says with `--dry-run` what it would do. One with `[decide]` is handed on.
-pub fn run(args: &RunArgs, decide: Decides) -> Result<Exit, Problem> {
+/// What `sampling.probe = "auto"` comes to on a machine that is locked, and why; none when interrupted.
+pub type Chooses = fn(&Study, &Machine, &Teller) -> Result<Option<(ProbeUse, String)>, Problem>;
+
+/// Runs a study, or says with `--dry-run` what it would do. One with `[decide]` is handed on, and so is the choice of a
+/// probe.
+pub fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Exit, Problem> {
     if let Some(path) = &args.resume {
         let begun = Directory::begun(path, trust::whose(args.trust))?;
         interrupt::stop()?;
@@ -128,7 +129,7 @@ pub fn run(args: &RunArgs, decide: Decides) -> Result<Exit, Problem> {
         note("nothing was begun");
         return Ok(Exit::Interrupted);
     }
-    begin((study, plan), &machine, args.out.as_deref(), &args.teller()?)
+    begin((study, plan), &machine, args.out.as_deref(), &args.teller()?, Some(choose))
 }
 
 /// The rehearsal of a study with its time, where it has one.
@@ -183,7 +184,7 @@ pub fn carry_out(study: Study, out: &Path, password: Option<String>, json: bool)
     let planned = unless_interrupted(study_file::planned(study, &machine, Where::Here, true))?;
     let Some((study, plan)) = planned else { return Ok(Exit::Interrupted) };
     has_place(&plan, Some(out), false)?;
-    begin((study, plan), &machine, Some(out), &Teller { password, ..Teller::of(json, false) })
+    begin((study, plan), &machine, Some(out), &Teller { password, ..Teller::of(json, false) }, None)
 }
 
 /// Begins the results directory of a study that is planned, and runs it.
@@ -192,14 +193,15 @@ fn begin(
     machine: &Machine,
     out: Option<&Path>,
     teller: &Teller,
+    choose: Option<Chooses>,
 ) -> Result<Exit, Problem> {
     plan_view::something_left(&plan)?;
     if !teller.json {
         plan_view::print_notes(&plan);
     }
     let Some(_host) = unless_interrupted(host(teller.wait))? else { return Ok(Exit::Interrupted) };
-    if study.sampling.probe == ProbeUse::Auto {
-        let Some((used, why)) = doctor_weight::choose(&study, machine, teller)? else { return Ok(Exit::Interrupted) };
+    if let Some(choose) = choose.filter(|_| study.sampling.probe == ProbeUse::Auto) {
+        let Some((used, why)) = choose(&study, machine, teller)? else { return Ok(Exit::Interrupted) };
         note(&why);
         study.sampling.probe = used;
         plan.notes.push(why);
