@@ -18,7 +18,7 @@ pub(super) fn table(label: &str, heads: &[Head<'_>], rows: &Markup) -> Markup {
     scroll(label, &html! { table { (head(heads)) (rows) } })
 }
 
-/// Rows under heads, with what stands above it all.
+/// Rows under the heads of their columns, with what stands above it all.
 pub(super) fn captioned(label: &str, caption: &str, heads: &[Head<'_>], rows: &Markup) -> Markup {
     scroll(label, &html! { table { caption { (caption) } (head(heads)) (rows) } })
 }
