@@ -27,12 +27,9 @@ probe = "off"
 trials = 1
 [machine]
 numa_balancing = "off"
-[[conditions]]
+[factors]
 memory = ["default", "local", "bind:2", "interleave:1-2"]
-memory_scope = "payload"
-[[conditions]]
-memory = "interleave:1-2"
-memory_scope = "process"
+memory_scope = ["payload", "process"]
 "#;
 
 /// The same under automatic balancing, which hides pages from who asks where they are. Long enough for it to begin.
@@ -63,9 +60,7 @@ pub fn judge(evidence: &Evidence, cpus_of_node_3: &str) {
     for (memory, nodes) in
         [("default", vec![0, 1, 2, 3]), ("bind:2", vec![2]), ("interleave:1-2", vec![1, 2]), ("local", Vec::new())]
     {
-        // Of the whole process it is asked for once.
-        let scopes = if memory == "interleave:1-2" { &["payload", "process"][..] } else { &["payload"] };
-        for scope in scopes {
+        for scope in ["payload", "process"] {
             for trial in of_condition(&trials, &format!("memory={memory} memory_scope={scope}")) {
                 eprintln!("{memory} {scope}: {:?}", pages(trial, "data_pages_node"));
                 placed(trial, &nodes);
