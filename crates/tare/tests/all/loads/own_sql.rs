@@ -62,11 +62,6 @@ fn one_file_of_statements_runs_on_sqlite_and_mariadb() {
 }
 
 #[test]
-fn one_file_of_statements_runs_on_mysql() {
-    runs_on(&Mysql, "1062");
-}
-
-#[test]
 fn one_file_of_statements_runs_on_postgresql() {
     runs_on(&Postgresql, "23505");
 }
@@ -144,11 +139,6 @@ fn microbenchmarks_run_on(engine: &dyn Engine) {
 fn microbenchmarks_touch_the_published_rows_on_sqlite_and_mariadb() {
     microbenchmarks_run_on(&Sqlite);
     microbenchmarks_run_on(&Mariadb);
-}
-
-#[test]
-fn microbenchmarks_touch_the_published_rows_on_mysql() {
-    microbenchmarks_run_on(&Mysql);
 }
 
 #[test]
