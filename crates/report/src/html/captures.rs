@@ -7,7 +7,7 @@ use crate::charts::flame::{self, Width};
 use crate::charts::flame_difference;
 use maud::{Markup, html};
 use tare_findings::compare::Side;
-use tare_findings::figures::{change, percent, times};
+use tare_findings::figures::{change, count, percent, times};
 use tare_findings::level_words::words_of;
 use tare_findings::summary::{CaptureSummary, GrowthRanking, Profiled};
 use tare_findings::why;
@@ -153,8 +153,10 @@ fn folded_of(page: &Page<'_>, condition: &str) -> Option<(String, Width, String)
         let captured = page.results.captures.get(&(trial.trial, trial.attempt))?;
         if let Some(time) = &captured.waits {
             let about = format!(
-                "wall-clock time of {} threads that serve connections, {} looks in trial {}",
-                time.connections.threads, time.looks, trial.trial
+                "wall-clock time of {}, {} looks in trial {}",
+                count(time.connections.threads, "connection thread"),
+                time.looks,
+                trial.trial
             );
             return Some((captures::folded(&page.results.path, trial, WALL)?, Width::Time, about));
         }
