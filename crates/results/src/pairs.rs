@@ -120,8 +120,8 @@ impl Pairs {
         }
     }
 
-    /// The rule for as many pairs as the budget has time for, by those that were made; only before the first look, which
-    /// no rule takes earlier.
+    /// The rule for as many pairs as the budget has time for, by those that were made; from the first look on the one
+    /// that it was.
     pub fn rule_in_time(&self, rule: &Settle) -> Rule {
         let open = rule.by_time && (1..LOOKS[0]).contains(&self.measured.len());
         let fits = |budget_s: f64| budget_s * self.measured.len() as f64 / self.elapsed_s;
