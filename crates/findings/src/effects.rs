@@ -3,6 +3,7 @@
 //! tare-stats knows factors of two levels. One of more is given to it as a column for each level but the first, which
 //! says whether a condition has that level: every level is then compared with the first one.
 
+use super::apart::apart;
 use super::collect::{self, ConditionTrials};
 use super::composite::Composite;
 use super::confidence::{ANSWER, CONFIDENCE, FURTHER};
@@ -14,6 +15,7 @@ use super::verdict::{Moved, MovedAlone};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use tare_results::metric;
+use tare_results::schema::SIDE;
 use tare_stats::blocks::{Analysis, Condition};
 use tare_stats::effects::{self, Cell};
 use tare_stats::multiple::{benjamini_yekutieli, holm};
@@ -292,7 +294,7 @@ fn columns(conditions: &[ConditionTrials<'_>]) -> Option<Vec<Column>> {
     let mut names = varying_factors(measured.iter().map(|condition| condition.levels));
     // In the order of the condition's name, which is the study's: terms read `aslr:ahi` as the study wrote them.
     let first = measured.first()?;
-    names.sort_by_key(|name| first.name.find(&format!("{name}=")).unwrap_or(usize::MAX));
+    names.sort_by_key(|name| (name == SIDE, first.name.find(&format!("{name}=")).unwrap_or(usize::MAX)));
     let mut columns = Vec::new();
     for factor in names {
         let levels: Option<BTreeSet<&String>> = measured.iter().map(|c| c.levels.get(&factor)).collect();
@@ -305,7 +307,7 @@ fn columns(conditions: &[ConditionTrials<'_>]) -> Option<Vec<Column>> {
         for high in levels.iter().filter(|level| **level != low) {
             let term = TermFactor { factors: vec![factor.clone()], level: of_many.then(|| (*high).clone()) };
             let (low, high) = (low.clone(), (*high).clone());
-            let (low_words, high_words) = (low.clone(), high.clone());
+            let [low_words, high_words] = if of_many { [low.clone(), high.clone()] } else { apart(&low, &high) };
             columns.push(Column { term, factor: factor.clone(), low, high, low_words, high_words, of_many });
         }
     }
@@ -335,6 +337,8 @@ fn joined(columns: Vec<Column>, conditions: &[&ConditionTrials<'_>]) -> Vec<Colu
         });
         match twin {
             None => kept.push(column),
+            // It sets nothing, and is there so that both sides may be the same.
+            Some(_) if column.factor == SIDE => {}
             Some((other, opposite)) => {
                 let (high, low) = if opposite { (&column.low, &column.high) } else { (&column.high, &column.low) };
                 other.term.factors.push(column.factor);

@@ -4,7 +4,7 @@ use crate::metric;
 use crate::schema::{Outcome, Plan, Settle, TrialRecord};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_stats::descriptive::mean;
-use tare_stats::sequential::{Finding, Fit, Pair, Question, Verdict, decide, decide_sessions};
+use tare_stats::sequential::{Finding, Fit, LOOKS, Pair, Question, Verdict, decide, decide_sessions};
 
 pub use tare_stats::sequential::{FEWEST_PAIRS, Rule};
 
@@ -117,6 +117,14 @@ impl Pairs {
                 self.controls.entry(name.clone()).or_default().push(pair);
             }
         }
+    }
+
+    /// The rule for as many pairs as the budget has time for, by those that were made; from the first look on the one
+    /// that it was.
+    pub fn rule_in_time(&self, rule: &Settle) -> Rule {
+        let open = rule.by_time && (1..LOOKS[0]).contains(&self.measured.len());
+        let fits = |budget_s: f64| budget_s * self.measured.len() as f64 / self.elapsed_s;
+        rule.budget_s.filter(|_| open).map_or(rule.rule, |budget_s| Rule::within(Some(fits(budget_s))))
     }
 
     pub fn decided(&self, rule: &Settle) -> Option<Look> {

@@ -4,21 +4,7 @@ use super::*;
 use crate::schema::{PlannedTrial, SampleRecord, Session};
 
 fn rule() -> Settle {
-    Settle {
-        a: "a".into(),
-        b: "b".into(),
-        metric: None,
-        minimum_effect: 0.02,
-        alpha: 0.05,
-        rule: Rule::Anytime,
-        budget_s: None,
-        seed: 1,
-        sessions: 1,
-        begun: Vec::new(),
-        controls: Vec::new(),
-        certify: false,
-        duet: None,
-    }
+    Settle { minimum_effect: 0.02, ..Settle::between(["a", "b"].map(str::to_owned), Rule::Anytime, 1) }
 }
 
 /// Blocks of a and b; in odd ones b is first.
@@ -86,6 +72,24 @@ fn it_stops_at_the_budget_and_where_most_pairs_are_left_out() {
     assert_eq!(stop(&records, &Settle { budget_s: Some(28.1), ..rule() }), None);
     records.iter_mut().for_each(|record| record.outcome = Outcome::Failed);
     assert_eq!(stop(&records, &rule()), Some(Stop::LeftOut));
+}
+
+#[test]
+fn the_rule_is_the_one_for_as_many_pairs_as_the_budget_has_time_for_until_the_first_look() {
+    let plan = plan(4);
+    let mut records: Vec<TrialRecord> = (0..8).map(|trial| record(&plan, trial, 100.0)).collect();
+    let after = |pairs: usize, records: &[TrialRecord], rule: &Settle| {
+        Pairs::of(&plan, rule, &records[..2 * pairs]).rule_in_time(rule)
+    };
+    // A pair takes 4 s: 24 fit into 96 s, which the looks can use, and 25 into 100 s.
+    let planned = Settle { rule: Rule::Looks, by_time: true, budget_s: Some(100.0), ..rule() };
+    assert_eq!((after(0, &records, &planned), after(3, &records, &planned)), (Rule::Looks, Rule::Anytime));
+    let fewer = Settle { rule: Rule::Anytime, budget_s: Some(96.0), ..planned.clone() };
+    assert_eq!((after(3, &records, &fewer), after(4, &records, &fewer)), (Rule::Looks, Rule::Anytime));
+    assert_eq!(after(3, &records, &Settle { by_time: false, ..planned.clone() }), Rule::Looks);
+    // What is left out takes time too.
+    records[2].outcome = Outcome::Failed;
+    assert_eq!(after(3, &records, &planned), Rule::Looks);
 }
 
 /// Sessions of two blocks each on boots of their own, B worse by so many percent in each of them.

@@ -15,7 +15,7 @@ use super::plain::Plain;
 pub use super::race::Race;
 use super::search::SearchRecord;
 use super::server::ServerRecord;
-pub use super::settle::{Duet, Session, Settle};
+pub use super::settle::{Duet, SIDE, Session, Settle};
 use super::settled::SettledRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use tare_stats::sequential::Rule;
 
+/// A factor that sets nothing: which side of a comparison a condition is, so that one and the same can be both.
+pub const SIDE: &str = "side";
+
 /// When a comparison of two conditions is settled: fixed before the first trial, so that a run that goes on keeps the
 /// same rule and the same error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,6 +22,9 @@ pub struct Settle {
     /// Chance of a false alarm over all looks.
     pub alpha: f64,
     pub rule: Rule,
+    /// Whether the rule is chosen again by the time that pairs take, as long as nothing has been looked at.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_time: bool,
     /// Seconds that trials may take together; none: until it is settled.
     pub budget_s: Option<f64>,
     /// Seed of the order within pairs.
@@ -68,6 +74,7 @@ impl Settle {
             minimum_effect: 0.0,
             alpha: 0.05,
             rule,
+            by_time: false,
             budget_s: None,
             seed,
             sessions: 1,

@@ -10,7 +10,7 @@ use crate::charts::flame_difference;
 use crate::words::between;
 use maud::{Markup, html};
 use tare_findings::compare::Side;
-use tare_findings::figures::{change, percent, times};
+use tare_findings::figures::{change, count, percent, times};
 use tare_findings::level_words::words_of;
 use tare_findings::summary::{CaptureSummary, GrowthRanking, Profiled};
 use tare_findings::why;
@@ -147,8 +147,10 @@ fn folded_of(page: &Page<'_>, condition: &str) -> Option<(String, Width, String)
         let captured = page.results.captures.get(&(trial.trial, trial.attempt))?;
         if let Some(time) = &captured.waits {
             let about = format!(
-                "wall-clock time of {} threads that serve connections, {} looks in trial {}",
-                time.connections.threads, time.looks, trial.trial
+                "wall-clock time of {}, {} looks in trial {}",
+                count(time.connections.threads, "connection thread"),
+                time.looks,
+                trial.trial
             );
             return Some((captured.folded(trial, WALL)?, Width::Time, about));
         }

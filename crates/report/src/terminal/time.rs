@@ -67,7 +67,8 @@ fn table(times: &[ConditionTime], style: Style, name: usize) -> Option<String> {
         cells.extend(disturbed.then(|| sum(&|part| *part == Part::Strangers)));
         add(&mut rows, 1, cells);
     }
-    let more = if left_out > 0 { format!("; {left_out} conditions between left out") } else { String::new() };
+    let more =
+        if left_out > 0 { format!("; {} between left out", count(left_out, "condition")) } else { String::new() };
     let head = heading(
         style,
         &format!(

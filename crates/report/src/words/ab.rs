@@ -1,6 +1,7 @@
 //! What a paired comparison says: its first sentence, the line after each pair, and its table.
 
 use tare_findings::ab::{Ab, AbVerdict, Control};
+use tare_findings::apart::apart;
 use tare_results::pairs::Stop;
 use tare_stats::{Estimate, Interval};
 use tare_text::{count, percent};
@@ -138,9 +139,10 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
         |ci: Option<Interval>| ci.map_or_else(String::new, |ci| format!(" ({:.4} to {:.4})", ci.low, ci.high));
     let none = || "not known yet".to_owned();
     let share = (1.0 - ab.rule.alpha) * 100.0;
+    let [a, b] = sides(ab);
     let mut rows = vec![
-        ("A", ab.rule.a.clone()),
-        ("B", ab.rule.b.clone()),
+        ("A", a),
+        ("B", b),
         ("metric", ab.metric.clone().unwrap_or_else(none)),
         (
             "B/A",
@@ -165,6 +167,20 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
         rows.extend(ab.stop.and_then(stopped).map(|why| ("stopped", why.to_owned())));
     }
     rows
+}
+
+/// Both sides, where that is shorter called by the part that the other has not: `new (side=b command=./new --run)`.
+fn sides(ab: &Ab) -> [String; 2] {
+    let (a, b) = (&ab.rule.a, &ab.rule.b);
+    fn set(name: &str) -> Option<&str> {
+        Some(name.split_once(' ')?.1.split_once('=')?.1)
+    }
+    let (Some(of_a), Some(of_b)) = (set(a), set(b)) else { return [a.clone(), b.clone()] };
+    let called = |label: String, level: &str, name: &str| {
+        if label == level { name.to_owned() } else { format!("{label} ({name})") }
+    };
+    let [label_a, label_b] = apart(of_a, of_b);
+    [called(label_a, of_a, a), called(label_b, of_b, b)]
 }
 
 /// What the slot is a ratio of.
@@ -230,8 +246,12 @@ fn stopped(stop: Stop) -> Option<&'static str> {
     }
 }
 
-/// B against A, `2.9% slower (1.8% to 4.1%)`, or faster, the interval in the same direction.
+/// B against A, `2.9% slower (1.8% to 4.1%)`, or faster, the interval in the same direction; where both are possible,
+/// `between 0.90% faster and 1.1% slower`.
 pub fn slower_by(slowdown: Estimate) -> String {
+    if let Some(ci) = slowdown.ci.filter(|ci| ci.low < 1.0 && ci.high > 1.0) {
+        return format!("between {} faster and {} slower", percent(1.0 / ci.low - 1.0), percent(ci.high - 1.0));
+    }
     let slower = slowdown.value >= 1.0;
     let change = |ratio: f64| percent(if slower { ratio - 1.0 } else { 1.0 / ratio - 1.0 });
     let interval = slowdown.ci.map_or_else(String::new, |ci| {
@@ -277,19 +297,9 @@ mod tests {
             controls: Vec::new(),
             stop: None,
             rule: Settle {
-                a: "side=a".into(),
-                b: "side=b".into(),
-                metric: None,
                 minimum_effect: 0.02,
-                alpha: 0.05,
-                rule: Rule::Looks,
                 budget_s: Some(600.0),
-                seed: 1,
-                sessions: 1,
-                begun: Vec::new(),
-                controls: Vec::new(),
-                certify: false,
-                duet: None,
+                ..Settle::between(["side=a", "side=b"].map(str::to_owned), Rule::Looks, 1)
             },
         }
     }
@@ -318,6 +328,22 @@ mod tests {
         }
         let faster = sentence(&ab(AbVerdict::Faster, (0.9, 0.8, 0.95)));
         assert_eq!(faster, "B is 11% faster than A (5.3% to 25%) in this session, decided after 18 pairs in 9 min.");
+    }
+
+    #[test]
+    fn sides_are_called_by_what_tells_them_apart() {
+        let mut found = ab(AbVerdict::Slower, (1.031, 1.022, 1.040));
+        (found.rule.a, found.rule.b) = ("side=a command=/x/p".into(), "side=b command=/x/q".into());
+        assert_eq!(sides(&found), ["p (side=a command=/x/p)", "q (side=b command=/x/q)"]);
+        (found.rule.a, found.rule.b) = ("side=a aslr=off".into(), "side=b aslr=on".into());
+        assert_eq!(sides(&found), ["side=a aslr=off", "side=b aslr=on"]);
+    }
+
+    #[test]
+    fn a_change_that_may_go_either_way_has_no_direction() {
+        let estimate = |value, low, high| Estimate { value, ci: Some(Interval { low, high }) };
+        assert_eq!(slower_by(estimate(1.001, 0.991, 1.011)), "between 0.91% faster and 1.1% slower");
+        assert_eq!(slower_by(estimate(1.03, 1.02, 1.04)), "3.0% slower (2.0% to 4.0%)");
     }
 
     #[test]

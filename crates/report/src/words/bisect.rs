@@ -49,10 +49,11 @@ pub fn sentence(found: &Bisection) -> String {
             let best =
                 likely.first().map_or(String::new(), |(at, of)| format!("{} ({})", name(found, *at), chance(*of)));
             let share = percent(found.confidence);
-            format!(
-                "Undecided after {spent}: most likely {best}; {} together have {share}.",
-                count(likely.len(), "commit")
-            )
+            let together = match likely.len() {
+                0 | 1 => String::new(),
+                several => format!("; {several} commits together have {share}"),
+            };
+            format!("Undecided after {spent}: most likely {best}{together}.")
         }
     }
 }
@@ -77,13 +78,15 @@ fn first_slower(found: &Bisection, cell: &Cell, spent: &str) -> String {
 pub fn line(found: &Bisection, a: usize, b: usize) -> String {
     let likely = found.likely();
     let best = likely.first().map_or(String::new(), |(at, of)| format!("{} with {}", name(found, *at), chance(*of)));
+    let together = match likely.len() {
+        0 | 1 => String::new(),
+        several => format!(", {several} commits have {}", percent(found.confidence)),
+    };
     format!(
-        "{} against {}: {}; most likely {best}, {} have {}",
+        "{} against {}: {} so far; most likely {best}{together}",
         name(found, b),
         name(found, a),
-        count(found.pairs, "pair so far").replace("pair so fars", "pairs so far"),
-        count(likely.len(), "commit"),
-        percent(found.confidence)
+        count(found.pairs, "pair")
     )
 }
 

@@ -1,7 +1,7 @@
 //! Sentences on experiments that try suspects.
 
 use super::why::suspect;
-use tare_findings::figures::{list, percent};
+use tare_findings::figures::{count, list, percent};
 use tare_findings::why::{Change, Expected, Proof, ProofVerdict, Trial};
 
 /// What is changed, as a study is told it.
@@ -46,7 +46,7 @@ pub fn outcome(proof: &Proof) -> String {
         ),
         _ => format!("too few pairs of trials came to an end with {}", changes(&proof.trial.changes)),
     };
-    format!("{verdict}: {seen}; {} pairs", proof.pairs)
+    format!("{verdict}: {seen}; {}", count(proof.pairs, "pair"))
 }
 
 pub fn answer(proofs: &[Proof]) -> String {

@@ -124,7 +124,12 @@ mod tests {
         assert_eq!(seen(5), None);
         // No more than the last look: 18 pairs at p 0.0136 with 16 degrees of freedom, quantiles of t 2.772 and 0.865.
         assert!((seen(18).unwrap().ln_1p() - (2.772 + 0.865) * 0.01 / 18.0_f64.sqrt()).abs() < 1e-5);
-        assert_eq!(seen(18), seen(36));
-        assert!(seen(37) < seen(36) && seen(200) < seen(37));
+        assert_eq!(seen(18), seen(24));
+        // More pairs never show less, and the rule changes where that begins.
+        let process = |pairs: usize| {
+            let then = fit(0.0, 0.01, pairs);
+            Rule::Anytime.half_width(&then, 0.05) + t(POWER, then.df) * then.standard_error()
+        };
+        assert!(process(24).exp_m1() > seen(24).unwrap() && seen(25) < seen(24) && seen(200) < seen(25));
     }
 }

@@ -110,6 +110,35 @@ fn false_alarms_stay_at_their_rate_for_every_shape_and_with_an_effect_of_the_pla
     }
 }
 
+/// What a pair takes is the sum of its trials, so what decides about the rule is known of the values as well.
+#[test]
+fn a_rule_chosen_by_the_time_of_the_first_pairs_keeps_the_rate_of_both() {
+    for shape in SHAPES {
+        let mut rng = StdRng::seed_from_u64(33);
+        let mut drawn = || {
+            let (a, b, b_first) = (trial(shape, &mut rng), trial(shape, &mut rng), rng.random_bool(0.5));
+            (a.exp() + b.exp(), Pair { log_ratio: b - a, b_first })
+        };
+        // About half of the comparisons have time for 24 pairs.
+        let mut of_three: Vec<f64> = (0..999).map(|_| (0..3).map(|_| drawn().0).sum()).collect();
+        of_three.sort_by(f64::total_cmp);
+        let budget_s = 24.0 * of_three[499] / 3.0;
+        let runs = 2000;
+        let (mut alarms, mut looks) = (0, 0);
+        for _ in 0..runs {
+            let first: Vec<(f64, Pair)> = (0..3).map(|_| drawn()).collect();
+            let rule = Rule::within(Some(budget_s * 3.0 / first.iter().map(|(took_s, _)| took_s).sum::<f64>()));
+            let mut made = first.into_iter();
+            let next = || made.next().unwrap_or_else(&mut drawn).1;
+            alarms += usize::from(run(rule, 1e-9, next).1 == Verdict::Changed);
+            looks += usize::from(rule == Rule::Looks);
+        }
+        println!("{shape:?}: {alarms} of {runs}, {looks} by looks");
+        assert!((600..1500).contains(&looks), "{shape:?}: {looks}");
+        assert!(alarms <= 120, "{shape:?}: {alarms} of {runs}");
+    }
+}
+
 #[test]
 fn five_looks_use_the_error_that_they_may() {
     let normal = alarms(Shape::Normal, 0.0, Rule::Looks, 6000);

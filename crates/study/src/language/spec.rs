@@ -10,8 +10,7 @@ use tare_results::question::Question;
 use tare_results::schema::LeftOut;
 use tare_text::{UnknownWord, Value};
 
-/// A factor that sets nothing: which side of a comparison a condition is, so that one and the same can be both.
-pub const SIDE: &str = "side";
+pub use tare_results::schema::SIDE;
 
 /// A parsed and checked study.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -25,7 +25,8 @@ pub fn extended(plan: &Plan, records: &[TrialRecord]) -> Option<Plan> {
     let pairs = Pairs::of(plan, rule, records);
     let planned = plan.trials.len() / 2;
     let goes_on = pairs.ended() == planned && pairs.decided(rule)?.stop.is_none();
-    goes_on.then(|| with_pairs(plan.clone(), rule, planned + 1))
+    let next = Settle { rule: pairs.rule_in_time(rule), ..rule.clone() };
+    goes_on.then(|| with_pairs(Plan { settle: Some(next), ..plan.clone() }, rule, planned + 1))
 }
 
 /// The plan of a comparison that goes on. Where the machine was started again since, or a session has its pairs and

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tare_results::question::Question;
 use tare_results::schema::{Plan, PlannedCondition, Within};
 use tare_stats::pooled::smallest_shown;
-use tare_text::percent;
+use tare_text::{count, percent};
 
 /// Blocks below which nothing can be told from luck.
 const FEWEST_BLOCKS: usize = 2;
@@ -222,7 +222,7 @@ fn left_out(whole: &Study, cut: &Study) -> BTreeMap<String, Vec<String>> {
 /// What was cut and what that costs, in words for people before it starts.
 fn notes(whole: &Study, cut: &Study, all: &Plan, made: &Plan, levels: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     let (before, after) = (&whole.sampling, &cut.sampling);
-    let mut changes = vec![format!("{} trials in place of {}", made.trials.len(), all.trials.len())];
+    let mut changes = vec![format!("{} in place of {}", count(made.trials.len(), "trial"), all.trials.len())];
     let mut changed = |is: bool, what: String| changes.extend(is.then_some(what));
     changed(before.trials != after.trials, format!("{} a condition in place of {}", after.trials, before.trials));
     changed(
@@ -231,7 +231,7 @@ fn notes(whole: &Study, cut: &Study, all: &Plan, made: &Plan, levels: &BTreeMap<
     );
     changed(
         before.samples != after.samples,
-        format!("{} samples a trial in place of {}", after.samples, before.samples),
+        format!("{} a trial in place of {}", count(after.samples, "sample"), before.samples),
     );
     let shared = cut.design.ladder.as_ref().filter(|_| cut.design.ladder != whole.design.ladder);
     changed(

@@ -42,6 +42,8 @@ pub fn settle_of(decide: Decide, plan: Plan) -> Result<Plan, Problem> {
     let rule = Settle {
         metric: decide.metric,
         minimum_effect: decide.minimum_effect.unwrap_or(MINIMUM_EFFECT),
+        // What a command takes is only a guess as yet.
+        by_time: sessions == 1,
         budget_s: decide.budget_s,
         sessions,
         begun: vec![Session { first_block: 0, boot_id }],

@@ -3,6 +3,7 @@
 
 use super::output::note;
 use super::run::{begun_before, begun_in, default_out, room_for_data, unless_interrupted};
+use super::run_listener::disturbed;
 use super::{Problem, plan_view, trust};
 use crate::run::Listener;
 use crate::state::Host;
@@ -67,10 +68,7 @@ impl Listener for RoundListener {
         match record.outcome {
             Outcome::Ok => {}
             Outcome::Failed => note(&format!("trial {} ({}) failed: {reason}", record.trial, record.condition)),
-            Outcome::Disturbed => note(&format!(
-                "trial {} ({}) was disturbed and will run again: {reason}",
-                record.trial, record.condition
-            )),
+            Outcome::Disturbed => note(&disturbed(record)),
         }
     }
 

@@ -128,10 +128,7 @@ impl Listener for TerminalListener {
             Outcome::Failed => self.line(&format!("trial {number} ({}) failed: {reason}", record.condition)),
             // Who disturbed a run is told at its end, program by program.
             Outcome::Disturbed if self.bar.is_some() => self.disturbed += 1,
-            Outcome::Disturbed => {
-                let by = disturbers(record).unwrap_or_else(|| reason.to_owned());
-                self.line(&format!("trial {number} ({}) was disturbed and will run again: {by}", record.condition));
-            }
+            Outcome::Disturbed => self.line(&disturbed(record)),
             Outcome::Ok if self.bar.is_none() => {
                 let place = format!("{}/{}", self.total - self.left, self.total);
                 let left = match self.to_go() {
@@ -184,6 +181,12 @@ fn value_of(record: &TrialRecord) -> Option<String> {
     };
     let one = || [metric::TPS, metric::ROUNDS_PER_S, metric::WALL_S].into_iter().find_map(of);
     under().or_else(one).or_else(queries)
+}
+
+/// That a trial was disturbed, by the programs that did it where they are known.
+pub(super) fn disturbed(record: &TrialRecord) -> String {
+    let by = disturbers(record).or_else(|| record.reason.clone()).unwrap_or_default();
+    format!("trial {} ({}) was disturbed and will run again: {by}", record.trial, record.condition)
 }
 
 /// The programs that disturbed a trial, in short; none where none is known.

@@ -8,6 +8,7 @@ use tare_files::Folder;
 use tare_findings::bisect::Commit;
 use tare_study::language::parse::Overrides;
 use tare_study::language::spec::Study;
+use tare_text::count;
 
 const FILE: &str = "bisect.json";
 /// Its largest size that is read, bytes.
@@ -78,8 +79,12 @@ impl Asked {
         };
         let bytes = folder.read(FILE, LARGEST)?.ok_or_else(|| wrong(format!("there is no {FILE}")))?;
         let asked: Self = serde_json::from_slice(&bytes).map_err(|e| wrong(format!("{FILE} cannot be read: {e}")))?;
-        if asked.schema != SCHEMA || asked.line.len() < 2 || asked.line.len() > MOST {
+        if asked.schema != SCHEMA {
             return Err(wrong(format!("{FILE} is of another version, schema {}", asked.schema)));
+        }
+        if !(2..=MOST).contains(&asked.line.len()) {
+            let builds = count(asked.line.len(), "build");
+            return Err(wrong(format!("{FILE} has {builds}; a bisection has 2 to {MOST}")));
         }
         // Folders are named by it, and git is told it.
         let is_hash = |commit: &Commit| !commit.id.is_empty() && commit.id.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -20,7 +20,7 @@ pub fn words(threads: &[ThreadRecord]) -> String {
         }
     }
     if clients.len() > SHOWN {
-        text += &format!("... and {} clients more: --json has them all\n", clients.len() - SHOWN);
+        text += &format!("... and {} more: --json has them all\n", tare_text::count(clients.len() - SHOWN, "client"));
     }
     text
 }
