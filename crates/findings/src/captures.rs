@@ -29,7 +29,8 @@ pub(super) fn summaries<'r>(conditions: &[ConditionTrials<'r>], results: &'r Res
 
 fn summary<'r>(condition: &ConditionTrials<'r>, results: &'r Results) -> Option<CaptureSummary> {
     let captures = of(condition, results);
-    let samples: Vec<f64> = condition.ok.iter().filter_map(|trial| Some(trial.capture_sample?.tps_ratio)).collect();
+    let samples: Vec<f64> =
+        condition.ok.iter().filter_map(|trial| Some(trial.capture_sample.as_ref()?.tps_ratio)).collect();
     let missing: BTreeMap<String, String> =
         condition.ok.iter().flat_map(|trial| trial.captures_missing.clone()).collect();
     if captures.is_empty() && samples.is_empty() && missing.is_empty() {

@@ -109,7 +109,7 @@ fn class<'f>(trials: &[(&TrialRecord, &'f WaitsFile)], of: impl Fn(&'f WaitsFile
 
 /// Time of all threads of a class for each transaction of the capture sample, milliseconds.
 fn thread_ms(trial: &TrialRecord, time: &ThreadsTime) -> Option<f64> {
-    let tps = trial.capture_sample?.tps;
+    let tps = trial.capture_sample.as_ref()?.tps;
     (tps > 0.0).then(|| 1000.0 * time.threads as f64 / tps).filter(|each| each.is_finite())
 }
 
@@ -154,7 +154,8 @@ mod tests {
     fn shares_are_means_over_trials_and_times_are_of_all_threads_for_each_transaction() {
         let planned = PlannedTrial { trial: 0, block: 0, condition: "all".to_owned(), lifetime: None };
         let mut trial = TrialRecord::new(&planned, 1, Levels::new(), String::new());
-        trial.capture_sample = Some(CaptureSample { elapsed_s: 2.0, tps: 1000.0, tps_ratio: 1.0 });
+        trial.capture_sample =
+            Some(CaptureSample { elapsed_s: 2.0, tps: 1000.0, tps_ratio: 1.0, ..CaptureSample::default() });
         // Two locks in the heap in the first trial, none in the second.
         let one = file(&[
             (TimeUse::Ran, None, 0.4),

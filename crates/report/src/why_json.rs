@@ -103,7 +103,7 @@ impl<'a> WhyJson<'a> {
             }),
             causes: found.causes.iter().map(CauseJson::of).collect(),
             proofs: Vec::new(),
-            notes: words::cautions(found),
+            notes: words::cautions(found).into_iter().chain(words::hardware(found)).collect(),
         }
     }
 

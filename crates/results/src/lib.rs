@@ -15,6 +15,7 @@ mod directory;
 pub mod disturbed;
 mod error;
 mod everything;
+pub mod hardware;
 pub mod laps;
 pub mod latencies;
 mod levels;

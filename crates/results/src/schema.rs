@@ -427,14 +427,17 @@ pub struct TrialRecord {
     pub capture_sample: Option<CaptureSample>,
 }
 
-/// What capturing cost: throughput in the capture sample alongside the measured ones.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// The capture sample: what capturing cost, and what only it has.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CaptureSample {
     /// How long it really was, seconds.
     pub elapsed_s: f64,
     pub tps: f64,
     /// `tps` divided by the mean of the trial's measured samples: 0.95 is a cost of 5%.
     pub tps_ratio: f64,
+    /// Wall-clock time by kind of statement of loads `oltp`, microseconds of a transaction; empty of one kind alone.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub statement_us: BTreeMap<String, f64>,
 }
 
 impl TrialRecord {

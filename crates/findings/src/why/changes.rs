@@ -28,6 +28,20 @@ pub struct NamedChange {
     pub p_value: f64,
     /// The smallest difference that four of five such runs would have shown of this one alone.
     pub smallest_us: Option<f64>,
+    /// Of a function that is shown: by the chains of callers that it is reached through, the largest difference first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub callers: Vec<ChainTime>,
+}
+
+/// The time of one call chain.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChainTime {
+    /// `caller;callee`; of wall-clock time the first is `ran`, `ready` or `asleep`.
+    pub chain: String,
+    /// Of A, microseconds a transaction.
+    pub a_us: f64,
+    /// Of B, in the same unit.
+    pub b_us: f64,
 }
 
 /// What became of all of them.
@@ -59,6 +73,7 @@ impl Changes {
                 ci: shift.ci,
                 p_value: shift.p_value,
                 smallest_us: shift.smallest,
+                callers: Vec::new(),
             }
         };
         let mut all: Vec<NamedChange> = names.into_iter().map(change).collect();

@@ -9,6 +9,7 @@ use crate::compare::{self, CompareError, Side};
 use crate::time::{self, ConditionTime, Part, TrialTime};
 use std::collections::BTreeSet;
 use tare_results::Results;
+use tare_results::hardware::Hardware;
 use tare_stats::multiple::benjamini_yekutieli;
 use tare_stats::ratio::Shift;
 
@@ -61,6 +62,7 @@ pub fn why(a: Side<'_>, b: Side<'_>) -> Result<Why, WhyError> {
         functions: named::functions(&trials, both),
         statements: named::statements(&trials),
         unnamed: unnamed.into_iter().flatten().max_by(|a, b| a.fraction.total_cmp(&b.fraction)),
+        hardware: both.iter().find_map(|results| Hardware::of(&results.environment.as_ref()?.settings)),
         causes,
         sides,
     })

@@ -9,6 +9,7 @@ use crate::ends;
 use crate::summary::Unnamed;
 use crate::time::{ConditionTime, Part};
 use serde::Serialize;
+use tare_results::hardware::Hardware;
 use tare_stats::Interval;
 use tare_stats::ratio::Shift;
 
@@ -58,6 +59,8 @@ pub struct Why {
     pub statements: Changes,
     /// What of the profiles has no name, of the side that has more of it; none where that is little.
     pub unnamed: Option<Unnamed>,
+    /// What the machine could have told of its processors, of A or else of B; none where results do not say it.
+    pub hardware: Option<Hardware>,
     /// Suspects, the largest first.
     pub causes: Vec<Cause>,
 }

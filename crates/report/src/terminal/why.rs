@@ -25,6 +25,7 @@ pub fn why(found: &Why, style: Style) -> String {
     parts.extend(changes(&found.functions, ("function", "of the server"), style));
     parts.extend(suspects(found, style));
     parts.extend(words::decides(found).map(|text| wrap(style, "", "  ", &plain(&text))));
+    parts.extend(words::hardware(found).map(|text| wrap(style, "", "  ", &plain(&text))));
     let text = parts.join("\n");
     if style.plain { text.replace('µ', "u") } else { text }
 }
@@ -103,6 +104,12 @@ fn changes(changes: &Changes, (one, of): (&str, &str), style: Style) -> Option<S
         let interval = between(change.ci, "-", |end| scale.number(end));
         let (a, b, us) = (scale.number(change.a_us), scale.number(change.b_us), scale.number(change.us));
         add(&mut rows, 1, vec![shorten(&plain(&change.name), NAME), a, b, us, interval]);
+        for chain in &change.callers {
+            let name = format!("  {}", shorten(&plain(&words::callers(&chain.chain)), NAME - 2));
+            let (a, b, us) =
+                (scale.number(chain.a_us), scale.number(chain.b_us), scale.number(chain.b_us - chain.a_us));
+            add(&mut rows, 1, vec![name, a, b, us, String::new()]);
+        }
     }
     let head = format!("{one}s {of} whose time differs, µs a transaction ({tested} tested, 5% false discoveries)");
     Some(format!("{}\n{}{others}", heading(style, &head), finish(rows)))

@@ -3,6 +3,7 @@
 use super::grouped::Grouped;
 use super::inserts::{Bulk, Insert};
 use super::random_selects::RandomSelect;
+use super::times::StatementTimes;
 use super::work::{ClientSlot, Work};
 use super::{OltpError, OltpSettings, Workload};
 use crate::workload::sessions::roll_back;
@@ -51,6 +52,10 @@ impl OltpClient {
     /// The server thread that serves this connection, where the engine can say it.
     pub fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
         self.session.server_thread()
+    }
+
+    pub(super) fn times(&mut self) -> Option<&mut StatementTimes> {
+        self.work.times()
     }
 
     /// Leaves the failed transaction.
