@@ -7,7 +7,7 @@ use crate::collect::trial_mean;
 use crate::time::TrialTime;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::Results;
-use tare_results::captures::{FOLDED, folded};
+use tare_results::captures::FOLDED;
 use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
 
 /// Callers of a chain: the nearest.
@@ -44,8 +44,10 @@ pub(super) fn add(functions: &mut [NamedChange], trials: &Trials<'_, '_>, result
 
 /// The mean over a side's trials that have a recording; none without one.
 fn of_side(times: &[TrialTime<'_>], results: &Results, names: &BTreeSet<&str>) -> Option<Chains> {
-    let recorded =
-        times.iter().filter_map(|time| Some((profiled_us(time, results)?, folded(&results.path, time.trial, FOLDED)?)));
+    let recorded = times.iter().filter_map(|time| {
+        let captures = results.captures.get(&(time.trial.trial, time.trial.attempt))?;
+        Some((profiled_us(time, results)?, captures.folded(time.trial, FOLDED)?))
+    });
     let recorded: Vec<(f64, String)> = recorded.collect();
     let mut sums = Chains::new();
     for (cpu_us, text) in &recorded {

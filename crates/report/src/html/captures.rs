@@ -14,7 +14,7 @@ use tare_findings::figures::{change, count, percent, times};
 use tare_findings::level_words::words_of;
 use tare_findings::summary::{CaptureSummary, GrowthRanking, Profiled};
 use tare_findings::why;
-use tare_results::captures::{self, FOLDED, WALL};
+use tare_results::captures::{FOLDED, WALL};
 
 /// Bytes of flame graphs in a page.
 const FLAME_BYTES: usize = 150_000;
