@@ -60,8 +60,10 @@ pub fn why(found: &Why) -> String {
         let smallest = whole
             .smallest_us
             .map_or(String::new(), |us| format!(" (one of {} would probably have been seen)", figure(us, "us")));
-        let but = found.functions.shown.first().map_or(String::new(), |function| but(function, found));
-        return format!("No difference is shown: A takes {a} a transaction{undisturbed}, B {b}{smallest}{but}.");
+        let but = found.functions.shown.first().map(|function| but(function, found));
+        // One sentence has no room for both.
+        let rest = but.unwrap_or(smallest);
+        return format!("No difference is shown: A takes {a} a transaction{undisturbed}, B {b}{rest}.");
     }
     let (low, high) = if whole.us < 0.0 { (-ci.high, -ci.low) } else { (ci.low, ci.high) };
     let undisturbed = if found.undisturbed.is_some() { " undisturbed" } else { "" };
