@@ -1,6 +1,6 @@
 //! Sets of OS numbers, written as the kernel writes them: `0-3,8`.
 
-use std::collections::BTreeSet;
+use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
@@ -8,8 +8,11 @@ use std::str::FromStr;
 pub const MAX_INDEX: u32 = 65_535;
 
 /// A set of numbers, in ascending order. Text and serde: `0-3,8`; the empty set is the empty string.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct IndexSet(BTreeSet<u32>);
+///
+/// Kept as the ranges that the text has, first and last number of each, ascending and apart: what a few bytes of a file
+/// say takes a few bytes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct IndexSet(Vec<(u32, u32)>);
 
 /// OS numbers of CPUs, as in `taskset` and `/proc/<pid>/status`.
 pub type CpuSet = IndexSet;
@@ -30,22 +33,36 @@ pub struct IndexSetError {
 impl IndexSet {
     /// A set without any number.
     pub const fn new() -> Self {
-        Self(BTreeSet::new())
+        Self(Vec::new())
+    }
+
+    /// Of ranges in any order.
+    fn of(mut ranges: Vec<(u32, u32)>) -> Self {
+        ranges.sort_unstable();
+        ranges.dedup_by(|next, kept| {
+            let joins = next.0 <= kept.1.saturating_add(1);
+            if joins {
+                kept.1 = kept.1.max(next.1);
+            }
+            joins
+        });
+        Self(ranges)
     }
 
     /// Numbers in ascending order.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = u32> + ExactSizeIterator + Clone + '_ {
-        self.0.iter().copied()
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = u32> + Clone + '_ {
+        self.0.iter().flat_map(|(first, last)| *first..=*last)
     }
 
     /// Whether a number is in the set.
     pub fn contains(&self, index: u32) -> bool {
-        self.0.contains(&index)
+        let above = self.0.partition_point(|(first, _)| *first <= index);
+        above > 0 && index <= self.0[above - 1].1
     }
 
     /// How many numbers are in the set.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.0.iter().map(|(first, last)| (last - first) as usize + 1).sum()
     }
 
     /// Whether the set has no number.
@@ -55,71 +72,93 @@ impl IndexSet {
 
     /// The lowest number; none of the empty set.
     pub fn first(&self) -> Option<u32> {
-        self.0.first().copied()
+        Some(self.0.first()?.0)
     }
 
     /// The highest number; none of the empty set.
     pub fn last(&self) -> Option<u32> {
-        self.0.last().copied()
+        Some(self.0.last()?.1)
     }
 
     /// Adds a number, if it is new.
     pub fn insert(&mut self, index: u32) {
-        self.0.insert(index);
+        if !self.contains(index) {
+            self.0.push((index, index));
+            *self = Self::of(std::mem::take(&mut self.0));
+        }
     }
 
     /// Numbers in either set.
     pub fn union(&self, other: &Self) -> Self {
-        Self(&self.0 | &other.0)
+        Self::of([&self.0[..], &other.0].concat())
     }
 
     /// Numbers in both sets.
     pub fn intersection(&self, other: &Self) -> Self {
-        Self(&self.0 & &other.0)
+        let (mut both, mut rest) = (Vec::new(), &other.0[..]);
+        for (first, last) in &self.0 {
+            rest = &rest[rest.partition_point(|(_, end)| end < first)..];
+            let meeting = rest.iter().take_while(|(begin, _)| begin <= last);
+            both.extend(meeting.map(|(begin, end)| (*first.max(begin), *last.min(end))));
+        }
+        Self(both)
     }
 
     /// Numbers of this set that are not in the other.
     pub fn difference(&self, other: &Self) -> Self {
-        Self(&self.0 - &other.0)
+        let (mut without, mut from) = (Vec::new(), Some(0));
+        for (first, last) in &other.0 {
+            without.extend(from.zip(first.checked_sub(1)).filter(|(from, to)| from <= to));
+            from = last.checked_add(1);
+        }
+        without.extend(from.map(|from| (from, u32::MAX)));
+        self.intersection(&Self(without))
     }
 
     /// Whether every number of this set is in the other.
     pub fn is_subset(&self, other: &Self) -> bool {
-        self.0.is_subset(&other.0)
+        self.difference(other).is_empty()
+    }
+}
+
+/// As the numbers of one and of the other, one after the other.
+impl Ord for IndexSet {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.iter().cmp(other.iter())
+    }
+}
+
+impl PartialOrd for IndexSet {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
 impl FromIterator<u32> for IndexSet {
     fn from_iter<I: IntoIterator<Item = u32>>(indexes: I) -> Self {
-        Self(indexes.into_iter().collect())
+        Self::of(indexes.into_iter().map(|index| (index, index)).collect())
     }
 }
 
 impl<const N: usize> From<[u32; N]> for IndexSet {
     fn from(indexes: [u32; N]) -> Self {
-        Self(indexes.into())
+        indexes.into_iter().collect()
     }
 }
 
 impl From<u32> for IndexSet {
     fn from(index: u32) -> Self {
-        Self([index].into())
+        Self(vec![(index, index)])
     }
 }
 
 impl fmt::Display for IndexSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rest = self.iter().peekable();
         let mut separator = "";
-        while let Some(first) = rest.next() {
-            let mut last = first;
-            while let Some(next) = rest.next_if_eq(&(last + 1)) {
-                last = next;
-            }
-            if first == last {
-                write!(f, "{separator}{first}")?;
-            } else {
-                write!(f, "{separator}{first}-{last}")?;
+        for (first, last) in &self.0 {
+            match first == last {
+                true => write!(f, "{separator}{first}")?,
+                false => write!(f, "{separator}{first}-{last}")?,
             }
             separator = ",";
         }
@@ -131,9 +170,9 @@ impl FromStr for IndexSet {
     type Err = IndexSetError;
 
     fn from_str(text: &str) -> Result<Self, IndexSetError> {
-        let mut set = BTreeSet::new();
+        let mut ranges = Vec::new();
         if text.is_empty() {
-            return Ok(Self(set));
+            return Ok(Self::new());
         }
         let mut offset = 0;
         for part in text.split(',') {
@@ -144,10 +183,10 @@ impl FromStr for IndexSet {
             if last < first {
                 return Err(IndexSetError { offset, expected: "a range that ascends, such as 4-11" });
             }
-            set.extend(first..=last);
+            ranges.push((first, last));
             offset += part.len() + 1;
         }
-        Ok(Self(set))
+        Ok(Self::of(ranges))
     }
 }
 
@@ -192,6 +231,8 @@ mod tests {
             assert_eq!(text.parse::<IndexSet>().unwrap().to_string(), text);
         }
         assert_eq!("8,0,1,2-3,2".parse::<IndexSet>().unwrap().to_string(), "0-3,8");
+        // What it takes is what was written, and no machine's worth of numbers.
+        assert_eq!(["0-65535"; 1000].join(",").parse::<IndexSet>().unwrap().0, [(0, 65_535)]);
     }
 
     #[test]
@@ -204,10 +245,36 @@ mod tests {
     proptest! {
         #[test]
         fn parsing_undoes_display(indexes in prop::collection::btree_set(0..=MAX_INDEX, 0..40)) {
-            let set = IndexSet(indexes);
+            let set: IndexSet = indexes.into_iter().collect();
             prop_assert_eq!(set.to_string().parse::<IndexSet>().unwrap(), set.clone());
             let json = serde_json::to_string(&set).unwrap();
             prop_assert_eq!(serde_json::from_str::<IndexSet>(&json).unwrap(), set);
+        }
+
+        #[test]
+        fn it_is_as_a_set_of_numbers(
+            a in prop::collection::btree_set(0_u32..24, 0..16),
+            b in prop::collection::btree_set(0_u32..24, 0..16),
+            ends in any::<[bool; 2]>(),
+        ) {
+            let with = |mut set: std::collections::BTreeSet<u32>, end: bool| {
+                set.extend(end.then_some(u32::MAX));
+                set
+            };
+            let (a, b) = (with(a, ends[0]), with(b, ends[1]));
+            let of = |set: &std::collections::BTreeSet<u32>| set.iter().copied().collect::<IndexSet>();
+            let mut one_by_one = IndexSet::new();
+            a.iter().rev().for_each(|index| one_by_one.insert(*index));
+            let (sa, sb) = (of(&a), of(&b));
+            prop_assert_eq!(&one_by_one, &sa);
+            prop_assert!(sa.iter().eq(a.iter().copied()) && sa.iter().rev().eq(a.iter().rev().copied()));
+            prop_assert_eq!((sa.len(), sa.first(), sa.last()), (a.len(), a.first().copied(), a.last().copied()));
+            prop_assert!((0..25).all(|index| sa.contains(index) == a.contains(&index)));
+            prop_assert_eq!(sa.union(&sb), of(&(&a | &b)));
+            prop_assert_eq!(sa.intersection(&sb), of(&(&a & &b)));
+            prop_assert_eq!(sa.difference(&sb), of(&(&a - &b)));
+            prop_assert_eq!(sa.is_subset(&sb), a.is_subset(&b));
+            prop_assert_eq!((sa.cmp(&sb), sa == sb), (a.cmp(&b), a == b));
         }
 
         #[test]

@@ -13,7 +13,6 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -224,7 +223,13 @@ impl Folder {
     /// # Errors
     /// What the system says.
     pub fn remove_all(&self, name: &str) -> Result<()> {
-        remove_all(self.handle.as_fd(), OsStr::new(name), &self.path.join(name))
+        // By the handle; the library follows no link either.
+        let through = Path::new("/proc/self/fd").join(self.handle.as_raw_fd().to_string()).join(name);
+        match std::fs::remove_dir_all(through) {
+            Err(e) if e.kind() == io::ErrorKind::NotADirectory => self.remove(name),
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(FilesError::io("remove", &self.path.join(name), e)),
+            _ => Ok(()),
+        }
     }
 
     fn unlink(&self, name: &str, flags: AtFlags) -> Result<()> {
@@ -267,28 +272,6 @@ impl Folder {
         let file = OwnedFd::from(file);
         self.trust.check(&walk::stat(&file, path)?, path)?;
         Ok(File::from(file))
-    }
-}
-
-fn remove_all(above: BorrowedFd<'_>, name: &OsStr, path: &Path) -> Result<()> {
-    let failed = |e| FilesError::io("remove", path, e);
-    let removed = match rustix::fs::openat(above, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
-        Ok(folder) => {
-            for entry in rustix::fs::Dir::read_from(&folder).map_err(failed)? {
-                let entry = entry.map_err(failed)?;
-                let inside = OsStr::from_bytes(entry.file_name().to_bytes());
-                if inside != "." && inside != ".." {
-                    remove_all(folder.as_fd(), inside, &path.join(inside))?;
-                }
-            }
-            rustix::fs::unlinkat(above, name, AtFlags::REMOVEDIR)
-        }
-        Err(Errno::NOTDIR | Errno::LOOP) => rustix::fs::unlinkat(above, name, AtFlags::empty()),
-        Err(e) => Err(e),
-    };
-    match removed {
-        Ok(()) | Err(Errno::NOENT) => Ok(()),
-        Err(e) => Err(failed(e)),
     }
 }
 

@@ -13,7 +13,7 @@
 //! | `whole` | writing a file whole or not at all |
 //! | `anonymous` | secrets in files without a name, which go with this process |
 //! | `private` | folders that only their owner can enter, used by their handle |
-//! | `room` | whether a file system has room for what is about to be written |
+//! | `room` | what files take, and whether a file system has room for what is about to be written |
 //!
 //! The rule: what is found under a name that others could have put there is data, never a decision. State, caches and
 //! run folders are [`PrivateFolder`]s; results directories are [`Folder`]s, believed or read as
@@ -46,5 +46,5 @@ pub use owner::{Trust, owner_of};
 pub use private::{Access, PrivateFolder};
 pub use read::{open_named, open_regular, read_all, read_named, read_named_file, read_regular};
 pub use rights::close_to_others;
-pub use room::{NoRoom, check_room};
+pub use room::{NoRoom, check_room, disk_bytes};
 pub use whole::{write_whole, write_whole_of, write_whole_with};

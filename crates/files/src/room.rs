@@ -1,5 +1,6 @@
-//! Whether a file system has room, asked before anything is written.
+//! What files take, and whether a file system has room, asked before anything is written.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A file system has less left than what is about to be written.
@@ -40,6 +41,13 @@ pub fn check_room(path: &Path, what: &'static str, needed: u64) -> Result<(), No
         return Ok(());
     }
     Err(NoRoom { path: path.to_owned(), what, needed, free })
+}
+
+/// Disk that a file or folder takes; links are not followed, and what cannot be looked at takes none.
+pub fn disk_bytes(path: &Path) -> u64 {
+    let Ok(entry) = std::fs::symlink_metadata(path) else { return 0 };
+    let inner = std::fs::read_dir(path).into_iter().flatten().flatten().filter(|_| entry.is_dir());
+    entry.blocks() * 512 + inner.map(|inner| disk_bytes(&inner.path())).sum::<u64>()
 }
 
 #[cfg(test)]

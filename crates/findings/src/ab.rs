@@ -26,11 +26,12 @@ pub enum AbVerdict {
 }
 
 /// Something that the change cannot touch.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Control {
     /// A metric or a covariate.
     pub name: String,
     /// B / A of it, with its interval over all looks.
+    #[serde(flatten, serialize_with = "crate::ends::ratio")]
     pub ratio: Option<Estimate>,
     /// Whether it is shown to differ all the same.
     pub moved: bool,
@@ -73,7 +74,6 @@ pub struct Ab {
     pub controls: Vec<Control>,
     /// Why no further pair is made; none where one is.
     pub stop: Option<Stop>,
-    /// The rule it went by.
     pub rule: Settle,
 }
 

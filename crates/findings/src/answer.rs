@@ -220,7 +220,6 @@ impl LessStep {
     }
 }
 
-/// A study of one condition.
 fn alone(conditions: &[ConditionTrials<'_>], name: &str) -> Untested {
     let found = conditions.iter().find_map(|condition| Some((condition, estimate::of(condition, name)?)));
     let Some((condition, estimate)) = found else { return Untested::NoValue };

@@ -61,7 +61,6 @@ pub struct Bisection {
     pub step: Option<Ab>,
     /// Pairs of which both trials are clean, those of the ends and of the step among them.
     pub pairs: usize,
-    /// Builds that were made.
     pub builds: usize,
     /// Seconds of all builds and trials.
     pub elapsed_s: f64,
@@ -146,9 +145,6 @@ pub struct Expected {
 }
 
 /// What a bisection of so many commits takes, if the step is the minimum effect and a pair's spread is as large.
-///
-/// # Errors
-/// As [`effort`].
 pub fn expected(commits: usize, minimum_effect: f64, confidence: f64) -> Result<Expected, Error> {
     let size = minimum_effect.ln_1p();
     let planned = Planned {

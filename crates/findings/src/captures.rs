@@ -29,7 +29,8 @@ pub(super) fn summaries<'r>(conditions: &[ConditionTrials<'r>], results: &'r Res
 
 fn summary<'r>(condition: &ConditionTrials<'r>, results: &'r Results) -> Option<CaptureSummary> {
     let captures = of(condition, results);
-    let samples: Vec<f64> = condition.ok.iter().filter_map(|trial| Some(trial.capture_sample?.tps_ratio)).collect();
+    let samples: Vec<f64> =
+        condition.ok.iter().filter_map(|trial| Some(trial.capture_sample.as_ref()?.tps_ratio)).collect();
     let missing: BTreeMap<String, String> =
         condition.ok.iter().flat_map(|trial| trial.captures_missing.clone()).collect();
     if captures.is_empty() && samples.is_empty() && missing.is_empty() {
@@ -122,7 +123,6 @@ pub(super) fn shares(captures: &[&Captures], what: Profiled) -> Vec<BTreeMap<Str
         .collect()
 }
 
-/// Mean of each name over trials.
 pub(super) fn mean_of(trials: &[BTreeMap<String, f64>]) -> BTreeMap<String, f64> {
     let mut sums: BTreeMap<String, f64> = BTreeMap::new();
     for (name, share) in trials.iter().flatten() {

@@ -19,7 +19,6 @@ const ALPHA: f64 = 0.05;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Twin {
-    /// The same file.
     Same,
     /// The same bytes at another path, of another length.
     Copy,
@@ -83,7 +82,6 @@ impl Ratio {
 /// One side against a twin of itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Against {
-    /// What the twin is.
     pub twin: Twin,
     /// Why it was not measured; none where it was.
     pub reason: Option<String>,
@@ -173,7 +171,6 @@ impl Found {
 pub struct Decides {
     /// Time for all trials of a comparison.
     pub minutes: u32,
-    /// Pairs for which it has time.
     pub pairs: usize,
     /// The change, as a fraction, that is found with 80% power; none where the budget is too short.
     pub change: Option<f64>,
@@ -190,7 +187,6 @@ pub struct Certificate {
     pub engine: Option<String>,
     /// The name of the load as a study gives it.
     pub load: String,
-    /// The metric that was compared.
     pub metric: String,
     /// The side that was measured against itself, as it was written; empty: the study as it is.
     pub side: String,
@@ -243,7 +239,6 @@ impl Certificate {
         shown.map(|ratio| ratio.ratio.ln().abs().exp_m1()).max_by(f64::total_cmp)
     }
 
-    /// Whether it is of this machine.
     pub fn is_of(&self, machine: &Fingerprint) -> bool {
         self.machine.changes(machine).is_empty()
     }
@@ -254,7 +249,6 @@ impl Certificate {
 pub struct Certified {
     /// False alarms by its rule, in all certificates of its load.
     pub alarms: Alarms,
-    /// The newest of them.
     pub newest: Certificate,
     /// Whether they are of the comparison's own engine and load; else there is none, and this is another one's.
     pub same_load: bool,

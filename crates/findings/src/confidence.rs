@@ -1,6 +1,5 @@
 //! How sure intervals and verdicts are, and how often all that one study says may be wrong.
 
-/// Confidence of every interval.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// Chance that the answer to the study's question claims something where nothing is. Everything that one study says

@@ -1,7 +1,7 @@
 //! Runs of global counters: seconds by threads and strategy, as the article on them prints it, and what was counted.
 
 use super::collect::ConditionTrials;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_results::covariate::{INCREMENTS_COUNTED, INCREMENTS_EXPECTED};
 use tare_results::metric::GENERATOR_FRACTION;
@@ -11,7 +11,7 @@ const THREADS: &str = "threads";
 const STRATEGY: &str = "strategy";
 
 /// Seconds over threads (rows) and strategies (columns).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CounterTable {
     /// What all of its conditions have in common besides.
     pub levels: Levels,
@@ -24,7 +24,7 @@ pub struct CounterTable {
 }
 
 /// One strategy on one number of threads, over all samples of its trials.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CounterCell {
     /// All rounds of all threads, from the first one's start to the last one's end: the mean of the samples.
     pub seconds: f64,

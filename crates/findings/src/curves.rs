@@ -26,7 +26,6 @@ const APART: [&str; 2] = LOADS;
 pub struct Curves {
     /// The metric on the y axis.
     pub metric: String,
-    /// The unit that its values are in.
     pub unit: &'static str,
     pub better: Better,
     /// The factor along the chart.
@@ -47,7 +46,6 @@ pub struct Curve {
     pub law: Option<Scaling>,
 }
 
-/// One condition as a point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
     /// Level of the factor along the chart.
@@ -56,7 +54,6 @@ pub struct Point {
     pub mean: f64,
     /// 95% interval over trials; none with a single one.
     pub ci: Option<Interval>,
-    /// The mean of each of its trials.
     pub trials: Vec<f64>,
     /// Those of `trials` that were disturbed and count all the same.
     pub disturbed: Vec<f64>,
@@ -93,7 +90,6 @@ fn is_numeric(factor: &str, measured: &Measured<'_>) -> bool {
     levels.len() >= fewest && levels.iter().all(|level| number(level).is_some())
 }
 
-/// A level as a place on an axis.
 pub fn number(level: &str) -> Option<f64> {
     level.parse::<f64>().ok().filter(|n| n.is_finite())
 }

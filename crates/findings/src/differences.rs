@@ -15,13 +15,10 @@ pub(super) const NODE_LAYOUT: What = What::Machine("NUMA nodes");
 /// What may differ between two measurements.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
-    /// The level of a factor.
     Factor(String),
-    /// The versions that servers reported.
     ServerVersion,
     /// A property of the machine: `CPU`, `kernel` ...
     Machine(&'static str),
-    /// The version of tare.
     Tare,
     /// A setting of the machine by its path.
     Setting(String),

@@ -4,14 +4,14 @@
 use super::collect::ConditionTrials;
 use super::confidence::CONFIDENCE;
 use super::ends;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_results::Results;
 use tare_results::metric::{self, Better};
-use tare_results::schema::{Levels, PlannedCondition};
+use tare_results::schema::{Levels, PlannedCondition, PlannedPlacement};
 use tare_stats::Interval;
 use tare_stats::descriptive::median;
-use tare_stats::line::{Slope, fit};
+use tare_stats::line::{between, fit};
 use tare_topology::measure::Measured;
 use tare_topology::{Machine, MemoryPolicy};
 
@@ -21,7 +21,7 @@ pub const PER_NS: f64 = 100.0;
 const FEWEST: usize = 4;
 
 /// A line through the conditions of a study over what their distances take.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DistanceCost {
     pub metric: String,
     /// What all of its conditions have in common besides.
@@ -39,25 +39,31 @@ pub struct DistanceCost {
 }
 
 /// What 100 ns more cost: -0.06 is 6% less throughput.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Cost {
     /// Change of the metric, as a part of it.
     pub change: f64,
-    /// 95% interval of it.
-    #[serde(flatten, with = "ends::ci")]
+    /// 95% interval of it; null where fewer than three pairs of places differ in it.
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
 }
 
 /// A condition's distances, and what it measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Point {
     pub condition: String,
-    /// Mean of the metric.
     pub mean: f64,
     /// A cache line between client and server, there and back, ns; null where both float or nothing was measured.
     pub line_ns: Option<f64>,
     /// A load from the server's CPUs to its memory, ns.
     pub memory_ns: Option<f64>,
+}
+
+/// The two places that a distance is between.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Pair {
+    Threads { client: Vec<Vec<usize>>, server: Vec<Vec<usize>> },
+    Memory { server: Vec<Vec<usize>>, memory: Option<String> },
 }
 
 /// One for each combination of the factors that are no places; none without measured distances.
@@ -72,7 +78,7 @@ pub(super) fn costs(
     else {
         return Vec::new();
     };
-    let mut groups: BTreeMap<Levels, Vec<Point>> = BTreeMap::new();
+    let mut groups: BTreeMap<Levels, Vec<(Point, [Pair; 2])>> = BTreeMap::new();
     for condition in conditions {
         let planned = plan.conditions.iter().find(|planned| planned.name == condition.name);
         let Some((planned, mean)) = planned.zip(tare_stats::descriptive::mean(&condition.means(metric))) else {
@@ -82,12 +88,15 @@ pub(super) fn costs(
         others.retain(|factor, _| !["client", "server", "memory", "placement"].contains(&factor.as_str()));
         let (line_ns, memory_ns) = (line_ns(measured, planned), memory_ns(measured, machine, planned));
         let point = Point { condition: condition.name.to_owned(), mean, line_ns, memory_ns };
-        groups.entry(others).or_default().push(point);
+        let PlannedPlacement { client, server, memory, .. } = planned.placement.clone().unwrap_or_default();
+        let pairs = [Pair::Threads { client, server: server.clone() }, Pair::Memory { server, memory }];
+        groups.entry(others).or_default().push((point, pairs));
     }
     groups.into_iter().filter_map(|(levels, points)| of(metric, levels, points)).collect()
 }
 
-fn of(metric: &str, levels: Levels, points: Vec<Point>) -> Option<DistanceCost> {
+fn of(metric: &str, levels: Levels, placed: Vec<(Point, [Pair; 2])>) -> Option<DistanceCost> {
+    let (points, pairs): (Vec<Point>, Vec<[Pair; 2]>) = placed.into_iter().unzip();
     let has = |of: fn(&Point) -> Option<f64>| points.iter().all(|point| of(point).is_some());
     let (by_line, by_memory) = (has(|point| point.line_ns), has(|point| point.memory_ns));
     if points.len() < FEWEST || !points.iter().all(|point| point.mean > 0.0) {
@@ -99,17 +108,19 @@ fn of(metric: &str, levels: Levels, points: Vec<Point>) -> Option<DistanceCost> 
     };
     let (x, y): (Vec<Vec<f64>>, Vec<f64>) = points.iter().map(|point| (row(point), point.mean.ln())).unzip();
     let line = fit(&y, &x, CONFIDENCE).ok()??;
-    let cost = |slope: Option<Slope>| {
-        slope.map(|slope| {
-            let (low, high) = (slope.ci.low.exp_m1(), slope.ci.high.exp_m1());
-            Cost { change: slope.value.exp_m1(), ci: Some(Interval { low, high }) }
-        })
+    // Two conditions with the same two places do not tell apart what else these two have in common.
+    let cost = |of: usize| {
+        let all = line.slopes.get(of).copied().flatten()?;
+        let pairs: Vec<&Pair> = pairs.iter().map(|pairs| &pairs[of]).collect();
+        let slope = between(&y, &x, &pairs, of, CONFIDENCE).ok()?;
+        let ci = slope.map(|slope| Interval { low: slope.ci.low.exp_m1(), high: slope.ci.high.exp_m1() });
+        Some(Cost { change: slope.map_or(all.value, |slope| slope.value).exp_m1(), ci })
     };
     Some(DistanceCost {
         metric: metric.to_owned(),
         levels,
-        line: cost(line.slopes.first().copied().flatten()),
-        memory: cost(line.slopes.get(1).copied().flatten()),
+        line: cost(0),
+        memory: cost(1),
         r_squared: line.r_squared,
         conditions: points.len(),
         points,

@@ -2,7 +2,7 @@
 //! interval; those of metrics are over trials.
 
 use super::collect::ConditionTrials;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeSet;
 use tare_latency::Latencies;
 use tare_results::latencies::part;
@@ -14,7 +14,7 @@ const PERCENTILES: [f64; 26] = [
 ];
 
 /// The latencies of one condition.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Distribution {
     /// `transactions`, or the statement or kind of transaction that they are of.
     pub of: String,
@@ -24,8 +24,7 @@ pub struct Distribution {
     pub percentiles: Vec<Percentile>,
 }
 
-/// One point of a distribution.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Percentile {
     /// So many percent took no longer; 100 is the longest.
     pub percentile: f64,

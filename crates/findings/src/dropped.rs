@@ -7,7 +7,6 @@ use super::collect::{ConditionTrials, trial_mean};
 pub struct Dropped {
     /// The most of one trial.
     pub samples: usize,
-    /// The metric in which they are compared.
     pub metric: String,
     /// How far they lie from those that count, as a fraction, on average over all trials.
     pub change: f64,

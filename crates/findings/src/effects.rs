@@ -29,7 +29,6 @@ const MOST_WITH_INTERACTIONS: usize = 12;
 /// A level of a factor against another one: ratios compare the high one with the low one.
 #[derive(Debug, Clone, PartialEq)]
 struct Column {
-    /// What it is called in effects.
     term: TermFactor,
     factor: String,
     low: String,
@@ -120,7 +119,6 @@ fn effects_on(conditions: &[ConditionTrials<'_>], columns: &[Column], metric: &s
     found.into_iter().map(|effect| described(effect, columns, metric)).collect()
 }
 
-/// Main effects, and what they rest on.
 pub(super) struct Mains {
     pub moved: Vec<Moved>,
     pub analysis: Option<Analysis>,

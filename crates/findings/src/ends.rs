@@ -1,64 +1,42 @@
 //! Intervals in JSON: the two fields `ci_low` and `ci_high` alongside their estimate, null where there is none, as
 //! others script against them.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use tare_stats::Interval;
+use serde::{Serialize, Serializer};
+use tare_stats::{Estimate, Interval};
 
-fn joined(low: Option<f64>, high: Option<f64>) -> Option<Interval> {
-    low.zip(high).map(|(low, high)| Interval { low, high })
-}
-
-/// For `#[serde(flatten, with)]`: the fields `ci_low` and `ci_high`.
-pub(super) mod ci {
-    use super::*;
-
-    #[derive(Serialize, Deserialize)]
+/// For `#[serde(flatten, serialize_with)]`: the fields `ci_low` and `ci_high`.
+pub(super) fn ci<S: Serializer>(ci: &Option<Interval>, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
     struct Ends {
-        #[serde(default)]
         ci_low: Option<f64>,
-        #[serde(default)]
         ci_high: Option<f64>,
     }
-
-    pub(in super::super) fn serialize<S: Serializer>(ci: &Option<Interval>, to: S) -> Result<S::Ok, S::Error> {
-        Ends { ci_low: ci.map(|ci| ci.low), ci_high: ci.map(|ci| ci.high) }.serialize(to)
-    }
-
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Interval>, D::Error> {
-        Ends::deserialize(from).map(|ends| joined(ends.ci_low, ends.ci_high))
-    }
+    Ends { ci_low: ci.map(|ci| ci.low), ci_high: ci.map(|ci| ci.high) }.serialize(to)
 }
 
-/// For `#[serde(flatten, with)]`: the fields `spread_ci_low` and `spread_ci_high`.
-pub(super) mod spread_ci {
-    use super::*;
+/// For `#[serde(flatten, serialize_with)]`: an estimate of a ratio, or none, as `ratio`, `ci_low` and `ci_high`.
+pub(super) fn ratio<S: Serializer>(found: &(impl Into<Option<Estimate>> + Copy), to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Ratio {
+        ratio: Option<f64>,
+        #[serde(flatten, serialize_with = "ci")]
+        ci: Option<Interval>,
+    }
+    let found: Option<Estimate> = (*found).into();
+    Ratio { ratio: found.map(|found| found.value), ci: found.and_then(|found| found.ci) }.serialize(to)
+}
 
-    #[derive(Serialize, Deserialize)]
+/// For `#[serde(flatten, serialize_with)]`: the fields `spread_ci_low` and `spread_ci_high`.
+pub(super) fn spread_ci<S: Serializer>(ci: &Option<Interval>, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
     struct Ends {
-        #[serde(default)]
         spread_ci_low: Option<f64>,
-        #[serde(default)]
         spread_ci_high: Option<f64>,
     }
-
-    pub(in super::super) fn serialize<S: Serializer>(ci: &Option<Interval>, to: S) -> Result<S::Ok, S::Error> {
-        Ends { spread_ci_low: ci.map(|ci| ci.low), spread_ci_high: ci.map(|ci| ci.high) }.serialize(to)
-    }
-
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Interval>, D::Error> {
-        Ends::deserialize(from).map(|ends| joined(ends.spread_ci_low, ends.spread_ci_high))
-    }
+    Ends { spread_ci_low: ci.map(|ci| ci.low), spread_ci_high: ci.map(|ci| ci.high) }.serialize(to)
 }
 
-/// For `#[serde(with)]`: an array of both ends.
-pub(super) mod pair {
-    use super::*;
-
-    pub(in super::super) fn serialize<S: Serializer>(ci: &Option<Interval>, to: S) -> Result<S::Ok, S::Error> {
-        ci.map(|ci| [ci.low, ci.high]).serialize(to)
-    }
-
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Interval>, D::Error> {
-        Ok(Option::<[f64; 2]>::deserialize(from)?.map(|[low, high]| Interval { low, high }))
-    }
+/// For `#[serde(serialize_with)]`: an array of both ends.
+pub(super) fn pair<S: Serializer>(ci: &Option<Interval>, to: S) -> Result<S::Ok, S::Error> {
+    ci.map(|ci| [ci.low, ci.high]).serialize(to)
 }

@@ -5,7 +5,6 @@ use super::verdict::Moved;
 use std::collections::BTreeSet;
 use tare_results::schema::Levels;
 
-/// How many factors main effects are of.
 pub(super) fn factors_of(mains: &[Moved]) -> usize {
     mains.iter().filter_map(|effect| effect.term.main()).map(TermFactor::factor).collect::<BTreeSet<_>>().len()
 }

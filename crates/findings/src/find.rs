@@ -1,5 +1,8 @@
 //! The best of many conditions, from blocks in which the worse ones were dropped.
 
+use crate::ends;
+use crate::summary::Unrealizable;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::laps::{Laps, RaceStop};
 use tare_results::schema::{Levels, Plan, PlannedCondition, Race, TrialRecord};
@@ -10,7 +13,7 @@ use tare_stats::racing::{self, End};
 pub const TAIL: &str = "latency_ms_p99";
 
 /// What became of a candidate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
     /// It is the one that is named.
@@ -25,31 +28,32 @@ pub enum Fate {
     Lost,
 }
 
-/// One candidate of a race.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Candidate {
     /// Name of its condition.
     pub name: String,
-    /// The level of each factor in it.
     pub levels: Levels,
     /// What became of it.
+    #[serde(rename = "outcome")]
     pub fate: Fate,
     /// Blocks after which it left the race; none where it is in it.
+    #[serde(rename = "after_blocks")]
     pub after: Option<usize>,
     /// Its blocks with a value.
     pub trials: usize,
-    /// Candidate / leader of the metric, over the blocks that both have; none for the leader itself.
-    pub ratio: Option<Estimate>,
     /// Geometric mean of the metric over its trials, in its unit.
     pub value: Option<f64>,
+    /// Candidate / leader of the metric, over the blocks that both have; none for the leader itself.
+    #[serde(flatten, serialize_with = "ends::ratio")]
+    pub ratio: Option<Estimate>,
     /// Geometric mean of the 99th percentile of latency over its trials, milliseconds.
+    #[serde(rename = "latency_ms_p99")]
     pub p99_ms: Option<f64>,
 }
 
 /// What a level is worth against the leader's.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Knob {
-    /// The factor that the level is of.
     pub factor: String,
     /// The level of the leader.
     pub best: String,
@@ -57,6 +61,7 @@ pub struct Knob {
     pub level: String,
     /// Level / the leader's level of the metric, averaged over the other factors; above 1 is better, whichever way the
     /// metric goes.
+    #[serde(flatten, serialize_with = "ends::ratio")]
     pub ratio: Estimate,
     /// Pairs of candidates that it is the mean of.
     pub pairs: usize,
@@ -65,7 +70,6 @@ pub struct Knob {
 /// The candidate with the lowest 99th percentile of latency, where that is another than the leader.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tail {
-    /// Its place among the candidates.
     pub candidate: usize,
     /// Its p99 / that of the leader, with an interval that holds for all candidates together.
     pub p99_ratio: Estimate,
@@ -87,12 +91,10 @@ pub struct Find {
     /// Who is better at the tail of latency; none where it is the leader, or not known.
     pub tail: Option<Tail>,
     /// Conditions that were not raced, with their reasons.
-    pub left_out: Vec<(String, String)>,
-    /// Blocks that have ended.
+    pub left_out: Vec<Unrealizable>,
     pub blocks: usize,
     /// Trials that were run in these blocks, those without a result too.
     pub trials: usize,
-    /// Of them those without a result.
     pub without_value: usize,
     /// Seconds of all trials.
     pub elapsed_s: f64,
@@ -104,7 +106,6 @@ pub struct Find {
     pub to_go_s: Option<f64>,
     /// Why no further block is made; none where one is.
     pub stop: Option<RaceStop>,
-    /// The rule it went by.
     pub rule: Race,
 }
 
@@ -154,7 +155,7 @@ impl Find {
             left_out: plan
                 .conditions
                 .iter()
-                .filter_map(|condition| Some((condition.name.clone(), condition.reason.clone()?)))
+                .filter_map(|of| Some(Unrealizable { name: of.name.clone(), reason: of.reason.clone()? }))
                 .collect(),
             blocks: laps.blocks.len(),
             trials: laps.trials,
@@ -169,12 +170,10 @@ impl Find {
         })
     }
 
-    /// The candidates that are in the race.
     pub fn left(&self) -> impl Iterator<Item = &Candidate> {
         self.candidates.iter().filter(|candidate| matches!(candidate.fate, Fate::Left | Fate::Named))
     }
 
-    /// The candidate that is ahead.
     pub fn ahead(&self) -> Option<&Candidate> {
         self.candidates.get(self.leader?)
     }

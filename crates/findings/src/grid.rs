@@ -1,7 +1,7 @@
 //! Client location by server location: the table that the articles on placement print, with intervals.
 
 use super::collect::ConditionTrials;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_cpuset::CpuSet;
 use tare_results::Results;
@@ -12,7 +12,7 @@ const CLIENT: &str = "client";
 const SERVER: &str = "server";
 
 /// A metric over client locations (rows) and server locations (columns).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlacementGrid {
     /// What all of its conditions have in common besides.
     pub levels: Levels,
@@ -27,7 +27,7 @@ pub struct PlacementGrid {
 }
 
 /// A location of the study, and what it is on this machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Place {
     /// As the study has it.
     pub location: String,
@@ -36,14 +36,13 @@ pub struct Place {
 }
 
 /// What one client and one server location together came to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GridCell {
     /// The condition with these two locations.
     pub condition: String,
-    /// Mean of the trial means.
     pub mean: f64,
     /// 95% interval of it.
-    #[serde(flatten, with = "super::ends::ci")]
+    #[serde(flatten, serialize_with = "super::ends::ci")]
     pub ci: Option<Interval>,
     /// The trial means, in the order in which they ran: what the articles print.
     pub trials: Vec<f64>,

@@ -70,7 +70,6 @@ impl Groups {
         Self(named.filter_map(|one| Some((one.name, one.group?))).collect())
     }
 
-    /// The group of a load.
     pub fn of(&self, load: &str) -> Group {
         self.0.get(load).copied().unwrap_or_else(|| Group::of_workload(load))
     }

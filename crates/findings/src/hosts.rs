@@ -6,7 +6,7 @@ use super::collect::ConditionTrials;
 use super::composite::Composite;
 use super::confidence::CONFIDENCE;
 use super::ends;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use tare_results::Results;
@@ -20,7 +20,7 @@ const ALPHA: f64 = (1.0 - CONFIDENCE) / 2.0;
 
 /// The machines that shared a study. A block never crosses them, so no comparison of conditions contains what they
 /// differ by.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Hosts {
     /// One entry a machine, by name.
     pub rows: Vec<HostRow>,
@@ -31,18 +31,17 @@ pub struct Hosts {
 }
 
 /// One of several machines that shared a study.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HostRow {
     /// Its name in the network.
     pub name: String,
     /// Analysed trials that it ran.
     pub trials: usize,
-    /// Blocks that it ran whole.
     pub blocks: usize,
     /// The primary metrics here over those of the other machines, same conditions.
     pub ratio: Option<f64>,
     /// 95% interval of the ratio.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Mean spread of the trials of a block, what conditions explain taken out, as a fraction.
     pub spread: Option<f64>,

@@ -11,7 +11,6 @@ pub(super) const OVER: [&str; 3] = ["threads", "nodes", "caches"];
 pub(super) struct Ladder<'c, 'r> {
     /// Which number that is: `threads`, `nodes` or `caches`.
     pub over: &'static str,
-    /// The levels of the other factors.
     pub levels: Levels,
     /// The number, and its condition, in the order of the plan.
     pub rungs: Vec<(f64, &'c ConditionTrials<'r>)>,

@@ -2,7 +2,7 @@
 //! in the lifetime does to a rung.
 
 use super::collect::ConditionTrials;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_stats::Interval;
 use tare_stats::trials::mean_interval;
@@ -11,11 +11,10 @@ use tare_stats::trials::mean_interval;
 const CONFIDENCE: f64 = 0.95;
 
 /// What sharing servers did to the trials of a study.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Lifetimes {
     /// Server lifetimes with at least two rungs.
     pub lifetimes: usize,
-    /// The most rungs of one.
     pub rungs: usize,
     /// Share of the variance between trials of a rung that all rungs of a lifetime have in common: what a restart
     /// changes.
@@ -23,7 +22,7 @@ pub struct Lifetimes {
     /// Relative change of the metric for each rung that was measured before on the same server.
     pub per_place: f64,
     /// 95% interval of it over lifetimes.
-    #[serde(flatten, with = "super::ends::ci")]
+    #[serde(flatten, serialize_with = "super::ends::ci")]
     pub ci: Option<Interval>,
 }
 

@@ -7,11 +7,9 @@ use tare_topology::{Machine, Pairing};
 /// What a box stands for, outermost first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BoxKind {
-    /// The whole machine.
     Machine,
     /// A socket.
     Package,
-    /// A NUMA node.
     Node,
     /// A cache shared by several cores.
     Cache,
@@ -20,7 +18,6 @@ pub enum BoxKind {
     Pu,
 }
 
-/// One box and what it contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MachineBox {
     /// What the box stands for.

@@ -1,9 +1,9 @@
 //! The modes that trials of one condition fall into, and their cause.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Whether the trials of a metric fall into modes, and what would have been seen: silence about modes is worth as much.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModesTested {
     pub metric: String,
     /// Conditions with enough trials for a test of their own.
@@ -23,7 +23,7 @@ pub struct ModesTested {
 }
 
 /// One mode of a bimodal metric.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Mode {
     /// The centre that its trials lie around.
     pub mean: f64,
@@ -45,7 +45,6 @@ pub struct ModeCause {
 pub struct ModeSide {
     /// The covariate in its trials.
     pub in_common: InCommon,
-    /// The centre of the mode.
     pub mean: f64,
 }
 

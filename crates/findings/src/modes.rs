@@ -30,7 +30,6 @@ pub(super) struct StudyModes<'a> {
     tested: HashMap<String, Tested>,
 }
 
-/// How a metric was tested.
 #[derive(Default)]
 struct Tested {
     /// Numbers of trials of the conditions that have enough of them.

@@ -1,17 +1,15 @@
 //! Memory by node: where the server's is, and how the nodes' allocators served.
 
 use super::collect::ConditionTrials;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::covariate::{Covariate, NUMA_HIT, NUMA_MISS, NUMA_OTHER, SERVER_MEMORY};
 
 /// Memory of one node under one condition, means over samples.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NodeSummary {
     pub condition: String,
-    /// OS number of the node.
     pub node: u32,
-    /// Memory of the server on it, bytes.
     pub server_bytes: f64,
     /// Pages given on it as asked, whole machine.
     pub hit_pages: f64,

@@ -3,7 +3,7 @@
 use super::collect::ConditionTrials;
 use super::confidence::{CONFIDENCE, FURTHER};
 use super::ends;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_results::covariate;
 use tare_results::schema::TrialRecord;
@@ -18,9 +18,8 @@ const NAMED: usize = 3;
 const ODD: f64 = 5.0;
 
 /// A trial that lies far from the others of its condition.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outlier {
-    /// Name of the condition it belongs to.
     pub condition: String,
     /// Its place in the schedule.
     pub trial: usize,
@@ -29,10 +28,9 @@ pub struct Outlier {
     pub metric: String,
     /// Its mean of that metric.
     pub value: f64,
-    /// Mean of the other trials.
     pub mean_without: f64,
     /// 95% interval of that mean.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Its log within the results directory; null for trials of a CSV file.
     pub log: Option<String>,

@@ -1,13 +1,13 @@
 //! Plans of queries: where trials ran with more than one, which is a cause of what their times differ by.
 
 use super::collect::ConditionTrials;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_results::metric;
 use tare_results::schema::TrialRecord;
 
 /// A query that ran with more than one plan.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct QueryPlans {
     /// The metric that the query's seconds are recorded as.
     pub metric: String,
@@ -17,8 +17,7 @@ pub struct QueryPlans {
     pub changed_within: Vec<String>,
 }
 
-/// One plan, and who ran with it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlanUse {
     /// A short name made from its text.
     pub name: String,
@@ -28,8 +27,7 @@ pub struct PlanUse {
     pub conditions: BTreeMap<String, PlanTrials>,
 }
 
-/// Trials of one condition with one plan.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlanTrials {
     /// Their numbers in the schedule.
     pub trials: Vec<usize>,

@@ -19,9 +19,8 @@ pub struct PooledStep {
     /// Geometric mean of after / before, over the ladders that are no exception.
     pub ratio: f64,
     /// 95% interval of it.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// Ladders that it is the mean of.
     pub ladders: usize,
     /// Whether more is shown to give less.
     pub less: bool,

@@ -4,7 +4,7 @@
 use super::collect::ConditionTrials;
 use super::differences::{self, Difference, What};
 use super::ends;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tare_results::Results;
 use tare_results::probe::{Probe, ProbeUse};
 use tare_results::schema::{SampleRecord, TrialRecord};
@@ -13,7 +13,7 @@ use tare_stats::control::{self, Arm};
 use tare_stats::descriptive::mean;
 
 /// What one probe says of one metric of one condition.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Weighed {
     /// `chain`, `spin` or `wakeup`.
     pub probe: String,
@@ -23,7 +23,7 @@ pub struct Weighed {
     /// this probe adjusts, or where a factor can move it.
     pub adjusted_mean: Option<f64>,
     /// 95% interval of that mean.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
 }
 

@@ -19,9 +19,7 @@ pub struct Cost {
     pub switches: Option<f64>,
     /// Read requests to the devices that hold the server's files.
     pub reads: Option<f64>,
-    /// Write requests to them.
     pub writes: Option<f64>,
-    /// Flushes of their caches.
     pub flushes: Option<f64>,
     /// Bytes fetched from storage.
     pub read_bytes: Option<f64>,
@@ -39,11 +37,10 @@ pub struct RelativeCell {
     /// Metric / that of the base with the same load; 1 for the base.
     pub ratio: f64,
     /// 95% interval of it, for itself; none for the base.
-    #[serde(flatten, with = "super::ends::ci")]
+    #[serde(flatten, serialize_with = "super::ends::ci")]
     pub ci: Option<Interval>,
     /// What is decided, all cells of the table tested together; none for the base.
     pub verdict: Option<Verdict>,
-    /// What an operation costs.
     pub cost: Cost,
 }
 
@@ -63,7 +60,6 @@ pub struct RelativeRow {
 pub struct RelativeTable {
     /// The factor whose levels are the columns.
     pub factor: String,
-    /// The metric of all cells.
     pub metric: String,
     /// Levels of the factor, the base first.
     pub columns: Vec<String>,
@@ -127,7 +123,6 @@ impl RelativeTable {
         self.rows.iter().flat_map(|row| &row.cells).flatten().any(|cell| cell.cost != Cost::default())
     }
 
-    /// The row and the cell of a condition.
     pub fn cell(&self, condition: &str) -> Option<(&RelativeRow, &RelativeCell)> {
         let of = |row: &&RelativeRow| row.cells.iter().flatten().any(|cell| cell.condition == condition);
         let row = self.rows.iter().find(of)?;

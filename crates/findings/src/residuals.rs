@@ -16,7 +16,6 @@ use tare_topology::Machine;
 const LEAST_SHARE: f64 = 0.1;
 /// Trials beyond those of the conditions' means below which nothing is tested.
 const FEWEST: usize = 8;
-/// Causes named.
 const NAMED: usize = 5;
 /// Shuffles of a trial over which all permutations of a covariate may go: thousands of trials need no more of them.
 const SHUFFLES: usize = 2_000_000;

@@ -3,7 +3,7 @@
 use super::collect::ConditionTrials;
 use super::composite::Composite;
 use super::confidence::FURTHER;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tare_stats::descriptive::mean;
 use tare_stats::serial;
 
@@ -11,7 +11,7 @@ use tare_stats::serial;
 pub(super) const SEED: u64 = 1;
 
 /// How the machine drifted during a run.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Drift {
     /// Correlation of a trial with the one before it, what conditions explain taken out; 0 when there is none.
     pub correlation: f64,
@@ -19,7 +19,6 @@ pub struct Drift {
     pub p_value: f64,
     /// Change of the last third of the run against the first, as a fraction.
     pub change: Option<f64>,
-    /// Number of trials that entered.
     pub trials: usize,
 }
 

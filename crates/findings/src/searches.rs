@@ -1,7 +1,7 @@
 //! Searches for the highest rate under an objective whose figure is worth less than it looks.
 
 use super::collect::ConditionTrials;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tare_results::search::SearchRecord;
 
 /// Transactions beyond a percentile, below which it is known too badly: rates found with 20 of them were 3.5% too high
@@ -9,10 +9,9 @@ use tare_results::search::SearchRecord;
 pub const FEWEST_BEYOND: f64 = 100.0;
 
 /// What to know of the searches of a condition.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SearchNotes {
     pub condition: String,
-    /// Its searches that found a rate.
     pub searches: usize,
     /// Of these, the ones whose step at that rate had fewer than 100 transactions beyond the objective's percentile.
     pub scarce: usize,

@@ -22,7 +22,7 @@ use super::verdict::Answer;
 use super::waits::WaitsSummary;
 use super::wakes::WakesSummary;
 use super::warm_up::WarmUp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use tare_results::metric::Better;
 use tare_results::schema::Levels;
@@ -90,11 +90,10 @@ pub struct Summary {
 }
 
 /// What the captures of one condition say, means over its trials.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CaptureSummary {
     /// Name of the condition whose captures these are.
     pub condition: String,
-    /// Trials with a capture sample.
     pub trials: usize,
     /// Throughput in the capture samples / in the measured ones: 0.95 is a cost of 5%.
     pub tps_ratio: Option<f64>,
@@ -111,14 +110,14 @@ pub struct CaptureSummary {
     /// Where the server's threads spend wall-clock time.
     pub waits: Option<WaitsSummary>,
     /// Who kept the connections' threads asleep; of results before it was captured none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub wakes: Option<WakesSummary>,
     /// The program or library whose functions have no names in the profile, where that is much of it.
     pub unnamed: Option<Unnamed>,
 }
 
 /// Samples of a profile without the name of a function.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Unnamed {
     /// The program or library that has most of them.
     pub object: String,
@@ -126,8 +125,7 @@ pub struct Unnamed {
     pub fraction: f64,
 }
 
-/// One symbol of a profile.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SymbolSummary {
     /// Its name; `_[k]` at the end is the kernel's.
     pub symbol: String,
@@ -138,7 +136,7 @@ pub struct SymbolSummary {
 }
 
 /// Waits for one lock in a capture sample.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LockSummary {
     /// The engine's own name.
     pub name: String,
@@ -151,7 +149,7 @@ pub struct LockSummary {
 }
 
 /// What a growth ranking ranks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Profiled {
     /// Waits for locks, as shares of the connections' time.
@@ -163,20 +161,19 @@ pub enum Profiled {
 }
 
 /// Names by growth along one ladder, the fastest first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GrowthRanking {
     /// Locks, symbols or calls.
     pub what: Profiled,
     /// Over which number it grows: `threads` or `nodes`.
     pub over: String,
-    /// The levels of the other factors.
     pub levels: Levels,
     /// The fastest growing first.
     pub grown: Vec<Grown>,
 }
 
 /// How one share changes along a ladder.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Grown {
     /// The lock or function that grows.
     pub name: String,
@@ -187,26 +184,20 @@ pub struct Grown {
     /// Change of the share with each doubling.
     pub per_doubling: f64,
     /// 95% interval of it; null with two profiles.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Whether it is shown to grow, tested together with all other names of the ranking.
-    #[serde(default)]
     pub shown: bool,
 }
 
 /// One build against the first, other levels the same.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BuildComparison {
     /// The factor whose levels are compared: `build`, `binary`, or an option where the load is a factor too.
-    #[serde(default)]
     pub factor: String,
-    /// Name of the metric compared.
     pub metric: String,
-    /// The build that is divided by.
     pub a: String,
-    /// The build that is compared with it.
     pub b: String,
-    /// The levels of the other factors.
     pub levels: Levels,
     /// What kind of load it is, where the load is one of the other factors.
     #[serde(skip)]
@@ -214,7 +205,7 @@ pub struct BuildComparison {
     /// B / A of the means.
     pub ratio: f64,
     /// 95% interval of it; null with a single trial on a side.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Whether B is faster, at 95% over all points together.
     pub verdict: Verdict,
@@ -225,7 +216,7 @@ pub struct BuildComparison {
 }
 
 /// A share in two builds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Changed {
     /// The function or lock in question.
     pub name: String,
@@ -236,7 +227,7 @@ pub struct Changed {
 }
 
 /// A recorded covariate (migrations, steal, layout ...) that goes with what conditions do not explain.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ResidualCause {
     /// Name of the covariate as it is recorded.
     pub covariate: String,
@@ -247,7 +238,7 @@ pub struct ResidualCause {
 }
 
 /// Spread of a condition over its primary metrics (queries): the columns of the stability article's table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spread {
     /// Metrics with two or more trials.
     pub metrics: usize,
@@ -264,7 +255,7 @@ pub struct Spread {
 }
 
 /// Variance components by Kalibera & Jones: what each level of repetition adds of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Components {
     /// sqrt(T_1^2) / mean: samples of one trial; null with one sample a trial.
     pub within_cov: Option<f64>,
@@ -273,7 +264,7 @@ pub struct Components {
 }
 
 /// A condition that was not run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unrealizable {
     /// Its name as the study has it.
     pub name: String,
@@ -288,7 +279,6 @@ pub struct ConditionSummary {
     pub name: String,
     /// What it sets, factor by factor.
     pub levels: Levels,
-    /// Number of trials that are analysed.
     pub trials: usize,
     /// What they gave, in table order.
     pub metrics: Vec<MetricSummary>,
@@ -337,9 +327,8 @@ pub struct MetricSummary {
 }
 
 /// Effect of a factor or an interaction on a metric's mean and on its spread between trials.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Effect {
-    /// Name of the metric that it moves.
     pub metric: String,
     /// `aslr`, or `aslr:ahi` for an interaction; `allocator=jemalloc` for one level of a factor that has more than two.
     pub term: Term,
@@ -348,29 +337,24 @@ pub struct Effect {
     /// Ratio of the mean at the first level to the mean at the second.
     pub mean_ratio: f64,
     /// 95% interval of it.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Chance of such an effect on the mean where there is none, adjusted for all effects that are listed.
-    #[serde(default)]
     pub p_value: Option<f64>,
     /// Whether the study shows it: the adjusted chance is at most 5%.
-    #[serde(default)]
     pub shown: bool,
     /// Ratio of the between-trial CoVs; null where there are too few trials.
     pub spread_ratio: Option<f64>,
     /// 95% interval of it.
-    #[serde(flatten, with = "ends::spread_ci")]
+    #[serde(flatten, serialize_with = "ends::spread_ci")]
     pub spread_ci: Option<Interval>,
-    #[serde(default)]
     pub spread_p_value: Option<f64>,
-    #[serde(default)]
     pub spread_shown: bool,
 }
 
 /// What a scaling law says over threads or nodes, other factors held.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Scaling {
-    /// Name of the metric that scales.
     pub metric: String,
     /// Over which number: `threads` or `nodes`.
     pub over: String,
@@ -385,32 +369,32 @@ pub struct Scaling {
     /// Number at which the law peaks; null when it never does.
     pub peak: Option<f64>,
     /// 95% interval of lambda.
-    #[serde(with = "ends::pair")]
+    #[serde(serialize_with = "ends::pair")]
     pub lambda_ci: Option<Interval>,
     /// 95% interval of sigma.
-    #[serde(with = "ends::pair")]
+    #[serde(serialize_with = "ends::pair")]
     pub sigma_ci: Option<Interval>,
     /// 95% interval of kappa.
-    #[serde(with = "ends::pair")]
+    #[serde(serialize_with = "ends::pair")]
     pub kappa_ci: Option<Interval>,
     /// Some step gave less with more, beyond its interval.
     pub retrograde: bool,
     /// From each number to the next.
     pub steps: Vec<Step>,
     /// What the law predicts for twice the largest number measured; it takes for granted that the law goes on to hold.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub prediction: Option<Prediction>,
 }
 
 /// Throughput that a law predicts where nothing was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Prediction {
     /// Threads or nodes that are predicted for.
     pub n: f64,
     /// Throughput that the law predicts.
     pub value: f64,
     /// 95% prediction interval of one more trial.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
 }
 
@@ -422,7 +406,7 @@ impl Scaling {
 }
 
 /// From one number of threads or nodes to the next.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Step {
     /// Threads or nodes before the step.
     pub from: f64,
@@ -431,14 +415,14 @@ pub struct Step {
     /// Throughput after / before.
     pub ratio: f64,
     /// 95% interval of it.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Less after than before, beyond the interval.
     pub retrograde: bool,
 }
 
 /// Where the spread between trials comes from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpreadSources {
     /// Factors, the strongest effect on the spread first.
     pub ranking: Vec<SpreadSource>,
@@ -446,21 +430,17 @@ pub struct SpreadSources {
     pub unexplained: f64,
 }
 
-/// One factor as a source of spread.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpreadSource {
     /// The factor whose levels were compared.
     pub factor: String,
     /// The level at which trials vary more.
     pub noisy_level: String,
-    /// The level it is compared with.
-    #[serde(default)]
     pub quiet_level: String,
     /// Ratio of the between-trial CoVs, noisy level to quiet one, over all primary metrics together.
-    #[serde(default)]
     pub spread_ratio: f64,
     /// 95% interval of it.
-    #[serde(flatten, with = "ends::spread_ci")]
+    #[serde(flatten, serialize_with = "ends::spread_ci")]
     pub spread_ci: Option<Interval>,
     /// Share of the between-trial variance that goes when it is held at its quiet level; 0 unless shown.
     pub share: f64,

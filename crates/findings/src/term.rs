@@ -1,7 +1,7 @@
 //! The term of an effect: a factor, a level of one, or several of these together.
 
 use crate::ends;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use std::fmt;
 use tare_stats::Interval;
 
@@ -73,25 +73,16 @@ impl Serialize for Term {
     }
 }
 
-impl<'de> Deserialize<'de> for Term {
-    /// From `--json`, where a level that itself holds a `:` cannot be told from an interaction: the text stays whole.
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(from)?;
-        Ok(Self(vec![TermFactor { factors: vec![text], level: None }]))
-    }
-}
-
 /// The second of two conditions or levels against the first, in the order of the study.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Second {
     /// Name of the one that the study names first, such as the older build.
     pub from: String,
-    /// Name of the other one.
     pub to: String,
     /// Mean at the second over that at the first.
     pub ratio: f64,
     /// 95% interval of it.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
 }
 

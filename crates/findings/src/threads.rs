@@ -20,7 +20,6 @@ pub struct ThreadSummary {
     pub allowed: BTreeSet<CpuSet>,
     /// CPU -> share of sightings, each sample weighing the same.
     pub seen: BTreeMap<usize, f64>,
-    /// Samples it was found in.
     pub samples: usize,
     /// Moves between CPUs, mean of a sample.
     pub migrations: f64,

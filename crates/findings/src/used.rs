@@ -16,7 +16,6 @@ pub struct Used {
 }
 
 impl Used {
-    /// What was planned for a condition.
     pub fn of(condition: &PlannedCondition) -> Self {
         let placement = condition.placement.clone().unwrap_or_default();
         let set = |lists: &[Vec<usize>]| lists.iter().flatten().map(|cpu| *cpu as u32).collect::<CpuSet>();

@@ -124,7 +124,6 @@ pub enum Verdict {
     SpreadFrom(SpreadFrom),
     /// Steps of ladders on which more gave less; empty where no step is shown to.
     Steps {
-        /// The retrograde steps.
         less: Vec<LessStep>,
         /// Ladders that were looked at.
         ladders: usize,
@@ -160,7 +159,6 @@ pub enum Untested {
     Alone(Alone),
     /// Ratios need positive values.
     NotPositive { metric: String },
-    /// A condition has a single trial.
     SingleTrial {
         /// What was measured.
         metric: String,
@@ -222,9 +220,8 @@ pub struct Measured {
 pub struct Estimate {
     pub mean: f64,
     /// 95% interval of it; none with a single trial.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// Trials that the mean is of.
     pub trials: usize,
     pub unit: &'static str,
 }
@@ -252,7 +249,7 @@ pub struct Moved {
     /// Mean at the high level over that at the low one.
     pub ratio: f64,
     /// 95% interval of it.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Chance of it where there is none, adjusted for all that were tested.
     pub p_value: Option<f64>,
@@ -279,7 +276,7 @@ pub struct Ranked {
     /// The larger of the pair over the smaller.
     pub ratio: f64,
     /// 95% interval of it for all pairs together.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Pairs that are shown to differ.
     pub differing: usize,
@@ -333,7 +330,6 @@ pub struct ByChance {
     pub condition: String,
     /// Means of the modes that its trials fall into, lower first; without modes the least and the most.
     pub means: Vec<f64>,
-    /// Whether they are modes.
     pub are_modes: bool,
     pub unit: &'static str,
 }
@@ -341,13 +337,11 @@ pub struct ByChance {
 /// A factor that is shown to make trials vary more.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShownSource {
-    /// The factor by its name.
     pub factor: String,
     /// How many levels of it were measured.
     pub levels: usize,
     /// The level at which trials vary more.
     pub noisy_level: String,
-    /// The level that it is compared with.
     pub quiet_level: String,
     /// Share of the variance between trials that goes when it is held at its quiet level.
     pub share: f64,
@@ -358,7 +352,6 @@ pub struct ShownSource {
 pub struct LessStep {
     /// `threads`, `nodes` or `caches`.
     pub over: String,
-    /// The levels of the other factors.
     pub levels: Levels,
     /// The number before the step.
     pub from: f64,
@@ -367,7 +360,7 @@ pub struct LessStep {
     /// Throughput after the step over that before it.
     pub ratio: f64,
     /// 95% interval of it.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
 }
 

@@ -2,7 +2,7 @@
 
 use super::confidence::CONFIDENCE;
 use super::ends;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_results::schema::TrialRecord;
 use tare_results::waits::{FutexOperation, ThreadsTime, TimePart, TimeUse, WaitsFile};
@@ -13,9 +13,8 @@ use tare_stats::trials::mean_interval;
 const LISTED: usize = 24;
 
 /// Time of the server's threads in the capture samples of one condition, means over its trials.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WaitsSummary {
-    /// Trials in which it was captured.
     pub trials: usize,
     /// Looks at every thread in a second, mean over trials: fewer with many threads.
     pub looks_per_s: f64,
@@ -27,8 +26,7 @@ pub struct WaitsSummary {
     pub background: ClassTime,
 }
 
-/// Time of the threads of one class.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClassTime {
     /// How many there are, mean.
     pub threads: f64,
@@ -41,14 +39,13 @@ pub struct ClassTime {
 }
 
 /// One part of the threads' time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TimeSummary {
     /// What the threads did.
     pub time: TimeUse,
     /// On what: symbol, mapping, file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
-    /// How a futex was waited for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<FutexOperation>,
     /// Different addresses of futexes in a trial, mean.
@@ -58,7 +55,7 @@ pub struct TimeSummary {
     /// Share of the wall-clock time of all threads of the class, 0 to 1.
     pub fraction: f64,
     /// Its 95% interval over trials; null with one trial.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Time of all threads of the class per transaction, milliseconds; none where the load counts no transactions.
     pub per_transaction_ms: Option<f64>,
@@ -112,7 +109,7 @@ fn class<'f>(trials: &[(&TrialRecord, &'f WaitsFile)], of: impl Fn(&'f WaitsFile
 
 /// Time of all threads of a class for each transaction of the capture sample, milliseconds.
 fn thread_ms(trial: &TrialRecord, time: &ThreadsTime) -> Option<f64> {
-    let tps = trial.capture_sample?.tps;
+    let tps = trial.capture_sample.as_ref()?.tps;
     (tps > 0.0).then(|| 1000.0 * time.threads as f64 / tps).filter(|each| each.is_finite())
 }
 
@@ -157,7 +154,8 @@ mod tests {
     fn shares_are_means_over_trials_and_times_are_of_all_threads_for_each_transaction() {
         let planned = PlannedTrial { trial: 0, block: 0, condition: "all".to_owned(), lifetime: None };
         let mut trial = TrialRecord::new(&planned, 1, Levels::new(), String::new());
-        trial.capture_sample = Some(CaptureSample { elapsed_s: 2.0, tps: 1000.0, tps_ratio: 1.0 });
+        trial.capture_sample =
+            Some(CaptureSample { elapsed_s: 2.0, tps: 1000.0, tps_ratio: 1.0, ..CaptureSample::default() });
         // Two locks in the heap in the first trial, none in the second.
         let one = file(&[
             (TimeUse::Ran, None, 0.4),

@@ -1,6 +1,6 @@
 //! Who keeps the threads that serve connections asleep, by condition: means over trials.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_results::captures::Captures;
 use tare_results::wakes::{Doing, WakesFile};
@@ -9,7 +9,7 @@ use tare_results::wakes::{Doing, WakesFile};
 const LISTED: usize = 16;
 
 /// Sleeps of the connections' threads in the capture samples of one condition.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WakesSummary {
     /// Trials in which they were captured.
     pub trials: usize,

@@ -1,14 +1,14 @@
 //! The warm-up of repeated queries: how much slower the first executions were, and from which one on they were not.
 
 use super::collect::ConditionTrials;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tare_results::metric;
 
 /// An execution is warm when it takes at most so much longer than the measured ones.
 pub const WARM: f64 = 0.05;
 
 /// The executions of one query before the measured ones, under one condition.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WarmUp {
     pub condition: String,
     /// The metric that the query's seconds are recorded as.

@@ -23,19 +23,18 @@ pub struct Weight {
     pub repeats: usize,
     /// Coefficient of variation of what was measured, as a fraction.
     pub cov: f64,
-    /// Each of the probes, in their order.
     pub probes: Vec<OfProbe>,
     /// What follows: helps where one does, and does not where none does.
     pub advice: Advice,
     /// The one that leaves least, where it helps.
-    pub probe: Option<&'static str>,
+    pub probe: Option<Probe>,
 }
 
 /// What one of the reference weights would leave of the spread.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct OfProbe {
-    /// `chain`, `spin` or `wakeup`.
-    pub probe: &'static str,
+    /// The word of it, as in a study file.
+    pub probe: Probe,
     /// Correlation with the metric, the logarithms of both and where the machine is slower both are larger.
     pub correlation: f64,
     /// Spread that it would leave over all spread.
@@ -61,7 +60,7 @@ pub fn of(results: &Results) -> Option<Weight> {
     let of = |probe: Probe| {
         let found = worth(&values, &readings(trial, &metrics, probe)?, confidence)?;
         Some(OfProbe {
-            probe: probe.word(),
+            probe,
             correlation: found.correlation,
             left: found.left,
             left_ci_low: found.left_ci.low,

@@ -3,9 +3,10 @@
 use crate::words::find::{sentence, stopped};
 use crate::words::paste::{Paste, paste};
 use serde::Serialize;
-use tare_findings::find::{Fate, Find};
-use tare_results::schema::{Levels, Plan};
-use tare_stats::Estimate;
+use tare_findings::certificate::Ratio;
+use tare_findings::find::{Candidate, Find, Knob};
+use tare_findings::summary::Unrealizable;
+use tare_results::schema::Plan;
 
 /// A race as far as it has come.
 #[derive(Debug, Serialize)]
@@ -17,11 +18,11 @@ pub struct FindJson<'a> {
     ahead: Option<&'a str>,
     minimum_effect: f64,
     confidence: f64,
-    candidates: Vec<CandidateJson<'a>>,
-    knobs: Vec<KnobJson<'a>>,
+    candidates: &'a [Candidate],
+    knobs: &'a [Knob],
     lowest_p99: Option<TailJson<'a>>,
     paste: Vec<Paste>,
-    left_out: Vec<LeftOutJson<'a>>,
+    left_out: &'a [Unrealizable],
     blocks: usize,
     trials: usize,
     trials_without_value: usize,
@@ -34,53 +35,10 @@ pub struct FindJson<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct CandidateJson<'a> {
-    name: &'a str,
-    levels: &'a Levels,
-    outcome: Fate,
-    after_blocks: Option<usize>,
-    trials: usize,
-    value: Option<f64>,
-    #[serde(flatten)]
-    ratio: RatioJson,
-    latency_ms_p99: Option<f64>,
-}
-
-#[derive(Debug, Serialize)]
-struct KnobJson<'a> {
-    factor: &'a str,
-    best: &'a str,
-    level: &'a str,
-    #[serde(flatten)]
-    ratio: RatioJson,
-    pairs: usize,
-}
-
-#[derive(Debug, Serialize)]
 struct TailJson<'a> {
     name: &'a str,
     #[serde(flatten)]
-    ratio: RatioJson,
-}
-
-#[derive(Debug, Serialize)]
-struct RatioJson {
-    ratio: Option<f64>,
-    ci_low: Option<f64>,
-    ci_high: Option<f64>,
-}
-
-#[derive(Debug, Serialize)]
-struct LeftOutJson<'a> {
-    name: &'a str,
-    reason: &'a str,
-}
-
-impl RatioJson {
-    fn of(estimate: Option<Estimate>) -> Self {
-        let ci = estimate.and_then(|of| of.ci);
-        Self { ratio: estimate.map(|of| of.value), ci_low: ci.map(|ci| ci.low), ci_high: ci.map(|ci| ci.high) }
-    }
+    ratio: Ratio,
 }
 
 impl<'a> FindJson<'a> {
@@ -91,7 +49,7 @@ impl<'a> FindJson<'a> {
         let condition = plan.conditions.iter().find(|condition| Some(condition.name.as_str()) == named);
         let tail = find.tail.as_ref().and_then(|tail| {
             let name = find.candidates.get(tail.candidate)?.name.as_str();
-            Some(TailJson { name, ratio: RatioJson::of(Some(tail.p99_ratio)) })
+            Some(TailJson { name, ratio: Ratio::of(tail.p99_ratio) })
         });
         Self {
             text: sentence(find),
@@ -101,11 +59,11 @@ impl<'a> FindJson<'a> {
             ahead,
             minimum_effect: find.rule.minimum_effect,
             confidence: 1.0 - find.rule.alpha,
-            candidates: find.candidates.iter().map(CandidateJson::of).collect(),
-            knobs: find.knobs.iter().map(KnobJson::of).collect(),
+            candidates: &find.candidates,
+            knobs: &find.knobs,
             lowest_p99: tail,
             paste: condition.map(paste).unwrap_or_default(),
-            left_out: find.left_out.iter().map(|(name, reason)| LeftOutJson { name, reason }).collect(),
+            left_out: &find.left_out,
             blocks: find.blocks,
             trials: find.trials,
             trials_without_value: find.without_value,
@@ -116,27 +74,5 @@ impl<'a> FindJson<'a> {
             stopped: stopped(find),
             sessions: find.rule.sessions,
         }
-    }
-}
-
-impl<'a> CandidateJson<'a> {
-    fn of(of: &'a tare_findings::find::Candidate) -> Self {
-        Self {
-            name: &of.name,
-            levels: &of.levels,
-            outcome: of.fate,
-            after_blocks: of.after,
-            trials: of.trials,
-            value: of.value,
-            ratio: RatioJson::of(of.ratio),
-            latency_ms_p99: of.p99_ms,
-        }
-    }
-}
-
-impl<'a> KnobJson<'a> {
-    fn of(of: &'a tare_findings::find::Knob) -> Self {
-        let ratio = RatioJson::of(Some(of.ratio));
-        Self { factor: &of.factor, best: &of.best, level: &of.level, ratio, pairs: of.pairs }
     }
 }

@@ -1,10 +1,10 @@
 //! What `tare history --json` prints.
 
 use serde::Serialize;
+use tare_findings::certificate::Ratio;
 use tare_findings::differences::Difference;
-use tare_findings::history::{History, MetricHistory};
+use tare_findings::history::{History, MetricHistory, Point};
 use tare_results::metric::Better;
-use tare_stats::Estimate;
 
 /// The document; its fields are a contract.
 #[derive(Debug, Serialize)]
@@ -21,19 +21,11 @@ struct LineJson<'a> {
     condition: &'a str,
     unit: &'a str,
     better: Better,
-    runs: Vec<PointJson<'a>>,
+    runs: &'a [Point],
     segments: Vec<SegmentJson<'a>>,
     changes: Vec<ChangeJson<'a>>,
     drift: Option<DriftJson>,
     tested: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct PointJson<'a> {
-    run: &'a str,
-    time: Option<&'a str>,
-    value: f64,
-    outlier: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -44,7 +36,7 @@ struct SegmentJson<'a> {
     mean: f64,
     ci_low: Option<f64>,
     ci_high: Option<f64>,
-    against_first: Option<RatioJson>,
+    against_first: Option<Ratio>,
 }
 
 #[derive(Debug, Serialize)]
@@ -54,7 +46,7 @@ struct ChangeJson<'a> {
     /// The first run that has it.
     before: &'a str,
     #[serde(flatten)]
-    ratio: RatioJson,
+    ratio: Ratio,
     p: f64,
     environment: &'a [Difference],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,21 +56,8 @@ struct ChangeJson<'a> {
 #[derive(Debug, Serialize)]
 struct DriftJson {
     #[serde(flatten)]
-    ratio: RatioJson,
+    ratio: Ratio,
     p: f64,
-}
-
-#[derive(Debug, Serialize)]
-struct RatioJson {
-    ratio: f64,
-    ci_low: Option<f64>,
-    ci_high: Option<f64>,
-}
-
-impl RatioJson {
-    fn of(found: Estimate) -> Self {
-        Self { ratio: found.value, ci_low: found.ci.map(|ci| ci.low), ci_high: found.ci.map(|ci| ci.high) }
-    }
 }
 
 impl<'a> HistoryJson<'a> {
@@ -92,12 +71,6 @@ impl<'a> HistoryJson<'a> {
 impl<'a> LineJson<'a> {
     fn of(line: &'a MetricHistory) -> Self {
         let name = |place: usize| line.points.get(place).map_or("", |point| point.run.as_str());
-        let points = line.points.iter().map(|point| PointJson {
-            run: &point.run,
-            time: point.time.as_deref(),
-            value: point.value,
-            outlier: point.outlier,
-        });
         let segments = line.segments.iter().map(|segment| SegmentJson {
             first: name(segment.runs.start),
             last: name(segment.runs.end.saturating_sub(1)),
@@ -105,12 +78,12 @@ impl<'a> LineJson<'a> {
             mean: segment.mean,
             ci_low: segment.ci.map(|ci| ci.low),
             ci_high: segment.ci.map(|ci| ci.high),
-            against_first: segment.against_first.map(RatioJson::of),
+            against_first: segment.against_first.map(Ratio::of),
         });
         let changes = line.changes.iter().map(|found| ChangeJson {
             after: name(found.first_after.saturating_sub(1)),
             before: name(found.first_after),
-            ratio: RatioJson::of(found.ratio),
+            ratio: Ratio::of(found.ratio),
             p: found.p_value,
             environment: &found.environment,
             commits: found.commits.as_ref().map(|(last, first)| [last.as_str(), first.as_str()]),
@@ -120,10 +93,10 @@ impl<'a> LineJson<'a> {
             condition: &line.condition,
             unit: &line.unit,
             better: line.better,
-            runs: points.collect(),
+            runs: &line.points,
             segments: segments.collect(),
             changes: changes.collect(),
-            drift: line.drift.map(|drift| DriftJson { ratio: RatioJson::of(drift.ratio), p: drift.p_value }),
+            drift: line.drift.map(|drift| DriftJson { ratio: Ratio::of(drift.ratio), p: drift.p_value }),
             tested: line.not_tested.is_none(),
         }
     }

@@ -117,7 +117,6 @@ struct MetricJson<'a> {
 }
 
 impl<'a> SummaryJson<'a> {
-    /// The summary of results with its words.
     pub fn of(summary: &'a Summary, results: &Results) -> Self {
         let answer = AnswerJson::of(&summary.answer);
         Self {
@@ -209,7 +208,6 @@ pub struct ComparisonJson<'a> {
 }
 
 impl<'a> ComparisonJson<'a> {
-    /// A comparison with its words.
     pub fn of(found: &'a Comparison) -> Self {
         Self {
             identical: found.identical.as_deref().map(words::identical),

@@ -4,7 +4,9 @@ use crate::words::{proof, why as words};
 use serde::Serialize;
 use std::borrow::Cow;
 use tare_findings::time::ConditionTime;
-use tare_findings::why::{Cause, Expected, NamedChange, PartChange, Proof, ProofVerdict, Suspect, Trial, Why};
+use tare_findings::why::{
+    Cause, Expected, NamedChange, PartChange, Proof, ProofVerdict, Suspect, TimeChange, Trial, Why,
+};
 
 /// The document; `sides`, `difference` and `causes` are its contract.
 #[derive(Debug, Serialize)]
@@ -39,11 +41,8 @@ struct ProofJson<'a> {
 
 #[derive(Debug, Serialize)]
 struct DifferenceJson<'a> {
-    us: f64,
-    ci_low: Option<f64>,
-    ci_high: Option<f64>,
-    shown: bool,
-    smallest_us: Option<f64>,
+    #[serde(flatten)]
+    whole: TimeChange,
     paired: bool,
     one_run: bool,
     parts: &'a [PartChange],
@@ -82,16 +81,11 @@ struct CauseJson<'a> {
 impl<'a> WhyJson<'a> {
     /// The difference B - A of the same parts.
     pub fn of(found: &'a Why) -> Self {
-        let whole = found.difference;
         Self {
             text: Some(words::why(found)),
             sides: found.sides.iter().collect(),
             difference: Some(DifferenceJson {
-                us: whole.us,
-                ci_low: whole.ci.map(|ci| ci.low),
-                ci_high: whole.ci.map(|ci| ci.high),
-                shown: whole.shown,
-                smallest_us: whole.smallest_us,
+                whole: found.difference,
                 paired: found.paired,
                 one_run: found.one_run,
                 parts: &found.parts,
@@ -109,7 +103,7 @@ impl<'a> WhyJson<'a> {
             }),
             causes: found.causes.iter().map(CauseJson::of).collect(),
             proofs: Vec::new(),
-            notes: words::cautions(found),
+            notes: words::cautions(found).into_iter().chain(words::hardware(found)).collect(),
         }
     }
 

@@ -20,9 +20,6 @@ pub enum WriteError {
 const REPORT: &str = "report.html";
 
 /// Writes `report.html` into a results directory and returns its path.
-///
-/// # Errors
-/// [`WriteError`] when the results cannot be read or the file not written.
 pub fn write_report(results_dir: &Path) -> Result<PathBuf, WriteError> {
     let missing = || ReadError::NotResults { path: results_dir.to_owned() };
     let folder = Folder::open(results_dir, Trust::Anyone)?.ok_or_else(missing)?;

@@ -14,9 +14,6 @@ pub struct Writer(String);
 
 impl Writer {
     /// A writer by its name, which becomes part of a file name.
-    ///
-    /// # Errors
-    /// When the name has more than letters, digits, dots, hyphens and underscores, or more than 100 of them.
     pub fn new(name: &str) -> Result<Self, DirectoryError> {
         let fits = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
         if name.is_empty() || name.len() > 100 || !name.chars().all(fits) {

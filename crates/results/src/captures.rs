@@ -13,6 +13,7 @@
 //! | `status.json` | [`StatusFile`]: the server's counters over the capture sample |
 //! | `innodb-status.txt` | SHOW ENGINE INNODB STATUS at its end |
 
+use super::place::Place;
 use super::schema::{SCHEMA, TrialRecord};
 use super::waits::WaitsFile;
 use super::wakes::WakesFile;
@@ -20,13 +21,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
-use tare_files::{FilesError, Folder, Trust};
+use tare_files::FilesError;
 
 /// Name of the capture in [`TrialRecord::captures`] that is a [`ProfileFile`].
 pub const PROFILE: &str = "profile";
 /// Name of the folded call chains.
 pub const FOLDED: &str = "profile.folded";
-/// Name of the flame graph.
 pub const FLAME_GRAPH: &str = "profile.flame_graph";
 /// Name of the capture that is a [`LocksFile`].
 pub const LOCKS: &str = "locks";
@@ -127,8 +127,10 @@ pub struct StatusFile {
     pub differences: BTreeMap<String, f64>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub struct Captures {
+    /// The results that they lie in.
+    pub place: Option<Place>,
     pub profile: Option<ProfileFile>,
     /// Lock waits, where there are any.
     pub locks: Option<LocksFile>,
@@ -141,22 +143,25 @@ pub struct Captures {
 }
 
 /// Reads the captures of a trial that analysis uses; a sentence for each that cannot be read.
-pub fn read(results: &Folder, trial: &TrialRecord) -> (Captures, Vec<String>) {
+pub(crate) fn read(place: &Place, trial: &TrialRecord) -> (Captures, Vec<String>) {
     let mut unread = Vec::new();
     let captures = Captures {
-        profile: document_or(results, trial, PROFILE, &mut unread),
-        locks: document_or(results, trial, LOCKS, &mut unread),
-        status: document_or(results, trial, STATUS, &mut unread),
-        waits: document_or(results, trial, WAITS, &mut unread),
-        wakes: document_or(results, trial, WAKES, &mut unread),
+        place: Some(place.clone()),
+        profile: document_or(place, trial, PROFILE, &mut unread),
+        locks: document_or(place, trial, LOCKS, &mut unread),
+        status: document_or(place, trial, STATUS, &mut unread),
+        waits: document_or(place, trial, WAITS, &mut unread),
+        wakes: document_or(place, trial, WAKES, &mut unread),
     };
     (captures, unread)
 }
 
-/// Folded chains of a trial, [`FOLDED`] or [`WALL`]; none where there are none or they cannot be read.
-pub fn folded(results: &Path, trial: &TrialRecord, name: &str) -> Option<String> {
-    let results = Folder::open(results, Trust::Anyone).ok()??;
-    text(&results, trial, name).ok().flatten()
+impl Captures {
+    /// Folded chains of the trial that they are of, [`FOLDED`] or [`WALL`]; none where there are none or they cannot be
+    /// read.
+    pub fn folded(&self, trial: &TrialRecord, name: &str) -> Option<String> {
+        text(self.place.as_ref()?, trial, name).ok().flatten()
+    }
 }
 
 /// The part of every document that is read first.
@@ -166,19 +171,19 @@ struct Versioned {
 }
 
 fn document_or<T: DeserializeOwned>(
-    results: &Folder,
+    place: &Place,
     trial: &TrialRecord,
     name: &str,
     unread: &mut Vec<String>,
 ) -> Option<T> {
-    document(results, trial, name).unwrap_or_else(|reason| {
+    document(place, trial, name).unwrap_or_else(|reason| {
         unread.push(format!("the {name} of trial {} cannot be read: {reason}", trial.trial));
         None
     })
 }
 
-fn document<T: DeserializeOwned>(results: &Folder, trial: &TrialRecord, name: &str) -> Result<Option<T>, String> {
-    let Some(text) = text(results, trial, name)? else { return Ok(None) };
+fn document<T: DeserializeOwned>(place: &Place, trial: &TrialRecord, name: &str) -> Result<Option<T>, String> {
+    let Some(text) = text(place, trial, name)? else { return Ok(None) };
     let versioned: Versioned = serde_json::from_str(&text).map_err(|e| e.to_string())?;
     if versioned.schema > SCHEMA {
         return Err(format!("it has schema {}, this tare reads up to {SCHEMA}", versioned.schema));
@@ -186,9 +191,10 @@ fn document<T: DeserializeOwned>(results: &Folder, trial: &TrialRecord, name: &s
     serde_json::from_str(&text).map(Some).map_err(|e| e.to_string())
 }
 
-fn text(results: &Folder, trial: &TrialRecord, name: &str) -> Result<Option<String>, String> {
+fn text(place: &Place, trial: &TrialRecord, name: &str) -> Result<Option<String>, String> {
     let Some(path) = trial.captures.get(name) else { return Ok(None) };
     // A record may come from anywhere: it must not make a report show a file from outside its directory.
+    let results = place.folder().map_err(|e| e.to_string())?;
     let found = results.read_beneath(Path::new(path), LARGEST).map_err(|e| match e {
         FilesError::Outside { .. } => format!("{path} is not inside the results directory"),
         other => other.to_string(),

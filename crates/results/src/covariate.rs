@@ -93,6 +93,9 @@ pub const COUNTER_PAGES: Covariate =
 /// Pages that hold the data blocks of such a run, or every so many-th of them, by node.
 pub const DATA_PAGES: Covariate = entry(Names::EachNode("data_pages_node"), "pages", Merge::Last, Standing::Cause);
 
+/// Disk that the server's data takes when the sample ends, log and temporary files included.
+pub const DATA_BYTES: Covariate = entry(Names::One("server_data_bytes"), "bytes", Merge::Last, Standing::Consequence);
+
 /// Increments of global counters that a run of the counters made, and those that its counters show.
 pub const INCREMENTS_EXPECTED: Covariate =
     entry(Names::One("increments_expected"), "", Merge::Sum, Standing::Consequence);
@@ -171,6 +174,7 @@ const ALL: &[Covariate] = {
         entry(EachNode("server_file_bytes_node"), "bytes", Last, Cause),
         entry(One("server_transparent_huge_bytes"), "bytes", Last, Cause),
         entry(One("server_huge_pool_bytes"), "bytes", Last, Cause),
+        DATA_BYTES,
         SERVER_MEMORY,
         SERVER_POOL,
         NUMA_HIT,

@@ -6,9 +6,11 @@ use super::everything::{Results, Source};
 use super::lines::{self, Records, parse};
 use super::machines::{self, ENVIRONMENT};
 use super::names;
+use super::place::Place;
 use super::schema::Plan;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use tare_files::Folder;
 use tare_topology::measure::Measured;
 
@@ -61,9 +63,9 @@ pub(super) fn read(folder: &Folder) -> Result<Results, ReadError> {
     warnings.extend(damaged.iter().map(ToString::to_string));
     let (trials, strangers) = lines::without_strangers(trials, Some(&plan));
     warnings.extend(strangers);
-    let mut captures = BTreeMap::new();
+    let (mut captures, place) = (BTreeMap::new(), Place::of(Arc::new(folder.again()?)));
     for trial in trials.iter().filter(|trial| !trial.captures.is_empty()) {
-        let (found, unread) = captures::read(folder, trial);
+        let (found, unread) = captures::read(&place, trial);
         captures.insert((trial.trial, trial.attempt), found);
         warnings.extend(unread);
     }

@@ -3,7 +3,7 @@
 use crate::metric::{self, Better};
 use crate::pairs::{Side, headline, side};
 use crate::schema::{Plan, Race, TrialRecord};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use tare_stats::racing::{LOOKS, Standing, judge};
 
 /// Blocks after which the first candidates may be dropped.
@@ -54,10 +54,8 @@ impl Laps {
         let elapsed_s = records.iter().map(|record| record.elapsed_s).sum();
         let mut laps = Self { metric, elapsed_s, ..Self::default() };
         let sign = laps.sign();
-        let numbers: BTreeSet<usize> = plan.trials.iter().map(|trial| trial.block).collect();
-        for number in numbers {
+        for planned in plan.blocks().into_values() {
             let mut block = vec![None; race.candidates.len()];
-            let planned: Vec<_> = plan.trials.iter().filter(|trial| trial.block == number).collect();
             if !planned.iter().all(|trial| last.contains_key(&trial.trial)) {
                 break;
             }

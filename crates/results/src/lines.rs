@@ -51,9 +51,6 @@ pub(super) fn files(directory: &Folder) -> Result<Vec<String>, ReadError> {
 }
 
 /// Reads every file of records for analysis: samples of which nothing but metrics was recorded are packed.
-///
-/// # Errors
-/// When a file cannot be read, is no regular file, or a line is of a newer schema.
 pub(super) fn read_packed(directory: &Folder) -> Result<Records, ReadError> {
     read_all(directory, true)
 }

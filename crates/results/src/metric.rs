@@ -5,95 +5,74 @@ pub use crate::named::{Better, Metric, Named};
 use crate::named::{QUERY, QUERY_S};
 use crate::{server_cost, steps};
 
-/// Transactions a second, over all threads.
-pub const TPS: Named = Named::new("tps", "1/s", Better::Higher, 0);
-/// The highest rate of transactions that meets the objective of an open loop, over all threads.
-pub const MAX_TPS_UNDER_OBJECTIVE: Named = Named::new("max_tps_under_objective", "1/s", Better::Higher, 0);
-/// Queries a second, over all threads.
-pub const QPS: Named = Named::new("qps", "1/s", Better::Higher, 11);
-/// Rounds of counting a second, over all threads.
-pub const ROUNDS_PER_S: Named = Named::new("rounds_per_s", "1/s", Better::Higher, 1);
-/// Time of an increment, the inverse of rounds a second: averaged with it, an effect would cancel out.
-pub const NS_PER_INCREMENT: Named = Named::new("ns_per_increment", "ns", Better::Lower, 12);
-/// Share of increments that the counters do not show.
-pub const LOSS: Named = Named::new("loss", "", Better::Lower, SUFFIX_RANK);
-/// Memory that a counter takes.
-pub const BYTES_PER_COUNTER: Named = Named::new("bytes_per_counter", "bytes", Better::Lower, SUFFIX_RANK);
-/// Time that reading all counters takes.
-pub const FULL_READ_NS: Named = Named::new("full_read_ns", "ns", Better::Lower, SUFFIX_RANK);
-/// Share of the time that drawing random numbers takes.
-pub const GENERATOR_FRACTION: Named = Named::new("generator_fraction", "fraction", Better::Lower, SUFFIX_RANK);
-/// CPU time of the clients, user and system, for each transaction.
-pub const CLIENT_CPU_US_PER_TRANSACTION: Named =
-    Named::new("client_cpu_us_per_transaction", "us", Better::Lower, SUFFIX_RANK);
-/// Mean latency of transactions.
-pub const LATENCY_MS_MEAN: Named = Named::new("latency_ms_mean", "ms", Better::Lower, 12);
-/// Latency that half of all transactions keep.
-pub const LATENCY_MS_P50: Named = Named::new("latency_ms_p50", "ms", Better::Lower, 12);
-/// Latency that nine of ten transactions keep.
-pub const LATENCY_MS_P90: Named = Named::new("latency_ms_p90", "ms", Better::Lower, 12);
-/// Latency that 95% of transactions keep.
-pub const LATENCY_MS_P95: Named = Named::new("latency_ms_p95", "ms", Better::Lower, 12);
-/// Latency that 99% of transactions keep.
-pub const LATENCY_MS_P99: Named = Named::new("latency_ms_p99", "ms", Better::Lower, 12);
-/// Latency that 99.9% of transactions keep.
-pub const LATENCY_MS_P99_9: Named = Named::new("latency_ms_p99_9", "ms", Better::Lower, 12);
-/// The longest latency of all transactions.
-pub const LATENCY_MS_MAX: Named = Named::new("latency_ms_max", "ms", Better::Lower, 12);
+/// Declares metrics, and lists all that are declared.
+macro_rules! declared {
+    ($($(#[$doc:meta])+ $constant:ident = $name:literal, $unit:literal, $better:ident, $rank:expr;)+) => {
+        $($(#[$doc])+ pub const $constant: Named = Named::new($name, $unit, Better::$better, $rank);)+
 
-/// New orders a minute, as HammerDB counts them.
-pub const NOPM: Named = Named::new("nopm", "1/min", Better::Higher, 0);
-/// New orders a minute of the workload `tpcc`, those included that the standard has rolled back. Never an audited
-/// result.
-pub const TPMC: Named = Named::new("tpmC", "1/min", Better::Higher, 11);
-/// Time from the start of a program to its end.
-pub const WALL_S: Named = Named::new("wall_s", "s", Better::Lower, 2);
-/// CPU time of a program and all that it started, in user mode.
-pub const USER_S: Named = Named::new("user_s", "s", Better::Lower, 12);
-/// CPU time of the same in the kernel.
-pub const SYSTEM_S: Named = Named::new("system_s", "s", Better::Lower, 12);
-/// Resident memory of the largest of a program's processes at its largest.
-pub const PEAK_MEMORY_BYTES: Named = Named::new("peak_memory_bytes", "bytes", Better::Lower, SUFFIX_RANK);
-/// Page faults of a program that needed no reading.
-pub const MINOR_FAULTS: Named = Named::new("minor_faults", "", Better::Lower, SUFFIX_RANK);
-/// Page faults of a program that read from a disk.
-pub const MAJOR_FAULTS: Named = Named::new("major_faults", "", Better::Lower, SUFFIX_RANK);
-/// Times that a program gave up its CPU, as to wait.
-pub const VOLUNTARY_SWITCHES: Named = Named::new("voluntary_switches", "", Better::Lower, SUFFIX_RANK);
-/// Times that the kernel took its CPU from a program.
-pub const INVOLUNTARY_SWITCHES: Named = Named::new("involuntary_switches", "", Better::Lower, SUFFIX_RANK);
+        /// Every metric of this program's loads but the families of query times and of the server's cost
+        /// ([`crate::server_cost`]).
+        pub static DECLARED: &[Named] = &[$($constant),+];
+    };
+}
 
-/// Every metric of this program's loads but the families of query times and of the server's cost
-/// ([`crate::server_cost`]).
-pub static DECLARED: &[Named] = &[
-    TPS,
-    MAX_TPS_UNDER_OBJECTIVE,
-    QPS,
-    ROUNDS_PER_S,
-    NS_PER_INCREMENT,
-    LOSS,
-    BYTES_PER_COUNTER,
-    FULL_READ_NS,
-    GENERATOR_FRACTION,
-    CLIENT_CPU_US_PER_TRANSACTION,
-    LATENCY_MS_MEAN,
-    LATENCY_MS_P50,
-    LATENCY_MS_P90,
-    LATENCY_MS_P95,
-    LATENCY_MS_P99,
-    LATENCY_MS_P99_9,
-    LATENCY_MS_MAX,
-    NOPM,
-    TPMC,
-    WALL_S,
-    USER_S,
-    SYSTEM_S,
-    PEAK_MEMORY_BYTES,
-    MINOR_FAULTS,
-    MAJOR_FAULTS,
-    VOLUNTARY_SWITCHES,
-    INVOLUNTARY_SWITCHES,
-];
+declared! {
+    /// Transactions a second, over all threads.
+    TPS = "tps", "1/s", Higher, 0;
+    /// The highest rate of transactions that meets the objective of an open loop, over all threads.
+    MAX_TPS_UNDER_OBJECTIVE = "max_tps_under_objective", "1/s", Higher, 0;
+    /// Queries a second, over all threads.
+    QPS = "qps", "1/s", Higher, 11;
+    /// Rounds of counting a second, over all threads.
+    ROUNDS_PER_S = "rounds_per_s", "1/s", Higher, 1;
+    /// Time of an increment, the inverse of rounds a second: averaged with it, an effect would cancel out.
+    NS_PER_INCREMENT = "ns_per_increment", "ns", Lower, 12;
+    /// Share of increments that the counters do not show.
+    LOSS = "loss", "", Lower, SUFFIX_RANK;
+    /// Memory that a counter takes.
+    BYTES_PER_COUNTER = "bytes_per_counter", "bytes", Lower, SUFFIX_RANK;
+    /// Time that reading all counters takes.
+    FULL_READ_NS = "full_read_ns", "ns", Lower, SUFFIX_RANK;
+    /// Share of the time that drawing random numbers takes.
+    GENERATOR_FRACTION = "generator_fraction", "fraction", Lower, SUFFIX_RANK;
+    /// CPU time of the clients, user and system, for each transaction.
+    CLIENT_CPU_US_PER_TRANSACTION = "client_cpu_us_per_transaction", "us", Lower, SUFFIX_RANK;
+    /// Mean latency of transactions.
+    LATENCY_MS_MEAN = "latency_ms_mean", "ms", Lower, 12;
+    /// Latency that half of all transactions keep.
+    LATENCY_MS_P50 = "latency_ms_p50", "ms", Lower, 12;
+    /// Latency that nine of ten transactions keep.
+    LATENCY_MS_P90 = "latency_ms_p90", "ms", Lower, 12;
+    /// Latency that 95% of transactions keep.
+    LATENCY_MS_P95 = "latency_ms_p95", "ms", Lower, 12;
+    /// Latency that 99% of transactions keep.
+    LATENCY_MS_P99 = "latency_ms_p99", "ms", Lower, 12;
+    /// Latency that 99.9% of transactions keep.
+    LATENCY_MS_P99_9 = "latency_ms_p99_9", "ms", Lower, 12;
+    /// The longest latency of all transactions.
+    LATENCY_MS_MAX = "latency_ms_max", "ms", Lower, 12;
+    /// New orders a minute, as HammerDB counts them.
+    NOPM = "nopm", "1/min", Higher, 0;
+    /// New orders a minute of the workload `tpcc`, those included that the standard has rolled back. Never an audited
+    /// result.
+    TPMC = "tpmC", "1/min", Higher, 11;
+    /// Time from the start of a program to its end.
+    WALL_S = "wall_s", "s", Lower, 2;
+    /// CPU time of a program and all that it started, in user mode.
+    USER_S = "user_s", "s", Lower, 12;
+    /// CPU time of the same in the kernel.
+    SYSTEM_S = "system_s", "s", Lower, 12;
+    /// Resident memory of the largest of a program's processes at its largest.
+    PEAK_MEMORY_BYTES = "peak_memory_bytes", "bytes", Lower, SUFFIX_RANK;
+    /// Page faults of a program that needed no reading.
+    MINOR_FAULTS = "minor_faults", "", Lower, SUFFIX_RANK;
+    /// Page faults of a program that read from a disk.
+    MAJOR_FAULTS = "major_faults", "", Lower, SUFFIX_RANK;
+    /// Times that a program gave up its CPU, as to wait.
+    VOLUNTARY_SWITCHES = "voluntary_switches", "", Lower, SUFFIX_RANK;
+    /// Times that the kernel took its CPU from a program.
+    INVOLUNTARY_SWITCHES = "involuntary_switches", "", Lower, SUFFIX_RANK;
+}
 
 /// The query whose time a metric is, as `q12`; none for any other metric.
 pub fn query(name: &str) -> Option<&str> {

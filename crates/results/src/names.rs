@@ -6,7 +6,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use tare_text::shown_name;
 
-/// Makes the names of a record such names.
 pub(super) fn of_trial(trial: &mut TrialRecord) {
     plain(&mut trial.condition);
     levels(&mut trial.levels);
@@ -22,7 +21,6 @@ fn of_sample(sample: &mut SampleRecord) {
     sample.threads.iter_mut().for_each(|thread| plain(&mut thread.name));
 }
 
-/// Makes the names of a plan such names.
 pub(super) fn of_plan(plan: &mut Plan) {
     plain(&mut plan.study);
     for condition in &mut plan.conditions {

@@ -75,10 +75,9 @@ impl Pairs {
         let session = rule.begun.last().map_or(0, |session| session.first_block);
         let own = records.iter().filter(|record| record.block >= session);
         pairs.session_s = own.map(|record| record.elapsed_s).sum();
-        let blocks: BTreeSet<usize> = plan.trials.iter().map(|trial| trial.block).collect();
-        for block in blocks {
+        for (block, planned) in plan.blocks() {
             let record = |is_side: &dyn Fn(&str) -> bool| {
-                let planned = plan.trials.iter().find(|t| t.block == block && is_side(&t.condition))?;
+                let planned = planned.iter().find(|trial| is_side(&trial.condition))?;
                 last.get(&planned.trial).copied()
             };
             let sides = (record(&|name| rule.is_a(name)), record(&|name| rule.is_b(name)));
@@ -120,8 +119,8 @@ impl Pairs {
         }
     }
 
-    /// The rule for as many pairs as the budget has time for, by those that were made; only before the first look, which
-    /// no rule takes earlier.
+    /// The rule for as many pairs as the budget has time for, by those that were made; from the first look on the one
+    /// that it was.
     pub fn rule_in_time(&self, rule: &Settle) -> Rule {
         let open = rule.by_time && (1..LOOKS[0]).contains(&self.measured.len());
         let fits = |budget_s: f64| budget_s * self.measured.len() as f64 / self.elapsed_s;

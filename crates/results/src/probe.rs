@@ -1,10 +1,12 @@
 //! The reference weight: which of its figures there are, and what a study wants of them.
 
+use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 
 /// What a probe weighs, alongside each sample and on its own PUs while the server idles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Probe {
     /// Loads from memory that each need the one before.
     Chain,
@@ -51,6 +53,9 @@ pub enum ProbeUse {
     Off,
     /// They are recorded, and adjust nothing.
     Record,
+    /// The one that helps, or none, as the study's own samples say before its first trial; where nothing asks them, as
+    /// `Record`.
+    Auto,
     /// All are recorded, and this one is the control variate of comparisons.
     AdjustBy(Probe),
 }
@@ -59,7 +64,7 @@ impl ProbeUse {
     pub fn adjusts(self) -> Option<Probe> {
         match self {
             Self::AdjustBy(probe) => Some(probe),
-            Self::Off | Self::Record => None,
+            Self::Off | Self::Record | Self::Auto => None,
         }
     }
 }
@@ -71,9 +76,10 @@ impl FromStr for ProbeUse {
         match word {
             "off" => Ok(Self::Off),
             "record" => Ok(Self::Record),
+            "auto" => Ok(Self::Auto),
             word => {
                 let probe = Probe::ALL.into_iter().find(|probe| probe.word() == word);
-                probe.map(Self::AdjustBy).ok_or_else(|| "off, record, chain, spin or wakeup".to_owned())
+                probe.map(Self::AdjustBy).ok_or_else(|| "off, record, auto, chain, spin or wakeup".to_owned())
             }
         }
     }
@@ -84,6 +90,7 @@ impl fmt::Display for ProbeUse {
         f.write_str(match self {
             Self::Off => "off",
             Self::Record => "record",
+            Self::Auto => "auto",
             Self::AdjustBy(probe) => probe.word(),
         })
     }
@@ -95,7 +102,7 @@ mod tests {
 
     #[test]
     fn every_word_comes_back_and_others_are_refused() {
-        for word in ["off", "record", "chain", "spin", "wakeup"] {
+        for word in ["off", "record", "auto", "chain", "spin", "wakeup"] {
             assert_eq!(word.parse::<ProbeUse>().unwrap().to_string(), word);
         }
         assert!("both".parse::<ProbeUse>().unwrap_err().contains("wakeup"));

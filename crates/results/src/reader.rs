@@ -1,6 +1,7 @@
 //! The way in for results: a results directory or a CSV file.
 
 use super::limits::MOST_CONDITIONS;
+use super::place::folder;
 use super::shards::{self, Sharded};
 use super::{ReadError, Results, csv, directory};
 use std::collections::HashSet;
@@ -14,22 +15,19 @@ use tare_files::{Folder, Trust};
 /// [`ReadError`] when it is missing, unreadable, malformed or of a newer schema. A damaged line of a file of records is
 /// set aside: [`Results::damaged`].
 pub fn open(path: &Path) -> Result<Results, ReadError> {
-    let metadata = std::fs::metadata(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
-    if !metadata.is_dir() {
-        return few_enough(csv::read(path)?);
+    match folder(path, Trust::Anyone)? {
+        Some(folder) => open_folder(&folder),
+        None => few_enough(csv::read(path)?),
     }
-    let missing = || ReadError::NotResults { path: path.to_owned() };
-    open_folder(&Folder::open(path, Trust::Anyone)?.ok_or_else(missing)?)
 }
 
-/// Reads the results directory that a handle leads to, whatever its name leads to meanwhile; the parts of a study cut
-/// into shards are found by name.
+/// Reads the results directory that a handle leads to, whatever its name leads to meanwhile.
 ///
 /// # Errors
 /// As [`open`].
 pub fn open_folder(folder: &Folder) -> Result<Results, ReadError> {
     few_enough(match Sharded::of(folder.again()?)? {
-        Some(_) => shards::read(folder.path()),
+        Some(sharded) => shards::read(&sharded),
         None => directory::read(folder),
     }?)
 }

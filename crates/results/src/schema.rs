@@ -133,6 +133,15 @@ pub struct Plan {
     pub notes: Vec<String>,
 }
 
+impl Plan {
+    /// Its trials by block.
+    pub fn blocks(&self) -> BTreeMap<usize, Vec<&PlannedTrial>> {
+        let mut blocks: BTreeMap<usize, Vec<&PlannedTrial>> = BTreeMap::new();
+        self.trials.iter().for_each(|trial| blocks.entry(trial.block).or_default().push(trial));
+        blocks
+    }
+}
+
 /// What a plan takes besides time, about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Needs {
@@ -418,14 +427,17 @@ pub struct TrialRecord {
     pub capture_sample: Option<CaptureSample>,
 }
 
-/// What capturing cost: throughput in the capture sample alongside the measured ones.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// The capture sample: what capturing cost, and what only it has.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CaptureSample {
     /// How long it really was, seconds.
     pub elapsed_s: f64,
     pub tps: f64,
     /// `tps` divided by the mean of the trial's measured samples: 0.95 is a cost of 5%.
     pub tps_ratio: f64,
+    /// Wall-clock time by kind of statement of loads `oltp`, microseconds of a transaction; empty of one kind alone.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub statement_us: BTreeMap<String, f64>,
 }
 
 impl TrialRecord {

@@ -107,7 +107,7 @@ impl Settle {
 
     /// The session of a block, from 0.
     pub fn session_of(&self, block: usize) -> usize {
-        self.begun.iter().filter(|session| session.first_block <= block).count().saturating_sub(1)
+        self.begun.partition_point(|session| session.first_block <= block).saturating_sub(1)
     }
 
     pub fn boots(&self) -> usize {

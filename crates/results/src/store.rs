@@ -56,7 +56,6 @@ impl Directory {
         }
     }
 
-    /// Makes a new one of a folder.
     pub(crate) fn create_in(folder: Folder) -> Result<Self, DirectoryError> {
         folder.make_sub(LOGS)?;
         crash::point("results: their directory is made");
@@ -159,9 +158,6 @@ pub fn read_plan(directory: &Folder) -> Result<Plan, DirectoryError> {
 }
 
 /// Writes `plan.json` anew: with a decision, and never with fewer trials.
-///
-/// # Errors
-/// When the file cannot be written, or could not be read back.
 pub fn write_plan(directory: &Folder, plan: &Plan) -> Result<(), DirectoryError> {
     let text = pretty(plan);
     if text.len() as u64 > directory::LARGEST_PLAN {
@@ -173,9 +169,6 @@ pub fn write_plan(directory: &Folder, plan: &Plan) -> Result<(), DirectoryError>
 
 /// The records of all writers, those of the local run first; none when there is no such file yet. Damaged lines and
 /// records that are there twice are left out: see [`read_trials_and_damage`].
-///
-/// # Errors
-/// When a file cannot be read or a line is newer.
 pub fn read_trials(directory: &Folder) -> Result<Vec<TrialRecord>, DirectoryError> {
     Ok(read_trials_and_damage(directory)?.0)
 }

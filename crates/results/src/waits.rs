@@ -39,7 +39,6 @@ pub struct TimePart {
     /// there is no more to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
-    /// How a futex was waited for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<FutexOperation>,
     /// Different addresses, of futexes.

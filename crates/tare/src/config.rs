@@ -46,9 +46,6 @@ pub struct Config {
 static CONFIG: OnceLock<Config> = OnceLock::new();
 
 /// Reads the file, the first time: from then on engines are looked for where it says.
-///
-/// # Errors
-/// When it cannot be believed, or holds what it may not.
 pub fn load() -> Result<&'static Config, ConfigError> {
     if let Some(known) = CONFIG.get() {
         return Ok(known);

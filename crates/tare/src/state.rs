@@ -66,9 +66,6 @@ pub fn directory() -> Result<PathBuf, StateError> {
 }
 
 /// A place for the clients' half of another host's trial, until what is returned is dropped; none when all are taken.
-///
-/// # Errors
-/// When the state directory is not this user's own, or cannot be written.
 pub fn place_for_agent() -> Result<Option<File>, StateError> {
     let folder = PrivateFolder::open_or_create(&directory()?, Access::Closed)?;
     for place in 0..AGENTS {
@@ -104,9 +101,6 @@ pub fn known_results() -> Vec<PathBuf> {
 /// Prepared data directories: `TARE_CACHE_DIR`, else what the user's own file says, else the user's cache directory.
 /// Made private where it is missing, and refused where it is another's or open to others: servers are started on what
 /// it holds.
-///
-/// # Errors
-/// When there is no place for it, or others could have put something there.
 pub fn cache_directory() -> Result<PathBuf, StateError> {
     let root = rustix::process::geteuid().is_root();
     let chosen = config::get().cache.clone();

@@ -15,6 +15,61 @@ pub struct Key<S: 'static> {
     access: Access<S>,
 }
 
+/// A key that one field keeps: `key!(TYPE NAME in FIELD, HELP)`, with a range before the help of a whole number. An
+/// optional one is none where it is not set; a path and a text are that always. `words` are those of the field's type.
+///
+/// ```
+/// use tare_text::{Key, Keyed, Keys, Value, key};
+/// #[derive(Default)]
+/// struct Load { pace: Pace }
+/// #[derive(Default)]
+/// struct Pace { threads: u32, preload: bool }
+/// impl Keyed for Load {
+///     const KEYS: &'static [Key<Self>] = &[
+///         key!(whole "threads" in pace.threads, (1, 100), "clients at the same time"),
+///         key!(switch "preload" in pace.preload, "on: everything is read first"),
+///     ];
+/// }
+/// let mut load = Load::default();
+/// load.set("threads", &Value::from(8_u64)).unwrap();
+/// assert!(load.set("threads", &Value::from(101_u64)).is_err());
+/// assert_eq!((load.get("threads"), load.pace.threads), (Some(Value::from(8_u64)), 8));
+/// ```
+#[macro_export]
+macro_rules! key {
+    (switch $name:literal in $($field:ident).+, $help:literal) => {
+        $crate::Key::switch($name, $help, |s| s.$($field).+, |s, on| s.$($field).+ = on)
+    };
+    (optional switch $name:literal in $($field:ident).+, $help:literal) => {
+        $crate::Key::optional_switch($name, $help, |s| s.$($field).+, |s, on| s.$($field).+ = Some(on))
+    };
+    (whole $name:literal in $($field:ident).+, $range:expr, $help:literal) => {
+        $crate::Key::whole($name, $help, $range, |s| Some(s.$($field).+ as u64), |s, v| s.$($field).+ = v as _)
+    };
+    (optional whole $name:literal in $($field:ident).+, $range:expr, $help:literal) => {
+        $crate::Key::whole($name, $help, $range, |s| s.$($field).+.map(|v| v as u64), |s, v| {
+            s.$($field).+ = Some(v as _);
+        })
+    };
+    (seconds $name:literal in $($field:ident).+, $help:literal) => {
+        $crate::Key::seconds($name, $help, |s| Some(s.$($field).+), |s, v| s.$($field).+ = v)
+    };
+    (optional seconds $name:literal in $($field:ident).+, $help:literal) => {
+        $crate::Key::seconds($name, $help, |s| s.$($field).+, |s, v| s.$($field).+ = Some(v))
+    };
+    (path $name:literal in $($field:ident).+, $help:literal) => {
+        $crate::Key::path($name, $help, |s| s.$($field).+.as_ref(), |s, v| s.$($field).+ = Some(v))
+    };
+    (text $name:literal in $($field:ident).+, $help:literal) => {
+        $crate::Key::text($name, $help, |s| s.$($field).+.as_ref(), |s, v| s.$($field).+ = Some(v))
+    };
+    (words $name:literal in $($field:ident).+, $help:literal) => {
+        $crate::Key::words($name, $help, |s| Some(s.$($field).+.to_string().into()), |s, v| {
+            v.parsed().map(|v| s.$($field).+ = v)
+        })
+    };
+}
+
 /// Type and range of a key's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {

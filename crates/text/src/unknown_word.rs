@@ -1,6 +1,7 @@
 //! The one error of all words that stand for something: what was found, what may stand there, what was likely meant.
 
 use std::fmt;
+use strum::VariantNames;
 
 use crate::nearest;
 
@@ -16,10 +17,14 @@ pub struct UnknownWord {
 }
 
 impl UnknownWord {
-    /// Looks for the word that was meant among all that may stand there. With strum: `parse_err_fn` of an enum gives
-    /// its `VARIANTS` here.
+    /// Looks for the word that was meant among all that may stand there.
     pub fn among(found: &str, known: &'static [&'static str]) -> Self {
         Self { found: found.to_owned(), known, nearest: nearest(found, known.iter().copied()) }
+    }
+
+    /// The same among the words of an enum, for strum: `parse_err_fn = UnknownWord::of::<Self>`.
+    pub fn of<T: VariantNames>(found: &str) -> Self {
+        Self::among(found, T::VARIANTS)
     }
 }
 

@@ -18,12 +18,10 @@ pub fn covariates(pages: &BTreeMap<u32, NodePages>) -> impl Iterator<Item = (Str
     })
 }
 
-/// What its pool of pages has on each node.
 pub fn pool_covariates(pages: &BTreeMap<u32, NodePages>) -> impl Iterator<Item = (String, f64)> {
     pages.iter().map(|(node, pages)| (format!("server_pool_bytes_node{node}"), pages.bytes as f64))
 }
 
-/// What the server has in huge pages.
 pub fn huge_covariates(huge: HugeMemory) -> [(String, f64); 2] {
     [
         ("server_transparent_huge_bytes".to_owned(), huge.transparent_bytes as f64),

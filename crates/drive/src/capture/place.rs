@@ -19,7 +19,6 @@ pub(super) const WAKES_RECORDING: &str = "wakes.data";
 pub struct Captured {
     /// Name -> path inside the results directory.
     pub files: BTreeMap<String, String>,
-    /// Name -> why it is missing.
     pub missing: BTreeMap<String, String>,
 }
 
@@ -39,9 +38,6 @@ pub struct Place {
 impl Place {
     /// The trial's folder, made where missing. Recordings of trials that were killed are removed: they are large, and
     /// of no use any more.
-    ///
-    /// # Errors
-    /// When it cannot be made, or is a link.
     pub fn make(results: &Folder, trial: usize, attempt: u32, threads: usize, sample_s: f64) -> Result<Self> {
         let name = format!("trial-{trial:05}-{attempt}");
         let all = results.make_sub(CAPTURES)?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use tare_results::hardware;
 
 /// Single files, alongside those that are switched: one value each.
 const FILES: &[&str] = &[
@@ -24,6 +25,11 @@ const FILES: &[&str] = &[
 const FOLDERS: &[&str] = &["/sys/devices/system/cpu/vulnerabilities", "/sys/kernel/mm/mempolicy/weighted_interleave"];
 /// Where each size of huge pages has a folder.
 const POOLS: &str = "/sys/kernel/mm/hugepages";
+
+/// What the kernel can count events of: a folder for each.
+const EVENT_SOURCES: &str = "/sys/bus/event_source/devices";
+/// What it can measure and divide of caches and memory bandwidth.
+const RESCTRL: &str = "/sys/fs/resctrl/info";
 
 /// All that this kernel tells, by path; `preemption` is a name of its own. `version` is that of uname.
 pub fn facts(version: &str) -> BTreeMap<String, String> {
@@ -55,6 +61,14 @@ fn facts_under(root: &Path, version: &str) -> BTreeMap<String, String> {
     });
     if let Some(told) = told.filter(|_| !facts.contains_key(microcode)) {
         facts.insert("microcode".to_owned(), told);
+    }
+    let sources = fs::read_dir(at(EVENT_SOURCES)).into_iter().flatten().filter_map(Result::ok);
+    let mut sources: Vec<String> = sources.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    sources.sort();
+    if !sources.is_empty() {
+        facts.insert(hardware::EVENT_SOURCES.to_owned(), sources.join(" "));
+        let resctrl = if at(RESCTRL).exists() { hardware::MOUNTED } else { "not mounted" };
+        facts.insert(hardware::RESCTRL.to_owned(), resctrl.to_owned());
     }
     let switch = value("/sys/kernel/debug/sched/preempt");
     let asked = value("/proc/cmdline").unwrap_or_default();
@@ -104,6 +118,8 @@ mod tests {
             ("sys/devices/system/cpu/vulnerabilities/spectre_v2", "Mitigation: Retpolines\n"),
             ("sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "12\n"),
             ("sys/kernel/mm/mempolicy/weighted_interleave/node0", "2\n"),
+            ("sys/bus/event_source/devices/software/type", "1\n"),
+            ("sys/bus/event_source/devices/cpu/type", "4\n"),
             ("proc/cpuinfo", "processor\t: 0\nmicrocode\t: 0x2b0\n"),
         ];
         for (path, text) in files {
@@ -119,7 +135,8 @@ mod tests {
         assert_eq!(of("/sys/devices/system/cpu/vulnerabilities/spectre_v2"), Some("Mitigation: Retpolines"));
         assert_eq!(of("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"), Some("12"));
         assert_eq!(of("/sys/kernel/mm/mempolicy/weighted_interleave/node0"), Some("2"));
+        assert_eq!((of("event_sources"), of("resctrl")), (Some("cpu software"), Some("not mounted")));
         assert_eq!((of("microcode"), of("preemption")), (Some("0x2b0"), Some("PREEMPT")));
-        assert_eq!(found.len(), 8);
+        assert_eq!(found.len(), 10);
     }
 }

@@ -8,7 +8,6 @@ use tare_text::UnknownWord;
 pub struct CaptureSettings {
     /// A sampled profile of the server.
     pub profile: bool,
-    /// How its call chains are found.
     pub call_graph: CallGraph,
     /// Waits for locks inside the server.
     pub locks: bool,
@@ -46,17 +45,12 @@ impl CaptureSettings {
     }
 }
 
-/// How call chains are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString, IntoStaticStr, VariantNames)]
-#[strum(serialize_all = "snake_case", parse_err_ty = UnknownWord, parse_err_fn = unknown)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum CallGraph {
     /// From a copy of the stack and the program's unwind tables: whole chains on any build, and the larger cost.
     Dwarf,
     /// From frame pointers: cheap, and whole only where the server was built with them.
     #[strum(serialize = "fp")]
     FramePointers,
-}
-
-fn unknown(found: &str) -> UnknownWord {
-    UnknownWord::among(found, CallGraph::VARIANTS)
 }

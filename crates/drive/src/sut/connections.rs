@@ -65,9 +65,6 @@ impl Connections {
     }
 
     /// The pairs, by the number of the client's thread.
-    ///
-    /// # Errors
-    /// Why a connection has no thread of its own at either end.
     pub fn pairs(&self, expected: usize) -> Result<Vec<Connected>, Unpaired> {
         if self.ends.len() != expected {
             return Err(Unpaired::Count { found: self.ends.len(), expected });

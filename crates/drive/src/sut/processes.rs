@@ -2,6 +2,7 @@
 
 use super::SutError;
 use procfs::process::Process;
+use std::path::PathBuf;
 use tare_cpuset::ThreadRef;
 use tare_cpuset::observe;
 use tare_engine::Server;
@@ -23,21 +24,24 @@ pub struct SystemUnderTest {
     pub root: Option<i32>,
     /// Who started it, and may stop it.
     pub owner: Owner,
+    /// The data of a server that this program started.
+    pub data: Option<PathBuf>,
 }
 
 impl SystemUnderTest {
     pub fn started(server: &dyn Server) -> Self {
-        Self { root: Some(server.pid().cast_signed()), owner: Owner::Us }
+        let (root, data) = (Some(server.pid().cast_signed()), Some(server.data().to_owned()));
+        Self { root, owner: Owner::Us, data }
     }
 
     /// A server that someone else runs; its first process is known where the connection tells it.
     pub fn running(root: Option<i32>) -> Self {
-        Self { root, owner: Owner::Others }
+        Self { root, owner: Owner::Others, data: None }
     }
 
     /// Nothing but the client threads: the trial's own process does the work.
     pub fn own_process() -> Self {
-        Self { root: None, owner: Owner::Us }
+        Self { root: None, owner: Owner::Us, data: None }
     }
 
     /// Remembers the first process of a server whose threads serve connections, where it is not known yet: theirs or,

@@ -18,7 +18,6 @@ const LOOK_AT_EACH: Duration = Duration::from_micros(200);
 /// Looks between two at which the counts of threads that may end are kept: four files each.
 const REMEMBER_EVERY: usize = 5;
 
-/// A thread of interest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Watched {
     /// Which side it works for.
@@ -82,7 +81,6 @@ impl Tracked {
     }
 }
 
-/// What the looks at one thread found.
 #[derive(Debug, Clone, Default)]
 struct Sightings {
     cpus: BTreeMap<u32, u64>,

@@ -102,7 +102,7 @@ mod tests {
             pool_memory: MemoryPolicy::Default,
         };
         let settings = WatchSettings { placement, chance_seed: 1, memory: false, schedule: false, probe_share: None };
-        let sut = SystemUnderTest { root: Some(root), owner: Owner::Us };
+        let sut = SystemUnderTest { root: Some(root), owner: Owner::Us, data: None };
         SubjectWatch::new(sut, settings).without_clients(threads)
     }
 

@@ -18,6 +18,7 @@ use tare_cpuset::{AffinityError, CpuSet, ThreadRef, bind_thread};
 use tare_engine::Positions;
 use tare_noise::ThreadAffinities;
 use tare_noise::probe::Seats;
+use tare_results::covariate;
 use tare_results::schema::{ThreadClass, ThreadRecord};
 use tare_topology::observe::{self, NodePages};
 use tare_topology::{Bind, MemoryPolicy, Pairing, ResolvedPlacement};
@@ -301,6 +302,9 @@ impl SubjectWatch {
                 covariates.extend(memory.finish(&pages));
                 covariates.extend(observe::huge_memory(pid).ok().into_iter().flat_map(pages::huge_covariates));
             }
+        }
+        if let Some(data) = &self.sut.data {
+            covariates.insert(covariate::DATA_BYTES.name_at(0), tare_files::disk_bytes(data) as f64);
         }
         if self.settings.schedule {
             covariates

@@ -36,7 +36,6 @@ pub struct Shared<'a, E> {
     stop: AtomicBool,
     progress: &'a (dyn Fn(u64) -> ControlFlow<()> + Sync),
     interrupted: fn() -> E,
-    /// Ends of the sessions that fill.
     sessions: Mutex<Vec<Interrupter>>,
 }
 
@@ -70,10 +69,6 @@ impl<E> Shared<'_, E> {
         }
     }
 
-    /// Says that so many rows were added.
-    ///
-    /// # Errors
-    /// When the caller, or the failure of another session, wants the work to end.
     pub fn added(&self, rows: u64) -> Result<(), E> {
         match (self.progress)(rows) {
             ControlFlow::Continue(()) if !self.stop.load(Ordering::Acquire) => Ok(()),

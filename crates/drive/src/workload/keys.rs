@@ -92,7 +92,6 @@ pub const fn options<S>(get: fn(&S) -> Option<Value>, set: fn(&mut S, &Value) ->
     Key::words("options", "sysbench, pgbench: further options of theirs, as they stand on a command line", get, set)
 }
 
-/// Such a program itself.
 pub const fn program<S>(get: fn(&S) -> Option<&String>, set: fn(&mut S, String)) -> Key<S> {
     Key::text("program", "sysbench, pgbench: path of the program; absent: found as usual", get, set)
 }

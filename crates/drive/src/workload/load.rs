@@ -211,7 +211,6 @@ impl ServerAt {
 /// Opens a connection, on the thread that will use it.
 pub type Connect<'a> = dyn Fn() -> Result<Box<dyn Session>, LoadError> + Sync + 'a;
 
-/// Everything that a load is given.
 pub struct LoadContext<'a> {
     /// Name of the server's engine; empty where there is no server.
     pub engine: &'a str,
@@ -236,7 +235,6 @@ pub struct LoadContext<'a> {
     pub placement: &'a WatchSettings,
     /// Binds, watches and proves.
     pub watch: SubjectWatch,
-    /// Who asked for the load.
     pub host: &'a dyn Host,
     /// Where answers of earlier trials are kept.
     pub answers: PathBuf,

@@ -99,12 +99,15 @@ impl Measured {
 }
 
 /// A sample beyond the measured ones, in which what disturbs was recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Extra {
     pub elapsed_s: f64,
     pub tps: f64,
     /// `tps` over the mean of the measured samples.
     pub tps_ratio: f64,
+    /// Wall-clock time by kind of statement, microseconds a transaction.
+    #[serde(default)]
+    pub statement_us: BTreeMap<String, f64>,
 }
 
 /// What the server's own memory of pages holds of the data.

@@ -15,9 +15,6 @@ pub struct Warm<'a> {
 impl<'a> Warm<'a> {
     /// Reads every table and every index from end to end where that is asked for, and proves it where the server says
     /// what it holds. Call it before the first client connects.
-    ///
-    /// # Errors
-    /// The server's refusal, or a pool that does not hold what was read.
     pub fn up(preload: bool, stage: &LoadContext<'a>) -> Result<Self, LoadError> {
         let held = PoolContents::at_start(stage);
         let applied = if preload { vec![read_all(stage, held)?] } else { Vec::new() };

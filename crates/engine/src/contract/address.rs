@@ -10,17 +10,13 @@ use tare_text::UnknownWord;
 
 /// How a client reaches the server. It changes results by 18 to 35% and is therefore never a silent default of a study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Display, EnumString, VariantNames)]
-#[strum(serialize_all = "snake_case", parse_err_ty = UnknownWord, parse_err_fn = unknown_transport)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum Transport {
     /// Unix socket in a directory of mode 0700; no network at all.
     #[default]
     Socket,
     /// TCP on 127.0.0.1, on a port that the kernel chose, with a random password.
     Tcp,
-}
-
-fn unknown_transport(found: &str) -> UnknownWord {
-    UnknownWord::among(found, Transport::VARIANTS)
 }
 
 /// Where a server listens.
@@ -54,7 +50,7 @@ impl fmt::Display for Address {
 /// Whether a connection is encrypted, and what of the server's certificate is checked. Encryption costs CPU time on
 /// both sides, so it is never a silent default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Display, EnumString, VariantNames)]
-#[strum(ascii_case_insensitive, parse_err_ty = UnknownWord, parse_err_fn = unknown_tls)]
+#[strum(ascii_case_insensitive, parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum TlsMode {
     #[default]
     #[strum(to_string = "off", serialize = "disable", serialize = "disabled")]
@@ -71,10 +67,6 @@ pub enum TlsMode {
     /// Always, signed as for `verify-ca`, and the certificate must be for the host that was requested.
     #[strum(to_string = "verify-full", serialize = "verify_full", serialize = "verify_identity")]
     VerifyFull,
-}
-
-fn unknown_tls(found: &str) -> UnknownWord {
-    UnknownWord::among(found, TlsMode::VARIANTS)
 }
 
 /// How connections, and the passwords on them, are encrypted.

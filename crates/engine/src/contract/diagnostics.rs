@@ -37,24 +37,12 @@ pub struct Unavailable(pub String);
 /// A server's own view of itself, over a connection that no client uses.
 pub trait Diagnostics: Send {
     /// Begins to time waits for locks, from zero; what was switched on, in words.
-    ///
-    /// # Errors
-    /// Why this server cannot.
     fn watch_locks(&mut self) -> Result<String, Unavailable>;
     /// The waits since then; watching ends.
-    ///
-    /// # Errors
-    /// Why this server cannot.
     fn lock_waits(&mut self) -> Result<Vec<LockWait>, Unavailable>;
     /// All counters that only grow, and the gauges among them.
-    ///
-    /// # Errors
-    /// Why this server cannot.
     fn counters(&mut self) -> Result<BTreeMap<String, f64>, Unavailable>;
     /// The storage engine's own report, as text, and the name of the file it belongs in.
-    ///
-    /// # Errors
-    /// Why this server cannot.
     fn report(&mut self) -> Result<(&'static str, String), Unavailable>;
 }
 

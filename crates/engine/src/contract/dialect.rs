@@ -82,6 +82,8 @@ pub enum Done {
     AtMost(u64),
     /// It is as large as it was before: the server keeps that.
     Steady,
+    /// Likewise, where less than so much is left.
+    SteadyBelow(u64),
 }
 
 /// The SQL of a kind of database. What a workload does with it stands in the workload's own folder.

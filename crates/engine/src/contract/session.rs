@@ -81,9 +81,6 @@ pub trait Session: Send {
     /// Executes and discards the rows: the number of rows returned, or changed where none are returned.
     fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError>;
     /// Executes a prepared statement and returns its rows as text, NULL as None.
-    ///
-    /// # Errors
-    /// The server's refusal, or that no rows of prepared statements are read from this database.
     fn fetch(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<Vec<Vec<Option<String>>>, SqlError> {
         let _ = (statement, params);
         Err(SqlError::own(SqlErrorKind::Other, "rows of prepared statements are not read from this database"))
@@ -94,9 +91,6 @@ pub trait Session: Send {
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError>;
     /// The number of the server thread that serves this session, as the server's own machine knows it; None where the
     /// server does not say.
-    ///
-    /// # Errors
-    /// The server's refusal, or that a session has no thread of its own there.
     fn thread_number(&mut self) -> Result<Option<i32>, SqlError> {
         Ok(None)
     }
@@ -118,9 +112,6 @@ pub trait Session: Send {
     }
     /// Runs a statement whose rows follow over the connection, as [`crate::BulkLoad::Stream`] says; `feed` writes
     /// them. The number of rows that were taken.
-    ///
-    /// # Errors
-    /// The server's refusal, what `feed` failed with, or that this database takes no rows that way.
     fn load(&mut self, sql: &str, feed: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<u64, SqlError> {
         let _ = (sql, feed);
         Err(SqlError::own(SqlErrorKind::Other, "rows cannot be sent behind a statement to this database"))

@@ -7,9 +7,6 @@ use std::path::Path;
 
 /// Has the files below a directory leave the page cache. What this program's processes read is in their account: a
 /// server whose own memory is limited would read it without ever having to fetch it.
-///
-/// # Errors
-/// A file that cannot be read or written out.
 pub(crate) fn leave_page_cache(directory: &Path) -> Result<(), EngineError> {
     let failed = |path: &Path| {
         let path = path.to_owned();

@@ -8,9 +8,6 @@ use crate::contract::option_file::{OptionLine, my_cnf_line};
 use crate::{EngineError, TlsMode};
 
 /// What the option file says of a login. Sections of clients, in the order of the file; a later value wins.
-///
-/// # Errors
-/// When a file that was named is not there, or one may not be believed or cannot be understood.
 pub(crate) fn of_option_file(asked: Option<&Path>, sections: &[&str]) -> Result<Login, EngineError> {
     let Some(path) = asked.map(given).or_else(|| in_home(".my.cnf")) else { return Ok(Login::default()) };
     match read(&path, Closed::ToWriters)? {

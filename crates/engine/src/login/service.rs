@@ -12,9 +12,6 @@ pub(super) const MODES: &str = "disable, allow, prefer, require, verify-ca or ve
 const SYSTEM: &str = "/etc/postgresql-common/pg_service.conf";
 
 /// What the service of this name says: `PGSERVICEFILE` or `~/.pg_service.conf`, then the system's file.
-///
-/// # Errors
-/// When no file has it, or its section cannot be understood.
 pub(crate) fn of_service(name: &str) -> Result<Login, EngineError> {
     let own = variable("PGSERVICEFILE").map(PathBuf::from).or_else(|| in_home(".pg_service.conf"));
     let system =

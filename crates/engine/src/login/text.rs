@@ -10,7 +10,6 @@ use crate::EngineError;
 /// The most that is read, bytes: a file of settings is no larger.
 const LARGEST: u64 = 1 << 20;
 
-/// Who may do what to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Closed {
     /// Others may read it and neither they nor a group may write to it: what it says decides who gets the password.
@@ -20,9 +19,6 @@ pub(super) enum Closed {
 }
 
 /// The text of a file; none where there is none of that name.
-///
-/// # Errors
-/// When it cannot be read, is no plain file, or is more open than it may be.
 pub(super) fn read(path: &Path, closed: Closed) -> Result<Option<String>, EngineError> {
     let wrong = |reason: String| EngineError::LoginFile { path: path.to_owned(), reason };
     let unreadable = |error: FilesError| wrong(format!("cannot be read: {error}"));

@@ -7,8 +7,11 @@ use crate::contract::dialect::{
 };
 use crate::{Code, Session, SqlError};
 
-/// Transactions whose old row versions an idle server may keep for good: it purges them in batches.
-const HISTORY_KEPT: u64 = 256;
+/// Of a shorter history that stays as it is, an idle server keeps the rest for good. It takes purged transactions off
+/// the list only with every `innodb_purge_rseg_truncate_frequency`th (128th) batch of `innodb_purge_batch_size`, and
+/// its purge coordinator then wakes by itself only where the list changed or has 5,000 (MySQL:
+/// `srv_purge_coordinator_suspend`, MariaDB: `purge_coordinator_state::do_purge`, both in srv0srv.cc).
+const HISTORY_PURGED_ON: u64 = 5000;
 
 /// What MariaDB and MySQL have in common, and the view that holds their status counters, which they have not.
 #[derive(Debug)]
@@ -140,15 +143,15 @@ impl Dialect for InnoDb {
         Ok(pages.map(|(held, data)| PoolPages { held, data, reloads }))
     }
 
-    /// Row versions that are not purged, and pages that are not written. An idle server purges all but a few, and keeps
-    /// dirty pages up to its own limit.
+    /// Row versions that are not purged, and pages that are not written. An idle server keeps some of
+    /// both, up to its own limits.
     fn backlog(&self, session: &mut dyn Session) -> Result<Vec<Backlog>, SqlError> {
         let metric = "SELECT `COUNT` FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'";
         let status = self.global_status;
         let dirty =
             format!("SELECT VARIABLE_VALUE FROM {status} WHERE VARIABLE_NAME = 'Innodb_buffer_pool_pages_dirty'");
         let left = |what, amount: Option<u64>, done| amount.map(|amount| Backlog { what, amount, done });
-        let history = left("history_list_length", number(session, metric)?, Done::AtMost(HISTORY_KEPT));
+        let history = left("history_list_length", number(session, metric)?, Done::SteadyBelow(HISTORY_PURGED_ON));
         let dirty = left("dirty_pages", number(session, &dirty)?, Done::Steady);
         Ok(history.into_iter().chain(dirty).collect())
     }

@@ -8,9 +8,6 @@ use crate::{ConnectTarget, SqlError, SqlErrorKind, TlsMode};
 const REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 
 /// Encrypts where the target wants it; whether it did. On Unix sockets no PostgreSQL does, whatever is asked for.
-///
-/// # Errors
-/// When it must be and the server cannot, or the server is not believed.
 pub(super) fn secure<S: Channel>(stream: &mut S, target: &ConnectTarget) -> Result<bool, SqlError> {
     let mode = target.tls.mode;
     if mode == TlsMode::Off || stream.is_private() {

@@ -149,7 +149,6 @@ impl Instance {
     }
 }
 
-/// The process that made this socket a listening one.
 fn listener_pid(socket: &Path) -> Option<u32> {
     let stream = UnixStream::connect(socket).ok()?;
     let credentials = rustix::net::sockopt::socket_peercred(&stream).ok()?;

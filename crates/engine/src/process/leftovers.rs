@@ -132,9 +132,6 @@ pub struct Reaped {
 
 /// Kills servers whose owner died without stopping them and removes their directories. Servers of a living owner are
 /// left alone, so two runs can share a state directory. A missing state directory means that there is nothing to do.
-///
-/// # Errors
-/// When the state directory cannot be read, is another user's or open to others.
 pub fn reap_leftovers(state_directory: &Path) -> Result<Vec<Reaped>, EngineError> {
     // What it lists is killed and removed: no one else may have had a hand in it.
     let Some(folder) = PrivateFolder::open(state_directory, Access::Closed).map_err(not_private)? else {

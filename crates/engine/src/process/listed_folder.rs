@@ -19,9 +19,6 @@ pub struct ListedFolder {
 
 impl ListedFolder {
     /// A new one below `base`. Where nothing says where the state directory is, it is listed nowhere.
-    ///
-    /// # Errors
-    /// When it cannot be made, or the state directory cannot be written or is not this user's alone.
     pub fn create(base: &Path) -> Result<Self, EngineError> {
         let state = tare_noise::default_state_dir().ok();
         Self::create_listed(base, state.as_deref())

@@ -41,7 +41,6 @@ pub(crate) struct ProcessTree {
     /// 16 hexadecimal digits.
     mark: String,
     group: Option<ControlGroup>,
-    /// The groups that confine its memory.
     #[serde(default)]
     confined: Vec<MemoryGroup>,
 }
@@ -54,9 +53,6 @@ impl ProcessTree {
     }
 
     /// A new one whose memory is confined, whatever policy it gives itself.
-    ///
-    /// # Errors
-    /// Why this process may make no such group.
     pub(crate) fn confined(confines: &MemoryConfines) -> Result<Self, String> {
         let tree = Self::without_group();
         let confined = MemoryGroup::planned(&tree.mark, confines)?;

@@ -20,9 +20,6 @@ pub struct TaggedProcesses {
 
 impl TaggedProcesses {
     /// A new one, of which nothing runs yet. Where nothing says where the state directory is, it is listed nowhere.
-    ///
-    /// # Errors
-    /// When the state directory cannot be written, or is not this user's alone.
     pub fn list() -> Result<Self, EngineError> {
         let tree = ProcessTree::without_group();
         let state = tare_noise::default_state_dir().ok();

@@ -27,7 +27,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Bytes of an answer; the longest known, `mysqld --verbose --help`, has 160 KiB.
 const LIMIT: usize = 4 << 20;
 
-/// What is asked of a program.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Question<'a> {
     pub program: &'a Path,

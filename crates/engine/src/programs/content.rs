@@ -56,9 +56,6 @@ fn is_settled(stamp: &Stamp) -> bool {
 }
 
 /// SHA-1 of what is left of a file, in hexadecimal digits.
-///
-/// # Errors
-/// When it cannot be read.
 pub fn file_sha1(file: &mut File) -> io::Result<String> {
     let mut hash = Sha1::new();
     let mut piece = vec![0; 1 << 18];

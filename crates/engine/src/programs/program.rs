@@ -22,7 +22,6 @@ pub struct Binary {
     pub path: PathBuf,
     /// Whose it is, by what it says itself: MariaDB, MySQL, Percona Server, PostgreSQL, SQLite.
     pub product: &'static str,
-    /// What it says of itself.
     pub version: String,
     /// The linker's number of this very build, in hexadecimal digits; none where it has none.
     pub build_id: Option<String>,

@@ -50,7 +50,6 @@ pub(super) fn is_option(name: &str) -> bool {
     name == OPTION || causes::is_option(name)
 }
 
-/// Whole microseconds.
 fn microseconds(option: &str, text: String, least: u64) -> Result<u64, Refused> {
     text.parse().ok().filter(|us| (least..=1_000_000).contains(us)).ok_or_else(|| Refused {
         option: option.to_owned(),

@@ -12,7 +12,6 @@ pub(super) struct Waited {
 
 #[derive(Debug, Default)]
 struct Sums {
-    /// Of waits that are over.
     over: Duration,
     /// Waits that are not, and the sum of their beginnings, each from the start of the server.
     waiting: u32,

@@ -45,9 +45,6 @@ impl AnswerLimits {
 
     /// A row is kept. What it takes in memory counts, which is not what the server said of it: NULLs and short values
     /// take more than they had on their way, and so does what is no UTF-8.
-    ///
-    /// # Errors
-    /// When what is kept has become too much, or it has gone on for too long.
     pub(crate) fn kept(&mut self, row: &Vec<Option<String>>) -> Result<(), SqlError> {
         let text = |value: &Option<String>| value.as_ref().map_or(0, |text| text.capacity() + ALLOCATION);
         let values: usize = row.iter().map(text).sum();

@@ -19,9 +19,6 @@ impl ReadBuffer {
     }
 
     /// The first `length` unconsumed bytes, read from `source` as far as they are missing.
-    ///
-    /// # Errors
-    /// `UnexpectedEof` when the other side closed, else what the source said.
     #[inline]
     pub(crate) fn peek(&mut self, source: &mut impl Read, length: usize) -> io::Result<&[u8]> {
         if self.end - self.start < length {

@@ -51,9 +51,6 @@ const READS: u32 = 64;
 
 impl Answer {
     /// Another read of it.
-    ///
-    /// # Errors
-    /// When it goes on for longer than `limit`, with pauses or byte by byte.
     #[inline]
     fn go_on(&mut self, limit: Duration) -> io::Result<()> {
         self.reads = self.reads.saturating_add(1);

@@ -11,9 +11,6 @@ use crate::{Code, ConnectTarget, SqlError, SqlErrorKind, TlsMode};
 const REFUSALS: [Code; 2] = [Code::Number(1045), Code::Number(3159)];
 
 /// Encrypts where the target wants it; whether it did.
-///
-/// # Errors
-/// When it must be and the server cannot, or the server is not believed.
 pub(super) fn secure<S: Channel>(
     packets: &mut Packets<S>,
     greeting: &Greeting,

@@ -13,7 +13,6 @@ use tare_results::server::LowOptimisation;
 use tare_stats::Interval;
 use tare_stats::ratio::Verdict;
 
-/// What to compare and how.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Smallest change of interest, as a fraction: smaller ones count as equal.
@@ -27,7 +26,6 @@ pub struct Options {
 /// One side: results, and of them all conditions or one.
 #[derive(Debug, Clone, Copy)]
 pub struct Side<'a> {
-    /// The results that the side is part of.
     pub results: &'a Results,
     /// One condition of them, by its name or some of its levels (`aslr=on`), which may stand for several; none is all.
     pub condition: Option<&'a str>,
@@ -49,7 +47,6 @@ pub enum CompareError {
     NoSuchMetric { name: String, known: Vec<String> },
 }
 
-/// What the gate came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gate {
@@ -65,9 +62,7 @@ pub enum Gate {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricComparison {
     pub name: String,
-    /// The condition in A and in B.
     pub condition: ConditionPair,
-    /// Unit that its values are in.
     pub unit: String,
     pub better: Better,
     /// Mean over trials in A.
@@ -77,17 +72,14 @@ pub struct MetricComparison {
     /// Modes of the trials of A, the lower first; empty where one describes them, and of what is not judged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub modes_a: Vec<Mode>,
-    /// The same of B.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub modes_b: Vec<Mode>,
-    /// Number of trials on side A.
     pub trials_a: usize,
-    /// Number of trials on side B.
     pub trials_b: usize,
     /// B / A of the means; null when they are not both positive.
     pub ratio: Option<f64>,
     /// 95% interval of this ratio alone; null with a single trial on a side.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// What stands in place of a ratio where the means are not both positive.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -117,7 +109,7 @@ pub struct Beyond {
     /// B / A of the means if that had stopped everything each time.
     pub ratio: f64,
     /// 95% interval of this ratio alone.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
 }
 
@@ -127,7 +119,7 @@ pub struct Change {
     /// In the unit of the metric; above 0 where B is larger.
     pub value: f64,
     /// 95% interval of this difference alone; null with a single trial on a side.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
 }
 
@@ -147,7 +139,6 @@ pub struct Lost {
 pub struct Losses {
     /// The further side, as the caller named it, or `B`.
     pub side: String,
-    /// The condition in A and in B.
     pub condition: ConditionPair,
     /// Of the first side.
     pub a: Lost,
@@ -173,7 +164,7 @@ pub struct ProbeChange {
     /// B / A of its mean readings; above 1 the machine was slower alongside B.
     pub ratio: f64,
     /// 95% interval of this ratio alone.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Whether it is shown to differ, at 95% over all judged metrics.
     pub shown: bool,
@@ -187,9 +178,8 @@ pub struct Adjusted {
     /// B / A of the geometric means at the same reading of the probe.
     pub ratio: f64,
     /// 95% interval of this ratio alone.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// What the probe itself did.
     pub probe: Option<ProbeChange>,
 }
 
@@ -213,7 +203,6 @@ pub struct Grouped {
     pub sides: Vec<InGroups>,
 }
 
-/// One side with its groups.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InGroups {
     /// The side, as the caller named it.
@@ -280,9 +269,7 @@ pub struct Sessions {
 pub enum Note {
     /// A further side is the same program, settings and data as the first.
     Identical {
-        /// The further side.
         side: String,
-        /// The first side.
         first: String,
     },
     OnlyIn {
@@ -319,14 +306,12 @@ pub enum Note {
     },
     /// A further side fails more often than the first.
     FailsMore {
-        /// The first side.
         first: String,
         /// What both lost.
         losses: Losses,
     },
     /// Sides that were measured in another session than the first.
     Sessions {
-        /// The first side.
         first: String,
         others: Vec<String>,
     },
@@ -343,11 +328,8 @@ pub enum Note {
     ProbeMoved {
         /// `chain`, `spin` or `wakeup`.
         probe: String,
-        /// The further side.
         side: String,
-        /// The condition in A and in B.
         condition: ConditionPair,
-        /// What it did.
         change: ProbeChange,
         /// Whether the sides ran in the same blocks, where the machine's own drift cannot be the reason.
         paired: bool,
@@ -361,14 +343,10 @@ pub enum Note {
     },
     /// A server of this side was compiled below the level of builds for production.
     LowOptimisation {
-        /// The side.
         side: String,
-        /// The condition.
         condition: String,
-        /// How.
         level: LowOptimisation,
     },
-    /// A side with a single trial.
     SingleTrial,
     /// Trials resemble the ones before them, and the runs came one after the other.
     Drifted {
@@ -379,7 +357,6 @@ pub enum Note {
     },
 }
 
-/// The condition of A and that of B.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConditionPair {
     /// As side A calls it.

@@ -1,75 +1,54 @@
 //! A comparison as plain rows, for spreadsheets and other programs.
 
 use super::groups::letters;
-use super::model::{AgainstFirst, Grouped, ManyComparison};
+use super::model::{AgainstFirst, ManyComparison};
 use tare_stats::ratio::Verdict;
 
-/// Names of the columns.
-pub const COLUMNS: [&str; 23] = [
-    "base",
-    "side",
-    "condition",
-    "metric",
-    "unit",
-    "better",
-    "trials_base",
-    "trials_side",
-    "mean_base",
-    "mean_side",
-    "ratio",
-    "ci_low",
-    "ci_high",
-    "adjusted_by",
-    "adjusted_ratio",
-    "adjusted_ci_low",
-    "adjusted_ci_high",
-    "verdict",
-    "disturbed",
-    "group",
-    "difference",
-    "difference_ci_low",
-    "difference_ci_high",
+/// A column: its name, and its field in a row, empty where there is none.
+type Column = (&'static str, fn(&ManyComparison, &AgainstFirst) -> String);
+
+const COLUMNS: [Column; 23] = [
+    ("base", |found, _| found.sides.first().cloned().unwrap_or_default()),
+    ("side", |_, row| row.against.clone()),
+    ("condition", |_, row| row.metric.condition.to_string()),
+    ("metric", |_, row| row.metric.name.clone()),
+    ("unit", |_, row| row.metric.unit.clone()),
+    ("better", |_, row| format!("{:?}", row.metric.better).to_lowercase()),
+    ("trials_base", |_, row| row.metric.trials_a.to_string()),
+    ("trials_side", |_, row| row.metric.trials_b.to_string()),
+    ("mean_base", |_, row| row.metric.mean_a.to_string()),
+    ("mean_side", |_, row| row.metric.mean_b.to_string()),
+    ("ratio", |_, row| number(row.metric.ratio)),
+    ("ci_low", |_, row| number(row.metric.ci.map(|ci| ci.low))),
+    ("ci_high", |_, row| number(row.metric.ci.map(|ci| ci.high))),
+    ("adjusted_by", |_, row| row.metric.adjusted.as_ref().map_or(String::new(), |found| found.by.clone())),
+    ("adjusted_ratio", |_, row| number(row.metric.adjusted.as_ref().map(|found| found.ratio))),
+    ("adjusted_ci_low", |_, row| number(row.metric.adjusted.as_ref().and_then(|found| Some(found.ci?.low)))),
+    ("adjusted_ci_high", |_, row| number(row.metric.adjusted.as_ref().and_then(|found| Some(found.ci?.high)))),
+    ("verdict", |_, row| word(row.metric.verdict).to_owned()),
+    ("disturbed", |_, row| row.metric.disturbed.to_string()),
+    ("group", |found, row| letters(&found.groups, &row.against, &row.metric).to_owned()),
+    ("difference", |_, row| number(row.metric.difference.map(|found| found.value))),
+    ("difference_ci_low", |_, row| number(row.metric.difference.and_then(|found| Some(found.ci?.low)))),
+    ("difference_ci_high", |_, row| number(row.metric.difference.and_then(|found| Some(found.ci?.high)))),
 ];
 
-/// One row for each metric of each further side, those that are judged first; what does not exist is empty.
+/// The names of the columns, then a row for each metric of each further side, those that are judged first.
 pub fn rows(found: &ManyComparison) -> Vec<[String; 23]> {
-    let base = found.sides.first().map_or("", String::as_str);
-    found.metrics.iter().map(|row| of(base, row, &found.groups)).collect()
+    let rows = found.metrics.iter().map(|row| COLUMNS.map(|(_, field)| field(found, row)));
+    std::iter::once(COLUMNS.map(|(name, _)| name.to_owned())).chain(rows).collect()
 }
 
-fn of(base: &str, row: &AgainstFirst, groups: &[Grouped]) -> [String; 23] {
-    let (side, metric) = (row.against.as_str(), &row.metric);
-    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-    let adjusted = metric.adjusted.as_ref();
-    let verdict = match metric.verdict {
+/// A verdict as one word.
+pub fn word(verdict: Verdict) -> &'static str {
+    match verdict {
         Verdict::Faster => "faster",
         Verdict::Slower => "slower",
         Verdict::Equivalent => "equivalent",
         Verdict::Inconclusive => "inconclusive",
-    };
-    [
-        base.to_owned(),
-        side.to_owned(),
-        metric.condition.to_string(),
-        metric.name.clone(),
-        metric.unit.clone(),
-        format!("{:?}", metric.better).to_lowercase(),
-        metric.trials_a.to_string(),
-        metric.trials_b.to_string(),
-        metric.mean_a.to_string(),
-        metric.mean_b.to_string(),
-        number(metric.ratio),
-        number(metric.ci.map(|ci| ci.low)),
-        number(metric.ci.map(|ci| ci.high)),
-        adjusted.map_or(String::new(), |found| found.by.clone()),
-        number(adjusted.map(|found| found.ratio)),
-        number(adjusted.and_then(|found| found.ci).map(|ci| ci.low)),
-        number(adjusted.and_then(|found| found.ci).map(|ci| ci.high)),
-        verdict.to_owned(),
-        metric.disturbed.to_string(),
-        letters(groups, side, metric).to_owned(),
-        number(metric.difference.map(|found| found.value)),
-        number(metric.difference.and_then(|found| found.ci).map(|ci| ci.low)),
-        number(metric.difference.and_then(|found| found.ci).map(|ci| ci.high)),
-    ]
+    }
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
 }

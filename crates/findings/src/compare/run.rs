@@ -130,9 +130,6 @@ fn moved(metric: &MetricComparison, side: &str) -> Option<Note> {
 }
 
 /// Compares every further side with the first; verdicts hold for all judged metrics of all sides together.
-///
-/// # Errors
-/// [`CompareError`] when conditions or metrics of a side do not match those of the first.
 pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<ManyComparison, CompareError> {
     let mut notes = Vec::new();
     let (mut judged, mut others) = (Vec::new(), Vec::new());

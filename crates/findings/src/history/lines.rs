@@ -7,9 +7,6 @@ use std::collections::BTreeSet;
 use tare_results::metric::{self, Better};
 
 /// Looks for changes in every line of the runs, which are in order.
-///
-/// # Errors
-/// [`HistoryError`] when nothing was measured or nothing of that name.
 pub fn history(runs: &[Run], by_time: bool, options: &Options) -> Result<History, HistoryError> {
     let chosen = chosen(runs, options)?;
     let rate = ERROR_RATE / chosen.len() as f64;

@@ -41,7 +41,7 @@ pub enum HistoryError {
 }
 
 /// One run of a line.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Point {
     /// The directory or the file, as [`super::Run::name`].
     pub run: String,
@@ -69,7 +69,6 @@ pub struct Segment {
 /// A step of a line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// Place of the first run after it.
     pub first_after: usize,
     /// The segment after over the segment before.
     pub ratio: Estimate,

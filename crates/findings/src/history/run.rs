@@ -28,7 +28,6 @@ pub(super) struct Value {
 }
 
 impl Run {
-    /// What a history needs of results.
     pub fn of(name: String, results: &Results) -> Self {
         let times = results.trials.iter().map(|trial| trial.started_at.as_str()).filter(|time| !time.is_empty());
         let mut values = Vec::new();

@@ -6,7 +6,6 @@ use tare_results::claim::{Cannot, Claim};
 use tare_results::server::LowOptimisation;
 use tare_stats::Interval;
 
-/// A claim with what became of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claimed {
     /// The claim as it was written down before the run.
@@ -35,7 +34,7 @@ pub struct Figure {
     /// The ratio B / A, or the value.
     pub value: f64,
     /// Its 95% interval; none with too few trials.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// The same of A against A, measured in the same blocks; none where the claim is about no means.
     pub again: Option<Again>,
@@ -54,7 +53,7 @@ pub struct Again {
     /// The second measurement / the first.
     pub value: f64,
     /// 95% interval of this ratio; none with too few blocks.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
 }
 

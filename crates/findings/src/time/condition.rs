@@ -17,16 +17,14 @@ const NAMED: f64 = 0.01;
 /// Where the time of one condition's transactions goes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ConditionTime {
-    /// As the plan names it.
     pub name: String,
     /// Client threads of each trial.
     pub clients: usize,
-    /// Trials that it is the mean of.
     pub trials: usize,
     /// Wall-clock time of a transaction: clients / throughput, microseconds.
     pub us_per_transaction: f64,
     /// 95% interval of it over trials.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// All parts but what is not explained: with it they add up to the whole.
     pub parts: Vec<PartTime>,
@@ -42,18 +40,15 @@ pub struct ConditionTime {
     pub missing: Vec<Missing>,
 }
 
-/// One part of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PartTime {
-    /// The part of the identity.
     #[serde(rename = "name")]
     pub part: Part,
     /// Mean over trials, microseconds a transaction.
     pub us: f64,
     /// 95% interval of it over trials.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// Share of the whole.
     pub share: f64,
 }
 

@@ -1,6 +1,6 @@
 //! The parts of a transaction's time, and what may be missing of them.
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
 /// One part of the time of a transaction, in the order in which parts are shown.
@@ -39,7 +39,6 @@ pub enum Part {
     /// Both sides asleep, the client until an answer comes and the server until a request does: wake-ups and the
     /// network.
     Way,
-    /// The whole less all other parts.
     NotExplained,
 }
 
@@ -75,7 +74,7 @@ impl Serialize for Part {
 }
 
 /// What a trial's record does not hold, so that its time is part of what is not explained.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Missing {
     /// How long threads waited for a CPU: `capture.schedule` was off, or the kernel does not tell.

@@ -10,7 +10,6 @@ use tare_results::schema::{SampleRecord, ThreadClass, TrialRecord};
 /// Where the time of one trial's transactions went, microseconds a transaction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialTime<'r> {
-    /// The record that it was made from.
     pub trial: &'r TrialRecord,
     /// Client threads that were watched.
     pub clients: usize,

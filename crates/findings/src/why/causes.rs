@@ -32,7 +32,6 @@ const WITHOUT_NAME: [Part; 3] = [Part::Asleep, Part::Way, Part::NotExplained];
 
 /// What suspects are looked at with, besides the trials.
 pub(super) struct Given<'g, 'r> {
-    /// The results of A and of B.
     pub results: [&'r Results; 2],
     /// The condition that takes longer, and its results: what experiments change.
     pub slower: (&'g ConditionTrials<'r>, &'r Results),

@@ -2,27 +2,18 @@
 //! recording are shares of the time of the threads that serve connections; here they are microseconds a transaction, so
 //! that two conditions of unlike throughput can be compared.
 
+use super::changes::ChainTime;
 use super::model::WhyError;
 use crate::collect::ConditionTrials;
 use crate::compare::{self, Side};
 use crate::time::TrialTime;
 use std::collections::BTreeMap;
 use tare_results::Results;
-use tare_results::captures::{WALL, folded};
+use tare_results::captures::WALL;
+use tare_results::schema::TrialRecord;
 
 /// Chains of a side at most: what is smaller than the smallest of them together is no one's to see.
 const CHAINS: usize = 4_000;
-
-/// The time of one call chain.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ChainTime {
-    /// `caller;callee`; the first is `ran`, `ready` or `asleep`.
-    pub chain: String,
-    /// Of A, microseconds a transaction.
-    pub a_us: f64,
-    /// Of B, in the same unit.
-    pub b_us: f64,
-}
 
 /// Every chain of either side, by name; empty where a side has no recording (`capture.waits`).
 ///
@@ -34,13 +25,12 @@ pub fn chains(a: Side<'_>, b: Side<'_>) -> Result<Vec<ChainTime>, WhyError> {
     let [(one, other)] = matched.as_slice() else {
         return Err(WhyError::Several { names: matched.iter().map(|(a, _)| a.name.to_owned()).collect() });
     };
-    Ok(between(&of_condition(one, a.results), &of_condition(other, b.results)))
+    let (a, b) = (of_condition(one, a.results), of_condition(other, b.results));
+    Ok(if a.is_empty() || b.is_empty() { Vec::new() } else { between(&a, &b) })
 }
 
-fn between(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) -> Vec<ChainTime> {
-    if a.is_empty() || b.is_empty() {
-        return Vec::new();
-    }
+/// Every chain of either side.
+pub(super) fn between(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) -> Vec<ChainTime> {
     let of = |side: &BTreeMap<String, f64>, chain: &str| side.get(chain).copied().unwrap_or(0.0);
     let only_b = b.keys().filter(|chain| !a.contains_key(*chain));
     let all = a.keys().chain(only_b);
@@ -49,7 +39,10 @@ fn between(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) -> Vec<ChainTim
 
 /// The mean over the condition's trials that have a recording.
 fn of_condition(condition: &ConditionTrials<'_>, results: &Results) -> BTreeMap<String, f64> {
-    let of_trial = |trial| Some((TrialTime::of(trial, None)?.us, folded(&results.path, trial, WALL)?));
+    let of_trial = |trial: &TrialRecord| {
+        let captures = results.captures.get(&(trial.trial, trial.attempt))?;
+        Some((TrialTime::of(trial, None)?.us, captures.folded(trial, WALL)?))
+    };
     let recorded: Vec<(f64, String)> = condition.ok.iter().filter_map(|trial| of_trial(trial)).collect();
     let mut sums = BTreeMap::<String, f64>::new();
     for (us, text) in &recorded {
@@ -65,7 +58,7 @@ fn of_condition(condition: &ConditionTrials<'_>, results: &Results) -> BTreeMap<
     largest.into_iter().collect()
 }
 
-fn weighed(line: &str) -> Option<(&str, f64)> {
+pub(super) fn weighed(line: &str) -> Option<(&str, f64)> {
     let (chain, weight) = line.rsplit_once(' ')?;
     Some((chain, weight.parse().ok().filter(|weight: &f64| weight.is_finite() && *weight > 0.0)?))
 }
@@ -75,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chains_of_either_side_are_there_and_none_without_a_recording() {
+    fn chains_of_either_side_are_there() {
         let side = |chains: &[(&str, f64)]| chains.iter().map(|(chain, us)| ((*chain).to_owned(), *us)).collect();
         let (a, b) =
             (side(&[("ran;main", 3.0), ("asleep;flush", 1.0)]), side(&[("ran;main", 5.0), ("asleep;row", 2.0)]));
@@ -83,7 +76,7 @@ mod tests {
             between(&a, &b).into_iter().map(|one| (one.chain, one.a_us, one.b_us)).collect();
         let expected = [("asleep;flush", 1.0, 0.0), ("ran;main", 3.0, 5.0), ("asleep;row", 0.0, 2.0)];
         assert_eq!(found, expected.map(|(chain, a, b)| (chain.to_owned(), a, b)));
-        assert!(between(&a, &BTreeMap::new()).is_empty());
+        assert_eq!(between(&a, &BTreeMap::new()).len(), 2);
         assert_eq!((weighed("a;b c 3"), weighed("no weight"), weighed("x -1")), (Some(("a;b c", 3.0)), None, None));
     }
 }

@@ -22,12 +22,26 @@ pub struct NamedChange {
     /// B - A, microseconds a transaction.
     pub us: f64,
     /// 95% interval of it, for this one alone.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Chance of such a difference where there is none, adjusted over all of its kind (false discovery rate).
     pub p_value: f64,
     /// The smallest difference that four of five such runs would have shown of this one alone.
     pub smallest_us: Option<f64>,
+    /// Of a function that is shown: by the chains of callers that it is reached through, the largest difference first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub callers: Vec<ChainTime>,
+}
+
+/// The time of one call chain.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChainTime {
+    /// `caller;callee`; of wall-clock time the first is `ran`, `ready` or `asleep`.
+    pub chain: String,
+    /// Of A, microseconds a transaction.
+    pub a_us: f64,
+    /// Of B, in the same unit.
+    pub b_us: f64,
 }
 
 /// What became of all of them.
@@ -37,7 +51,6 @@ pub struct Changes {
     pub shown: Vec<NamedChange>,
     /// The ones that take most time of those that are not shown to.
     pub not_shown: Vec<NamedChange>,
-    /// How many were tested.
     pub tested: usize,
 }
 
@@ -60,6 +73,7 @@ impl Changes {
                 ci: shift.ci,
                 p_value: shift.p_value,
                 smallest_us: shift.smallest,
+                callers: Vec::new(),
             }
         };
         let mut all: Vec<NamedChange> = names.into_iter().map(change).collect();

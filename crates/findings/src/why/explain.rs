@@ -9,6 +9,7 @@ use crate::compare::{self, CompareError, Side};
 use crate::time::{self, ConditionTime, Part, TrialTime};
 use std::collections::BTreeSet;
 use tare_results::Results;
+use tare_results::hardware::Hardware;
 use tare_stats::multiple::benjamini_yekutieli;
 use tare_stats::ratio::Shift;
 
@@ -16,9 +17,6 @@ use tare_stats::ratio::Shift;
 const DISTURBED: f64 = 0.02;
 
 /// From A's time of a transaction to B's.
-///
-/// # Errors
-/// [`WhyError`] when the sides are not one condition each, or have no time of a transaction.
 pub fn why(a: Side<'_>, b: Side<'_>) -> Result<Why, WhyError> {
     let (of_a, of_b) = (compare::run_of(a)?, compare::run_of(b)?);
     let matched: compare::Matched<'_, '_> = compare::matched(&of_a, &of_b)?;
@@ -64,6 +62,7 @@ pub fn why(a: Side<'_>, b: Side<'_>) -> Result<Why, WhyError> {
         functions: named::functions(&trials, both),
         statements: named::statements(&trials),
         unnamed: unnamed.into_iter().flatten().max_by(|a, b| a.fraction.total_cmp(&b.fraction)),
+        hardware: both.iter().find_map(|results| Hardware::of(&results.environment.as_ref()?.settings)),
         causes,
         sides,
     })
@@ -97,10 +96,6 @@ fn parts(trials: &Trials<'_, '_>, sides: &[ConditionTime; 2], whole_us: f64) -> 
     (parts, rest.into_iter().next().unwrap_or_else(none))
 }
 
-/// The time of each condition of a side.
-///
-/// # Errors
-/// [`WhyError`] when there is no such condition, or none has a time of a transaction.
 pub fn times(side: Side<'_>) -> Result<Vec<ConditionTime>, WhyError> {
     let of = compare::run_of(side)?;
     let times = time::of_conditions(&of.conditions, side.results);

@@ -1,6 +1,7 @@
 //! What makes up the difference between the transactions of two conditions: part by part, below it function by
 //! function, and the suspects with what would decide.
 
+mod callers;
 mod causes;
 mod chains;
 mod changes;
@@ -12,8 +13,8 @@ mod prove;
 mod suspect;
 mod trials;
 
-pub use chains::{ChainTime, chains};
-pub use changes::{Changes, NamedChange};
+pub use chains::chains;
+pub use changes::{ChainTime, Changes, NamedChange};
 pub use explain::{times, why};
 pub use model::{Cause, PartChange, SUSPECTS_SHOWN, TimeChange, Why, WhyError};
 pub use proof::{Proof, ProofVerdict, Trial, experiments};

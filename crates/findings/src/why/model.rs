@@ -9,6 +9,7 @@ use crate::ends;
 use crate::summary::Unnamed;
 use crate::time::{ConditionTime, Part};
 use serde::Serialize;
+use tare_results::hardware::Hardware;
 use tare_stats::Interval;
 use tare_stats::ratio::Shift;
 
@@ -44,7 +45,6 @@ pub struct Why {
     pub paired: bool,
     /// Whether both are of one run; else what the time between two runs did is in every difference.
     pub one_run: bool,
-    /// Of the whole time of a transaction.
     pub difference: TimeChange,
     /// The same without the waits for CPUs that other programs had, where these are worth a word: what A and B differ
     /// in themselves. Suspects are held against it.
@@ -59,16 +59,19 @@ pub struct Why {
     pub statements: Changes,
     /// What of the profiles has no name, of the side that has more of it; none where that is little.
     pub unnamed: Option<Unnamed>,
+    /// What the machine could have told of its processors, of A or else of B; none where results do not say it.
+    pub hardware: Option<Hardware>,
     /// Suspects, the largest first.
     pub causes: Vec<Cause>,
 }
 
 /// B - A of the whole.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TimeChange {
     /// In microseconds for each transaction.
     pub us: f64,
     /// 95% interval; none with one trial on a side.
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Whether the trials show a difference, at 95%.
     pub shown: bool,
@@ -90,7 +93,6 @@ impl Why {
     }
 }
 
-/// B - A of one part.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PartChange {
     /// The part of both sides.
@@ -103,7 +105,7 @@ pub struct PartChange {
     /// B - A, microseconds a transaction.
     pub us: f64,
     /// 95% interval of it, for this part alone.
-    #[serde(flatten, with = "ends::ci")]
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Share of the whole difference; below 0 where it goes the other way.
     pub share: Option<f64>,
@@ -132,7 +134,6 @@ pub struct Cause {
     pub us: f64,
     /// 95% interval of it.
     pub ci: Option<Interval>,
-    /// Share of the whole difference.
     pub share: Option<f64>,
     /// The condition that it is tried on: the slower of the two.
     pub condition: String,

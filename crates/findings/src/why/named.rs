@@ -2,37 +2,35 @@
 //! to one, so that a rise in one lowers all others; times do not. Statements, or kinds of transactions, by the
 //! wall-clock time that they take of a transaction.
 
+use super::callers::{self, profiled_us};
 use super::changes::Changes;
 use super::trials::Trials;
-use crate::collect::trial_mean;
 use crate::time::TrialTime;
 use std::collections::BTreeMap;
 use tare_results::Results;
 use tare_results::metric::TPS;
 use tare_results::schema::SampleRecord;
-use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
 
 /// Beginning of the metric that is the mean time of one, milliseconds.
 const MEAN: &str = "latency_ms_mean_of_";
 /// Beginnings of the covariates that count them.
 const COUNTS: [&str; 2] = ["statement_executions_", "tpcc_transactions_"];
 
-/// The functions by their CPU time. Every trial of both sides needs its profile.
+/// The functions by their CPU time, and who calls those that differ. Every trial of both sides needs its profile.
 pub(super) fn functions(trials: &Trials<'_, '_>, results: [&Results; 2]) -> Changes {
     let of = |times: &[TrialTime<'_>], results: &Results| -> Option<Vec<BTreeMap<String, f64>>> {
         times.iter().map(|time| functions_of(time, results)).collect()
     };
     let both = of(trials.a, results[0]).zip(of(trials.b, results[1]));
-    both.map_or_else(Changes::default, |(a, b)| Changes::of(trials, &a, &b))
+    let mut changes = both.map_or_else(Changes::default, |(a, b)| Changes::of(trials, &a, &b));
+    callers::add(&mut changes.shown, trials, results);
+    changes
 }
 
 /// CPU time inside each function, microseconds a transaction; none without a profile.
 fn functions_of(time: &TrialTime<'_>, results: &Results) -> Option<BTreeMap<String, f64>> {
+    let cpu_us = profiled_us(time, results)?;
     let profile = results.captures.get(&(time.trial.trial, time.trial.attempt))?.profile.as_ref()?;
-    // A profile of user mode alone is of that part of the CPU time.
-    let quantity = if profile.kernel { Quantity::Cpu } else { Quantity::User };
-    let cost = SERVER_COSTS.iter().find(|cost| cost.quantity == quantity)?;
-    let cpu_us = trial_mean(time.trial, cost.metric(Operation::Transaction).name())?;
     Some(profile.symbols.iter().map(|symbol| (symbol.symbol.clone(), symbol.self_fraction * cpu_us)).collect())
 }
 
@@ -57,7 +55,14 @@ fn statements_of(time: &TrialTime<'_>) -> BTreeMap<String, f64> {
     }
     us.values_mut().for_each(|all| *all /= transactions);
     us.retain(|_, each| each.is_finite());
-    us
+    if us.is_empty() { of_capture_sample(time).unwrap_or_default() } else { us }
+}
+
+/// Of loads that time their statements in the capture sample: there the same share of a transaction's time.
+fn of_capture_sample(time: &TrialTime<'_>) -> Option<BTreeMap<String, f64>> {
+    let sample = time.trial.capture_sample.as_ref()?;
+    let share_of_us = sample.tps / (1e6 * time.clients as f64);
+    Some(sample.statement_us.iter().map(|(name, us)| (name.clone(), time.us * us * share_of_us)).collect())
 }
 
 fn count(sample: &SampleRecord, name: &str) -> f64 {

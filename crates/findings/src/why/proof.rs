@@ -22,9 +22,7 @@ const GREATEST: f64 = 0.3;
 pub struct Trial {
     /// What it decides about.
     pub suspect: Suspect,
-    /// The condition that is changed.
     pub condition: String,
-    /// What is changed in it.
     pub changes: Vec<Change>,
     /// What is to be seen if the suspect is the reason.
     pub expected: Expected,

@@ -6,7 +6,6 @@ use std::borrow::Cow;
 /// What may be the reason of a difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Suspect {
-    /// Waits for locks of rows.
     RowLock,
     /// Waits for one lock inside the server.
     GlobalLock(String),

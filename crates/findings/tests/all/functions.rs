@@ -5,7 +5,8 @@ use crate::made_up::{results, trial};
 use std::collections::BTreeMap;
 use tare_findings::compare::Side;
 use tare_findings::why::{Why, why};
-use tare_results::captures::{Captures, ProfileFile, SymbolShare};
+use tare_results::Results;
+use tare_results::captures::{Captures, FOLDED, ProfileFile, SymbolShare};
 use tare_results::schema::{SCHEMA, ThreadClass, ThreadRecord};
 use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
 
@@ -33,7 +34,7 @@ impl Draws {
 
 /// Trials in which a transaction takes 1000 us give or take 4%, each function its share of the server's 600 us give or
 /// take what some thousand samples of a profile do, and one of them `more_us` longer in B.
-fn compared(seed: u64, more_us: f64) -> Why {
+fn made(seed: u64, more_us: f64) -> Results {
     let mut draws = Draws(seed);
     let (mut trials, mut captured) = (Vec::new(), BTreeMap::new());
     for block in 0..BLOCKS {
@@ -69,7 +70,15 @@ fn compared(seed: u64, more_us: f64) -> Why {
     }
     let mut results = results("best", trials);
     results.captures = captured;
-    let side = |condition| Side { results: &results, condition: Some(condition) };
+    results
+}
+
+fn compared(seed: u64, more_us: f64) -> Why {
+    of(&made(seed, more_us))
+}
+
+fn of(results: &Results) -> Why {
+    let side = |condition| Side { results, condition: Some(condition) };
     why(side("side=a"), side("side=b")).unwrap()
 }
 
@@ -101,6 +110,29 @@ fn three_thousandths_in_one_function_are_named_although_the_whole_shows_nothing(
     assert!((found.functions.shown[0].us - 3.0).abs() < 1.0, "{:?}", found.functions.shown[0]);
     let smallest = found.functions.not_shown.iter().map(|function| function.smallest_us.unwrap());
     assert!(smallest.clone().count() > 0 && smallest.fold(0.0, f64::max) < SMALL_US, "{:?}", found.functions.not_shown);
+}
+
+/// 3 us of `small` are called by a function that A does not have; what calls it as before, where anything does, is no
+/// reason.
+#[test]
+fn who_calls_a_function_more_is_named_below_it() {
+    for before in ["", "main;serve;old_way;small 10\n"] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut results = made(1001, 3.0);
+        results.path = folder.path().to_owned();
+        for record in &mut results.trials {
+            let name = format!("{}.folded", record.trial);
+            let by_way = if record.condition == "side=b" { "main;serve;new_way;small 3\n" } else { "" };
+            let text = format!("main;serve 590\nmain;small_one 1\n{before}{by_way}");
+            std::fs::write(folder.path().join(&name), text).unwrap();
+            record.captures.insert(FOLDED.to_owned(), name);
+        }
+        let found = of(&results);
+        let small = &found.functions.shown[0];
+        let callers: Vec<&str> = small.callers.iter().map(|one| one.chain.as_str()).collect();
+        assert_eq!((small.name.as_str(), callers), ("small", vec!["main;serve;new_way"]), "{small:?}");
+        assert!(small.callers[0].a_us == 0.0 && (small.callers[0].b_us - 3.0).abs() < 0.3, "{small:?}");
+    }
 }
 
 /// Seeds 2000 to 2099. In 5% of studies any is named where none differs: 100 studies of 200 functions.

@@ -72,7 +72,8 @@ fn kernel_time_and_switches_of_log_writes_are_no_wake_ups() {
         let mut client = thread(ThreadClass::Client, 100.0 / us, 20.0 / us, 0.0);
         client.voluntary_switches = 0;
         record.samples[0].threads = vec![client, server];
-        record.capture_sample = Some(CaptureSample { tps: 1e6 / us, tps_ratio: 1.0, elapsed_s: 1.0 });
+        record.capture_sample =
+            Some(CaptureSample { tps: 1e6 / us, tps_ratio: 1.0, elapsed_s: 1.0, ..CaptureSample::default() });
         let mut seen = captures(0.0, &[]);
         let writes = if flushed { 1e6 / us } else { 1.0 };
         seen.status.as_mut().unwrap().differences.insert("Innodb_os_log_fsyncs".to_owned(), writes);

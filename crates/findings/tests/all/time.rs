@@ -40,8 +40,6 @@ pub fn captures(row_lock_ms: f64, locks: &[(&str, f64)]) -> Captures {
         wait_fraction: *wait_fraction,
     });
     Captures {
-        waits: None,
-        wakes: None,
         status: Some(StatusFile { schema: SCHEMA, elapsed_s: 1.0, differences }),
         locks: Some(LocksFile {
             schema: SCHEMA,
@@ -50,7 +48,7 @@ pub fn captures(row_lock_ms: f64, locks: &[(&str, f64)]) -> Captures {
             threads: 1,
             waits: waits.collect(),
         }),
-        profile: None,
+        ..Captures::default()
     }
 }
 

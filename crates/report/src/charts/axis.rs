@@ -142,7 +142,6 @@ impl Axis {
     }
 }
 
-/// The values that an axis can be made for.
 fn drawable(values: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
     values.filter(|value| value.is_finite()).map(|value| value.clamp(-LARGEST, LARGEST))
 }

@@ -12,7 +12,6 @@ pub(super) fn values(chart: &Curves) -> Vec<f64> {
     shown(values, ends)
 }
 
-/// The chart in words.
 pub(super) fn description(chart: &Curves, y: &Axis) -> String {
     let words = chart.lines.iter().take(20).filter_map(|line| {
         let (first, last) = (line.points.first()?, line.points.last()?);

@@ -20,7 +20,6 @@ const TICK: f64 = 44.0;
 /// One line of a chart, which is a condition.
 pub struct DistributionLine<'a> {
     pub name: &'a str,
-    /// Number of its mark.
     pub mark: usize,
     /// How long its transactions took.
     pub distribution: &'a Distribution,

@@ -6,10 +6,8 @@ use super::flame_tree::{self, Frame, Look, Node};
 use maud::Markup;
 use tare_findings::figures::percent;
 
-/// What the whole width of a drawing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
-    /// The samples of a profile.
     Samples,
     /// Wall-clock time of threads: what waits has another colour than what runs.
     Time,
@@ -41,13 +39,10 @@ impl Width {
 }
 
 fn tree(folded: &str) -> Node {
-    let mut root = Node::default();
-    for line in folded.lines() {
-        let Some((chain, weight)) = line.rsplit_once(' ') else { continue };
-        let Ok(weight) = weight.parse::<u64>() else { continue };
-        root.add(chain, weight, [0, 0]);
-    }
-    root
+    Node::of(folded.lines().filter_map(|line| {
+        let (chain, weight) = line.rsplit_once(' ')?;
+        Some((chain, weight.parse().ok()?, [0, 0]))
+    }))
 }
 
 fn class(frame: &Frame<'_>, marked: &[&str], of: Width) -> String {
@@ -66,7 +61,7 @@ fn class(frame: &Frame<'_>, marked: &[&str], of: Width) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::flame_tree::BOXES;
+    use super::super::flame_tree::{BOXES, NODES};
     use super::*;
     use proptest::prelude::*;
 
@@ -96,6 +91,14 @@ mod tests {
         let text = draw("x", &folded, &[], Width::Samples).unwrap().into_string();
         assert!(text.len() < 60_000, "{}", text.len());
         assert!(text.matches("<rect").count() <= BOXES);
+        // Chains that share nothing: the heaviest is there, and the tree has an end.
+        let deep =
+            |i: usize| format!("{i};{}{i}x;last {}\n", format!("{i};").repeat(200), 1 + 1000 * usize::from(i == 899));
+        let folded: String = (0..900).map(deep).collect();
+        assert_eq!(tree(&folded).nodes(), NODES);
+        assert!(
+            draw("x", &folded, &[], Width::Samples).unwrap().into_string().contains("<title>899: 53% of the samples")
+        );
     }
 
     proptest! {

@@ -13,11 +13,10 @@ const SAME: f64 = 0.05;
 
 /// Draws the chains of A and B; none where neither has any.
 pub fn draw(title: &str, chains: &[ChainTime]) -> Option<Markup> {
-    let mut root = Node::default();
-    for one in chains {
+    let root = Node::of(chains.iter().map(|one| {
         let sides = [one.a_us, one.b_us].map(|us| (us * NS_PER_US) as u64);
-        root.add(&one.chain, sides[0].max(sides[1]), sides);
-    }
+        (one.chain.as_str(), sides[0].max(sides[1]), sides)
+    }));
     let look = Look {
         class: &|frame| class(frame.sides),
         said: &said,

@@ -14,8 +14,11 @@ const DESCRIBED: usize = 8;
 const CHARACTER: f64 = 6.6;
 /// Boxes in a drawing: the smallest are left out beyond this.
 pub const BOXES: usize = 260;
-/// Rows in a drawing.
 const ROWS: usize = 48;
+/// Callers of a chain at most.
+const DEEPEST: usize = 256;
+/// Nodes of a tree at most: the lightest chains are cut beyond this, so that no file of chains fills the memory.
+pub const NODES: usize = 100_000;
 
 /// Call chains as a tree.
 #[derive(Default)]
@@ -49,7 +52,6 @@ pub struct Look<'l> {
     pub matters: &'l dyn Fn(&Frame<'_>) -> f64,
     /// What the chains are: samples, or chains.
     pub of: &'l str,
-    /// What a width is.
     pub width: &'l str,
 }
 
@@ -86,14 +88,34 @@ pub fn draw(title: &str, mut root: Node, look: &Look<'_>) -> Option<Markup> {
 }
 
 impl Node {
-    /// Adds a chain, `caller;callee`.
-    pub fn add(&mut self, chain: &str, weight: u64, sides: [u64; 2]) {
+    /// A tree of chains, `caller;callee`, with what each weighs in all and on two sides.
+    pub fn of<'c>(chains: impl Iterator<Item = (&'c str, u64, [u64; 2])>) -> Self {
+        let mut chains: Vec<_> = chains.collect();
+        chains.sort_unstable_by_key(|(_, weight, _)| std::cmp::Reverse(*weight));
+        let (mut root, mut room) = (Self::default(), NODES);
+        for (chain, weight, sides) in chains {
+            root.add(chain, weight, sides, &mut room);
+        }
+        root
+    }
+
+    /// Adds a chain, as far as there is room for further nodes.
+    fn add(&mut self, chain: &str, weight: u64, sides: [u64; 2], room: &mut usize) {
         self.more(weight, sides);
         let mut node = self;
-        for name in chain.split(';').take(256) {
+        for name in chain.split(';').take(DEEPEST) {
+            if !node.callees.contains_key(name) {
+                let Some(left) = room.checked_sub(1) else { return };
+                *room = left;
+            }
             node = node.callees.entry(name.to_owned()).or_default();
             node.more(weight, sides);
         }
+    }
+
+    #[cfg(test)]
+    pub fn nodes(&self) -> usize {
+        self.callees.values().map(|callee| 1 + callee.nodes()).sum()
     }
 
     fn more(&mut self, weight: u64, sides: [u64; 2]) {

@@ -23,7 +23,6 @@ const TICKS: [f64; 21] = [
 /// No interval of an unsteady estimate may squeeze all others.
 const WIDEST: f64 = 100.0;
 
-/// One line of the plot.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForestLine {
     /// What the ratio is of.

@@ -26,7 +26,6 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Lays a machine out.
     pub fn new(machine: &MachineBox) -> Self {
         let mut layout = Self { boxes: Vec::new(), pus: BTreeMap::new(), width: 0.0, height: 0.0 };
         let size = layout.place(machine, 1.0, 1.0);

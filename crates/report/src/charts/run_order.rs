@@ -24,7 +24,6 @@ pub struct Point {
     pub at: f64,
     /// Its value; none for a trial that was not analysed.
     pub value: Option<f64>,
-    /// Mark of its condition.
     pub mark: usize,
     /// Whether it counts although it was disturbed: then it is hollow.
     pub disturbed: bool,
@@ -32,12 +31,10 @@ pub struct Point {
     pub title: String,
 }
 
-/// What the strip shows.
 pub struct Strip<'a> {
     /// What values are of.
     pub label: &'a str,
     pub unit: &'a str,
-    /// In the order in which they ran.
     pub points: &'a [Point],
     /// Whether [`Point::at`] is a time of day in UTC.
     pub clock: bool,

@@ -15,9 +15,7 @@ const SLOW: f64 = 0.5;
 /// Narrower than this a standstill would not be seen.
 const LEAST_WIDTH: f64 = 2.0;
 
-/// The series of one sample.
 pub struct SampleSeries {
-    /// Which sample of which trial.
     pub name: String,
     /// Transactions a second, one reading a second.
     pub tps: Vec<f64>,

@@ -1,11 +1,12 @@
 //! The Go benchmark format, as benchstat reads it: one line a trial (<https://go.dev/design/14313-benchmark-format>).
 
+use super::columns::better;
 use super::source::Source;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use tare_findings::collect;
-use tare_results::metric::{self, Better};
+use tare_results::metric;
 
 /// Writes one result line an analysed trial: its number of samples as iterations, then the trial's mean of every
 /// metric, whose name is the unit. Unit lines say which way each improves.
@@ -14,10 +15,7 @@ pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let metrics: BTreeSet<String> =
         collect::all_metrics(&conditions).into_iter().filter(|metric| source.wants(metric)).collect();
     for metric in &metrics {
-        let better = match metric::describe(metric).better {
-            Better::Higher => "higher",
-            Better::Lower => "lower",
-        };
+        let better = better(metric::describe(metric).better);
         writeln!(out, "Unit {} better={better}", word(metric))?;
     }
     if let Some(environment) = &source.results.environment {

@@ -57,13 +57,8 @@ pub fn markdown(base: &str, judged: &[Judged<'_>], losses: &[Losses], gate: Opti
 }
 
 fn word(metric: &MetricComparison) -> String {
-    let word = match metric.verdict {
-        Verdict::Faster => "faster",
-        Verdict::Slower => "**slower**",
-        Verdict::Equivalent => "equivalent",
-        Verdict::Inconclusive => "inconclusive",
-    };
-    if metric.disturbed { format!("disturbed: {word}") } else { word.to_owned() }
+    let words = words::verdict(metric);
+    if metric.verdict == Verdict::Slower { words.replace("slower", "**slower**") } else { words }
 }
 
 /// What GitHub Actions reads from a step's log: an error for each metric that is slower and each side that fails more

@@ -13,9 +13,7 @@ use tare_stats::ratio::Verdict;
 #[derive(Debug, Clone, Copy)]
 pub struct TidyRow<'a> {
     pub condition: &'a str,
-    /// The level of every factor in it.
     pub levels: &'a Levels,
-    /// The attempt at a trial.
     pub trial: Option<&'a TrialRecord>,
     /// Whether the tables of `tare show` contain it.
     pub analysed: bool,
@@ -36,7 +34,6 @@ pub struct Column {
     name: &'static str,
     kind: Kind,
     help: &'static str,
-    /// Its value in a row.
     pub get: for<'a> fn(&TidyRow<'a>) -> Cell<'a>,
 }
 
@@ -53,9 +50,15 @@ const fn column(name: &'static str, kind: Kind, help: &'static str, get: Get) ->
     Column { name, kind, help, get }
 }
 
-/// Name of the column of a factor.
 pub fn factor_column(factor: &str) -> String {
     format!("factor_{factor}")
+}
+
+/// A column of what some rows have: a trial, a thread, a summary.
+macro_rules! column {
+    ($of:ident, $name:literal, $kind:ident, $help:literal, $cell:expr) => {
+        column($name, Kind::$kind, $help, |row| of(row.$of, $cell))
+    };
 }
 
 /// Which condition a row is about.
@@ -64,37 +67,30 @@ pub const CONDITION: &[Column] =
 
 /// Which attempt at which trial: these find the same trial in every table.
 pub const TRIAL: &[Column] = &[
-    column("trial", Kind::Whole, "number of the trial in the plan, from 0", |row| {
-        of(row.trial, |t| Cell::whole(t.trial))
-    }),
-    column("attempt", Kind::Whole, "1 for the first attempt at the trial", |row| {
-        of(row.trial, |t| Cell::whole(t.attempt))
-    }),
+    column!(trial, "trial", Whole, "number of the trial in the plan, from 0", |t| Cell::whole(t.trial)),
+    column!(trial, "attempt", Whole, "1 for the first attempt at the trial", |t| Cell::whole(t.attempt)),
     column("analysed", Kind::Flag, "whether the tables of `tare show` contain it", |row| Cell::Flag(row.analysed)),
 ];
 
 /// What became of an attempt.
 pub const ENDED: &[Column] = &[
-    column("block", Kind::Whole, "pass over all conditions that it belongs to, from 0", |row| {
-        of(row.trial, |t| Cell::whole(t.block))
+    column!(trial, "block", Whole, "pass over all conditions that it belongs to, from 0", |t| Cell::whole(t.block)),
+    column!(trial, "outcome", Text, "ok, failed, or disturbed: put aside for another attempt", |t| Cell::text(
+        outcome(t.outcome)
+    )),
+    column!(trial, "reason", Text, "why it failed, or what disturbed it", |t| of(t.reason.as_deref(), Cell::text)),
+    column!(trial, "started_at", Text, "start, RFC 3339 in UTC", |t| Cell::text(&t.started_at)),
+    column!(trial, "elapsed_s", Number, "whole length with start, warm-up and stop of the server, seconds", |t| {
+        Cell::number(Some(t.elapsed_s))
     }),
-    column("outcome", Kind::Text, "ok, failed, or disturbed: put aside for another attempt", |row| {
-        of(row.trial, |t| Cell::text(outcome(t.outcome)))
-    }),
-    column("reason", Kind::Text, "why it failed, or what disturbed it", |row| {
-        of(row.trial, |t| of(t.reason.as_deref(), Cell::text))
-    }),
-    column("started_at", Kind::Text, "start, RFC 3339 in UTC", |row| of(row.trial, |t| Cell::text(&t.started_at))),
-    column("elapsed_s", Kind::Number, "whole length with start, warm-up and stop of the server, seconds", |row| {
-        of(row.trial, |t| Cell::number(Some(t.elapsed_s)))
-    }),
-    column("samples", Kind::Whole, "measured runs in it", |row| of(row.trial, |t| Cell::whole(t.sample_count()))),
-    column("server_version", Kind::Text, "version that the server itself reports", |row| {
-        of(row.trial, |t| of(t.server_version.as_deref(), Cell::text))
-    }),
-    column("host", Kind::Text, "name of the machine that it ran on", |row| {
-        of(row.trial, |t| of(t.ran_on.as_ref(), |on| Cell::text(&on.host)))
-    }),
+    column!(trial, "samples", Whole, "measured runs in it", |t| Cell::whole(t.sample_count())),
+    column!(trial, "server_version", Text, "version that the server itself reports", |t| of(
+        t.server_version.as_deref(),
+        Cell::text
+    )),
+    column!(trial, "host", Text, "name of the machine that it ran on", |t| of(t.ran_on.as_ref(), |on| Cell::text(
+        &on.host
+    ))),
 ];
 
 /// The mark of a trial that counts although it was disturbed.
@@ -109,19 +105,13 @@ pub const SAMPLE: &[Column] =
 
 /// When it was measured.
 pub const SAMPLE_TIME: &[Column] = &[
-    column("sample_started_at", Kind::Text, "start of the sample, RFC 3339 in UTC", |row| {
-        of(row.sample, |s| Cell::text(&s.started_at))
-    }),
-    column("sample_elapsed_s", Kind::Number, "length of the sample, seconds", |row| {
-        of(row.sample, |s| Cell::number(Some(s.elapsed_s)))
-    }),
+    column!(sample, "sample_started_at", Text, "start of the sample, RFC 3339 in UTC", |s| Cell::text(&s.started_at)),
+    column!(sample, "sample_elapsed_s", Number, "length of the sample, seconds", |s| Cell::number(Some(s.elapsed_s))),
 ];
 
-/// A metric by its registered name.
 pub const METRIC: &[Column] =
     &[column("metric", Kind::Text, "name of the metric", |row| of(row.value, |(name, _)| Cell::text(name)))];
 
-/// How to read a metric.
 pub const METRIC_UNIT: &[Column] = &[
     column("unit", Kind::Text, "unit of the value", |row| {
         of(name(row), |name| Cell::text(metric::describe(name).unit))
@@ -145,32 +135,29 @@ pub const COVARIATE: &[Column] = &[
     }),
 ];
 
-/// Where a thread ran and what it did.
 pub const THREAD: &[Column] = &[
-    column("class", Kind::Text, "client, connection (serves a client) or background", |row| {
-        of(row.thread, |t| Cell::text(class(t.class)))
-    }),
+    column!(thread, "class", Text, "client, connection (serves a client) or background", |t| Cell::text(class(
+        t.class
+    ))),
     column("pair", Kind::Whole, "number of its connection: client and connection of one number are a pair", |row| {
         of(row.thread.and_then(|t| t.pair), Cell::whole)
     }),
-    column("pid", Kind::Whole, "its process", |row| of(row.thread, |t| Cell::whole(t.pid))),
-    column("tid", Kind::Whole, "the kernel's id of the thread", |row| of(row.thread, |t| Cell::whole(t.tid))),
-    column("name", Kind::Text, "the kernel's name of the thread", |row| of(row.thread, |t| Cell::text(&t.name))),
-    column("allowed_cpus", Kind::Text, "CPUs it was allowed to run on, as read back from the kernel", |row| {
-        of(row.thread, |t| Cell::text(t.allowed_cpus.to_string()))
+    column!(thread, "pid", Whole, "its process", |t| Cell::whole(t.pid)),
+    column!(thread, "tid", Whole, "the kernel's id of the thread", |t| Cell::whole(t.tid)),
+    column!(thread, "name", Text, "the kernel's name of the thread", |t| Cell::text(&t.name)),
+    column!(thread, "allowed_cpus", Text, "CPUs it was allowed to run on, as read back from the kernel", |t| {
+        Cell::text(t.allowed_cpus.to_string())
     }),
     column("seen_cpus", Kind::Text, "CPU:sightings, joined by spaces", |row| of(row.thread, seen)),
-    column("migrations", Kind::Whole, "moves between CPUs", |row| of(row.thread, |t| Cell::whole(t.migrations))),
-    column("voluntary_switches", Kind::Whole, "times it gave its CPU away to wait", |row| {
-        of(row.thread, |t| Cell::whole(t.voluntary_switches))
-    }),
-    column("involuntary_switches", Kind::Whole, "times its CPU was taken from it", |row| {
-        of(row.thread, |t| Cell::whole(t.involuntary_switches))
-    }),
-    column("user_s", Kind::Number, "user CPU time, seconds", |row| of(row.thread, |t| Cell::number(Some(t.user_s)))),
-    column("system_s", Kind::Number, "system CPU time, seconds", |row| {
-        of(row.thread, |t| Cell::number(Some(t.system_s)))
-    }),
+    column!(thread, "migrations", Whole, "moves between CPUs", |t| Cell::whole(t.migrations)),
+    column!(thread, "voluntary_switches", Whole, "times it gave its CPU away to wait", |t| Cell::whole(
+        t.voluntary_switches
+    )),
+    column!(thread, "involuntary_switches", Whole, "times its CPU was taken from it", |t| Cell::whole(
+        t.involuntary_switches
+    )),
+    column!(thread, "user_s", Number, "user CPU time, seconds", |t| Cell::number(Some(t.user_s))),
+    column!(thread, "system_s", Number, "system CPU time, seconds", |t| Cell::number(Some(t.system_s))),
     column("ran_s", Kind::Number, "time on a CPU, seconds; where the kernel tells", |row| schedule(row, |s| s.ran_s)),
     column("waited_s", Kind::Number, "time runnable without a CPU, seconds", |row| schedule(row, |s| s.waited_s)),
     column("slept_s", Kind::Number, "time neither running nor runnable, seconds", |row| schedule(row, |s| s.slept_s)),
@@ -178,13 +165,11 @@ pub const THREAD: &[Column] = &[
 
 /// What the trials of a condition came to.
 pub const SUMMARY: &[Column] = &[
-    column("trials", Kind::Whole, "trials analysed", |row| of(row.summary, |(_, m)| Cell::whole(m.trials))),
-    column("clean_trials", Kind::Whole, "of the condition's trials those that nothing disturbed", |row| {
-        of(row.summary, |(c, _)| Cell::whole(c.clean_trials))
+    column!(summary, "trials", Whole, "trials analysed", |(_, m)| Cell::whole(m.trials)),
+    column!(summary, "clean_trials", Whole, "of the condition's trials those that nothing disturbed", |(c, _)| {
+        Cell::whole(c.clean_trials)
     }),
-    column("failed_trials", Kind::Whole, "attempts that gave no result", |row| {
-        of(row.summary, |(c, _)| Cell::whole(c.failed_trials))
-    }),
+    column!(summary, "failed_trials", Whole, "attempts that gave no result", |(c, _)| Cell::whole(c.failed_trials)),
     column("mean", Kind::Number, "mean over trials of the trial means", |row| figure(row, |m| Some(m.mean))),
     column("ci_low", Kind::Number, "lower end of its 95% interval over trials; none below two trials", |row| {
         figure(row, |m| m.ci.map(|ci| ci.low))
@@ -201,18 +186,19 @@ pub const SUMMARY: &[Column] = &[
     }),
     column("min", Kind::Number, "smallest mean of a trial", |row| figure(row, |m| Some(m.min))),
     column("max", Kind::Number, "largest mean of a trial", |row| figure(row, |m| Some(m.max))),
-    column(
+    column!(
+        summary,
         "modes",
-        Kind::Whole,
+        Whole,
         "2 or 3 where the trials fall into modes, and the mean describes no trial; else 1",
-        |row| of(row.summary, |(_, m)| Cell::whole(m.modes.len().max(1))),
+        |(_, m)| Cell::whole(m.modes.len().max(1))
     ),
 ];
 
 /// A build, or a value of an option, with one load against the first.
 pub const RELATIVE: &[Column] = &[
-    column("group", Kind::Text, "kind of load: point, range, aggregated range, write, mixed", |row| {
-        of(row.relative, |(row, _)| Cell::text(row.group.name()))
+    column!(relative, "group", Text, "kind of load: point, range, aggregated range, write, mixed", |(row, _)| {
+        Cell::text(row.group.name())
     }),
     column("ratio", Kind::Number, "metric / that of the base with the same load; 1 for the base", |row| {
         Cell::number(row.relative.map(|(_, cell)| cell.ratio))

@@ -29,9 +29,6 @@ pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// An SVG document as the bytes of a PNG file.
-///
-/// # Errors
-/// [`PngError`] where there is no font, or the chart is larger than pictures are.
 pub fn draw(svg: &str) -> Result<Vec<u8>, PngError> {
     let mut fonts = fontdb::Database::new();
     fonts.load_system_fonts();

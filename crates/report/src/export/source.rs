@@ -28,7 +28,6 @@ pub struct NoSuchMetric {
 }
 
 impl<'a> Source<'a> {
-    /// Summarises results for export.
     pub fn new(results: &'a Results, metrics: Vec<String>) -> Result<Self, NoSuchMetric> {
         let known = collect::all_metrics(&collect::conditions(results));
         match metrics.iter().find(|name| !known.contains(name)) {

@@ -15,7 +15,6 @@ pub fn charts(source: &Source<'_>) -> impl Iterator<Item = (String, String)> {
     html::charts(source.results, &source.summary).into_iter().map(|(name, svg)| (name, alone::standalone(&svg)))
 }
 
-/// The picture as text.
 pub fn text(source: &Source<'_>) -> String {
     let chart = source.charted().and_then(|metric| html::dot_plot(source.results, &source.summary, metric));
     alone::standalone(&chart.unwrap_or_default())

@@ -1,12 +1,14 @@
 //! Builds side by side: before against after at each point, and what changed inside.
 
 use super::given::Page;
+use super::scroll::Head::{L, R};
+use super::scroll::{scroll, table};
+use crate::words::between;
 use maud::{Markup, html};
 use tare_findings::compare::Verdict;
 use tare_findings::figures::{percent, times};
 use tare_findings::level_words::words_of;
 use tare_findings::summary::{BuildComparison, Changed};
-use tare_stats::Interval;
 
 /// Every other build against the first; none where no build is a factor.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
@@ -19,25 +21,17 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
             (first.metric) " of each build divided by that of " (first.a) ", other levels the same. Intervals are for each ratio alone, "
             "verdicts at 95% over all of them together."
         }
-        div.scroll tabindex="0" role="region" aria-label="Builds side by side" {
-            table {
-                thead { tr {
-                    th.l scope="col" { "at" } th.l scope="col" { "build" } th scope="col" { "ratio" }
-                    th scope="col" { "95% interval" } th.l scope="col" { "verdict" }
-                } }
-                tbody { @for found in builds { tr {
-                    th scope="row" { (words_of(&found.levels)) } td.l { (found.b) } td { (times(found.ratio)) }
-                    td { (match found.ci { Some(Interval { low, high }) => format!("{} to {}", times(low), times(high)),
-                        _ => "–".to_owned(),
-                    }) }
-                    td.l { (match found.verdict {
-                        Verdict::Faster => "faster",
-                        Verdict::Slower => "slower",
-                        Verdict::Equivalent | Verdict::Inconclusive => "no difference shown",
-                    }) }
-                } } }
-            }
-        }
+        (table("Builds side by side", &[L("at"), L("build"), R("ratio"), R("95% interval"), L("verdict")], &html! {
+            tbody { @for found in builds { tr {
+                th scope="row" { (words_of(&found.levels)) } td.l { (found.b) } td { (times(found.ratio)) }
+                td { (between(found.ci, "–", times)) }
+                td.l { (match found.verdict {
+                    Verdict::Faster => "faster",
+                    Verdict::Slower => "slower",
+                    Verdict::Equivalent | Verdict::Inconclusive => "no difference shown",
+                }) }
+            } } }
+        }))
         @for found in inside { (changes(found)) }
     })
 }
@@ -56,7 +50,7 @@ fn changes(found: &BuildComparison) -> Markup {
 fn changed(caption: &str, changed: &[Changed], found: &BuildComparison) -> Markup {
     html! {
         @if !changed.is_empty() {
-            div.scroll tabindex="0" role="region" aria-label=(caption) {
+            (scroll(caption, &html! {
                 table {
                     caption { (caption) }
                     thead { tr {
@@ -66,7 +60,7 @@ fn changed(caption: &str, changed: &[Changed], found: &BuildComparison) -> Marku
                         th scope="row" { (row.name) } td { (percent(row.a)) } td { (percent(row.b)) }
                     } } }
                 }
-            }
+            }))
         }
     }
 }

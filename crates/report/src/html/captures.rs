@@ -3,16 +3,18 @@
 
 use super::document::figure;
 use super::given::Page;
+use super::scroll::Head::{L, R};
+use super::scroll::{captioned, table};
 use crate::charts::flame::{self, Width};
 use crate::charts::flame_difference;
+use crate::words::between;
 use maud::{Markup, html};
 use tare_findings::compare::Side;
 use tare_findings::figures::{change, count, percent, times};
 use tare_findings::level_words::words_of;
 use tare_findings::summary::{CaptureSummary, GrowthRanking, Profiled};
 use tare_findings::why;
-use tare_results::captures::{self, FOLDED, WALL};
-use tare_stats::Interval;
+use tare_results::captures::{FOLDED, WALL};
 
 /// Bytes of flame graphs in a page.
 const FLAME_BYTES: usize = 150_000;
@@ -50,21 +52,13 @@ fn table_of(ranking: &GrowthRanking) -> Markup {
     html! {
         details open[open] {
             summary { (caption) }
-            div.scroll tabindex="0" role="region" aria-label=(caption) {
-                table {
-                    thead { tr {
-                        th.l scope="col" { "name" } th scope="col" { "first rung" } th scope="col" { "last rung" }
-                        th scope="col" { "each doubling" } th scope="col" { "95% interval" }
-                    } }
-                    tbody { @for grown in ranking.grown.iter().take(ROWS) { tr {
-                        th scope="row" { (grown.name) } td { (percent(grown.first)) } td { (percent(grown.last)) }
-                        td { (change(grown.per_doubling)) }
-                        td { (match grown.ci { Some(Interval { low, high }) => format!("{} to {}", change(low), change(high)),
-                            _ => "–".to_owned(),
-                        }) }
-                    } } }
-                }
-            }
+            (table(&caption, &[L("name"), R("first rung"), R("last rung"), R("each doubling"),
+                R("95% interval")], &html! {
+                tbody { @for grown in ranking.grown.iter().take(ROWS) { tr {
+                    th scope="row" { (grown.name) } td { (percent(grown.first)) } td { (percent(grown.last)) }
+                    td { (change(grown.per_doubling)) } td { (between(grown.ci, "–", change)) }
+                } } }
+            }))
         }
     }
 }
@@ -158,12 +152,12 @@ fn folded_of(page: &Page<'_>, condition: &str) -> Option<(String, Width, String)
                 time.looks,
                 trial.trial
             );
-            return Some((captures::folded(&page.results.path, trial, WALL)?, Width::Time, about));
+            return Some((captured.folded(trial, WALL)?, Width::Time, about));
         }
         let profile = captured.profile.as_ref()?;
         let kernel = if profile.kernel { "with the kernel" } else { "without the kernel" };
         let about = format!("{} samples of {} in trial {}, {kernel}", profile.samples, profile.event, trial.trial);
-        Some((captures::folded(&page.results.path, trial, FOLDED)?, Width::Samples, about))
+        Some((captured.folded(trial, FOLDED)?, Width::Samples, about))
     })
 }
 
@@ -177,19 +171,14 @@ pub(super) fn tables(page: &Page<'_>) -> Option<Markup> {
                 "Profiled in one further sample of each trial, after the measured ones: no metric of this report contains its cost, "
                 "which is throughput while capturing / throughput measured."
             }
-            div.scroll tabindex="0" role="region" aria-label="Cost of capturing" {
-                table {
-                    thead { tr {
-                        th.l scope="col" { "condition" } th scope="col" { "trials" } th scope="col" { "while capturing / measured" }
-                        th scope="col" { "samples of the profile" } th.l scope="col" { "event" }
-                    } }
-                    tbody { @for capture in &with_ratio { tr {
-                        th scope="row" { (capture.condition) } td { (capture.trials) }
-                        td { (capture.tps_ratio.map_or("–".to_owned(), times)) }
-                        td { (capture.samples) } td.l { (capture.event.as_deref().unwrap_or("–")) }
-                    } } }
-                }
-            }
+            (table("Cost of capturing", &[L("condition"), R("trials"), R("while capturing / measured"),
+                R("samples of the profile"), L("event")], &html! {
+                tbody { @for capture in &with_ratio { tr {
+                    th scope="row" { (capture.condition) } td { (capture.trials) }
+                    td { (capture.tps_ratio.map_or("–".to_owned(), times)) }
+                    td { (capture.samples) } td.l { (capture.event.as_deref().unwrap_or("–")) }
+                } } }
+            }))
             @for capture in captures.iter().take(CONDITIONS) { (of_condition(capture)) }
             @if captures.len() > CONDITIONS {
                 p.note { (captures.len() - CONDITIONS) " more conditions: tare show --json" }
@@ -204,33 +193,22 @@ fn of_condition(capture: &CaptureSummary) -> Markup {
             details {
                 summary { (capture.condition) }
                 @if !capture.locks.is_empty() {
-                    div.scroll tabindex="0" role="region" aria-label={ "Lock waits of " (capture.condition) } {
-                        table {
-                            caption { "Lock waits in the server" }
-                            thead { tr {
-                                th.l scope="col" { "lock" } th scope="col" { "taken" } th scope="col" { "waited, ms" }
-                                th scope="col" { "of the connections' time" }
-                            } }
-                            tbody { @for lock in capture.locks.iter().take(ROWS) { tr {
-                                th scope="row" { (lock.name) } td { (format!("{:.0}", lock.count)) }
-                                td { (format!("{:.3}", lock.wait_ms)) } td { (percent(lock.wait_fraction)) }
-                            } } }
-                        }
-                    }
+                    (captioned(&format!("Lock waits of {}", capture.condition), "Lock waits in the server",
+                        &[L("lock"), R("taken"), R("waited, ms"), R("of the connections' time")], &html! {
+                        tbody { @for lock in capture.locks.iter().take(ROWS) { tr {
+                            th scope="row" { (lock.name) } td { (format!("{:.0}", lock.count)) }
+                            td { (format!("{:.3}", lock.wait_ms)) } td { (percent(lock.wait_fraction)) }
+                        } } }
+                    }))
                 }
                 @if !capture.symbols.is_empty() {
-                    div.scroll tabindex="0" role="region" aria-label={ "Functions of " (capture.condition) } {
-                        table {
-                            caption { "Functions by their share of the samples" }
-                            thead { tr {
-                                th.l scope="col" { "function" } th scope="col" { "alone" } th scope="col" { "with what it calls" }
-                            } }
-                            tbody { @for symbol in capture.symbols.iter().take(ROWS) { tr {
-                                th scope="row" { (symbol.symbol) } td { (percent(symbol.self_fraction)) }
-                                td { (percent(symbol.total_fraction)) }
-                            } } }
-                        }
-                    }
+                    (captioned(&format!("Functions of {}", capture.condition), "Functions by their share of the samples",
+                        &[L("function"), R("alone"), R("with what it calls")], &html! {
+                        tbody { @for symbol in capture.symbols.iter().take(ROWS) { tr {
+                            th scope="row" { (symbol.symbol) } td { (percent(symbol.self_fraction)) }
+                            td { (percent(symbol.total_fraction)) }
+                        } } }
+                    }))
                 }
             }
         }

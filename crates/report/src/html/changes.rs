@@ -1,15 +1,15 @@
 //! The page of `tare compare A B C ... --html`: relative changes as a heat map, and the same with intervals.
 
 use super::document::document;
+use super::scroll::scroll;
 use crate::charts::heat::{self, Figures, Heat};
-use crate::words;
+use crate::words::{self, between};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 use tare_findings::compare::groups::letters;
 use tare_findings::compare::{AgainstFirst, Grouped, InGroups, ManyComparison};
 use tare_findings::figures::change;
 use tare_results::metric::{self, Better};
-use tare_stats::Interval;
 use tare_stats::ratio::Verdict;
 
 /// One self-contained HTML document.
@@ -25,7 +25,7 @@ pub fn changes(found: &ManyComparison) -> String {
             section {
                 h2 { (map.title) }
                 p.note { (map.note) }
-                div.scroll tabindex="0" role="region" aria-label=(map.title) { (heat::draw(&map)) }
+                (scroll(&map.title, &heat::draw(&map)))
             }
             section {
                 h2 { "With intervals" }
@@ -94,11 +94,9 @@ fn bases(found: &ManyComparison) -> impl Iterator<Item = (&Grouped, &InGroups)> 
 fn rows(found: &ManyComparison) -> Markup {
     let by = found.metrics.iter().find_map(|row| row.metric.adjusted.as_ref()).map(|adjusted| adjusted.by.clone());
     let shown = |row: &AgainstFirst| row.metric.judged || metric::is_server_cost(&row.metric.name);
-    let interval = |ci: Option<Interval>| {
-        ci.map_or("–".to_owned(), |ci| format!("{} to {}", change(ci.low - 1.0), change(ci.high - 1.0)))
-    };
+    let interval = |ci| between(ci, "–", |end| change(end - 1.0));
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Table of changes" {
+        (scroll("Table of changes", &html! {
             table {
                 thead { tr {
                     th.l scope="col" { "side" } th.l scope="col" { "condition" } th.l scope="col" { "metric" }
@@ -123,14 +121,9 @@ fn rows(found: &ManyComparison) -> Markup {
                     }
                     @if by.is_some() { td { (interval(row.metric.adjusted.as_ref().and_then(|found| found.ci))) } }
                     @if !found.groups.is_empty() { td.l { (letters(&found.groups, &row.against, &row.metric)) } }
-                    td.l { @if row.metric.disturbed { "disturbed: " } (match row.metric.verdict {
-                        Verdict::Faster => "faster",
-                        Verdict::Slower => "slower",
-                        Verdict::Equivalent => "equivalent",
-                        Verdict::Inconclusive => "inconclusive",
-                    }) }
+                    td.l { (words::verdict(&row.metric)) }
                 } } }
             }
-        }
+        }))
     }
 }

@@ -1,6 +1,7 @@
 //! Global counters: seconds by threads and strategy, as the article prints them, and what was counted.
 
 use super::given::Page;
+use super::scroll::scroll;
 use crate::words::{counters_head, generator, losses};
 use maud::{Markup, html};
 use tare_findings::counters::CounterTable;
@@ -13,7 +14,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
 
 fn one(table: &CounterTable) -> Markup {
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Seconds by threads and strategy" {
+        (scroll("Seconds by threads and strategy", &html! {
             table {
                 caption { (counters_head(table)) }
                 thead { tr {
@@ -28,7 +29,7 @@ fn one(table: &CounterTable) -> Markup {
                     } } }
                 } } }
             }
-        }
+        }))
         ul { @for line in losses(table) { li { (line) } } }
         @if let Some(line) = generator(table) { p { (line) "." } }
     }

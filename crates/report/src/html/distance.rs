@@ -1,6 +1,7 @@
 //! What distance between nodes costs: each condition's own distances next to its figure.
 
 use super::given::Page;
+use super::scroll::scroll;
 use crate::words;
 use maud::{Markup, html};
 use tare_findings::distance::{DistanceCost, Point};
@@ -21,7 +22,7 @@ fn table(cost: &DistanceCost) -> Markup {
     let near = |point: &Point| point.line_ns.unwrap_or_default() + point.memory_ns.unwrap_or_default();
     points.sort_by(|a, b| near(a).total_cmp(&near(b)));
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Conditions with their distances" {
+        (scroll("Conditions with their distances", &html! {
             table {
                 thead { tr {
                     th.l scope="col" { "condition" } th scope="col" { (cost.metric) }
@@ -33,6 +34,6 @@ fn table(cost: &DistanceCost) -> Markup {
                     td { (ns(point.memory_ns)) }
                 } } }
             }
-        }
+        }))
     }
 }

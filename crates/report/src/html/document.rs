@@ -1,5 +1,6 @@
 //! What every page of tare is wrapped in: nothing loaded, one style, one script of ours that pages do without.
 
+use super::scroll::scroll;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// A chart with its name above it.
@@ -7,7 +8,7 @@ pub(super) fn figure(name: &str, drawing: &Markup) -> Markup {
     html! {
         figure {
             figcaption { (name) }
-            div.scroll tabindex="0" role="region" aria-label=(name) { (drawing) }
+            (scroll(name, drawing))
         }
     }
 }
@@ -27,7 +28,6 @@ const SCRIPT: &str = include_str!("script.js");
 const POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; \
      script-src 'sha256-585UHfdjtv8RjpcgiG1FsEYfJEr3eIUvYKQY1tWp0CU='";
 
-/// A whole document with this title and body.
 pub(super) fn document(title: &str, body: &Markup) -> String {
     html! {
         (DOCTYPE)

@@ -1,6 +1,8 @@
 //! The machine and its settings as found, and what trials set and verified.
 
 use super::given::Page;
+use super::scroll::Head::{L, R};
+use super::scroll::table;
 use super::servers;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,35 +19,24 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let set = settings(page);
     let uncontrolled = uncontrolled(page);
     Some(html! {
-        div.scroll tabindex="0" role="region" aria-label="Table of the environment" {
-            table {
-                thead { tr { th.l scope="col" { "what" } th.l scope="col" { "as found" } } }
-                tbody { @for (name, value) in rows { tr { th scope="row" { (name) } td.l { (value) } } } }
-            }
-        }
+        (table("Table of the environment", &[L("what"), L("as found")], &html! {
+            tbody { @for (name, value) in rows { tr { th scope="row" { (name) } td.l { (value) } } } }
+        }))
         @if let Some(servers) = servers::section(page) { (servers) }
         @if !uncontrolled.is_empty() {
             h3 { "Not controlled: the server ran already" }
-            div.scroll tabindex="0" role="region" aria-label="Table of what was not controlled" {
-                table {
-                    thead { tr { th.l scope="col" { "what" } th.l scope="col" { "how it is" } } }
-                    tbody { @for (what, how) in uncontrolled { tr { th scope="row" { (what) } td.l { (how) } } } }
-                }
-            }
+            (table("Table of what was not controlled", &[L("what"), L("how it is")], &html! {
+                tbody { @for (what, how) in uncontrolled { tr { th scope="row" { (what) } td.l { (how) } } } }
+            }))
         }
         @if !set.is_empty() {
             h3 { "Set by trials, and verified" }
-            div.scroll tabindex="0" role="region" aria-label="Table of settings" {
-                table {
-                    thead { tr {
-                        th.l scope="col" { "factor" } th.l scope="col" { "level" } th.l scope="col" { "found before" }
-                        th.l scope="col" { "read back" } th scope="col" { "trials" }
-                    } }
-                    tbody { @for ((factor, level, found, verified), trials) in set.iter().take(200) { tr {
-                        th scope="row" { (factor) } td.l { (level) } td.l { (found) } td.l { (verified) } td { (trials) }
-                    } } }
-                }
-            }
+            (table("Table of settings", &[L("factor"), L("level"), L("found before"), L("read back"),
+                R("trials")], &html! {
+                tbody { @for ((factor, level, found, verified), trials) in set.iter().take(200) { tr {
+                    th scope="row" { (factor) } td.l { (level) } td.l { (found) } td.l { (verified) } td { (trials) }
+                } } }
+            }))
         }
     })
 }

@@ -1,6 +1,7 @@
 //! Client location by server location: means with intervals, and every trial's mean under them.
 
 use super::given::Page;
+use super::scroll::scroll;
 use maud::{Markup, html};
 use tare_findings::figures::Scale;
 use tare_findings::grid::{GridCell, PlacementGrid, place_words};
@@ -9,7 +10,6 @@ use tare_findings::level_words::words_of;
 /// Trial means of one cell that are listed.
 const LISTED: usize = 12;
 
-/// Every grid of the study.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let grids = &page.summary.placement_grids;
     (!grids.is_empty()).then(|| {
@@ -31,7 +31,7 @@ fn table(page: &Page<'_>, grid: &PlacementGrid) -> Markup {
     let at = if grid.levels.is_empty() { String::new() } else { format!(", {}", words_of(&grid.levels)) };
     let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
     html! {
-        div.scroll tabindex="0" role="region" aria-label={ "Clients by server locations" (at) } {
+        (scroll(&format!("Clients by server locations{at}"), &html! {
             table {
                 caption { (grid.metric) (unit) (at) }
                 thead { tr {
@@ -46,7 +46,7 @@ fn table(page: &Page<'_>, grid: &PlacementGrid) -> Markup {
                     } } }
                 } } }
             }
-        }
+        }))
     }
 }
 

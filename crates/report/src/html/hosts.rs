@@ -1,6 +1,8 @@
 //! The machines that shared a study, side by side.
 
 use super::given::Page;
+use super::scroll::Head::{L, R};
+use super::scroll::table;
 use maud::{Markup, html};
 use tare_findings::figures::percent;
 
@@ -15,21 +17,15 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                 " Coefficient of variation between machines " (percent(between)) ", between blocks of one machine " (percent(within)) "."
             }
         }
-        div.scroll tabindex="0" role="region" aria-label="Machines side by side" {
-            table {
-                thead { tr {
-                    th.l scope="col" { "machine" } th scope="col" { "blocks" } th scope="col" { "trials" }
-                    th scope="col" { "against the others" } th scope="col" { "95% interval" }
-                    th scope="col" { "spread in a block" } th.l scope="col" { "odd" }
-                } }
-                tbody { @for row in &hosts.rows { tr {
-                    th scope="row" { (row.name) } td { (row.blocks) } td { (row.trials) }
-                    td { @if let Some(ratio) = row.ratio { (format!("{ratio:.3}x")) } }
-                    td { @if let Some(ci) = row.ci { (format!("{:.3} to {:.3}", ci.low, ci.high)) } }
-                    td { @if let Some(spread) = row.spread { (percent(spread)) } }
-                    td.l { (row.odd_words()) }
-                } } }
-            }
-        }
+        (table("Machines side by side", &[L("machine"), R("blocks"), R("trials"), R("against the others"),
+            R("95% interval"), R("spread in a block"), L("odd")], &html! {
+            tbody { @for row in &hosts.rows { tr {
+                th scope="row" { (row.name) } td { (row.blocks) } td { (row.trials) }
+                td { @if let Some(ratio) = row.ratio { (format!("{ratio:.3}x")) } }
+                td { @if let Some(ci) = row.ci { (format!("{:.3} to {:.3}", ci.low, ci.high)) } }
+                td { @if let Some(spread) = row.spread { (percent(spread)) } }
+                td.l { (row.odd_words()) }
+            } } }
+        }))
     })
 }

@@ -2,6 +2,7 @@
 
 use super::document::either;
 use super::given::Page;
+use super::scroll::scroll;
 use crate::charts::distribution::{self, DistributionLine, LINES};
 use crate::charts::frame::Frame;
 use maud::{Markup, html};
@@ -59,7 +60,7 @@ fn of_part(page: &Page<'_>, part: &str) -> Markup {
             @let [wide, slim] = frames.map(|frame| distribution::draw(part, lines, &frame));
             figure { figcaption { (label) } (either(&label, &wide, &slim)) }
         }
-        div.scroll tabindex="0" role="region" aria-label={ "Percentiles of the latency of " (part) } { (table(page, drawn)) }
+        (scroll(&format!("Percentiles of the latency of {part}"), &table(page, drawn)))
         @if left_out > 0 { p.note { (count(left_out, "more condition")) " are in tare show --json." } }
     }
 }

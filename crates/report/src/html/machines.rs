@@ -2,6 +2,7 @@
 //! threads.
 
 use super::given::Page;
+use super::scroll::scroll;
 use crate::charts::machine::Layout;
 use maud::{Markup, html};
 use tare_findings::collect::{self, ConditionTrials};
@@ -10,7 +11,6 @@ use tare_findings::summary::MetricSummary;
 use tare_findings::threads::{self, ThreadSummary};
 use tare_results::schema::{ThreadClass, TrialRecord};
 
-/// Drawings a page.
 const DRAWINGS: usize = 60;
 /// Threads a condition in the table; the rest are counted.
 const THREADS: usize = 24;
@@ -118,7 +118,7 @@ pub(super) fn threads(page: &Page<'_>) -> Option<Markup> {
     (!tables.is_empty()).then(|| {
         html! {
             p.note { "Means a sample, over all samples of the analysed trials. Seen: share of sightings on each CPU." }
-            div.scroll tabindex="0" role="region" aria-label="Table of threads" {
+            (scroll("Table of threads", &html! {
                 table {
                     thead { tr {
                         th.l scope="col" { "condition" } th.l.c scope="col" { "thread" } th.l.c scope="col" { "allowed CPUs" }
@@ -133,7 +133,7 @@ pub(super) fn threads(page: &Page<'_>) -> Option<Markup> {
                         }
                     } }
                 }
-            }
+            }))
         }
     })
 }

@@ -1,6 +1,7 @@
 //! The page of `tare topo --measure`: heat maps of what distances cost.
 
 use super::document::document;
+use super::scroll::scroll;
 use crate::charts::heat::{self, Figures, Heat};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
@@ -20,7 +21,7 @@ pub fn render(measured: &Measured, costs: &Costs) -> String {
                 section {
                     h2 { (map.title) }
                     p.note { (map.note) }
-                    div.scroll tabindex="0" role="region" aria-label=(map.title) { (heat::draw(&map)) }
+                    (scroll(&map.title, &heat::draw(&map)))
                 }
             }
             (notes(measured))

@@ -27,6 +27,7 @@ mod probes;
 mod record;
 mod relative;
 mod scaling;
+mod scroll;
 mod searches;
 mod seconds;
 mod servers;

@@ -1,6 +1,8 @@
 //! Memory by node.
 
 use super::given::Page;
+use super::scroll::Head::{L, R};
+use super::scroll::table;
 use maud::{Markup, html};
 use tare_findings::figures::{figure, percent};
 use tare_findings::nodes::NodeSummary;
@@ -17,20 +19,14 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                 "Means over samples. Pages of the whole machine: given on this node as asked (hit), given here because another node was "
                 "full (miss), given here to a thread of another node (other)."
             }
-            div.scroll tabindex="0" role="region" aria-label="Memory by node" {
-                table {
-                    thead { tr {
-                        th.l scope="col" { "condition" } th scope="col" { "node" } th scope="col" { "server's memory" }
-                        th scope="col" { "share" } th scope="col" { "hit, pages" } th scope="col" { "miss, pages" }
-                        th scope="col" { "other, pages" }
-                    } }
-                    tbody { @for node in nodes.iter().take(ROWS) { tr {
-                        th scope="row" { (node.condition) } td { (node.node) } td { (figure(node.server_bytes, "bytes")) }
-                        td { (percent(share(node, nodes))) } td { (format!("{:.0}", node.hit_pages)) }
-                        td { (format!("{:.0}", node.miss_pages)) } td { (format!("{:.0}", node.other_pages)) }
-                    } } }
-                }
-            }
+            (table("Memory by node", &[L("condition"), R("node"), R("server's memory"), R("share"), R("hit, pages"),
+                R("miss, pages"), R("other, pages")], &html! {
+                tbody { @for node in nodes.iter().take(ROWS) { tr {
+                    th scope="row" { (node.condition) } td { (node.node) } td { (figure(node.server_bytes, "bytes")) }
+                    td { (percent(share(node, nodes))) } td { (format!("{:.0}", node.hit_pages)) }
+                    td { (format!("{:.0}", node.miss_pages)) } td { (format!("{:.0}", node.other_pages)) }
+                } } }
+            }))
         }
     })
 }

@@ -1,6 +1,8 @@
 //! Plans of queries that ran with more than one.
 
 use super::given::Page;
+use super::scroll::Head::{L, R};
+use super::scroll::table;
 use maud::{Markup, html};
 use tare_findings::figures::figure;
 use tare_findings::plans::QueryPlans;
@@ -29,20 +31,14 @@ fn one(query: &QueryPlans) -> Markup {
                 (name) ": " (query.plans.len()) " plans"
                 @if !query.changed_within.is_empty() { ", changed between trials of one condition" }
             }
-            div.scroll tabindex="0" role="region" aria-label={ "Plans of " (name) } {
-                table {
-                    thead { tr {
-                        th.l scope="col" { "condition" } th.l scope="col" { "plan" } th scope="col" { "trials" }
-                        th scope="col" { "mean" }
-                    } }
-                    tbody {
-                        @for plan in &query.plans { @for (condition, of) in &plan.conditions { tr {
-                            th scope="row" { (condition) } td.l { (plan.name) } td { (of.trials.len()) }
-                            td { (figure(of.mean, unit)) }
-                        } } }
-                    }
+            (table(&format!("Plans of {name}"), &[L("condition"), L("plan"), R("trials"), R("mean")], &html! {
+                tbody {
+                    @for plan in &query.plans { @for (condition, of) in &plan.conditions { tr {
+                        th scope="row" { (condition) } td.l { (plan.name) } td { (of.trials.len()) }
+                        td { (figure(of.mean, unit)) }
+                    } } }
                 }
-            }
+            }))
             @for plan in &query.plans {
                 h3 { "Plan " (plan.name) }
                 pre tabindex="0" { (plan.text) }

@@ -1,10 +1,11 @@
 //! What the probes alongside the trials leave of their spread, and the means that are adjusted by one.
 
 use super::given::Page;
+use super::scroll::scroll;
+use crate::words::between;
 use maud::{Markup, html};
 use tare_findings::figures::{Scale, percent};
 use tare_findings::probe_rows;
-use tare_stats::Interval;
 
 /// The table; none where nothing was probed.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
@@ -12,10 +13,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let first = rows.first()?;
     let scale = Scale::new(&first.metric.unit, rows.iter().map(|row| row.metric.max).fold(0.0, f64::max), 4);
     let by = rows.iter().find_map(|row| row.adjusted).map(|found| found.probe.clone());
-    let interval = |ci: Option<Interval>| match ci {
-        Some(ci) => format!("{} to {}", scale.number(ci.low), scale.number(ci.high)),
-        None => "–".to_owned(),
-    };
+    let interval = |ci| between(ci, "–", |end| scale.number(end));
     Some(html! {
         p.note {
             "A probe is known work, done before and after each sample on its own PUs while the server idles: loads from memory "
@@ -26,7 +24,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                 None => { " The study did not say before it ran that anything is adjusted, so nothing is." },
             }
         }
-        div.scroll tabindex="0" role="region" aria-label="Table of probes" {
+        (scroll("Table of probes", &html! {
             table {
                 caption { (first.metric.name) @if !scale.unit.is_empty() { ", " (scale.unit) } }
                 thead { tr {
@@ -50,6 +48,6 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                     }
                 } } }
             }
-        }
+        }))
     })
 }

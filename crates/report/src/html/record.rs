@@ -1,6 +1,7 @@
 //! The command that repeats the run, the resolved study, and every trial as tab-separated values.
 
 use super::given::Page;
+use super::scroll::scroll;
 use maud::{Markup, html};
 use tare_findings::collect;
 use tare_findings::figures::{Scale, count};
@@ -55,7 +56,7 @@ pub(super) fn trials(page: &Page<'_>) -> Option<Markup> {
         html! {
             details {
                 summary { (count(trials.len(), "attempt")) @if in_directory { ", with links to their logs" } }
-                div.scroll tabindex="0" role="region" aria-label="Table of trials" {
+                (scroll("Table of trials", &html! {
                     table {
                         thead { tr {
                             th.l.c scope="col" { "trial" } th.l scope="col" { "condition" } th.l.c scope="col" { "state" }
@@ -74,7 +75,7 @@ pub(super) fn trials(page: &Page<'_>) -> Option<Markup> {
                             } }
                         } } }
                     }
-                }
+                }))
                 @if trials.len() > LISTED { p.note { "The first " (LISTED) "; trials.jsonl has all." } }
             }
         }

@@ -1,6 +1,7 @@
 //! Builds by loads: relative throughput with colour where it is decided, and what an operation costs.
 
 use super::given::Page;
+use super::scroll::scroll;
 use maud::{Markup, html};
 use tare_findings::level_words::words_of;
 use tare_findings::relative::{RelativeCell, RelativeTable};
@@ -15,7 +16,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
             "95% over all cells together; intervals are 95% of each cell alone. Costs are those of the server for an operation; "
             "reads, writes and flushes are requests to the devices that hold its files, whoever made them."
         }
-        div.scroll tabindex="0" role="region" aria-label="Relative throughput" {
+        (scroll("Relative throughput", &html! {
             table {
                 thead { tr {
                     th.l scope="col" { "group" } th.l scope="col" { "load" }
@@ -26,9 +27,9 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                     @for cell in &row.cells { (figure(cell.as_ref())) }
                 } } }
             }
-        }
+        }))
         @if table.has_costs() {
-            div.scroll tabindex="0" role="region" aria-label="Cost of an operation" {
+            (scroll("Cost of an operation", &html! {
                 table {
                     thead { tr {
                         th.l scope="col" { "load" } th.l scope="col" { (table.factor) } th scope="col" { "CPU µs" }
@@ -45,7 +46,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                         } }
                     } } }
                 }
-            }
+            }))
         }
     })
 }

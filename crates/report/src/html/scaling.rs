@@ -1,6 +1,9 @@
 //! Scaling laws, the steps of each ladder, and predictions that say what they are.
 
 use super::given::Page;
+use super::scroll::Head::{L, R};
+use super::scroll::{captioned, table};
+use crate::words::between;
 use maud::{Markup, html};
 use tare_findings::figures::{figure, times};
 use tare_findings::level_words::words_of;
@@ -17,23 +20,17 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                 "Universal scalability law: X(N) = λN / (1 + σ(N-1) + κN(N-1)); 95% intervals below each value. A prediction takes for "
                 "granted that the law goes on to hold; nothing was measured there."
             }
-            div.scroll tabindex="0" role="region" aria-label="Table of scaling laws" {
-                table {
-                    thead { tr {
-                        th.l scope="col" { "metric" } th.l scope="col" { "over" } th.l scope="col" { "at" } th scope="col" { "λ" }
-                        th scope="col" { "σ contention" } th scope="col" { "κ coherency" } th scope="col" { "peak at" }
-                        th.l scope="col" { "more gave less" } th scope="col" { "predicted" }
-                    } }
-                    tbody { @for law in laws { tr {
-                        th scope="row" { (law.metric) } td.l { (law.over) } td.l { (words_of(&law.levels)) }
-                        td { (with_interval(law.lambda, law.lambda_ci, 1)) } td { (with_interval(law.sigma, law.sigma_ci, 4)) }
-                        td { (with_interval(law.kappa, law.kappa_ci, 6)) }
-                        td { (law.peak.map_or("none".to_owned(), |peak| format!("{peak:.1}"))) }
-                        td.l { (if law.retrograde { "yes" } else { "no" }) }
-                        td { (predicted(law)) }
-                    } } }
-                }
-            }
+            (table("Table of scaling laws", &[L("metric"), L("over"), L("at"), R("λ"), R("σ contention"),
+                R("κ coherency"), R("peak at"), L("more gave less"), R("predicted")], &html! {
+                tbody { @for law in laws { tr {
+                    th scope="row" { (law.metric) } td.l { (law.over) } td.l { (words_of(&law.levels)) }
+                    td { (with_interval(law.lambda, law.lambda_ci, 1)) } td { (with_interval(law.sigma, law.sigma_ci, 4)) }
+                    td { (with_interval(law.kappa, law.kappa_ci, 6)) }
+                    td { (law.peak.map_or("none".to_owned(), |peak| format!("{peak:.1}"))) }
+                    td.l { (if law.retrograde { "yes" } else { "no" }) }
+                    td { (predicted(law)) }
+                } } }
+            }))
             (steps(page))
         }
     })
@@ -62,24 +59,16 @@ fn predicted(law: &Scaling) -> Markup {
 fn steps(page: &Page<'_>) -> Markup {
     let headline = page.summary.headline_metric.as_deref().unwrap_or_default();
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Steps of the ladders" {
-            table {
-                caption { "Steps of " (headline) ": after / before" }
-                thead { tr {
-                    th.l scope="col" { "at" } th.l scope="col" { "step" } th scope="col" { "gain" } th scope="col" { "95% interval" }
-                    th.l scope="col" { "more gave less" }
-                } }
-                @for law in page.summary.scaling.iter().filter(|law| law.metric == headline) {
-                    tbody { @for step in &law.steps { tr {
-                        th scope="row" { (words_of(&law.levels)) }
-                        td.l { (step.from) " → " (step.to) " " (law.over) } td { (times(step.ratio)) }
-                        td { (match step.ci { Some(Interval { low, high }) => format!("{} to {}", times(low), times(high)),
-                            _ => "–".to_owned(),
-                        }) }
-                        td.l { (if step.retrograde { "yes" } else { "" }) }
-                    } } }
-                }
+        (captioned("Steps of the ladders", &format!("Steps of {headline}: after / before"),
+            &[L("at"), L("step"), R("gain"), R("95% interval"), L("more gave less")], &html! {
+            @for law in page.summary.scaling.iter().filter(|law| law.metric == headline) {
+                tbody { @for step in &law.steps { tr {
+                    th scope="row" { (words_of(&law.levels)) }
+                    td.l { (step.from) " → " (step.to) " " (law.over) } td { (times(step.ratio)) }
+                    td { (between(step.ci, "–", times)) }
+                    td.l { (if step.retrograde { "yes" } else { "" }) }
+                } } }
             }
-        }
+        }))
     }
 }

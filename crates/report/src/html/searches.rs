@@ -1,6 +1,7 @@
 //! How the highest rate under an objective was searched for: a chart and a table a search.
 
 use super::given::Page;
+use super::scroll::scroll;
 use crate::charts::search::{self, verdict};
 use maud::{Markup, html};
 use tare_findings::figures::{Scale, figure};
@@ -26,10 +27,10 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
             @for (place, (name, search)) in all.iter().take(DRAWN).enumerate() {
                 details open[place == 0] {
                     summary { (name) ": " (outcome(search)) }
-                    div.scroll tabindex="0" role="region" aria-label={ "Steps of the search of " (name) } {
+                    (scroll(&format!("Steps of the search of {name}"), &html! {
                         (search::draw(name, search))
                         (table(search))
-                    }
+                    }))
                 }
             }
             @if all.len() > DRAWN { p.note { (all.len() - DRAWN) " more searches are in the record." } }

@@ -1,6 +1,7 @@
 //! Throughput second by second, with gaps and standstills.
 
 use super::given::Page;
+use super::scroll::scroll;
 use crate::charts::seconds::{self, SampleSeries};
 use crate::words::client_limit;
 use maud::{Markup, html};
@@ -32,9 +33,9 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                 @let left_out = lines.len().saturating_sub(LINES);
                 details open[place == open] {
                     summary { (page.swatch(condition)) (condition) }
-                    div.scroll tabindex="0" role="region" aria-label={ "Throughput second by second under " (condition) } {
+                    (scroll(&format!("Throughput second by second under {condition}"), &html! {
                         ({ worst_first(&mut lines); seconds::draw(condition, &lines, page.mark(condition)) })
-                    }
+                    }))
                     @if left_out > 0 { p.note { (left_out) " more samples, without a longer standstill, are in the record." } }
                 }
             }

@@ -1,11 +1,12 @@
 //! The servers that were measured: builds, memory, and what was set to something else than their own defaults.
 
 use super::given::Page;
+use super::scroll::Head::{L, R};
+use super::scroll::table;
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 use tare_results::server::ServerRecord;
 
-/// Settings listed for a server.
 const LISTED: usize = 200;
 
 /// A server and the conditions that it served.
@@ -21,22 +22,17 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     }
     Some(html! {
         h3 { "Servers" }
-        div.scroll tabindex="0" role="region" aria-label="Table of servers" {
-            table {
-                thead { tr {
-                    th.l scope="col" { "server" } th.l scope="col" { "build" } th scope="col" { "buffer pool, MiB" }
-                    th scope="col" { "set" } th.l scope="col" { "program" } th.l scope="col" { "conditions" }
-                } }
-                tbody { @for shown in &servers { tr {
-                    th scope="row" { (shown.server.product) " " (shown.server.version) }
-                    td.l { (shown.server.build_id.as_ref().and_then(|id| id.get(..12)).unwrap_or("–")) }
-                    td { (shown.server.buffer_pool_bytes.map_or("–".to_owned(), |bytes| (bytes >> 20).to_string())) }
-                    td { (shown.server.changed.len()) }
-                    td.l { (shown.server.path) }
-                    td.l { (conditions(shown)) }
-                } } }
-            }
-        }
+        (table("Table of servers", &[L("server"), L("build"), R("buffer pool, MiB"), R("set"), L("program"),
+            L("conditions")], &html! {
+            tbody { @for shown in &servers { tr {
+                th scope="row" { (shown.server.product) " " (shown.server.version) }
+                td.l { (shown.server.build_id.as_ref().and_then(|id| id.get(..12)).unwrap_or("–")) }
+                td { (shown.server.buffer_pool_bytes.map_or("–".to_owned(), |bytes| (bytes >> 20).to_string())) }
+                td { (shown.server.changed.len()) }
+                td.l { (shown.server.path) }
+                td.l { (conditions(shown)) }
+            } } }
+        }))
         @for shown in &servers { (settings(shown)) }
     })
 }
@@ -76,19 +72,14 @@ fn settings(shown: &Shown<'_>) -> Markup {
             @if !server.option_files.is_empty() { p { "Option files: " (server.option_files.join(", ")) } }
             @if !server.build.is_empty() { p.note { @for (name, value) in &server.build { (name) ": " (value) br; } } }
             @if !server.changed.is_empty() {
-                div.scroll tabindex="0" role="region" aria-label="Table of settings that differ from the defaults" {
-                    table {
-                        thead { tr {
-                            th.l scope="col" { "setting" } th.l scope="col" { "in the trial" }
-                            th.l scope="col" { "the program's own" }
-                        } }
-                        tbody { @for (name, setting) in server.changed.iter().take(LISTED) { tr {
-                            th scope="row" { (name) }
-                            td.l { (setting.value) @if let Some(unit) = &setting.unit { " (" (unit) ")" } }
-                            td.l { (setting.default.as_deref().unwrap_or("not told")) }
-                        } } }
-                    }
-                }
+                (table("Table of settings that differ from the defaults", &[L("setting"), L("in the trial"),
+                    L("the program's own")], &html! {
+                    tbody { @for (name, setting) in server.changed.iter().take(LISTED) { tr {
+                        th scope="row" { (name) }
+                        td.l { (setting.value) @if let Some(unit) = &setting.unit { " (" (unit) ")" } }
+                        td.l { (setting.default.as_deref().unwrap_or("not told")) }
+                    } } }
+                }))
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::document::either;
 use super::given::Page;
+use super::scroll::scroll;
 use super::tables;
 use crate::charts::forest::{self, ForestLine};
 use crate::charts::heat::{self, Figures, Heat};
@@ -51,8 +52,8 @@ pub(super) fn spread(page: &Page<'_>) -> Option<Markup> {
     let cell = |value: Option<f64>| value.map_or("–".to_owned(), percent);
     Some(html! {
         p.note { (map.note) }
-        div.scroll tabindex="0" role="region" aria-label="Heat map of spread" { (heat::draw(&map)) }
-        div.scroll tabindex="0" role="region" aria-label="Table of spread" {
+        (scroll("Heat map of spread", &heat::draw(&map)))
+        (scroll("Table of spread", &html! {
             table {
                 caption { "Over the queries. Max-min: largest less smallest trial mean, as a share of the smallest." }
                 thead { tr {
@@ -71,7 +72,7 @@ pub(super) fn spread(page: &Page<'_>) -> Option<Markup> {
                     td { (cell(spread.and_then(|s| s.within_cov_average))) } td { (cell(spread.and_then(|s| s.within_cov_largest))) }
                 } } }
             }
-        }
+        }))
     })
 }
 
@@ -179,7 +180,6 @@ fn causes(page: &Page<'_>) -> Markup {
     }
 }
 
-/// Every trial of every query.
 pub(super) fn queries(page: &Page<'_>) -> Option<Markup> {
     let names = primary(page);
     let dots = names.len() * page.results.trials.len();

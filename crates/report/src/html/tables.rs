@@ -2,11 +2,12 @@
 //! heads.
 
 use super::given::Page;
-use crate::words;
+use super::scroll::Head::{L, R};
+use super::scroll::{scroll, table};
+use crate::words::{self, between};
 use maud::{Markup, html};
 use tare_findings::figures::{Scale, percent, times};
 use tare_findings::summary::{ConditionSummary, MetricSummary};
-use tare_stats::Interval;
 
 /// Rows of the table of all metrics; a study of many conditions has the rest in `tare show --json`.
 const ROWS: usize = 1200;
@@ -19,7 +20,7 @@ pub(super) fn conditions(page: &Page<'_>) -> Option<Markup> {
     let scale = scale(rows.iter().filter_map(|(_, metric)| *metric));
     let with_modes = rows.iter().any(|(_, metric)| metric.is_some_and(|metric| !metric.modes.is_empty()));
     Some(html! {
-        div.scroll tabindex="0" role="region" aria-label="Table of conditions" {
+        (scroll("Table of conditions", &html! {
             table {
                 caption { (metric) @if !scale.unit.is_empty() { ", " (scale.unit) } }
                 thead { tr {
@@ -41,7 +42,7 @@ pub(super) fn conditions(page: &Page<'_>) -> Option<Markup> {
                     td { (condition.failed_trials) }
                 } } }
             }
-        }
+        }))
         @for condition in &page.summary.unrealizable {
             p.note { (condition.name) ": not realizable here, " (condition.reason) }
         }
@@ -64,7 +65,6 @@ fn cells(metric: &MetricSummary, scale: &Scale) -> Markup {
     }
 }
 
-/// Every metric of every condition.
 pub(super) fn all_metrics(page: &Page<'_>) -> Markup {
     let names = tare_findings::collect::all_metrics(&page.conditions);
     let find = |name: &str| {
@@ -82,21 +82,15 @@ pub(super) fn all_metrics(page: &Page<'_>) -> Markup {
     html! {
         details open[total <= 60] {
             summary { "Table of all metrics" }
-            div.scroll tabindex="0" role="region" aria-label="Table of all metrics" {
-                table {
-                    thead { tr {
-                        th.l scope="col" { "metric" } th scope="col" { "unit" } th.l scope="col" { "condition" }
-                        th scope="col" { "trials" } th scope="col" { "mean" } th scope="col" { "95% from" } th scope="col" { "95% to" }
-                        th scope="col" { "within" } th scope="col" { "between" } th scope="col" { "min" } th scope="col" { "max" }
-                    } }
-                    @for name in names.iter().take(shown) {
-                        @let (rows, scale) = find(name);
-                        tbody { @for (condition, metric) in &rows { tr data-c=(condition) {
-                            th scope="row" { (name) } td { (scale.unit) } td.l { (condition) } (cells(metric, &scale))
-                        } } }
-                    }
+            (table("Table of all metrics", &[L("metric"), R("unit"), L("condition"), R("trials"), R("mean"),
+                R("95% from"), R("95% to"), R("within"), R("between"), R("min"), R("max")], &html! {
+                @for name in names.iter().take(shown) {
+                    @let (rows, scale) = find(name);
+                    tbody { @for (condition, metric) in &rows { tr data-c=(condition) {
+                        th scope="row" { (name) } td { (scale.unit) } td.l { (condition) } (cells(metric, &scale))
+                    } } }
                 }
-            }
+            }))
             @if names.len() > shown { p.note { "The remaining " (names.len() - shown) " metrics: tare show --json" } }
         }
     }
@@ -105,10 +99,7 @@ pub(super) fn all_metrics(page: &Page<'_>) -> Markup {
 /// Effects of two-level factors on the mean and on the spread.
 pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
     let effects = &page.summary.effects;
-    let interval = |ci: Option<Interval>| match ci {
-        Some(Interval { low, high }) => format!("{} to {}", times(low), times(high)),
-        _ => "–".to_owned(),
-    };
+    let interval = |ci| between(ci, "–", times);
     (!effects.is_empty()).then(|| {
         html! {
             p.note {
@@ -116,26 +107,19 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
                 "Intervals are each for itself; * marks what is shown with all effects tested together. Intervals of a spread "
                 "are jackknifed from four trials a condition on."
             }
-            div.scroll tabindex="0" role="region" aria-label="Table of effects" {
-                table {
-                    thead { tr {
-                        th.l scope="col" { "metric" } th.l scope="col" { "factor" } th.l scope="col" { "levels" }
-                        th scope="col" { "mean" } th scope="col" { "95% interval" }
-                        th scope="col" { "spread" } th scope="col" { "95% interval" }
-                    } }
-                    tbody { @for effect in effects.iter().take(400) { tr {
-                        th scope="row" { (effect.metric) } td.l { (effect.term.to_string()) } td.l { (effect.levels) }
-                        td { (times(effect.mean_ratio)) @if effect.shown { " *" } } td { (interval(effect.ci)) }
-                        td { (effect.spread_ratio.map_or("–".to_owned(), times)) @if effect.spread_shown { " *" } }
-                        td { (interval(effect.spread_ci)) }
-                    } } }
-                }
-            }
+            (table("Table of effects", &[L("metric"), L("factor"), L("levels"), R("mean"), R("95% interval"),
+                R("spread"), R("95% interval")], &html! {
+                tbody { @for effect in effects.iter().take(400) { tr {
+                    th scope="row" { (effect.metric) } td.l { (effect.term.to_string()) } td.l { (effect.levels) }
+                    td { (times(effect.mean_ratio)) @if effect.shown { " *" } } td { (interval(effect.ci)) }
+                    td { (effect.spread_ratio.map_or("–".to_owned(), times)) @if effect.spread_shown { " *" } }
+                    td { (interval(effect.spread_ci)) }
+                } } }
+            }))
         }
     })
 }
 
-/// One scale for a column of one metric.
 fn scale<'a>(metrics: impl Iterator<Item = &'a MetricSummary>) -> Scale {
     let mut unit = "";
     let mut largest: f64 = 0.0;

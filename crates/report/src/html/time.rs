@@ -1,6 +1,7 @@
 //! Where the time of a transaction goes.
 
 use super::given::Page;
+use super::scroll::scroll;
 use crate::words::why as words;
 use maud::{Markup, html};
 use std::collections::BTreeSet;
@@ -25,7 +26,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                 "Microseconds of wall-clock time, clients / throughput; the parts and what is not explained add up to it. Waits for "
                 "locks are those of the capture sample, as the same share of the time. Below 0: parts overlap."
             }
-            div.scroll tabindex="0" role="region" aria-label="The time of a transaction" {
+            (scroll("The time of a transaction", &html! {
                 table {
                     thead { tr {
                         th.l scope="col" { "condition" } th scope="col" { "all" }
@@ -38,7 +39,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                         td { (scale.number(time.not_explained.us)) } td { (scale.number(time.background_us)) }
                     } } }
                 }
-            }
+            }))
         }
     })
 }

@@ -1,12 +1,13 @@
 //! Where the server's threads spend wall-clock time, a table for each condition.
 
 use super::given::Page;
-use crate::words::waits;
+use super::scroll::Head::{L, R};
+use super::scroll::captioned;
+use crate::words::{between, waits};
 use maud::{Markup, html};
 use tare_findings::figures::percent;
 use tare_findings::summary::CaptureSummary;
 use tare_findings::waits::{ClassTime, WaitsSummary};
-use tare_stats::Interval;
 
 /// Conditions with tables of their own, and rows of a table; the rest are in `tare show --json`.
 const CONDITIONS: usize = 24;
@@ -43,24 +44,15 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
 
 fn table(condition: &str, class: &str, time: &ClassTime) -> Markup {
     html! {
-        div.scroll tabindex="0" role="region" aria-label={ "Time of " (class) " of " (condition) } {
-            table {
-                caption { (format!("{:.0} {class}", time.threads)) }
-                thead { tr {
-                    th.l scope="col" { "what" } th scope="col" { "threads" } th scope="col" { "share" }
-                    th scope="col" { "95% interval" } th scope="col" { "each transaction" }
-                } }
-                tbody { @for part in time.parts.iter().take(ROWS) { tr {
-                    th scope="row" { (waits::what(part)) }
-                    td { @if part.threads > 0 { (part.threads) } @else { "–" } }
-                    td { (percent(part.fraction)) }
-                    td { (match part.ci {
-                        Some(Interval { low, high }) => format!("{} to {}", percent(low), percent(high)),
-                        _ => "–".to_owned(),
-                    }) }
-                    td { (waits::per_transaction(part).unwrap_or_else(|| "–".to_owned())) }
-                } } }
-            }
-        }
+        (captioned(&format!("Time of {class} of {condition}"), &format!("{:.0} {class}", time.threads),
+            &[L("what"), R("threads"), R("share"), R("95% interval"), R("each transaction")], &html! {
+            tbody { @for part in time.parts.iter().take(ROWS) { tr {
+                th scope="row" { (waits::what(part)) }
+                td { @if part.threads > 0 { (part.threads) } @else { "–" } }
+                td { (percent(part.fraction)) }
+                td { (between(part.ci, "–", percent)) }
+                td { (waits::per_transaction(part).unwrap_or_else(|| "–".to_owned())) }
+            } } }
+        }))
     }
 }

@@ -1,6 +1,8 @@
 //! What keeps the threads that serve connections asleep, a table for each condition.
 
 use super::given::Page;
+use super::scroll::Head::{L, R};
+use super::scroll::table;
 use crate::words::wakes;
 use maud::{Markup, html};
 use tare_findings::figures::percent;
@@ -25,14 +27,12 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                 details open[index == 0] {
                     summary { (condition) }
                     p.note { (wakes::about(found)) }
-                    div.scroll tabindex="0" role="region" aria-label={ "Who kept connections asleep of " (condition) } {
-                        table {
-                            thead { tr { th.l scope="col" { "who" } th.l scope="col" { "did" } th scope="col" { "share" } } }
-                            tbody { @for (who, doing, share) in &found.charged { tr {
-                                th scope="row" { (who) } td.l { (wakes::doing(*doing)) } td { (percent(*share)) }
-                            } } }
-                        }
-                    }
+                    (table(&format!("Who kept connections asleep of {condition}"), &[L("who"), L("did"),
+                        R("share")], &html! {
+                        tbody { @for (who, doing, share) in &found.charged { tr {
+                            th scope="row" { (who) } td.l { (wakes::doing(*doing)) } td { (percent(*share)) }
+                        } } }
+                    }))
                 }
             }
         }

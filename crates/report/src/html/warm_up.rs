@@ -1,6 +1,7 @@
 //! How queries warmed up: each execution before the measured ones, against those.
 
 use super::given::Page;
+use super::scroll::scroll;
 use crate::charts::heat::{self, Figures, Heat};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
@@ -27,7 +28,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
         @for (place, (condition, found)) in drawn.take(CONDITIONS).enumerate() {
             details open[place == 0] {
                 summary { (page.swatch(condition)) (condition) }
-                div.scroll tabindex="0" role="region" aria-label={ "Warm-up under " (condition) } { (map(condition, &found)) }
+                (scroll(&format!("Warm-up under {condition}"), &map(condition, &found)))
             }
         }
     })

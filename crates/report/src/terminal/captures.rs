@@ -1,8 +1,8 @@
 //! What captures say: growth rankings, builds side by side, and the cost of capturing.
 
-use super::scaling::interval;
 use super::style::{Style, add, finish};
 use super::text::{heading, plain, shorten};
+use crate::words::between;
 use tare_findings::compare::Verdict;
 use tare_findings::figures::{change, percent, times};
 use tare_findings::level_words::words_of;
@@ -35,7 +35,7 @@ fn one(ranking: &GrowthRanking, style: Style) -> String {
             percent(grown.first),
             percent(grown.last),
             change(grown.per_doubling),
-            interval(grown.ci, change),
+            between(grown.ci, "-", change),
         ];
         add(&mut rows, 1, cells);
     }
@@ -56,7 +56,7 @@ pub(super) fn builds(summary: &Summary, style: Style) -> Option<String> {
             Verdict::Slower => "slower",
             Verdict::Equivalent | Verdict::Inconclusive => "no difference shown",
         };
-        let interval = interval(found.ci, times);
+        let interval = between(found.ci, "-", times);
         add(
             &mut rows,
             2,

@@ -86,7 +86,7 @@ fn metrics(rows: &[&MetricComparison], style: Style) -> String {
             cells.push(or_dash(adjusted.and_then(|found| found.ci).map(ends)));
             cells.push(probe_cell(adjusted.and_then(|found| found.probe)));
         }
-        cells.push(verdict(metric));
+        cells.push(words::verdict(metric));
         add(&mut out, 1, cells.clone());
         all.push(cells);
     }
@@ -122,24 +122,8 @@ fn or_dash(text: Option<String>) -> String {
     text.unwrap_or_else(|| "-".to_owned())
 }
 
-/// What the probe itself did from A to B.
 pub(super) fn probe_cell(probe: Option<ProbeChange>) -> String {
     or_dash(probe.and_then(|found| found.ci).map(ends))
-}
-
-pub(super) fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Faster => "faster",
-        Verdict::Slower => "slower",
-        Verdict::Equivalent => "equivalent",
-        Verdict::Inconclusive => "inconclusive",
-    }
-}
-
-/// The verdict; what rests on disturbed trials says so first.
-fn verdict(metric: &MetricComparison) -> String {
-    let disturbed = if metric.disturbed { "disturbed: " } else { "" };
-    format!("{disturbed}{}", word(metric.verdict))
 }
 
 pub(super) fn explanation(options: &Options, style: Style, adjusted: bool) -> String {

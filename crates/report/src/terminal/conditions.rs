@@ -64,7 +64,6 @@ fn sorted<'s>(summary: &'s Summary, name: &str) -> Vec<Row<'s>> {
     conditions
 }
 
-/// What the table of conditions is made of.
 struct Columns {
     names: Names,
     states: States,

@@ -6,7 +6,6 @@ use crate::words::{counters_head, generator, losses};
 use tare_findings::counters::CounterTable;
 use tare_findings::summary::Summary;
 
-/// Every table of the summary.
 pub(super) fn counters(summary: &Summary, style: Style) -> Option<String> {
     let parts: Vec<String> = summary.counters.iter().map(|table| one(table, style)).collect();
     (!parts.is_empty()).then(|| parts.join("\n"))

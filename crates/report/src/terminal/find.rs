@@ -2,13 +2,14 @@
 
 use super::style::{Style, add, finish};
 use super::text::{heading, plain, wrap};
+use crate::words::between;
 use crate::words::find::{fate, knob, sentence, stopped, trade};
 use crate::words::paste::paste;
 use tare_findings::figures::{Scale, times};
 use tare_findings::find::{Candidate, Find};
+use tare_findings::summary::Unrealizable;
 use tare_results::metric;
 use tare_results::schema::Plan;
-use tare_stats::Interval;
 
 /// Everything that it prints.
 pub fn find(found: &Find, plan: &Plan, style: Style) -> String {
@@ -30,7 +31,7 @@ pub fn find(found: &Find, plan: &Plan, style: Style) -> String {
         ));
     }
     if !found.left_out.is_empty() {
-        let line = |(name, why): &(String, String)| wrap(style, "  ", "    ", &plain(&format!("{name}: {why}")));
+        let line = |of: &Unrealizable| wrap(style, "  ", "    ", &plain(&format!("{}: {}", of.name, of.reason)));
         let lines: String = found.left_out.iter().map(line).collect();
         parts.push(format!("{}\n{lines}", heading(style, "not raced")));
     }
@@ -56,13 +57,12 @@ fn table(found: &Find, style: Style) -> String {
     let higher = metric::describe(metric).better == metric::Better::Higher;
     order.sort_by(|a, b| if higher { ratio(b).total_cmp(&ratio(a)) } else { ratio(a).total_cmp(&ratio(b)) });
     for candidate in order {
-        let interval = candidate.ratio.and_then(|of| of.ci);
         let mut cells = vec![
             plain(&candidate.name),
             candidate.trials.to_string(),
             candidate.value.map_or("-".to_owned(), |value| scale.figure(value)),
             times(ratio(candidate)),
-            interval.map_or("-".to_owned(), |Interval { low, high }| format!("{} to {}", times(low), times(high))),
+            between(candidate.ratio.and_then(|of| of.ci), "-", times),
         ];
         cells.extend(tail.then(|| candidate.p99_ms.map_or("-".to_owned(), |p99| format!("{p99:.3}"))));
         cells.push(fate(candidate, found));

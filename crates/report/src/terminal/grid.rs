@@ -7,7 +7,6 @@ use tare_findings::grid::{GridCell, PlacementGrid, place_words};
 use tare_findings::level_words::words_of;
 use tare_findings::summary::Summary;
 
-/// Every grid of the summary.
 pub(super) fn grids(summary: &Summary, style: Style) -> Option<String> {
     let parts: Vec<String> = summary.placement_grids.iter().map(|grid| one(grid, summary, style)).collect();
     (!parts.is_empty()).then(|| parts.join("\n"))

@@ -2,7 +2,7 @@
 
 use super::style::{Style, add, finish};
 use super::text::{heading, plain, wrap};
-use crate::words::{self, hash};
+use crate::words::{self, between, hash};
 use tare_findings::figures::{Scale, change};
 use tare_findings::history::{History, MetricHistory, Segment};
 use tare_stats::Estimate;
@@ -35,10 +35,7 @@ pub(crate) fn segments(line: &MetricHistory) -> (Vec<&'static str>, Vec<Vec<Stri
     let largest = line.segments.iter().map(|segment| segment.mean.abs()).fold(0.0, f64::max);
     let scale = Scale::new(&line.unit, largest, 4);
     let ratio = |found: Option<Estimate>| found.map_or("-".to_owned(), |found| change(found.value - 1.0));
-    let interval = |found: Option<Estimate>| {
-        let ends = found.and_then(|found| found.ci);
-        ends.map_or("-".to_owned(), |ci| format!("{} to {}", change(ci.low - 1.0), change(ci.high - 1.0)))
-    };
+    let interval = |found: Option<Estimate>| between(found.and_then(|of| of.ci), "-", |end| change(end - 1.0));
     let commits = line.changes.iter().any(|change| change.commits.is_some());
     let mut columns = vec!["from", "runs", "mean", "change", "95% interval", "since first"];
     columns.extend(commits.then_some("commits"));

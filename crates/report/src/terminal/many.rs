@@ -1,15 +1,14 @@
 //! `tare compare A B C ...`: every further side against the first, the largest change first.
 
-use super::comparison::{Gated, explanation, probe_cell, word};
+use super::comparison::{Gated, explanation, probe_cell};
 use super::style::{Style, add, finish};
 use super::text::{heading, plain, wrap};
-use crate::words;
+use crate::words::{self, between};
 use std::collections::BTreeSet;
 use tare_findings::compare::groups::letters;
 use tare_findings::compare::{AgainstFirst, Grouped, ManyComparison, MetricComparison, Options};
 use tare_findings::figures::change;
 use tare_results::metric;
-use tare_stats::Interval;
 
 /// Everything that it prints.
 pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
@@ -81,11 +80,7 @@ fn rows(judged: &[&AgainstFirst], groups: &[Grouped], style: Style) -> String {
     let mut out = style.table(&heads, 3);
     for row in sorted {
         let metric = &row.metric;
-        let interval = |ci: Option<Interval>| match ci {
-            Some(Interval { low, high }) => format!("{} to {}", change(low - 1.0), change(high - 1.0)),
-            None => "-".to_owned(),
-        };
-        let disturbed = if metric.disturbed { "disturbed: " } else { "" };
+        let interval = |ci| between(ci, "-", |end| change(end - 1.0));
         let mut cells = vec![
             plain(&row.against),
             plain(&metric.condition.to_string()),
@@ -105,7 +100,7 @@ fn rows(judged: &[&AgainstFirst], groups: &[Grouped], style: Style) -> String {
         if !groups.is_empty() {
             cells.push(letters(groups, &row.against, metric).to_owned());
         }
-        cells.push(format!("{disturbed}{}", word(metric.verdict)));
+        cells.push(words::verdict(metric));
         add(&mut out, 3, cells);
     }
     finish(out)

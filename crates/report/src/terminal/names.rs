@@ -26,7 +26,6 @@ impl Names {
         self.factors.len().max(1)
     }
 
-    /// Heads of these columns.
     pub fn heads(&self) -> Vec<String> {
         if self.factors.is_empty() {
             vec!["condition".to_owned()]
@@ -35,7 +34,6 @@ impl Names {
         }
     }
 
-    /// Their cells for a condition.
     pub fn cells(&self, condition: &ConditionSummary) -> Vec<String> {
         if self.factors.is_empty() {
             return vec![plain(&condition.name)];

@@ -2,13 +2,13 @@
 
 use super::style::{Style, add, finish};
 use super::text::{heading, plain};
+use crate::words::between;
 use tare_findings::figures::{figure, times};
 use tare_findings::level_words::words_of;
 use tare_findings::summary::{Scaling, Summary};
 use tare_results::metric;
 use tare_stats::Interval;
 
-/// Laws with their intervals.
 pub(super) fn laws(summary: &Summary, style: Style) -> Option<String> {
     if summary.scaling.is_empty() {
         return None;
@@ -51,7 +51,7 @@ pub(super) fn steps(summary: &Summary, style: Style) -> Option<String> {
     let mut rows = style.table(&["at", "step", "gain", "95% interval", "more gave less"], 2);
     for law in laws {
         for step in &law.steps {
-            let interval = interval(step.ci, times);
+            let interval = between(step.ci, "-", times);
             let retrograde = if step.retrograde { "yes" } else { "" };
             let name = format!("{} -> {} {}", step.from, step.to, law.over);
             add(
@@ -63,7 +63,7 @@ pub(super) fn steps(summary: &Summary, style: Style) -> Option<String> {
         if let Some(predicted) = &law.prediction {
             let unit = metric::describe(headline).unit;
             let name = format!("{} {}: predicted", predicted.n, law.over);
-            let interval = interval(predicted.ci, |value| figure(value, unit));
+            let interval = between(predicted.ci, "-", |value| figure(value, unit));
             let cells =
                 vec![plain(&words_of(&law.levels)), name, figure(predicted.value, unit), interval, String::new()];
             add(&mut rows, 2, cells);
@@ -71,11 +71,4 @@ pub(super) fn steps(summary: &Summary, style: Style) -> Option<String> {
     }
     let head = format!("steps of {headline} (gain: after / before; predictions were not measured)");
     Some(format!("{}\n{}", heading(style, &head), finish(rows)))
-}
-
-pub(super) fn interval(ci: Option<Interval>, words: impl Fn(f64) -> String) -> String {
-    match ci {
-        Some(Interval { low, high }) => format!("{} to {}", words(low), words(high)),
-        _ => "-".to_owned(),
-    }
 }

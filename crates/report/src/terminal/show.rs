@@ -3,11 +3,10 @@
 use super::style::{Style, add, finish};
 use super::text::{heading, plain, wrap};
 use super::{captures, conditions, counters, grid, probes, relative, scaling, spread, steps, time, waits, wakes};
-use crate::words::{self, first_screen, warnings_in_full};
+use crate::words::{self, between, first_screen, warnings_in_full};
 use tare_findings::figures::times;
 use tare_findings::summary::Summary;
 use tare_results::Results;
-use tare_stats::Interval;
 
 /// Everything `tare show` prints.
 pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
@@ -62,10 +61,7 @@ fn effects(summary: &Summary, style: Style) -> Option<String> {
     }
     let mut rows = style.table(&["factor", "levels", "mean", "95% interval", "spread", "95% interval"], 2);
     for effect in shown {
-        let interval = |ci: Option<Interval>| match ci {
-            Some(Interval { low, high }) => format!("{} to {}", times(low), times(high)),
-            _ => "-".to_owned(),
-        };
+        let interval = |ci| between(ci, "-", times);
         let star = |shown: bool| if shown { " *" } else { "" };
         let spread = effect.spread_ratio.map_or("-".to_owned(), times) + star(effect.spread_shown);
         let cells = vec![

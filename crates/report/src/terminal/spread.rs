@@ -2,9 +2,9 @@
 
 use super::style::{Style, add, finish};
 use super::text::{heading, plain};
+use crate::words::between;
 use tare_findings::figures::{percent, times};
 use tare_findings::summary::{Effect, Summary};
-use tare_stats::Interval;
 
 /// The stability article's table: average and largest over the queries, the steadiest condition first.
 pub(super) fn spread(summary: &Summary, style: Style) -> Option<String> {
@@ -65,10 +65,6 @@ pub(super) fn sources(summary: &Summary, style: Style) -> Option<String> {
             let levels = format!("{}/{}", source.noisy_level, source.quiet_level);
             (levels, source.spread_ratio, source.spread_ci)
         };
-        let interval = match ci {
-            Some(Interval { low, high }) => format!("{} to {}", times(low), times(high)),
-            _ => "-".to_owned(),
-        };
         add(
             &mut cells,
             2,
@@ -76,7 +72,7 @@ pub(super) fn sources(summary: &Summary, style: Style) -> Option<String> {
                 plain(&source.factor),
                 plain(&levels),
                 times(ratio),
-                interval,
+                between(ci, "-", times),
                 if source.shown { percent(source.share) } else { "not shown".to_owned() },
                 format!("{:.3}", source.p_value),
             ],

@@ -10,7 +10,6 @@ use tare_results::metric::Better;
 const FAR: f64 = 0.05;
 
 impl Statistic {
-    /// Head of its column.
     pub(super) fn head(self) -> &'static str {
         match self {
             Self::Median => "median",
@@ -26,7 +25,6 @@ impl Statistic {
         }
     }
 
-    /// Its cell of a condition.
     pub(super) fn cell(self, metric: &MetricSummary, scale: &Scale) -> String {
         let value = scale.number(self.value(metric));
         if self == Self::Best { format!("{value} of {}", metric.trials) } else { value }

@@ -93,7 +93,6 @@ const LONG: usize = 30;
 const FIRST: usize = 16;
 const LAST: usize = 6;
 
-/// Adds a row to such a table.
 pub(super) fn add(table: &mut Table, left: usize, cells: Vec<String>) {
     table.add_row(cells.into_iter().enumerate().map(|(index, text)| cell(index, left, text)));
 }

@@ -2,6 +2,7 @@
 
 use super::style::{Style, add, finish, fits};
 use super::text::{heading, plain, shorten, wrap};
+use crate::words::between;
 use crate::words::why as words;
 use tare_findings::figures::{Scale, count};
 use tare_findings::summary::Summary;
@@ -98,9 +99,7 @@ pub fn times(times: &[ConditionTime], style: Style) -> String {
 fn one(time: &ConditionTime, style: Style) -> String {
     let scale = Scale::new("us", time.us_per_transaction, 4);
     let mut rows = style.table(&["part", "µs", "95% interval", "share"], 1);
-    let interval = |ci: Option<tare_stats::Interval>| {
-        ci.map_or("-".to_owned(), |ci| format!("{} to {}", scale.number(ci.low), scale.number(ci.high)))
-    };
+    let interval = |ci| between(ci, "-", |end| scale.number(end));
     for part in time.parts.iter().chain([&time.not_explained]) {
         let cells =
             vec![plain(&words::part(&part.part)), scale.number(part.us), interval(part.ci), words::signed(part.share)];

@@ -1,9 +1,8 @@
 //! Where the server's threads spend time, one table for all conditions.
 
-use super::scaling::interval;
 use super::style::{Style, add, finish};
 use super::text::{heading, plain};
-use crate::words::waits;
+use crate::words::{between, waits};
 use tare_findings::figures::percent;
 use tare_findings::summary::Summary;
 
@@ -22,7 +21,7 @@ pub(super) fn times(summary: &Summary, style: Style) -> Option<String> {
                 plain(&capture.condition),
                 plain(&waits::what(part)),
                 percent(part.fraction),
-                interval(part.ci, percent),
+                between(part.ci, "-", percent),
                 waits::per_transaction(part).unwrap_or_else(|| "-".to_owned()),
             ];
             add(&mut rows, 2, cells);

@@ -2,10 +2,9 @@
 
 use super::style::{Style, add, finish};
 use super::text::{heading, plain, shorten, wrap};
-use crate::words::{proof, why as words};
+use crate::words::{between, proof, why as words};
 use tare_findings::figures::{Scale, count, figure};
 use tare_findings::why::{Changes, PartChange, Proof, SUSPECTS_SHOWN, Trial, Why};
-use tare_stats::Interval;
 
 /// Functions and statements listed; `--json` has all that are shown.
 const LISTED: usize = 10;
@@ -26,6 +25,7 @@ pub fn why(found: &Why, style: Style) -> String {
     parts.extend(changes(&found.functions, ("function", "of the server"), style));
     parts.extend(suspects(found, style));
     parts.extend(words::decides(found).map(|text| wrap(style, "", "  ", &plain(&text))));
+    parts.extend(words::hardware(found).map(|text| wrap(style, "", "  ", &plain(&text))));
     let text = parts.join("\n");
     if style.plain { text.replace('µ', "u") } else { text }
 }
@@ -51,8 +51,7 @@ fn waterfall(found: &Why, style: Style) -> String {
     let [a, b] = found.sides.each_ref().map(|side| side.us_per_transaction);
     let scale = Scale::new("us", a.max(b), 4);
     let change = |us: f64| format!("{}{}", if us > 0.0 { "+" } else { "" }, scale.number(us));
-    let interval =
-        |ci: Option<Interval>| ci.map_or("-".to_owned(), |ci| format!("{} to {}", change(ci.low), change(ci.high)));
+    let interval = |ci| between(ci, "-", change);
     let mut rows = style.table(&["part", "A", "B", "B - A", "95% interval", "share"], 1);
     let mut line = |change_of: &PartChange| {
         let star = if change_of.shown { " *" } else { "" };
@@ -102,10 +101,15 @@ fn changes(changes: &Changes, (one, of): (&str, &str), style: Style) -> Option<S
     let scale = Scale::new("us", largest, 3);
     let mut rows = style.table(&[one, "A", "B", "B - A", "95% interval"], 1);
     for change in changes.shown.iter().take(LISTED) {
-        let interval =
-            change.ci.map_or("-".to_owned(), |ci| format!("{} to {}", scale.number(ci.low), scale.number(ci.high)));
+        let interval = between(change.ci, "-", |end| scale.number(end));
         let (a, b, us) = (scale.number(change.a_us), scale.number(change.b_us), scale.number(change.us));
         add(&mut rows, 1, vec![shorten(&plain(&change.name), NAME), a, b, us, interval]);
+        for chain in &change.callers {
+            let name = format!("  {}", shorten(&plain(&words::callers(&chain.chain)), NAME - 2));
+            let (a, b, us) =
+                (scale.number(chain.a_us), scale.number(chain.b_us), scale.number(chain.b_us - chain.a_us));
+            add(&mut rows, 1, vec![name, a, b, us, String::new()]);
+        }
     }
     let head = format!("{one}s {of} whose time differs, µs a transaction ({tested} tested, 5% false discoveries)");
     Some(format!("{}\n{}{others}", heading(style, &head), finish(rows)))

@@ -16,19 +16,13 @@ pub fn sentence(ab: &Ab) -> String {
             control.ratio.map_or_else(String::new, by)
         );
     }
-    let Some(Estimate { value, ci: Some(ci) }) = ab.slowdown else {
+    let Some(change) = change_of(ab).filter(|change| change.ratio.ci.is_some()) else {
         return without_interval(ab);
     };
     let decided = decided(ab);
     match ab.verdict {
-        AbVerdict::Slower => {
-            let (low, high) = (percent(ci.low - 1.0), percent(ci.high - 1.0));
-            format!("B is {} slower than A ({low} to {high}){decided}.", percent(value - 1.0))
-        }
-        AbVerdict::Faster => {
-            let gain = |slowdown: f64| percent(1.0 / slowdown - 1.0);
-            let (low, high) = (gain(ci.high), gain(ci.low));
-            format!("B is {} faster than A ({low} to {high}){decided}.", gain(value))
+        AbVerdict::Slower | AbVerdict::Faster => {
+            format!("B is {} than A{}{decided}.", change.size_and_way(), change.interval())
         }
         AbVerdict::Equivalent => {
             format!("B and A are equivalent within {}{decided}.", percent(ab.rule.minimum_effect))
@@ -109,9 +103,8 @@ pub fn line(ab: &Ab) -> String {
     }
     // Wider than a hundredfold says nothing yet.
     let told = ab.ci.filter(|ci| ci.low > 0.01 && ci.high < 100.0);
-    let (Some(ratio), Some(ci)) = (ab.ratio, told) else {
-        return format!("{head}: no interval yet");
-    };
+    let Some(ratio) = ab.ratio else { return format!("{head}: no figure yet") };
+    let Some(ci) = told else { return format!("{head}: B/A {ratio:.4}, no interval yet") };
     let figures = format!("{head}: B/A {ratio:.4} ({:.4} to {:.4})", ci.low, ci.high);
     let e = ab.rule.minimum_effect;
     let within = ci.low >= 1.0 / (1.0 + e) && ci.high <= 1.0 + e;
@@ -147,7 +140,7 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
         (
             "B/A",
             ab.ratio.map_or_else(none, |ratio| {
-                let change = ab.slowdown.map_or_else(String::new, |found| format!("; B is {}", slower_by(found)));
+                let change = change_of(ab).map_or_else(String::new, |change| format!("; B is {}", change.said()));
                 format!("{ratio:.4}{}, {share:.0}% over all looks{change}", interval(ab.ci))
             }),
         ),
@@ -246,19 +239,54 @@ fn stopped(stop: Stop) -> Option<&'static str> {
     }
 }
 
-/// B against A, `2.9% slower (1.8% to 4.1%)`, or faster, the interval in the same direction; where both are possible,
-/// `between 0.90% faster and 1.1% slower`.
-pub fn slower_by(slowdown: Estimate) -> String {
-    if let Some(ci) = slowdown.ci.filter(|ci| ci.low < 1.0 && ci.high > 1.0) {
-        return format!("between {} faster and {} slower", percent(1.0 / ci.low - 1.0), percent(ci.high - 1.0));
+/// A ratio B/A, and which way is slower.
+struct Change {
+    ratio: Estimate,
+    slower_above: bool,
+}
+
+/// The change of the metric itself: of a throughput, B is slower below 1.
+fn change_of(ab: &Ab) -> Option<Change> {
+    let (value, slowdown) = (ab.ratio?, ab.slowdown?);
+    Some(Change {
+        ratio: Estimate { value, ci: slowdown.ci.and(ab.ci) },
+        slower_above: (value >= 1.0) == (slowdown.value >= 1.0),
+    })
+}
+
+impl Change {
+    fn size_and_way(&self) -> String {
+        let slower = (self.ratio.value >= 1.0) == self.slower_above;
+        format!("{} {}", size(self.ratio.value), if slower { "slower" } else { "faster" })
     }
-    let slower = slowdown.value >= 1.0;
-    let change = |ratio: f64| percent(if slower { ratio - 1.0 } else { 1.0 / ratio - 1.0 });
-    let interval = slowdown.ci.map_or_else(String::new, |ci| {
-        let (low, high) = if slower { (ci.low, ci.high) } else { (ci.high, ci.low) };
-        format!(" ({} to {})", change(low), change(high))
-    });
-    format!("{} {}{interval}", change(slowdown.value), if slower { "slower" } else { "faster" })
+
+    /// The end that is nearer to no change first.
+    fn interval(&self) -> String {
+        self.ratio.ci.map_or_else(String::new, |ci| {
+            let (near, far) = if self.ratio.value >= 1.0 { (ci.low, ci.high) } else { (ci.high, ci.low) };
+            format!(" ({} to {})", size(near), size(far))
+        })
+    }
+
+    /// `2.9% slower (1.8% to 4.1%)`; where both are possible, `between 0.90% faster and 1.1% slower`.
+    fn said(&self) -> String {
+        match self.ratio.ci {
+            Some(ci) if ci.low < 1.0 && ci.high > 1.0 => {
+                let (faster, slower) = if self.slower_above { (ci.low, ci.high) } else { (ci.high, ci.low) };
+                format!("between {} faster and {} slower", size(faster), size(slower))
+            }
+            _ => self.size_and_way() + &self.interval(),
+        }
+    }
+}
+
+fn size(ratio: f64) -> String {
+    percent((ratio - 1.0).abs())
+}
+
+/// By how much B's time is longer or shorter than A's.
+pub fn slower_by(slowdown: Estimate) -> String {
+    Change { ratio: slowdown, slower_above: true }.said()
 }
 
 /// Seconds as people say them.
@@ -309,7 +337,7 @@ mod tests {
         let said = [
             (
                 AbVerdict::Slower,
-                "B is 3.1% slower than A (2.2% to 4.0%) in this session, decided after 18 pairs in 9 min.",
+                "B is 3.0% slower than A (2.2% to 3.8%) in this session, decided after 18 pairs in 9 min.",
             ),
             (
                 AbVerdict::Equivalent,
@@ -342,7 +370,7 @@ mod tests {
     #[test]
     fn a_change_that_may_go_either_way_has_no_direction() {
         let estimate = |value, low, high| Estimate { value, ci: Some(Interval { low, high }) };
-        assert_eq!(slower_by(estimate(1.001, 0.991, 1.011)), "between 0.91% faster and 1.1% slower");
+        assert_eq!(slower_by(estimate(1.001, 0.991, 1.011)), "between 0.90% faster and 1.1% slower");
         assert_eq!(slower_by(estimate(1.03, 1.02, 1.04)), "3.0% slower (2.0% to 4.0%)");
     }
 
@@ -378,7 +406,7 @@ mod tests {
         found.rule.rule = Rule::Sessions;
         (found.rule.sessions, found.sessions) = (5, 5);
         let said = sentence(&found);
-        assert_eq!(said, "B is 3.1% slower than A (2.2% to 4.0%), decided over 5 sessions of 18 pairs in 9 min.");
+        assert_eq!(said, "B is 3.0% slower than A (2.2% to 3.8%), decided over 5 sessions of 18 pairs in 9 min.");
         let mut open = Ab { verdict: AbVerdict::Undecided, sessions: 2, ..found };
         (open.ci, open.slowdown) = (None, None);
         open.rule.begun = vec![tare_results::schema::Session { first_block: 0, boot_id: None }; 2];

@@ -21,7 +21,6 @@ pub struct AnswerJson {
 }
 
 impl AnswerJson {
-    /// The answer in words.
     pub fn of(answer: &Answer) -> Self {
         let all = &answer.verdict;
         let (text, mut details, findings) = match &answer.disturbed {

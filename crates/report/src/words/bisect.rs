@@ -4,7 +4,6 @@ use super::ab::{duration, slower_by};
 use tare_findings::bisect::{Bisection, Cell, Outcome};
 use tare_text::{count, percent};
 
-/// Commits that a table names.
 const NAMED: usize = 5;
 /// Digits of a hash that people read.
 const HASH: usize = 12;

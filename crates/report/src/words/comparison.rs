@@ -1,5 +1,6 @@
 //! Sentences on a comparison.
 
+use tare_findings::compare::rows::word;
 use tare_findings::compare::{Change, Losses, MetricComparison, Note, ProbeChange, Sessions, Verdict};
 use tare_findings::figures::{Scale, change, count, list};
 use tare_findings::probes::Refusal;
@@ -138,6 +139,12 @@ pub fn difference(found: &Change, unit: &str) -> (String, Option<String>) {
 
 fn times(ratio: f64) -> String {
     format!("{:.1}%", 100.0 * ratio)
+}
+
+/// The verdict; what rests on disturbed trials says so first.
+pub fn verdict(metric: &MetricComparison) -> String {
+    let disturbed = if metric.disturbed { "disturbed: " } else { "" };
+    format!("{disturbed}{}", word(metric.verdict))
 }
 
 fn probe_interval(found: &ProbeChange) -> String {

@@ -64,7 +64,6 @@ pub fn generator(table: &CounterTable) -> Option<String> {
     ))
 }
 
-/// The heading of a table.
 pub fn counters_head(table: &CounterTable) -> String {
     let at = if table.levels.is_empty() { String::new() } else { format!(" at {}", words_of(&table.levels)) };
     format!("seconds for all rounds of all threads{at}: threads by row, strategy by column (less is better)")

@@ -9,7 +9,6 @@ use tare_results::schema::TrialRecord;
 
 /// Disturbed attempts up to which each stands for itself.
 const FEW: usize = 2;
-/// Programs that are named.
 const PROGRAMS: usize = 4;
 
 /// How many trials were disturbed, then a line for each program; none where the few attempts stand for themselves.

@@ -50,7 +50,6 @@ pub fn line(find: &Find) -> String {
     format!("{head}, {} is ahead{open}", ahead.name)
 }
 
-/// What became of a candidate.
 pub fn fate(candidate: &Candidate, find: &Find) -> String {
     let after = candidate.after.map(|after| format!(", block {after}")).unwrap_or_default();
     match candidate.fate {

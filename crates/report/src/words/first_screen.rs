@@ -11,21 +11,17 @@ use tare_results::{Results, Source};
 /// The first screen of a report: one sentence a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FirstScreen {
-    /// What was run, in one sentence.
     pub run: String,
-    /// On which machine it ran.
     pub machine: String,
     /// What came out of it: one sentence of at most 25 words.
     pub out: String,
     /// Its intervals and exceptions, then more of what came out.
     pub further: Vec<String>,
-    /// How sure that is, and why.
     pub sure: String,
     /// What to know before believing it, most serious first.
     pub warnings: Vec<String>,
 }
 
-/// All sentences of the first screen.
 pub fn first_screen(summary: &Summary, results: &Results) -> FirstScreen {
     let answer = AnswerJson::of(&summary.answer);
     FirstScreen {

@@ -14,7 +14,6 @@ pub(super) const MOST_WORDS: usize = 25;
 /// Two lines of a terminal: a single word may be a whole command line.
 const MOST_LETTERS: usize = 160;
 
-/// The verdict in one sentence.
 pub(super) fn headline(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Untested(why) => nothing_tested(why),

@@ -135,7 +135,6 @@ pub fn history(found: &History) -> Vec<String> {
     )]
 }
 
-/// The answer of the gate.
 pub fn history_gate(found: &History, margin: f64) -> Option<String> {
     let slower = found.slower.as_ref()?;
     let margin = change(margin).trim_start_matches('+').to_owned();

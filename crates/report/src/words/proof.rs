@@ -49,7 +49,6 @@ pub fn outcome(proof: &Proof) -> String {
     format!("{verdict}: {seen}; {}", count(proof.pairs, "pair"))
 }
 
-/// The answer of all of them.
 pub fn answer(proofs: &[Proof]) -> String {
     let of = |verdict: ProofVerdict| -> Vec<String> {
         proofs.iter().filter(|proof| proof.verdict == verdict).map(|proof| suspect(&proof.trial.suspect)).collect()

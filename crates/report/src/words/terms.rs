@@ -6,6 +6,11 @@ use tare_findings::threads::{FULLEST_NODE, PAIRS};
 use tare_results::metric::{self, Better};
 use tare_stats::Interval;
 
+/// Both ends of an interval, `0.98x to 1.03x`, or what stands for none.
+pub(crate) fn between(ci: Option<Interval>, none: &str, end: impl Fn(f64) -> String) -> String {
+    ci.map_or_else(|| none.to_owned(), |ci| format!("{} to {}", end(ci.low), end(ci.high)))
+}
+
 pub(super) fn interval_of_ratio(ci: Interval) -> String {
     format!("95% interval {} to {}", times(ci.low), times(ci.high))
 }
@@ -15,12 +20,10 @@ pub(super) fn small_change(ratio: f64) -> Option<String> {
     (0.92..1.09).contains(&ratio).then(|| change(ratio - 1.0))
 }
 
-/// The interval of such a change.
 pub(super) fn interval_of_change(ci: Interval) -> String {
     format!("95% interval {} to {}", change(ci.low - 1.0), change(ci.high - 1.0))
 }
 
-/// A metric in a sentence.
 pub fn phrase(metric: &str) -> String {
     match metric {
         "tps" => "throughput".to_owned(),

@@ -21,14 +21,25 @@ pub fn measured(found: &Weight) -> String {
 
 fn of_probe(found: &OfProbe) -> String {
     let ends = format!("{:.2} to {:.2}", found.left_ci_low, found.left_ci_high);
-    format!("the probe {} leaves {:.2} of it ({ends})", found.probe, found.left)
+    format!("the probe {} leaves {:.2} of it ({ends})", found.probe.word(), found.left)
 }
 
-/// The advice, in one sentence.
+/// What `sampling.probe = "auto"` comes to, as a note of the plan; none found: nothing a probe could go with.
+pub fn chosen(found: Option<&Weight>) -> String {
+    let used = found.and_then(|found| found.probes.iter().find(|of| Some(of.probe) == found.probe));
+    let why = match (used, found.map(|found| found.advice)) {
+        (Some(used), _) => return format!("sampling.probe = \"auto\": {} and is used", of_probe(used)),
+        (_, Some(Advice::DoesNotHelp)) => "each probe leaves more than 0.90 of the spread",
+        (_, Some(_)) => "whether one helps here cannot be told from so few samples",
+        (_, None) => "the samples have no spread that a probe could go with",
+    };
+    format!("sampling.probe = \"auto\": {why}, so that none is used")
+}
+
 pub fn advice(found: &Weight) -> String {
     match (found.advice, found.probe) {
         (Advice::Helps, Some(probe)) => {
-            format!("A reference weight helps here: run the study with --set sampling.probe={probe}.")
+            format!("A reference weight helps here: run the study with --set sampling.probe={}.", probe.word())
         }
         (Advice::DoesNotHelp, _) => {
             "A reference weight does not help here: each probe leaves more than 0.90 of the spread.".to_owned()

@@ -8,7 +8,6 @@ use tare_results::schema::{Levels, Plan};
 /// Conditions that are listed by name where no levels stand for them.
 const NAMED: usize = 3;
 
-/// A condition: its name and its levels.
 pub type Named<'p> = (&'p str, &'p Levels);
 
 /// Some of all conditions, by their places, in words: levels that they have and no other has, else their names.
@@ -45,7 +44,6 @@ pub fn not_realizable(plan: &Plan) -> Vec<(String, &str)> {
     grouped(reasons).into_iter().map(|(places, reason)| (which(&named(plan), &places), reason)).collect()
 }
 
-/// All conditions of a plan.
 pub fn named(plan: &Plan) -> Vec<Named<'_>> {
     plan.conditions.iter().map(|condition| (condition.name.as_str(), &condition.levels)).collect()
 }

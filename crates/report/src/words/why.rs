@@ -3,6 +3,7 @@
 use tare_findings::figures::{figure, list, percent};
 use tare_findings::time::{ConditionTime, Missing, Part};
 use tare_findings::why::{Cause, Changes, Expected, NamedChange, PartChange, Suspect, Why};
+use tare_results::hardware::Hardware;
 
 /// Parts that the first sentence names.
 const NAMED: usize = 2;
@@ -205,6 +206,24 @@ pub fn not_shown(changes: &Changes, what: &str) -> Option<String> {
     let words = |change: &NamedChange| Some(format!("{} ({})", change.name, figure(change.smallest_us?, "us")));
     let named: Vec<String> = changes.not_shown.iter().filter_map(words).collect();
     (!named.is_empty()).then(|| format!("Not distinguishable among {what}, the largest: {}.", list(&named)))
+}
+
+/// What no part is divided by, since it was not recorded, and why.
+pub fn hardware(found: &Why) -> Option<String> {
+    let Hardware { counters, accesses, resctrl } = found.hardware?;
+    let reason = |there: bool, lacking: &'static str| if there { "tare does not read them yet" } else { lacking };
+    Some(format!(
+        "Not available here: cycles and cache misses ({}), cache lines by reader and writer ({}), memory bandwidth and \
+         cache occupancy ({}).",
+        reason(counters, "this machine shows its kernel no hardware counters"),
+        reason(accesses, "no samples of single accesses, which perf c2c needs"),
+        reason(resctrl, "resctrl is not mounted"),
+    ))
+}
+
+/// Who calls a function, the nearest first.
+pub fn callers(chain: &str) -> String {
+    format!("from {}", chain.rsplit(';').collect::<Vec<_>>().join(" < "))
 }
 
 /// A suspect in a table.

@@ -9,11 +9,13 @@
 //! A block belongs to one shard and is run whole by one machine, so that no comparison crosses machines.
 
 use crate::error::{DirectoryError, ReadError};
+use crate::place::{Place, folder};
 use crate::schema::{Plan, SCHEMA};
 use crate::store::{Directory, Writer};
 use crate::{directory, lines};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::sync::Arc;
 use tare_files::{Folder, Trust};
 
 const NAME: &str = "shards.json";
@@ -30,7 +32,7 @@ struct ShardsFile {
 /// A study cut into shards.
 #[derive(Debug)]
 pub struct Sharded {
-    folder: Folder,
+    folder: Arc<Folder>,
     count: usize,
     plan: Plan,
 }
@@ -44,19 +46,12 @@ impl Sharded {
         open.write("plan.json", &crate::store::pretty(&plan))?;
         // Last: a folder with this file is whole.
         open.write(NAME, &crate::store::pretty(&ShardsFile { schema: SCHEMA, shards: count }))?;
-        Ok(Self { folder: open.into_folder(), count, plan })
+        Ok(Self { folder: Arc::new(open.into_folder()), count, plan })
     }
 
     /// Opens one; none when `path` is a folder of something else. Where it is executed, `trust` says whose is.
-    ///
-    /// # Errors
-    /// When its files cannot be read, or are newer, or are not believed.
     pub fn open(path: &Path, trust: Trust) -> Result<Option<Self>, ReadError> {
-        // A CSV file is named by the same commands.
-        if !path.is_dir() {
-            return Ok(None);
-        }
-        Folder::open(path, trust)?.map_or(Ok(None), Self::of)
+        folder(path, trust)?.map_or(Ok(None), Self::of)
     }
 
     /// The one that an open folder holds; none when it holds something else.
@@ -64,7 +59,12 @@ impl Sharded {
         let Some(bytes) = folder.read(NAME, LARGEST)? else { return Ok(None) };
         let ShardsFile { shards, .. } = lines::parse(&bytes, &folder.path().join(NAME), 0)?;
         let plan = directory::read_plan(&folder)?;
-        Ok(Some(Self { folder, count: shards.max(1), plan }))
+        // None is without a block: what goes through all of them ends.
+        let blocks = plan.blocks().len();
+        if shards > blocks.max(1) {
+            return Err(ReadError::TooMany { path: folder.path().join(NAME), what: "shards", limit: blocks });
+        }
+        Ok(Some(Self { folder: Arc::new(folder), count: shards.max(1), plan }))
     }
 
     /// Where it lies, as it was given.
@@ -87,9 +87,14 @@ impl Sharded {
         &self.plan
     }
 
-    /// Whether a block belongs to a shard. Every shard gets blocks from the whole length of the schedule.
-    pub fn owns(&self, index: usize, block: usize) -> bool {
-        block % self.count == index
+    /// The shard that a block belongs to. Every shard gets blocks from the whole length of the schedule.
+    pub fn shard_of(&self, block: usize) -> usize {
+        block % self.count
+    }
+
+    /// Where it lies, to reach what is below it.
+    pub(super) fn place(&self) -> Place {
+        Place::of(self.folder.clone())
     }
 
     /// The name of a shard's folder.

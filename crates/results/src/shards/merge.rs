@@ -29,9 +29,6 @@ pub struct Merged {
 }
 
 /// Merges studies cut into shards, or results directories of some of their blocks, into `out`.
-///
-/// # Errors
-/// When a folder is neither, they are of different studies, or `out` holds something else or what they no longer have.
 pub fn merge(folders: &[PathBuf], out: &Path) -> Result<Merged, DirectoryError> {
     let found = parts::find(folders)?;
     let open = open(out, &found)?;

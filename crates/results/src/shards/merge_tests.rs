@@ -1,6 +1,7 @@
 //! What is merged, and what is refused.
 
 use super::merge;
+use crate::captures::FOLDED;
 use crate::error::{DirectoryError, ReadError};
 use crate::schema::{Outcome, Plan, PlannedCondition, PlannedTrial, SCHEMA, TrialRecord};
 use crate::store::{append_trial, pretty, write_plan};
@@ -133,4 +134,42 @@ fn trials_that_an_earlier_merge_has_and_no_part_any_more_are_kept() {
     assert!(matches!(error, DirectoryError::WouldLose { trials: 1, .. }), "{error}");
     assert_eq!(std::fs::read(out.join("trials.jsonl")).unwrap(), before);
     assert_eq!(merged(&[&two, &one], &out).unwrap(), 3);
+}
+
+#[test]
+fn parts_and_captures_are_found_by_the_handle_of_their_folder() {
+    let (_folder, at) = scratch();
+    let cut = |name: &str, chain: &str| {
+        let cut = part(at(name), &plan(&[0]), &[]);
+        std::fs::write(cut.join("shards.json"), pretty(&serde_json::json!({ "schema": SCHEMA, "shards": 1 }))).unwrap();
+        let folder = part(cut.join("shard-0000/host"), &plan(&[0]), &[]);
+        std::fs::write(folder.join(FOLDED), chain).unwrap();
+        let record = TrialRecord::new(&planned(0), 1, BTreeMap::new(), crate::now());
+        let captures = BTreeMap::from([(FOLDED.to_owned(), FOLDED.to_owned())]);
+        let record = TrialRecord { outcome: Outcome::Ok, captures, ..record };
+        append_trial(&Folder::open(&folder, Trust::Anyone).unwrap().unwrap(), &record).unwrap();
+        cut
+    };
+    let (ours, theirs) = (cut("ours", "ours 1\n"), cut("theirs", "theirs 1\n"));
+    std::fs::remove_file(theirs.join("shard-0000/host/trials.jsonl")).unwrap();
+    let open = Folder::open(&ours, Trust::Anyone).unwrap().unwrap();
+    std::fs::rename(&ours, at("moved")).unwrap();
+    std::os::unix::fs::symlink(&theirs, &ours).unwrap();
+    let results = crate::open_folder(&open).unwrap();
+    assert_eq!(results.trials.len(), 1);
+    drop(open);
+    assert_eq!(results.captures[&(0, 1)].folded(&results.trials[0], FOLDED).as_deref(), Some("ours 1\n"));
+}
+
+#[test]
+fn more_shards_than_blocks_are_refused() {
+    let (_folder, at) = scratch();
+    let cut = part(at("cut"), &plan(&[0, 1]), &[]);
+    for (shards, fits) in [(2, true), (3, false), (u64::MAX, false)] {
+        let document = serde_json::json!({ "schema": SCHEMA, "shards": shards });
+        std::fs::write(cut.join("shards.json"), pretty(&document)).unwrap();
+        let opened = crate::open(&cut);
+        assert_eq!(opened.is_ok(), fits, "{shards}");
+        assert!(fits || matches!(opened, Err(ReadError::TooMany { what: "shards", limit: 2, .. })), "{shards}");
+    }
 }

@@ -4,7 +4,6 @@
 //! | --- | --- |
 //! | `layout` | the folder that the machines share |
 //! | `parts` | what was run, part by part, and which part a block is taken from |
-//! | `place` | where a part lies: below what the user named, and reached through no link |
 //! | `read` | all parts as one set of results, as far as they are |
 //! | `merge` | one results directory made of them |
 
@@ -13,7 +12,6 @@ mod merge;
 #[cfg(test)]
 mod merge_tests;
 mod parts;
-mod place;
 mod read;
 
 pub use layout::{Sharded, TakenShard};

@@ -1,16 +1,17 @@
 //! What was run, part by part, and which part a block is taken from.
 
 use super::Sharded;
-use super::place::Place;
 use crate::error::ReadError;
 use crate::limits::LONGEST_LINE;
 use crate::lines;
+use crate::place::Place;
 use crate::schema::{Outcome, Plan, PlannedTrial, RanOn, SCHEMA};
 use crate::{directory, store};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
+use std::sync::Arc;
 use tare_files::{FilesError, Folder, Trust};
 
 /// What a record must tell to be put in its place; the rest of the line is not looked at.
@@ -58,25 +59,35 @@ impl Parts {
 }
 
 /// The parts in some folders: results directories, or studies cut into shards.
-///
-/// # Errors
-/// When a folder is neither, cannot be read, or belongs to another study than the first.
 pub(super) fn find(folders: &[PathBuf]) -> Result<Parts, ReadError> {
-    let mut places = Vec::new();
-    let (mut cut, mut toml) = (None, None);
+    let (mut places, mut cut) = (Vec::new(), None);
     for path in folders {
-        match Sharded::open(path, Trust::Anyone)? {
+        let missing = || ReadError::NotResults { path: path.clone() };
+        let folder = Folder::open(path, Trust::Anyone)?.ok_or_else(missing)?;
+        match Sharded::of(folder.again()?)? {
             Some(sharded) => {
                 places.extend(below(&sharded)?);
-                toml = toml.or(Some(study_text(sharded.folder())?));
-                cut = Some(sharded.plan().clone());
+                cut.get_or_insert(sharded);
             }
-            None => places.push(Place::named(path)),
+            None => places.push(Place::of(Arc::new(folder))),
         }
     }
+    together(places, cut.as_ref())
+}
+
+/// The parts of a cut study.
+///
+/// # Errors
+/// As [`find`].
+pub(super) fn of(sharded: &Sharded) -> Result<Parts, ReadError> {
+    together(below(sharded)?, Some(sharded))
+}
+
+fn together(places: Vec<Place>, cut: Option<&Sharded>) -> Result<Parts, ReadError> {
     let mut parts = Vec::new();
+    let mut toml = cut.map(|cut| study_text(cut.folder())).transpose()?;
     // A study that was cut has its whole schedule; another's parts make it up together.
-    let (is_whole, mut all) = (cut.is_some(), cut);
+    let (is_whole, mut all) = (cut.is_some(), cut.map(|cut| cut.plan().clone()));
     for place in places {
         let folder = place.folder()?;
         let plan = directory::read_plan(&folder)?;
@@ -92,7 +103,7 @@ pub(super) fn find(folders: &[PathBuf]) -> Result<Parts, ReadError> {
             parts.push(part);
         }
     }
-    let missing = || ReadError::NotResults { path: folders.first().cloned().unwrap_or_default() };
+    let missing = || ReadError::NotResults { path: PathBuf::new() };
     let mut plan = all.ok_or_else(missing)?;
     plan.machine = None;
     plan.trials.sort_by_key(|trial| trial.trial);
@@ -114,7 +125,7 @@ fn below(sharded: &Sharded) -> Result<Vec<Place>, ReadError> {
 fn of_shard(sharded: &Sharded, index: usize) -> Result<Vec<Place>, ReadError> {
     let name = Sharded::shard(index);
     let Some(shard) = sharded.folder().sub(&name)? else { return Ok(Vec::new()) };
-    let place = Place::named(sharded.path()).sub(&name);
+    let place = sharded.place().sub(&name);
     let mut parts = Vec::new();
     for name in shard.names()? {
         // Of a machine that died before it had written its plan there is nothing, and what is no folder is none's.
@@ -131,14 +142,15 @@ fn of_shard(sharded: &Sharded, index: usize) -> Result<Vec<Place>, ReadError> {
 
 /// Blocks of a shard of which one machine has every trial.
 pub fn finished_blocks(sharded: &Sharded, index: usize) -> Result<BTreeSet<usize>, ReadError> {
-    let mut wanted: BTreeMap<usize, usize> = BTreeMap::new();
-    for trial in &sharded.plan().trials {
-        *wanted.entry(trial.block).or_default() += 1;
-    }
+    let wanted = sharded.plan().blocks();
     let mut done = BTreeSet::new();
     for place in of_shard(sharded, index)? {
         let good = read_heads(place)?.map(|part| part.good).unwrap_or_default();
-        done.extend(good.iter().filter(|(block, good)| wanted.get(block) == Some(&good.len())).map(|(block, _)| block));
+        done.extend(
+            good.iter()
+                .filter(|(block, good)| wanted.get(block).map(Vec::len) == Some(good.len()))
+                .map(|(block, _)| block),
+        );
     }
     Ok(done)
 }
@@ -235,25 +247,27 @@ pub struct ShardState {
     /// Those with a good result.
     pub done: usize,
     /// The machines that ran it.
-    pub hosts: Vec<String>,
+    pub hosts: BTreeSet<String>,
 }
 
 /// How far each shard of a cut study is.
 pub fn states(sharded: &Sharded) -> Result<Vec<ShardState>, ReadError> {
-    Ok(states_of(sharded, &find(&[sharded.path().to_owned()])?))
+    Ok(states_of(sharded, &of(sharded)?))
 }
 
 /// States of shards whose parts were found already.
 pub(super) fn states_of(sharded: &Sharded, found: &Parts) -> Vec<ShardState> {
-    let state = |shard: usize| {
-        let own = |block: &usize| sharded.owns(shard, *block);
-        let trials = sharded.plan().trials.iter().filter(|trial| own(&trial.block)).count();
-        let taken = found.owner.iter().filter(|(block, _)| own(block));
-        let done = taken.clone().map(|(block, part)| found.parts[*part].good[block].len()).sum();
-        let hosts: BTreeSet<String> = taken.map(|(_, part)| found.parts[*part].host.clone()).collect();
-        ShardState { shard, trials, done, hosts: hosts.into_iter().collect() }
-    };
-    (0..sharded.count()).map(state).collect()
+    let none = |shard| ShardState { shard, trials: 0, done: 0, hosts: BTreeSet::new() };
+    let mut states: Vec<ShardState> = (0..sharded.count()).map(none).collect();
+    for trial in &sharded.plan().trials {
+        states[sharded.shard_of(trial.block)].trials += 1;
+    }
+    for (block, part) in &found.owner {
+        let (part, state) = (&found.parts[*part], &mut states[sharded.shard_of(*block)]);
+        state.done += part.good[block].len();
+        state.hosts.insert(part.host.clone());
+    }
+    states
 }
 
 /// Whether a part's plan is of the schedule of `all`: drawn alike, of the same conditions, and every trial that both

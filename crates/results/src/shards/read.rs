@@ -10,12 +10,10 @@ use crate::machines::{self, ENVIRONMENT};
 use crate::names;
 use crate::schema::Environment;
 use std::collections::BTreeMap;
-use std::path::Path;
-use tare_files::Trust;
 
-/// Reads the parts below a folder that [`super::Sharded`] made.
-pub(crate) fn read(path: &Path) -> Result<Results, ReadError> {
-    let mut found = parts::find(&[path.to_owned()])?;
+/// Reads the parts of a cut study.
+pub(crate) fn read(sharded: &Sharded) -> Result<Results, ReadError> {
+    let mut found = parts::of(sharded)?;
     names::of_plan(&mut found.plan);
     let (mut trials, mut damaged, mut warnings, mut read_captures) =
         (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
@@ -25,7 +23,7 @@ pub(crate) fn read(path: &Path) -> Result<Results, ReadError> {
         damaged.extend(records.damaged);
         for trial in records.trials.into_iter().filter(|trial| found.owns(index, trial.block)) {
             if !trial.captures.is_empty() {
-                let (one, unread) = captures::read(&folder, &trial);
+                let (one, unread) = captures::read(&part.place, &trial);
                 read_captures.insert((trial.trial, trial.attempt), one);
                 warnings.extend(unread);
             }
@@ -37,12 +35,12 @@ pub(crate) fn read(path: &Path) -> Result<Results, ReadError> {
     let (trials, strangers) = lines::without_strangers(trials, Some(&found.plan));
     warnings.extend(strangers);
     let machines = machines_of(&found)?;
-    let states = Sharded::open(path, Trust::Anyone)?.map_or(Vec::new(), |sharded| parts::states_of(&sharded, &found));
+    let states = parts::states_of(sharded, &found);
     let open = states.iter().filter(|state| state.done < state.trials).map(|state| state.shard);
     Ok(Results {
         distances: None,
         open_shards: open.collect(),
-        path: path.to_owned(),
+        path: sharded.path().to_owned(),
         source: Source::Directory,
         study: found.plan.study.clone(),
         environment: machines.values().next().cloned(),

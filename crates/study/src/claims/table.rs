@@ -6,7 +6,6 @@ use tare_results::claim::Experiment;
 
 const CLAIMS: &str = include_str!("../../../../studies/claims.toml");
 
-/// Studies of claims alone.
 const STUDIES: [(&str, &str); 1] = [("hot-points", include_str!("../../../../studies/claims/hot-points.toml"))];
 
 #[derive(Deserialize)]
@@ -16,9 +15,6 @@ struct Table {
 }
 
 /// Every experiment, in the order in which they run.
-///
-/// # Errors
-/// What is wrong in the file that came with the program, with its place.
 pub fn all() -> Result<Vec<Experiment>, String> {
     toml::from_str::<Table>(CLAIMS).map(|table| table.experiments).map_err(|e| format!("studies/claims.toml: {e}"))
 }

@@ -18,7 +18,6 @@ pub const LANGUAGE: u32 = 3;
 pub struct Hello {
     pub version: String,
     pub language: u32,
-    /// The name that the host gives itself.
     pub name: String,
     /// The machine and its settings as they are there.
     pub environment: Environment,
@@ -105,7 +104,6 @@ pub struct Failed {
     pub interrupted: bool,
 }
 
-/// From the clients' host to the trial.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromClient {

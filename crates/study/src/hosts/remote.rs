@@ -50,10 +50,6 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// Starts it, and hears who it is.
-    ///
-    /// # Errors
-    /// When the host cannot be reached, or has another version of this program or none.
     pub fn start(there: &OtherHost) -> Result<Self, HostError> {
         let mut child = spawn(there, &[AGENT], [Stdio::piped(), Stdio::piped()])?;
         let complaint = Arc::default();

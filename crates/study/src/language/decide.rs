@@ -2,7 +2,7 @@
 
 use super::document::{Source, StudyError};
 use std::ops::Range;
-use tare_text::{Key, Keyed, Value};
+use tare_text::{Key, Keyed, Value, key};
 
 /// Sessions that a verdict beyond them takes.
 const FEWEST_SESSIONS: usize = tare_stats::sequential::FEWEST_SESSIONS;
@@ -30,21 +30,9 @@ pub struct Decide {
 
 impl Keyed for Decide {
     const KEYS: &'static [Key<Self>] = &[
-        Key::text(
-            "a",
-            "the baseline, as `tare ab --a` takes it: a factor with a level",
-            |s| s.a.as_ref(),
-            |s, v| {
-                s.a = Some(v);
-            },
-        ),
-        Key::text("b", "the candidate, written the same way", |s| s.b.as_ref(), |s, v| s.b = Some(v)),
-        Key::text(
-            "metric",
-            "the metric that is compared; absent: the load's first headline metric",
-            |s| s.metric.as_ref(),
-            |s, v| s.metric = Some(v),
-        ),
+        key!(text "a" in a, "the baseline, as `tare ab --a` takes it: a factor with a level"),
+        key!(text "b" in b, "the candidate, written the same way"),
+        key!(text "metric" in metric, "the metric that is compared; absent: the load's first headline metric"),
         Key::words(
             "minimum_effect",
             "the smallest change of interest, as a fraction (0.02) or \"2%\"; smaller ones count as equivalent",
@@ -64,12 +52,8 @@ impl Keyed for Decide {
             |s| s.sessions.map(Into::into),
             |s, v| sessions(&v.to_string()).map(|sessions| s.sessions = Some(sessions)),
         ),
-        Key::switch(
-            "duet",
-            "on: both sides at the same time, each on one half of the machine, as `tare ab --duet`",
-            |s| s.duet,
-            |s, on| s.duet = on,
-        ),
+        key!(switch "duet" in duet,
+            "on: both sides at the same time, each on one half of the machine, as `tare ab --duet`"),
         Key::words(
             "controls",
             "metrics that the change cannot touch, with commas between them: where one moves, nothing is claimed",
@@ -79,20 +63,12 @@ impl Keyed for Decide {
                 Ok(())
             },
         ),
-        Key::whole(
-            "seed",
-            "seed of the order within pairs; absent: a new one each time",
-            (0, i64::MAX as u64),
-            |s| s.seed,
-            |s, v| s.seed = Some(v),
-        ),
+        key!(optional whole "seed" in seed, (0, i64::MAX as u64),
+            "seed of the order within pairs; absent: a new one each time"),
     ];
 }
 
 /// The smallest change of interest: a fraction, or a percentage with its sign.
-///
-/// # Errors
-/// What was expected.
 pub fn minimum_effect(text: &str) -> Result<f64, String> {
     let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     let effect = number.trim().parse::<f64>().ok().map(|number| number / unit);
@@ -102,9 +78,6 @@ pub fn minimum_effect(text: &str) -> Result<f64, String> {
 }
 
 /// A number of sessions that something can be said over.
-///
-/// # Errors
-/// What was expected.
 pub fn sessions(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|sessions| *sessions == 1 || (FEWEST_SESSIONS..=1000).contains(sessions)).ok_or_else(|| {
         format!(

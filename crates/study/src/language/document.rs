@@ -6,7 +6,6 @@ use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A mistake in a study, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{origin}:{line}:{column}: {what}")]
 pub struct StudyError {
@@ -94,7 +93,6 @@ impl Source<'_> {
             .map_err(|e| self.error(value.span(), format!("`{name}` is no list of words: {e}"), "texts without zeros"))
     }
 
-    /// One value or a list of values, each with its place.
     pub fn list(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<(Value, Range<usize>)>, StudyError> {
         let DeValue::Array(items) = value.get_ref() else {
             return Ok(vec![(self.scalar(name, value)?, value.span())]);

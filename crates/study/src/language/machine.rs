@@ -1,6 +1,6 @@
 //! `[machine]`: machine-wide settings as factors; names and levels are those of `tare-noise`.
 
-use super::level::AS_FOUND;
+use super::process::AS_FOUND;
 use super::settings::Settings;
 use tare_noise::{NoiseError, Setting};
 use tare_text::Value;

@@ -9,7 +9,6 @@ use super::spec::{Factor, Study};
 use tare_results::question::Question;
 use tare_text::{Key, KeyInfo, Keyed, Value};
 
-/// A key with its value, by table and name.
 pub type KeyValue = (&'static str, &'static str, Value);
 
 /// What a command line makes a study of.
@@ -33,9 +32,6 @@ impl MadeStudy {
     }
 
     /// What a trial of it needs to know, where keys may be set that mean nothing to the load.
-    ///
-    /// # Errors
-    /// A value that does not fit, or not with the others.
     pub fn settings(&self) -> Result<(Settings, Sampling), StudyError> {
         let Parser { source, mut study, places, .. } = self.parser()?;
         check::together(source, &places, &mut study)?;

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `spec`, `settings` | a study, and what one trial needs to know |
 //! | `key`, `field`, `fields`, `sampling_field` | every key a study may hold |
-//! | `machine`, `process`, `limit`, `level` | machine settings, properties of the server process, limits of interference |
+//! | `machine`, `process`, `limit` | machine settings, properties of the server process, limits of interference |
 //! | `client`, `other_host`, `arguments` | clients on another host, programs with their arguments |
 //! | `running` | a server that runs already |
 //! | `decide` | two sides, and how it is settled whether they differ |
@@ -23,7 +23,6 @@ pub mod document;
 pub mod field;
 mod fields;
 pub mod key;
-pub mod level;
 pub mod limit;
 pub mod machine;
 pub mod made;

@@ -32,7 +32,6 @@ impl Places {
         last.map_or(Place::At(0..0), |(_, place)| place.clone())
     }
 
-    /// Where a level of a factor stands.
     pub fn level(&self, factor: &str, level: &Value) -> Place {
         let found = self.levels.iter().find(|(name, known, _)| name == factor && known == level);
         found.map_or(Place::At(0..0), |(.., place)| place.clone())

@@ -1,9 +1,10 @@
 //! `[process]`: properties of the server process as factors: address space, allocator, size of the environment.
 
-use super::level::AS_FOUND;
 use tare_engine::{Allocator, Aslr};
 use tare_text::Value;
 
+/// The level of a machine or process setting that means: leave it, but record it.
+pub const AS_FOUND: &str = "as-found";
 /// The variable that makes the environment larger.
 pub const PADDING: &str = "TARE_PADDING";
 /// Bytes of the padding's name, its `=` and the zero at its end.

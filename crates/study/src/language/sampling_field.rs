@@ -1,45 +1,19 @@
 //! The keys of `[sampling]`.
 
 use super::settings::Sampling;
-use tare_text::{Key, Keyed};
+use tare_text::{Key, Keyed, key};
 
 impl Keyed for Sampling {
     const KEYS: &'static [Key<Self>] = &[
-        Key::whole(
-            "trials",
-            "server lifetimes a condition: the sampling unit",
-            (1, 100_000),
-            |s| Some(s.trials as u64),
-            |s, v| s.trials = v as usize,
-        ),
-        Key::whole(
-            "samples",
-            "measured runs a trial",
-            (1, 100_000),
-            |s| Some(s.samples as u64),
-            |s, v| s.samples = v as usize,
-        ),
-        Key::seconds(
-            "warmup_s",
-            "seconds of load before the first sample, left out of all figures",
-            |s| Some(s.warmup_s),
-            |s, v| s.warmup_s = v,
-        ),
+        key!(whole "trials" in trials, (1, 100_000), "server lifetimes a condition: the sampling unit"),
+        key!(whole "samples" in samples, (1, 100_000), "measured runs a trial"),
+        key!(seconds "warmup_s" in warmup_s, "seconds of load before the first sample, left out of all figures"),
         Key::seconds_above_0("sample_s", "seconds a sample", |s| Some(s.sample_s), |s, v| s.sample_s = v),
-        Key::whole(
-            "drop_samples",
+        key!(whole "drop_samples" in drop_samples, (0, 1_000),
             "samples at the beginning of each trial that are measured, kept aside in its record, and left out of all \
-             figures; the report says how far they lie from the others",
-            (0, 1_000),
-            |s| Some(s.drop_samples as u64),
-            |s, v| s.drop_samples = v as usize,
-        ),
-        Key::seconds(
-            "pause_s",
-            "seconds of rest before each trial, for machines that have to cool down or clouds that give credit",
-            |s| Some(s.pause_s),
-            |s, v| s.pause_s = v,
-        ),
+             figures; the report says how far they lie from the others"),
+        key!(seconds "pause_s" in pause_s,
+            "seconds of rest before each trial, for machines that have to cool down or clouds that give credit"),
         Key::words(
             "target_half_width",
             "half-width of the 95% interval to reach, as a fraction of the mean (0.01 is 1%): `trials` are then a \
@@ -67,48 +41,21 @@ impl Keyed for Sampling {
             |s| s.within_s.map(Into::into),
             |s, v| v.positive("seconds").map(|v| s.within_s = Some(v)),
         ),
-        Key::whole(
-            "seed",
-            "seed of the order of trials and of the load",
-            (0, i64::MAX as u64),
-            |s| Some(s.seed),
-            |s, v| s.seed = v,
-        ),
-        Key::whole(
-            "attempts",
-            "attempts at a trial before it counts as failed for good",
-            (1, 100),
-            |s| Some(s.attempts.into()),
-            |s, v| s.attempts = v as u32,
-        ),
-        Key::seconds(
-            "trial_timeout_s",
-            "seconds a trial may take; absent: four times what it should, and a minute",
-            |s| s.trial_timeout_s,
-            |s, v| s.trial_timeout_s = Some(v),
-        ),
-        Key::words(
-            "steal_limit",
+        key!(whole "seed" in seed, (0, i64::MAX as u64), "seed of the order of trials and of the load"),
+        key!(whole "attempts" in attempts, (1, 100), "attempts at a trial before it counts as failed for good"),
+        key!(optional seconds "trial_timeout_s" in trial_timeout_s,
+            "seconds a trial may take; absent: four times what it should, and a minute"),
+        key!(words "steal_limit" in steal_limit,
             "share of the CPU time that the hypervisor may take before a trial counts as disturbed and runs again, or \
-             off",
-            |s| Some(s.steal_limit.to_string().into()),
-            |s, v| v.parsed().map(|v| s.steal_limit = v),
-        ),
-        Key::words(
-            "foreign_cpu_limit",
+             off"),
+        key!(words "foreign_cpu_limit" in foreign_cpu_limit,
             "share of the time of the benchmark's CPUs that other processes may take before a trial counts as \
-             disturbed and runs again, or off",
-            |s| Some(s.foreign_cpu_limit.to_string().into()),
-            |s, v| v.parsed().map(|v| s.foreign_cpu_limit = v),
-        ),
-        Key::words(
-            "probe",
+             disturbed and runs again, or off"),
+        key!(words "probe" in probe,
             "a reference weight before and after each sample, on its own PUs while the server idles (loads from \
-             memory, a spin, two threads that wake each other): off, record, or the one that comparisons are adjusted \
-             by: chain, spin or wakeup. Not with a rate",
-            |s| Some(s.probe.to_string().into()),
-            |s, v| v.parsed().map(|v| s.probe = v),
-        ),
+             memory, a spin, two threads that wake each other): off, record, the one that comparisons are adjusted by \
+             (chain, spin or wakeup), or auto, which measures in a minute whether one of them helps here. Not with a \
+             rate"),
         Key::words(
             "probe_share",
             "part of the time that probes may take; each takes 9 ms at least, and samples of less share one",

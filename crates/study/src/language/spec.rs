@@ -67,16 +67,12 @@ pub struct Design {
 
 /// How levels are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Display, EnumString, IntoStaticStr, VariantNames)]
-#[strum(serialize_all = "kebab-case", parse_err_ty = UnknownWord, parse_err_fn = unknown_kind)]
+#[strum(serialize_all = "kebab-case", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum DesignKind {
     #[default]
     FullFactorial,
     /// The first level of every factor is the base; the others one at a time.
     OneAtATime,
-}
-
-fn unknown_kind(found: &str) -> UnknownWord {
-    UnknownWord::among(found, DesignKind::VARIANTS)
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -96,9 +92,6 @@ impl Factor {
 
 impl Study {
     /// Sets one factor of `settings` to a level. The error says what was expected.
-    ///
-    /// # Errors
-    /// When the factor is unknown or the level is not one of its values.
     pub fn apply(&self, settings: &mut Settings, name: &str, level: &Value) -> Result<(), String> {
         if name == "placement" {
             return self.apply_placement(settings, level);
@@ -121,9 +114,6 @@ impl Study {
     }
 
     /// Sets a key of `[machine]`; none where there is no such key.
-    ///
-    /// # Errors
-    /// What was expected.
     pub fn set_machine(&mut self, name: &str, level: &Value) -> Result<Option<()>, String> {
         match name {
             machine::WHERE_POSSIBLE => self.where_possible = level.one_of(&["on", "off"])? == "on",
@@ -134,9 +124,6 @@ impl Study {
     }
 
     /// Gives a load that has just been chosen the keys that the study has for it, in the load's own order.
-    ///
-    /// # Errors
-    /// The key whose value does not fit with those before it, and what was expected.
     pub fn apply_load_keys(&self, settings: &mut Settings) -> Result<(), (String, String)> {
         let load = settings.workload.load.load_mut();
         for known in load.keys() {

@@ -3,9 +3,6 @@
 use tare_text::Value;
 
 /// Reads a list of statements from its JSON text; any other text but `none` is one statement.
-///
-/// # Errors
-/// What was expected.
 pub fn read(value: &Value) -> Result<Vec<String>, String> {
     let text = value.to_string();
     let statements: Vec<String> = match text.trim() {

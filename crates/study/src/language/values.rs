@@ -36,9 +36,6 @@ pub fn to_values(settings: &Settings) -> BTreeMap<String, Value> {
 }
 
 /// The settings that [`to_values`] wrote.
-///
-/// # Errors
-/// The first name or value that is none of this version.
 pub fn from_values(values: &BTreeMap<String, Value>) -> Result<Settings, ValueError> {
     let mut settings = Settings::default();
     let wrong = |name: &str, value: &Value, expected: String| ValueError {

@@ -14,9 +14,6 @@ use tare_topology::Machine;
 
 /// Makes the choices. The study is then a concrete one: nothing is chosen again when it is read back.
 /// Of one that is not trusted no program is asked.
-///
-/// # Errors
-/// What was expected, when a placement does not fit or the engine's program cannot be asked.
 pub fn adapt(study: &mut Study, on: &Machine, at: Where) -> Result<Vec<String>, String> {
     let mut notes: Vec<String> = place(study, on)?.into_iter().collect();
     notes.extend(each_node::spell_out(study, on)?);

@@ -63,7 +63,6 @@ fn rename(conditions: &mut [Condition], asked: &dyn Fn(&Condition) -> Option<Bin
     names
 }
 
-/// A sentence for each build.
 fn notes(
     conditions: &[Condition],
     names: &BTreeMap<String, String>,

@@ -9,9 +9,6 @@ const LOCATIONS: [&str; 3] = ["client", "server", "background"];
 const MEMORY: &str = "memory";
 
 /// Puts the levels of this machine in the place of `node:each` and `bind:each`, and says which they are.
-///
-/// # Errors
-/// When the machine has no node with CPUs and memory.
 pub(super) fn spell_out(study: &mut Study, on: &Machine) -> Result<Vec<String>, String> {
     let mut notes = Vec::new();
     for factor in study.factors.iter_mut().chain(study.conditions.iter_mut().flatten()) {

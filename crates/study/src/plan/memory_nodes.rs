@@ -25,9 +25,6 @@ pub fn to_hold(settings: &Settings, memory: &MemoryPolicy, version: &str) -> Opt
 }
 
 /// Whether the server of a condition stays on its nodes here; `all` are those from which memory can come.
-///
-/// # Errors
-/// Why it would not, and what to do.
 pub(super) fn available(
     settings: &Settings,
     memory: &MemoryPolicy,

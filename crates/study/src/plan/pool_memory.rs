@@ -23,9 +23,6 @@ pub(super) fn fold(conditions: &mut [Condition]) {
 
 /// Whether a server can have its pool under `pool` and the rest under `memory`, both resolved; `all` are the nodes from
 /// which memory can come. `here`: on this machine, so that this user's rights count.
-///
-/// # Errors
-/// Why it cannot, and what it can.
 pub(super) fn available(
     settings: &Settings,
     memory: &MemoryPolicy,

@@ -13,7 +13,6 @@ use tare_cpuset::CpuSet;
 use tare_results::schema::{Plan, PlannedCondition, PlannedPlacement, PlannedTrial, SCHEMA};
 use tare_topology::{Fingerprint, Machine, MemoryPolicy, Placement, ResolvedPlacement};
 
-/// Whose machine the plan is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Where {
     /// This one: its settings and this user's rights count.
@@ -167,9 +166,6 @@ fn planned_placement(placement: &ResolvedPlacement) -> Option<PlannedPlacement> 
 }
 
 /// The placement of a planned condition, as it was resolved: nothing is looked up on the machine again.
-///
-/// # Errors
-/// When the plan holds a memory policy that cannot be read.
 pub fn planned(condition: &PlannedCondition, asked: &Placement) -> Result<ResolvedPlacement, String> {
     let planned = condition.placement.clone().unwrap_or_default();
     let sets = |lists: Vec<Vec<usize>>| lists.into_iter().map(|cpus| cpus.into_iter().map(|cpu| cpu as u32).collect());

@@ -28,7 +28,6 @@ pub enum TaskError {
     Memory(String),
 }
 
-/// One trial of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
     /// Its number, block and condition's name.
@@ -43,9 +42,6 @@ pub struct Task {
 
 impl Task {
     /// Finds trial number `trial`.
-    ///
-    /// # Errors
-    /// When the plan has no such trial, or holds what this program cannot read.
     pub fn find(study: &Study, plan: &Plan, trial: usize) -> Result<Self, TaskError> {
         let placed = place::of(plan, trial).ok_or(TaskError::NoSuchTrial(trial))?;
         let planned = plan.trials[placed].clone();

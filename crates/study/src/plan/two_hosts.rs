@@ -32,7 +32,6 @@ impl ClientHosts {
         known.as_ref().map(|(machine, _)| Some(machine.clone())).map_err(String::clone)
     }
 
-    /// The machines of all that answered.
     pub fn machines(&self) -> BTreeMap<String, Fingerprint> {
         let asked = self.asked.borrow();
         let known = asked.iter().filter_map(|(host, known)| Some((host.clone(), known.as_ref().ok()?.1.clone())));

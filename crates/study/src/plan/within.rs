@@ -67,9 +67,6 @@ fn minutes(seconds: f64) -> String {
 
 /// The study and its plan cut to `sampling.within_s`; as they are where they fit, or no time is given. `plan` makes the
 /// plan of a study.
-///
-/// # Errors
-/// [`TooShort`].
 pub fn fit(
     study: Study,
     whole: Plan,

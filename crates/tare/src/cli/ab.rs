@@ -99,9 +99,6 @@ Examples:
   tare ab --certify --engine mariadb --budget 1h";
 
 /// Adds pairs of both sides until it is settled whether they differ, and prints the verdict.
-///
-/// # Errors
-/// With exit codes 2 (usage), 3 (machine), 4 (trials).
 pub fn run(args: &AbArgs) -> Result<Exit, Problem> {
     interrupt::stop()?;
     match &args.resume {
@@ -180,10 +177,7 @@ fn begin(args: &AbArgs) -> Result<Exit, Problem> {
     if !args.dry_run {
         return decide(study, args.out.as_deref(), &Teller::of(args.json, args.trust));
     }
-    let (machine, place) = match &args.topology {
-        Some(spec) => (read_topology::describe(spec)?, Where::Described),
-        None => (Machine::this()?, Where::Here),
-    };
+    let (machine, place) = read_topology::machine(args.topology.as_deref())?;
     let Some((study, plan)) = planned(study, &machine, place)? else { return Ok(Exit::Interrupted) };
     plan_view::print(&study, &plan, args.json).map(|()| Exit::Done)
 }
@@ -197,9 +191,6 @@ fn planned(study: Study, machine: &Machine, place: Where) -> Result<Option<(Stud
 }
 
 /// Compares the two sides of a study with `[decide]`.
-///
-/// # Errors
-/// As [`run`].
 pub fn decide(study: Study, out: Option<&Path>, teller: &Teller) -> Result<Exit, Problem> {
     let machine = Machine::this()?;
     let Some(planned) = planned(study, &machine, Where::Here)? else { return Ok(Exit::Interrupted) };

@@ -16,9 +16,6 @@ const LARGEST: u64 = 4 << 20;
 const MOST: usize = 200;
 
 /// Keeps one more; gives the place where it is kept.
-///
-/// # Errors
-/// When the state directory is not this user's own, or cannot be written.
 pub fn keep(certificate: Certificate) -> Result<String, Problem> {
     let place = state::directory()?;
     let folder = PrivateFolder::open_or_create(&place, Access::Closed).map_err(StateError::from)?;

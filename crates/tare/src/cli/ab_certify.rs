@@ -20,7 +20,6 @@ use tare_topology::{Fingerprint, Machine};
 /// Time of all trials where none is said, seconds.
 const BUDGET_S: f64 = 1800.0;
 
-/// What was measured of one twin.
 enum Measured {
     Done(Box<Found>),
     Interrupted(Option<Box<Found>>),
@@ -28,9 +27,6 @@ enum Measured {
 }
 
 /// Measures a side against itself and its twins, keeps what they say and prints it.
-///
-/// # Errors
-/// With exit codes 2 (usage), 3 (machine), 4 (trials).
 pub fn run(
     asked: &MeasuredOn<'_>,
     (side, relinked): (Option<&Side>, Option<&Side>),

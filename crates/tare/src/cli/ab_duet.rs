@@ -11,9 +11,6 @@ use tare_topology::{Machine, Marks, Placement};
 const PLACES: [&str; 3] = ["client", "server", "background"];
 
 /// A study of two sides as one of four conditions: each of them on either half of the machine.
-///
-/// # Errors
-/// When the machine has no two like halves, or the study cannot be measured on them at the same time.
 pub fn on_halves(mut study: Study, machine: &Machine) -> Result<Study, Problem> {
     fits(&study)?;
     let halves = halves(machine).ok_or_else(|| {

@@ -2,7 +2,7 @@
 
 use super::{Problem, output};
 use serde::Serialize;
-use tare_findings::ab::{Ab, AbVerdict, course};
+use tare_findings::ab::{Ab, AbVerdict, Control, course};
 use tare_findings::certificate::{Certified, Decides, Ratio};
 use tare_report::charts::pairs::picture;
 use tare_report::words::{ab as words, certificate};
@@ -32,17 +32,8 @@ struct AbJson<'a> {
     pairs_to_go: Option<usize>,
     pairs_to_go_at_most: Option<usize>,
     slot: Option<Ratio>,
-    controls: Vec<ControlJson<'a>>,
+    controls: &'a [Control],
     certificate: Option<CertificateJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct ControlJson<'a> {
-    name: &'a str,
-    ratio: Option<f64>,
-    ci_low: Option<f64>,
-    ci_high: Option<f64>,
-    moved: bool,
 }
 
 #[derive(Serialize)]
@@ -59,21 +50,8 @@ struct CertificateJson<'a> {
 }
 
 /// Prints a comparison, with what is known of comparisons on this machine.
-///
-/// # Errors
-/// When standard output cannot be written.
 pub fn print(ab: &Ab, certified: Option<&Certified>, json: bool) -> Result<(), Problem> {
     if json {
-        let controls = ab.controls.iter().map(|control| {
-            let own = control.ratio.map(Ratio::of);
-            ControlJson {
-                name: &control.name,
-                ratio: own.as_ref().map(|own| own.ratio),
-                ci_low: own.as_ref().and_then(|own| own.ci_low),
-                ci_high: own.as_ref().and_then(|own| own.ci_high),
-                moved: control.moved,
-            }
-        });
         let document = AbJson {
             text: words::sentence(ab),
             metric: &ab.metric,
@@ -95,7 +73,7 @@ pub fn print(ab: &Ab, certified: Option<&Certified>, json: bool) -> Result<(), P
             pairs_to_go: ab.pairs_to_go,
             pairs_to_go_at_most: ab.pairs_to_go_at_most,
             slot: ab.slot.map(Ratio::of),
-            controls: controls.collect(),
+            controls: &ab.controls,
             certificate: certified.map(of_machine),
         };
         return output::document("tare-ab", &document);
@@ -120,7 +98,6 @@ fn of_machine(certified: &Certified) -> CertificateJson<'_> {
     }
 }
 
-/// Rows of a name and its value, a line each.
 pub fn lines(rows: &[(&str, String)]) -> String {
     rows.iter().map(|(name, value)| format!("  {name:<10} {}\n", tare_text::shown(value))).collect()
 }

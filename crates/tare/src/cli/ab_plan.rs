@@ -15,11 +15,9 @@ pub const MINIMUM_EFFECT: f64 = 0.02;
 
 /// What is measured, and how it is asked for.
 pub struct MeasuredOn<'a> {
-    /// The name of a study.
     pub study: Option<&'a str>,
     /// What the command line changes in it.
     pub overrides: Overrides,
-    /// The metric that is compared.
     pub metric: Option<String>,
     /// The smallest change of interest, as a fraction.
     pub minimum_effect: f64,
@@ -32,9 +30,6 @@ pub struct MeasuredOn<'a> {
 }
 
 /// The plan with its first pair and the rule that adds further ones, fixed before anything is measured.
-///
-/// # Errors
-/// When this machine cannot do one of the sides.
 pub fn settle_of(decide: Decide, plan: Plan) -> Result<Plan, Problem> {
     let sides = ab_sides::conditions(&plan)?;
     // The plan holds one trial a condition: of a duet, whose two take the time of one, one a side and half.

@@ -75,9 +75,6 @@ impl std::fmt::Display for Side {
 }
 
 /// The study that sides are measured on: the one of that name, or a built-in one that fits them.
-///
-/// # Errors
-/// When the study cannot be read.
 pub fn measured_on(
     named: Option<&str>,
     sides: &[&Side],
@@ -94,9 +91,6 @@ pub fn measured_on(
 
 /// The study with the two sides as its conditions, and nothing else that varies. Each is what it sets in addition to
 /// the study, so that two empty ones are the study against itself.
-///
-/// # Errors
-/// When a side is none of the study's levels.
 pub fn study(mut study: Study, a: &[Side], b: &[Side]) -> Result<Study, Problem> {
     let are_commands = |sides: &[Side]| sides.iter().any(|side| side.is("command"));
     if are_commands(a) != are_commands(b) {
@@ -175,9 +169,6 @@ fn idles(study: &Study) -> bool {
 }
 
 /// The names of the two conditions, A first.
-///
-/// # Errors
-/// When this machine cannot do one of them.
 pub fn conditions(plan: &Plan) -> Result<[String; 2], Problem> {
     let side = |letter: &str| plan.conditions.iter().find(|c| c.levels.get(SIDE).is_some_and(|own| own == letter));
     let (Some(a), Some(b)) = (side("a"), side("b")) else {
@@ -193,10 +184,6 @@ pub fn conditions(plan: &Plan) -> Result<[String; 2], Problem> {
     Ok([a.name.clone(), b.name.clone()])
 }
 
-/// A study of commands, with one of them.
-///
-/// # Errors
-/// When the command line changes what such a study has not.
 pub(super) fn of_commands(name: &'static str, command: &Value, overrides: &Overrides) -> Result<Study, Problem> {
     let values = vec![
         ("workload", "name", "command".into()),

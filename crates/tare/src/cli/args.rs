@@ -150,7 +150,7 @@ fn configure(command: &Command) -> Result<(), Problem> {
 
 fn run(command: Command) -> Result<Exit, Problem> {
     match command {
-        Command::Run(args) => super::run::run(&args, super::ab::decide),
+        Command::Run(args) => super::run::run(&args, super::ab::decide, super::doctor_weight::choose),
         Command::Studies(args) => super::studies::run(&args),
         Command::Topo(args) => super::topo::run(&args),
         Command::Show(args) => super::show::run(args),

@@ -24,9 +24,6 @@ pub fn announce(study: &Study, plan: &Plan) {
 
 /// Asks at a terminal whether a long run is wanted; elsewhere `--yes` has to say so. `shorter` is the way to a first
 /// answer in less time, where there is one. False where it is not wanted.
-///
-/// # Errors
-/// Where no one can be asked.
 pub fn is_wanted(plan: &Plan, yes: bool, shorter: Option<String>) -> Result<bool, Problem> {
     if yes || !is_long(plan) {
         return Ok(true);

@@ -6,7 +6,7 @@ use crate::state;
 use clap::Args;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use tare_files::Trust;
+use tare_files::{Trust, disk_bytes};
 use tare_results::store::Directory;
 
 /// Where runs put their results unless they are told.
@@ -30,7 +30,6 @@ pub struct CleanArgs {
 struct Used {
     path: PathBuf,
     bytes: u64,
-    /// Whether it was removed.
     removed: bool,
 }
 
@@ -41,9 +40,6 @@ struct CleanJson {
 }
 
 /// Shows what takes disk and removes prepared data and the named results.
-///
-/// # Errors
-/// [`Problem`] when a run works here, or a named directory holds no results.
 pub fn run(args: &CleanArgs) -> Result<Exit, Problem> {
     // Whatever works on the machine may be using the data.
     let _host = if args.dry_run { None } else { Some(super::host::take()?) };
@@ -101,7 +97,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn used(path: &Path, remove: bool) -> Result<Used, Problem> {
-    let bytes = bytes_of(path);
+    let bytes = disk_bytes(path);
     if remove {
         let is_folder = std::fs::symlink_metadata(path).is_ok_and(|entry| entry.is_dir());
         let removed = if is_folder { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
@@ -110,14 +106,6 @@ fn used(path: &Path, remove: bool) -> Result<Used, Problem> {
         })?;
     }
     Ok(Used { path: path.to_owned(), bytes, removed: remove })
-}
-
-/// Disk that a file or folder takes; links are not followed.
-fn bytes_of(path: &Path) -> u64 {
-    use std::os::unix::fs::MetadataExt;
-    let Ok(entry) = std::fs::symlink_metadata(path) else { return 0 };
-    let own = entry.blocks() * 512;
-    if entry.is_dir() { own + entries(path).iter().map(|inner| bytes_of(inner)).sum::<u64>() } else { own }
 }
 
 fn text(told: &CleanJson, cache: &Path) -> String {

@@ -48,9 +48,6 @@ pub struct Compare {
 }
 
 /// Compares the sides and prints ratios, intervals and verdicts; as a gate it chooses the exit code.
-///
-/// # Errors
-/// [`Problem`] when the results cannot be read or do not match.
 pub fn run(args: Compare) -> Result<Exit, Problem> {
     let options = Options { min_effect: args.min_effect, fail_if_slower: args.fail_if_slower, judged: args.metrics };
     let names: Vec<String> = [args.a, args.b].into_iter().chain(args.others).collect();
@@ -160,7 +157,7 @@ fn written(opened: &Opened, path: &Path, bytes: &[u8]) -> Result<(), Problem> {
 
 fn csv_of(found: &ManyComparison) -> Result<Vec<u8>, Problem> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let mut lines = std::iter::once(rows::COLUMNS.map(str::to_owned)).chain(rows::rows(found));
+    let mut lines = rows::rows(found).into_iter();
     let written = lines
         .try_for_each(|line| writer.write_record(line.map(|text| as_text_cell(&text).into_owned())))
         .and_then(|()| Ok(writer.flush()?));
@@ -176,7 +173,6 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// Reads what is named.
     pub fn of(names: &[String]) -> Result<Self, Problem> {
         let mut opened = Self { results: Vec::new(), named: Vec::new() };
         for name in names {

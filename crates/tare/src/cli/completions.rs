@@ -13,9 +13,6 @@ pub struct CompletionsArgs {
 }
 
 /// Prints the completions of the program that `table` describes.
-///
-/// # Errors
-/// When standard output cannot be written.
 pub fn run(args: &CompletionsArgs, mut table: Command) -> Result<Exit, Problem> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut table, "tare", &mut script);

@@ -83,7 +83,6 @@ fn owner(told: &str) -> Option<String> {
     (!first.is_empty()).then(|| first.to_owned())
 }
 
-/// What apt says.
 struct Apt<'a> {
     /// `apt-cache madison` of the package of symbols.
     known: &'a str,

@@ -40,9 +40,6 @@ pub struct DoctorArgs {
 }
 
 /// Measures the noise of this machine and prints what to do about it.
-///
-/// # Errors
-/// Wrong usage, or standard output that cannot be written.
 pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
     if !(0.01..=600.0).contains(&args.spin) {
         return Err(Problem::new(Exit::Usage, format!("--spin {}", args.spin)).expected("0.01 to 600 seconds"));
@@ -90,7 +87,6 @@ struct DoctorJson<'a> {
     resolves: Option<Resolves>,
     programs: &'a [Found],
     configuration: Configuration,
-    /// Of the study that was named.
     #[serde(skip_serializing_if = "Option::is_none")]
     reference_weight: Option<StudyWeight>,
 }
@@ -108,7 +104,6 @@ fn weighed(found: &StudyWeight, style: Style) -> String {
 /// What it takes here to see a difference, by how a job of known work varied.
 #[derive(Serialize)]
 struct Resolves {
-    /// The difference, as a fraction.
     difference: f64,
     /// Coefficient of variation of the job, as a fraction.
     cov: f64,

@@ -1,14 +1,19 @@
-//! `tare doctor --study`: would a reference weight help here, from a minute of the study's own samples.
+//! Would a reference weight help here, from a minute of the study's own samples: for `tare doctor --study` and
+//! `sampling.probe = "auto"`.
 
-use super::rounds::{self, Locked, RoundListener};
-use super::run::{Teller, execute, unless_interrupted};
+use super::output::note;
+use super::rounds::RoundListener;
+use super::run::{Teller, begun_in, execute, room_for_data, unless_interrupted};
 use super::study_file::{StudyText, planned};
 use super::{Exit, Problem, interrupt, results_problem, trust};
 use serde::Serialize;
+use tare_findings::probes::can_move;
 use tare_findings::weight::{self, Weight};
 use tare_report::words::weight as words;
-use tare_results::schema::Plan;
+use tare_results::probe::ProbeUse;
+use tare_study::language::limit::Limit;
 use tare_study::language::parse::Overrides;
+use tare_study::language::settings::Sampling;
 use tare_study::language::spec::Study;
 use tare_study::plan::resolve::Where;
 use tare_topology::Machine;
@@ -23,7 +28,6 @@ const SAMPLE_S: f64 = 0.5;
 /// What a study's own samples say.
 #[derive(Debug, Serialize)]
 pub struct StudyWeight {
-    /// The study, as it was named.
     pub study: String,
     /// What the probes say; null where the samples have no spread or no readings.
     #[serde(flatten)]
@@ -35,17 +39,49 @@ pub struct StudyWeight {
 }
 
 /// Measures the base of a study, without its factors, in one server lifetime; none when interrupted.
-///
-/// # Errors
-/// When the study cannot be read, planned or run.
 pub fn measure(name: &str, engine: Option<&str>, samples: Option<usize>) -> Result<Option<StudyWeight>, Problem> {
     let file = StudyText::read(name, trust::whose(false), false)?;
     let machine = Machine::this()?;
     interrupt::stop()?;
-    let of = |samples: usize| -> Result<(Study, Plan), Problem> {
-        let study = short(file.parse(&overrides(engine, samples))?);
-        planned(study, &machine, Where::Here, true)
-    };
+    let study = file.parse(&Overrides { engine: engine.map(str::to_owned), ..Overrides::default() })?;
+    let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(None) };
+    let Some(found) = of_samples(&study, &machine, samples, &Teller::of(true, false))? else { return Ok(None) };
+    let text = found.as_ref().map(words::advice);
+    let line =
+        found.as_ref().and_then(|found| found.probe).map(|probe| format!("sampling.probe = \"{}\"", probe.word()));
+    Ok(Some(StudyWeight { study: name.to_owned(), found, text, line }))
+}
+
+/// What `sampling.probe = "auto"` comes to on this machine, which the caller has locked, and why; none when
+/// interrupted.
+///
+/// # Errors
+/// As [`measure`].
+pub fn choose(study: &Study, machine: &Machine, teller: &Teller) -> Result<Option<(ProbeUse, String)>, Problem> {
+    let movers: Vec<&str> =
+        study.factors.iter().map(|factor| factor.name.as_str()).filter(|name| can_move(name)).collect();
+    if let [first, ..] = movers.as_slice()
+        && movers.len() == study.factors.len()
+    {
+        return Ok(Some((
+            ProbeUse::Off,
+            format!("sampling.probe = \"auto\": {first} can move it, so that none is used"),
+        )));
+    }
+    note("measuring for about a minute whether a reference weight helps here");
+    let Some(found) = of_samples(study, machine, None, teller)? else { return Ok(None) };
+    let used = found.as_ref().and_then(|found| found.probe).map_or(ProbeUse::Off, ProbeUse::AdjustBy);
+    Ok(Some((used, words::chosen(found.as_ref()))))
+}
+
+/// What the probes say of so many samples of a study's base; none when interrupted.
+fn of_samples(
+    study: &Study,
+    machine: &Machine,
+    samples: Option<usize>,
+    teller: &Teller,
+) -> Result<Option<Option<Weight>>, Problem> {
+    let of = |samples: usize| planned(short(study.clone(), samples), machine, Where::Here, true);
     let samples = match samples {
         Some(samples) => samples,
         None => {
@@ -54,23 +90,20 @@ pub fn measure(name: &str, engine: Option<&str>, samples: Option<usize>) -> Resu
             ((TIME_S / each_s.max(1e-3)) as usize).clamp(few, many)
         }
     };
-    let Some(planned) = unless_interrupted(of(samples))? else { return Ok(None) };
+    let Some((short, plan)) = unless_interrupted(of(samples))? else { return Ok(None) };
+    room_for_data(&plan)?;
     let scratch = scratch()?;
-    let out = scratch.0.join("results");
-    let Some(locked) = rounds::begun(planned, &machine, Some(&out), (true, false))? else { return Ok(None) };
-    let Locked { study, plan, directory, .. } = &locked;
-    let end = execute(study, plan, directory, &Teller::of(true, false), &mut RoundListener(|_, _| None))?;
+    let directory = begun_in(&scratch.0.join("results"), &short, &plan, machine, false)?;
+    let end = execute(&short, &plan, &directory, teller, &mut RoundListener(|_, _| None))?;
     if end.left > 0 {
         return Ok(None);
     }
     let found = weight::of(&results_problem::open_folder(directory.folder())?);
     if found.is_none() && end.given_up > 0 {
-        return Err(Problem::new(Exit::TrialFailed, format!("the samples of {name} could not be measured"))
-            .advice(format!("read why with: tare run {name} --quick")));
+        return Err(Problem::new(Exit::TrialFailed, format!("the samples of {} could not be measured", study.name))
+            .advice(format!("read why with: tare run {} --quick", study.name)));
     }
-    let text = found.as_ref().map(words::advice);
-    let line = found.as_ref().and_then(|found| found.probe).map(|probe| format!("sampling.probe = \"{probe}\""));
-    Ok(Some(StudyWeight { study: name.to_owned(), found, text, line }))
+    Ok(Some(found))
 }
 
 /// A folder of this process alone, removed when it is dropped.
@@ -92,27 +125,24 @@ fn scratch() -> Result<Scratch, Problem> {
     Ok(Scratch(path))
 }
 
-fn overrides(engine: Option<&str>, samples: usize) -> Overrides {
-    let sets = [
-        "sampling.trials=1".to_owned(),
-        format!("sampling.samples={samples}"),
-        format!("sampling.sample_s={SAMPLE_S}"),
-        "sampling.warmup_s=2".to_owned(),
-        "sampling.drop_samples=0".to_owned(),
-        "sampling.probe=record".to_owned(),
-        // A sample that something disturbs is what a probe is there for.
-        "sampling.steal_limit=off".to_owned(),
-        "sampling.foreign_cpu_limit=off".to_owned(),
-    ];
-    Overrides { engine: engine.map(str::to_owned), sets: sets.to_vec(), ..Overrides::default() }
-}
-
-/// What every condition of a study starts from, once.
-fn short(mut study: Study) -> Study {
+/// What every condition of a study starts from, once, with all probes alongside so many short samples.
+fn short(mut study: Study, samples: usize) -> Study {
     study.factors.clear();
     study.conditions.clear();
     study.decide = None;
-    study.sampling.target_half_width = None;
-    study.sampling.within_s = None;
+    study.sampling = Sampling {
+        trials: 1,
+        samples,
+        warmup_s: 2.0,
+        sample_s: SAMPLE_S,
+        drop_samples: 0,
+        target_half_width: None,
+        within_s: None,
+        probe: ProbeUse::Record,
+        // A sample that something disturbs is what a probe is there for.
+        steal_limit: Limit(None),
+        foreign_cpu_limit: Limit(None),
+        ..study.sampling
+    };
     study
 }

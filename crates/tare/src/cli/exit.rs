@@ -11,7 +11,6 @@ pub enum Exit {
     Usage = 2,
     /// This machine cannot do what was asked.
     Machine = 3,
-    /// A trial failed for good.
     TrialFailed = 4,
     /// A gate could not decide.
     Inconclusive = 5,

@@ -49,9 +49,6 @@ struct Written {
 }
 
 /// Writes the export and, with `--json`, prints where it lies.
-///
-/// # Errors
-/// [`Problem`] when the results cannot be read, do not have what was requested, or the file cannot be written.
 pub fn run(args: Export) -> Result<Exit, Problem> {
     if let Some(feature) = args.format.missing_feature() {
         return Err(Problem::new(Exit::Machine, format!("this build of tare does not write {}", args.format))

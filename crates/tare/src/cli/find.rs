@@ -21,9 +21,7 @@ use tare_report::write_report_in;
 use tare_results::laps::{FIRST_LOOK, RaceStop};
 use tare_results::schema::{Plan, Race, TrialRecord};
 use tare_results::store::{read_plan, read_trials, write_plan};
-use tare_study::plan::resolve::Where;
 use tare_study::plan::{race, symmetric};
-use tare_topology::Machine;
 
 /// Find the best of many placements, memory policies, options or builds in a fraction of the trials
 ///
@@ -89,9 +87,6 @@ Examples:
   tare find --binary old/mariadbd --binary new/mariadbd threads=4,8 --minimum-effect 5%";
 
 /// Races every combination of what is named until the best is known, and prints it with the lines to paste.
-///
-/// # Errors
-/// With exit codes 2 (usage), 3 (machine), 4 (trials).
 pub fn run(args: &FindArgs) -> Result<Exit, Problem> {
     let Some(path) = &args.resume else { return begin(args) };
     interrupt::stop()?;
@@ -114,10 +109,7 @@ fn begin(args: &FindArgs) -> Result<Exit, Problem> {
             .expected("placements, memory, FACTOR=LEVEL,LEVEL, --option NAME=VALUE,VALUE or --binary PATH")
             .advice("try: tare find placements --dry-run"));
     }
-    let (machine, place) = match &args.topology {
-        Some(spec) => (read_topology::describe(spec)?, Where::Described),
-        None => (Machine::this()?, Where::Here),
-    };
+    let (machine, place) = read_topology::machine(args.topology.as_deref())?;
     interrupt::stop()?;
     let study = find_what::study(args.study.as_deref(), &asked, &machine, &args.on.overrides(), args.trust)?;
     let planned = unless_interrupted(study_file::planned(study, &machine, place, true))?;

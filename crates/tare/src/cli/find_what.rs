@@ -29,9 +29,6 @@ pub struct What {
 }
 
 /// Reads what varies: `placements`, `memory`, or a factor with its levels.
-///
-/// # Errors
-/// How it is written.
 pub fn what(text: &str) -> Result<What, String> {
     if text == PLACEMENTS || text == MEMORY {
         let levels = if text == MEMORY { POLICIES.map(str::to_owned).to_vec() } else { Vec::new() };
@@ -54,9 +51,6 @@ pub fn what(text: &str) -> Result<What, String> {
 }
 
 /// An option of the engine with its values, as `--option` takes it.
-///
-/// # Errors
-/// How it is written.
 pub fn option(text: &str) -> Result<What, String> {
     match text.split_once('=') {
         Some((name, levels)) if !name.is_empty() && !levels.is_empty() => what(&format!("option.{text}")),
@@ -65,18 +59,12 @@ pub fn option(text: &str) -> Result<What, String> {
 }
 
 /// A server's program, as `--binary` takes it.
-///
-/// # Errors
-/// When it has no name.
 pub fn binary(text: &str) -> Result<What, String> {
     what(&format!("binary={text}"))
 }
 
 /// The study with every combination as a condition. `named` is the one that they are measured on; none: a built-in one
 /// that fits them.
-///
-/// # Errors
-/// When the study cannot be read, has no placements, or something that varies does not fit it.
 pub fn study(
     named: Option<&str>,
     asked: &[What],

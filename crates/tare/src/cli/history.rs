@@ -51,9 +51,6 @@ pub struct History {
 }
 
 /// Prints the changes of every line; as a gate it chooses the exit code.
-///
-/// # Errors
-/// [`Problem`] when results cannot be read or there is nothing of what was requested.
 pub fn run(args: History) -> Result<Exit, Problem> {
     let paths = expanded(&args.results)?;
     if paths.len() > MOST_RUNS {
@@ -106,7 +103,6 @@ fn page_or_picture(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Gives the runs the commits of a file.
 fn name_commits(runs: &mut [Run], path: &Path) -> Result<(), Problem> {
     let text = tare_files::read_named_file(path, LARGEST_LIST)?;
     let mut named: HashMap<String, Vec<&mut Run>> = HashMap::new();

@@ -13,9 +13,6 @@ pub struct ManArgs {
 }
 
 /// Writes one page for the program that `table` describes and one for each of its commands.
-///
-/// # Errors
-/// When the directory cannot be written.
 pub fn run(args: &ManArgs, table: Command) -> Result<Exit, Problem> {
     clap_mangen::generate_to(table, &args.directory).map_err(|error| {
         Problem::new(Exit::Machine, format!("cannot write manual pages into {}: {error}", args.directory.display()))

@@ -18,9 +18,6 @@ pub struct MergeArgs {
 }
 
 /// Merges, and says what is still missing.
-///
-/// # Errors
-/// When the folders are of different studies, or cannot be read or written.
 pub fn run(args: &MergeArgs) -> Result<Exit, Problem> {
     let merged = merge(&args.folders, &args.out)?;
     let out = args.out.display();

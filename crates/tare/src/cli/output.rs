@@ -77,7 +77,6 @@ pub fn document_text<T: Serialize>(schema: &'static str, rest: &T) -> Result<Str
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot write JSON: {e}")))
 }
 
-/// An error as a document.
 #[derive(Serialize)]
 struct ErrorJson<'a> {
     error: &'a str,

@@ -11,7 +11,6 @@ pub struct Problem {
     pub what: String,
     /// Where: a file with line and column, a path, a host.
     pub place: Option<String>,
-    /// What was expected instead.
     pub expected: Option<String>,
     /// What to do now: a command or an edit.
     pub advice: Option<String>,
@@ -32,7 +31,6 @@ impl Problem {
         self
     }
 
-    /// Adds what was expected.
     #[must_use]
     pub fn expected(mut self, expected: impl Into<String>) -> Self {
         self.expected = Some(expectation(expected.into()));

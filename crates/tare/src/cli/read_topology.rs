@@ -2,6 +2,7 @@
 
 use super::{Exit, Problem};
 use clap::Args;
+use tare_study::plan::resolve::Where;
 use tare_topology::{Machine, TopologyReader};
 
 /// Options of `tare read-topology`.
@@ -22,11 +23,16 @@ pub fn run(args: &ReadTopologyArgs) -> Result<Exit, Problem> {
 }
 
 /// What `--topology` names, read by this program in a process of its own.
-///
-/// # Errors
-/// When it describes no machine.
 pub fn describe(spec: &str) -> Result<Machine, Problem> {
     let program = std::env::current_exe()
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot find this program's own file: {e}")))?;
     Ok(Machine::describe(spec, &TopologyReader::new(program, ["read-topology"]))?)
+}
+
+/// The machine that a plan is for: the one that `--topology` describes, else this one.
+pub fn machine(spec: Option<&str>) -> Result<(Machine, Where), Problem> {
+    match spec {
+        Some(spec) => Ok((describe(spec)?, Where::Described)),
+        None => Ok((Machine::this()?, Where::Here)),
+    }
 }

@@ -25,9 +25,6 @@ struct RemovedLine {
 }
 
 /// Moves damaged lines aside under the directory's lock, and prints which.
-///
-/// # Errors
-/// [`Problem`] when a run works on the directory, or a file cannot be read or written.
 pub fn run(args: &Repair) -> Result<Exit, Problem> {
     let directory = Directory::resume(&args.results, Trust::Anyone)?;
     let damaged = tare_results::repair(directory.folder())?;

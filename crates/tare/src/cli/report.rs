@@ -4,9 +4,8 @@ use super::{Exit, Problem, results_problem};
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
-use tare_files::{Folder, Trust};
+use tare_files::Trust;
 use tare_report::{write_report_in, write_report_to};
-use tare_results::ReadError;
 
 /// Write the results as one self-contained HTML file
 #[derive(Debug, Args)]
@@ -27,14 +26,8 @@ struct Written {
 }
 
 /// Writes the page and prints where it lies.
-///
-/// # Errors
-/// [`Problem`] when the results cannot be read or the file not written.
 pub fn run(args: Report) -> Result<Exit, Problem> {
-    let folder = match args.results.is_dir() {
-        true => Folder::open(&args.results, Trust::Anyone).map_err(ReadError::from)?,
-        false => None,
-    };
+    let folder = tare_results::folder(&args.results, Trust::Anyone)?;
     let results = match &folder {
         Some(folder) => results_problem::open_folder(folder),
         None => results_problem::open(&args.results),

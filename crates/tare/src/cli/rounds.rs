@@ -17,7 +17,6 @@ use tare_topology::Machine;
 
 /// A results directory under the host's lock, which is held as long as this is.
 pub struct Locked {
-    /// What the rounds are of.
     pub study: Study,
     /// As far as it is made.
     pub plan: Plan,
@@ -27,9 +26,6 @@ pub struct Locked {
 }
 
 /// The directory of a run that was begun before; none when interrupted.
-///
-/// # Errors
-/// When it is none, or another machine's.
 pub fn gone_on(path: &Path, trusted: bool) -> Result<Option<Locked>, Problem> {
     let begun = Directory::begun(path, trust::whose(trusted))?;
     let Some(host) = unless_interrupted(super::host::take())? else { return Ok(None) };
@@ -39,9 +35,6 @@ pub fn gone_on(path: &Path, trusted: bool) -> Result<Option<Locked>, Problem> {
 }
 
 /// A new directory with study and plan in it; none when interrupted.
-///
-/// # Errors
-/// When the disk has no room for its data, the host has another run, or it cannot be written.
 pub fn begun(
     (study, plan): (Study, Plan),
     machine: &Machine,

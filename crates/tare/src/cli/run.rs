@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use tare_drive::capture::environment::environment;
 use tare_files::Folder;
 use tare_report::write_report_in;
+use tare_results::probe::ProbeUse;
 use tare_results::schema::Plan;
 use tare_results::shards::Sharded;
 use tare_results::store::{Directory, read_plan, read_study_text};
@@ -71,11 +72,12 @@ pub struct RunArgs {
 /// What compares the two sides of a study with `[decide]`, into a folder.
 pub type Decides = fn(Study, Option<&Path>, &Teller) -> Result<Exit, Problem>;
 
-/// Runs a study, or says with `--dry-run` what it would do. One with `[decide]` is handed on.
-///
-/// # Errors
-/// With exit codes 2 (study), 3 (machine), 4 (trials).
-pub fn run(args: &RunArgs, decide: Decides) -> Result<Exit, Problem> {
+/// What `sampling.probe = "auto"` comes to on a machine that is locked, and why; none when interrupted.
+pub type Chooses = fn(&Study, &Machine, &Teller) -> Result<Option<(ProbeUse, String)>, Problem>;
+
+/// Runs a study, or says with `--dry-run` what it would do. One with `[decide]` is handed on, and so is the choice of a
+/// probe.
+pub fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Exit, Problem> {
     if let Some(path) = &args.resume {
         let begun = Directory::begun(path, trust::whose(args.trust))?;
         interrupt::stop()?;
@@ -127,7 +129,7 @@ pub fn run(args: &RunArgs, decide: Decides) -> Result<Exit, Problem> {
         note("nothing was begun");
         return Ok(Exit::Interrupted);
     }
-    begin(&study, &plan, &machine, args.out.as_deref(), &args.teller()?)
+    begin((study, plan), &machine, args.out.as_deref(), &args.teller()?, Some(choose))
 }
 
 /// The rehearsal of a study with its time, where it has one.
@@ -176,35 +178,41 @@ impl RunArgs {
 }
 
 /// Runs a study that stands on a command line, trusted as that is.
-///
-/// # Errors
-/// As [`run`].
 pub fn carry_out(study: Study, out: &Path, password: Option<String>, json: bool) -> Result<Exit, Problem> {
     let machine = Machine::this()?;
     interrupt::stop()?;
     let planned = unless_interrupted(study_file::planned(study, &machine, Where::Here, true))?;
     let Some((study, plan)) = planned else { return Ok(Exit::Interrupted) };
     has_place(&plan, Some(out), false)?;
-    begin(&study, &plan, &machine, Some(out), &Teller { password, ..Teller::of(json, false) })
+    begin((study, plan), &machine, Some(out), &Teller { password, ..Teller::of(json, false) }, None)
 }
 
 /// Begins the results directory of a study that is planned, and runs it.
-fn begin(study: &Study, plan: &Plan, machine: &Machine, out: Option<&Path>, teller: &Teller) -> Result<Exit, Problem> {
-    plan_view::something_left(plan)?;
+fn begin(
+    (mut study, mut plan): (Study, Plan),
+    machine: &Machine,
+    out: Option<&Path>,
+    teller: &Teller,
+    choose: Option<Chooses>,
+) -> Result<Exit, Problem> {
+    plan_view::something_left(&plan)?;
     if !teller.json {
-        plan_view::print_notes(plan);
+        plan_view::print_notes(&plan);
     }
     let Some(_host) = unless_interrupted(host(teller.wait))? else { return Ok(Exit::Interrupted) };
+    if let Some(choose) = choose.filter(|_| study.sampling.probe == ProbeUse::Auto) {
+        let Some((used, why)) = choose(&study, machine, teller)? else { return Ok(Exit::Interrupted) };
+        note(&why);
+        study.sampling.probe = used;
+        plan.notes.push(why);
+    }
     // A name of its own is looked for under the lock, under which runs make theirs.
     let out = out.map_or_else(|| default_out(&study.name, &tare_results::now()), Path::to_path_buf);
-    let directory = begun_in(&out, study, plan, machine, teller.trusted)?;
-    finish(study, plan, &directory, teller)
+    let directory = begun_in(&out, &study, &plan, machine, teller.trusted)?;
+    finish(&study, &plan, &directory, teller)
 }
 
 /// A new results directory with study, plan and environment in it.
-///
-/// # Errors
-/// When it cannot be made or written, or others could exchange it.
 pub fn begun_in(
     out: &Path,
     study: &Study,
@@ -227,9 +235,6 @@ fn has_place(plan: &Plan, out: Option<&Path>, trusted: bool) -> Result<(), Probl
 }
 
 /// Refuses to begin what the disk has no room for.
-///
-/// # Errors
-/// What it needs and what there is.
 pub fn room_for_data(plan: &Plan) -> Result<(), Problem> {
     let Some(needs) = &plan.needs else { return Ok(()) };
     needs::fits_disk(needs, &state::cache_directory()?).map_err(|e| {
@@ -250,9 +255,6 @@ fn asked_for(args: &RunArgs, file: Option<&StudyText>) -> Result<Study, Problem>
 }
 
 /// None where a signal came meanwhile: what failed because of it is no one's concern.
-///
-/// # Errors
-/// What failed without one.
 pub fn unless_interrupted<T>(done: Result<T, Problem>) -> Result<Option<T>, Problem> {
     if tare_engine::interrupted() { Ok(None) } else { done.map(Some) }
 }
@@ -291,9 +293,6 @@ fn resume(begun: Folder, args: &RunArgs) -> Result<Exit, Problem> {
 }
 
 /// Study and plan of a run that was begun on this machine.
-///
-/// # Errors
-/// When they cannot be read, or the machine is no longer the plan's.
 pub fn begun_before(directory: &Directory) -> Result<(Study, Plan), Problem> {
     read_begun(directory.folder())
 }
@@ -345,9 +344,6 @@ fn finish(study: &Study, plan: &Plan, directory: &Directory, teller: &Teller) ->
 }
 
 /// Runs what is left of a plan.
-///
-/// # Errors
-/// Why it could not go on, and what goes on with it.
 pub fn execute(
     study: &Study,
     plan: &Plan,

@@ -25,9 +25,6 @@ pub fn of_environment() -> Option<String> {
 }
 
 /// The password: from a prompt that shows nothing of it, where one is asked for, else from the environment.
-///
-/// # Errors
-/// When there is no terminal to ask on.
 pub fn password(ask: bool) -> Result<Option<String>, Problem> {
     if !ask {
         return Ok(of_environment());

@@ -33,9 +33,6 @@ struct SetupJson {
 }
 
 /// Says for every program whether it is here and what would install it; with `--install` does so.
-///
-/// # Errors
-/// [`Problem`] when there is no package of it here, or installing it failed.
 pub fn run(args: &SetupArgs) -> Result<Exit, Problem> {
     let named = |tool: &&Tool| args.what.is_empty() || args.what.iter().any(|name| name == tool.name);
     let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();

@@ -7,8 +7,6 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use tare_results::shards::Sharded;
 use tare_study::language::write;
-use tare_study::plan::resolve::Where;
-use tare_topology::Machine;
 
 /// What is cut, and how.
 #[derive(Debug, Args)]
@@ -40,9 +38,6 @@ pub struct ShardArgs {
 }
 
 /// Writes the folder that the machines share, and says how to go on.
-///
-/// # Errors
-/// With exit codes 2 (study) and 3 (machine).
 pub fn run(args: &ShardArgs) -> Result<Exit, Problem> {
     let sharded = cut(&args.cut, args.into)?;
     let (path, count) = (sharded.path().display(), sharded.count());
@@ -59,16 +54,10 @@ pub fn run(args: &ShardArgs) -> Result<Exit, Problem> {
 }
 
 /// Writes the folder that the machines share.
-///
-/// # Errors
-/// As [`run`].
 pub fn cut(args: &Cut, count: usize) -> Result<Sharded, Problem> {
     // The copy in the folder will be this user's own.
     let study = StudyText::read(&args.study, super::trust::whose(args.trust), false)?;
-    let (machine, place) = match &args.topology {
-        Some(spec) => (read_topology::describe(spec)?, Where::Described),
-        None => (Machine::this()?, Where::Here),
-    };
+    let (machine, place) = read_topology::machine(args.topology.as_deref())?;
     let study = study.parse(&args.changes.overrides())?;
     let (study, plan) = study_file::planned(study, &machine, place, true)?;
     let usage = |e: String| Problem::new(Exit::Usage, e);

@@ -16,7 +16,6 @@ use tare_topology::{Fingerprint, Machine};
 
 /// What a shard has left for this machine.
 pub struct Piece {
-    /// The study, as it was cut.
     pub study: Study,
     /// The blocks that are this machine's.
     pub plan: Plan,
@@ -27,9 +26,6 @@ pub struct Piece {
 
 /// Takes a shard, begun before on this machine, on another, or by no one. Blocks that another machine finished stay
 /// where they are; those that it had only begun are run whole here.
-///
-/// # Errors
-/// When there is no such shard, another run has it, or this machine cannot do it or has changed.
 pub fn take(sharded: &Sharded, index: usize) -> Result<Piece, Problem> {
     let path = sharded.path();
     if index >= sharded.count() {
@@ -49,7 +45,7 @@ pub fn take(sharded: &Sharded, index: usize) -> Result<Piece, Problem> {
     let done = finished_blocks(sharded, index)?;
     let trials = &sharded.plan().trials;
     let blocks: BTreeSet<usize> =
-        trials.iter().map(|t| t.block).filter(|b| sharded.owns(index, *b) && !done.contains(b)).collect();
+        trials.iter().map(|t| t.block).filter(|b| sharded.shard_of(*b) == index && !done.contains(b)).collect();
     let here = resolve(&study, &machine, Where::Here).map_err(|e| Problem::new(Exit::Usage, e))?;
     let plan = part(sharded.plan(), &here, &blocks).map_err(|e| {
         Problem::new(Exit::Machine, e.to_string())

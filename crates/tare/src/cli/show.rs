@@ -28,14 +28,8 @@ pub struct Show {
 }
 
 /// Prints the tables of results again.
-///
-/// # Errors
-/// [`Problem`] when the results cannot be read or the output not written.
 pub fn run(args: Show) -> Result<Exit, Problem> {
-    // A CSV file has no shards.
-    if args.results.is_dir()
-        && let Some(sharded) = Sharded::open(&args.results, Trust::Anyone)?
-    {
+    if let Some(sharded) = Sharded::open(&args.results, Trust::Anyone)? {
         progress(&sharded)?;
     }
     print(&super::results_problem::open(&args.results)?, args.json, args.all, args.statistic)?;
@@ -45,8 +39,11 @@ pub fn run(args: Show) -> Result<Exit, Problem> {
 /// How far each shard of a study is, on standard error.
 fn progress(sharded: &Sharded) -> Result<(), Problem> {
     for state in shards::states(sharded)? {
-        let hosts =
-            if state.hosts.is_empty() { "not begun".to_owned() } else { format!("on {}", state.hosts.join(", ")) };
+        let hosts = if state.hosts.is_empty() {
+            "not begun".to_owned()
+        } else {
+            format!("on {}", Vec::from_iter(state.hosts).join(", "))
+        };
         note(&format!("shard {:<4} {:>5} of {} trials   {hosts}", state.shard, state.done, state.trials));
     }
     Ok(())

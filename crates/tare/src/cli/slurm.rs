@@ -28,9 +28,6 @@ pub struct SlurmArgs {
 }
 
 /// Writes the folder and the script in it.
-///
-/// # Errors
-/// As `tare shard`, and when sbatch refuses.
 pub fn run(args: &SlurmArgs) -> Result<Exit, Problem> {
     let program =
         std::env::current_exe().map_err(|e| Problem::new(Exit::Machine, format!("cannot find myself: {e}")))?;
@@ -113,7 +110,6 @@ fn one_word<'a>(what: &str, text: &'a str) -> Result<&'a str, Problem> {
         .advice("list the partitions with: sinfo"))
 }
 
-/// A path as one word of a shell.
 fn word(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }

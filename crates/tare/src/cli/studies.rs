@@ -40,9 +40,6 @@ struct Listed {
 }
 
 /// Lists the built-in studies, prints one, or explains the keys.
-///
-/// # Errors
-/// When there is no study of this name.
 pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
     if args.keys {
         if args.json {
@@ -81,7 +78,6 @@ pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
-/// A key of a study file.
 #[derive(Serialize)]
 struct KeyJson {
     section: &'static str,

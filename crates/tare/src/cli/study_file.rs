@@ -108,9 +108,6 @@ impl StudyChanges {
 }
 
 /// A study, fitted to a machine, and its plan there. Of one that is not trusted no program is asked.
-///
-/// # Errors
-/// When it does not fit the machine.
 pub fn planned(mut study: Study, machine: &Machine, place: Where, trusted: bool) -> Result<(Study, Plan), Problem> {
     if study.decide.is_some() {
         return Err(Problem::new(Exit::Usage, "a study with [decide] is compared pair by pair, on one machine")
@@ -146,9 +143,6 @@ pub struct StudyText {
 
 impl StudyText {
     /// Reads a study by built-in name or path. One that is not believed is read only to be looked at.
-    ///
-    /// # Errors
-    /// When there is none of that name, or it is not believed and would be run.
     pub fn read(name: &str, trust: Trust, only_looked_at: bool) -> Result<Self, Problem> {
         if let Some(builtin) = builtin::find(name) {
             return Ok(Self { origin: builtin.name.to_owned(), text: builtin.text.to_owned(), trusted: true });

@@ -58,9 +58,6 @@ struct TopoNode {
 }
 
 /// Prints the machine, and with `--measure` what its distances cost.
-///
-/// # Errors
-/// When the machine cannot be read or the description is wrong.
 pub fn run(args: &TopoArgs) -> Result<Exit, Problem> {
     let machine = match &args.topology {
         Some(spec) => read_topology::describe(spec)?,

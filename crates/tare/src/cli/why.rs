@@ -43,9 +43,6 @@ pub struct WhyArgs {
 }
 
 /// Prints a waterfall from A's time of a transaction to B's with the suspects, or the time of each condition.
-///
-/// # Errors
-/// [`Problem`] when the results cannot be read, or hold no time of a transaction.
 pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
     let names: Vec<String> = std::iter::once(args.a.clone()).chain(args.b.clone()).collect();
     let opened = Opened::of(&names)?;

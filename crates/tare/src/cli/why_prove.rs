@@ -187,7 +187,6 @@ fn of_two_conditions(mut study: Study, planned: &Plan, trial: &Trial) -> Result<
     Ok(study)
 }
 
-/// The factor that a key is as.
 fn factor_of(change: &Change) -> String {
     match change.key.strip_prefix("engine.options.") {
         Some(option) => format!("option.{option}"),

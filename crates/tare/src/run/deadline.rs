@@ -25,9 +25,6 @@ impl Deadline {
     }
 
     /// Whether a trial, with those that share its server, still ends in time.
-    ///
-    /// # Errors
-    /// When the plan has no such trial.
     pub fn lasts_for(&mut self, study: &Study, plan: &Plan, trial: usize) -> Result<bool, TaskError> {
         let task = Task::find(study, plan, trial)?;
         if task.planned.lifetime.is_some() && task.planned.lifetime == self.begun {

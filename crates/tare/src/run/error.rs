@@ -1,6 +1,6 @@
 //! Why a run could not go on.
 
-use super::Failure;
+use serde::{Deserialize, Serialize};
 use std::io;
 use tare_results::store::DirectoryError;
 use tare_study::plan::task::TaskError;
@@ -27,4 +27,17 @@ pub enum RunError {
     /// A server that runs already cannot be reached, or has not the tables of the study.
     #[error("{}", .0.what)]
     Running(Failure),
+}
+
+/// An error of a child process, whole: nothing of it is cut or guessed from its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What happened, one sentence.
+    pub what: String,
+    /// A file, a path, a host.
+    pub place: Option<String>,
+    pub expected: Option<String>,
+    /// A command or an edit.
+    pub advice: Option<String>,
+    pub exit_code: u8,
 }

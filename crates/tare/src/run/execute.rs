@@ -25,7 +25,6 @@ pub struct RunEnd {
 
 /// A run about to start.
 pub struct Run<'a, R, B> {
-    /// The study that the plan was made from.
     pub study: &'a Study,
     pub plan: &'a Plan,
     /// Runs the trials: one at a time, or the two of a duet.
@@ -36,9 +35,6 @@ pub struct Run<'a, R, B> {
 
 impl<R: Runner, B: Book> Run<'_, R, B> {
     /// Runs what is left of the plan.
-    ///
-    /// # Errors
-    /// When the results cannot be written, a process cannot be started or the data cannot be made.
     pub fn execute(&mut self, listener: &mut dyn Listener) -> Result<RunEnd, RunError> {
         let mut plan = self.plan.clone();
         self.runner.take(self.study, &plan)?;

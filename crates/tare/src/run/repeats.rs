@@ -15,7 +15,6 @@ pub struct Repeats {
 }
 
 impl Repeats {
-    /// What these records say.
     pub fn of(records: &[TrialRecord]) -> Self {
         let mut repeats = Self::default();
         records.iter().for_each(|record| repeats.take(record));

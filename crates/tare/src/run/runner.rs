@@ -1,15 +1,17 @@
-//! Who runs a trial. Here trials are child processes, one at a time but for duets; a cluster's scheduler can run the
-//! same ones, for a trial that is handed nothing needs no more than the results directory and its number.
+//! Whom a run works with: who runs a trial, who is told, and who keeps plan and records. Here trials are child
+//! processes, one at a time but for duets; a cluster's scheduler can run the same ones, for a trial that is handed
+//! nothing needs no more than the results directory and its number.
 
 use super::{Failure, RunError};
 use std::time::Duration;
 use tare_drive::workload::Progress;
 use tare_results::schema::{Plan, TrialRecord};
+use tare_results::store::{self, Directory, DirectoryError};
 use tare_study::language::spec::Study;
+use tare_study::plan::queue::Next;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attempt {
-    /// Number of the trial in the plan.
     pub trial: usize,
     /// The first one is 1.
     pub attempt: u32,
@@ -51,14 +53,53 @@ pub trait Runner {
     }
     /// Makes the data for the condition of a trial.
     fn prepare(&mut self, trial: usize, hear: &mut dyn FnMut(Progress)) -> Result<Prepared, RunError>;
-    /// Runs one attempt to its end.
-    ///
-    /// # Errors
-    /// When nothing could be started for it, or its record cannot be read.
     fn run(&mut self, attempt: &Attempt, hear: &mut dyn FnMut(Progress)) -> Result<Ended, RunError>;
     /// Runs two attempts at the same time to their ends.
     ///
     /// # Errors
     /// As [`Runner::run`].
     fn run_both(&mut self, attempts: &[Attempt; 2], hear: &mut dyn FnMut(Progress)) -> Result<[Ended; 2], RunError>;
+}
+
+/// Who is told what happens.
+pub trait Listener {
+    /// A trial begins. `done` and `left` do not count it.
+    fn begin(&mut self, next: &Next, done: usize, left: usize);
+    /// What the trial says.
+    fn hear(&mut self, progress: Progress);
+    fn end(&mut self, record: &TrialRecord);
+    /// All trials that are planned so far have ended.
+    fn looked(&mut self, _plan: &Plan, _records: &[TrialRecord]) {}
+    /// The pilot is over, and more trials are planned.
+    fn decided(&mut self, plan: &Plan);
+    /// The time that the run was given is over, with so many trials not run.
+    fn out_of_time(&mut self, _left: usize) {}
+    /// The last repeats were disturbed too: what was put aside counts as it was measured.
+    fn repeats_end(&mut self) {}
+    /// Data is being made for this condition.
+    fn preparing(&mut self, condition: &str);
+}
+
+/// Keeps what a run must not forget.
+pub trait Book {
+    /// The records so far, in the order in which they were made.
+    fn records(&self) -> Result<Vec<TrialRecord>, DirectoryError>;
+    /// Adds a record, and does not return before it is safe.
+    fn append(&mut self, record: &TrialRecord) -> Result<(), DirectoryError>;
+    /// Writes the plan anew: with a decision, and never with fewer trials.
+    fn write_plan(&mut self, plan: &Plan) -> Result<(), DirectoryError>;
+}
+
+impl Book for &Directory {
+    fn records(&self) -> Result<Vec<TrialRecord>, DirectoryError> {
+        store::read_trials(self.folder())
+    }
+
+    fn append(&mut self, record: &TrialRecord) -> Result<(), DirectoryError> {
+        store::append_trial(self.folder(), record)
+    }
+
+    fn write_plan(&mut self, plan: &Plan) -> Result<(), DirectoryError> {
+        store::write_plan(self.folder(), plan)
+    }
 }

@@ -12,9 +12,6 @@ use tare_results::schema::DataRecord;
 
 /// The data directory of a trial's condition: the one that the study names, or else the cached one, made when it is not
 /// there.
-///
-/// # Errors
-/// When the engine cannot make it, or the load cannot fill it.
 pub fn prepared(trial: &Trial<'_>) -> Result<PathBuf, TrialError> {
     let settings = &trial.task.condition.settings;
     if let Some(data) = &settings.engine.data {
@@ -56,9 +53,6 @@ impl TrialData {
     }
 
     /// What the server is started on.
-    ///
-    /// # Errors
-    /// When there is no place for a copy of its own.
     pub fn directory(&self) -> Result<DataDirectory, TrialError> {
         Ok(match &self.copy {
             Some(copy) => DataDirectory::InPlace(copy.data().to_owned()),

@@ -78,6 +78,7 @@ pub fn note_captures(captures: Option<Begun>, extra: Option<Extra>, record: &mut
         elapsed_s: extra.elapsed_s,
         tps: extra.tps,
         tps_ratio: extra.tps_ratio,
+        statement_us: extra.statement_us,
     });
 }
 

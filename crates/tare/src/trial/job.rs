@@ -27,10 +27,6 @@ pub struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// A log of this trial, in the results.
-    ///
-    /// # Errors
-    /// When there can be no folder for it.
     pub(super) fn log(&self, name: &str) -> tare_files::Result<LogFile> {
         self.directory.make_sub(LOGS)?.log(name)
     }

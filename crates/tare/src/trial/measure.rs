@@ -211,7 +211,7 @@ impl Trial<'_> {
             None => self.drive(load, Some(server.as_ref()), None),
         };
         (self.tell)(Progress::Stopping);
-        let (driven, captures) = match driven {
+        let (mut driven, captures) = match driven {
             Ok(driven) => driven,
             Err(error) => return Err(server_error(error, server.as_mut())),
         };
@@ -222,7 +222,7 @@ impl Trial<'_> {
         capture::server::note(server.as_ref(), &binary, engine.defaults_file.as_ref(), self.directory, record);
         server.stop(STOP_TIMEOUT)?;
         record.outlived = server.outlived().to_vec();
-        note_captures(captures, driven.extra, record);
+        note_captures(captures, driven.extra.take(), record);
         Ok(driven)
     }
 

@@ -12,18 +12,12 @@ use tare_topology::bind::read_memory_policy;
 use tare_topology::{Machine, MemoryPolicy, Nodes};
 
 /// What the group of this trial's server confines its memory to.
-///
-/// # Errors
-/// When its program cannot be asked for its version.
 pub(super) fn confines(trial: &Trial<'_>) -> Result<MemoryConfines, TrialError> {
     let limit_bytes = trial.task.condition.settings.process.memory_limit_bytes;
     Ok(MemoryConfines { nodes: held(trial)?, limit_bytes })
 }
 
 /// The nodes on which the group of this trial's server has to keep it, where the server would leave them.
-///
-/// # Errors
-/// When its program cannot be asked for its version.
 fn held(trial: &Trial<'_>) -> Result<Option<NodeSet>, TrialError> {
     let (settings, memory) = (&trial.task.condition.settings, &trial.task.placement.memory);
     if *memory == MemoryPolicy::Default || !settings.workload.load.load().needs_server() {
@@ -44,9 +38,6 @@ fn is_all(nodes: &NodeSet) -> bool {
 
 /// The policy to be inherited by a server that enters such a group: over all nodes, which the kernel then maps onto the
 /// group's. One over just these it would map too, and 0 and 2 of four are then both 0.
-///
-/// # Errors
-/// When the machine cannot be read.
 pub(super) fn inherited(policy: &MemoryPolicy) -> Result<MemoryPolicy, TrialError> {
     let all = Nodes::These(Machine::this()?.memory_nodes());
     Ok(match policy {

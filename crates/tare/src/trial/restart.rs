@@ -17,9 +17,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 type Life = Option<(i32, u64)>;
 
 /// Restarts the server and waits until it answers; how that was proved, in words.
-///
-/// # Errors
-/// When the command fails or takes too long, the server does not answer afterwards, or it is still the same process.
 pub(super) fn restarted(trial: &Trial<'_>, command: &[String]) -> Result<(RunningServer, String), TrialError> {
     let limit = Duration::from_secs_f64(trial.task.condition.settings.engine.start_timeout_s);
     let deadline = Instant::now() + limit;

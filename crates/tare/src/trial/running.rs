@@ -15,9 +15,6 @@ use tare_study::language::settings::Settings;
 use tare_topology::ResolvedPlacement;
 
 /// Reaches it, restarted where the study says how, and records what it is and what no one controls there.
-///
-/// # Errors
-/// When it cannot be reached, was not restarted, or has another value of an option than the study says.
 pub fn begin(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<RunningServer, TrialError> {
     let settings = &trial.task.condition.settings;
     let command = &settings.engine.running.restart;
@@ -41,9 +38,6 @@ pub fn begin(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<RunningServe
 }
 
 /// Makes sure that the tables are there: nothing is made on a server that runs already.
-///
-/// # Errors
-/// When it cannot be reached, or has not what the load works on.
 pub fn check_data(trial: &Trial<'_>) -> Result<(), TrialError> {
     let server = attach(trial)?;
     let load = trial.task.condition.settings.workload.load.load();
@@ -113,9 +107,6 @@ pub fn binds_server(placement: &ResolvedPlacement) -> bool {
 }
 
 /// Affinities for the threads of the server, where the placement asks for any.
-///
-/// # Errors
-/// When there is no place for the journal, or the run does not hold the machine.
 pub fn affinities(placement: &ResolvedPlacement) -> Result<Option<SharedAffinities>, TrialError> {
     if !binds_server(placement) {
         return Ok(None);
@@ -126,9 +117,6 @@ pub fn affinities(placement: &ResolvedPlacement) -> Result<Option<SharedAffiniti
 }
 
 /// Puts every affinity back, and makes sure of it.
-///
-/// # Errors
-/// With each that could not be, or that someone else has changed meanwhile.
 pub fn put_back(affinities: Option<&SharedAffinities>) -> Result<(), TrialError> {
     let Some(affinities) = affinities else { return Ok(()) };
     let report = affinities.lock().unwrap_or_else(PoisonError::into_inner).put_back();

@@ -39,9 +39,6 @@ pub struct Clients {
 
 impl Clients {
     /// Reaches the clients' host, where a trial has one, and notes which it is.
-    ///
-    /// # Errors
-    /// When it cannot be reached, or is another machine than the plan was made for.
     pub fn reach(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<Option<Self>, TrialError> {
         let client = &trial.task.condition.settings.client;
         let Some(host) = &client.on.host else { return Ok(None) };
@@ -142,7 +139,6 @@ fn shown(setting: AppliedSetting) -> AppliedSetting {
 pub struct Job<'a> {
     pub server: &'a dyn Server,
     pub settings: &'a Settings,
-    /// Their CPUs on their own host.
     pub cpus: &'a [CpuSet],
     pub counts: TrialSize,
     /// Seed of everything that is drawn.

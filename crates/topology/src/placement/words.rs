@@ -10,7 +10,7 @@ use crate::{Location, LocationError, UnknownWord};
 
 /// How the threads of a side share its location.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Display, EnumString, VariantNames)]
-#[strum(serialize_all = "kebab-case", parse_err_ty = UnknownWord, parse_err_fn = unknown_bind)]
+#[strum(serialize_all = "kebab-case", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum Bind {
     /// Every thread may run on the whole location, as under `numactl --physcpubind` (`set`).
     #[default]
@@ -21,7 +21,7 @@ pub enum Bind {
 
 /// Where a server thread sits relative to the client thread it serves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Display, EnumString, VariantArray, VariantNames)]
-#[strum(serialize_all = "kebab-case", parse_err_ty = UnknownWord, parse_err_fn = unknown_pairing)]
+#[strum(serialize_all = "kebab-case", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum Pairing {
     /// Client and server threads are placed apart from each other (`none`).
     #[default]
@@ -44,7 +44,7 @@ pub enum Pairing {
 
 /// Which PUs of each node are the clients', where nodes are shared between both sides.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Display, EnumString, VariantNames)]
-#[strum(serialize_all = "kebab-case", parse_err_ty = UnknownWord, parse_err_fn = unknown_client_pus)]
+#[strum(serialize_all = "kebab-case", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum ClientPus {
     /// Those with the lowest logical indexes (`first`).
     First,
@@ -68,18 +68,6 @@ pub enum Side {
     Float,
     /// Only on the CPUs of a location.
     At(Location),
-}
-
-fn unknown_bind(found: &str) -> UnknownWord {
-    UnknownWord::among(found, <Bind as VariantNames>::VARIANTS)
-}
-
-fn unknown_pairing(found: &str) -> UnknownWord {
-    UnknownWord::among(found, <Pairing as VariantNames>::VARIANTS)
-}
-
-fn unknown_client_pus(found: &str) -> UnknownWord {
-    UnknownWord::among(found, <ClientPus as VariantNames>::VARIANTS)
 }
 
 impl Pairing {

@@ -8,7 +8,6 @@ use tare_cpuset::observe::epoll_watches;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Descriptor {
     Socket,
-    /// A file, by its name.
     File(String),
     Other,
 }

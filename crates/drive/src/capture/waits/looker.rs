@@ -42,9 +42,6 @@ pub(in super::super) struct LooksDone {
 
 impl Waits {
     /// Begins to look at the threads of process `pid` and of all that descend from it.
-    ///
-    /// # Errors
-    /// Where it is not known which threads serve connections, or this user may not look at them.
     pub fn begin(pid: u32, connections: &[ThreadRef]) -> Result<Self, Unavailable> {
         let connections: BTreeSet<ThreadRef> = connections.iter().copied().collect();
         let Some(first) = connections.first() else {
@@ -139,7 +136,6 @@ fn look(root: i32, connections: &BTreeSet<ThreadRef>, stop: &AtomicBool) -> Look
     LooksDone { elapsed_s, looks, cpu_s, connections, background }
 }
 
-/// Finds threads that are new.
 fn search(root: i32, connections: &BTreeSet<ThreadRef>, followed: &mut Vec<Followed>) {
     let known: BTreeSet<ThreadRef> = followed.iter().map(|one| one.thread).collect();
     let processes = std::iter::once(root).chain(observe::descendants(root));

@@ -65,7 +65,6 @@ pub(super) fn of(
     parts
 }
 
-/// What one part holds.
 #[derive(Default)]
 struct Found {
     samples: u64,

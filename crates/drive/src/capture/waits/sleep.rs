@@ -10,7 +10,6 @@ const REAL_TIME: u64 = 256;
 const WAIT: u64 = 0;
 const WAIT_BITSET: u64 = 9;
 
-/// In what a thread sleeps.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Sleep {
     Futex(Futex),

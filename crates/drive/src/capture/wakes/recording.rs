@@ -33,9 +33,6 @@ pub(in super::super) struct Wakes {
 
 impl Wakes {
     /// Begins, and returns when events are recorded.
-    ///
-    /// # Errors
-    /// Where perf is not there, or may not.
     pub fn begin(place: &Place, pid: u32, connections: &[ThreadRef]) -> Result<Self, Unavailable> {
         if connections.is_empty() {
             return Err(Unavailable("no thread of the server is known to serve a connection".to_owned()));

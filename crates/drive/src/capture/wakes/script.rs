@@ -1,6 +1,5 @@
 //! The text of `perf script --ns -F tid,time,event,trace` of `sched:sched_switch` and `sched:sched_waking`.
 
-/// One event of the scheduler.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Event<'t> {
     pub at_ns: u64,
@@ -16,7 +15,6 @@ pub(super) enum What<'t> {
     Waking { by: u32, woken: u32 },
 }
 
-/// A thread of an event.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Thread<'t> {
     pub tid: u32,

@@ -67,7 +67,6 @@ impl Timeline {
         }
     }
 
-    /// Ends what all threads do.
     pub fn end(&mut self) {
         for (tid, (from_ns, state)) in std::mem::take(&mut self.now) {
             if self.last_ns > from_ns {

@@ -3,7 +3,7 @@
 use crate::workload::keys;
 use crate::workload::program::{CommandLine, Parser};
 use std::path::PathBuf;
-use tare_text::{Key, Keyed, Value};
+use tare_text::{Key, Keyed, Value, key};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CommandSettings {
@@ -51,19 +51,14 @@ impl Keyed for CommandSettings {
             |s| line(&s.command),
             |s, v| read_line(v).map(|line| s.command = line),
         ),
-        Key::switch("shell", "on: the lines are given to sh -c", |s| s.shell, |s, on| s.shell = on),
+        key!(switch "shell" in shell, "on: the lines are given to sh -c"),
         Key::words(
             "environment",
             "variables for the program: NAME=VALUE words; placeholders are filled in",
             |s| (!s.environment.is_empty()).then(|| Value::Text(joined(&s.environment))),
             |s, v| variables(&v.to_string()).map(|variables| s.environment = variables),
         ),
-        Key::path(
-            "directory",
-            "where the program runs; absent: where tare was started",
-            |s| s.directory.as_ref(),
-            |s, v| s.directory = Some(v),
-        ),
+        key!(path "directory" in directory, "where the program runs; absent: where tare was started"),
         Key::words(
             "fill",
             "a command that fills a fresh server, run once: its data are kept and copied for every trial",
@@ -82,12 +77,8 @@ impl Keyed for CommandSettings {
             |s| line(&s.cleanup),
             |s, v| read_line(v).map(|line| s.cleanup = line),
         ),
-        Key::optional_switch(
-            "needs_server",
-            "on: a server is started for it; absent: where a line or variable has a placeholder of a server",
-            |s| s.server,
-            |s, on| s.server = Some(on),
-        ),
+        key!(optional switch "needs_server" in server,
+            "on: a server is started for it; absent: where a line or variable has a placeholder of a server"),
         keys::warmup_runs(|s| Some(s.warmup_runs as u64), |s, v| s.warmup_runs = v as usize),
         Key::positive(
             "timeout_s",

@@ -2,7 +2,7 @@
 
 use tare_counters_study::strategies::Strategy;
 use tare_counters_study::workload::{MemoryScope, Mode, Padding};
-use tare_text::{Key, Keyed};
+use tare_text::{Key, Keyed, key};
 
 /// Settings of the workload `counters`; see `tare-counters`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,54 +45,19 @@ impl Default for CountersSettings {
 
 impl Keyed for CountersSettings {
     const KEYS: &'static [Key<Self>] = &[
-        Key::words(
-            "strategy",
+        key!(words "strategy" in strategy,
             "how counters are kept: pthread-mutex, atomic, counter-set ... (tare-counters-study lists them; std-mutex is \
-             Rust's, and libstdc++'s std::mutex is pthread-mutex)",
-            |s| Some(s.strategy.to_string().into()),
-            |s, v| v.parsed().map(|v| s.strategy = v),
-        ),
-        Key::words(
-            "generator",
-            "faithful: libc rand() and its lock, as published; corrected: a generator a thread",
-            |s| Some(s.generator.to_string().into()),
-            |s, v| v.parsed().map(|v| s.generator = v),
-        ),
-        Key::switch(
-            "data_work",
-            "on: a round works on data blocks as published; off: counters only",
-            |s| s.data_work,
-            |s, on| s.data_work = on,
-        ),
-        Key::whole("rounds", "rounds a thread and sample", (1, 1_000_000_000), |s| Some(s.rounds), |s, v| s.rounds = v),
-        Key::whole(
-            "counter_blocks",
-            "blocks of global counters",
-            (1, 1_000_000_000),
-            |s| Some(s.counter_blocks as u64),
-            |s, v| s.counter_blocks = v as usize,
-        ),
-        Key::whole(
-            "counters_per_block",
-            "global counters a block",
-            (1, 1_000_000),
-            |s| Some(s.counters_per_block as u64),
-            |s, v| s.counters_per_block = v as usize,
-        ),
-        Key::whole(
-            "data_blocks",
-            "data blocks of 16 KiB, each with a counter of its own",
-            (0, 1_000_000_000_000),
-            |s| Some(s.data_blocks as u64),
-            |s, v| s.data_blocks = v as usize,
-        ),
-        Key::whole(
-            "steps",
-            "data steps a round, and ten times as many increments of global counters",
-            (1, 1_000_000),
-            |s| Some(s.steps),
-            |s, v| s.steps = v,
-        ),
+             Rust's, and libstdc++'s std::mutex is pthread-mutex)"),
+        key!(words "generator" in generator,
+            "faithful: libc rand() and its lock, as published; corrected: a generator a thread"),
+        key!(switch "data_work" in data_work, "on: a round works on data blocks as published; off: counters only"),
+        key!(whole "rounds" in rounds, (1, 1_000_000_000), "rounds a thread and sample"),
+        key!(whole "counter_blocks" in counter_blocks, (1, 1_000_000_000), "blocks of global counters"),
+        key!(whole "counters_per_block" in counters_per_block, (1, 1_000_000), "global counters a block"),
+        key!(whole "data_blocks" in data_blocks, (0, 1_000_000_000_000),
+            "data blocks of 16 KiB, each with a counter of its own"),
+        key!(whole "steps" in steps, (1, 1_000_000),
+            "data steps a round, and ten times as many increments of global counters"),
         Key::words(
             "padding",
             "bytes from a shard or slot of a counter to the next: 8, 64 (as published) or 128",
@@ -103,12 +68,8 @@ impl Keyed for CountersSettings {
                 Ok(())
             },
         ),
-        Key::words(
-            "memory_scope",
+        key!(words "memory_scope" in memory_scope,
             "what placement.memory holds for, or the interleaving over all nodes where it says default: payload: counters \
-             and data, as the published argument numa; process: everything, as numactl --interleave=all",
-            |s| Some(s.memory_scope.to_string().into()),
-            |s, v| v.parsed().map(|v| s.memory_scope = v),
-        ),
+             and data, as the published argument numa; process: everything, as numactl --interleave=all"),
     ];
 }

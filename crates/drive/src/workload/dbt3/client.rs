@@ -36,7 +36,6 @@ pub enum Done {
     Plan(Option<String>),
 }
 
-/// Where the client and its server are.
 pub struct Place {
     /// CPUs of the client thread; none: anywhere.
     pub cpus: Option<CpuSet>,

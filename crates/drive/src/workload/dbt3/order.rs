@@ -7,7 +7,7 @@ use tare_text::UnknownWord;
 
 /// In which order a trial runs its queries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Display, EnumString, VariantNames)]
-#[strum(serialize_all = "lowercase", parse_err_ty = UnknownWord, parse_err_fn = unknown)]
+#[strum(serialize_all = "lowercase", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum Order {
     /// By their numbers, as DBT-3 runs them.
     #[default]
@@ -16,10 +16,6 @@ pub enum Order {
     Random,
     /// Each on a fresh server of its own: nothing is left behind.
     Alone,
-}
-
-fn unknown(found: &str) -> UnknownWord {
-    UnknownWord::among(found, Order::VARIANTS)
 }
 
 impl Order {

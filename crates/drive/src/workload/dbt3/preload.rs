@@ -26,9 +26,6 @@ impl fmt::Display for Preloaded {
 }
 
 /// Reads every table and every index from end to end, on this session.
-///
-/// # Errors
-/// A statement that fails, or an index whose entries are not as many as its table's rows.
 pub fn preload(session: &mut dyn Session, dialect: &dyn Dialect, indexes: Indexes) -> Result<Preloaded, Dbt3Error> {
     let mut done = Preloaded::default();
     for table in &TABLES {

@@ -153,7 +153,8 @@ impl Runner<'_> {
         }
         let elapsed_s = clock.elapsed().as_secs_f64();
         self.stage.host.end_captures();
-        Ok(Extra { elapsed_s, tps: executions / elapsed_s, tps_ratio: usual_s / took_s.max(f64::MIN_POSITIVE) })
+        let tps_ratio = usual_s / took_s.max(f64::MIN_POSITIVE);
+        Ok(Extra { elapsed_s, tps: executions / elapsed_s, tps_ratio, statement_us: BTreeMap::new() })
     }
 
     fn preload(&self) -> Result<AppliedSetting, LoadError> {

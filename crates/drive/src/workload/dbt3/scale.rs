@@ -9,7 +9,6 @@ const LARGEST: f64 = 300.0;
 /// Rows of supplier and part at scale 1 (TPC-H specification 4.2.5).
 const SUPPLIERS: f64 = 10_000.0;
 const PARTS: f64 = 200_000.0;
-/// Suppliers that sell one part.
 const SUPPLIERS_PER_PART: i64 = 4;
 
 /// A scale factor: 1 is about a gigabyte of text, six million rows of lineitem.

@@ -2,7 +2,7 @@
 
 use super::{Indexes, Order, QuerySet, Scale};
 use crate::workload::keys;
-use tare_text::{Key, Keyed};
+use tare_text::{Key, Keyed, key};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Dbt3Settings {
@@ -35,32 +35,15 @@ impl Default for Dbt3Settings {
 
 impl Keyed for Dbt3Settings {
     const KEYS: &'static [Key<Self>] = &[
-        Key::words(
-            "scale",
-            "scale factor of the tables: 1 is about a gigabyte of text, six million rows of lineitem",
-            |s| Some(s.scale.to_string().into()),
-            |s, v| v.parsed().map(|v| s.scale = v),
-        ),
-        Key::words(
-            "queries",
-            "which of the 22 queries, for example 1-6,14; all",
-            |s| Some(s.queries.to_string().into()),
-            |s, v| v.parsed().map(|v| s.queries = v),
-        ),
-        Key::words(
-            "order",
+        key!(words "scale" in scale,
+            "scale factor of the tables: 1 is about a gigabyte of text, six million rows of lineitem"),
+        key!(words "queries" in queries, "which of the 22 queries, for example 1-6,14; all"),
+        key!(words "order" in order,
             "in which order a trial runs the queries: numeric, random (drawn anew in every trial), or alone (each on a \
-             fresh server of its own)",
-            |s| Some(s.order.to_string().into()),
-            |s, v| v.parsed().map(|v| s.order = v),
-        ),
-        Key::words(
-            "indexes",
+             fresh server of its own)"),
+        key!(words "indexes" in indexes,
             "which indexes the tables have besides their primary keys: keys (those of foreign keys) or dbt3 (these and \
-             those of DBT-3's kit: dates of lineitem and orders, l_orderkey with l_quantity)",
-            |s| Some(s.indexes.to_string().into()),
-            |s, v| v.parsed().map(|v| s.indexes = v),
-        ),
+             those of DBT-3's kit: dates of lineitem and orders, l_orderkey with l_quantity)"),
         keys::warmup_runs(|s| Some(s.warmup_runs as u64), |s, v| s.warmup_runs = v as usize),
         Key::seconds_above_0(
             "query_timeout_s",

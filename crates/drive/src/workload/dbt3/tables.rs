@@ -6,7 +6,7 @@ use tare_text::UnknownWord;
 
 /// Which indexes the tables have besides their primary keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Display, EnumString, VariantNames)]
-#[strum(serialize_all = "lowercase", parse_err_ty = UnknownWord, parse_err_fn = unknown)]
+#[strum(serialize_all = "lowercase", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum Indexes {
     /// Those of foreign keys.
     #[default]
@@ -14,10 +14,6 @@ pub enum Indexes {
     /// These and the further ones of DBT-3's kit: l_shipdate, l_receiptdate, l_commitdate, o_orderdate, and l_orderkey
     /// with l_quantity.
     Dbt3,
-}
-
-fn unknown(found: &str) -> UnknownWord {
-    UnknownWord::among(found, Indexes::VARIANTS)
 }
 
 /// One of the eight tables of TPC-H.

@@ -3,6 +3,7 @@
 use super::grouped::Grouped;
 use super::inserts::{Bulk, Insert};
 use super::random_selects::RandomSelect;
+use super::times::StatementTimes;
 use super::work::{ClientSlot, Work};
 use super::{OltpError, OltpSettings, Workload};
 use crate::workload::sessions::roll_back;
@@ -20,9 +21,6 @@ pub struct OltpClient {
 impl OltpClient {
     /// Prepares every statement of the workload for every table on the session: 5 * tables + 2 for read_only,
     /// 9 * tables + 2 for read_write. It is the only connection of its load.
-    ///
-    /// # Errors
-    /// A setting out of range, or a statement that the server refuses to prepare.
     pub fn new(
         session: Box<dyn Session>,
         settings: &OltpSettings,
@@ -54,6 +52,10 @@ impl OltpClient {
     /// The server thread that serves this connection, where the engine can say it.
     pub fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
         self.session.server_thread()
+    }
+
+    pub(super) fn times(&mut self) -> Option<&mut StatementTimes> {
+        self.work.times()
     }
 
     /// Leaves the failed transaction.

@@ -3,6 +3,7 @@
 use super::super::fake::{Fake, Sent, Value};
 use super::super::{QueryCounts, Tables, Workload};
 use super::*;
+use crate::workload::sessions::Merge;
 use tare_engine::{Code, Engine, Mariadb, Postgresql, SqlState, Sqlite};
 use tare_load::Purpose;
 
@@ -70,6 +71,21 @@ fn each_workload_sends_exactly_the_statements_of_the_contract() {
             (texts.iter().map(|&sql| sql.into()).collect(), attempt)
         );
     }
+}
+
+#[test]
+fn every_kind_of_statement_is_timed_once_that_is_asked_for_and_before_nothing() {
+    let fake = Fake::default();
+    let mut client = client(&fake, &settings(Workload::ReadWrite, 1));
+    client.transaction(&mut random(1)).unwrap();
+    assert!(client.times().unwrap().statements().is_empty());
+    client.times().unwrap().start();
+    client.transaction(&mut random(1)).unwrap();
+    let all = client.times().unwrap().statements();
+    let names: Vec<&str> = all.keys().map(String::as_str).collect();
+    let expected = "begin commit delete distinct_range index_update insert non_index_update order_range point_select \
+                    simple_range sum_range";
+    assert_eq!(names.join(" "), expected);
 }
 
 #[test]

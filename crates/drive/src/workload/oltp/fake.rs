@@ -54,7 +54,6 @@ impl Fake {
         self
     }
 
-    /// Every query returns this row.
     pub(super) fn answering(self, row: Vec<Option<String>>) -> Self {
         self.state().answer = row;
         self

@@ -49,7 +49,6 @@ pub fn prepare<E: Into<Box<dyn Error + Send + Sync>>>(
     )
 }
 
-/// A way in which rows get into a table.
 type RowsBy = fn(&mut dyn Session, &Fill, usize, Progress<'_>) -> Result<(), OltpError>;
 
 fn make_table(

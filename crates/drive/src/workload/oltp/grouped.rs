@@ -3,6 +3,7 @@
 use super::ready::{Ready, SendMode};
 use super::statements::{Group, Statement, groups};
 use super::text::{C_GROUPS, PAD_GROUPS, push_groups};
+use super::times::{StatementTimes, Timed};
 use super::work::Work;
 use super::{OltpError, OltpSettings};
 use crate::workload::sessions::Border;
@@ -22,6 +23,7 @@ pub(super) struct Grouped {
     /// Whether sessions of this workload delete rows for a moment.
     takes: bool,
     values: Values,
+    times: StatementTimes,
 }
 
 /// Texts of the statement in hand; kept so that none is allocated a transaction.
@@ -68,6 +70,7 @@ impl Grouped {
             rows: i64::try_from(settings.tables.rows).unwrap_or(i64::MAX),
             takes: workload.writes(),
             values: Values::default(),
+            times: StatementTimes::default(),
         })
     }
 
@@ -78,14 +81,16 @@ impl Grouped {
         random: &mut Random,
         sent: &mut Queries,
     ) -> Result<(), OltpError> {
-        let Self { groups, table, id, range_size, rows: held, takes, values, dialect, .. } = self;
+        let Self { groups, table, id, range_size, rows: held, takes, values, dialect, times, .. } = self;
         let PreparedGroup { group, ready } = &groups[index];
         let table = table.draw(random) as usize;
         for _ in 0..group.count {
             let row = id.draw(random) as i64;
             for (&statement, ready) in group.statements.iter().zip(&ready[table]) {
                 let sql = || statement.sql(table + 1, *dialect);
+                let began = times.now();
                 let result = values.send(statement, ready, session, random, (row, *range_size), id);
+                times.note(Timed::Statement(statement), began);
                 let rows = result.map_err(|source| OltpError::statement(&sql(), source))?;
                 let expected = statement.answers(row, *range_size, *held, *takes);
                 if !expected.contains(&rows) {
@@ -102,6 +107,21 @@ impl Grouped {
                 }
             }
         }
+        Ok(())
+    }
+
+    fn send_border(
+        &mut self,
+        which: Timed,
+        border: Border,
+        session: &mut dyn Session,
+        sent: &mut Queries,
+    ) -> Result<(), OltpError> {
+        let began = self.times.now();
+        let result = border.send(session);
+        self.times.note(which, began);
+        result.map_err(|source| OltpError::statement(border.sql, source))?;
+        sent.other += 1;
         Ok(())
     }
 }
@@ -143,19 +163,23 @@ impl Values {
 impl Work for Grouped {
     fn attempt(&mut self, session: &mut dyn Session, random: &mut Random, sent: &mut Queries) -> Result<(), OltpError> {
         if let Some((begin, _)) = self.border {
-            send_border(begin, session, sent)?;
+            self.send_border(Timed::Begin, begin, session, sent)?;
         }
         for index in 0..self.groups.len() {
             self.send_group(index, session, random, sent)?;
         }
         if let Some((_, commit)) = self.border {
-            send_border(commit, session, sent)?;
+            self.send_border(Timed::Commit, commit, session, sent)?;
         }
         Ok(())
     }
 
     fn leaves_open(&self) -> bool {
         self.border.is_some()
+    }
+
+    fn times(&mut self) -> Option<&mut StatementTimes> {
+        Some(&mut self.times)
     }
 
     /// Another client may put the row back first: between a delete and its insert where no transaction is around
@@ -176,12 +200,6 @@ fn border(session: &mut dyn Session, sql: &'static str, way: SendMode) -> Result
         SendMode::Text => Ok(Border::of_text(sql)),
         SendMode::Prepared => Border::prepare(session, sql).map_err(|source| OltpError::statement(sql, source)),
     }
-}
-
-fn send_border(border: Border, session: &mut dyn Session, sent: &mut Queries) -> Result<(), OltpError> {
-    border.send(session).map_err(|source| OltpError::statement(border.sql, source))?;
-    sent.other += 1;
-    Ok(())
 }
 
 fn prepare_group(

@@ -2,7 +2,7 @@
 
 use super::OltpSettings;
 use crate::workload::keys;
-use tare_text::{Key, Keyed};
+use tare_text::{Key, Keyed, key};
 
 /// Statements of a kind in a transaction, at most.
 const MOST: u64 = 1_000_000;
@@ -38,20 +38,11 @@ impl Keyed for OltpSettings {
                 Ok(())
             },
         ),
-        Key::whole(
-            "warmup_threads",
-            "its client threads; absent: as many as workload.threads",
-            (1, 65_536),
-            |s| s.warm.threads.map(|threads| threads as u64),
-            |s, v| s.warm.threads = Some(v as usize),
-        ),
-        Key::words(
-            "warmup_until",
+        key!(optional whole "warmup_threads" in warm.threads, (1, 65_536),
+            "its client threads; absent: as many as workload.threads"),
+        key!(words "warmup_until" in warm.until,
             "when it ends: time (warmup_limit_s), pool (the server's pool grew by less than 0.1% of the data in 10 s) or \
-             throughput (the last 10 s less than 2% above the 10 s before)",
-            |s| Some(s.warm.until.to_string().into()),
-            |s, v| v.parsed().map(|v| s.warm.until = v),
-        ),
+             throughput (the last 10 s less than 2% above the 10 s before)"),
         Key::positive(
             "warmup_limit_s",
             "seconds that it may take, and takes where it ends by time",
@@ -71,18 +62,9 @@ impl Keyed for OltpSettings {
         count!(random_points, "keys that a transaction of select_random_points asks for", 1, 10_000),
         count!(number_of_ranges, "ranges that a transaction of select_random_ranges counts", 1, 1_000),
         count!(delta, "how far such a range goes beyond its first key", 0, MOST),
-        Key::switch(
-            "prepared",
-            "off: statements go as text, as with sysbench's --db-ps-mode=disable",
-            |s| s.prepared,
-            |s, on| s.prepared = on,
-        ),
-        Key::switch(
-            "skip_trx",
+        key!(switch "prepared" in prepared, "off: statements go as text, as with sysbench's --db-ps-mode=disable"),
+        key!(switch "skip_trx" in skip_transactions,
             "on: no BEGIN and COMMIT, so that every statement is a transaction of its own; an INSERT of a row that another \
-             client has put there meanwhile is run again",
-            |s| s.skip_transactions,
-            |s, on| s.skip_transactions = on,
-        ),
+             client has put there meanwhile is run again"),
     ];
 }

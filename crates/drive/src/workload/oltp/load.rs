@@ -1,6 +1,7 @@
 //! The load `oltp`: one connection a client thread, transactions for a number of seconds.
 
 use super::reconnect::{Sessions, WorkloadClient};
+use super::times::StatementTimes;
 use super::{Fill, OltpError, OltpSettings, Workload, warm, warm_phase};
 use crate::workload::sessions::{self, Connector, Pace, Paced, Ran, at_pace, expected_s};
 use crate::workload::{
@@ -121,7 +122,7 @@ impl Load for OltpSettings {
         let applied = [warm::preload(self, &stage, held)?, warm_phase::run(self, &stage, held)?];
         let warm = Warm::with(held, applied.into_iter().flatten().collect());
         let at = |rate, stage: &mut LoadContext<'_>| run(self, rate, stage);
-        let measured = |ran: Ran<()>| Ok(Measured::of_sample(&ran.sample, ran.around));
+        let measured = |ran: Ran<StatementTimes>| Ok(Measured::of_sample(&ran.sample, ran.around));
         Ok(warm.around(at_pace(self.pace, stage, at, measured)?))
     }
 
@@ -143,12 +144,19 @@ impl Load for OltpSettings {
     }
 }
 
-fn run(settings: &OltpSettings, rate: Option<Curve>, stage: &mut LoadContext<'_>) -> Result<Vec<Ran<()>>, LoadError> {
+fn run(
+    settings: &OltpSettings,
+    rate: Option<Curve>,
+    stage: &mut LoadContext<'_>,
+) -> Result<Vec<Ran<StatementTimes>>, LoadError> {
     make_ready(settings, stage)?;
-    let shared = Sessions::new(settings, stage.dialect, stage.threads, stage.host.reconnect());
+    let timed = stage.counts.extra.then_some(stage.counts.samples);
+    let shared = Sessions::new(settings, stage.dialect, stage.threads, timed, stage.host.reconnect());
     let client = |session, index| Ok(WorkloadClient::new(&shared, index, shared.client(session, index)?));
     let connector = Connector::new(stage, &shared.connections, client).of_changing_server(shared.survive());
-    sessions::run(rate, stage.host.events(), stage, &connector, &shared.connections, |samples| vec![(); samples])
+    sessions::run(rate, stage.host.events(), stage, &connector, &shared.connections, |samples| {
+        shared.times.take(samples)
+    })
 }
 
 /// What has to be done before the clients of workloads that add rows connect.

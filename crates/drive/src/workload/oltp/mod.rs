@@ -8,6 +8,7 @@
 //! | `client` | one connection that runs transactions |
 //! | `work`, `ready` | what it does for a transaction, and how a statement is sent: prepared or as text |
 //! | `grouped`, `random_selects`, `inserts` | the transactions of the workloads, by kind |
+//! | `times` | how long each kind of statement takes, in the capture sample |
 //! | `keys`, `load` | its keys of a study, and what a trial does with it |
 //! | `reconnect` | clients that wait for a server which is started again |
 //! | `fill`, `rows`, `text`, `stream`, `tables` | making the tables by INSERTs or a stream, checking and dropping them |
@@ -33,6 +34,7 @@ mod statements;
 mod stream;
 mod tables;
 mod text;
+mod times;
 mod warm;
 mod warm_phase;
 mod work;

@@ -1,9 +1,10 @@
 //! Clients that outlive their server: who loses a connection waits for the server to come back and goes on.
 
+use super::times::StatementTimes;
 use super::work::ClientSlot;
 use super::{OltpClient, OltpError, OltpSettings};
 use crate::workload::LoadError;
-use crate::workload::sessions::{Connections, Reconnect};
+use crate::workload::sessions::{Connections, Reconnect, Tallies};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::Builder;
@@ -19,6 +20,9 @@ pub(super) struct Sessions<'a> {
     settings: &'a OltpSettings,
     dialect: &'static dyn Dialect,
     pub connections: Connections,
+    pub times: Tallies<StatementTimes>,
+    /// The number of the sample in which statements are timed.
+    timed: Option<usize>,
     /// None: who loses a connection ends the run.
     reconnect: Option<&'a Reconnect>,
 }
@@ -28,9 +32,11 @@ impl<'a> Sessions<'a> {
         settings: &'a OltpSettings,
         dialect: &'static dyn Dialect,
         clients: usize,
+        timed: Option<usize>,
         reconnect: Option<&'a Reconnect>,
     ) -> Self {
-        Self { settings, dialect, connections: Connections::new(clients), reconnect }
+        let times = Tallies::new(StatementTimes::default());
+        Self { settings, dialect, connections: Connections::new(clients), times, timed, reconnect }
     }
 
     /// Whether clients outlive their server.
@@ -49,6 +55,8 @@ impl<'a> Sessions<'a> {
 pub(super) struct WorkloadClient<'a> {
     sessions: &'a Sessions<'a>,
     index: usize,
+    /// The sample that begins next.
+    sample: usize,
     state: State,
 }
 
@@ -60,7 +68,7 @@ enum State {
 
 impl<'a> WorkloadClient<'a> {
     pub fn new(sessions: &'a Sessions<'a>, index: usize, client: OltpClient) -> Self {
-        Self { sessions, index, state: State::Here(Box::new(client)) }
+        Self { sessions, index, sample: 0, state: State::Here(Box::new(client)) }
     }
 
     /// One step of the way back: the client when it is there.
@@ -129,6 +137,30 @@ impl Client for WorkloadClient<'_> {
                 };
                 Ok(Attempt::Away)
             }
+        }
+    }
+
+    fn sample_begins(&mut self) {
+        if let Some(times) = self.times() {
+            times.start();
+        }
+    }
+
+    fn sample_ended(&mut self, sample: usize) {
+        let shared = &self.sessions.times;
+        if let Some(times) = self.times() {
+            shared.hand_over(sample, times);
+        }
+        self.sample = sample + 1;
+    }
+}
+
+impl WorkloadClient<'_> {
+    /// Where the client times its statements, in the sample in which it does.
+    fn times(&mut self) -> Option<&mut StatementTimes> {
+        match &mut self.state {
+            State::Here(client) if self.sessions.timed == Some(self.sample) => client.times(),
+            _ => None,
         }
     }
 }

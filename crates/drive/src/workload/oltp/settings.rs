@@ -9,7 +9,7 @@ use tare_text::UnknownWord;
 
 /// The workloads, named as sysbench's scripts without their `oltp_`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString, IntoStaticStr, VariantArray, VariantNames)]
-#[strum(serialize_all = "snake_case", parse_err_ty = UnknownWord, parse_err_fn = unknown)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum Workload {
     /// One SELECT by primary key, autocommit.
     PointSelect,
@@ -51,10 +51,6 @@ impl Workload {
     pub fn name(self) -> &'static str {
         self.into()
     }
-}
-
-fn unknown(found: &str) -> UnknownWord {
-    UnknownWord::among(found, <Workload as VariantNames>::VARIANTS)
 }
 
 /// The tables `sbtest1` to `sbtest<tables>`.
@@ -133,7 +129,6 @@ impl Default for QueryCounts {
     }
 }
 
-/// A workload and all it depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OltpSettings {
     pub workload: Workload,
@@ -201,17 +196,13 @@ impl Warm {
 
 /// What ends a load that warms up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString, VariantNames)]
-#[strum(serialize_all = "lowercase", parse_err_ty = UnknownWord, parse_err_fn = unknown_end)]
+#[strum(serialize_all = "lowercase", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum Until {
     Time,
     /// The server's pool of pages does not grow any more.
     Pool,
     /// Throughput does not rise any more.
     Throughput,
-}
-
-fn unknown_end(found: &str) -> UnknownWord {
-    UnknownWord::among(found, Until::VARIANTS)
 }
 
 impl OltpSettings {

@@ -1,9 +1,11 @@
 //! The statements and how they make up transactions.
 
 use super::settings::{QueryCounts, Workload};
+use strum::VariantNames;
 use tare_engine::Dialect;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, VariantNames)]
+#[strum(serialize_all = "snake_case")]
 pub(super) enum Statement {
     PointSelect,
     SimpleRange,

@@ -10,9 +10,6 @@ use tare_results::schema::AppliedSetting;
 /// Sessions that read tables at the same time, at most: enough for the disks and cores of large machines.
 const READERS: usize = 16;
 /// Reads every table and every index from end to end, where that is asked for, and proves it where the server can say.
-///
-/// # Errors
-/// A table that has not the rows that it should, or a pool that does not hold what was read.
 pub fn preload(
     settings: &OltpSettings,
     stage: &LoadContext<'_>,

@@ -33,7 +33,7 @@ pub fn run(
         sample_s: warm.limit_s,
         ..LoadSettings::default()
     };
-    let sessions = Sessions::new(&load, stage.dialect, threads, None);
+    let sessions = Sessions::new(&load, stage.dialect, threads, None, None);
     let client = |session, index| Ok(WorkloadClient::new(&sessions, index, sessions.client(session, index)?));
     let connector = Connector::new(stage, &sessions.connections, client);
     let mut watcher =

@@ -1,6 +1,7 @@
 //! What one connection does for a transaction.
 
 use super::OltpError;
+use super::times::StatementTimes;
 use tare_engine::Session;
 use tare_load::{Queries, Random};
 
@@ -18,6 +19,11 @@ pub(super) trait Work: Send {
     /// does; elsewhere it is an error.
     fn may_collide(&self) -> bool {
         false
+    }
+
+    /// Where it times its statements; none of work that has only one.
+    fn times(&mut self) -> Option<&mut StatementTimes> {
+        None
     }
 
     /// Sends what is still kept back, at the end. No one waits for it or hears of it.

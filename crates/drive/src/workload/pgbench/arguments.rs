@@ -79,7 +79,6 @@ fn connection(target: &ConnectTarget) -> Vec<String> {
     vec![format!("--host={host}"), format!("--port={port}"), format!("--username={}", target.user)]
 }
 
-/// The one line of a file of passwords.
 pub fn password_line(target: &ConnectTarget) -> Option<String> {
     let escaped = target.password.replace('\\', "\\\\").replace(':', "\\:");
     (!target.password.is_empty()).then(|| format!("*:*:*:*:{escaped}\n"))

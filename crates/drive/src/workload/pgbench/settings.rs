@@ -3,11 +3,11 @@
 use crate::workload::keys;
 use crate::workload::program::{joined, option_words};
 use strum::{Display, EnumString, VariantNames};
-use tare_text::{Key, Keyed, UnknownWord};
+use tare_text::{Key, Keyed, UnknownWord, key};
 
 /// How statements are sent: pgbench's `--protocol`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Display, EnumString, VariantNames)]
-#[strum(serialize_all = "snake_case", parse_err_ty = UnknownWord, parse_err_fn = unknown)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum Protocol {
     /// As text; pgbench's default.
     #[default]
@@ -16,10 +16,6 @@ pub enum Protocol {
     Extended,
     /// Prepared once a connection.
     Prepared,
-}
-
-fn unknown(found: &str) -> UnknownWord {
-    UnknownWord::among(found, Protocol::VARIANTS)
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -73,26 +69,11 @@ impl Keyed for PgbenchSettings {
                 }
             },
         ),
-        Key::whole(
-            "pgbench_scale",
-            "pgbench's scale: 100,000 accounts each",
-            (1, 1_000_000),
-            |s| Some(s.scale),
-            |s, v| s.scale = v,
-        ),
-        Key::words(
-            "protocol",
-            "pgbench: how statements are sent: simple (its default), extended or prepared",
-            |s| Some(s.protocol.to_string().into()),
-            |s, v| v.parsed().map(|v| s.protocol = v),
-        ),
-        Key::whole(
-            "jobs",
-            "threads of pgbench itself (-j); absent: one a connection, which alone can be bound next to its server process",
-            (1, 65_536),
-            |s| s.jobs.map(|jobs| jobs as u64),
-            |s, v| s.jobs = Some(v as usize),
-        ),
+        key!(whole "pgbench_scale" in scale, (1, 1_000_000), "pgbench's scale: 100,000 accounts each"),
+        key!(words "protocol" in protocol,
+            "pgbench: how statements are sent: simple (its default), extended or prepared"),
+        key!(optional whole "jobs" in jobs, (1, 65_536),
+            "threads of pgbench itself (-j); absent: one a connection, which alone can be bound next to its server process"),
         keys::rate(|s| s.rate, |s, v| s.rate = Some(v)),
         Key::words(
             "log_fraction",

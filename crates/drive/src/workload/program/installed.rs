@@ -18,7 +18,6 @@ pub fn is_there(program: &str) -> bool {
     }
 }
 
-/// Options of a program, as words.
 pub fn option_words(value: &Value) -> Result<Vec<String>, String> {
     shlex::split(&value.to_string()).ok_or_else(|| "words as on a command line, every quote closed".to_owned())
 }

@@ -23,7 +23,6 @@ pub const PLACEHOLDERS: &[(&str, &str)] = &[
     ("sample", "number of the sample, from 0"),
 ];
 
-/// Those that only a server can fill.
 const OF_SERVER: [&str; 8] =
     ["socket", "socket_directory", "host", "port", "database", "user", "password_file", "engine"];
 

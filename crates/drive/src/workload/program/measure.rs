@@ -60,10 +60,6 @@ pub struct Ran {
     pub tps_each_second: Vec<f64>,
 }
 
-/// Runs it to its end.
-///
-/// # Errors
-/// When it fails in any way, or its threads cannot be where they were asked to be.
 pub fn run(client: &Client<'_>, stage: &mut LoadContext<'_>) -> Result<Ran, LoadError> {
     let all = union(&stage.placement.placement.client);
     stage.watch.forget();
@@ -103,12 +99,10 @@ fn union(sets: &[CpuSet]) -> Option<CpuSet> {
     (!all.is_empty()).then_some(all)
 }
 
-/// A run that is under way.
 struct Run<'c, 's, 'a> {
     client: &'c Client<'c>,
     stage: &'s mut LoadContext<'a>,
     process: Running,
-    /// The program and all that it started.
     tree: SystemUnderTest,
     began: Instant,
     all: Option<CpuSet>,

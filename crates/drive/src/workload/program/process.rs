@@ -73,9 +73,6 @@ pub struct Running {
 
 impl Running {
     /// Starts it, on CPUs and with a memory policy as the calling thread has them.
-    ///
-    /// # Errors
-    /// When there is no such program, or its log cannot be made.
     pub fn start(job: &Job) -> Result<Self, ProgramError> {
         let program = job.program();
         let watch = |source: io::Error| ProgramError::Watch { program: program.clone(), source };
@@ -186,7 +183,6 @@ impl Drop for Running {
     }
 }
 
-/// Children of this process now.
 fn children() -> BTreeSet<i32> {
     let tasks = Process::myself().and_then(|process| process.tasks()).into_iter().flatten().flatten();
     tasks.filter_map(|task| task.children().ok()).flatten().map(u32::cast_signed).collect()

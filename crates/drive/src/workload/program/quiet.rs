@@ -8,9 +8,6 @@ use std::time::{Duration, Instant};
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Runs it to its end, which has to be a good one.
-///
-/// # Errors
-/// When it fails, takes longer than it may, or the caller no longer wants it.
 pub fn run(job: &Job, limit_s: f64, go_on: &dyn Fn() -> bool) -> Result<(), ProgramError> {
     let ended = to_its_end(job, limit_s, go_on)?;
     match ended.status.success() {
@@ -20,9 +17,6 @@ pub fn run(job: &Job, limit_s: f64, go_on: &dyn Fn() -> bool) -> Result<(), Prog
 }
 
 /// Runs it to its end, however that is.
-///
-/// # Errors
-/// When it cannot be started, takes longer than it may, or the caller no longer wants it.
 pub fn to_its_end(job: &Job, limit_s: f64, go_on: &dyn Fn() -> bool) -> Result<Ended, ProgramError> {
     let program = job.program();
     let mut running = Running::start(job)?;

@@ -37,7 +37,6 @@ impl SecretFile {
         }
     }
 
-    /// What a program is given.
     pub fn path(&self) -> PathBuf {
         match self {
             Self::Anonymous(file) => file.path(),

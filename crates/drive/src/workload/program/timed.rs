@@ -14,7 +14,6 @@ const FILL_S: f64 = 24.0 * 3600.0;
 /// Seconds that a client takes to start and to end.
 const AROUND_S: f64 = 0.5;
 
-/// One run of such a client.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimedRun {
     /// Which sample it is, from 0.
@@ -53,9 +52,6 @@ pub trait TimedClient {
 }
 
 /// Drives it through all samples of a trial.
-///
-/// # Errors
-/// When a run fails, takes longer than it may or reports nothing.
 pub fn drive(client: &impl TimedClient, mut stage: LoadContext<'_>) -> Result<Driven, LoadError> {
     let of = of_stage(&stage).map_err(LoadError::own)?;
     stage.host.progress(Progress::WarmUp { seconds: stage.counts.warmup_s });

@@ -43,9 +43,6 @@ impl Usage {
 }
 
 /// Waits for a child of this process to end, and takes it from the kernel's table.
-///
-/// # Errors
-/// When it is no child of this process, or has been waited for.
 pub fn reap(pid: Pid) -> io::Result<(ExitStatus, Usage)> {
     let mut status = 0;
     // SAFETY: rusage is plain old data, for which zeros are a value.

@@ -11,7 +11,6 @@ pub struct Border {
 }
 
 impl Border {
-    /// Makes it ready on the session.
     pub fn prepare(session: &mut dyn Session, sql: &'static str) -> Result<Self, SqlError> {
         match session.prepare(sql) {
             Ok(statement) => Ok(Self { sql, prepared: Some(statement) }),

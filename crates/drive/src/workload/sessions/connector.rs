@@ -15,7 +15,6 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// A place for each of so many clients.
     pub fn new(clients: usize) -> Self {
         Self { interrupters: Mutex::new(vec![None; clients]), serving: Mutex::new(vec![None; clients]) }
     }

@@ -2,9 +2,11 @@
 
 use super::connector::{Connections, Connector};
 use super::judge::NotAsked;
+use super::tallies::Merge;
 use super::watcher::Watcher;
 use crate::sut::Surroundings;
 use crate::workload::{Extra, LoadContext, LoadError};
+use std::time::Duration;
 use tare_cpuset::{Limits, Wanted};
 use tare_engine::SET_UP;
 use tare_load::{Arrivals, Connect, Curve, LoadSettings, Rest, RunError, Sample};
@@ -79,10 +81,18 @@ pub fn failure(error: RunError<LoadError, LoadError>) -> LoadError {
 
 /// Takes the further sample off the measured ones, of which there are so many: what captures cost belongs to no metric,
 /// and fails no trial.
-pub fn take_extra<T>(ran: &mut Vec<Ran<T>>, samples: usize) -> Option<Extra> {
+pub fn take_extra<T: Merge>(ran: &mut Vec<Ran<T>>, samples: usize) -> Option<Extra> {
     let extra = ran.split_off(samples.min(ran.len()));
-    let extra = &extra.first()?.sample;
+    let extra = extra.first()?;
     let mean = ran.iter().map(|ran| ran.sample.tps()).sum::<f64>() / ran.len().max(1) as f64;
-    let tps_ratio = if mean > 0.0 { extra.tps() / mean } else { 0.0 };
-    Some(Extra { elapsed_s: extra.elapsed_s, tps: extra.tps(), tps_ratio })
+    Some(further(extra, mean))
+}
+
+/// What is noted of the further sample, where the measured ones have so many transactions a second.
+pub fn further<T: Merge>(ran: &Ran<T>, measured_tps: f64) -> Extra {
+    let (sample, tps) = (&ran.sample, ran.sample.tps());
+    let tps_ratio = if measured_tps > 0.0 { tps / measured_tps } else { 0.0 };
+    let of_one = |took: Duration| 1e6 * took.as_secs_f64() / sample.transactions.max(1) as f64;
+    let statement_us = ran.counted.statements().into_iter().map(|(name, took)| (name, of_one(took))).collect();
+    Extra { elapsed_s: sample.elapsed_s, tps, tps_ratio, statement_us }
 }

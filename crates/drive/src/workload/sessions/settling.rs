@@ -92,6 +92,7 @@ fn is_settled(answers: &[Vec<Backlog>]) -> bool {
     last.iter().all(|left| match left.done {
         Done::AtMost(limit) => left.amount <= limit,
         Done::Steady => left.amount == 0 || steady(left.what),
+        Done::SteadyBelow(limit) => left.amount == 0 || left.amount < limit && steady(left.what),
     })
 }
 
@@ -118,5 +119,11 @@ mod tests {
         assert!(!all(&[(0, 5300), (0, 5200), (0, 5100), (0, 5000)]), "still being written");
         assert!(!all(&[(0, 5000), (0, 5000), (0, 5000), (11, 5000)]), "both have to be so");
         assert!(is_settled(&[Vec::new()]), "a server that says nothing is not waited for");
+        let history = |amounts: &[u64]| {
+            let answer = |amount| vec![Backlog { what: "history", amount, done: Done::SteadyBelow(5000) }];
+            is_settled(&amounts.iter().map(|amount| answer(*amount)).collect::<Vec<_>>())
+        };
+        assert!(history(&[0]) && history(&[262; 4]) && !history(&[262; 3]), "what an idle server keeps");
+        assert!(!history(&[900, 700, 500, 300]) && !history(&[5000; 4]), "an idle server goes on purging");
     }
 }

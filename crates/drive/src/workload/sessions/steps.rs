@@ -2,10 +2,11 @@
 
 use super::objective::Slo;
 use super::pace::Pace;
-use super::run::{Ran, take_extra};
+use super::run::{Ran, further, take_extra};
 use super::search::{Next, Search};
+use super::tallies::Merge;
 use crate::sut::Surroundings;
-use crate::workload::{Driven, Extra, LoadContext, LoadError, Measured, TrialSize};
+use crate::workload::{Driven, LoadContext, LoadError, Measured, TrialSize};
 use tare_load::Curve;
 use tare_results::client_limit::ClientLimit;
 use tare_results::metric;
@@ -63,7 +64,7 @@ fn closed_s(counts: &TrialSize) -> f64 {
 ///
 /// # Errors
 /// Those of the load, and that no rate meets the objective.
-pub fn at_pace<T>(
+pub fn at_pace<T: Merge>(
     pace: Pace,
     mut stage: LoadContext<'_>,
     run: impl Fn(Option<Curve>, &mut LoadContext<'_>) -> Result<Vec<Ran<T>>, LoadError>,
@@ -91,7 +92,7 @@ pub fn at_pace<T>(
 ///
 /// # Errors
 /// Those of the load, and that no rate meets the objective.
-fn under_objective<T>(
+fn under_objective<T: Merge>(
     objective: Slo,
     mut stage: LoadContext<'_>,
     run: impl Fn(Option<Curve>, &mut LoadContext<'_>) -> Result<Vec<Ran<T>>, LoadError>,
@@ -121,8 +122,8 @@ fn under_objective<T>(
         driven.samples.push(sample);
         driven.searches.push(record);
         if asked.extra && search + 1 == asked.samples {
-            let extra = steps.run(Some(found), TrialSize { samples: 0, extra: true, ..steps.counts() })?.sample;
-            driven.extra = Some(Extra { elapsed_s: extra.elapsed_s, tps: extra.tps(), tps_ratio: extra.tps() / rate });
+            let extra = steps.run(Some(found), TrialSize { samples: 0, extra: true, ..steps.counts() })?;
+            driven.extra = Some(further(&extra, rate));
         }
     }
     driven.settled = stage.settled;

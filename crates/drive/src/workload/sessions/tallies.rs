@@ -1,6 +1,8 @@
 //! What clients count for themselves: each into its own, and the sum of a sample takes it in when the sample is over.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// What can be summed over clients.
 pub trait Merge {
@@ -8,6 +10,10 @@ pub trait Merge {
     fn merge(&mut self, other: &Self);
     /// Forgets all, and keeps the memory.
     fn clear(&mut self);
+    /// The time of each kind of statement, over all clients, where these were timed in the capture sample alone.
+    fn statements(&self) -> BTreeMap<String, Duration> {
+        BTreeMap::new()
+    }
 }
 
 /// What all clients counted, sample by sample.

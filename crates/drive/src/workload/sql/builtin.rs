@@ -8,7 +8,6 @@ const MICROBENCHMARKS: &str = include_str!("../../../../../studies/loads/microbe
 /// Their names, as `workload.builtin` and `tare load` take them.
 pub const NAMES: [&str; 2] = ["insert-benchmark", "microbenchmarks"];
 
-/// The text of the file of this name.
 pub(super) fn text(name: &str) -> Result<&'static str, String> {
     match name {
         "insert-benchmark" => Ok(INSERT_BENCHMARK),

@@ -85,7 +85,6 @@ pub(super) struct Parameter {
     pub count: Option<usize>,
     /// How much further each value of a list lies than the one before.
     pub step: Option<i64>,
-    /// What it is drawn for.
     #[serde(default)]
     pub draw: DrawnFor,
 }

@@ -3,11 +3,11 @@
 use super::error::SqlLoadError;
 use super::file::Data;
 use super::script::statements;
+use super::settings::read_statements;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tare_engine::{Dialect, Param, Session, StatementId};
 
-/// Rows of one transaction.
 const ROWS_AT_ONCE: usize = 1000;
 
 /// What is told of rows that were added, and whether to go on.
@@ -26,7 +26,7 @@ pub(super) fn fill(
     for file in &data.files {
         let path = directory.join(file);
         let text =
-            std::fs::read_to_string(&path).map_err(|source| SqlLoadError::File { path: path.clone(), source })?;
+            read_statements(&path, u64::MAX).map_err(|source| SqlLoadError::File { path: path.clone(), source })?;
         run_text(&path.display().to_string(), &text, session, go_on)?;
     }
     for (table, file) in &data.csv {
@@ -49,13 +49,14 @@ fn run_text(what: &str, text: &str, session: &mut dyn Session, go_on: &GoOn<'_>)
 /// Rows of a file with a line of column names; an empty field is NULL.
 fn rows(
     table: &str,
-    path: &PathBuf,
+    path: &Path,
     session: &mut dyn Session,
     dialect: &dyn Dialect,
     go_on: &GoOn<'_>,
 ) -> Result<(), SqlLoadError> {
-    let wrong = |reason: String| SqlLoadError::Rows { path: path.clone(), reason };
-    let mut reader = csv::Reader::from_path(path).map_err(|e| wrong(e.to_string()))?;
+    let wrong = |reason: String| SqlLoadError::Rows { path: path.to_owned(), reason };
+    let file = tare_files::open_named(path).map_err(|e| wrong(e.to_string()))?;
+    let mut reader = csv::Reader::from_reader(file.ok_or_else(|| wrong("there is no such file".to_owned()))?);
     let columns: Vec<String> =
         reader.headers().map_err(|e| wrong(e.to_string()))?.iter().map(str::trim).map(str::to_owned).collect();
     let mut inserts = Inserts { table, columns: &columns, dialect, known: Vec::new() };

@@ -13,7 +13,6 @@ use tare_load::Random;
 pub(super) struct Mix {
     pub transactions: Vec<Transaction>,
     pub parameters: Vec<Parameter>,
-    /// Where each counter starts.
     counters: Vec<i64>,
     pub sizes: Sizes,
     pub data: Data,

@@ -38,4 +38,4 @@ mod tally;
 
 pub use builtin::NAMES as BUILTIN_NAMES;
 pub use pgbench::{Script, of_scripts};
-pub use settings::SqlSettings;
+pub use settings::{LARGEST, SqlSettings, read_statements};

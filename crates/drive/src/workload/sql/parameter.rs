@@ -22,7 +22,6 @@ pub(super) struct Parameter {
     pub each_statement: bool,
 }
 
-/// How a parameter gets its value.
 #[derive(Debug)]
 pub(super) enum Drawing {
     /// Both ends, and how numbers are drawn above the first.
@@ -39,7 +38,6 @@ pub(super) enum Drawing {
     Within(usize, usize),
 }
 
-/// A value of a parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Drawn {
     Int(i64),
@@ -108,9 +106,6 @@ fn letter(random: &mut Random) -> char {
 }
 
 /// The parameters of a file, those before those that come after them.
-///
-/// # Errors
-/// Which parameter is wrong, and what is expected of it.
 pub(super) fn read(
     read: BTreeMap<String, file::Parameter>,
     sizes: Sizes,

@@ -16,9 +16,6 @@ pub struct Script {
 }
 
 /// The text of a file of statements that does what these scripts do. `defined` are constants that they may name.
-///
-/// # Errors
-/// The file and line of what is not understood, and what is.
 pub fn of_scripts(scripts: &[Script], defined: &BTreeMap<String, i64>) -> Result<String, String> {
     let mut parameters = Table::new();
     let mut transactions = Vec::new();

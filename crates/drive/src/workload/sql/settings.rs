@@ -4,9 +4,22 @@ use super::builtin;
 use super::mix::{Asked, Mix};
 use crate::workload::keys;
 use crate::workload::sessions::Pace;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tare_text::{Key, Keyed};
+
+/// The largest file of transactions that is read, bytes: as large as a study.
+pub const LARGEST: u64 = 16 << 20;
+
+/// The text of a regular file of at most `limit` bytes: neither a pipe is waited for, nor a device's end.
+///
+/// # Errors
+/// When it is none, is larger, or is no UTF-8.
+pub fn read_statements(path: &Path, limit: u64) -> io::Result<String> {
+    let bytes = tare_files::read_named_file(path, limit)?;
+    String::from_utf8(bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))
+}
 
 #[derive(Debug, Clone, Default)]
 pub struct SqlSettings {
@@ -31,8 +44,8 @@ impl PartialEq for SqlSettings {
 impl SqlSettings {
     /// Takes the statements from a file.
     pub fn read(&mut self, path: &str) -> Result<(), String> {
-        let text =
-            std::fs::read_to_string(path).map_err(|e| format!("a file of statements in place of {path}: {e}"))?;
+        let text = read_statements(Path::new(path), LARGEST)
+            .map_err(|e| format!("a file of statements in place of {path}: {e}"))?;
         self.set_text(&text).map_err(|expected| format!("in {path}: {expected}"))?;
         let whole = std::path::absolute(path).map_err(|e| format!("a path: {e}"))?;
         self.directory = whole.parent().unwrap_or(Path::new("/")).to_owned();

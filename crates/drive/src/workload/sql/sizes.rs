@@ -27,9 +27,6 @@ pub(super) enum Number {
 
 impl Number {
     /// Its value. `*` and `/` (rounded down) come before `+` and `-`, each from left to right.
-    ///
-    /// # Errors
-    /// What is understood.
     pub fn value(&self, sizes: Sizes) -> Result<i64, String> {
         let text = match self {
             Self::Whole(number) => return Ok(*number),

@@ -6,7 +6,6 @@ use tare_engine::Dialect;
 
 /// Texts that a statement may come to by a parameter in its text, at most: each is prepared by every connection.
 const MOST_TEXTS: u64 = 10_000;
-/// Values that a statement may have.
 const MOST_VALUES: usize = 65_535;
 
 /// A statement, between whose parts its parameters stand.
@@ -76,9 +75,6 @@ enum Found {
 
 /// `:name` is a value that is sent, `{name}` a number in the text; `::` is a cast of PostgreSQL's, and nothing in
 /// quotes is either.
-///
-/// # Errors
-/// Which statement is wrong, and what is expected.
 pub(super) fn read(of: &str, number: usize, what: &Repeated, known: &[Parameter]) -> Result<Statement, String> {
     let wrong = |what: String| format!("transaction {of}, statement {number}: {what}");
     let text = what.sql.trim().trim_end_matches(';');
@@ -182,7 +178,6 @@ fn split_row(text: &str) -> Result<(&str, &str), String> {
     if row.trim_start().starts_with('(') && row.ends_with(')') { Ok((head, row)) } else { Err(expected()) }
 }
 
-/// A statement on its way.
 struct Made<'a> {
     known: &'a [Parameter],
     parts: Vec<Part>,

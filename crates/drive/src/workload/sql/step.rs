@@ -24,7 +24,6 @@ pub(super) struct Step {
     pub analyze: Vec<String>,
 }
 
-/// What threads of a step do.
 #[derive(Debug)]
 pub(super) struct Role {
     pub name: String,
@@ -36,7 +35,6 @@ pub(super) struct Role {
     pub writes: bool,
 }
 
-/// What is to be known of a transaction.
 pub(super) struct Known<'a> {
     pub name: &'a str,
     pub weight: u64,
@@ -44,10 +42,6 @@ pub(super) struct Known<'a> {
     pub writes: bool,
 }
 
-/// The steps of a file.
-///
-/// # Errors
-/// Which step is wrong, and what is expected of it.
 pub(super) fn read(steps: Vec<file::Step>, known: &[Known<'_>], sizes: Sizes) -> Result<Vec<Step>, String> {
     let mut made: Vec<Step> = Vec::new();
     for step in steps {
@@ -128,7 +122,6 @@ impl Progress {
     }
 }
 
-/// What all threads do in a step.
 #[derive(Debug)]
 pub(super) struct Parts {
     progress: Arc<Progress>,
@@ -157,7 +150,6 @@ impl Parts {
     }
 }
 
-/// What one thread does in a step.
 #[derive(Debug)]
 pub(super) struct Part {
     progress: Arc<Progress>,
@@ -197,7 +189,6 @@ impl Part {
         self.due = None;
     }
 
-    /// A transaction was done.
     pub fn done(&self) {
         if let Some(role) = self.role {
             self.progress.roles[role].1.fetch_add(1, Ordering::Relaxed);

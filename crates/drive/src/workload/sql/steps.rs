@@ -22,7 +22,6 @@ const EXPECTED_PER_S: f64 = 200.0;
 /// How much longer the steps that end with their transactions may take than was expected.
 const SLACK: f64 = 20.0;
 
-/// Expected seconds of all steps.
 pub(super) fn expected_s(steps: &[Step], counts: &TrialSize) -> f64 {
     steps.iter().map(|step| step.count.map_or(counts.sample_s, |count| count as f64 / EXPECTED_PER_S)).sum()
 }
@@ -109,7 +108,6 @@ fn analyze(step: &Step, stage: &LoadContext<'_>) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Adds what a step came to.
 fn add(all: &mut Measured, mix: &Mix, step: &Step, ran: Ran<Tally>) {
     let Ran { sample, around, counted } = ran;
     let elapsed_s = sample.elapsed_s;
@@ -170,7 +168,6 @@ fn add(all: &mut Measured, mix: &Mix, step: &Step, ran: Ran<Tally>) {
     all.elapsed_s += elapsed_s;
 }
 
-/// What a role did in a step.
 struct Done {
     /// Of its statements, from the begin of each.
     took: Latencies,

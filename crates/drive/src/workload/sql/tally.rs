@@ -9,7 +9,6 @@ use tare_load::Latencies;
 /// The class of an error that the engine has no code for.
 const NO_CODE: &str = "no_code";
 
-/// What one statement took.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StatementTally {
     pub took: Latencies,

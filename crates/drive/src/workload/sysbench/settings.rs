@@ -16,7 +16,6 @@ pub struct SysbenchSettings {
     /// Transactions a second over all threads; none: as fast as they go.
     pub rate: Option<f64>,
     pub options: Vec<String>,
-    /// Name or path of the program.
     pub program: String,
     /// Whether every table and every index is read before the first sample.
     pub preload: bool,

@@ -68,7 +68,6 @@ pub(super) struct Out<'a> {
     dialect: &'a dyn Dialect,
     /// Hears the number of rows that were added, and says when to stop.
     added: &'a dyn Fn(u64) -> Result<(), TpccError>,
-    /// Text -> what was prepared of it.
     prepared: HashMap<String, StatementId>,
     inserts: usize,
 }

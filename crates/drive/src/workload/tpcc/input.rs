@@ -20,7 +20,6 @@ pub(super) struct Customer {
     pub who: Who,
 }
 
-/// One item of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OrderLine {
     pub item: i64,

@@ -16,7 +16,6 @@ use tare_results::schema::AppliedSetting;
 const RECIPE: u32 = 1;
 /// A warehouse in InnoDB, with its indexes; one was filled in MariaDB 10.11.
 const WAREHOUSE_BYTES: f64 = 137e6;
-/// The items, which are there once.
 const ITEM_BYTES: f64 = 19e6;
 /// Seconds that all conditions take a warehouse, on an ordinary machine: a guess.
 const CHECKING_S: f64 = 2.0;

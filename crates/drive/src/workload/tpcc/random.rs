@@ -28,7 +28,6 @@ pub(super) fn letters(random: &mut Random, least: i64, most: i64) -> String {
     text
 }
 
-/// So many digits (n-string).
 pub(super) fn digits(random: &mut Random, length: usize) -> String {
     (0..length).map(|_| char::from(b'0' + random.below(10) as u8)).collect()
 }
@@ -70,7 +69,6 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// Those of the filling.
     pub(super) const FILLED: Self = Self { name: C_OF_FILLED_NAMES, customer: 0, item: 0 };
 
     /// Those of a run, from its seed alone. That of last names is as far from the filling's as the standard wants: 65

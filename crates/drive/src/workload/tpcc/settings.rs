@@ -5,7 +5,7 @@ use super::sizes::{LEAST_SCALE, MOST_WAREHOUSES};
 use crate::workload::keys;
 use crate::workload::sessions::Pace;
 use strum::{Display, EnumString, VariantNames};
-use tare_text::{Key, Keyed, UnknownWord, Value};
+use tare_text::{Key, Keyed, UnknownWord, Value, key};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TpccSettings {
@@ -23,17 +23,13 @@ pub struct TpccSettings {
 
 /// Which consistency conditions are checked after the last sample of a trial.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Display, EnumString, VariantNames)]
-#[strum(serialize_all = "lowercase", parse_err_ty = UnknownWord, parse_err_fn = unknown)]
+#[strum(serialize_all = "lowercase", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum Checked {
     #[default]
     All,
     /// The first four, which read no row of the largest table but counts them.
     Four,
     Off,
-}
-
-fn unknown(found: &str) -> UnknownWord {
-    UnknownWord::among(found, Checked::VARIANTS)
 }
 
 impl Default for TpccSettings {
@@ -50,14 +46,9 @@ impl TpccSettings {
 
 impl Keyed for TpccSettings {
     const KEYS: &'static [Key<Self>] = &[
-        Key::whole(
-            "warehouses",
+        key!(whole "warehouses" in warehouses, (1, MOST_WAREHOUSES),
             "tpcc: warehouses, each about 500,000 rows; thread n has warehouse n as its home, and begins anew with the \
-             first",
-            (1, MOST_WAREHOUSES),
-            |s| Some(s.warehouses),
-            |s, v| s.warehouses = v,
-        ),
+             first"),
         Key::words(
             "tpcc_scale",
             "tpcc: share of the standard's items and of its customers and orders in a district, 0.01 to 1; below 1 only \
@@ -65,22 +56,14 @@ impl Keyed for TpccSettings {
             |s| Some(s.scale.into()),
             |s, v| scale(v).map(|v| s.scale = v),
         ),
-        Key::switch(
-            "keying",
+        key!(switch "keying" in keying,
             "tpcc: on: clients wait before and after each transaction as the standard's terminals do (18 s and 12 s for \
-             a new order); ten threads a warehouse are its population",
-            |s| s.keying,
-            |s, on| s.keying = on,
-        ),
+             a new order); ten threads a warehouse are its population"),
         keys::rate_of_pace(),
         keys::objective(),
-        Key::words(
-            "conditions",
+        key!(words "conditions" in checked,
             "tpcc: which of the standard's consistency conditions are checked after the last sample, while the server \
-             still runs: all, four (the first four) or off",
-            |s| Some(s.checked.to_string().into()),
-            |s, v| v.parsed().map(|v| s.checked = v),
-        ),
+             still runs: all, four (the first four) or off"),
     ];
 }
 

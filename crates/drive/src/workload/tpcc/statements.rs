@@ -21,14 +21,11 @@ pub enum Statement {
     TakeStock,
     AddLine,
     PayWarehouse,
-    /// Name and address of a warehouse.
     Warehouse,
     PayDistrict,
-    /// Name and address of a district.
     District,
     /// Customers of one last name, in order of their first names.
     CustomersByName,
-    /// Everything of a customer who pays.
     CustomerToPay,
     /// Notes of a customer with bad credit.
     CustomerData,
@@ -37,7 +34,6 @@ pub enum Statement {
     PayCustomerWithData,
     /// The payment's own row.
     AddHistory,
-    /// Name and balance of a customer.
     Customer,
     LastOrder,
     Lines,
@@ -50,7 +46,6 @@ pub enum Statement {
     SetDelivered,
     LinesTotal,
     CreditCustomer,
-    /// The next order number of a district.
     NextOrder,
     /// Items of its last twenty orders of which there are fewer than asked.
     LowStock,

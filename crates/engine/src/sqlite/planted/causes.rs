@@ -30,7 +30,6 @@ const SHARED_LINE: &str = "tare_planted_shared_line";
 const CLIENT: &str = "tare_planted_client_us";
 /// Time that every request is on the way, in which both sides sleep.
 const WAY: &str = "tare_planted_way_us";
-/// All of them.
 const OPTIONS: [&str; 8] = [WORK, KERNEL, MUTEX, COMMIT, HELD, SHARED_LINE, CLIENT, WAY];
 /// Counters of one byte each in a line of 64.
 const LINE: usize = 64;

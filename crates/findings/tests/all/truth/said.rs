@@ -113,11 +113,14 @@ pub fn cause_of_modes_by_chance(draws: &mut Draws) -> bool {
     found.conditions[0].metrics.iter().any(|metric| metric.mode_cause.is_some())
 }
 
-/// Whether distance is said to cost something, of places whose distances say nothing of their throughput.
-pub fn cost_of_distance_by_chance(draws: &mut Draws) -> bool {
+/// Whether distance is said to cost something, of places whose distances say nothing of their throughput: each is
+/// slower or faster by itself, alike wherever the memory is.
+pub fn cost_of_distance_by_chance(draws: &mut Draws, memories: usize) -> bool {
     const CPUS: usize = 8;
-    let blocks = 5;
-    let names: Vec<String> = (1..CPUS).map(|client| format!("client=pu:{client}")).collect();
+    let blocks = 5_usize.div_ceil(memories);
+    let places: Vec<(usize, usize)> = (1..CPUS).flat_map(|client| (0..memories).map(move |m| (client, m))).collect();
+    let names: Vec<String> = places.iter().map(|(client, m)| format!("client=pu:{client} memory=bind:{m}")).collect();
+    let own: Vec<f64> = (0..CPUS).map(|_| 0.02 * draws.normal()).collect();
     let (mut line_ns, mut trials) = (vec![vec![None; CPUS]; CPUS], Vec::new());
     for to_the_server in line_ns.iter_mut().skip(1) {
         to_the_server[0] = Some(100.0 + 400.0 * draws.uniform());
@@ -125,18 +128,19 @@ pub fn cost_of_distance_by_chance(draws: &mut Draws) -> bool {
     for (block, order) in randomized_blocks(names.len(), blocks, draws.uniform().to_bits()).into_iter().enumerate() {
         let level = 0.02 * draws.normal();
         for place in order {
-            let tps = 1000.0 * (level + 0.02 * draws.normal()).exp();
+            let tps = 1000.0 * (level + own[places[place].0] + 0.02 * draws.normal()).exp();
             trials.push(trial(trials.len(), block, &names[place], tps, false));
         }
     }
-    let places = |client: usize| PlannedPlacement {
+    let placed = |client: usize| PlannedPlacement {
         client: vec![vec![client]],
         server: vec![vec![0]],
         ..PlannedPlacement::default()
     };
     let mut made = results("best", trials);
     let plan = made.plan.as_mut().unwrap();
-    plan.conditions = names.iter().enumerate().map(|(i, name)| condition(name, Some(places(i + 1)))).collect();
+    plan.conditions =
+        names.iter().zip(&places).map(|(name, (client, _))| condition(name, Some(placed(*client)))).collect();
     made.distances = Some(Measured {
         cpus: (0..CPUS as u32).collect(),
         line_ns,

@@ -186,7 +186,12 @@ impl Sentence {
                 one("two alike", Box::new(|draws| found(&alike(draws, 5)).iter().any(|cause| cause.shown)))
             }
             Self::CauseOfModes => one("seats by chance", Box::new(cause_of_modes_by_chance)),
-            Self::CostOfDistance => one("distance costs nothing", Box::new(cost_of_distance_by_chance)),
+            Self::CostOfDistance => [1, 4]
+                .map(|memories| {
+                    let said: Says = Box::new(move |draws| cost_of_distance_by_chance(draws, memories));
+                    (format!("places differ, not by distance, {memories} of memory"), said)
+                })
+                .into(),
         }
     }
 

@@ -10,7 +10,6 @@ use tare_study::language::parse::Overrides;
 use tare_study::language::spec::Study;
 use tare_text::count;
 
-/// The file that holds it.
 const FILE: &str = "bisect.json";
 /// Its largest size that is read, bytes.
 const LARGEST: u64 = 64 << 20;
@@ -31,7 +30,6 @@ pub struct Asked {
     pub build: Option<BuildBy>,
     /// The study that they are measured on; none: a built-in one.
     pub study: Option<String>,
-    /// The engine that was named.
     pub engine: Option<String>,
     /// Changes of keys, the load among them.
     pub sets: Vec<String>,
@@ -61,15 +59,11 @@ pub struct BuildBy {
 }
 
 impl Asked {
-    /// With the newest schema.
     pub const fn schema() -> u32 {
         SCHEMA
     }
 
     /// Writes it into the bisection's folder, whole or not at all.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn write(&self, folder: &Folder) -> Result<(), Problem> {
         let text = serde_json::to_string_pretty(self)
             .map_err(|e| Problem::new(Exit::Machine, format!("cannot write {FILE}: {e}")))?;
@@ -77,9 +71,6 @@ impl Asked {
     }
 
     /// What a bisection that was begun was asked.
-    ///
-    /// # Errors
-    /// When there is none, or it is of a newer program.
     pub fn read(folder: &Folder) -> Result<Self, Problem> {
         let wrong = |what: String| {
             Problem::new(Exit::Usage, what)

@@ -25,7 +25,6 @@ const SKIP: i32 = 125;
 /// Largest size of [`FILE`] that is read, bytes.
 const LARGEST: u64 = 1 << 20;
 
-/// What became of a build.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Built {
@@ -48,7 +47,6 @@ pub enum Built {
     },
 }
 
-/// The builds of a bisection.
 pub struct Builds<'a> {
     asked: &'a Asked,
     folder: Folder,
@@ -56,17 +54,11 @@ pub struct Builds<'a> {
 
 impl<'a> Builds<'a> {
     /// Those of a bisection's folder.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn of(asked: &'a Asked, folder: &Folder) -> Result<Self, Problem> {
         Ok(Self { asked, folder: folder.make_sub(BUILDS)? })
     }
 
     /// What is known of the build of a place; none: it is not made yet.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn known(&self, place: usize) -> Result<Option<Built>, Problem> {
         let Some(folder) = self.folder.sub(self.name(place))? else { return Ok(self.given(place)) };
         let Some(bytes) = folder.read(FILE, LARGEST)? else { return Ok(self.given(place)) };
@@ -77,9 +69,6 @@ impl<'a> Builds<'a> {
 
     /// The build of a place, made if it is not there yet, and held to what it was when it was first measured; none when
     /// interrupted.
-    ///
-    /// # Errors
-    /// When it fails in another way than by exit 125, says no program, or the program is another one by now.
     pub fn get(&self, place: usize) -> Result<Option<Built>, Problem> {
         match self.known(place)? {
             Some(Built::Binary { path, sha1, elapsed_s }) => {
@@ -102,9 +91,6 @@ impl<'a> Builds<'a> {
     }
 
     /// Notes that what was built cannot be measured.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn skip(&self, place: usize, reason: String) -> Result<(), Problem> {
         let elapsed_s = match self.known(place)? {
             Some(Built::Binary { elapsed_s, .. } | Built::Skipped { elapsed_s, .. }) => elapsed_s,
@@ -194,7 +180,6 @@ fn content(path: &Path) -> Result<String, Problem> {
     })
 }
 
-/// The program that was built.
 fn program(ended: &Ended, named: Option<&Path>, source: &Path, log: &Path) -> Result<PathBuf, Problem> {
     let last = || ended.text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(PathBuf::from);
     let said = named.map(Path::to_path_buf).or_else(last);

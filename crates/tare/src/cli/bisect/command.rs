@@ -89,9 +89,6 @@ Examples:
   tare bisect --builds builds.txt --engine mariadb --budget 8h";
 
 /// Builds and measures until one commit is found, and says which.
-///
-/// # Errors
-/// With exit codes 2 (usage), 3 (machine), 4 (a build or trials that fail).
 pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
     interrupt::stop()?;
     if let Some(path) = &args.resume {

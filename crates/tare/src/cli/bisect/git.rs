@@ -11,9 +11,6 @@ use tare_findings::bisect::Commit;
 const BETWEEN: char = '\u{1f}';
 
 /// The git directory that is used from here.
-///
-/// # Errors
-/// When there is none.
 pub fn repository() -> Result<PathBuf, Problem> {
     let out = asked(&["rev-parse", "--path-format=absolute", "--git-common-dir"]).map_err(|problem| {
         problem.advice("start it inside the repository; or name builds that are there with --builds")
@@ -22,9 +19,6 @@ pub fn repository() -> Result<PathBuf, Problem> {
 }
 
 /// The good commit, and all after it up to the bad one on the line of first parents: a merge counts as one commit.
-///
-/// # Errors
-/// When one of them is none, or the good one does not lead to the bad one.
 pub fn line(good: &str, bad: &str) -> Result<Vec<Commit>, Problem> {
     let (from, to) = (commit(good)?, commit(bad)?);
     if !git(["merge-base", "--is-ancestor", from.as_str(), to.as_str()])?.status.success() {
@@ -47,9 +41,6 @@ pub fn line(good: &str, bad: &str) -> Result<Vec<Commit>, Problem> {
 
 /// Puts the sources of a commit into a folder that is not there yet: a clone that borrows the repository's objects, so
 /// that the build may ask git.
-///
-/// # Errors
-/// What git says.
 pub fn sources(repository: &Path, commit: &str, into: &Path) -> Result<(), Problem> {
     let clone = [OsStr::new("clone"), OsStr::new("--quiet"), OsStr::new("--shared"), OsStr::new("--no-checkout")];
     let ends = [OsStr::new("--template="), OsStr::new("--"), repository.as_os_str(), into.as_os_str()];

@@ -97,9 +97,6 @@ pub struct Bench<'a> {
 
 impl Bench<'_> {
     /// All pairs so far, in the order of their builds.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub fn all(&self) -> Result<Vec<Measured>, Problem> {
         let mut names: Vec<String> = match std::fs::read_dir(self.folder.path().join(PAIRS)) {
             Ok(entries) => entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect(),
@@ -110,9 +107,6 @@ impl Bench<'_> {
     }
 
     /// Those of two builds; none where there are none yet.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub fn read(&self, two: Two) -> Result<Option<Measured>, Problem> {
         let path = two.folder(self.folder.path());
         if !path.join("plan.json").exists() {
@@ -125,9 +119,6 @@ impl Bench<'_> {
     }
 
     /// Adds pairs of two built programs. False when interrupted.
-    ///
-    /// # Errors
-    /// When they cannot be planned or measured.
     pub fn measure(&self, two: Two, programs: [&Path; 2], until: Until) -> Result<bool, Problem> {
         let Some((study, plan, directory)) = self.begin_or_go_on(two, programs, until)? else { return Ok(false) };
         let end =
@@ -200,9 +191,6 @@ fn two(name: &str) -> Option<Two> {
 }
 
 /// Refuses what cannot be measured at all.
-///
-/// # Errors
-/// Where no pair of the ends has a result.
 pub fn with_result(ends: &Measured) -> Result<(), Problem> {
     let pairs = ends.pairs();
     match pairs.measured.is_empty() && pairs.lost > 0 {

@@ -25,9 +25,6 @@ struct Outlook<'a> {
 }
 
 /// Prints what it would take.
-///
-/// # Errors
-/// When nothing can be measured so.
 pub fn print(asked: &Asked, json: bool, trusted: bool) -> Result<(), Problem> {
     let last = asked.last();
     let expected = bisect::expected(last, asked.minimum_effect, asked.confidence);

@@ -14,7 +14,6 @@ use tare_results::pairs::Rule;
 /// Steps in a row in which no pair counted.
 const MOST_IN_VAIN: usize = 3;
 
-/// How a search ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// There is an answer, or no time is left.
@@ -33,9 +32,6 @@ pub struct Search<'a> {
 
 impl Search<'_> {
     /// Goes on until one commit has the chance that was requested, nothing differs, or no time is left.
-    ///
-    /// # Errors
-    /// When something cannot be built or measured that has to be.
     pub fn run(&self) -> Result<End, Problem> {
         let last = self.bench.asked.last();
         let ends = Two { a: 0, b: last, step: false };
@@ -130,9 +126,6 @@ impl Search<'_> {
     }
 
     /// What lies in the folder, and what follows from it.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn state(&self) -> Result<State, Problem> {
         let asked = self.bench.asked;
         let (last, all) = (asked.last(), self.bench.all()?);
@@ -181,13 +174,11 @@ impl Search<'_> {
     }
 }
 
-/// Where a search stands.
 pub struct State {
     /// Chances, ends and step as they are now, for people and programs.
     pub found: Bisection,
     /// What to do now.
     next: Next,
-    /// Seconds of a pair.
     pair_s: f64,
 }
 

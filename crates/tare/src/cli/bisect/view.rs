@@ -67,9 +67,6 @@ impl SizeJson {
 }
 
 /// Prints it: a sentence, a table, and the command that says why.
-///
-/// # Errors
-/// When standard output cannot be written.
 pub fn print(found: &Bisection, folder: &Path, json: bool) -> Result<(), Problem> {
     let why = why(found, folder);
     if !json {

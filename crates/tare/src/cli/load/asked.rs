@@ -25,9 +25,6 @@ pub struct Asked<'a> {
 
 impl<'a> Asked<'a> {
     /// Of the options of a load and the keys of its own.
-    ///
-    /// # Errors
-    /// What was said and cannot be, alone or together.
     pub fn new(server: &ServerArgs, args: &'a RunArgs, of_load: Vec<KeyValue>) -> Result<Self, Problem> {
         let engine = server.engine()?;
         let mut values = vec![("engine", "name", engine.name().into())];
@@ -50,9 +47,6 @@ impl<'a> Asked<'a> {
     }
 
     /// Measures as often as asked for, and keeps everything in a new directory.
-    ///
-    /// # Errors
-    /// As `tare run`.
     pub fn keep(mut self, out: &Path, json: bool) -> Result<Exit, Problem> {
         let place = self.place();
         let args = self.args;

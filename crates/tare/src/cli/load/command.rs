@@ -40,7 +40,6 @@ Example, on tables that sysbench prepared too:
   tare load oltp_read_write --socket /run/mysqld/mysqld.sock --tables=4 --table-size=100000 --time=60 --db-ps-mode=disable
   tare load read_only --socket /run/mysqld/mysqld.sock --rows 100000 --out before --repeat 5";
 
-/// Runs the load that was requested.
 pub fn run(command: &LoadCommand) -> Result<Exit, Problem> {
     let ended = match command {
         LoadCommand { other: Some(OtherLoad::Tpcc(args)), .. } => tpcc::run(args),

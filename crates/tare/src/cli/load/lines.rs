@@ -50,10 +50,6 @@ pub struct Prompt {
 }
 
 impl Prompt {
-    /// One who asked for these lines.
-    ///
-    /// # Errors
-    /// When signals cannot be handled.
     pub fn new(asked: &Asked<'_>, said: &SaidArgs, reconnect: Option<Reconnect>) -> Result<Self, Problem> {
         let run = asked.args;
         let every_s = if said.json { 0 } else { said.report_interval };

@@ -13,9 +13,6 @@ use tare_load::Distribution;
 use tare_text::count;
 
 /// Makes, drops or measures, as the options say.
-///
-/// # Errors
-/// With exit codes 2 (usage), 3 (no connection, placement not possible here), 4 (a transaction failed for good).
 pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
     // The argument table asks for it.
     let workload = match &args.workload {

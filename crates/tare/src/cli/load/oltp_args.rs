@@ -161,7 +161,6 @@ impl MakeUpArgs {
             || !self.range_selects
     }
 
-    /// The keys of the load that they set.
     pub fn values(&self) -> Vec<KeyValue> {
         let mut values = self.keys.values().to_vec();
         values.push(("workload", "prepared", (self.db_ps_mode == "auto").into()));

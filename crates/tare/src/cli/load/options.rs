@@ -6,22 +6,18 @@ use std::marker::PhantomData;
 use tare_study::language::made::{KeyValue, check_value, declared};
 use tare_text::{Kind, Value};
 
-/// An option that sets a key.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyOption {
     /// Its name, as it stands behind `--`.
     pub long: &'static str,
-    /// Table and name of the key.
     pub key: (&'static str, &'static str),
     /// Other names that help shows.
     pub also: &'static [&'static str],
-    /// Other names that are taken.
     pub taken: &'static [&'static str],
     /// What stands for the value in help; empty: as its type says.
     pub value: &'static str,
     /// What help says behind the key's own words, in place of its default.
     pub more: &'static str,
-    /// The option that excludes it.
     pub not_with: Option<&'static str>,
     /// Whether it is a time with its unit. Its range is looked at when the study is made.
     pub is_time: bool,
@@ -77,7 +73,6 @@ impl KeyOption {
     }
 }
 
-/// A group of such options.
 pub trait KeyOptions {
     /// In the order of the help.
     const OPTIONS: &'static [KeyOption];

@@ -5,11 +5,10 @@ use super::measure::measure;
 use super::oltp_args::{LoadArgs, Weighed};
 use crate::cli::{Exit, Problem};
 use std::collections::BTreeMap;
-use tare_drive::workload::sql::{Script, of_scripts};
+use tare_drive::workload::sql::{LARGEST, Script, of_scripts, read_statements};
 use tare_study::language::made::KeyValue;
 use tare_text::Value;
 
-/// Where the statements stand.
 pub enum Statements<'a> {
     /// In files of the user's own.
     Files(&'a [Weighed]),
@@ -29,9 +28,6 @@ impl Statements<'_> {
 }
 
 /// Measures what the files say.
-///
-/// # Errors
-/// With exit codes 2 (usage, a file that is not understood), 3 (no connection), 4 (a statement failed for good).
 pub fn run(args: &LoadArgs, files: &Statements<'_>) -> Result<Exit, Problem> {
     let usage = |what: &str| Problem::new(Exit::Usage, what);
     if args.prepares() || args.cleans_up() {
@@ -50,7 +46,6 @@ pub fn run(args: &LoadArgs, files: &Statements<'_>) -> Result<Exit, Problem> {
     measure(Asked::new(&args.server, &args.run, values(args, files)?)?, &args.said, false)
 }
 
-/// The keys of the study that it is.
 fn values(args: &LoadArgs, statements: &Statements<'_>) -> Result<Vec<KeyValue>, Problem> {
     let mut values: Vec<KeyValue> = vec![("workload", "name", "sql".into())];
     values.extend(
@@ -70,7 +65,7 @@ fn values(args: &LoadArgs, statements: &Statements<'_>) -> Result<Vec<KeyValue>,
     }
     let script = |file: &Weighed| {
         let name = file.path.display().to_string();
-        let text = std::fs::read_to_string(&file.path)
+        let text = read_statements(&file.path, LARGEST)
             .map_err(|e| Problem::new(Exit::Usage, format!("cannot read the statements: {e}")).at(name.clone()))?;
         Ok(Script { file: name, text, weight: file.weight })
     };

@@ -11,9 +11,6 @@ use tare_topology::{Machine, ResolvedPlacement};
 
 /// Drives one sample as a trial does: bound, watched and proved by the same code. What is bound is put back on every
 /// way out; after kill -9 by the next start.
-///
-/// # Errors
-/// With exit codes 2 (usage), 3 (placement not possible here), 4 (the load failed).
 pub fn measure(asked: &Asked<'_>, prompt: &dyn workload::Host) -> Result<Driven, Problem> {
     let Asked { args, engine, target, .. } = asked;
     let (placement, threads, seed) = (placement(asked)?, asked.threads(), asked.sampling.seed);

@@ -14,7 +14,6 @@ use tare_results::schema::ThreadRecord;
 use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
 use tare_text::count;
 
-/// What is shown of a load.
 pub struct Viewed<'a> {
     pub subject: &'a Subject,
     /// What a trial would keep of it.

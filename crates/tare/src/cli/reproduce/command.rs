@@ -9,8 +9,6 @@ use std::path::{Path, PathBuf};
 use tare_files::Folder;
 use tare_results::claim::{Experiment, PREDICTIONS, PREDICTIONS_SCHEMA, Predictions};
 use tare_study::claims;
-use tare_study::plan::resolve::Where;
-use tare_topology::Machine;
 
 /// The largest file of predictions that is read, bytes.
 const LARGEST: u64 = 16 << 20;
@@ -64,9 +62,6 @@ Examples:
   tare reproduce D --dry-run --topology \"node:4 core:32 pu:1\"";
 
 /// Lists claims, plans them, or tests them.
-///
-/// # Errors
-/// With exit codes 2 (usage) and 3 (machine).
 pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     if let Some(path) = &args.resume {
         return resume(path, args);
@@ -75,10 +70,7 @@ pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     if args.list {
         return view::list(&experiments, args.json).map(|()| Exit::Done);
     }
-    let (machine, place) = match &args.topology {
-        Some(spec) => (read_topology::describe(spec)?, Where::Described),
-        None => (Machine::this()?, Where::Here),
-    };
+    let (machine, place) = read_topology::machine(args.topology.as_deref())?;
     interrupt::stop()?;
     // Trials run in folders of their own.
     let servers = std::path::absolute(&args.servers)

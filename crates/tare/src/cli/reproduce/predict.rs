@@ -30,15 +30,11 @@ struct Costed {
     predicted: Predicted,
     /// Seconds that do not depend on the number of blocks.
     fixed_s: f64,
-    /// Seconds of a block.
     block_s: f64,
 }
 
 /// Every experiment with its blocks. In a time that does not do for all, those that come first are run: each with as
 /// few blocks as can decide something, and what is left over goes to all of them alike.
-///
-/// # Errors
-/// When an experiment makes no study.
 pub fn all(experiments: Vec<Experiment>, on: On<'_>, within_s: Option<f64>) -> Result<Vec<Predicted>, Problem> {
     let mut costed = experiments.into_iter().map(|e| costed(e, on)).collect::<Result<Vec<_>, _>>()?;
     if let Some(within_s) = within_s {
@@ -105,19 +101,12 @@ pub fn testable(experiment: &Experiment, cannot: &BTreeMap<String, Cannot>) -> E
     Experiment { claims, ..experiment.clone() }
 }
 
-/// Study and plan of an experiment.
-///
-/// # Errors
-/// When it makes none.
 pub fn plan(experiment: &Experiment, blocks: usize, on: On<'_>) -> Result<(Study, Plan), Problem> {
     let study = narrow(experiment, blocks, on.servers).map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
     planned(study, on.machine, on.place, true)
 }
 
 /// As the file has them.
-///
-/// # Errors
-/// When they cannot be written as JSON.
 pub fn written(predictions: &Predictions) -> Result<Vec<u8>, Problem> {
     let text = serde_json::to_string_pretty(predictions);
     text.map(|text| (text + "\n").into_bytes())
@@ -125,9 +114,6 @@ pub fn written(predictions: &Predictions) -> Result<Vec<u8>, Problem> {
 }
 
 /// What was written down.
-///
-/// # Errors
-/// When it is none, or of a newer version.
 pub fn read(bytes: &[u8]) -> Result<Predictions, Problem> {
     let predictions: Predictions = serde_json::from_slice(bytes)
         .map_err(|e| Problem::new(Exit::Usage, format!("cannot read the predictions: {e}")))?;

@@ -152,6 +152,7 @@ impl Crashes {
             if others.is_empty() {
                 break;
             }
+            assert_ne!(stopped, run.id(), "{others:?} live beside the run alone");
             assert!(Instant::now() < deadline, "{others:?} do not die");
             others.into_iter().for_each(kill);
         }
@@ -205,11 +206,17 @@ impl Crashes {
             .is_some_and(|(pid, label)| Some(*pid) == last && of_settings.iter().any(|begin| label.starts_with(begin)))
     }
 
+    /// Whether the run itself is there, beside which no other process lives then: that all die is the same.
+    fn is_of_the_run_alone(&self, at: usize) -> bool {
+        self.points.get(at - 1).is_some_and(|(pid, _)| *pid == self.points[0].0)
+    }
+
     /// Every point of a run whose number leaves `rest` when divided by `of`.
     fn every(&self, whom: Whom, rest: usize, of: usize) -> Counts {
         let (mut counts, mut met, mut left) = (Counts::new(), 0, 0);
         for at in (1..).filter(|at| at % of == rest) {
-            if self.is_as_the_next(at) || (whom == Whom::One && self.is_of_the_last_trial(at)) {
+            let met_by_all = whom == Whom::One && (self.is_of_the_last_trial(at) || self.is_of_the_run_alone(at));
+            if self.is_as_the_next(at) || met_by_all {
                 continue;
             }
             let Some(crash) = self.crash_as_counted(at, whom) else { break };

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use tare_engine::{Engine, Mariadb, Mysql, Postgresql, Sqlite};
+use tare_engine::{Engine, Mariadb, Postgresql, Sqlite};
 
 const STUDY: &str = "name = \"extreme\"\n[workload]\nrows = 20\n[sampling]\ntrials = 1\nwarmup_s = 0\nsample_s = 0.05\n\
                      steal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n";
@@ -199,11 +199,6 @@ fn a_cache_with_a_space_serves_the_embedded_engine() {
 #[test]
 fn a_cache_with_a_space_serves_mariadb() {
     a_cache_with_a_space(&Mariadb);
-}
-
-#[test]
-fn a_cache_with_a_space_serves_mysql() {
-    a_cache_with_a_space(&Mysql);
 }
 
 #[test]

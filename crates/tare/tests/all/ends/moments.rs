@@ -2,13 +2,12 @@
 //!
 //! `TARE_TEST_MOMENTS` is how many moments of each kind are tried.
 
-use crate::engines::support::binary_of;
 use crate::support::{World, names, server_beside, text};
 use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
-use tare_engine::{Engine, Mariadb, Sqlite, engine_by_name};
+use tare_engine::{Engine, Mariadb, Sqlite};
 
 /// From Ctrl-C to the end, with room for a busy machine; 3 s are promised.
 const SOON: Duration = Duration::from_secs(5);
@@ -117,9 +116,7 @@ impl Interrupted<'_> {
 /// A run that must prepare its data at every moment, one that has them, and a trial as a cluster's scheduler starts it.
 fn runs_and_trials(engine: &str, count: u32, preparing: Duration, running: Duration) {
     let world = World::new();
-    let binary = binary_of(engine_by_name(engine).unwrap()).filter(|_| engine != "sqlite");
-    let binary = binary.map_or(String::new(), |path| format!("binary = \"{}\"\n", path.display()));
-    let study = world.study(&format!("{STUDY}[engine]\nname = \"{engine}\"\n{binary}"));
+    let study = world.study(&format!("{STUDY}[engine]\nname = \"{engine}\"\n"));
     let mut stopped = 0;
     let run = vec!["run", &study, "--out", "results"];
     let run = Interrupted { world: &world, args: run, server: None };
@@ -161,11 +158,6 @@ fn runs_and_trials_on_mariadb() {
 #[test]
 fn runs_and_trials_on_postgresql() {
     runs_and_trials("postgresql", moments(3), Duration::from_millis(4500), Duration::from_millis(4500));
-}
-
-#[test]
-fn runs_and_trials_on_mysql() {
-    runs_and_trials("mysql", moments(3), Duration::from_millis(7000), Duration::from_millis(6000));
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn mariadb_purges_and_writes_before_the_first_sample() {
     let record = settles("mariadb", "settle_s = 60", &[], &[("history_list_length", None), ("dirty_pages", None)]);
     // Four answers, a second apart, say that dirty pages are steady.
     assert!(record["settled"]["waited_s"].as_f64().unwrap() >= 3.0, "{record}");
-    assert!(record["settled"]["left"]["history_list_length"].as_u64().unwrap() <= 256, "{record}");
+    assert!(record["settled"]["left"]["history_list_length"].as_u64().unwrap() < 5000, "{record}");
 }
 
 #[test]

@@ -192,6 +192,7 @@ fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
         statements: Changes::default(),
         unnamed: None,
         causes: Vec::new(),
+        hardware: None,
     }
 }
 
@@ -208,6 +209,7 @@ fn whys() -> Vec<(&'static str, Why)> {
         ci: None,
         p_value: 0.01,
         smallest_us: Some(1.0),
+        callers: Vec::new(),
     };
     let of_function = Changes { shown: vec![function], not_shown: Vec::new(), tested: 200 };
     vec![

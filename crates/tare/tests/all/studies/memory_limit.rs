@@ -29,6 +29,9 @@ fn data_beyond_the_limit_of_the_servers_group_come_from_storage() {
     assert!(settings.contains("the limit of the server's control group reads back 33554432 bytes"), "{settings}");
     let [much, none] = [&limited, &free].map(|record| figure(record, "server_read_bytes_per_transaction"));
     assert!(much > 1000.0 && none < 100.0, "{much} against {none} bytes a transaction");
+    // Rows of 190 bytes or more, in a database that nothing is written to.
+    let data = limited["samples"][0]["covariates"]["server_data_bytes"].as_f64().unwrap();
+    assert!((75e6..200e6).contains(&data), "{data}");
     world.assert_clean();
 }
 

@@ -231,3 +231,25 @@ fn a_probe_stands_beside_every_sample_of_every_load() {
     let (_, err) = world.exits(4, &["run", &study, "--quick", "--out", "rate", "--set", "sampling.trials=1"]);
     assert!(err.contains("a probe alongside the samples needs a server that idles"), "{err}");
 }
+
+/// What the samples say differs from machine to machine: that what is used is what is said to be.
+#[test]
+fn a_probe_is_used_where_the_study_s_own_samples_say_that_it_helps() {
+    let world = World::new();
+    let study = world.study(
+        "name = \"auto\"\n[workload]\nname = \"dbt3\"\nscale = 0.01\nqueries = \"6\"\n\
+         [sampling]\ntrials = 1\nsamples = 1\nprobe = \"auto\"\n",
+    );
+    for (factor, is_asked) in [("", true), ("factors.server=pu:0,pu:1", false)] {
+        let out = if is_asked { "asked" } else { "placed" };
+        let set = if is_asked { vec![] } else { vec!["--set", factor] };
+        let (_, err) = world.exits(0, &[&["run", &study, "--out", out, "--json"], set.as_slice()].concat());
+        let text = std::fs::read_to_string(world.path(out).join("study.toml")).unwrap();
+        let used = text.lines().find_map(|line| line.strip_prefix("probe = ")).unwrap_or("\"off\"");
+        let said = json(&std::fs::read_to_string(world.path(out).join("plan.json")).unwrap())["notes"].to_string();
+        assert_eq!(used == "\"off\"", said.contains("so that none is used"), "{used}: {said}");
+        assert!(["off", "chain", "spin", "wakeup"].iter().any(|word| used == format!("\"{word}\"")), "{text}");
+        assert_eq!(said.contains("server can move it"), !is_asked, "{said}");
+        assert_eq!(err.contains("measuring for about a minute"), is_asked, "{err}");
+    }
+}

@@ -58,7 +58,7 @@ fn parts_add_up_to_clients_by_throughput_in_every_trial_of_postgresql() {
 fn adds_up(engine: &str) {
     let world = World::new();
     let study = world.study(&format!(
-        "name = \"adds-up\"\n[engine]\nname = \"{engine}\"\n[workload]\nname = \"point_select\"\nrows = 100\n\
+        "name = \"adds-up\"\n[engine]\nname = \"{engine}\"\n[workload]\nname = \"read_only\"\nrows = 100\n\
          [capture]\nwaits = \"on\"\nwakes = \"on\"\nlocks = \"on\"\n[sampling]\ntrials = 1\nattempts = 1\n\
          warmup_s = 0.05\nsample_s = 0.2\n[factors]\nthreads = [1, 3]\n"
     ));
@@ -80,7 +80,15 @@ fn adds_up(engine: &str) {
     }
     let page = std::fs::read_to_string(world.path("results/report.html")).unwrap();
     assert!(page.contains("The difference: from A (threads=1) to B (threads=3)"));
+    let (out, _) = world.exits(0, &["why", &side(1), &side(3), "--json"]);
+    assert_eq!(json(&out)["difference"]["statements_tested"], 7, "{out}");
     for record in crate::support::trials(&world.path("results")) {
+        let sample = &record["capture_sample"];
+        let clients: f64 = record["condition"].as_str().unwrap().trim_start_matches("threads=").parse().unwrap();
+        let of_whole = sample["tps"].as_f64().unwrap() / (1e6 * clients);
+        let statements = sample["statement_us"].as_object().unwrap().values().map(|us| us.as_f64().unwrap());
+        let share = of_whole * statements.sum::<f64>();
+        assert!(share > 0.3 && share < 1.1, "{share} of the clients' time: {sample}");
         let said = record["captures"]["wakes"].is_string() || record["captures_missing"]["wakes"].is_string();
         assert!(said, "{record}");
     }

@@ -13,7 +13,6 @@ pub enum Parser {
     Pgbench,
     /// HammerDB's line of new orders a minute.
     Hammerdb,
-    /// A number in a JSON document.
     Json(Pointer),
     /// What a regular expression finds.
     Regex(Pattern),

@@ -1,0 +1,79 @@
+//! Who calls a function whose time differs: its CPU time by chain of callers, from the same profiles.
+
+use super::chains::{between, weighed};
+use super::changes::NamedChange;
+use super::trials::Trials;
+use crate::collect::trial_mean;
+use crate::time::TrialTime;
+use std::collections::{BTreeMap, BTreeSet};
+use tare_results::Results;
+use tare_results::captures::FOLDED;
+use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
+
+/// Callers of a chain: the nearest.
+const CALLERS: usize = 4;
+/// Chains of a function, and functions that have any: what a reader looks at.
+const CHAINS: usize = 3;
+const FUNCTIONS: usize = 10;
+/// A chain with less than this share of the function's difference is no reason for it.
+const SMALLEST: f64 = 0.1;
+
+/// Microseconds a transaction by chain of callers, of each function.
+type Chains = BTreeMap<String, BTreeMap<String, f64>>;
+
+/// Adds the chains that make up the differences of the first functions.
+pub(super) fn add(functions: &mut [NamedChange], trials: &Trials<'_, '_>, results: [&Results; 2]) {
+    let listed = functions.len().min(FUNCTIONS);
+    let functions = &mut functions[..listed];
+    let names: BTreeSet<&str> = functions.iter().map(|one| one.name.as_str()).collect();
+    if names.is_empty() {
+        return;
+    }
+    let both = of_side(trials.a, results[0], &names).zip(of_side(trials.b, results[1], &names));
+    let Some((a, b)) = both else { return };
+    let none = BTreeMap::new();
+    for function in functions {
+        let of = |side: &Chains| side.get(&function.name).unwrap_or(&none).clone();
+        let mut chains = between(&of(&a), &of(&b));
+        chains.retain(|one| (one.b_us - one.a_us) / function.us >= SMALLEST);
+        chains.sort_by(|one, other| (other.b_us - other.a_us).abs().total_cmp(&(one.b_us - one.a_us).abs()));
+        chains.truncate(CHAINS);
+        function.callers = chains;
+    }
+}
+
+/// The mean over a side's trials that have a recording; none without one.
+fn of_side(times: &[TrialTime<'_>], results: &Results, names: &BTreeSet<&str>) -> Option<Chains> {
+    let recorded = times.iter().filter_map(|time| {
+        let captures = results.captures.get(&(time.trial.trial, time.trial.attempt))?;
+        Some((profiled_us(time, results)?, captures.folded(time.trial, FOLDED)?))
+    });
+    let recorded: Vec<(f64, String)> = recorded.collect();
+    let mut sums = Chains::new();
+    for (cpu_us, text) in &recorded {
+        let whole: f64 = text.lines().filter_map(weighed).map(|(_, weight)| weight).sum();
+        let us_of_one = cpu_us / whole / recorded.len() as f64;
+        for (chain, weight) in text.lines().filter_map(weighed) {
+            let Some((function, callers)) = split(chain, names) else { continue };
+            *sums.entry(function.to_owned()).or_default().entry(callers).or_default() += weight * us_of_one;
+        }
+    }
+    (!recorded.is_empty()).then_some(sums)
+}
+
+/// The function that a chain ends in, where it is asked for, and its nearest callers.
+fn split<'c>(chain: &'c str, names: &BTreeSet<&str>) -> Option<(&'c str, String)> {
+    let (callers, function) = chain.rsplit_once(';')?;
+    let mut nearest: Vec<&str> = callers.rsplit(';').take(CALLERS).collect();
+    nearest.reverse();
+    names.contains(function).then(|| (function, nearest.join(";")))
+}
+
+/// CPU time that the profile of a trial divides, microseconds a transaction; none without a profile.
+pub(super) fn profiled_us(time: &TrialTime<'_>, results: &Results) -> Option<f64> {
+    let profile = results.captures.get(&(time.trial.trial, time.trial.attempt))?.profile.as_ref()?;
+    // A profile of user mode alone is of that part of the CPU time.
+    let quantity = if profile.kernel { Quantity::Cpu } else { Quantity::User };
+    let cost = SERVER_COSTS.iter().find(|cost| cost.quantity == quantity)?;
+    trial_mean(time.trial, cost.metric(Operation::Transaction).name())
+}

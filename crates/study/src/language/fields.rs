@@ -1,0 +1,292 @@
+//! The rows of the table of keys, section by section, in the order in which a study is written.
+
+use super::arguments;
+use super::key::{CAPTURE, WORKLOAD};
+use super::process::{AS_FOUND, NO_LIMIT};
+use super::settings::Settings;
+use super::statements;
+use tare_drive::workload::{AnyLoad, MOST_THREADS};
+use tare_engine::{engine_name, engine_names};
+use tare_text::{Key, Value, key};
+
+/// Those that every study has, each with its table; the loads bring theirs, which stand behind `[workload]`.
+pub const COMMON: &[(&str, &[Key<Settings>])] = &[
+    ("engine", ENGINE),
+    ("engine", RUNNING),
+    (WORKLOAD, LOAD),
+    ("client", CLIENT),
+    ("placement", PLACEMENT),
+    ("process", PROCESS),
+    (CAPTURE, RECORDED),
+];
+
+/// Which database, and how it is started.
+const ENGINE: &[Key<Settings>] = &[
+    Key::words(
+        "name",
+        "the database: sqlite (embedded, as a server process of its own), mariadb, mysql or postgresql",
+        |s| Some(s.engine.name.clone().into()),
+        |s, v| {
+            let name = Value::from(engine_name(&v.to_string()));
+            name.one_of(&engine_names()).map(|name| s.engine.name = name.to_owned())
+        },
+    ),
+    key!(path "binary" in engine.binary, "path of the server binary; as a factor: two builds side by side"),
+    key!(path "data" in engine.data,
+        "data directory of a stopped server that already holds the workload's tables; trials run on a copy of it, \
+         brought back before each, and it is never changed; as a factor: data of two builds side by side; absent: made \
+         by tare and cached"),
+    Key::words(
+        "init_options",
+        "further arguments of the program that makes an empty data directory (initdb, mariadb-install-db, mysqld \
+         --initialize), for example --data-checksums; as a factor or key of a build: data made in different ways side by \
+         side; none: no such argument",
+        |s| match s.engine.init_options.as_slice() {
+            [] => None,
+            options => Some(options.join(" ").into()),
+        },
+        |s, v| {
+            let text = v.to_string();
+            let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+            s.engine.init_options = if text == "none" { Vec::new() } else { words };
+            Ok(())
+        },
+    ),
+    key!(path "defaults_file" in engine.defaults_file,
+        "option file (my.cnf, postgresql.conf) that is read when the study is planned: its options are as if under \
+         [engine.options], where those of the study win; places, ports and accounts stay tare's own, and the plan says \
+         which were left out"),
+    Key::words(
+        "unknown_options",
+        "refuse or leave_out: what becomes of options of defaults_file that this server does not know; what is left \
+         out stands in the plan's notes",
+        |s| s.engine.leaves_out_unknown.then(|| "leave_out".into()),
+        |s, v| v.one_of(&["refuse", "leave_out"]).map(|word| s.engine.leaves_out_unknown = word == "leave_out"),
+    ),
+    key!(words "transport" in engine.transport, "socket (Unix) or tcp (loopback)"),
+    key!(words "charset" in engine.charset,
+        "MariaDB and MySQL: the character set of the load's connections: server (what the server has as its default), \
+         utf8mb4, utf8mb3, latin1, ascii or binary; a server converts what differs from its tables, which costs CPU \
+         time; sysbench, pgbench and commands choose their own"),
+    key!(seconds "start_timeout_s" in engine.start_timeout_s, "seconds the server may take to become ready"),
+];
+
+/// A server that runs already, in place of one that is started.
+const RUNNING: &[Key<Settings>] = &[
+    Key::<Settings>::path(
+        "socket",
+        "Unix socket of a server that runs already",
+        |s| s.engine.running.asked.socket.as_ref(),
+        |s, v| s.engine.running.asked.socket = Some(v),
+    )
+    .in_study(
+        ": it is measured as it is, never stopped, and changed in nothing but the affinities that the placement asks \
+         for; as a factor: several servers side by side",
+    ),
+    key!(text "host" in engine.running.asked.host,
+        "host of a server that runs already, for TCP; its threads can be placed on this machine only"),
+    key!(optional whole "port" in engine.running.asked.port, (1, 65_535),
+        "port of a server that runs already; absent: the engine's usual one"),
+    key!(text "user" in engine.running.asked.user,
+        "account on a server that runs already; absent: that of your option file, or the engine's usual one"),
+    key!(text "database" in engine.running.asked.database,
+        "database that holds the tables on a server that runs already; absent: sbtest"),
+    key!(path "option_file" in engine.running.asked.option_file,
+        "option file with [client] user, password, host, port, socket, ssl-mode and ssl-ca (mariadb, mysql); absent: \
+         ~/.my.cnf"),
+    key!(text "service" in engine.running.asked.service,
+        "service of ~/.pg_service.conf (postgresql); absent: PGSERVICE, where a server that runs already is asked for"),
+    Key::<Settings>::words(
+        "tls",
+        "TLS to a server that runs already: off, preferred, required, verify-ca or verify-full, or the words of \
+         MySQL's ssl-mode and PostgreSQL's sslmode; absent: as the option file, service or PGSSLMODE says, else off",
+        |s| s.engine.running.asked.tls.map(|mode| mode.to_string().into()),
+        |s, v| s.engine.running.set_tls(v),
+    )
+    .in_study("; as a factor: what encryption costs"),
+    key!(path "tls_ca" in engine.running.asked.tls_ca,
+        "PEM file with the certificates of the authorities that are believed; absent: those of the option file or \
+         service, else the system's"),
+    key!(path "tls_cert" in engine.running.asked.tls_cert,
+        "PEM file with the certificate that the client has itself, where the server asks for one"),
+    key!(path "tls_key" in engine.running.asked.tls_key,
+        "PEM file with the private key of tls_cert, which others may not read; absent: it stands in tls_cert's file"),
+    key!(path "server_public_key" in engine.running.asked.server_public_key,
+        "PEM file with the RSA key of a MySQL server that runs already: a password that it asks for is encrypted with it \
+         where the connection is not; absent: that of the option file, else no such password is sent"),
+    key!(optional switch "get_server_public_key" in engine.running.asked.get_server_public_key,
+        "whether any key that the server sends is good enough for that (MySQL's option of this name): only where no one \
+         can be in between; absent: as the option file says, else false"),
+    Key::words(
+        "restart",
+        "program and arguments that restart a server that runs already, before every trial, for example \
+         [\"systemctl\", \"restart\", \"mariadb\"]; absent: a trial is a reconnection and a re-binding",
+        |s| arguments::text(&s.engine.running.restart),
+        |s, v| s.engine.running.set_restart(v),
+    ),
+];
+
+/// What every workload has; the loads themselves bring their own keys.
+const LOAD: &[Key<Settings>] = &[
+    Key::words(
+        "name",
+        "what the clients do: point_select, read_only, read_write, write_only, update_index, update_non_index, insert, \
+         delete, bulk_insert, select_random_points, select_random_ranges, dbt3 (TPC-H's 22 queries), sql (statements \
+         of your own), sysbench, pgbench, command (any program), or counters (no database)",
+        |s| Some(s.workload.load.load().name().into()),
+        |s, v| {
+            let name = v.one_of(&AnyLoad::names())?;
+            s.workload.load = AnyLoad::named(name).ok_or("a workload")?;
+            Ok(())
+        },
+    ),
+    key!(whole "threads" in workload.threads, (1, MOST_THREADS as u64), "client threads, one connection each"),
+    key!(seconds "settle_s" in workload.settle.limit_s,
+        "seconds that are waited at most between warm-up and samples, clients at rest, until the server has nothing left \
+         to do: InnoDB has purged old row versions and writes no more dirty pages; PostgreSQL has made a checkpoint and \
+         autovacuum has nothing to do; SQLite's write-ahead log is empty. Not settled in that time is a warning; 0: not \
+         waited. Not with dbt3, sysbench, pgbench and command"),
+    Key::words(
+        "settle",
+        "statements that the server gets between warm-up and samples, before settle_s: a list, as [\"VACUUM ANALYZE\"]; \
+         none: no statement",
+        |s| match s.workload.settle.statements.as_slice() {
+            [] => None,
+            statements => Some(statements::text(statements)),
+        },
+        |s, v| statements::read(v).map(|statements| s.workload.settle.statements = statements),
+    ),
+];
+
+/// Clients on another host than their server.
+const CLIENT: &[Key<Settings>] = &[
+    Key::words(
+        "host",
+        "host of the client threads as ssh names it (user@host), where that is another than the server's: the same \
+         tare must be there, and placement.client is a location of that host; absent: this one",
+        |s| s.client.on.host.clone().map(Into::into),
+        |s, v| s.client.on.set_host(v),
+    ),
+    Key::words(
+        "ssh",
+        "program that reaches client.host, with its options, for example [\"ssh\", \"-p\", \"2222\"]; the host and the \
+         command to run there follow; absent: ssh, which must not have to ask for a password",
+        |s| arguments::text(&s.client.on.ssh),
+        |s, v| s.client.on.set_ssh(v),
+    ),
+    Key::words(
+        "program",
+        "this program on client.host, for example [\"sudo\", \"/opt/tare/bin/tare\"]; absent: tare",
+        |s| arguments::text(&s.client.on.program),
+        |s, v| s.client.on.set_program(v),
+    ),
+    Key::words(
+        "server_address",
+        "IP address of this host at which a server that is started listens for clients on client.host, with a random \
+         password; absent: the one from which ssh comes there",
+        |s| s.client.server_address.map(|address| address.to_string().into()),
+        |s, v| s.client.set_server_address(v),
+    ),
+];
+
+/// Where threads and memory go.
+const PLACEMENT: &[Key<Settings>] = &[
+    key!(words "client" in placement.client,
+        "location of the client threads as hwloc-calc writes it (node:0.core:1, cpus:4-7 ...; node:near is the first \
+         node with CPUs and memory, node:far the one farthest from it, node:usable all of them; core:performance and \
+         core:efficiency are kinds of cores), or float; as a factor: node:each is one level for each node"),
+    key!(words "server" in placement.server, "location of the server threads, or float"),
+    key!(words "background" in placement.background,
+        "location of the server threads that serve no connection (page cleaners, purge, log writer, checkpointer), or \
+         float: then they are where the server threads are"),
+    key!(words "bind" in placement.bind,
+        "set: all threads of a side share its CPUs, as numactl does; thread: each thread its own PU"),
+    key!(words "pairing" in placement.pairing,
+        "where a server thread sits relative to its client: none, same-pu, smt-sibling, same-core, same-cache, \
+         other-cache, same-node, other-node"),
+    key!(words "memory" in placement.memory,
+        "memory policy of the server, or of counters and their data: default, local, bind:NODES, interleave:NODES, \
+         weighted-interleave:NODES (Linux 6.9), preferred:NODE"),
+    key!(words "pool_memory" in placement.pool_memory,
+        "memory policy of the server's pool of pages alone: PostgreSQL's shared memory takes any (as root), InnoDB's \
+         pool interleave over all nodes that memory allows (by innodb_numa_interleave), SQLite's cache none; default: \
+         as memory says"),
+    key!(optional whole "nodes" in placement.nodes, (1, 1024),
+        "both sides on so many NUMA nodes, the first that have CPUs and memory, with memory interleaved over exactly \
+         those unless another policy is given; in place of client and server"),
+    Key::words(
+        "node_order",
+        "with nodes: logical indexes of the nodes to take, in this order, in place of the first: 0+2 and 0+1 as levels \
+         compare two sets of nodes, and nodes = [1, 2] climbs each; absent: 0+1+2 and so on",
+        |s| {
+            let order: Vec<String> = s.placement.node_order.iter().map(u32::to_string).collect();
+            (!order.is_empty()).then(|| order.join("+").into())
+        },
+        |s, v| {
+            let order: Result<Vec<u32>, _> = v.to_string().split('+').map(|node| node.trim().parse()).collect();
+            s.placement.node_order = order.map_err(|_| "logical indexes of nodes joined by +, such as 0+2")?;
+            Ok(())
+        },
+    ),
+    key!(optional whole "caches" in placement.caches, (1, 4096),
+        "as nodes, by last-level caches that several cores share (a CCX, a cluster): both sides on so many of them, \
+         the first, with memory interleaved over their nodes unless another policy is given"),
+    key!(words "client_pus" in placement.client_pus,
+        "with client_pus_per_node: whether those are the first or the last (default) of each node or cache"),
+    key!(optional whole "client_pus_per_node" in placement.client_pus_per_node, (1, 65_536),
+        "with nodes or caches: the last (client_pus) so many PUs of each are the clients', the others the server's; \
+         absent: both sides share all"),
+];
+
+/// Properties of the server process.
+const PROCESS: &[Key<Settings>] = &[
+    Key::words(
+        "aslr",
+        "address space of the server: on (randomised), off (one fixed layout), layout:N (one of many fixed layouts, N \
+         from 1 to 32767) or as-found",
+        |s| Some(s.process.aslr.map_or(AS_FOUND.into(), |aslr| aslr.to_string().into())),
+        |s, v| s.process.set_aslr(v),
+    ),
+    Key::words(
+        "allocator",
+        "memory allocator of the server: system (its own), jemalloc, tcmalloc, the path of a library to preload, or \
+         as-found",
+        |s| Some(s.process.allocator.as_ref().map_or(AS_FOUND.into(), |a| a.to_string().into())),
+        |s, v| s.process.set_allocator(v),
+    ),
+    Key::words(
+        "environment_bytes",
+        "bytes that a padding variable adds to the server's environment, which moves its stack; 0: none",
+        |s| Some(s.process.environment_bytes.into()),
+        |s, v| s.process.set_environment_bytes(v),
+    ),
+    Key::words(
+        "memory_limit_bytes",
+        "memory that the server and all that it starts may take, page cache included, as 512M or in bytes: the limit of \
+         its control group (root, as a rule), without swap; its data leave the page cache before it starts, so that \
+         more data than that are read from storage on any machine; none: no limit",
+        |s| Some(s.process.memory_limit_bytes.map_or(NO_LIMIT.into(), Into::into)),
+        |s, v| s.process.set_memory_limit(v),
+    ),
+];
+
+/// What is recorded alongside the metrics.
+const RECORDED: &[Key<Settings>] = &[
+    key!(switch "profile" in capture.profile,
+        "on: a sampled profile of the server (perf) in one further sample after the measured ones"),
+    key!(words "call_graph" in capture.call_graph,
+        "call chains of the profile: dwarf (any build) or fp (cheaper; servers built with frame pointers)"),
+    key!(switch "locks" in capture.locks,
+        "on: lock waits inside the server in that further sample (MariaDB: starts it with performance_schema=ON)"),
+    key!(switch "waits" in capture.waits,
+        "on: in what the server's threads sleep, looked at 150 times a second in that further sample"),
+    key!(switch "wakes" in capture.wakes,
+        "on: who wakes the threads that serve connections, and what keeps those (perf, scheduler tracepoints; root), in \
+         that further sample"),
+    key!(switch "status" in capture.status,
+        "on: the server's counters over that further sample, and the InnoDB status at its end"),
+    key!(switch "memory" in capture.memory,
+        "on (default): memory of the server by node, and hits and misses of the nodes, in every sample"),
+    key!(switch "schedule" in capture.schedule,
+        "on (default): time each thread ran, waited for a CPU and slept, in every sample"),
+];
