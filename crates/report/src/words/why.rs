@@ -121,12 +121,15 @@ pub fn cautions(found: &Why) -> Vec<String> {
             let strangers = time.parts.iter().filter(|part| part.part == Part::Strangers);
             figure(strangers.map(|part| part.us).sum(), "us")
         };
+        let own = found.own();
+        let interval =
+            own.ci.map_or_else(String::new, |ci| format!(" ({} to {})", figure(ci.low, "us"), figure(ci.high, "us")));
         cautions.push(format!(
             "other programs had the CPUs for about {} of A's time and {} of B's: suspects are held against the difference \
-             without that, {}",
+             without that, {}{interval}",
             us(a),
             us(b),
-            figure(found.own().us, "us")
+            figure(own.us, "us")
         ));
     }
     cautions.extend(found.unnamed.as_ref().map(|unnamed| super::waits::unnamed_of(unnamed, "the profile")));
