@@ -29,6 +29,7 @@ mod outcome;
 pub mod pairs;
 mod place;
 mod plain;
+mod plan;
 pub mod probe;
 pub mod question;
 mod race;

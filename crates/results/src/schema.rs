@@ -12,6 +12,7 @@ pub use super::cut::{LeftOut, Within};
 use super::disturbed::Disturber;
 pub use super::outcome::Outcome;
 use super::plain::Plain;
+pub use super::plan::{Decision, Needs, Plan, PlannedCondition, PlannedPlacement, PlannedTrial};
 pub use super::race::Race;
 use super::search::SearchRecord;
 use super::server::ServerRecord;
@@ -20,8 +21,7 @@ use super::settled::SettledRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_cpuset::CpuSet;
-use tare_text::Value;
-use tare_topology::{Fingerprint, Machine};
+use tare_topology::Machine;
 
 /// The newest schema this program reads and the one it writes.
 ///
@@ -33,147 +33,6 @@ pub const SCHEMA: u32 = 3;
 
 /// Levels of a condition by factor name, for example `placement -> same-pu`.
 pub type Levels = BTreeMap<String, String>;
-
-/// One combination of levels, realizable on this machine or not.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PlannedCondition {
-    /// Unique in the study; `factor=level` words joined by spaces unless the study names it.
-    pub name: String,
-    pub levels: Levels,
-    /// False when this machine cannot do what the condition asks.
-    pub realizable: bool,
-    /// Why not, when not realizable.
-    pub reason: Option<String>,
-    /// The CPUs of each thread; none when neither side is bound.
-    pub placement: Option<PlannedPlacement>,
-    /// Every key of a study with its value in this condition, by `section.key`: what its trials run with. Empty in
-    /// plans of schema 1.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub settings: BTreeMap<String, Value>,
-}
-
-/// OS CPU numbers: one inner list a thread, or one list for the whole set when threads share it.
-/// An empty outer list is a side that is left to the OS.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct PlannedPlacement {
-    /// CPUs of each client thread, or of all where they share a set.
-    pub client: Vec<Vec<usize>>,
-    /// CPUs of each server thread, or of all where they share a set.
-    pub server: Vec<Vec<usize>>,
-    /// CPUs of all server threads that serve no connection, where something is said of them alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub background: Option<Vec<usize>>,
-    /// Memory policy of the server with its nodes spelt out; none: the kernel's default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory: Option<String>,
-    /// That of the server's pool of pages, where it has one apart.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pool_memory: Option<String>,
-}
-
-/// One entry of the schedule.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PlannedTrial {
-    /// Position in the schedule, from 0; the identity of the trial.
-    pub trial: usize,
-    /// Which block (pass over all conditions) it belongs to, from 0.
-    pub block: usize,
-    pub condition: String,
-    /// The server lifetime that it shares with the trials alongside it of the same number; none: it has one of its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lifetime: Option<usize>,
-}
-
-/// What will be run and in which order; written once, read by `--resume`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
-    /// Version of this format.
-    pub schema: u32,
-    pub study: String,
-    /// The machine that it was made for, on which alone its trials run; none in plans of schema 1 and for described
-    /// machines.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub machine: Option<Fingerprint>,
-    /// The machines of the clients' hosts, as the study names these; none where they are on the server's.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub client_machines: BTreeMap<String, Fingerprint>,
-    /// Seed of the order and of every trial's load.
-    pub seed: u64,
-    /// All conditions, unrealizable ones too.
-    pub conditions: Vec<PlannedCondition>,
-    /// The schedule over the realizable ones.
-    pub trials: Vec<PlannedTrial>,
-    pub samples: usize,
-    /// Whether it is a rehearsal (`--quick`), which measures too shortly to be relied on.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub rehearsal: bool,
-    /// Expected wall time of the whole schedule, seconds.
-    pub estimated_s: f64,
-    /// What it takes besides time, about; none in older plans.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub needs: Option<Needs>,
-    /// What was decided after the pilot; none before it, and where the study gives its counts itself.
-    #[serde(default)]
-    pub decision: Option<Decision>,
-    /// The rule by which pairs of its two conditions are added until it is settled whether they differ; none: every
-    /// trial was planned at the start.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub settle: Option<Settle>,
-    /// The rule by which the worse of its conditions are dropped until the best is known; none: no race.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub race: Option<Race>,
-    /// What was cut of the study to fit the time that was requested; none where nothing was asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub within: Option<Within>,
-    /// Settings of the machine that the study wants where possible and that cannot be had here.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<LeftOut>,
-    /// What was chosen or left out to make the study fit machine and engine, in words.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
-}
-
-impl Plan {
-    /// Its trials by block.
-    pub fn blocks(&self) -> BTreeMap<usize, Vec<&PlannedTrial>> {
-        let mut blocks: BTreeMap<usize, Vec<&PlannedTrial>> = BTreeMap::new();
-        self.trials.iter().for_each(|trial| blocks.entry(trial.block).or_default().push(trial));
-        blocks
-    }
-}
-
-/// What a plan takes besides time, about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Needs {
-    /// Tables and indexes of all its data sets, bytes.
-    pub data_bytes: u64,
-    /// These with the servers' other files, made once and once more to work on, bytes.
-    pub disk_bytes: u64,
-    /// The most that one trial needs at a time, bytes.
-    pub memory_bytes: u64,
-}
-
-/// Counts that were chosen from the first trials of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Decision {
-    /// Number of the first trial of the schedule that it applies to: all before are the pilot.
-    pub first_trial: usize,
-    /// Trials a condition, those of the pilot included where they count.
-    pub trials: usize,
-    /// Samples in each trial from then on.
-    pub samples: usize,
-    /// Seconds of load before the first sample from then on.
-    pub warmup_s: f64,
-    /// Executions of each query added to its warm-up from then on, where warm-up is counted so.
-    #[serde(default)]
-    pub extra_warmup_runs: usize,
-    /// Whether the pilot's trials are analysed: not when they turned out to be too short of warm-up.
-    pub pilot_counts: bool,
-    /// Half-width of the least steady 95% interval to expect, as a fraction of the mean.
-    pub half_width: Option<f64>,
-    /// Why, in one sentence for people.
-    pub reason: String,
-}
 
 /// One setting that a trial made, and the proof.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
