@@ -13,8 +13,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// An open folder itself.
-    pub fn of(open: Arc<Folder>) -> Self {
+    pub(crate) fn of(open: Arc<Folder>) -> Self {
         Self { open, below: Vec::new() }
     }
 
