@@ -13,7 +13,8 @@ pub struct Place {
 }
 
 impl Place {
-    pub(crate) fn of(open: Arc<Folder>) -> Self {
+    /// An open folder itself.
+    pub fn of(open: Arc<Folder>) -> Self {
         Self { open, below: Vec::new() }
     }
 

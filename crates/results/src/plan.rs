@@ -2,12 +2,14 @@
 
 use super::cut::{LeftOut, Within};
 use super::race::Race;
-use super::schema::Levels;
 use super::settle::Settle;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_text::Value;
 use tare_topology::Fingerprint;
+
+/// Levels of a condition by factor name, for example `placement -> same-pu`.
+pub type Levels = BTreeMap<String, String>;
 
 /// One combination of levels, realizable on this machine or not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ pub use super::cut::{LeftOut, Within};
 use super::disturbed::Disturber;
 pub use super::outcome::Outcome;
 use super::plain::Plain;
-pub use super::plan::{Decision, Needs, Plan, PlannedCondition, PlannedPlacement, PlannedTrial};
+pub use super::plan::{Decision, Levels, Needs, Plan, PlannedCondition, PlannedPlacement, PlannedTrial};
 pub use super::race::Race;
 use super::search::SearchRecord;
 use super::server::ServerRecord;
@@ -30,9 +30,6 @@ use tare_topology::Machine;
 ///
 /// 3: a trial that was disturbed and put aside has the outcome `disturbed`; `contaminated` until then.
 pub const SCHEMA: u32 = 3;
-
-/// Levels of a condition by factor name, for example `placement -> same-pu`.
-pub type Levels = BTreeMap<String, String>;
 
 /// One setting that a trial made, and the proof.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,12 +3,14 @@
 
 use crate::made_up::{results, trial};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use tare_files::Trust;
 use tare_findings::compare::Side;
 use tare_findings::why::{Why, why};
-use tare_results::Results;
 use tare_results::captures::{Captures, FOLDED, ProfileFile, SymbolShare};
 use tare_results::schema::{SCHEMA, ThreadClass, ThreadRecord};
 use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
+use tare_results::{Place, Results};
 
 /// Functions of the server, and trials a side.
 const FUNCTIONS: usize = 200;
@@ -119,7 +121,11 @@ fn who_calls_a_function_more_is_named_below_it() {
     for before in ["", "main;serve;old_way;small 10\n"] {
         let folder = tempfile::tempdir().unwrap();
         let mut results = made(1001, 3.0);
-        results.path = folder.path().to_owned();
+        let open = tare_results::folder(folder.path(), Trust::Anyone).unwrap().unwrap();
+        let place = Place::of(Arc::new(open));
+        for captures in results.captures.values_mut() {
+            captures.place = Some(place.clone());
+        }
         for record in &mut results.trials {
             let name = format!("{}.folded", record.trial);
             let by_way = if record.condition == "side=b" { "main;serve;new_way;small 3\n" } else { "" };
