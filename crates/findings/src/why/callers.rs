@@ -33,8 +33,8 @@ pub(super) fn add(functions: &mut [NamedChange], trials: &Trials<'_, '_>, result
     let Some((a, b)) = both else { return };
     let none = BTreeMap::new();
     for function in functions {
-        let of = |side: &Chains| side.get(&function.name).unwrap_or(&none).clone();
-        let mut chains = between(&of(&a), &of(&b));
+        let [in_a, in_b] = [&a, &b].map(|side| side.get(&function.name).unwrap_or(&none));
+        let mut chains = between(in_a, in_b);
         chains.retain(|one| (one.b_us - one.a_us) / function.us >= SMALLEST);
         chains.sort_by(|one, other| (other.b_us - other.a_us).abs().total_cmp(&(one.b_us - one.a_us).abs()));
         chains.truncate(CHAINS);

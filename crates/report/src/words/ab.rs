@@ -98,13 +98,10 @@ pub fn line(ab: &Ab) -> String {
         all => format!("session {} of {all}, ", ab.rule.begun.len().max(1)),
     };
     let head = format!("{session}pair {}{left_out}", ab.pairs);
-    if let (true, Some(ratio)) = (ab.rule.certify || ab.rule.is_over_sessions() && ab.ci.is_none(), ab.ratio) {
-        return format!("{head}: B/A {ratio:.4} so far");
-    }
-    // Wider than a hundredfold says nothing yet.
-    let told = ab.ci.filter(|ci| ci.low > 0.01 && ci.high < 100.0);
     let Some(ratio) = ab.ratio else { return format!("{head}: no figure yet") };
-    let Some(ci) = told else { return format!("{head}: B/A {ratio:.4}, no interval yet") };
+    // Wider than a hundredfold says nothing yet.
+    let told = ab.ci.filter(|ci| !ab.rule.certify && ci.low > 0.01 && ci.high < 100.0);
+    let Some(ci) = told else { return format!("{head}: B/A {ratio:.4} so far") };
     let figures = format!("{head}: B/A {ratio:.4} ({:.4} to {:.4})", ci.low, ci.high);
     let e = ab.rule.minimum_effect;
     let within = ci.low >= 1.0 / (1.0 + e) && ci.high <= 1.0 + e;
