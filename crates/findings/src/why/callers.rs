@@ -1,6 +1,6 @@
 //! Who calls a function whose time differs: its CPU time by chain of callers, from the same profiles.
 
-use super::chains::{between, weighed};
+use super::chains::{between, parts};
 use super::changes::NamedChange;
 use super::trials::Trials;
 use crate::collect::trial_mean;
@@ -50,13 +50,9 @@ fn of_side(times: &[TrialTime<'_>], results: &Results, names: &BTreeSet<&str>) -
     });
     let recorded: Vec<(f64, String)> = recorded.collect();
     let mut sums = Chains::new();
-    for (cpu_us, text) in &recorded {
-        let whole: f64 = text.lines().filter_map(weighed).map(|(_, weight)| weight).sum();
-        let us_of_one = cpu_us / whole / recorded.len() as f64;
-        for (chain, weight) in text.lines().filter_map(weighed) {
-            let Some((function, callers)) = split(chain, names) else { continue };
-            *sums.entry(function.to_owned()).or_default().entry(callers).or_default() += weight * us_of_one;
-        }
+    for (chain, us) in parts(&recorded) {
+        let Some((function, callers)) = split(chain, names) else { continue };
+        *sums.entry(function.to_owned()).or_default().entry(callers).or_default() += us;
     }
     (!recorded.is_empty()).then_some(sums)
 }
