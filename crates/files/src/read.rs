@@ -33,8 +33,11 @@ pub fn read_regular(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
 pub fn read_named(path: &Path, limit: u64, trust: Trust) -> Result<Vec<u8>> {
     let failed = |e| FilesError::io("read", path, e);
     let file = walk::open(path, READ_NAMED, trust, Last::Followed)?.ok_or_else(|| failed(rustix::io::Errno::NOENT))?;
-    // Opening waits for no one; from here on the one who writes is waited for.
-    rustix::fs::fcntl_setfl(&file, OFlags::empty()).map_err(failed)?;
+    // Opening waits for no one; from here on the one who writes to a pipe is waited for. What calls itself a regular
+    // file has its content: /proc/kmsg does, and would be waited for without end.
+    if FileType::from_raw_mode(walk::stat(&file, path)?.st_mode) != FileType::RegularFile {
+        rustix::fs::fcntl_setfl(&file, OFlags::empty()).map_err(failed)?;
+    }
     read_all(File::from(file), path, limit)
 }
 
@@ -129,6 +132,14 @@ mod tests {
         symlink(path("file"), path("link")).unwrap();
         assert!(matches!(read_regular(&path("link"), 5), Err(FilesError::Link(_))));
         assert!(matches!(read_regular(folder.path(), 5), Err(FilesError::WrongKind { .. })));
+    }
+
+    /// Root may read the kernel's log there, which never ends; for others it is refused.
+    #[test]
+    fn a_file_without_an_end_is_not_waited_for() {
+        let (done, waiting) = std::sync::mpsc::channel();
+        std::thread::spawn(move || done.send(read_named(Path::new("/proc/kmsg"), 1 << 24, Trust::Anyone).is_err()));
+        assert_eq!(waiting.recv_timeout(std::time::Duration::from_secs(20)), Ok(true));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::Exit;
 use crate::run::Failure;
+use std::borrow::Cow;
 use std::fmt;
 
 /// A rendered error and the exit code it leads to. Typed errors of the modules convert into it.
@@ -50,12 +51,23 @@ pub fn expectation(words: String) -> String {
     words.strip_prefix("expected ").map_or(words.clone(), str::to_owned)
 }
 
+/// At most this many characters of what happened, where and what was expected: each may repeat what someone wrote.
+const MOST: usize = 4000;
+
+/// The beginning of what is longer than anyone reads.
+fn shortened(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(MOST) {
+        None => Cow::Borrowed(text),
+        Some((end, _)) => Cow::Owned(format!("{}... ({} more bytes)", &text[..end], text.len() - end)),
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", self.what)?;
+        write!(f, "error: {}", shortened(&self.what))?;
         for (label, text) in [("where", &self.place), ("expected", &self.expected), ("do now", &self.advice)] {
             if let Some(text) = text {
-                write!(f, "\n  {label}: {}", text.replace('\n', "\n    "))?;
+                write!(f, "\n  {label}: {}", shortened(text).replace('\n', "\n    "))?;
             }
         }
         Ok(())

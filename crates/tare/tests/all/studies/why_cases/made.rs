@@ -90,7 +90,13 @@ fn output(world: &World, args: &[&str], group: Option<&Group>) -> Result<String,
         std::thread::sleep(Duration::from_millis(50));
     };
     let read = |name: &str| std::fs::read_to_string(world.path(name)).unwrap_or_default();
-    if status.success() { Ok(read("out")) } else { Err(read("err").lines().take(3).collect::<Vec<_>>().join(" / ")) }
+    if status.success() { Ok(read("out")) } else { Err(last_lines(&read("err"))) }
+}
+
+/// What failed stands at the end.
+fn last_lines(text: &str) -> String {
+    let lines: Vec<_> = text.lines().collect();
+    lines[lines.len().saturating_sub(4)..].join(" / ")
 }
 
 /// A control group whose processes have half a CPU together; it goes when it is dropped.
