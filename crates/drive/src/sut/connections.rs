@@ -52,12 +52,10 @@ impl Connections {
         }
     }
 
-    /// How many there are now.
     pub fn found(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether looking on may find more.
     pub fn is_complete(&self, expected: usize) -> bool {
         self.ends.len() == expected
             && self.clients.of(self.ends.keys()).all(|seen| !seen.is_empty())

@@ -15,7 +15,6 @@ pub enum SutError {
     /// A program could not be started where it belongs, or the starting thread not be put back.
     #[error(transparent)]
     Place(#[from] BindError),
-    /// No thread for the looks at all others.
     #[error(transparent)]
     Thread(#[from] ThreadRefused),
     /// A thread could not be looked at.

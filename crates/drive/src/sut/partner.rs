@@ -11,7 +11,6 @@ pub trait Partner: Send {
     fn connected(&mut self, serving: &[Option<i32>]) -> Result<(), SutError>;
     /// Nothing runs there, so that a probe may be read.
     fn idle(&mut self) -> Result<(), SutError>;
-    /// Something is about to be measured.
     fn start(&mut self) -> Result<(), SutError>;
     /// It has been measured: what was seen there.
     fn finish(&mut self) -> Result<Surroundings, SutError>;

@@ -11,7 +11,6 @@ use tare_results::schema::{ThreadClass, ThreadRecord};
 pub struct Surroundings {
     /// Start, RFC 3339 in UTC.
     pub started_at: String,
-    /// What else went on.
     pub covariates: BTreeMap<String, f64>,
     /// Who else used most CPU time, as in [`crate::capture::interference::OthersSeen`].
     pub users: Vec<(String, u32, f64)>,

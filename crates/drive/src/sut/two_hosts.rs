@@ -81,7 +81,6 @@ mod tests {
     use tare_noise::{HostLock, Journal, ThreadAffinities};
     use tare_topology::{Bind, MemoryPolicy, Pairing, ResolvedPlacement};
 
-    /// Ends a process that a test started.
     struct Ended(Child);
 
     impl Drop for Ended {

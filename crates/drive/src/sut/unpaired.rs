@@ -22,7 +22,6 @@ pub enum Unpaired {
         .threads.iter().map(|thread| thread.tid.to_string()).collect::<Vec<_>>().join(", ")
     )]
     Pool { side: &'static str, threads: Vec<ThreadRef> },
-    /// No thread was ever seen to wait in a connection.
     #[error(
         "no {side} thread was seen to wait in {connections} of {expected} connections: give the client a longer warm-up \
          (sampling.warmup_s), in which its threads are looked at"

@@ -5,10 +5,8 @@ use tare_engine::Server;
 use tare_results::metric;
 use tare_text::{Key, Keyed};
 
-/// What the fake load is asked to do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FakeSettings {
-    /// What it claims to have measured.
     pub speed: f64,
 }
 

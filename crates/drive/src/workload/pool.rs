@@ -15,7 +15,6 @@ pub struct PoolContents<'a> {
     dialect: &'static dyn Dialect,
     /// Before anything of the data was read: what a server always holds. 0 where it reads data at its start by itself.
     at_start: u64,
-    /// Pages of tables and indexes.
     data: u64,
 }
 

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "step")]
 pub enum Progress {
-    /// Machine settings, data directory and server.
     Starting,
     /// Load before the first sample.
     WarmUp { seconds: f64 },
@@ -14,7 +13,6 @@ pub enum Progress {
         sample: usize,
         seconds: f64,
     },
-    /// A query begins its executions.
     Query {
         /// 1 to 22.
         query: u8,
@@ -24,9 +22,7 @@ pub enum Progress {
         tps: f64,
         /// Seconds since the start of warm-up or sample.
         second: u64,
-        /// Whether it belongs to the warm-up.
         warming_up: bool,
     },
-    /// Server and settings are being put back.
     Stopping,
 }

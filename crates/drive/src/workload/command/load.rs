@@ -62,7 +62,6 @@ impl CommandSettings {
     }
 }
 
-/// What a study without a command is told.
 const NO_COMMAND: &str = "the workload command has no command: set workload.command";
 
 impl NamedLoad for CommandSettings {

@@ -32,7 +32,6 @@ impl Default for OltpSettings {
 
 /// A row with its entry in the index on k, in InnoDB: article A's 144 million take 34 GB, a million here 237 MB.
 const ROW_BYTES: u64 = 237;
-/// A table without rows.
 const TABLE_BYTES: u64 = 96 << 10;
 
 impl Paced for OltpSettings {

@@ -27,7 +27,6 @@ impl PgbenchSettings {
         newest.map_or("pgbench".to_owned(), |path| path.join("bin/pgbench").display().to_string())
     }
 
-    /// What is run to fill a server.
     pub fn prepare(&self, target: &ConnectTarget) -> Vec<String> {
         let mut words = vec![self.program()];
         words.extend(connection(target));

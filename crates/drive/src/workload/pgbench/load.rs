@@ -55,7 +55,6 @@ impl TimedClient for PgbenchSettings {
     }
 }
 
-/// Beginning of the names of a run's logs.
 fn prefix(run: TimedRun) -> String {
     format!("pgbench_log-{}", run.sample)
 }

@@ -26,7 +26,6 @@ pub const PLACEHOLDERS: &[(&str, &str)] = &[
 const OF_SERVER: [&str; 8] =
     ["socket", "socket_directory", "host", "port", "database", "user", "password_file", "engine"];
 
-/// A command line as it stands in a study.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandLine(String);
 
@@ -60,7 +59,6 @@ impl CommandLine {
         names(&self.0).any(|name| OF_SERVER.contains(&name))
     }
 
-    /// The program, which is its first word.
     pub fn program(&self) -> Option<String> {
         shlex::split(&self.0)?.into_iter().next()
     }
@@ -112,12 +110,10 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What placeholders become in one run.
 #[derive(Debug, Clone, Default)]
 pub struct Values(BTreeMap<&'static str, String>);
 
 impl Values {
-    /// Sets what one placeholder becomes.
     pub fn set(&mut self, name: &'static str, value: impl ToString) {
         self.0.insert(name, value.to_string());
     }

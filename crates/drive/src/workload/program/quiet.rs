@@ -4,10 +4,8 @@ use super::ProgramError;
 use super::process::{Ended, Job, Running};
 use std::time::{Duration, Instant};
 
-/// Time between two questions whether to go on.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Runs it to its end, which has to be a good one.
 pub fn run(job: &Job, limit_s: f64, go_on: &dyn Fn() -> bool) -> Result<(), ProgramError> {
     let ended = to_its_end(job, limit_s, go_on)?;
     match ended.status.success() {
@@ -16,7 +14,6 @@ pub fn run(job: &Job, limit_s: f64, go_on: &dyn Fn() -> bool) -> Result<(), Prog
     }
 }
 
-/// Runs it to its end, however that is.
 pub fn to_its_end(job: &Job, limit_s: f64, go_on: &dyn Fn() -> bool) -> Result<Ended, ProgramError> {
     let program = job.program();
     let mut running = Running::start(job)?;

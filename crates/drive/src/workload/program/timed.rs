@@ -41,9 +41,7 @@ pub trait TimedClient {
     /// What is missing when a run gave no report.
     const REPORTS: &'static str;
 
-    /// The program of this run, without its log.
     fn job(&self, run: TimedRun, of: &ServerValues, stage: &LoadContext<'_>) -> Result<Job, LoadError>;
-    /// When what it does begins to count.
     fn begins(&self, run: TimedRun) -> Begins<'static>;
     /// The transactions of a second, where this line of its output tells them.
     fn interval(line: &str) -> Option<Interval>;

@@ -11,7 +11,6 @@ use tare_engine::{ConnectTarget, ListedFolder};
 /// The values of a server; its password file goes with it.
 #[derive(Default)]
 pub struct ServerValues {
-    /// What stands for the placeholders.
     pub values: Values,
     secrets: RefCell<BTreeMap<&'static str, SecretFile>>,
     folder: OnceCell<ListedFolder>,
@@ -50,7 +49,6 @@ impl ServerValues {
     }
 }
 
-/// The values for a trial's samples.
 pub fn of_stage(stage: &LoadContext<'_>) -> Result<ServerValues, ProgramError> {
     let mut of = match stage.server {
         Some(server) => ServerValues::of(stage.engine, server.target())?,

@@ -3,10 +3,8 @@
 use super::objective::Slo;
 use tare_load::Curve;
 
-/// What is told to who asks for a rate and for a search for one.
 const EITHER: &str = "either rate, or objective, which searches for the rate";
 
-/// How fast the clients of a load go.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Pace {
     /// As fast as they can: each begins a transaction when its last one has ended (closed loop).
@@ -15,7 +13,6 @@ pub enum Pace {
     /// So many transactions a second over all clients, whenever those before end (open loop): one rate, or a curve over
     /// each sample.
     Rate(Curve),
-    /// The highest rate that meets this objective.
     Search(Slo),
 }
 
@@ -66,7 +63,6 @@ impl Pace {
 /// Settings of a load whose clients have a pace.
 pub trait Paced {
     fn pace(&self) -> Pace;
-    /// Where that is kept.
     fn pace_mut(&mut self) -> &mut Pace;
 }
 

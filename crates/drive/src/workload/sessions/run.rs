@@ -16,7 +16,6 @@ pub struct Ran<T> {
     pub sample: Sample,
     /// What the watch saw; nothing for the further sample.
     pub around: Surroundings,
-    /// What the clients counted for themselves.
     pub counted: T,
 }
 

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 /// What can be summed over clients.
 pub trait Merge {
-    /// Takes in what another client counted.
     fn merge(&mut self, other: &Self);
     /// Forgets all, and keeps the memory.
     fn clear(&mut self);
@@ -16,19 +15,16 @@ pub trait Merge {
     }
 }
 
-/// What all clients counted, sample by sample.
 pub struct Tallies<T> {
     empty: T,
     samples: Mutex<Vec<T>>,
 }
 
 impl<T: Merge + Clone> Tallies<T> {
-    /// For clients that each begin with this one.
     pub fn new(empty: T) -> Self {
         Self { empty, samples: Mutex::default() }
     }
 
-    /// The one that a client begins with.
     pub fn empty(&self) -> T {
         self.empty.clone()
     }
@@ -43,7 +39,6 @@ impl<T: Merge + Clone> Tallies<T> {
         counted.clear();
     }
 
-    /// What all have counted in each of so many samples.
     pub fn take(&self, count: usize) -> Vec<T> {
         let mut samples = std::mem::take(&mut *self.samples.lock().unwrap_or_else(PoisonError::into_inner));
         samples.resize_with(count, || self.empty.clone());

@@ -9,7 +9,6 @@ use tare_load::{Distribution, Draw, Random};
 /// Values of a list, at most: what PostgreSQL, MariaDB and MySQL take in a statement.
 const MOST_VALUES: usize = 65_535;
 
-/// A parameter of a file, checked.
 #[derive(Debug)]
 pub(super) struct Parameter {
     pub name: String,

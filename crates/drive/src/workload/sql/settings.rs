@@ -25,9 +25,7 @@ pub fn read_statements(path: &Path, limit: u64) -> io::Result<String> {
 pub struct SqlSettings {
     /// The file's text and what it comes to; none: not yet named.
     mix: Option<(String, Arc<Mix>)>,
-    /// What a study changes in it.
     asked: Asked,
-    /// What paths of data are relative to.
     pub directory: PathBuf,
     pub pace: Pace,
     /// Whether every table and every index is read before the first sample.
@@ -42,7 +40,6 @@ impl PartialEq for SqlSettings {
 }
 
 impl SqlSettings {
-    /// Takes the statements from a file.
     pub fn read(&mut self, path: &str) -> Result<(), String> {
         let text = read_statements(Path::new(path), LARGEST)
             .map_err(|e| format!("a file of statements in place of {path}: {e}"))?;
@@ -52,7 +49,6 @@ impl SqlSettings {
         Ok(())
     }
 
-    /// Takes the statements as a file has them.
     pub fn set_text(&mut self, text: &str) -> Result<(), String> {
         self.mix = Some((text.to_owned(), Arc::new(Mix::read(text, &self.asked)?)));
         Ok(())
@@ -77,12 +73,10 @@ impl SqlSettings {
         self.mix.as_ref().map(|(text, _)| text.as_str())
     }
 
-    /// What a study changes in it.
     pub(super) fn asked(&self) -> &Asked {
         &self.asked
     }
 
-    /// What it comes to.
     pub(super) fn mix(&self) -> Option<&Arc<Mix>> {
         self.mix.as_ref().map(|(_, mix)| mix)
     }

@@ -10,7 +10,6 @@ const BULK_TABLES: usize = 1024;
 const BULK: &str = "bulk_insert";
 
 impl SysbenchSettings {
-    /// What is run to fill a server.
     pub fn prepare(&self, engine: &str, target: &ConnectTarget, parallel: usize) -> Vec<String> {
         let threads = if self.script == BULK { BULK_TABLES } else { parallel };
         let mut words = self.common(engine, target, threads);

@@ -8,7 +8,6 @@ use std::error::Error;
 use std::ops::ControlFlow;
 use tare_engine::{Dialect, Session};
 
-/// What the tables are to hold, and how they are filled.
 #[derive(Debug, Clone, Copy)]
 pub struct Fill {
     pub sizes: Sizes,

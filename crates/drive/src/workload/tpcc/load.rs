@@ -155,7 +155,6 @@ fn measured(ran: Ran<Tally>) -> Measured {
     measured
 }
 
-/// What every result says of itself.
 fn note(settings: &TpccSettings) -> AppliedSetting {
     let TpccSettings { warehouses, scale, keying, .. } = settings;
     let scale =
