@@ -16,7 +16,6 @@ use crate::{
 /// The engine `fake`: no server, no data, and answers at once.
 pub(crate) struct Fake;
 
-/// A request that needs nothing.
 pub(crate) fn request() -> StartRequest {
     let log = tare_files::LogFile::at(Path::new("log")).unwrap();
     StartRequest::new(DataDirectory::InPlace(PathBuf::new()), PathBuf::new(), log)

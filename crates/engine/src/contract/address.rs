@@ -19,7 +19,6 @@ pub enum Transport {
     Tcp,
 }
 
-/// Where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     Socket(PathBuf),
@@ -88,7 +87,6 @@ pub enum PasswordKey {
     /// None is known: then a password goes over TLS or a Unix socket alone.
     #[default]
     None,
-    /// The one in this file (PEM).
     File(PathBuf),
     /// This one (PEM), which a server that is ours said over its Unix socket.
     Pem(String),
@@ -96,7 +94,6 @@ pub enum PasswordKey {
     OfServer,
 }
 
-/// A client's own certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsIdentity {
     /// The certificate and those between it and an authority (PEM).
@@ -108,7 +105,6 @@ pub struct TlsIdentity {
 /// A running server that this program did not start, or one that it did.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ConnectTarget {
-    /// Where the server listens for connections.
     pub address: Address,
     /// Account; the embedded engine ignores it.
     pub user: String,

@@ -16,7 +16,6 @@ pub struct RunningServer {
 }
 
 impl RunningServer {
-    /// Connects once, to learn what it is.
     pub fn attach(engine: &'static dyn Engine, target: ConnectTarget) -> Result<Self, EngineError> {
         let mut session = engine.connect(&target)?;
         let failed = |source| EngineError::Connect { address: target.address.to_string(), source };

@@ -26,13 +26,10 @@ impl ServerSetting {
     }
 }
 
-/// What a running server says of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SelfReport {
     pub settings: BTreeMap<String, ServerSetting>,
-    /// How it was built, in its own words.
     pub build: BTreeMap<String, String>,
-    /// Option files that gave it something.
     pub option_files: Vec<String>,
     /// Memory for pages of tables, bytes.
     pub buffer_pool_bytes: Option<u64>,

@@ -47,11 +47,9 @@ pub enum SqlErrorKind {
 /// What a statement failed with, as the server said it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqlError {
-    /// What a workload may do about it.
     pub kind: SqlErrorKind,
     /// The engine's own code; none where the engine did not say a word, or has no code for it.
     pub code: Option<Code>,
-    /// The engine's own words, or this program's.
     pub message: String,
 }
 

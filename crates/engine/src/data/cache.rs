@@ -166,7 +166,6 @@ impl Identity {
     }
 }
 
-/// A file or folder of an entry.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Listed {
     /// Its path and kind; of a file also its length and the second of its last change.

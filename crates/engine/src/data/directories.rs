@@ -17,7 +17,6 @@ const COPIED_AT_ONCE: u64 = 64 * MIB;
 /// Longest path of a Unix socket, without the terminating NUL (`sun_path` has 108 bytes).
 const SOCKET_PATH_LIMIT: usize = 107;
 
-/// An error of a private folder as one of an engine.
 pub(crate) fn not_private(error: FilesError) -> EngineError {
     match error {
         FilesError::Io { doing, path, source } => EngineError::io(doing, &path, source),

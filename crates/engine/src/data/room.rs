@@ -23,7 +23,6 @@ impl<'a> Room<'a> {
         Self { place, needed, is_there: false }
     }
 
-    /// Asks for it, the first time.
     pub(crate) fn ask(&mut self) -> Result<(), EngineError> {
         if !self.is_there {
             check_room(self.place, "the copy of the data", self.needed)

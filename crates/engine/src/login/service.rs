@@ -8,7 +8,6 @@ use crate::{EngineError, TlsMode};
 
 /// What libpq's sslmode may be.
 pub(super) const MODES: &str = "disable, allow, prefer, require, verify-ca or verify-full";
-/// Where services of the whole system stand.
 const SYSTEM: &str = "/etc/postgresql-common/pg_service.conf";
 
 /// What the service of this name says: `PGSERVICEFILE` or `~/.pg_service.conf`, then the system's file.

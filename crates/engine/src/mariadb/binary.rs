@@ -7,11 +7,9 @@ use crate::programs::ask::{self_told, start};
 use crate::programs::program::{check_may_run, is_program, named, places};
 use crate::{Binary, EngineError};
 
-/// The engine's name in a study.
 pub(super) const NAME: &str = "mariadb";
 
 pub(super) const INSTALL: &str = "sudo apt-get install mariadb-server";
-/// What its makers call it.
 pub(crate) const PRODUCT: &str = "MariaDB";
 /// The server's program: the second name is that of versions before 10.5, and of every MySQL.
 pub(super) const PROGRAMS: [&str; 2] = ["mariadbd", "mysqld"];

@@ -11,10 +11,8 @@ const WAITS: &str = "performance_schema.events_waits_summary_global_by_event_nam
 /// performance_schema counts time in picoseconds.
 const PICOSECONDS: f64 = 1e12;
 
-/// Over an administrative session of its own.
 pub(super) struct MariadbDiagnostics {
     pub session: Box<dyn Session>,
-    /// Table of the server's variables.
     pub variables: &'static str,
 }
 
@@ -27,7 +25,6 @@ impl MariadbDiagnostics {
         self.session.run(sql).map_err(|e| Unavailable(format!("{sql}: {e}")))
     }
 
-    /// Switches the instruments of all locks.
     fn switch(&mut self, to: &str) -> Result<(), Unavailable> {
         self.run(&format!(
             "UPDATE performance_schema.setup_instruments SET ENABLED = '{to}', TIMED = '{to}' WHERE {}",

@@ -16,7 +16,6 @@ const HISTORY_PURGED_ON: u64 = 5000;
 /// What MariaDB and MySQL have in common, and the view that holds their status counters, which they have not.
 #[derive(Debug)]
 pub(crate) struct InnoDb {
-    /// Table of the server's status counters.
     pub global_status: &'static str,
     /// What stands before a query for its plan as a table.
     pub explain: &'static str,

@@ -26,7 +26,6 @@ const PLACES: [&str; 15] = [
     "mysqlx_socket",
 ];
 
-/// Reads a file for this server program.
 pub(crate) fn read(path: &Path, binary: &Binary) -> Result<OptionFile, EngineError> {
     let names: &[&str] = match binary.product {
         PRODUCT => &["mysqld", "server", "mariadb", "mariadbd", "client-server"],

@@ -23,7 +23,6 @@ impl OfKind for Mariadb {
     }
 }
 
-/// How MariaDB differs from MySQL.
 pub(super) static KIND: Kind = Kind {
     engine: &Mariadb,
     name: NAME,

@@ -8,7 +8,6 @@ use crate::programs::ask::start;
 use crate::programs::program::{check_may_run, is_program, named, places};
 use crate::{Binary, EngineError};
 
-/// The engine's name in a study.
 pub(super) const NAME: &str = "mysql";
 
 pub(super) const INSTALL: &str = "scripts/get-mysql (which installs nothing), or name one of yours as engine.binary";

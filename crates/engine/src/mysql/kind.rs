@@ -28,7 +28,6 @@ impl OfKind for Mysql {
     }
 }
 
-/// How MySQL differs from MariaDB.
 static KIND: Kind = Kind {
     engine: &Mysql,
     name: NAME,

@@ -26,11 +26,8 @@ pub(super) struct Connection<S> {
     messages: Messages<S>,
     /// What the server said of itself when it let us in.
     version: String,
-    /// The process that serves this connection.
     backend: i32,
-    /// Types of the parameters, by statement.
     statements: Vec<Vec<u32>>,
-    /// The messages being sent, reused.
     out: Vec<u8>,
     limit: Option<Duration>,
 }
@@ -184,7 +181,6 @@ impl<S: Channel> Connection<S> {
         Ok(())
     }
 
-    /// Everything between the start and the server's readiness.
     fn log_in(&mut self, user: &str, password: &str) -> Result<(), SqlError> {
         let mut proof = Proof::default();
         for _ in 0..LOGIN_MESSAGES {
@@ -417,7 +413,6 @@ fn blank_padded(body: &[u8]) -> Option<Vec<bool>> {
     Some(padded)
 }
 
-/// The values of a DataRow, which are text.
 fn text_row(body: &[u8], padded: &[bool]) -> Option<Vec<Option<String>>> {
     let (count, mut rest) = body.split_first_chunk::<2>()?;
     let count = usize::from(u16::from_be_bytes(*count));

@@ -17,7 +17,6 @@ const TEXT: usize = 4096;
 /// Bytes of a piece of COPY data.
 const PIECE: usize = 64 << 10;
 
-/// What arrives from a server.
 #[derive(Debug)]
 pub(super) struct Messages<S> {
     pub(super) stream: S,

@@ -21,7 +21,6 @@ use crate::{Address, Binary, ConnectTarget, EngineError, Server, Session, StartR
 
 /// The account that may do everything, over the private socket.
 pub(super) const ROOT: &str = "postgres";
-/// Database that every cluster has.
 const ANY_DATABASE: &str = "postgres";
 /// The account of a cluster that listens on a port.
 const TCP_USER: &str = "tare";

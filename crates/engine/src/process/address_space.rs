@@ -46,7 +46,6 @@ pub enum Aslr {
 
 impl Aslr {
     pub const LAYOUTS: u16 = (SPREAD_PAGES - 1) as u16;
-    /// Its levels, for messages.
     pub const LEVELS: &str = "on, off or layout:N with N from 1 to 32767";
 
     /// The soft stack limit that makes the layout, bytes.
@@ -147,10 +146,8 @@ impl FromStr for Aslr {
     }
 }
 
-/// Where the parts of a process lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Positions {
-    /// Start of the program.
     pub exe: u64,
     /// Start of the brk heap; 0 without one.
     pub heap: u64,

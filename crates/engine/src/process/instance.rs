@@ -14,7 +14,6 @@ use tare_noise::MemoryConfines;
 
 use crate::{Code, DataDirectory, EngineError, Session, StartRequest, StopOutcome};
 
-/// Lines of the log that an error shows.
 pub(crate) const ERROR_LINES: usize = 20;
 /// Pause between two attempts to connect during start.
 const CONNECT_EVERY: Duration = Duration::from_millis(10);

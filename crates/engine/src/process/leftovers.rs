@@ -32,7 +32,6 @@ struct Record {
     server: Option<Identity>,
     /// The server, where a wrapper was spawned that stays.
     behind: Option<Identity>,
-    /// Run directory and private copy of the data.
     directories: Vec<PathBuf>,
     /// Of the server and all that it starts; none where an older version wrote this.
     #[serde(default, alias = "family")]

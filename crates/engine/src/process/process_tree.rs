@@ -26,10 +26,8 @@ const HUNT: Duration = Duration::from_secs(5);
 /// How long a helper may take to notice that its server has ended.
 const NOTICE: Duration = Duration::from_millis(300);
 
-/// The entries of a server's control groups.
 #[derive(Debug, Default)]
 pub(crate) struct Doors {
-    /// Of the one that holds it.
     pub group: Option<File>,
     /// Of those that confine its memory; the CPUs of one for nodes are all, so those of the process are taken up again.
     pub memory: Vec<File>,
@@ -91,7 +89,6 @@ impl ProcessTree {
         self.group.iter().chain(self.confined.iter().map(MemoryGroup::group))
     }
 
-    /// All that run now.
     pub(crate) fn members(&self) -> Vec<Identity> {
         let own = getpid().as_raw_nonzero().get();
         let mut pids: BTreeSet<i32> = self.groups().flat_map(ControlGroup::processes).collect();

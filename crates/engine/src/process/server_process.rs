@@ -43,12 +43,10 @@ pub(crate) struct Launch<'a> {
     pub tree: ProcessTree,
 }
 
-/// What a server expects of who starts and stops it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StopPolicy {
     /// The signal that shuts it down in good order.
     pub stop: Signal,
-    /// Whether it runs nothing as root.
     pub refuses_root: bool,
 }
 
@@ -63,7 +61,6 @@ impl Default for StopPolicy {
 /// What was spawned may be a wrapper that stays, as mariadbd-safe does: then the server is the process that answers.
 pub(crate) struct ServerProcess {
     child: Child,
-    /// How the spawned process ended.
     status: Option<ExitStatus>,
     /// The server, where the spawned process is only its wrapper.
     behind: Option<Behind>,
@@ -158,7 +155,6 @@ impl ServerProcess {
         matches!(self.ended(), Ok(None)) && self.behind.as_ref().is_none_or(Behind::is_alive)
     }
 
-    /// How it ended, in words.
     pub(crate) fn status(&mut self) -> String {
         match self.ended() {
             Ok(Some(status)) => status.to_string(),

@@ -41,7 +41,6 @@ pub fn program_sha1(pid: u32, cache: &Path) -> Option<String> {
     Some(sha1)
 }
 
-/// What is remembered of a program.
 #[derive(Serialize, Deserialize)]
 struct Known {
     boot_id: String,

@@ -34,7 +34,6 @@ fn symbol_file_below(debug: &Path, fetched: Option<&Path>, program: &Path) -> Op
     std::iter::once(installed).chain(fetched).find(|apart| is_named(apart))
 }
 
-/// Whether a file has the table of all its symbols.
 fn is_named(file: &Path) -> bool {
     let Ok(file) = File::open(file) else { return false };
     let file = ReadCache::new(file);

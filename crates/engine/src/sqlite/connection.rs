@@ -52,9 +52,7 @@ fn broken(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("the client sent {what}"))
 }
 
-/// What keeps a statement from ending well.
 enum Failure {
-    /// The client is told.
     Sql(SqlError),
     /// The client cannot be told.
     Stream(io::Error),
@@ -66,7 +64,6 @@ impl From<rusqlite::Error> for Failure {
     }
 }
 
-/// The prepared statements of a session.
 struct Statements<'c> {
     database: &'c Connection,
     prepared: Vec<Statement<'c>>,

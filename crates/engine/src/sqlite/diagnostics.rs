@@ -13,7 +13,6 @@ use crate::contract::diagnostics::{Diagnostics, LockWait, Silent, Unavailable, W
 /// The text that a client sends to get the wait table: name, count, nanoseconds.
 pub(super) const WAITS_REQUEST: &str = "TARE LOCK WAITS";
 
-/// Waits of the whole server, from its start.
 #[derive(Debug, Default)]
 pub(super) struct Waits {
     /// Statements answered with BUSY: the client waits for SQLite's write lock, and tries again.

@@ -27,7 +27,6 @@ use crate::{
 /// Version of what [`prepare_data`] does, part of the key: raise it when prepared directories would come out
 /// differently.
 const RECIPE: &str = "1";
-/// The program that serves this engine.
 const PROGRAM: &str = "tare";
 
 /// This executable, unless another one with the same hidden subcommand is given.
@@ -155,7 +154,6 @@ pub(super) fn setting(session: &mut dyn Session, name: &str) -> Result<Option<St
     single(session, &format!("PRAGMA {name}"))
 }
 
-/// The first value of the first row.
 fn single(session: &mut dyn Session, sql: &str) -> Result<Option<String>, EngineError> {
     let rows = session.query(sql).map_err(|source| EngineError::Sql { statement: sql.to_owned(), source })?;
     Ok(rows.into_iter().next().and_then(|row| row.into_iter().next().flatten()))

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use super::pragmas::{NAME, Refused};
 use crate::EngineError;
 
-/// What stands before it in its line.
 const MARK: &str = "cannot serve: ";
 
 /// What the one who started the server can do something about.

@@ -45,7 +45,6 @@ struct Lock {
     wait_ns: AtomicU64,
 }
 
-/// Whether this is an option that plants something.
 pub(super) fn is_option(name: &str) -> bool {
     name == OPTION || causes::is_option(name)
 }
@@ -78,7 +77,6 @@ impl Planted {
         self.causes.statement(database)
     }
 
-    /// Called after each statement.
     pub(super) fn done(&self, database: &Connection, begun: Begun) {
         self.causes.done(database, begun);
     }
@@ -105,7 +103,6 @@ impl Planted {
     }
 }
 
-/// One of the connections that work.
 #[derive(Debug)]
 pub(super) struct Session<'w>(&'w Planted);
 

@@ -11,7 +11,6 @@ use crate::contract::options::same_value;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sqlite;
 
-/// The engine's name in a study.
 pub(super) const NAME: &str = "sqlite";
 
 /// Set unless the options say otherwise. WAL lets readers and a writer run at once; with it, `synchronous = normal`
@@ -82,7 +81,6 @@ fn set(connection: &Connection, name: &str, value: &str) -> Result<(), Refused> 
     }
 }
 
-/// Whether SQLite has a PRAGMA of this name.
 pub(super) fn exists(name: &str) -> Result<bool, EngineError> {
     let refused = |e: rusqlite::Error| EngineError::OptionRefused {
         engine: NAME,

@@ -24,7 +24,6 @@ use crate::transport::stream::Stream;
 
 /// The hidden subcommand of this executable that is the server.
 pub(super) const SUBCOMMAND: &str = "sqlite-server";
-/// The one file of a data directory.
 pub(super) const DATABASE_FILE: &str = "tare.db";
 /// Name of the Unix socket in the run directory.
 pub(super) const SOCKET: &str = "sqlite.sock";
@@ -147,7 +146,6 @@ impl Shared {
         }
     }
 
-    /// The life of one connection's thread.
     fn serve(&self, number: u64, stream: &mut Stream) -> Result<(), Box<dyn Error>> {
         let connection = self.database.open()?;
         match self.clients().get_mut(&number) {

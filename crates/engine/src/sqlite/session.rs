@@ -22,7 +22,6 @@ pub(super) struct SqliteSession<S = Stream> {
     /// The frame that was handed out last, to be dropped before the next.
     held: usize,
     out: Vec<u8>,
-    /// How long an answer may go on.
     limit: Option<Duration>,
     /// Microseconds by which tests make it slower.
     slower_us: [u64; 2],

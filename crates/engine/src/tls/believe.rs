@@ -9,7 +9,6 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
-/// What is asked of a server's certificate.
 #[derive(Debug)]
 pub(super) struct Believe {
     /// Who must have signed it; none: it may be anybody's.

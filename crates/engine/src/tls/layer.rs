@@ -11,7 +11,6 @@ use crate::Tls;
 /// Bytes that one read of the socket may bring: more than any answer of the OLTP queries has.
 const RECEIVED_BYTES: usize = 64 << 10;
 
-/// One end of an encrypted connection.
 #[derive(Debug)]
 pub(crate) struct Layer {
     connection: ClientConnection,

@@ -73,7 +73,6 @@ fn chain(tls: &Tls, provider: &Arc<CryptoProvider>) -> Result<Option<Chain>, Str
     Ok(Some(Chain { verifier, own, names }))
 }
 
-/// All certificates of a file, at least one.
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let wrong = |what: String| format!("certificate file {}: {what}", path.display());
     let bytes = tare_files::read_named_file(path, LARGEST).map_err(|error| wrong(error.to_string()))?;

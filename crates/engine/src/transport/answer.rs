@@ -13,7 +13,6 @@ const RESULTS: u32 = 1_000;
 /// What a piece of memory takes alongside what is in it, bytes.
 const ALLOCATION: usize = 24;
 
-/// The limits of one answer, and how far it has come.
 #[derive(Debug)]
 pub(crate) struct AnswerLimits {
     limit: Option<Duration>,
@@ -24,20 +23,17 @@ pub(crate) struct AnswerLimits {
 }
 
 impl AnswerLimits {
-    /// Of an answer that may go on for so long.
     #[inline]
     pub(crate) fn of(limit: Option<Duration>) -> Self {
         Self { limit, since: None, parts: 0, results: 0, bytes: 0 }
     }
 
-    /// A row was dropped.
     #[inline]
     pub(crate) fn part(&mut self) -> Result<(), SqlError> {
         self.parts += 1;
         if self.parts & (LOOK_EVERY - 1) == 0 { self.look() } else { Ok(()) }
     }
 
-    /// Begins the next result of the same answer.
     pub(crate) fn result(&mut self) -> Result<(), SqlError> {
         self.results += 1;
         if self.results < RESULTS { Ok(()) } else { Err(refused(format!("more than {RESULTS} results"))) }

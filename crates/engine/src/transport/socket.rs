@@ -26,7 +26,6 @@ pub(crate) enum End {
     Tcp(TcpStream),
 }
 
-/// An end with what limits waiting on it.
 #[derive(Debug)]
 pub(crate) struct Socket {
     end: End,
@@ -42,7 +41,6 @@ struct Answer {
     reads: u32,
     /// What the waits took that were longer than a look.
     waited: Duration,
-    /// Since when it is looked at.
     since: Option<Instant>,
 }
 
@@ -50,7 +48,6 @@ struct Answer {
 const READS: u32 = 64;
 
 impl Answer {
-    /// Another read of it.
     #[inline]
     fn go_on(&mut self, limit: Duration) -> io::Result<()> {
         self.reads = self.reads.saturating_add(1);

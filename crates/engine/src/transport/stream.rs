@@ -28,7 +28,6 @@ pub(crate) trait Channel: Read + Write + Send {
     fn encrypt(&mut self, tls: &Tls, host: &str) -> io::Result<()>;
     /// How it is encrypted, in words; none: it is not.
     fn encryption(&self) -> Option<String>;
-    /// A handle that ends it.
     fn interrupter(&self) -> Option<Interrupter>;
 }
 
@@ -162,7 +161,6 @@ impl<S: Scripted> Channel for S {
     }
 }
 
-/// What went wrong on a stream, in words.
 #[cold]
 pub(crate) fn lost_words(error: &io::Error) -> String {
     match error.kind() {

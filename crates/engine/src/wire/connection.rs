@@ -27,9 +27,7 @@ pub(crate) struct Connection<S> {
     version: String,
     caches_metadata: bool,
     statements: Vec<Statement>,
-    /// The command being sent, reused.
     out: Vec<u8>,
-    /// How long an answer may go on.
     limit: Option<Duration>,
 }
 

@@ -25,10 +25,8 @@ const NEEDED: u32 = PROTOCOL_41 | SECURE_CONNECTION | PLUGIN_AUTH | DEPRECATE_EO
 /// MariaDB's extended capability 4: column metadata of a prepared statement is sent again only when it changed.
 const CACHE_METADATA: u32 = 1 << 4;
 
-/// What the server says first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Greeting {
-    /// The server's version as it writes it.
     pub version: String,
     capabilities: u32,
     extended: u32,

@@ -10,7 +10,6 @@ use crate::transport::stream::Channel;
 
 /// The server asks for the rows behind the statement.
 const WANTS_ROWS: u8 = 0xfb;
-/// Payload of one packet.
 const PIECE: usize = 64 << 10;
 
 impl<S: Channel> Connection<S> {

@@ -13,10 +13,8 @@ const TEXT: usize = 4096;
 /// Set in the last packet of a result when another result follows (stored procedures).
 const MORE_RESULTS: u16 = 8;
 
-/// The first packet of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum First {
-    /// No rows.
     Done(Done),
     /// Rows follow, after `columns` column definitions when `metadata`.
     Rows { columns: u64, metadata: bool },
@@ -25,9 +23,7 @@ pub(super) enum First {
 /// A statement or a result set is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Done {
-    /// Rows that the statement changed.
     pub changed: u64,
-    /// Whether another result follows this one.
     pub more: bool,
 }
 

@@ -33,11 +33,9 @@ pub enum CopyMethod {
     Copied,
 }
 
-/// What bringing a working copy back took.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Restored {
     pub way: CopyMethod,
-    /// Files that the prepared data have.
     pub files: usize,
     /// Their bytes, holes included.
     pub bytes: u64,

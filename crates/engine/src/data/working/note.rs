@@ -14,7 +14,6 @@ use crate::EngineError;
 use crate::data::directories::not_private;
 use crate::process::leftovers::boot_id;
 
-/// Its name, alongside the copy.
 const NOTE: &str = "EQUAL";
 /// The most that is read of it, bytes: two hundred a file.
 const LARGEST: u64 = 256 << 20;

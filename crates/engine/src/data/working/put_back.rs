@@ -16,7 +16,6 @@ const BLOCK: usize = 64 << 10;
 /// Bytes that are copied before anything else is looked at.
 const COPIED_AT_ONCE: u64 = 64 << 20;
 
-/// What making a file equal took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Put {
     /// Whether the two share their blocks now.
@@ -112,7 +111,6 @@ fn write_differences(source: &File, target: &File, common: u64) -> io::Result<Pu
     Ok(put)
 }
 
-/// The parts of a file that are no holes.
 fn segments(file: &File) -> io::Result<Vec<(u64, u64)>> {
     let length = file.metadata()?.len();
     let mut found = Vec::new();

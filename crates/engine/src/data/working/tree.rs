@@ -74,7 +74,6 @@ impl Tree {
     }
 }
 
-/// A path as text, one to one.
 pub(super) fn key(path: &Path) -> String {
     path.as_os_str().as_bytes().escape_ascii().to_string()
 }
