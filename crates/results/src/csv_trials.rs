@@ -22,7 +22,6 @@ pub(super) struct CsvRow<'r> {
 /// Why a row was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refused {
-    /// Its value is there already.
     Twice,
     /// An earlier row of its trial says another block or disturbance.
     Otherwise,
@@ -30,7 +29,6 @@ pub(super) enum Refused {
     TooMany(&'static str, usize),
 }
 
-/// The most that is held in memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Most {
     pub conditions: usize,

@@ -17,7 +17,6 @@ use tare_topology::measure::Measured;
 /// What `tare topo --measure --json` prints, kept alongside by the user.
 const DISTANCES: &str = "distances.json";
 
-/// The part of it that is read.
 #[derive(serde::Deserialize)]
 struct Distances {
     measured: Measured,

@@ -9,7 +9,6 @@ use tare_files::Folder;
 
 /// The largest description of a machine that is read, bytes.
 const LARGEST: u64 = 64 << 20;
-/// The machine that a run was made on.
 pub(super) const ENVIRONMENT: &str = "environment.json";
 /// The folder that holds the environment of each machine, by its name.
 pub(super) const ENVIRONMENTS: &str = "environments";

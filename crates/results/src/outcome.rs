@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How a trial ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {

@@ -48,7 +48,6 @@ pub struct PlannedPlacement {
     pub pool_memory: Option<String>,
 }
 
-/// One entry of the schedule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedTrial {
     /// Position in the schedule, from 0; the identity of the trial.
@@ -64,7 +63,6 @@ pub struct PlannedTrial {
 /// What will be run and in which order; written once, read by `--resume`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Version of this format.
     pub schema: u32,
     pub study: String,
     /// The machine that it was made for, on which alone its trials run; none in plans of schema 1 and for described
@@ -111,7 +109,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Its trials by block.
     pub fn blocks(&self) -> BTreeMap<usize, Vec<&PlannedTrial>> {
         let mut blocks: BTreeMap<usize, Vec<&PlannedTrial>> = BTreeMap::new();
         self.trials.iter().for_each(|trial| blocks.entry(trial.block).or_default().push(trial));
@@ -137,7 +134,6 @@ pub struct Decision {
     pub first_trial: usize,
     /// Trials a condition, those of the pilot included where they count.
     pub trials: usize,
-    /// Samples in each trial from then on.
     pub samples: usize,
     /// Seconds of load before the first sample from then on.
     pub warmup_s: f64,

@@ -6,11 +6,9 @@ use tare_stats::racing::Question;
 /// When a race is decided: fixed before the first trial, so that a run that goes on keeps the same rule and error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Race {
-    /// Names of the conditions that are raced.
     pub candidates: Vec<String>,
     /// The metric that is compared; none: the first headline metric of the first block.
     pub metric: Option<String>,
-    /// The smallest difference of interest, as a fraction.
     pub minimum_effect: f64,
     /// Chance that the named candidate is not within it of the best.
     pub alpha: f64,

@@ -18,7 +18,6 @@ use tare_results::captures::{FOLDED, WALL};
 
 /// Bytes of flame graphs in a page.
 const FLAME_BYTES: usize = 150_000;
-/// What the colours of a difference say.
 const COLOURS: &str =
     "orange takes longer in B, blue takes less, the darker the more of its time, grey differs by less than 5%";
 /// Rows of a ranking, and of the symbols and locks of a condition.

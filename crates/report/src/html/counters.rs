@@ -6,7 +6,6 @@ use crate::words::{counters_head, generator, losses};
 use maud::{Markup, html};
 use tare_findings::counters::CounterTable;
 
-/// Every table of the study.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let tables = &page.summary.counters;
     (!tables.is_empty()).then(|| html! { @for table in tables { (one(table)) } })

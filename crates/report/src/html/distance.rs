@@ -7,7 +7,6 @@ use maud::{Markup, html};
 use tare_findings::distance::{DistanceCost, Point};
 use tare_findings::figures::Scale;
 
-/// Every line of the study.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let found = &page.summary.distance;
     (!found.is_empty()).then(|| html! { @for cost in found { p { (words::distance(cost)) "." } (table(cost)) } })

@@ -12,9 +12,7 @@ use tare_findings::figures::{count, figure};
 
 /// Conditions that are drawn; `tare show --json` has all.
 const CONDITIONS: usize = 3 * LINES;
-/// Statements or kinds of transactions that are drawn.
 const PARTS: usize = 24;
-/// Columns of the table.
 const COLUMNS: [(&str, f64); 6] =
     [("p50", 50.0), ("p90", 90.0), ("p95", 95.0), ("p99", 99.0), ("p99.9", 99.9), ("longest", 100.0)];
 

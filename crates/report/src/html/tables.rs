@@ -12,7 +12,6 @@ use tare_findings::summary::{ConditionSummary, MetricSummary};
 /// Rows of the table of all metrics; a study of many conditions has the rest in `tare show --json`.
 const ROWS: usize = 1200;
 
-/// One row a condition, of the headline metric.
 pub(super) fn conditions(page: &Page<'_>) -> Option<Markup> {
     let metric = page.summary.headline_metric.as_deref()?;
     let rows: Vec<(&ConditionSummary, Option<&MetricSummary>)> =

@@ -46,7 +46,6 @@ fn one(ranking: &GrowthRanking, style: Style) -> String {
     format!("{}\n{}", heading(style, &head), finish(rows))
 }
 
-/// Every other build against the first.
 pub(super) fn builds(summary: &Summary, style: Style) -> Option<String> {
     let first = summary.builds.first()?;
     let mut rows = style.table(&["at", "build", "ratio", "95% interval", "verdict"], 2);
@@ -72,7 +71,6 @@ pub(super) fn builds(summary: &Summary, style: Style) -> Option<String> {
     Some(format!("{}\n{}", heading(style, &head), finish(rows)))
 }
 
-/// What the captures cost in throughput, in one sentence.
 pub(super) fn cost(summary: &Summary, style: Style) -> Option<String> {
     let mut rows =
         style.table(&["condition", "trials", "throughput while capturing / measured", "samples of the profile"], 1);

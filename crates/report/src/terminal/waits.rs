@@ -10,7 +10,6 @@ use tare_findings::summary::Summary;
 const LISTED: usize = 6;
 const LEAST: f64 = 0.005;
 
-/// Time of the connections' threads by condition.
 pub(super) fn times(summary: &Summary, style: Style) -> Option<String> {
     let mut rows = style.table(&["condition", "what", "share", "95% interval", "each transaction"], 2);
     let mut cost = None;

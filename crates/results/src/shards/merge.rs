@@ -18,7 +18,6 @@ use tare_files::{FilesError, Folder, Trust};
 pub struct Merged {
     /// Names of the machines, in the order of the alphabet.
     pub machines: Vec<String>,
-    /// Results directories that it was made of.
     pub parts: usize,
     /// How many lines the merged `trials.jsonl` has.
     pub records: usize,
