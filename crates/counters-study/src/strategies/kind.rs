@@ -46,7 +46,6 @@ impl Strategy {
     /// All of them, the article's first, in its order.
     pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
 
-    /// The name in studies and results.
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -55,7 +54,6 @@ impl Strategy {
         !matches!(self, Self::Fuzzy)
     }
 
-    /// Whether it can work on this machine.
     pub fn available(self) -> Result<(), Error> {
         let reason = match self {
             Self::ShardNodeLibnuma => Libnuma::load().err(),

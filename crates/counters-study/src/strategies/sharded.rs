@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::counting::{Counting, Plan};
 use crate::workload::Error;
 
-/// Which shard an increment goes to.
 pub(crate) trait Selector: Send + Sync + Sized {
     /// What a thread keeps to choose by.
     type Local;

@@ -66,7 +66,6 @@ impl<C> Payload<C> {
         Self { counters: Vec::new(), data: Vec::new(), per_block: counters_per_block }
     }
 
-    /// A further block of counters.
     pub(super) fn push_counters(&mut self, cell: &dyn Fn() -> C) {
         let mut block = Vec::with_capacity(self.per_block);
         for _ in 0..self.per_block {
@@ -91,7 +90,6 @@ impl<C> Payload<C> {
         &self.counters[number / self.per_block][number % self.per_block]
     }
 
-    /// Where a block's data lie.
     pub(super) fn data_at(&self, block: usize) -> usize {
         self.data[block].data.at(0).addr()
     }
@@ -150,7 +148,6 @@ impl<C> Payload<C> {
         sum
     }
 
-    /// The sum of all data blocks' counters.
     pub(super) fn local_sum<S: Counting<Cell = C>>(&self, strategy: &S) -> u64 {
         let (mut sum, first) = (0, self.globals());
         for block in 0..self.data.len() {
@@ -160,7 +157,6 @@ impl<C> Payload<C> {
     }
 }
 
-/// The numbers of four blocks.
 #[inline(never)]
 fn drawn_below<G: Generator>(blocks: usize, random: &mut G) -> [usize; 4] {
     [(); 4].map(|()| random.below(blocks))

@@ -18,7 +18,6 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The name in studies and results.
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -55,7 +54,6 @@ pub enum Padding {
 }
 
 impl Padding {
-    /// All of them, the smallest first.
     pub const ALL: [Self; 3] = [Self::Packed, Self::Line, Self::Pair];
 
     /// From a shard to the next, bytes.
@@ -77,13 +75,10 @@ impl Padding {
 #[derive(Clone, Copy)]
 pub struct Config<'a> {
     pub strategy: Strategy,
-    /// How many threads count at once.
     pub threads: usize,
-    /// How many rounds each thread does.
     pub rounds: u64,
     /// Into how many blocks global counters are divided.
     pub counter_blocks: usize,
-    /// How many global counters a block has.
     pub counters_per_block: usize,
     /// Blocks of 16 KiB of data, each with a counter of its own. May be 0 when `data_work` is off.
     pub data_blocks: usize,
@@ -95,7 +90,6 @@ pub struct Config<'a> {
     pub steps: u64,
     /// How far apart the shards of a counter lie, for strategies that have shards or slots.
     pub padding: Padding,
-    /// What the memory policy holds for.
     pub memory_scope: MemoryScope,
     pub seed: u64,
     /// What the caller does meanwhile.

@@ -22,7 +22,6 @@ pub(super) trait Counted: Send + Sync {
     /// The work of a thread, by its number from 0.
     fn work(&self, config: &Config<'_>, thread: usize, shared: &Shared, gates: Gates<'_>) -> Option<Shift>;
     fn global_sum(&self) -> u64;
-    /// The sum of all data blocks' counters.
     fn local_sum(&self) -> u64;
     /// Bytes that a global counter takes now.
     fn bytes_of(&self, plan: &Plan, counter: usize) -> u64;
@@ -37,7 +36,6 @@ pub(super) struct Gates<'a> {
     pub(super) end: Arrival<'a>,
 }
 
-/// Counts and times of one thread.
 pub(super) struct Shift {
     pub(super) start: Instant,
     pub(super) end: Instant,

@@ -95,7 +95,6 @@ fn rand() -> usize {
     unsafe { libc::rand() as usize }
 }
 
-/// A generator of the thread's own.
 pub(super) struct Own(Xoshiro256PlusPlus);
 
 impl Generator for Own {

@@ -17,7 +17,6 @@ use crate::strategies::Plan;
 
 /// A thread of the workload needs little; hundreds of them should not ask for 8 MiB each.
 const STACK_BYTES: usize = 512 * 1024;
-/// Data blocks whose pages are looked at.
 const LOOKED_AT: usize = 4096;
 
 /// One whole run: allocates, lets all threads count, reads the counters.

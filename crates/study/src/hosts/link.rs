@@ -29,7 +29,6 @@ const UNSENT: usize = 64;
 /// Bytes that are shown of what is no message.
 const SHOWN: usize = 200;
 
-/// Why nothing more will be heard.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LinkEnd {
     #[error("the connection ended")]
@@ -76,7 +75,6 @@ impl TunnelWriter {
     }
 }
 
-/// One side of a way.
 pub struct Link<I> {
     heard: Receiver<Result<I, LinkEnd>>,
     last: Arc<Mutex<Instant>>,

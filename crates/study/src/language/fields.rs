@@ -20,7 +20,6 @@ pub const COMMON: &[(&str, &[Key<Settings>])] = &[
     (CAPTURE, RECORDED),
 ];
 
-/// Which database, and how it is started.
 const ENGINE: &[Key<Settings>] = &[
     Key::words(
         "name",
@@ -158,7 +157,6 @@ const LOAD: &[Key<Settings>] = &[
     ),
 ];
 
-/// Clients on another host than their server.
 const CLIENT: &[Key<Settings>] = &[
     Key::words(
         "host",
@@ -189,7 +187,6 @@ const CLIENT: &[Key<Settings>] = &[
     ),
 ];
 
-/// Where threads and memory go.
 const PLACEMENT: &[Key<Settings>] = &[
     key!(words "client" in placement.client,
         "location of the client threads as hwloc-calc writes it (node:0.core:1, cpus:4-7 ...; node:near is the first \
@@ -238,7 +235,6 @@ const PLACEMENT: &[Key<Settings>] = &[
          absent: both sides share all"),
 ];
 
-/// Properties of the server process.
 const PROCESS: &[Key<Settings>] = &[
     Key::words(
         "aslr",
@@ -270,7 +266,6 @@ const PROCESS: &[Key<Settings>] = &[
     ),
 ];
 
-/// What is recorded alongside the metrics.
 const RECORDED: &[Key<Settings>] = &[
     key!(switch "profile" in capture.profile,
         "on: a sampled profile of the server (perf) in one further sample after the measured ones"),

@@ -11,10 +11,8 @@ use tare_text::{Key, KeyInfo, Keyed, Value};
 
 pub type KeyValue = (&'static str, &'static str, Value);
 
-/// What a command line makes a study of.
 #[derive(Debug, Clone)]
 pub struct MadeStudy {
-    /// Short, also of the results directory.
     pub name: &'static str,
     /// The command or option that it comes from, as messages say it.
     pub origin: &'static str,
@@ -53,7 +51,6 @@ impl MadeStudy {
 /// A key as it is declared, with its value where nothing is set.
 #[derive(Debug, Clone)]
 pub struct DeclaredKey {
-    /// Name, meaning, type and range.
     pub info: KeyInfo,
     /// Its value where nothing is set; none where it has none then.
     pub default: Option<Value>,

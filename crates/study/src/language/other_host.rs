@@ -8,14 +8,12 @@ use tare_text::Value;
 const SSH: [&str; 8] =
     ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"];
 
-/// Where clients are, and how that host is reached.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OtherHost {
     /// The host, as ssh names it; none: this one.
     pub host: Option<String>,
     /// The program that reaches it, with its options; the host and the command to run there follow.
     pub ssh: Vec<String>,
-    /// This program on that host, with what stands before it.
     pub program: Vec<String>,
 }
 
@@ -33,7 +31,6 @@ impl OtherHost {
         Ok(())
     }
 
-    /// Sets the program that reaches the host.
     pub fn set_ssh(&mut self, value: &Value) -> Result<(), String> {
         let expected = "a program and its arguments, for example [\"ssh\", \"-p\", \"2222\"]";
         self.ssh = arguments::read(value).ok_or(expected)?;
@@ -63,7 +60,6 @@ impl OtherHost {
     }
 }
 
-/// A word as any shell reads it back.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
     match !word.is_empty() && word.chars().all(plain) {

@@ -14,7 +14,6 @@ use tare_text::{Keyed, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// What the command line changes in a study.
 #[derive(Debug, Clone, Default)]
 pub struct Overrides {
     /// `--quick`: the study's own `[quick]` tables.
@@ -74,11 +73,9 @@ pub fn parse(source: Source<'_>, overrides: &Overrides) -> Result<Study, StudyEr
 
 const FILE: &str = "file";
 
-/// A study on its way.
 pub(super) struct Parser<'a> {
     pub source: Source<'a>,
     pub study: Study,
-    /// Where what is checked in the end stands.
     pub places: Places,
     /// The option of the command line that is being read; none: the document is.
     option: Option<String>,
@@ -382,7 +379,6 @@ impl<'a> Parser<'a> {
         Ok(Factor { name: name.to_owned(), levels: levels.into_iter().map(|(level, _)| level).collect() })
     }
 
-    /// The place of what is being read.
     fn place(&self, span: Range<usize>) -> Place {
         self.option.clone().map_or(Place::At(span), Place::Option)
     }

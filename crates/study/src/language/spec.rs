@@ -12,16 +12,12 @@ use tare_text::{UnknownWord, Value};
 
 pub use tare_results::schema::SIDE;
 
-/// A parsed and checked study.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Study {
-    /// Short name, also of the results directory.
     pub name: String,
-    /// One line that says what it is about.
     pub title: String,
     /// What the first line of its report answers; none: what its conditions suggest.
     pub question: Option<Question>,
-    /// What every condition starts from.
     pub base: Settings,
     /// Keys of loads under `[workload]`, in the order in which they were set: a condition with another load than the
     /// base's takes those that it has.
@@ -44,7 +40,6 @@ pub struct Study {
     pub placements: BTreeMap<String, Vec<(String, Value)>>,
     /// Named builds: name -> keys of `[engine]`, and `options.NAME`.
     pub builds: BTreeMap<String, Vec<(String, Value)>>,
-    /// How factors become conditions.
     pub design: Design,
     /// Factors of the whole study, in file order; alongside `conditions` see [`Study::entries`].
     pub factors: Vec<Factor>,
@@ -65,7 +60,6 @@ pub struct Design {
     pub ladder: Option<String>,
 }
 
-/// How levels are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Display, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "kebab-case", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum DesignKind {
@@ -84,7 +78,6 @@ pub struct Factor {
 }
 
 impl Factor {
-    /// Whether it has a level that is written so.
     pub fn has(&self, level: &Value) -> bool {
         self.levels.iter().any(|own| own.to_string() == level.to_string())
     }

@@ -16,14 +16,11 @@ const MACHINE: &str = "machine.";
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the plan's {name} = {value}: expected {expected}")]
 pub struct ValueError {
-    /// As it stands in the plan.
     pub name: String,
-    /// What stands in its place.
     pub value: String,
     pub expected: String,
 }
 
-/// Every key that is set.
 pub fn to_values(settings: &Settings) -> BTreeMap<String, Value> {
     let fields = field::all().into_iter();
     let mut values: BTreeMap<String, Value> =

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use tare_text::{Keyed, Value as Scalar};
 use toml::{Table, Value};
 
-/// The resolved study as a TOML document.
 pub fn to_toml(study: &Study) -> String {
     let mut root = Table::new();
     root.insert("name".into(), text(&study.name));

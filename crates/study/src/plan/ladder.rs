@@ -11,7 +11,6 @@ pub fn factors(ladder: &str) -> impl Iterator<Item = &str> {
     ladder.split(',').map(str::trim)
 }
 
-/// What the rungs of one ladder have in common.
 fn without(levels: &Levels, factor: &str) -> Levels {
     let mut others = levels.clone();
     factors(factor).for_each(|factor| drop(others.remove(factor)));
@@ -31,7 +30,6 @@ pub(super) fn check(study: &Study, planned: &mut [PlannedCondition], conditions:
     }
 }
 
-/// Why a condition can be no rung at all.
 fn alone(condition: &Condition) -> Option<String> {
     let load = condition.settings.workload.load.load();
     match () {

@@ -1,6 +1,5 @@
 //! Exit codes, part of the contract that others script against.
 
-/// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {

@@ -7,7 +7,6 @@ use std::fmt;
 /// A rendered error and the exit code it leads to. Typed errors of the modules convert into it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// What happened, one sentence.
     pub what: String,
     /// Where: a file with line and column, a path, a host.
     pub place: Option<String>,
@@ -37,7 +36,6 @@ impl Problem {
         self
     }
 
-    /// Adds what to do now.
     #[must_use]
     pub fn advice(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());

@@ -14,12 +14,9 @@ use tare_study::plan::shard::part;
 use tare_study::plan::task::same_machine;
 use tare_topology::{Fingerprint, Machine};
 
-/// What a shard has left for this machine.
 pub struct Piece {
     pub study: Study,
-    /// The blocks that are this machine's.
     pub plan: Plan,
-    /// Where its records go.
     pub directory: Directory,
     _shard: TakenShard,
 }
