@@ -12,11 +12,11 @@ use super::{Load, NamedLoad};
 
 /// Makes the sum of all loads' settings: each line is a variant, its settings, and the first of its names.
 macro_rules! loads {
-    ($($(#[doc = $doc:literal])+ $(#[cfg($cfg:meta)])? $variant:ident($settings:ty),)*) => {
+    ($($(#[doc = $doc:literal])* $(#[cfg($cfg:meta)])? $variant:ident($settings:ty),)*) => {
         /// A load with its settings: those of one, and of no other.
         #[derive(Debug, Clone, PartialEq)]
         pub enum AnyLoad {
-            $($(#[doc = $doc])+ $(#[cfg($cfg)])? $variant($settings),)*
+            $($(#[doc = $doc])* $(#[cfg($cfg)])? $variant($settings),)*
         }
 
         impl AnyLoad {
