@@ -10,9 +10,9 @@ use super::counted::{Counted, Gates, Shift};
 use super::error::Error;
 use super::gate::Gate;
 use super::generator::Shared;
+use super::memory;
 use super::outcome::Outcome;
 use super::pages::Pages;
-use super::policy;
 use crate::strategies::Plan;
 
 /// A thread of the workload needs little; hundreds of them should not ask for 8 MiB each.
@@ -21,7 +21,7 @@ const LOOKED_AT: usize = 4096;
 
 /// One whole run: allocates, lets all threads count, reads the counters.
 pub(super) fn run(config: &Config<'_>, plan: &Plan, mut counted: Box<dyn Counted>) -> Result<Outcome, Error> {
-    let ((), not_interleaved) = policy::under(config, MemoryScope::Payload, || {
+    let ((), not_interleaved) = memory::under(config, MemoryScope::Payload, || {
         allocate(config, &mut *counted);
         Ok(())
     })?;
