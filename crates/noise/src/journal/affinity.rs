@@ -11,9 +11,9 @@ use tare_cpuset::{CpuSet, ThreadRef};
 use tare_cpuset::{affinity_of, bind_thread};
 use tare_files::crash;
 
-use super::boot::boot_id;
 use super::entry::VERSION;
 use super::file::Journal;
+use super::file::boot_id;
 use super::outcome::{Outcome, RestoreReport, Restored};
 use crate::error::Result;
 use crate::lock::HostLock;

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::affinity;
-use super::boot::boot_id;
 use super::entry::{Entry, Undo};
 use super::file::Journal;
+use super::file::boot_id;
 use super::outcome::RestoreReport;
 use super::restore::put_back;
 use crate::error::{NoiseError, Result};

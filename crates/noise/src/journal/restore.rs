@@ -6,9 +6,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::affinity;
-use super::boot::boot_id;
 use super::entry::{Entry, Format, Undo};
 use super::file::Journal;
+use super::file::boot_id;
 use super::outcome::{Outcome, RestoreReport, Restored};
 use crate::error::{NoiseError, Result};
 use crate::lock::HostLock;
