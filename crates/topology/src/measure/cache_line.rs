@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::error::MeasureError;
+use super::run::MeasureError;
 use tare_cpuset::ThreadRef;
 use tare_cpuset::bind_thread;
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::error::MeasureError;
+use super::run::MeasureError;
 use super::working_set::{Line, WorkingSet, sum};
 use tare_cpuset::ThreadRef;
 use tare_cpuset::bind_thread;

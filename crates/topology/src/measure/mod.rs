@@ -5,13 +5,11 @@
 
 mod cache_line;
 mod costs;
-mod error;
 mod memory;
 mod plan;
 mod run;
 mod working_set;
 
 pub use costs::{Cost, Costs};
-pub use error::MeasureError;
 pub use plan::{MAX_CPUS, MAX_NODES, MeasurePlan};
-pub use run::{Measured, measure};
+pub use run::{MeasureError, Measured, measure};
