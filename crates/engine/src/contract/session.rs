@@ -58,6 +58,17 @@ impl SqlError {
     pub fn own(kind: SqlErrorKind, message: impl Into<String>) -> Self {
         Self { kind, code: None, message: message.into() }
     }
+
+    #[cold]
+    pub(crate) fn unknown_statement() -> Self {
+        Self::own(SqlErrorKind::Other, "a statement of another session")
+    }
+
+    #[cold]
+    pub(crate) fn wrong_count(expected: usize, found: usize) -> Self {
+        let message = format!("the statement has {expected} parameters, {found} were given");
+        Self::own(SqlErrorKind::Other, message)
+    }
 }
 
 impl fmt::Display for SqlError {

@@ -12,7 +12,7 @@ use crate::contract::options::same_value;
 use crate::data::directories::socket_path;
 use crate::process::huge_pages;
 use crate::process::instance::ServerDirectories;
-use crate::process::port::{free_port, random_password};
+use crate::process::instance::{free_port, random_password};
 use crate::process::private_server::PrivateServer;
 use crate::process::server_process::{Launch, StopPolicy};
 use crate::wire::Connection;

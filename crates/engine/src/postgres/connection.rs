@@ -6,12 +6,11 @@ use std::time::Duration;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 use tare_cpuset::ThreadRef;
 
-use super::message::{self, Messages, Pieces, lost, malformed, put, put_text, rows_of};
+use super::message::{self, Messages, Pieces, put, put_text, rows_of};
 use super::secure::{maybe_for_want_of_tls, secure};
 use super::value;
 use crate::transport::answer::AnswerLimits;
-use crate::transport::session;
-use crate::transport::stream::{Channel, Interrupter, Stream};
+use crate::transport::stream::{self, Channel, Interrupter, Stream, lost, malformed};
 use crate::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
 
 const PROTOCOL: u32 = 3 << 16;
@@ -34,7 +33,7 @@ pub(super) struct Connection<S> {
 
 impl Connection<Stream> {
     pub(super) fn to(target: &ConnectTarget) -> Result<Self, EngineError> {
-        session::open(target, |stream| Self::open(stream, target))
+        stream::open(target, |stream| Self::open(stream, target))
     }
 }
 
@@ -71,9 +70,9 @@ impl<S: Channel> Connection<S> {
     /// Binds the parameters and asks for all rows, in the format that is given.
     #[inline]
     fn send_execute(&mut self, statement: StatementId, params: &[Param<'_>], format: [u8; 2]) -> Result<(), SqlError> {
-        let types = self.statements.get(statement.0).ok_or_else(unknown_statement)?;
+        let types = self.statements.get(statement.0).ok_or_else(SqlError::unknown_statement)?;
         if types.len() != params.len() {
-            return Err(wrong_count(types.len(), params.len()));
+            return Err(SqlError::wrong_count(types.len(), params.len()));
         }
         self.out.clear();
         let mut written = Ok(());
@@ -428,17 +427,6 @@ fn text_row(body: &[u8], padded: &[bool]) -> Option<Vec<Option<String>>> {
         row.push((length >= 0).then(|| text.to_owned()));
     }
     Some(row)
-}
-
-#[cold]
-fn unknown_statement() -> SqlError {
-    SqlError::own(SqlErrorKind::Other, "a statement of another session")
-}
-
-#[cold]
-fn wrong_count(expected: usize, found: usize) -> SqlError {
-    let message = format!("the statement has {expected} parameters, {found} were given");
-    SqlError::own(SqlErrorKind::Other, message)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::transport::buffer::ReadBuffer;
-use crate::transport::stream::{Channel, lost_words};
+use crate::transport::stream::Channel;
 use crate::{Code, SqlError, SqlErrorKind, SqlState};
 
 /// Bytes before what a message says.
@@ -111,18 +111,6 @@ pub(super) fn rows_of(tag: &[u8]) -> u64 {
             digit.is_ascii_digit().then(|| number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))
         })
         .unwrap_or(0)
-}
-
-/// The connection is gone, or was never there.
-#[cold]
-pub(super) fn lost(error: io::Error) -> SqlError {
-    SqlError::own(SqlErrorKind::Lost, lost_words(&error))
-}
-
-/// The stream is out of step: the connection cannot be used any more.
-#[cold]
-pub(super) fn malformed(what: &str) -> SqlError {
-    SqlError::own(SqlErrorKind::Lost, format!("the server sent {what}"))
 }
 
 /// Sends what is written into it as pieces of COPY data.

@@ -14,7 +14,7 @@ use super::{arguments, binary};
 use crate::data::directories::socket_path;
 use crate::process::huge_pages;
 use crate::process::instance::ServerDirectories;
-use crate::process::port::{free_port, random_password};
+use crate::process::instance::{free_port, random_password};
 use crate::process::private_server::PrivateServer;
 use crate::process::server_process::{Launch, StopPolicy};
 use crate::{Address, Binary, ConnectTarget, EngineError, Server, Session, StartRequest, Transport};

@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::build_id::build_id;
+use super::symbols::build_id;
 use crate::EngineError;
 
 /// Where distributions put servers and a user's PATH usually does not look.

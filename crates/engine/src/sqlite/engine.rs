@@ -15,7 +15,7 @@ use crate::contract::server::Fill;
 use crate::data::cache::{CacheKey, cached, is_cached};
 use crate::data::directories::socket_path;
 use crate::process::instance::ServerDirectories;
-use crate::process::port::random_password;
+use crate::process::instance::random_password;
 use crate::process::private_server::PrivateServer;
 use crate::process::server_process::{Launch, StopPolicy};
 use crate::programs::ask::{Question, ask, start as said};

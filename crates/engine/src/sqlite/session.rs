@@ -1,6 +1,5 @@
 //! The client's side of a connection to the embedded engine.
 
-use std::io;
 use std::mem::take;
 use std::time::Duration;
 
@@ -10,8 +9,7 @@ use super::planted;
 use super::protocol::{self, END, ERROR, HEADER, LIMIT, READY, ROW, Request, malformed};
 use crate::transport::answer::AnswerLimits;
 use crate::transport::buffer::ReadBuffer;
-use crate::transport::session;
-use crate::transport::stream::{Channel, Interrupter, Stream, lost_words};
+use crate::transport::stream::{self, Channel, Interrupter, Stream, lost};
 use crate::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
 
 /// One connection over any stream.
@@ -29,7 +27,7 @@ pub(super) struct SqliteSession<S = Stream> {
 
 impl SqliteSession {
     pub(super) fn open(target: &ConnectTarget) -> Result<Self, EngineError> {
-        let mut session = session::open(target, |stream| {
+        let mut session = stream::open(target, |stream| {
             let mut session = Self::over(stream);
             session.send(Request::Hello { password: target.password.as_bytes() })?;
             match session.receive()? {
@@ -166,18 +164,13 @@ impl<S: Channel> Session for SqliteSession<S> {
     }
 }
 
-#[cold]
-fn lost(error: io::Error) -> SqlError {
-    SqlError::own(SqlErrorKind::Lost, lost_words(&error))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
     use crate::transport::stream::Scripted;
-    use std::io::{Read, Write};
+    use std::io::{self, Read, Write};
 
     struct Script(io::Cursor<Vec<u8>>);
 

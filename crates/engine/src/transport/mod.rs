@@ -2,6 +2,5 @@
 
 pub(crate) mod answer;
 pub(crate) mod buffer;
-pub(crate) mod session;
 pub(crate) mod socket;
 pub(crate) mod stream;

@@ -1,16 +1,16 @@
 //! A connection's byte stream: a Unix or TCP socket, encrypted or not, behind one type, and a handle that ends it from
 //! another thread.
 
+use super::socket::{End, Socket};
+use crate::contract::session::{HANDSHAKE, SILENCE};
+use crate::tls::{Layer, tls_words};
+use crate::{Address, ConnectTarget, EngineError, Session, SqlError, SqlErrorKind, Tls};
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-use super::socket::{End, Socket};
-use crate::tls::{Layer, tls_words};
-use crate::{Address, Tls};
 
 /// What a protocol needs from the stream below it.
 pub(crate) trait Channel: Read + Write + Send {
@@ -173,13 +173,36 @@ pub(crate) fn lost_words(error: &io::Error) -> String {
     }
 }
 
+/// The connection is gone, or was never there.
+#[cold]
+pub(crate) fn lost(error: io::Error) -> SqlError {
+    SqlError::own(SqlErrorKind::Lost, lost_words(&error))
+}
+
+/// The stream is out of step: the connection cannot be used any more.
+#[cold]
+pub(crate) fn malformed(what: &str) -> SqlError {
+    SqlError::own(SqlErrorKind::Lost, format!("the server sent {what}"))
+}
+
+/// Connects and logs in, both within [`HANDSHAKE`]; from then on the server may be silent for [`SILENCE`].
+pub(crate) fn open<S: Session>(
+    target: &ConnectTarget,
+    log_in: impl FnOnce(Stream) -> Result<S, SqlError>,
+) -> Result<S, EngineError> {
+    let failed = |source| EngineError::Connect { address: target.address.to_string(), source };
+    let unreached = |error: io::Error| EngineError::unreached(&target.address, &error);
+    let stream = Stream::connect(&target.address, Instant::now() + HANDSHAKE).map_err(unreached)?;
+    let mut session = log_in(stream).map_err(failed)?;
+    session.set_timeout(Some(SILENCE)).map_err(failed)?;
+    Ok(session)
+}
+
 #[cfg(test)]
 mod tests {
-    use std::thread;
-
-    use procfs::process::Process;
-
     use super::*;
+    use procfs::process::Process;
+    use std::thread;
 
     const EXCHANGES: u64 = 50;
 

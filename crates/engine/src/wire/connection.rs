@@ -10,11 +10,10 @@ use super::execute::Statement;
 use super::framing::{HEADER, Packets};
 use super::greeting::Greeting;
 use super::login::authenticate;
-use super::response::{self, First, lost, malformed};
+use super::response::{self, First};
 use super::secure::{maybe_for_want_of_tls, secure};
 use crate::transport::answer::AnswerLimits;
-use crate::transport::session;
-use crate::transport::stream::{Channel, Interrupter, Stream};
+use crate::transport::stream::{self, Channel, Interrupter, Stream, lost, malformed};
 use crate::{Code, ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
 
 const COM_QUERY: u8 = 0x03;
@@ -33,7 +32,7 @@ pub(crate) struct Connection<S> {
 
 impl Connection<Stream> {
     pub(crate) fn to(target: &ConnectTarget) -> Result<Self, EngineError> {
-        session::open(target, |stream| Self::open(stream, target))
+        stream::open(target, |stream| Self::open(stream, target))
     }
 }
 
@@ -146,14 +145,14 @@ impl<S: Channel> Session for Connection<S> {
 
     #[inline]
     fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError> {
-        let statement = self.statements.get_mut(statement.0).ok_or_else(unknown_statement)?;
+        let statement = self.statements.get_mut(statement.0).ok_or_else(SqlError::unknown_statement)?;
         statement.encode(&mut self.out, params)?;
         self.packets.send_command(&mut self.out).map_err(lost)?;
         self.discard()
     }
 
     fn fetch(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<Vec<Vec<Option<String>>>, SqlError> {
-        let known = self.statements.get_mut(statement.0).ok_or_else(unknown_statement)?;
+        let known = self.statements.get_mut(statement.0).ok_or_else(SqlError::unknown_statement)?;
         known.encode(&mut self.out, params)?;
         self.packets.send_command(&mut self.out).map_err(lost)?;
         let (mut rows, mut limits) = (Vec::new(), AnswerLimits::of(self.limit));
@@ -274,11 +273,6 @@ impl<S: Channel> Session for Connection<S> {
         }
         Ok(self.thread_number()?.and_then(|tid| ThreadRef::of_tid(tid).ok()))
     }
-}
-
-#[cold]
-fn unknown_statement() -> SqlError {
-    SqlError::own(SqlErrorKind::Other, "a statement of another session")
 }
 
 #[cfg(test)]

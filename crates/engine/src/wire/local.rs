@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use super::connection::Connection;
 use super::framing::{HEADER, Packets};
-use super::response::{self, lost, malformed};
+use super::response;
 use crate::SqlError;
-use crate::transport::stream::Channel;
+use crate::transport::stream::{Channel, lost, malformed};
 
 /// The server asks for the rows behind the statement.
 const WANTS_ROWS: u8 = 0xfb;

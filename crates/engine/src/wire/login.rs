@@ -15,8 +15,8 @@ use tare_files::read_named_file;
 use super::bytes::Bytes;
 use super::framing::{HEADER, Packets};
 use super::greeting::{CACHING_SHA2, NATIVE_PASSWORD, scramble, scramble_sha2};
-use super::response::{self, lost, malformed};
-use crate::transport::stream::Channel;
+use super::response;
+use crate::transport::stream::{Channel, lost, malformed};
 use crate::{ConnectTarget, PasswordKey, SqlError, SqlErrorKind};
 
 /// Packets that a login can take: a switch, a hint, a key, an end.
