@@ -1,8 +1,8 @@
 //! Which threads talk to each other: the connections between two families of processes, and the thread at either end
 //! of each, found from outside while they work.
 
+use super::error::Unpaired;
 use super::sockets::{Inode, peers, sockets_of};
-use super::unpaired::Unpaired;
 use super::waits::waits_in;
 use super::watch::Connected;
 use std::collections::{BTreeMap, BTreeSet};

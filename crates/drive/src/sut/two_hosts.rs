@@ -1,9 +1,8 @@
 //! The two halves of a watch whose clients and server are on two hosts.
 
-use super::{Partner, SubjectWatch, SutError};
+use super::{SubjectWatch, Surroundings, SutError};
 use std::collections::BTreeSet;
-use tare_cpuset::ThreadRef;
-use tare_cpuset::observe;
+use tare_cpuset::{ThreadRef, observe};
 
 /// A thread that is the server's own: its place under /proc and when it started, for numbers are used again.
 type Proved = (ThreadRef, u64);
@@ -68,6 +67,19 @@ impl SubjectWatch {
         }
         Ok(found)
     }
+}
+
+/// What the watch over clients asks of the watch over their server on another host.
+pub trait Partner: Send {
+    /// Whether probes are wanted there, which need a server that idles around every sample.
+    fn probes(&self) -> bool;
+    /// Binds the server thread of each connection, known by the number that it has there.
+    fn connected(&mut self, serving: &[Option<i32>]) -> Result<(), SutError>;
+    /// Nothing runs there, so that a probe may be read.
+    fn idle(&mut self) -> Result<(), SutError>;
+    fn start(&mut self) -> Result<(), SutError>;
+    /// It has been measured: what was seen there.
+    fn finish(&mut self) -> Result<Surroundings, SutError>;
 }
 
 #[cfg(test)]

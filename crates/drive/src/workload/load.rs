@@ -1,7 +1,7 @@
 //! What every load can do, and what it is given.
 
 use super::sessions::{NotAsked, Pace, Reconnect, judge};
-use super::{Driven, FillError, LoadError, Progress, Settle};
+use super::{Driven, FillError, LoadError};
 use crate::sut::{SubjectWatch, WatchSettings};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
@@ -226,5 +226,47 @@ impl<'a> LoadContext<'a> {
     /// The server, for loads that cannot do without.
     pub fn server(&self) -> Result<&'a dyn Server, LoadError> {
         self.server.ok_or(LoadError::NoServer)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "step")]
+pub enum Progress {
+    Starting,
+    /// Load before the first sample.
+    WarmUp {
+        seconds: f64,
+    },
+    Sample {
+        /// From 0.
+        sample: usize,
+        seconds: f64,
+    },
+    Query {
+        /// 1 to 22.
+        query: u8,
+    },
+    /// A second has passed under load.
+    Reading {
+        tps: f64,
+        /// Seconds since the start of warm-up or sample.
+        second: u64,
+        warming_up: bool,
+    },
+    Stopping,
+}
+
+/// What is done between warm-up and samples, clients at rest.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Settle {
+    /// Seconds that are waited at most; 0: the server is not asked what is left.
+    pub limit_s: f64,
+    /// Statements that are sent before that, one after the other.
+    pub statements: Vec<String>,
+}
+
+impl Settle {
+    pub fn is_asked(&self) -> bool {
+        self.limit_s > 0.0 || !self.statements.is_empty()
     }
 }

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `settings`, `scale`, `query_set`, `order` | which queries, in which order, on tables of which size |
 //! | `tables`, `rows` | the eight tables, and their rows as text |
-//! | `job`, `fill`, `pipe` | making them in a server |
+//! | `fill`, `pipe` | making them in a server |
 //! | `queries`, `queries.sql` | the texts |
 //! | `answers`, `answers/`, `compare` | what each query must return, and whether it does |
 //! | `pace` | what queries are expected to take |
@@ -17,7 +17,6 @@ mod client;
 mod compare;
 mod error;
 mod fill;
-mod job;
 mod load;
 mod order;
 mod pace;
@@ -35,8 +34,7 @@ mod tables;
 pub use answers::{Answer, RECIPE, check, known, write_section};
 pub use compare::{AnswerRow, Difference, SIX_DECIMALS, compare, show};
 pub use error::Dbt3Error;
-pub use fill::prepare;
-pub use job::Fill;
+pub use fill::{Fill, prepare};
 pub use order::Order;
 pub use preload::{Preloaded, preload, set_up};
 pub use queries::{Query, numbers};

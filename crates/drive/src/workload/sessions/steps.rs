@@ -2,9 +2,9 @@
 
 use super::objective::Slo;
 use super::pace::Pace;
+use super::run::Merge;
 use super::run::{Ran, further, take_extra};
 use super::search::{Next, Search};
-use super::tallies::Merge;
 use crate::sut::Surroundings;
 use crate::workload::{Driven, LoadContext, LoadError, Measured, TrialSize};
 use tare_load::Curve;

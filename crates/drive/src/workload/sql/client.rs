@@ -1,9 +1,9 @@
 //! One connection that runs transactions of one's own.
 
-use super::counters::Counters;
 use super::error::SqlLoadError;
 use super::file::Errors;
 use super::mix::{Among, Mix};
+use super::parameter::Counters;
 use super::parameter::Drawn;
 use super::statement::Statement;
 use super::step::Part;

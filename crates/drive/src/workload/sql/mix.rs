@@ -1,7 +1,7 @@
 //! What a file of statements comes to: transactions with weights, and parameters with how they are drawn.
 
-use super::counters::Counters;
 use super::file::{Data, Errors, File, Repeated};
+use super::parameter::Counters;
 use super::parameter::{self, Parameter};
 use super::sizes::Sizes;
 use super::statement::{self, Statement};

@@ -1,13 +1,12 @@
 //! Which file of statements, and the keys that say it.
 
-use super::builtin;
 use super::mix::{Asked, Mix};
 use crate::workload::keys;
 use crate::workload::sessions::Pace;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tare_text::{Key, Keyed};
+use tare_text::{Key, Keyed, UnknownWord};
 
 /// The largest file of transactions that is read, bytes: as large as a study.
 pub const LARGEST: u64 = 16 << 20;
@@ -56,7 +55,7 @@ impl SqlSettings {
 
     /// Takes the statements of a file that comes with the program.
     pub fn set_builtin(&mut self, name: &str) -> Result<(), String> {
-        self.set_text(builtin::text(name)?)
+        self.set_text(builtin(name)?)
     }
 
     /// Changes what the file says of itself, now or as soon as it is known.
@@ -124,4 +123,18 @@ impl Keyed for SqlSettings {
         keys::objective(),
         keys::preload(|s| s.preload, |s, on| s.preload = on),
     ];
+}
+
+const INSERT_BENCHMARK: &str = include_str!("../../../../../studies/loads/insert-benchmark.toml");
+const MICROBENCHMARKS: &str = include_str!("../../../../../studies/loads/microbenchmarks.toml");
+
+/// Their names, as `workload.builtin` and `tare load` take them.
+pub const BUILTIN_NAMES: [&str; 2] = ["insert-benchmark", "microbenchmarks"];
+
+pub(super) fn builtin(name: &str) -> Result<&'static str, String> {
+    match name {
+        "insert-benchmark" => Ok(INSERT_BENCHMARK),
+        "microbenchmarks" => Ok(MICROBENCHMARKS),
+        _ => Err(UnknownWord::among(name, &BUILTIN_NAMES).to_string()),
+    }
 }
