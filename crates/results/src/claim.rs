@@ -136,28 +136,17 @@ pub struct Predicted {
 #[serde(tag = "because", rename_all = "snake_case")]
 pub enum Cannot {
     /// It has too few NUMA nodes.
-    Nodes {
-        needs: usize,
-        has: usize,
-    },
+    Nodes { needs: usize, has: usize },
     /// It has too few logical CPUs.
-    Pus {
-        needs: usize,
-        has: usize,
-    },
+    Pus { needs: usize, has: usize },
     /// Its processor is of another kind.
-    Architecture {
-        needs: String,
-        has: String,
-    },
+    Architecture { needs: String, has: String },
     /// Builds are not here.
     Builds { missing: Vec<String>, get: String },
     /// What it takes was never published.
     Unpublished { what: String },
     /// A condition cannot be done on this machine.
-    Condition {
-        reason: String,
-    },
+    Condition { reason: String },
 }
 
 /// Raised when older programs could not read [`Predictions`] any more.

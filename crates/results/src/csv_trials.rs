@@ -1,7 +1,7 @@
 //! Rows of a CSV file -> trials: rows that share condition and trial become one record, its samples columns.
 
-use super::levels::levels_of;
 use super::limits::{MOST_CONDITIONS, MOST_METRICS, MOST_TRIALS, MOST_VALUES};
+use super::names::levels_of;
 use super::plain::Place;
 use super::schema::{PlannedTrial, TrialRecord};
 use std::borrow::Cow;

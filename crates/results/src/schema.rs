@@ -8,12 +8,11 @@
 //! | `trials.jsonl` | one [`TrialRecord`] a line, synced before the next trial begins |
 //! | `logs/` | the log of each trial and its server |
 
-pub use super::cut::{LeftOut, Within};
 use super::disturbed::Disturber;
-pub use super::outcome::Outcome;
 use super::plain::Plain;
-pub use super::plan::{Decision, Levels, Needs, Plan, PlannedCondition, PlannedPlacement, PlannedTrial};
-pub use super::race::Race;
+pub use super::plan::{
+    Decision, LeftOut, Levels, Needs, Plan, PlannedCondition, PlannedPlacement, PlannedTrial, Race, Within,
+};
 use super::search::SearchRecord;
 use super::server::ServerRecord;
 pub use super::settle::{Duet, SIDE, Session, Settle};
@@ -336,4 +335,28 @@ pub struct Environment {
     /// Settings found: path or name -> value.
     pub settings: BTreeMap<String, String>,
     pub machine: Machine,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Measured, and everything asked for was verified.
+    Ok,
+    /// No usable result; `reason` says why.
+    Failed,
+    /// Measured, but interfered with by the rules in the docs; kept, not analysed, run again.
+    #[serde(alias = "contaminated")]
+    Disturbed,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_before_schema_3_have_the_older_name_of_an_outcome() {
+        let read = |text: &str| serde_json::from_str::<Outcome>(text).unwrap();
+        assert_eq!([read("\"contaminated\""), read("\"disturbed\"")], [Outcome::Disturbed; 2]);
+        assert_eq!(serde_json::to_string(&Outcome::Disturbed).unwrap(), "\"disturbed\"");
+    }
 }

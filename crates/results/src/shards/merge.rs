@@ -3,9 +3,9 @@
 
 use super::parts::{self, Parts};
 use super::read;
+use crate::directory::{ENVIRONMENT, ENVIRONMENTS};
 use crate::error::{DirectoryError, io_error};
 use crate::lines::TRIALS;
-use crate::machines::{ENVIRONMENT, ENVIRONMENTS};
 use crate::schema::Outcome;
 use crate::server::SETTINGS_FILE;
 use crate::store::{CAPTURES, Directory, LOGS, pretty, read_study_text};
