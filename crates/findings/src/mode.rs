@@ -55,9 +55,16 @@ pub enum Shared {
 pub enum InCommon {
     Number(f64),
     /// Which share of pairs is so near each other, on average.
-    Pairs { relation: Shared, share: f64 },
+    Pairs {
+        relation: Shared,
+        share: f64,
+    },
     /// The word that most of them have.
-    Word { word: String, trials: usize, of: usize },
+    Word {
+        word: String,
+        trials: usize,
+        of: usize,
+    },
     /// It was recorded of none of them.
     Unknown,
 }

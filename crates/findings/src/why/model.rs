@@ -22,14 +22,10 @@ pub enum WhyError {
     Compare(#[from] CompareError),
     /// More than one condition a side.
     #[error("each side has {} conditions", names.len())]
-    Several {
-        names: Vec<String>,
-    },
+    Several { names: Vec<String> },
     /// No trial of a side says where its clients' time went.
     #[error("no trial of `{name}` has transactions with watched client threads")]
-    NoTime {
-        name: String,
-    },
+    NoTime { name: String },
 }
 
 #[derive(Debug, Clone, PartialEq)]

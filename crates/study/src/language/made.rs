@@ -2,7 +2,7 @@
 
 use super::check;
 use super::document::{Source, StudyError};
-use super::field;
+use super::fields;
 use super::parse::{Overrides, Parser};
 use super::settings::{Sampling, Settings};
 use super::spec::{Factor, Study};
@@ -60,12 +60,12 @@ pub struct DeclaredKey {
 pub fn declared(section: &str, key: &str) -> Option<DeclaredKey> {
     match sampling(section, key) {
         Some(key) => Some(DeclaredKey { info: key.info(), default: key.get(&Sampling::default()) }),
-        None => field::find(section, key).map(|field| DeclaredKey { info: field.info, default: field.default() }),
+        None => fields::find(section, key).map(|field| DeclaredKey { info: field.info, default: field.default() }),
     }
 }
 
 pub fn check_value(section: &str, key: &str, value: &Value) -> Result<(), String> {
-    match (sampling(section, key), field::find(section, key)) {
+    match (sampling(section, key), fields::find(section, key)) {
         (Some(key), _) => key.set(&mut Sampling::default(), value),
         (_, Some(field)) => field.check(value),
         (None, None) => Err("a key of a study".to_owned()),

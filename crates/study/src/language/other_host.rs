@@ -1,6 +1,7 @@
 //! Another host, and how it is reached.
 
 use super::arguments;
+use std::net::IpAddr;
 use tare_text::Value;
 
 /// The way to another host, where no one says another. It asks for nothing, and notices within a quarter of a minute
@@ -68,6 +69,23 @@ fn quoted(word: &str) -> String {
     }
 }
 
+/// Where the clients are, and where a server listens for them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ClientSettings {
+    /// The host that they run on; this one where none is said.
+    pub on: OtherHost,
+    /// The address of this host at which a server that is started listens for them.
+    pub server_address: Option<IpAddr>,
+}
+
+impl ClientSettings {
+    pub fn set_server_address(&mut self, value: &Value) -> Result<(), String> {
+        let address = value.to_string().parse().map_err(|_| "an IP address of this host, for example 192.0.2.1")?;
+        self.server_address = Some(address);
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,5 +108,12 @@ mod tests {
         for wrong in ["", "-oProxyCommand=x", "a b"] {
             assert!(there.set_host(&wrong.into()).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn an_address_is_a_number() {
+        let mut client = ClientSettings::default();
+        assert!(client.set_server_address(&"here".into()).is_err());
+        client.set_server_address(&"::1".into()).unwrap();
     }
 }

@@ -1,7 +1,7 @@
 //! Everything one trial needs to know, typed. A study has one as its base; a condition is a copy with levels set.
 
-use super::client::ClientSettings;
 use super::limit::Limit;
+use super::other_host::ClientSettings;
 use super::process::ProcessSettings;
 use super::running::RunningSettings;
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 use super::decide::Decide;
 use super::key::{self, WORKLOAD};
 use super::settings::{Sampling, Settings};
-use super::{field, machine};
+use super::{fields, machine};
 use std::collections::{BTreeMap, BTreeSet};
 use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 use tare_results::question::Question;
@@ -99,7 +99,7 @@ impl Study {
             settings.engine.options.insert(option.to_owned(), level.to_string());
             return Ok(());
         }
-        match field::factor(name) {
+        match fields::factor(name) {
             Some(field) => field.set(settings, level)?,
             None => machine::set(settings, name, level)?,
         }
@@ -133,7 +133,7 @@ impl Study {
             format!("one of the study's placements: {}", known.join(", "))
         })?;
         for (key, value) in keys {
-            let field = field::find("placement", key).ok_or("a key of [placement]")?;
+            let field = fields::find("placement", key).ok_or("a key of [placement]")?;
             field.set(settings, value)?;
         }
         Ok(())
@@ -176,7 +176,7 @@ impl Study {
     /// Names that a factor may have, apart from `option.NAME`.
     pub fn factor_names() -> Vec<&'static str> {
         let mut names = vec!["placement", "build", "engine", "workload", SIDE];
-        let factors = field::all().into_iter().filter(|f| f.section != key::CAPTURE);
+        let factors = fields::all().into_iter().filter(|f| f.section != key::CAPTURE);
         names.extend(factors.map(|f| f.key).filter(|k| *k != "name"));
         names.extend(machine::names());
         names
@@ -189,5 +189,5 @@ pub fn set_build_key(settings: &mut Settings, key: &str, value: &Value) -> Resul
         settings.engine.options.insert(option.to_owned(), value.to_string());
         return Ok(());
     }
-    field::find("engine", key).ok_or("a key of [engine]")?.set(settings, value)
+    fields::find("engine", key).ok_or("a key of [engine]")?.set(settings, value)
 }

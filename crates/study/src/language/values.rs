@@ -2,7 +2,7 @@
 //! them.
 
 use super::settings::Settings;
-use super::{field, machine};
+use super::{fields, machine};
 use std::collections::BTreeMap;
 use tare_text::Value;
 use thiserror::Error;
@@ -22,7 +22,7 @@ pub struct ValueError {
 }
 
 pub fn to_values(settings: &Settings) -> BTreeMap<String, Value> {
-    let fields = field::all().into_iter();
+    let fields = fields::all().into_iter();
     let mut values: BTreeMap<String, Value> =
         fields.filter_map(|field| Some((format!("{}.{}", field.section, field.key), field.get(settings)?))).collect();
     let options = settings.engine.options.iter();
@@ -40,7 +40,7 @@ pub fn from_values(values: &BTreeMap<String, Value>) -> Result<Settings, ValueEr
         value: value.to_string(),
         expected,
     };
-    let fields = field::all();
+    let fields = fields::all();
     // In the table's order: a load is named before its keys are set.
     for field in &fields {
         let name = format!("{}.{}", field.section, field.key);

@@ -1,7 +1,7 @@
 //! Ladders that are climbed within one server lifetime: which conditions are rungs of one, and the order of rungs.
 
 use super::design::Condition;
-use super::place;
+use super::task::place_of;
 use crate::language::spec::Study;
 use std::collections::BTreeMap;
 use tare_results::schema::{Levels, Plan, PlannedCondition, PlannedPlacement, PlannedTrial};
@@ -105,7 +105,7 @@ pub(super) fn in_lifetimes(trials: Vec<PlannedTrial>, planned: &[PlannedConditio
 
 /// Numbers of the trials that follow this one in its server's lifetime, itself first; alone where it has its own.
 pub fn rest_of_lifetime(plan: &Plan, trial: usize) -> Vec<usize> {
-    let behind = place::of(plan, trial).and_then(|place| plan.trials.get(place..)).unwrap_or_default();
+    let behind = place_of(plan, trial).and_then(|place| plan.trials.get(place..)).unwrap_or_default();
     let lifetime = behind.first().and_then(|planned| planned.lifetime);
     // They stand one after the other.
     let shares = |planned: &&PlannedTrial| lifetime.is_some() && planned.lifetime == lifetime;
@@ -177,7 +177,7 @@ mod tests {
             assert_eq!(rest_of_lifetime(&of(&numbers, Some(4)), trial), rest);
             assert_eq!(rest_of_lifetime(&of(&numbers, None), trial), [trial]);
         }
-        assert_eq!(place::of(&of(&[2, 1, 0], None), 0), Some(2), "in no order that tare writes");
-        assert_eq!(place::of(&of(&shard, None), 3), None);
+        assert_eq!(place_of(&of(&[2, 1, 0], None), 0), Some(2), "in no order that tare writes");
+        assert_eq!(place_of(&of(&shard, None), 3), None);
     }
 }

@@ -16,7 +16,7 @@ use tare_results::pairs::{FEWEST_PAIRS, Rule};
 use tare_results::schema::{Plan, Settle};
 use tare_results::store::{Directory, read_plan, read_study_text, read_trials};
 use tare_study::language::spec::{Factor, SIDE, Study};
-use tare_study::language::written::parse_written;
+use tare_study::language::write::parse_written;
 use tare_study::plan::resolve::Where;
 use tare_study::plan::settle;
 use tare_text::Value;
