@@ -2,8 +2,7 @@
 
 use super::style::{Style, add, finish};
 use super::text::{heading, plain, shorten};
-use crate::words::between;
-use tare_findings::compare::Verdict;
+use crate::words::{between, build_verdict};
 use tare_findings::figures::{change, percent, times};
 use tare_findings::level_words::words_of;
 use tare_findings::summary::{Grown, GrowthRanking, Profiled, Summary};
@@ -50,11 +49,7 @@ pub(super) fn builds(summary: &Summary, style: Style) -> Option<String> {
     let first = summary.builds.first()?;
     let mut rows = style.table(&["at", "build", "ratio", "95% interval", "verdict"], 2);
     for found in &summary.builds {
-        let verdict = match found.verdict {
-            Verdict::Faster => "faster",
-            Verdict::Slower => "slower",
-            Verdict::Equivalent | Verdict::Inconclusive => "no difference shown",
-        };
+        let verdict = build_verdict(found.verdict);
         let interval = between(found.ci, "-", times);
         add(
             &mut rows,
