@@ -11,7 +11,7 @@ use tare_topology::Fingerprint;
 pub type Levels = BTreeMap<String, String>;
 
 /// One combination of levels, realizable on this machine or not.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlannedCondition {
     /// Unique in the study; `factor=level` words joined by spaces unless the study names it.
     pub name: String,
@@ -60,7 +60,7 @@ pub struct PlannedTrial {
 }
 
 /// What will be run and in which order; written once, read by `--resume`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     pub schema: u32,
     pub study: String,

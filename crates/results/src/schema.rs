@@ -42,9 +42,10 @@ pub struct AppliedSetting {
 }
 
 /// Which side of a connection a thread works for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThreadClass {
+    #[default]
     Client,
     /// Serves one connection; `server` in records, which scripts read.
     #[serde(rename = "server")]
@@ -53,7 +54,7 @@ pub enum ThreadClass {
     Background,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadRecord {
     /// Which side it works for; `role` in records.
     #[serde(rename = "role")]
@@ -175,7 +176,7 @@ pub struct LifetimeRecord {
 }
 
 /// One line of `trials.jsonl`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
     pub schema: u32,
     /// Position in the plan's schedule.
@@ -288,33 +289,8 @@ impl TrialRecord {
             block: planned.block,
             condition: planned.condition.clone(),
             levels,
-            outcome: Outcome::Ok,
-            reason: None,
-            ran_on: None,
-            client_host: None,
             started_at,
-            elapsed_s: 0.0,
-            lifetime: None,
-            settings: Vec::new(),
-            data: None,
-            pool: None,
-            settled: None,
-            server_version: None,
-            server: None,
-            outlived: Vec::new(),
-            disturbed_by: Vec::new(),
-            uncontrolled: BTreeMap::new(),
-            server_program: None,
-            samples: Vec::new(),
-            of_all_samples: BTreeMap::new(),
-            plain: Plain::default(),
-            dropped: Vec::new(),
-            searches: Vec::new(),
-            warm_up: BTreeMap::new(),
-            plans: BTreeMap::new(),
-            captures: BTreeMap::new(),
-            captures_missing: BTreeMap::new(),
-            capture_sample: None,
+            ..Self::default()
         }
     }
 }
@@ -337,10 +313,11 @@ pub struct Environment {
     pub machine: Machine,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Measured, and everything asked for was verified.
+    #[default]
     Ok,
     /// No usable result; `reason` says why.
     Failed,

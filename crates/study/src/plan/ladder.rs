@@ -122,9 +122,7 @@ mod tests {
             name: format!("placement={place} threads={threads}"),
             levels: [("placement".to_owned(), place.to_owned()), ("threads".to_owned(), threads.to_owned())].into(),
             realizable: true,
-            reason: None,
-            placement: None,
-            settings: BTreeMap::new(),
+            ..PlannedCondition::default()
         };
         let planned: Vec<PlannedCondition> =
             ["a", "b"].iter().flat_map(|p| ["1", "2", "4"].map(|t| condition(p, t))).collect();
@@ -148,12 +146,6 @@ mod tests {
     #[test]
     fn what_follows_in_a_lifetime_is_found_in_a_whole_plan_and_in_a_shard() {
         let of = |numbers: &[usize], lifetime: Option<usize>| Plan {
-            schema: tare_results::schema::SCHEMA,
-            study: "s".into(),
-            machine: None,
-            client_machines: BTreeMap::new(),
-            seed: 1,
-            conditions: Vec::new(),
             trials: numbers
                 .iter()
                 .map(|trial| {
@@ -161,16 +153,7 @@ mod tests {
                     PlannedTrial { trial: *trial, block: trial / 4, condition: format!("c{}", trial % 4), lifetime }
                 })
                 .collect(),
-            samples: 1,
-            rehearsal: false,
-            estimated_s: 0.0,
-            needs: None,
-            decision: None,
-            settle: None,
-            race: None,
-            within: None,
-            left_out: Vec::new(),
-            notes: Vec::new(),
+            ..Plan::default()
         };
         let (whole, shard) = ([0, 1, 2, 3, 4, 5, 6, 7], [4, 5, 6, 7, 12, 13, 14, 15]);
         for (numbers, trial, rest) in [(whole, 5, vec![5, 6, 7]), (shard, 5, vec![5, 6, 7]), (shard, 15, vec![15])] {
