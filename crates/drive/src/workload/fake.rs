@@ -26,9 +26,7 @@ impl Default for FakeSettings {
     }
 }
 
-impl NamedLoad for FakeSettings {
-    const NAMES: &'static [&'static str] = &["fake"];
-}
+impl NamedLoad for FakeSettings {}
 
 impl Load for FakeSettings {
     fn name(&self) -> &'static str {

@@ -103,11 +103,14 @@ pub trait Load: Keys {
 
 pub trait NamedLoad: Load + Default {
     /// What `workload.name` may say.
-    const NAMES: &'static [&'static str];
+    fn names() -> Vec<&'static str> {
+        vec![Self::default().name()]
+    }
 
     /// The load of this name, as a study finds it when it says nothing else.
     fn named(name: &str) -> Option<Self> {
-        Self::NAMES.contains(&name).then(Self::default)
+        let load = Self::default();
+        (load.name() == name).then_some(load)
     }
 }
 

@@ -34,7 +34,7 @@ macro_rules! loads {
 
             pub fn names() -> Vec<&'static str> {
                 let mut names = Vec::new();
-                $($(#[cfg($cfg)])? names.extend_from_slice(<$settings>::NAMES);)*
+                $($(#[cfg($cfg)])? names.extend(<$settings>::names());)*
                 names
             }
 

@@ -118,10 +118,15 @@ pub struct ConnectTarget {
 }
 
 impl ConnectTarget {
+    /// Without a password, to no database.
+    pub fn to(address: Address, user: &str) -> Self {
+        let (password, database, tls, charset) = Default::default();
+        Self { address, user: user.to_owned(), password, database, tls, charset }
+    }
+
     /// Whoever may enter the folder of a private socket needs no password.
     pub(crate) fn private(socket: PathBuf, user: &str) -> Self {
-        let (password, database, tls, charset) = Default::default();
-        Self { address: Address::Socket(socket), user: user.to_owned(), password, database, tls, charset }
+        Self::to(Address::Socket(socket), user)
     }
 
     /// The name that the server's certificate must have where that is checked.

@@ -14,7 +14,9 @@ use tare_load::{Curve, Distribution};
 
 /// sysbench's scripts without their `oltp_`.
 impl NamedLoad for OltpSettings {
-    const NAMES: &'static [&'static str] = <Workload as VariantNames>::VARIANTS;
+    fn names() -> Vec<&'static str> {
+        Workload::VARIANTS.to_vec()
+    }
 
     fn named(name: &str) -> Option<Self> {
         let workload: Workload = name.parse().ok()?;

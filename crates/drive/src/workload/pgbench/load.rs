@@ -68,9 +68,7 @@ fn job(words: Vec<String>, target: &ConnectTarget, of: &ServerValues) -> Result<
     Ok(Job { words, environment, ..Job::default() })
 }
 
-impl NamedLoad for PgbenchSettings {
-    const NAMES: &'static [&'static str] = &["pgbench"];
-}
+impl NamedLoad for PgbenchSettings {}
 
 impl Load for PgbenchSettings {
     fn name(&self) -> &'static str {

@@ -221,14 +221,7 @@ mod tests {
 
     #[test]
     fn a_server_on_a_socket_has_no_port_unless_its_name_has() {
-        let target = |address| ConnectTarget {
-            address,
-            user: "u".into(),
-            password: String::new(),
-            database: None,
-            tls: Default::default(),
-            charset: Default::default(),
-        };
+        let target = |address| ConnectTarget::to(address, "u");
         let filled = |address, text: &str| {
             let mut values = Values::default();
             values.server("e", &target(address), Path::new("/p"));

@@ -69,14 +69,8 @@ mod tests {
         // As another user would plant it, for every process number.
         let guessed = std::env::temp_dir().join(format!("tare-client-{}", std::process::id()));
         let _planted = std::fs::File::create(&guessed);
-        let target = ConnectTarget {
-            address: Address::Socket("/s".into()),
-            user: "u".into(),
-            password: "secret".into(),
-            database: None,
-            tls: Default::default(),
-            charset: Default::default(),
-        };
+        let target = ConnectTarget::to(Address::Socket("/s".into()), "u");
+        let target = ConnectTarget { password: "secret".into(), ..target };
         let of = ServerValues::of("e", &target);
         let _ = std::fs::remove_file(&guessed);
         let of = of.unwrap();

@@ -38,9 +38,7 @@ impl SqlSettings {
     }
 }
 
-impl NamedLoad for SqlSettings {
-    const NAMES: &'static [&'static str] = &["sql"];
-}
+impl NamedLoad for SqlSettings {}
 
 impl Paced for SqlSettings {
     fn pace(&self) -> Pace {

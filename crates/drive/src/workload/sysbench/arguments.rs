@@ -77,12 +77,9 @@ mod tests {
     fn the_command_line_is_sysbenchs_own() {
         let settings = SysbenchSettings { options: vec!["--range-size=5".into()], ..SysbenchSettings::default() };
         let target = |address| ConnectTarget {
-            address,
-            user: "u".into(),
             password: "p".into(),
             database: Some("sbtest".into()),
-            tls: Default::default(),
-            charset: Default::default(),
+            ..ConnectTarget::to(address, "u")
         };
         let run = TimedRun { sample: 0, warmup_s: 2, measured_s: 5 };
         let line = settings.run("mysql", &target(Address::Socket("/r/s".into())), 4, 0, run).join(" ");

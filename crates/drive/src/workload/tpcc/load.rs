@@ -32,9 +32,7 @@ impl TpccSettings {
     }
 }
 
-impl NamedLoad for TpccSettings {
-    const NAMES: &'static [&'static str] = &["tpcc"];
-}
+impl NamedLoad for TpccSettings {}
 
 impl Paced for TpccSettings {
     fn pace(&self) -> Pace {
