@@ -14,6 +14,7 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// A finding at a line of a file.
     pub fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
         Self { path: path.into(), line, message: message.into() }
     }

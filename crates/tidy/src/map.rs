@@ -4,9 +4,11 @@
 pub struct Crate {
     /// Its folder below `crates/`.
     pub folder: &'static str,
+    /// Folders of crates below it.
     pub may_use: &'static [&'static str],
 }
 
+/// From the leaves up.
 pub const CRATES: &[Crate] = &[
     Crate { folder: "text", may_use: &[] },
     Crate { folder: "files", may_use: &[] },
@@ -53,6 +55,7 @@ pub const CRATES: &[Crate] = &[
 pub struct Foreign {
     /// A folder or a file, from the top of the tree.
     pub below: &'static str,
+    /// Whose texts they are.
     pub of: &'static str,
 }
 

@@ -22,9 +22,11 @@ pub(crate) struct Module {
 #[derive(Debug, Default)]
 pub(crate) struct Modules(pub Vec<Module>);
 
+/// Where a path ends.
 #[derive(Debug, Clone, Copy)]
 enum End {
     Module(usize),
+    /// An item of this module.
     Item(usize),
 }
 

@@ -2,9 +2,11 @@
 
 use std::{fs, io, path::Path};
 
+/// A text file of the tree.
 pub struct File {
     /// From the top of the tree, with `/`.
     pub path: String,
+    /// All of it, as it stands on disk.
     pub text: String,
     /// What syn made of it; none where it is not Rust, or not Rust that parses (the compiler says that better).
     pub syntax: Option<syn::File>,
@@ -13,6 +15,7 @@ pub struct File {
 /// Every text file that belongs to the project.
 #[derive(Default)]
 pub struct Tree {
+    /// Sorted by their paths.
     pub files: Vec<File>,
 }
 
@@ -22,10 +25,12 @@ impl File {
         Self { path, text, syntax }
     }
 
+    /// The last part of the path.
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 
+    /// Whether it is a Rust source file.
     pub fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
     }
@@ -72,6 +77,7 @@ impl Tree {
         self.files.iter().filter(|file| file.is_rust())
     }
 
+    /// The file at a path from the top.
     pub fn get(&self, path: &str) -> Option<&File> {
         self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok().map(|i| &self.files[i])
     }

@@ -93,6 +93,7 @@ fn scan(tokens: TokenStream, found: &mut Vec<(usize, Vec<String>)>) {
     }
 }
 
+/// Whether an item is there in tests alone.
 pub(crate) fn only_for_tests(item: &Item) -> bool {
     attributes(item).iter().any(|attribute| match &attribute.meta {
         Meta::List(list) if list.path.is_ident("cfg") => list.tokens.to_string() == "test",

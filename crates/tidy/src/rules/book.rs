@@ -3,6 +3,7 @@
 use super::links::{links, relative};
 use crate::{File, Finding, Tree};
 
+/// The pages of the site.
 const FOLDER: &str = "docs/";
 const LIST: &str = "docs/SUMMARY.md";
 
@@ -23,6 +24,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     found
 }
 
+/// Links of a page that leave the folder.
 fn out(page: &File) -> Vec<Finding> {
     let leaves = |link: &str| {
         let path = link.split('#').next().unwrap_or_default();

@@ -9,6 +9,7 @@ const COLUMNS_MAX_CODE: usize = 200;
 /// Lines of a file with code; tests may be longer.
 const LINES_MAX: usize = 500;
 
+/// Finds lines and files that are too long.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in tree.files.iter().filter(|file| file.is_rust() || file.path.ends_with(".toml")) {

@@ -13,6 +13,7 @@ const ATTACKS: &str = "docs/security.md";
 struct Mutants<'a> {
     /// Lines with the test, the file and the text that is replaced.
     replaced: Vec<(usize, &'a str, &'a str, &'a str)>,
+    /// Lines with the test that has no mutant.
     without: Vec<(usize, &'a str)>,
 }
 

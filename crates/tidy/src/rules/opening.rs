@@ -2,6 +2,7 @@
 
 use crate::{Finding, Tree};
 
+/// Words below which an opening line says nothing.
 const WORDS_MIN: usize = 3;
 
 /// Finds files whose first line is no `//!` line, or one that says nothing.

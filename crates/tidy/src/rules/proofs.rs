@@ -73,6 +73,7 @@ fn rows_of(page: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
     rows(page).into_iter().filter(|(_, cells)| cells[0].ends_with(".rs`"))
 }
 
+/// What stands between backticks.
 pub(super) fn words(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }

@@ -3,6 +3,7 @@
 use crate::{Finding, Tree, map::FOREIGN_PROSE};
 use syn::{Attribute, Expr, ExprLit, ExprMethodCall, ImplItemFn, ItemFn, ItemMod, Lit, visit::Visit};
 
+/// Methods that look into a text.
 const METHODS: &[&str] = &["contains", "starts_with", "ends_with", "strip_prefix", "strip_suffix", "split_once"];
 
 /// Finds words that code outside of tests looks for in texts, where no output of other programs is parsed.

@@ -23,6 +23,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     found
 }
 
+/// Lines and names of test functions.
 #[derive(Default)]
 struct Tests(Vec<(usize, String)>);
 

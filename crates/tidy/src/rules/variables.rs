@@ -2,7 +2,9 @@
 
 use crate::{Finding, Tree};
 
+/// The page that explains them.
 const PAGE: &str = "docs/reference.md";
+/// Names of this project's variables begin with it.
 const PREFIX: &str = "\"TARE_";
 
 /// Finds variables that a source names and the reference does not explain.
