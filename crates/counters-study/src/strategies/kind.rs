@@ -1,11 +1,10 @@
 //! The strategies by name.
 
-use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
-use tare_text::UnknownWord;
-
 use super::fuzzy;
 use super::numa::Libnuma;
 use crate::workload::Error;
+use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
+use tare_text::UnknownWord;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumString, IntoStaticStr, VariantArray, VariantNames)]
 #[strum(serialize_all = "kebab-case", parse_err_ty = Error, parse_err_fn = unknown)]

@@ -1,11 +1,10 @@
 //! What is worked on: counter blocks between data blocks.
 
-use std::cell::UnsafeCell;
-use std::hint::black_box;
-
 use super::crc::crc32;
 use super::generator::Generator;
 use crate::strategies::Counting;
+use std::cell::UnsafeCell;
+use std::hint::black_box;
 
 pub(super) const DATA_BYTES: usize = 16 * 1024;
 /// Increments of blocks' own counters a data step.

@@ -1,15 +1,14 @@
 //! What a run asks of a strategy with its counters and data. Behind this trait everything is compiled for each strategy
 //! and generator, a hundred times in all: as little as possible stands there, and what is measured among it.
 
-use std::marker::PhantomData;
-use std::time::Instant;
-
 use super::blocks::Payload;
 use super::config::Config;
 use super::error::Error;
 use super::gate::Arrival;
 use super::generator::{Generator, Shared};
 use crate::strategies::{Counting, Plan};
+use std::marker::PhantomData;
+use std::time::Instant;
 
 /// A strategy with its counters and data. Called some ten times a run and thread, never for an increment.
 pub(super) trait Counted: Send + Sync {

@@ -1,7 +1,5 @@
 //! From a configuration to the code compiled for it.
 
-use tare_counters::cpus;
-
 use super::config::{Config, MemoryScope, Mode, Padding};
 use super::counted::{Counted, Kept};
 use super::error::Error;
@@ -12,6 +10,7 @@ use crate::strategies::{
     Adaptive, Atomic, ByCachedNode, ByCpu, ByIndex, ByLibnuma, ByThread, Counting, Fuzzy, NodeAlloc, Own as OwnSet,
     Plan, PthreadMutex, Random, Sharded, StdMutex, Strategy, ThreadRow, node_count,
 };
+use tare_counters::cpus;
 
 /// Runs the workload once.
 ///

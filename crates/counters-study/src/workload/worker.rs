@@ -1,9 +1,5 @@
 //! A run: threads, gates, and what was found in the end.
 
-use std::collections::BTreeMap;
-use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
-use std::time::{Duration, Instant};
-
 use super::blocks::{DATA_BYTES, LOCAL_INCREMENTS};
 use super::config::{Config, MemoryScope};
 use super::counted::{Counted, Gates, Shift};
@@ -14,6 +10,9 @@ use super::memory;
 use super::outcome::Outcome;
 use super::pages::Pages;
 use crate::strategies::Plan;
+use std::collections::BTreeMap;
+use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
+use std::time::{Duration, Instant};
 
 /// A thread of the workload needs little; hundreds of them should not ask for 8 MiB each.
 const STACK_BYTES: usize = 512 * 1024;

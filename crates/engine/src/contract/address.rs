@@ -1,10 +1,9 @@
 //! Where a server listens, and how a client reaches it.
 
+use super::charset::Charset;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
-
-use super::charset::Charset;
 use strum::{Display, EnumString, VariantNames};
 use tare_text::UnknownWord;
 

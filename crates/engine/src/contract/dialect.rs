@@ -1,9 +1,8 @@
 //! The SQL that a database speaks, as far as the workloads need to know it.
 
+use crate::{Session, SqlError};
 use std::fmt::Debug;
 use std::path::Path;
-
-use crate::{Session, SqlError};
 
 /// How a column is defined that numbers the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,10 @@
 //! Option files, of servers and of clients, read here: a private server must not get the places and ports that such a
 //! file names too.
 
+use crate::EngineError;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-use crate::EngineError;
 
 /// The longest option file that is read, bytes.
 const LARGEST: u64 = 1 << 20;

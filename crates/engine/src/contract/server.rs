@@ -1,20 +1,18 @@
 //! What every engine can do, and what it is asked with.
 
-use std::collections::BTreeMap;
-use std::error::Error;
-use std::net::{IpAddr, Ipv4Addr};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use tare_files::LogFile;
-use tare_noise::MemoryConfines;
-
 use super::diagnostics::{Diagnostics, Silent};
 use crate::programs::program::places;
 use crate::{
     Address, Aslr, Binary, Charset, ConnectTarget, Dialect, EngineError, Login, OptionFile, SelfReport, Session,
     Transport,
 };
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tare_files::LogFile;
+use tare_noise::MemoryConfines;
 
 /// The database that prepared data directories contain and that sessions start in: sysbench's default name.
 pub const DEFAULT_DATABASE: &str = "sbtest";

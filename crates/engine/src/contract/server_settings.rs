@@ -1,8 +1,7 @@
 //! What a running server says of its build and of all its settings.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::{EngineError, Session};
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerSetting {

@@ -1,13 +1,11 @@
 //! One connection to a database, as a workload sees it.
 
+use super::code::Code;
+use crate::transport::stream::Interrupter;
 use std::fmt;
 use std::io::{self, Write};
 use std::time::Duration;
-
 use tare_cpuset::ThreadRef;
-
-use super::code::Code;
-use crate::transport::stream::Interrupter;
 
 /// How long a server may be silent while it owes an answer, unless a session is told otherwise: longer than any
 /// statement of a measurement, and not for ever.

@@ -1,9 +1,8 @@
 //! What is known of a login, from whichever source.
 
+use crate::TlsMode;
 use std::fmt;
 use std::path::PathBuf;
-
-use crate::TlsMode;
 
 /// What is known of how to reach a server and as whom. What is not said here, the user's own files may say.
 #[derive(Clone, Default, PartialEq, Eq)]

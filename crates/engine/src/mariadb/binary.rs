@@ -1,11 +1,10 @@
 //! Finding the server program and the script that makes its data directories.
 
-use std::path::{Path, PathBuf};
-
 use super::layout::Layout;
 use crate::programs::ask::{self_told, start};
 use crate::programs::program::{check_may_run, is_program, named, places};
 use crate::{Binary, EngineError};
+use std::path::{Path, PathBuf};
 
 pub(super) const NAME: &str = "mariadb";
 

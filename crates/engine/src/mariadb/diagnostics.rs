@@ -1,9 +1,8 @@
 //! Lock waits from performance_schema, global status, and InnoDB's monitor.
 
-use std::collections::BTreeMap;
-
 use crate::Session;
 use crate::contract::diagnostics::{Diagnostics, LockWait, Unavailable, WaitKind};
+use std::collections::BTreeMap;
 
 /// Instruments of locks. Conditions (`wait/synch/cond/%`) are left out: threads without work wait on those.
 const LOCKS: [&str; 4] = ["wait/synch/mutex/%", "wait/synch/rwlock/%", "wait/synch/sxlock/%", "wait/synch/prlock/%"];

@@ -1,11 +1,10 @@
 //! The SQL of MariaDB and MySQL, tables in InnoDB.
 
-use std::path::Path;
-
 use crate::contract::dialect::{
     Backlog, BulkLoad, Collation, Counted, Dialect, Done, Identity, Index, PoolPages, Scan, number,
 };
 use crate::{Code, Session, SqlError};
+use std::path::Path;
 
 /// Of a shorter history that stays as it is, an idle server keeps the rest for good. It takes purged transactions off
 /// the list only with every `innodb_purge_rseg_truncate_frequency`th (128th) batch of `innodb_purge_batch_size`, and

@@ -1,13 +1,11 @@
 //! What MariaDB and MySQL do differently, of all that starts, fills and asks a private instance.
 
+use super::dialect::InnoDb;
+use crate::{Binary, Engine, EngineError, PrepareRequest, Session};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-
 use tare_files::LogFile;
-
-use super::dialect::InnoDb;
-use crate::{Binary, Engine, EngineError, PrepareRequest, Session};
 
 /// Makes an empty data directory inside a directory, with the options that shape its files.
 type Install = fn(&Binary, &PrepareRequest, &BTreeMap<String, String>, &Path) -> Result<(), EngineError>;

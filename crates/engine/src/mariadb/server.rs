@@ -1,10 +1,5 @@
 //! Starting a private instance and being its handle.
 
-use std::fs::DirBuilder;
-use std::net::SocketAddr;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
-
 use super::arguments::{self, Places, variable_name};
 use super::explain::{explain, refused_option};
 use super::{Kind, MadeBy, binary};
@@ -19,6 +14,10 @@ use crate::wire::Connection;
 use crate::{
     Address, Binary, Charset, ConnectTarget, EngineError, PasswordKey, Server, Session, StartRequest, Tls, Transport,
 };
+use std::fs::DirBuilder;
+use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
 
 /// The account of a TCP instance; the socket's is root without password.
 const TCP_USER: &str = "tare";

@@ -1,12 +1,11 @@
 //! Finding the server program.
 
-use std::path::{Path, PathBuf};
-
 use crate::mariadb::binary::{PRODUCT as MARIADB, ProgramReport, given};
 use crate::mariadb::layout::Layout;
 use crate::programs::ask::start;
 use crate::programs::program::{check_may_run, is_program, named, places};
 use crate::{Binary, EngineError};
+use std::path::{Path, PathBuf};
 
 pub(super) const NAME: &str = "mysql";
 

@@ -1,10 +1,9 @@
 //! Finding the server program and what it knows.
 
-use std::path::{Path, PathBuf};
-
 use crate::programs::ask::{self_told, start};
 use crate::programs::program::{check_may_run, is_program, named, places};
 use crate::{Binary, EngineError};
+use std::path::{Path, PathBuf};
 
 /// The engine `postgresql`: PostgreSQL 12 or newer, tried with 15.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,17 +1,15 @@
 //! One connection: login, prepare, execute, text, COPY.
 
-use std::io::{self, Write};
-use std::time::Duration;
-
-use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
-use tare_cpuset::ThreadRef;
-
 use super::message::{self, Messages, Pieces, put, put_text, rows_of};
 use super::secure::{maybe_for_want_of_tls, secure};
 use super::value;
 use crate::transport::answer::AnswerLimits;
 use crate::transport::stream::{self, Channel, Interrupter, Stream, lost, malformed};
 use crate::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use std::io::{self, Write};
+use std::time::Duration;
+use tare_cpuset::ThreadRef;
 
 const PROTOCOL: u32 = 3 << 16;
 /// Messages that a login can take: method, proofs, some dozen settings, notices.

@@ -1,10 +1,9 @@
 //! The messages of the protocol, version 3: a byte that says what it is, four bytes of length, and what it says.
 
-use std::io::{self, Write};
-
 use crate::transport::buffer::ReadBuffer;
 use crate::transport::stream::Channel;
 use crate::{Code, SqlError, SqlErrorKind, SqlState};
+use std::io::{self, Write};
 
 /// Bytes before what a message says.
 const HEADER: usize = 5;

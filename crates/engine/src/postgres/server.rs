@@ -1,12 +1,5 @@
 //! Starting a private cluster and being its handle.
 
-use std::ffi::OsString;
-use std::fs;
-use std::net::SocketAddr;
-use std::path::Path;
-
-use rustix::process::Signal;
-
 use super::arguments::PORT;
 use super::binary::{NAME, Postgresql};
 use super::connection::Connection;
@@ -18,6 +11,11 @@ use crate::process::instance::{free_port, random_password};
 use crate::process::private_server::PrivateServer;
 use crate::process::server_process::{Launch, StopPolicy};
 use crate::{Address, Binary, ConnectTarget, EngineError, Server, Session, StartRequest, Transport};
+use rustix::process::Signal;
+use std::ffi::OsString;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
 
 /// The account that may do everything, over the private socket.
 pub(super) const ROOT: &str = "postgres";

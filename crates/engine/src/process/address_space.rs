@@ -7,18 +7,16 @@
 //! 128 MiB (`mmap_base` in arch/x86/mm/mmap.c and mm/util.c). A chosen soft limit therefore moves all of it by a known
 //! number of pages. The program itself and its brk heap stay where they are without randomisation.
 
+use crate::EngineError;
+use procfs::process::{MMapPath, Process};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fmt;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::thread::Builder;
-
-use procfs::process::{MMapPath, Process};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tare_cpuset::ThreadRefused;
-
-use crate::EngineError;
 
 /// The smallest gap that the kernel leaves for the stack, and so the smallest limit that moves anything.
 const LEAST_GAP: u64 = 128 << 20;

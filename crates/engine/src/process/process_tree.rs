@@ -4,19 +4,17 @@
 //! their environment, and those that have cleared it by having become this process's own children when their parent
 //! ended (`PR_SET_CHILD_SUBREAPER`).
 
+use super::identity::Identity;
+use procfs::process::{Process, Stat};
+use rustix::process::{getpid, set_child_subreaper};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher};
 use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-
-use procfs::process::{Process, Stat};
-use rustix::process::{getpid, set_child_subreaper};
-use serde::{Deserialize, Serialize};
 use tare_noise::{ControlGroup, MemoryConfines, MemoryGroup};
-
-use super::identity::Identity;
 
 /// The variable that marks what a server starts. Its value always has the same length, so that every server has its
 /// stack at the same place.

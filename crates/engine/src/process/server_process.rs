@@ -1,5 +1,16 @@
 //! The life of a server process: spawn, watch, stop.
 
+use super::before_exec::{Before, before_exec, clean_environment};
+use super::guard::{Guard, interrupted};
+use super::log;
+use super::process_tree::ProcessTree;
+use crate::{Aslr, EngineError, StopOutcome};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, geteuid, kill_process, kill_process_group, pidfd_open,
+    pidfd_send_signal, waitid,
+};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
@@ -10,21 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, geteuid, kill_process, kill_process_group, pidfd_open,
-    pidfd_send_signal, waitid,
-};
-
 use tare_files::LogFile;
-
-use super::before_exec::{Before, before_exec, clean_environment};
-use super::guard::{Guard, interrupted};
-use super::log;
-use super::process_tree::ProcessTree;
-use crate::{Aslr, EngineError, StopOutcome};
 
 /// How often a process is looked at while something is waited for.
 const POLL: Duration = Duration::from_millis(5);

@@ -1,13 +1,12 @@
 //! A server program that was found, and what tells it from every other one.
 
+use super::symbols::build_id;
+use crate::EngineError;
 use std::collections::BTreeMap;
 use std::env;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-
-use super::symbols::build_id;
-use crate::EngineError;
 
 /// Where distributions put servers and a user's PATH usually does not look.
 const MORE_PLACES: [&str; 5] =

@@ -1,11 +1,5 @@
 //! The server's side of one connection: its own SQLite connection, its own thread.
 
-use std::io::{self, Write};
-use std::sync::atomic::Ordering;
-
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, ErrorCode, Statement};
-
 use super::diagnostics::{WAITS_REQUEST, Waits};
 use super::planted::Session;
 use super::protocol::{self, BLOB, END, HEADER, INTEGER, NULL, Params, READY, REAL, ROW, Request, STRING, frame};
@@ -13,6 +7,10 @@ use super::waited::Waiting;
 use crate::transport::buffer::ReadBuffer;
 use crate::transport::stream::Stream;
 use crate::{Code, Param, SqlError, SqlErrorKind};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, ErrorCode, Statement};
+use std::io::{self, Write};
+use std::sync::atomic::Ordering;
 
 /// Rows are sent when so many bytes of them have gathered.
 const FLUSH_BYTES: usize = 64 * 1024;

@@ -1,12 +1,5 @@
 //! Starting the embedded engine's server and being its handle.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-
 use super::failure::Failure;
 use super::pragmas::{self, NAME, Sqlite};
 use super::serve::{DATABASE_FILE, PASSWORD, PORT, SOCKET, SUBCOMMAND};
@@ -23,6 +16,12 @@ use crate::{
     Address, Binary, ConnectTarget, DataDirectory, EngineError, PrepareRequest, Server, Session, StartRequest,
     StopOutcome, Transport,
 };
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
 /// Version of what [`prepare_data`] does, part of the key: raise it when prepared directories would come out
 /// differently.

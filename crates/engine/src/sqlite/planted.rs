@@ -5,17 +5,15 @@
 
 mod causes;
 
+use super::pragmas::Refused;
+use causes::Causes;
+pub(super) use causes::{Begun, CLIENT_REQUESTS, slow_client};
+use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::yield_now;
 use std::time::{Duration, Instant};
-
-use rusqlite::Connection;
-
-use super::pragmas::Refused;
-use causes::Causes;
-pub(super) use causes::{Begun, CLIENT_REQUESTS, slow_client};
 
 /// Option (hidden) whose value is the microseconds for each pair of connections (n connections: n * n) that a statement
 /// holds the lock.

@@ -1,11 +1,9 @@
 //! Options of the embedded engine: PRAGMAs, set on every connection and read back.
 
-use std::collections::BTreeMap;
-
-use rusqlite::Connection;
-
 use crate::EngineError;
 use crate::contract::options::same_value;
+use rusqlite::Connection;
+use std::collections::BTreeMap;
 
 /// The engine `sqlite`: the SQLite that is built into this program.
 #[derive(Debug, Clone, Copy, Default)]

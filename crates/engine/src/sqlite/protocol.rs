@@ -18,9 +18,8 @@
 //! | 3 error | kind, u32 code, message |
 //! | 4 ready, answers hello | SQLite's version |
 
-use std::str;
-
 use crate::{Code, Param, SqlError, SqlErrorKind};
+use std::str;
 
 /// Bytes before a body.
 pub(super) const HEADER: usize = 4;

@@ -1,5 +1,12 @@
 //! The server process of the embedded engine.
 
+use super::diagnostics::Waits;
+use super::failure::Failure;
+use super::{connection, library, pragmas};
+use crate::transport::stream::Stream;
+use rusqlite::{Connection, InterruptHandle, OpenFlags};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 use std::fmt;
@@ -12,15 +19,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-
-use rusqlite::{Connection, InterruptHandle, OpenFlags};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
-
-use super::diagnostics::Waits;
-use super::failure::Failure;
-use super::{connection, library, pragmas};
-use crate::transport::stream::Stream;
 
 /// The hidden subcommand of this executable that is the server.
 pub(super) const SUBCOMMAND: &str = "sqlite-server";

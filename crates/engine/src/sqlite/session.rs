@@ -1,16 +1,14 @@
 //! The client's side of a connection to the embedded engine.
 
-use std::mem::take;
-use std::time::Duration;
-
-use tare_cpuset::ThreadRef;
-
 use super::planted;
 use super::protocol::{self, END, ERROR, HEADER, LIMIT, READY, ROW, Request, malformed};
 use crate::transport::answer::AnswerLimits;
 use crate::transport::buffer::ReadBuffer;
 use crate::transport::stream::{self, Channel, Interrupter, Stream, lost};
 use crate::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
+use std::mem::take;
+use std::time::Duration;
+use tare_cpuset::ThreadRef;
 
 /// One connection over any stream.
 #[derive(Debug)]

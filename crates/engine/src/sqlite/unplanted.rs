@@ -1,11 +1,9 @@
 //! In place of what tests plant, in every program that is not built for tests: nothing.
 
+use super::pragmas::Refused;
+use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
-
-use rusqlite::Connection;
-
-use super::pragmas::Refused;
 
 pub(super) const CLIENT_REQUESTS: [&str; 0] = [];
 

@@ -1,9 +1,8 @@
 //! How long an answer may go on and how much of it is kept: a server can send rows for ever.
 
-use std::time::{Duration, Instant};
-
 use crate::contract::session::RESULT_LIMIT;
 use crate::{SqlError, SqlErrorKind};
+use std::time::{Duration, Instant};
 
 /// Rows and results (a power of two) between two looks at the clock, so that a measured statement pays for none.
 const LOOK_EVERY: u64 = 1 << 16;

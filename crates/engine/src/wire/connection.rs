@@ -1,10 +1,5 @@
 //! One connection: handshake, prepare, execute, text.
 
-use std::io::{self, Write};
-use std::time::Duration;
-
-use tare_cpuset::ThreadRef;
-
 use super::columns::{Column, binary_row};
 use super::execute::Statement;
 use super::framing::{HEADER, Packets};
@@ -15,6 +10,9 @@ use super::secure::{maybe_for_want_of_tls, secure};
 use crate::transport::answer::AnswerLimits;
 use crate::transport::stream::{self, Channel, Interrupter, Stream, lost, malformed};
 use crate::{Code, ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
+use std::io::{self, Write};
+use std::time::Duration;
+use tare_cpuset::ThreadRef;
 
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;

@@ -1,11 +1,10 @@
 //! The first packets of a connection: the server's greeting, the client's answer, the password.
 
-use sha1::Sha1;
-use sha2::{Digest, Sha256};
-
 use super::bytes::{Bytes, put_length};
 use super::framing::HEADER;
 use crate::ConnectTarget;
+use sha1::Sha1;
+use sha2::{Digest, Sha256};
 
 const CLIENT_MYSQL: u32 = 1;
 const LONG_FLAG: u32 = 1 << 2;

@@ -1,12 +1,11 @@
 //! LOAD DATA LOCAL: rows that follow a statement as packets of the client's.
 
-use std::io::{self, Write};
-
 use super::connection::Connection;
 use super::framing::{HEADER, Packets};
 use super::response;
 use crate::SqlError;
 use crate::transport::stream::{Channel, lost, malformed};
+use std::io::{self, Write};
 
 /// The server asks for the rows behind the statement.
 const WANTS_ROWS: u8 = 0xfb;

@@ -4,7 +4,6 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-
 use tare_engine::{Address, ConnectTarget, Engine, Mariadb, Mysql, PasswordKey, Tls};
 
 /// A key of 2048 bits whose private half was thrown away.

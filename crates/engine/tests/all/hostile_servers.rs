@@ -3,7 +3,6 @@
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
-
 use tare_engine::{
     Address, ConnectTarget, Engine, EngineError, Mariadb, Postgresql, Session, SqlError, SqlErrorKind, Sqlite,
 };

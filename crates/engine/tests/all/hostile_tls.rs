@@ -4,7 +4,6 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
 use tare_engine::{Address, ConnectTarget, Engine, Mariadb, Mysql, Postgresql, Tls, TlsMode};
 
 const ENGINES: [&(dyn Engine + Sync); 3] = [&Mariadb, &Mysql, &Postgresql];

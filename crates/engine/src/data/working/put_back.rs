@@ -1,15 +1,13 @@
 //! One file made equal to another: blocks shared where the file system can, else those written that differ.
 
+use crate::EngineError;
+use crate::data::room::{Room, share};
+use crate::process::guard::interrupted;
+use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
-
-use rustix::io::Errno;
-
-use crate::EngineError;
-use crate::data::room::{Room, share};
-use crate::process::guard::interrupted;
 
 /// Bytes that are compared at a time: a change of one page writes so many.
 const BLOCK: usize = 64 << 10;
