@@ -4,7 +4,8 @@ use super::message::{self, Messages, Pieces, put, put_text, rows_of};
 use super::secure::{maybe_for_want_of_tls, secure};
 use super::value;
 use crate::transport::answer::AnswerLimits;
-use crate::transport::stream::{self, Channel, Interrupter, Stream, lost, malformed};
+use crate::transport::session::{self, lost, malformed};
+use crate::transport::stream::{Channel, Interrupter, Stream};
 use crate::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 use std::io::{self, Write};
@@ -31,7 +32,7 @@ pub(super) struct Connection<S> {
 
 impl Connection<Stream> {
     pub(super) fn to(target: &ConnectTarget) -> Result<Self, EngineError> {
-        stream::open(target, |stream| Self::open(stream, target))
+        session::open(target, |stream| Self::open(stream, target))
     }
 }
 

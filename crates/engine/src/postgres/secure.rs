@@ -1,6 +1,7 @@
 //! Encrypting a connection before anything else is said on it.
 
-use crate::transport::stream::{Channel, lost, malformed};
+use crate::transport::session::{lost, malformed};
+use crate::transport::stream::Channel;
 use crate::{ConnectTarget, SqlError, SqlErrorKind, TlsMode};
 
 /// A message of eight bytes with the number 80877103 where others have a version: "SSLRequest".

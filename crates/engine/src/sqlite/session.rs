@@ -4,7 +4,8 @@ use super::planted;
 use super::protocol::{self, END, ERROR, HEADER, LIMIT, READY, ROW, Request, malformed};
 use crate::transport::answer::AnswerLimits;
 use crate::transport::buffer::ReadBuffer;
-use crate::transport::stream::{self, Channel, Interrupter, Stream, lost};
+use crate::transport::session::{self, lost};
+use crate::transport::stream::{Channel, Interrupter, Stream};
 use crate::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
 use std::mem::take;
 use std::time::Duration;
@@ -25,7 +26,7 @@ pub(super) struct SqliteSession<S = Stream> {
 
 impl SqliteSession {
     pub(super) fn open(target: &ConnectTarget) -> Result<Self, EngineError> {
-        let mut session = stream::open(target, |stream| {
+        let mut session = session::open(target, |stream| {
             let mut session = Self::over(stream);
             session.send(Request::Hello { password: target.password.as_bytes() })?;
             match session.receive()? {

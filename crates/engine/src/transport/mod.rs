@@ -2,5 +2,6 @@
 
 pub(crate) mod answer;
 pub(crate) mod buffer;
+pub(crate) mod session;
 pub(crate) mod socket;
 pub(crate) mod stream;

@@ -2,9 +2,8 @@
 //! another thread.
 
 use super::socket::{End, Socket};
-use crate::contract::session::{HANDSHAKE, SILENCE};
 use crate::tls::{Layer, tls_words};
-use crate::{Address, ConnectTarget, EngineError, Session, SqlError, SqlErrorKind, Tls};
+use crate::{Address, Tls};
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -171,31 +170,6 @@ pub(crate) fn lost_words(error: &io::Error) -> String {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => "the server did not answer in time".to_owned(),
         _ => tls_words(error).unwrap_or_else(|| format!("connection lost: {error}")),
     }
-}
-
-/// The connection is gone, or was never there.
-#[cold]
-pub(crate) fn lost(error: io::Error) -> SqlError {
-    SqlError::own(SqlErrorKind::Lost, lost_words(&error))
-}
-
-/// The stream is out of step: the connection cannot be used any more.
-#[cold]
-pub(crate) fn malformed(what: &str) -> SqlError {
-    SqlError::own(SqlErrorKind::Lost, format!("the server sent {what}"))
-}
-
-/// Connects and logs in, both within [`HANDSHAKE`]; from then on the server may be silent for [`SILENCE`].
-pub(crate) fn open<S: Session>(
-    target: &ConnectTarget,
-    log_in: impl FnOnce(Stream) -> Result<S, SqlError>,
-) -> Result<S, EngineError> {
-    let failed = |source| EngineError::Connect { address: target.address.to_string(), source };
-    let unreached = |error: io::Error| EngineError::unreached(&target.address, &error);
-    let stream = Stream::connect(&target.address, Instant::now() + HANDSHAKE).map_err(unreached)?;
-    let mut session = log_in(stream).map_err(failed)?;
-    session.set_timeout(Some(SILENCE)).map_err(failed)?;
-    Ok(session)
 }
 
 #[cfg(test)]

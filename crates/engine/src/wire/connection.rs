@@ -8,7 +8,8 @@ use super::login::authenticate;
 use super::response::{self, First};
 use super::secure::{maybe_for_want_of_tls, secure};
 use crate::transport::answer::AnswerLimits;
-use crate::transport::stream::{self, Channel, Interrupter, Stream, lost, malformed};
+use crate::transport::session::{self, lost, malformed};
+use crate::transport::stream::{Channel, Interrupter, Stream};
 use crate::{Code, ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
 use std::io::{self, Write};
 use std::time::Duration;
@@ -30,7 +31,7 @@ pub(crate) struct Connection<S> {
 
 impl Connection<Stream> {
     pub(crate) fn to(target: &ConnectTarget) -> Result<Self, EngineError> {
-        stream::open(target, |stream| Self::open(stream, target))
+        session::open(target, |stream| Self::open(stream, target))
     }
 }
 

@@ -4,7 +4,8 @@ use super::connection::Connection;
 use super::framing::{HEADER, Packets};
 use super::response;
 use crate::SqlError;
-use crate::transport::stream::{Channel, lost, malformed};
+use crate::transport::session::{lost, malformed};
+use crate::transport::stream::Channel;
 use std::io::{self, Write};
 
 /// The server asks for the rows behind the statement.

@@ -1,7 +1,7 @@
 //! What a server answers: OK, an error, or the start of a result set.
 
 use super::bytes::Bytes;
-use crate::transport::stream::malformed;
+use crate::transport::session::malformed;
 use crate::{Code, SqlError, SqlErrorKind};
 
 /// Columns that a result can have (MAX_FIELDS of both servers).

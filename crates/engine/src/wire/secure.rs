@@ -2,7 +2,8 @@
 
 use super::framing::Packets;
 use super::greeting::Greeting;
-use crate::transport::stream::{Channel, lost};
+use crate::transport::session::lost;
+use crate::transport::stream::Channel;
 use crate::{Code, ConnectTarget, SqlError, SqlErrorKind, TlsMode};
 
 /// Both servers' ways to refuse who should have come encrypted: ER_ACCESS_DENIED_ERROR for an account that REQUIREs it,

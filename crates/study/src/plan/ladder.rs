@@ -1,7 +1,7 @@
 //! Ladders that are climbed within one server lifetime: which conditions are rungs of one, and the order of rungs.
 
 use super::design::Condition;
-use super::task::place_of;
+use super::place::place_of;
 use crate::language::spec::Study;
 use std::collections::BTreeMap;
 use tare_results::schema::{Levels, Plan, PlannedCondition, PlannedPlacement, PlannedTrial};

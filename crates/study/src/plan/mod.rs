@@ -40,6 +40,7 @@ pub mod memory_nodes;
 pub mod needs;
 mod option_files;
 pub mod pilot;
+mod place;
 mod pool_memory;
 pub mod programs;
 pub mod queue;

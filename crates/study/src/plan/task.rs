@@ -1,6 +1,7 @@
 //! All that a trial is: found in the study and the plan that a run wrote, and nowhere else.
 
 use super::design::Condition;
+use super::place::place_of;
 use super::{pilot, resolve};
 use crate::language::settings::Sampling;
 use crate::language::spec::Study;
@@ -76,15 +77,4 @@ impl fmt::Display for OtherMachine {
 pub fn same_machine(plan: &Plan, now: &Fingerprint) -> Result<(), OtherMachine> {
     let changes = plan.machine.as_ref().map(|was| was.changes(now)).unwrap_or_default();
     if changes.is_empty() { Ok(()) } else { Err(OtherMachine(changes)) }
-}
-
-/// Place of trial number `trial`: its number, but in a shard's plan. A search from the begin for each trial would cost
-/// a long run its square.
-pub(super) fn place_of(plan: &Plan, trial: usize) -> Option<usize> {
-    if plan.trials.get(trial).is_some_and(|planned| planned.trial == trial) {
-        return Some(trial);
-    }
-    // A shard has some blocks of the whole schedule, in its order.
-    let found = plan.trials.binary_search_by_key(&trial, |planned| planned.trial).ok();
-    found.or_else(|| plan.trials.iter().position(|planned| planned.trial == trial))
 }

@@ -1,6 +1,6 @@
 //! A cache line that two threads pass to and fro.
 
-use super::run::MeasureError;
+use super::error::MeasureError;
 use std::hint::spin_loop;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,6 +1,6 @@
 //! Latency and bandwidth of a node's memory from CPUs of another.
 
-use super::run::MeasureError;
+use super::error::MeasureError;
 use super::working_set::{Line, WorkingSet, sum};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};

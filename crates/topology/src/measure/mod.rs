@@ -5,11 +5,13 @@
 
 mod cache_line;
 mod costs;
+mod error;
 mod memory;
 mod plan;
 mod run;
 mod working_set;
 
 pub use costs::{Cost, Costs};
+pub use error::MeasureError;
 pub use plan::{MAX_CPUS, MAX_NODES, MeasurePlan};
-pub use run::{MeasureError, Measured, measure};
+pub use run::{Measured, measure};

@@ -1,12 +1,11 @@
 //! Measuring what a plan names, within its limits of time.
 
+use super::error::MeasureError;
 use super::plan::MeasurePlan;
 use super::working_set::WorkingSet;
 use super::{cache_line, memory};
-use crate::bind::BindError;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
-use tare_cpuset::AffinityError;
 
 /// What the plan came to. Rows and columns of the tables are those of the plan; `None` is what was not measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -128,19 +127,4 @@ fn small_pages() -> Option<String> {
         "memory was in small pages (transparent huge pages are not always on): latencies include address translation"
             .to_owned()
     })
-}
-
-/// Why a measurement could not be made.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum MeasureError {
-    /// A measuring thread could not be put where it belongs.
-    #[error(transparent)]
-    Affinity(#[from] AffinityError),
-    /// Its memory could not.
-    #[error(transparent)]
-    Bind(#[from] BindError),
-    /// A thread could not be started, or ended early.
-    #[error("a measuring thread failed: {0}")]
-    Thread(String),
 }

@@ -1,11 +1,11 @@
 //! Making the tables: definition, rows, indexes, statistics.
 
+use super::job::{Fill, Progress, run};
 use super::rows::Piece;
-use super::{Dbt3Error, Indexes, Scale, TABLES, Table, pipe, rows};
+use super::{Dbt3Error, TABLES, Table, pipe, rows};
 use crate::workload::fill::{in_parallel, rows_of_placeholders};
 use std::error::Error;
 use std::ops::ControlFlow;
-use std::path::Path;
 use tare_engine::{BulkLoad, Dialect, Param, Session, StatementId};
 
 /// Rows of one INSERT where rows come that way; SQLite takes 32,766 parameters in one statement.
@@ -139,26 +139,4 @@ fn prepare_insert(
 ) -> Result<StatementId, Dbt3Error> {
     let sql = format!("INSERT INTO {} VALUES {}", table.name, rows_of_placeholders(dialect, table.width, rows));
     session.prepare(&sql).map_err(|source| Dbt3Error::statement(&sql, source))
-}
-
-#[derive(Debug, Clone, Copy)]
-pub struct Fill<'a> {
-    pub scale: Scale,
-    pub indexes: Indexes,
-    pub dialect: &'static dyn Dialect,
-    /// Sessions that fill tables at the same time, each a table of its own, and threads that make rows. A database with
-    /// one writer uses one session.
-    pub parallel: usize,
-    /// A directory with room for the sorting of indexes, in which the server, which must run as this user on this
-    /// machine, can open a named pipe and make temporary files. It must not lie in the server's data directory, and is
-    /// used only where [`Dialect::needs_scratch`].
-    pub directory: &'a Path,
-}
-
-/// Hears the number of rows that were added, and says when to stop.
-pub(super) type Progress<'a> = &'a (dyn Fn(u64) -> Result<(), Dbt3Error> + Sync);
-
-/// Runs one statement; its failure shows it.
-pub(super) fn run(session: &mut dyn Session, sql: &str) -> Result<u64, Dbt3Error> {
-    session.run(sql).map_err(|source| Dbt3Error::statement(sql, source))
 }

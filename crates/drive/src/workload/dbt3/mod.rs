@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `settings`, `scale`, `query_set`, `order` | which queries, in which order, on tables of which size |
 //! | `tables`, `rows` | the eight tables, and their rows as text |
-//! | `fill`, `pipe` | making them in a server |
+//! | `job`, `fill`, `pipe` | making them in a server |
 //! | `queries`, `queries.sql` | the texts |
 //! | `answers`, `answers/`, `compare` | what each query must return, and whether it does |
 //! | `pace` | what queries are expected to take |
@@ -17,6 +17,7 @@ mod client;
 mod compare;
 mod error;
 mod fill;
+mod job;
 mod load;
 mod order;
 mod pace;
@@ -34,7 +35,8 @@ mod tables;
 pub use answers::{Answer, RECIPE, check, known, write_section};
 pub use compare::{AnswerRow, Difference, SIX_DECIMALS, compare, show};
 pub use error::Dbt3Error;
-pub use fill::{Fill, prepare};
+pub use fill::prepare;
+pub use job::Fill;
 pub use order::Order;
 pub use preload::{Preloaded, preload, set_up};
 pub use queries::{Query, numbers};

@@ -1,6 +1,6 @@
 //! Rows into a server that reads a named pipe, so that no row is written twice, nor sent through a client protocol.
 
-use super::fill::{Fill, Progress, run};
+use super::job::{Fill, Progress, run};
 use super::{Dbt3Error, Table, rows};
 use rustix::fs::{CWD, FileType, Mode};
 use std::fs::{self, File, OpenOptions};

@@ -1,14 +1,14 @@
 //! Making the tables.
 
+use super::OltpError;
+use super::rows::{Fill, Progress, SbtestRow};
 use super::stream::stream_rows;
 use super::tables::drop_table;
-use super::text::{C_GROUPS, PAD_GROUPS, push_groups};
-use super::{OltpError, Tables};
 use crate::workload::fill::{in_parallel, rows_of_placeholders};
 use std::error::Error;
 use std::ops::ControlFlow;
 use tare_engine::{Collation, Dialect, Param, Session, StatementId};
-use tare_load::{Distribution, Draw, Purpose, Random};
+use tare_load::{Purpose, Random};
 
 /// Rows of one INSERT. It is prepared: in text, MariaDB spends as long on parsing a row as on storing it. Measured with
 /// MariaDB 10.11, server CPU for 100,000 rows: 0.65 s as text, 0.46 s with 10 rows, 0.32 s with 100, 0.36 s with 1000.
@@ -155,38 +155,3 @@ fn run(session: &mut dyn Session, sql: &str) -> Result<(), OltpError> {
 #[cfg(test)]
 #[path = "fill_tests.rs"]
 mod tests;
-
-#[derive(Debug, Clone, Copy)]
-pub struct Fill {
-    pub tables: Tables,
-    /// How `k` is drawn. sysbench uses the distribution of the run; the default, special, clusters it.
-    pub distribution: Distribution,
-    /// The rows depend on it and on nothing else: neither on `sessions` nor on the engine.
-    pub seed: u64,
-    /// Sessions that fill tables at the same time, each a table of its own; SQLite uses one.
-    pub sessions: usize,
-    pub dialect: &'static dyn Dialect,
-}
-
-/// Hears how many rows were added, and can stop the work.
-pub(super) type Progress<'a> = &'a dyn Fn(u64) -> Result<(), OltpError>;
-
-/// One row; its memory is used again for the next.
-#[derive(Default, Clone)]
-pub(super) struct SbtestRow {
-    pub id: i64,
-    pub k: i64,
-    pub c: String,
-    pub pad: String,
-}
-
-impl SbtestRow {
-    pub(super) fn draw(&mut self, id: u64, k: &Draw, random: &mut Random) {
-        self.id = id as i64;
-        self.k = k.draw(random) as i64;
-        self.c.clear();
-        push_groups(&mut self.c, random, C_GROUPS);
-        self.pad.clear();
-        push_groups(&mut self.pad, random, PAD_GROUPS);
-    }
-}

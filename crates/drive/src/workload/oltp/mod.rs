@@ -11,7 +11,7 @@
 //! | `times` | how long each kind of statement takes, in the capture sample |
 //! | `keys`, `load` | its keys of a study, and what a trial does with it |
 //! | `reconnect` | clients that wait for a server which is started again |
-//! | `fill`, `text`, `stream`, `tables` | making the tables by INSERTs or a stream, checking and dropping them |
+//! | `fill`, `rows`, `text`, `stream`, `tables` | making the tables by INSERTs or a stream, checking and dropping them |
 //! | `warm`, `warm_phase` | a warm pool before the first sample, and its proof |
 //!
 //! Two differences from sysbench are deliberate. After a deadlock, lock timeout or busy, a transaction is rolled back
@@ -28,6 +28,7 @@ mod load;
 mod random_selects;
 mod ready;
 mod reconnect;
+mod rows;
 mod settings;
 mod statements;
 mod stream;
@@ -43,7 +44,8 @@ mod fake;
 
 pub use client::OltpClient;
 pub use error::OltpError;
-pub use fill::{Fill, prepare};
+pub use fill::prepare;
+pub use rows::Fill;
 pub use settings::{OltpSettings, QueryCounts, Tables, Until, Warm, Workload};
 pub use tables::{check, check_for, cleanup, prepare_bulk};
 pub use work::ClientSlot;

@@ -1,7 +1,7 @@
 //! Rows behind a statement, for servers that take them so at less cost than as INSERTs.
 
 use super::OltpError;
-use super::fill::{Fill, Progress, SbtestRow};
+use super::rows::{Fill, Progress, SbtestRow};
 use std::io::ErrorKind;
 use tare_engine::Session;
 use tare_load::{Purpose, Random};
