@@ -39,12 +39,12 @@ mod which;
 pub mod why;
 
 pub use answer::AnswerJson;
-pub use comparison::{beyond_disturbance, difference, failures, identical, note, notes, verdict};
+pub use comparison::{beyond_disturbance, build_verdict, difference, failures, identical, note, notes, verdict};
 pub(crate) use counters::{counters_head, generator, losses};
 pub(crate) use distance::distance;
 pub use first_screen::{FirstScreen, first_screen};
 pub use further::further;
 pub use history::{hash, history, history_gate, line, step};
-pub(crate) use terms::{better_word, between, build_verdict, letter, mode_cause, modes};
+pub(crate) use terms::{better_word, between, letter, mode_cause, modes};
 pub use warnings::{warnings, warnings_in_full};
 pub use which::{Named, grouped, named, not_realizable, which};

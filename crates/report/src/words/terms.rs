@@ -1,20 +1,10 @@
 //! Words that several sentences and tables share.
 
-use tare_findings::compare::Verdict;
 use tare_findings::figures::{change, figure, list, percent, times};
 use tare_findings::mode::{InCommon, Mode, ModeCause, ModeSide, Shared};
 use tare_findings::threads::{FULLEST_NODE, PAIRS};
 use tare_results::metric::{self, Better};
 use tare_stats::Interval;
-
-/// A build against the first one.
-pub(crate) fn build_verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Faster => "faster",
-        Verdict::Slower => "slower",
-        Verdict::Equivalent | Verdict::Inconclusive => "no difference shown",
-    }
-}
 
 /// Both ends of an interval, `0.98x to 1.03x`, or what stands for none.
 pub(crate) fn between(ci: Option<Interval>, none: &str, end: impl Fn(f64) -> String) -> String {
