@@ -3,7 +3,6 @@
 
 use std::sync::Mutex;
 use std::time::Instant;
-
 use tare_counters_study::strategies::Strategy;
 use tare_counters_study::workload::{Config, Error, Hooks, MemoryScope, Mode, Outcome, Padding, memory_bytes, run};
 

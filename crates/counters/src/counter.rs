@@ -1,13 +1,12 @@
 //! Single counters that live in shared sets: up, and up and down.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use crate::backend::Backend;
 use crate::cpus;
 use crate::error::Error;
 use crate::pool::Slot;
 use crate::snapshot::{PerCpu, PerNode};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a counter turned out to be at its first use.
 #[derive(Debug)]

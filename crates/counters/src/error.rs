@@ -1,9 +1,8 @@
 //! What can go wrong when a set is made. Adding and reading cannot fail.
 
+use crate::backend::{Backend, UnknownBackend};
 use std::fmt;
 use std::io;
-
-use crate::backend::{Backend, UnknownBackend};
 
 /// Why a [`CounterSet`](crate::CounterSet) could not be made, or two snapshots not be compared. Written by hand: the
 /// crate promises no dependency beyond libc.

@@ -1,8 +1,7 @@
 //! Where a set's rows are.
 
-use std::fmt;
-
 use crate::rows::Rows;
+use std::fmt;
 
 /// Which rows of a set were bound to their CPU's node. Binding is wished for, not needed: a set works the same, only
 /// slower, where the kernel or a container forbids it.

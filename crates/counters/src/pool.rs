@@ -1,12 +1,11 @@
 //! Slots for single counters, out of sets shared by the whole process: a row takes whole pages, which a single counter
 //! must not.
 
-use std::sync::{Mutex, PoisonError};
-
 use crate::backend::Backend;
 use crate::error::Error;
 use crate::set::CounterSet;
 use crate::snapshot::PerCpu;
+use std::sync::{Mutex, PoisonError};
 
 /// Counters in a shared set: a page of 4 KiB a row.
 const CHUNK: usize = 512;

@@ -1,11 +1,10 @@
 //! Which backend works here. Probed once; the answer does not change while the process lives.
 
-use std::env;
-use std::sync::OnceLock;
-
 use crate::backend::{BACKEND_VARIABLE, Backend};
 use crate::error::Error;
 use crate::rseq;
+use std::env;
+use std::sync::OnceLock;
 
 /// The answer for each backend: the offset of the rseq area it adds through (0 where it uses none), or why it cannot
 /// work.

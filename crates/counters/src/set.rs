@@ -1,13 +1,12 @@
 //! A set of counters: the type the others are made of.
 
-use std::sync::atomic::Ordering;
-
 use crate::backend::Backend;
 use crate::error::Error;
 use crate::placement::Placement;
 use crate::rows::Rows;
 use crate::snapshot::{PerCpu, PerNode, Snapshot};
 use crate::{cpus, probe, rseq, stripe};
+use std::sync::atomic::Ordering;
 
 /// Many counters side by side: for each possible CPU a row of packed 8-byte counters in pages of their own, bound to
 /// that CPU's node. Memory: 8 bytes x possible CPUs a counter (rows round up to whole pages; pages never written cost

@@ -1,12 +1,10 @@
 //! The CPUs a thread may run on: set, and read back.
 
-use std::io;
-
+use crate::{AffinityError, CpuSet, ThreadRef};
 use rustix::io::Errno;
 use rustix::process::Pid;
 use rustix::thread::{self, CpuSet as Mask};
-
-use crate::{AffinityError, CpuSet, ThreadRef};
+use std::io;
 
 /// Binds a thread to CPUs, and makes sure that the kernel did.
 ///

@@ -1,8 +1,7 @@
 //! What can go wrong when threads are bound.
 
-use std::io;
-
 use crate::{CpuSet, ThreadRef};
+use std::io;
 
 /// Why a thread is not bound as asked.
 #[derive(Debug, thiserror::Error)]

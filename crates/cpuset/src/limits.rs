@@ -2,12 +2,11 @@
 //! started: the kernel refuses one of them in the middle, and a thread that gets no memory for its stack of signals
 //! ends its process.
 
+use procfs::process::{Process, all_processes};
+use rustix::process::{Resource, getrlimit, getuid};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-
-use procfs::process::{Process, all_processes};
-use rustix::process::{Resource, getrlimit, getuid};
 use thiserror::Error;
 
 /// Mappings that a thread takes: its stack and the one for its signals, each with a guard page.

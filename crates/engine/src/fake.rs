@@ -1,22 +1,19 @@
 //! An engine without a database, for tests: shows what an engine has to bring, and that it is added with one line.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use tare_cpuset::ThreadRef;
-
 use crate::contract::dialect::{Collation, Dialect, Identity, Index, Scan};
 use crate::contract::server::Fill;
 use crate::{
     Binary, ConnectTarget, DataDirectory, Engine, EngineError, Footprint, Param, PrepareRequest, Server, Session,
     SqlError, StartRequest, StatementId, StopOutcome,
 };
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tare_cpuset::ThreadRef;
 
 /// The engine `fake`: no server, no data, and answers at once.
 pub(crate) struct Fake;
 
-/// A request that needs nothing.
 pub(crate) fn request() -> StartRequest {
     let log = tare_files::LogFile::at(Path::new("log")).unwrap();
     StartRequest::new(DataDirectory::InPlace(PathBuf::new()), PathBuf::new(), log)

@@ -4,7 +4,6 @@
 use super::collect::ConditionTrials;
 use tare_results::schema::Levels;
 
-/// The factor that makes a load another one.
 const THREADS: &str = "threads";
 
 /// The number of client threads that is a condition's own where others name none.

@@ -6,7 +6,6 @@ use super::estimate;
 use super::verdict::{Measured, Range};
 use tare_results::metric;
 
-/// What all tested verdicts are made from.
 pub(super) struct Basis<'a> {
     pub conditions: &'a [ConditionTrials<'a>],
     pub composite: &'a Composite,
@@ -31,7 +30,6 @@ impl Basis<'_> {
         self.conditions.iter().all(|condition| condition.blocked)
     }
 
-    /// Trials a condition, at least.
     pub fn fewest_trials(&self) -> usize {
         self.conditions.iter().map(|condition| condition.ok.len()).min().unwrap_or(0)
     }

@@ -14,7 +14,6 @@ use tare_stats::ratio::{self, Arms, Design, Verdict};
 
 /// The factors whose levels are builds: named ones, or paths of server programs.
 const BUILDS: [&str; 2] = ["build", "binary"];
-/// Symbols and locks listed for a pair.
 const LISTED: usize = 8;
 
 /// A pair of conditions that differ in the build alone.

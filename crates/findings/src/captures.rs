@@ -17,7 +17,6 @@ const UNNAMED: f64 = 0.2;
 /// Symbols and locks listed for a condition, and in a ranking.
 const LISTED: usize = 20;
 
-/// The captures of one condition's analysed trials.
 pub(super) fn of<'r>(condition: &ConditionTrials<'r>, results: &'r Results) -> Vec<&'r Captures> {
     condition.ok.iter().filter_map(|trial| results.captures.get(&(trial.trial, trial.attempt))).collect()
 }

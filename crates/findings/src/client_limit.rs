@@ -13,17 +13,14 @@ use tare_results::search::Limit;
 const WAITED: f64 = 0.25;
 /// A standstill is the client's own where it stood still for such a share of it.
 const CLIENTS_OWN: f64 = 0.5;
-/// Stalls that are told one by one.
 const LISTED: usize = 3;
 
 /// What was found of the clients of all trials that are analysed and have a server.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ClientFindings<'r> {
-    /// Conditions in which the client was the limit.
     pub limited: Vec<InTrials<'r, (ClientLimit, f64)>>,
     /// Others in which clients waited for CPUs which no server thread may use, with the share of their time.
     pub waited: Vec<InTrials<'r, f64>>,
-    /// The longest standstills, each with its trial and sample.
     pub stalls: Vec<(&'r TrialRecord, &'r SampleRecord, LongestStall)>,
     pub more_stalls: usize,
     /// Seconds with less than half of their sample's usual throughput, of samples without a standstill.
@@ -32,10 +29,8 @@ pub struct ClientFindings<'r> {
     pub searches: Vec<InTrials<'r, (&'r str, ClientLimit)>>,
 }
 
-/// What was found in some trials of a condition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InTrials<'r, T> {
-    /// As records and plans name it.
     pub condition: &'r str,
     pub trials: usize,
     pub all: usize,

@@ -10,9 +10,7 @@ use tare_results::{Results, Source};
 
 #[derive(Debug, Clone)]
 pub struct ConditionTrials<'a> {
-    /// Its name, unique in the study.
     pub name: &'a str,
-    /// What it sets, factor by factor.
     pub levels: &'a Levels,
     /// Analysed: clean ones, and disturbed ones where no attempt at a clean one was left.
     pub ok: Vec<&'a TrialRecord>,
@@ -80,7 +78,6 @@ impl<'a> ConditionTrials<'a> {
         self.ok.iter().map(of).filter(|samples| !samples.is_empty()).collect()
     }
 
-    /// The analysed trials that have this metric, each with its value.
     pub fn with(&self, metric: &str) -> Vec<(&'a TrialRecord, f64)> {
         let value = |trial: &TrialRecord| {
             let mean = trial_mean(trial, metric)?;
@@ -110,12 +107,10 @@ impl<'a> ConditionTrials<'a> {
         self.ok.iter().find_map(|trial| trial.server.as_ref()?.low_optimisation())
     }
 
-    /// The trials that are analysed although they were disturbed.
     pub fn disturbed(&self) -> Vec<&'a TrialRecord> {
         self.ok.iter().copied().filter(|trial| state::is_disturbed(trial)).collect()
     }
 
-    /// The same condition without its disturbed trials.
     pub fn clean(&self) -> Self {
         let ok = self.ok.iter().copied().filter(|trial| !state::is_disturbed(trial)).collect();
         Self { ok, ..self.clone() }

@@ -4,7 +4,6 @@
 use super::collect::{self, ConditionTrials};
 use tare_results::metric::{self, Better};
 
-/// One figure for every trial.
 #[derive(Debug, Clone)]
 pub(super) struct Composite {
     pub metrics: Vec<String>,

@@ -17,7 +17,6 @@ pub struct CounterTable {
     pub levels: Levels,
     /// In the order of the study.
     pub strategies: Vec<String>,
-    /// Numbers of threads, fewest first.
     pub threads: Vec<u64>,
     /// One row a number of threads.
     pub cells: Vec<Vec<Option<CounterCell>>>,
@@ -30,7 +29,6 @@ pub struct CounterCell {
     pub seconds: f64,
     /// Increments that the threads made.
     pub expected: u64,
-    /// The sum of the counters afterwards.
     pub counted: u64,
     /// Share of the threads' time that drawing random numbers took, waiting for the generator's lock included; null
     /// where each thread has a generator of its own.

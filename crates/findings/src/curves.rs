@@ -24,11 +24,9 @@ const APART: [&str; 2] = LOADS;
 /// One chart: a metric over one factor, a line for each combination of the levels that vary within the chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curves {
-    /// The metric on the y axis.
     pub metric: String,
     pub unit: &'static str,
     pub better: Better,
-    /// The factor along the chart.
     pub over: String,
     /// What all its lines have in common, of the factors that vary in the study.
     pub at: Levels,
@@ -36,7 +34,6 @@ pub struct Curves {
     pub lines: Vec<Curve>,
 }
 
-/// One line of a chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
     /// What tells it from the others of its chart; empty when it is alone.

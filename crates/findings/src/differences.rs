@@ -12,7 +12,6 @@ const LOAD: &str = "/proc/loadavg";
 /// How sockets are cut into NUMA nodes: SNC, NPS, L3 as NUMA.
 pub(super) const NODE_LAYOUT: What = What::Machine("NUMA nodes");
 
-/// What may differ between two measurements.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
     Factor(String),
@@ -20,14 +19,12 @@ pub enum What {
     /// A property of the machine: `CPU`, `kernel` ...
     Machine(&'static str),
     Tare,
-    /// A setting of the machine by its path.
     Setting(String),
     /// A key of the study, `sampling.trials`.
     Study(String),
 }
 
 impl What {
-    /// How busy the machine was.
     pub(super) fn is_load(&self) -> bool {
         matches!(self, Self::Setting(path) if path == LOAD)
     }
@@ -90,7 +87,6 @@ pub(super) fn of_facts(facts_a: &[(What, String)], facts_b: &[(What, String)]) -
     found
 }
 
-/// Differences of two conditions' levels.
 pub(super) fn of_levels(a: &Levels, b: &Levels) -> Vec<Difference> {
     let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     let value = |levels: &Levels, name: &String| levels.get(name).cloned().unwrap_or_default();

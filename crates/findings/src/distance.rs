@@ -17,7 +17,6 @@ use tare_topology::{Machine, MemoryPolicy};
 
 /// Nanoseconds that the costs are told for.
 pub const PER_NS: f64 = 100.0;
-/// Fewest conditions that a line is fitted to.
 const FEWEST: usize = 4;
 
 /// A line through the conditions of a study over what their distances take.
@@ -32,9 +31,7 @@ pub struct DistanceCost {
     pub memory: Option<Cost>,
     /// Share of the variance of the logarithms of the conditions' means that the line explains, 0 to 1.
     pub r_squared: f64,
-    /// Conditions that it goes through.
     pub conditions: usize,
-    /// What was measured of each.
     pub points: Vec<Point>,
 }
 
@@ -59,7 +56,6 @@ pub struct Point {
     pub memory_ns: Option<f64>,
 }
 
-/// The two places that a distance is between.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Pair {
     Threads { client: Vec<Vec<usize>>, server: Vec<Vec<usize>> },

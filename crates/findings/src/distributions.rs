@@ -13,7 +13,6 @@ const PERCENTILES: [f64; 26] = [
     99.75, 99.9, 99.95, 99.975, 99.99, 99.995, 99.999,
 ];
 
-/// The latencies of one condition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Distribution {
     /// `transactions`, or the statement or kind of transaction that they are of.
@@ -46,7 +45,6 @@ impl Distribution {
     }
 }
 
-/// Those of a condition, transactions first.
 pub(super) fn of(condition: &ConditionTrials<'_>) -> Vec<Distribution> {
     let names: BTreeSet<&str> = condition.ok.iter().flat_map(|trial| trial.histogram_names()).collect();
     let found = names.into_iter().filter_map(|name| {

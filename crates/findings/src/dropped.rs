@@ -5,7 +5,6 @@ use super::collect::{ConditionTrials, trial_mean};
 /// The samples that were left out of all trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dropped {
-    /// The most of one trial.
     pub samples: usize,
     pub metric: String,
     /// How far they lie from those that count, as a fraction, on average over all trials.

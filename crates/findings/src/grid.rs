@@ -16,20 +16,17 @@ const SERVER: &str = "server";
 pub struct PlacementGrid {
     /// What all of its conditions have in common besides.
     pub levels: Levels,
-    /// What its cells hold.
     pub metric: String,
     /// Where the client threads were, in the order of the study.
     pub clients: Vec<Place>,
     /// Where the server threads were, in the order of the study.
     pub servers: Vec<Place>,
-    /// One row a client location.
     pub cells: Vec<Vec<Option<GridCell>>>,
 }
 
 /// A location of the study, and what it is on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Place {
-    /// As the study has it.
     pub location: String,
     /// CPUs of the OS, as a list; none where the plan does not say or conditions differ in it.
     pub cpus: Option<CpuSet>,
@@ -38,7 +35,6 @@ pub struct Place {
 /// What one client and one server location together came to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GridCell {
-    /// The condition with these two locations.
     pub condition: String,
     pub mean: f64,
     /// 95% interval of it.

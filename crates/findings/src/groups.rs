@@ -5,17 +5,14 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_results::Results;
 
-/// What kind of statements a load has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all(serialize = "snake_case", deserialize = "kebab-case"))]
 pub enum Group {
-    /// Look-ups by key.
     Point,
     /// Ranges of which rows are asked as they are.
     Range,
     /// Ranges of which sums, counts or sorted rows are asked.
     AggregatedRange,
-    /// Changes.
     Write,
     /// None of these alone.
     #[serde(rename(deserialize = "mixed"))]
@@ -23,7 +20,6 @@ pub enum Group {
 }
 
 impl Group {
-    /// The group of a load by its name in studies.
     fn of_workload(load: &str) -> Self {
         match load {
             "point_select" | "select_random_points" => Self::Point,
@@ -33,7 +29,6 @@ impl Group {
         }
     }
 
-    /// Its name as people read it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Point => "point",
@@ -45,7 +40,6 @@ impl Group {
     }
 }
 
-/// The groups of a study's loads.
 pub(super) struct Groups(BTreeMap<String, Group>);
 
 /// What of a study's file of statements says groups.
@@ -61,7 +55,6 @@ struct Transaction {
 }
 
 impl Groups {
-    /// Those that the study's statements name.
     pub fn of_study(results: &Results) -> Self {
         let table = results.study_toml.as_ref().and_then(|text| text.parse::<toml::Table>().ok());
         let statements = table.as_ref().and_then(|table| table.get("workload")?.get("statements")?.as_str());

@@ -22,7 +22,6 @@ const ALPHA: f64 = (1.0 - CONFIDENCE) / 2.0;
 /// differ by.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Hosts {
-    /// One entry a machine, by name.
     pub rows: Vec<HostRow>,
     /// Coefficient of variation between machines, what varies within them taken out; null below two blocks a machine.
     pub between_cov: Option<f64>,
@@ -33,9 +32,7 @@ pub struct Hosts {
 /// One of several machines that shared a study.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HostRow {
-    /// Its name in the network.
     pub name: String,
-    /// Analysed trials that it ran.
     pub trials: usize,
     pub blocks: usize,
     /// The primary metrics here over those of the other machines, same conditions.
@@ -53,7 +50,6 @@ pub struct HostRow {
     pub differs: Vec<String>,
 }
 
-/// What a machine ran.
 #[derive(Default)]
 struct Host {
     trials: usize,

@@ -4,7 +4,6 @@ use super::collect::ConditionTrials;
 use std::collections::BTreeMap;
 use tare_results::schema::Levels;
 
-/// Factors whose levels count something that may scale.
 pub(super) const OVER: [&str; 3] = ["threads", "nodes", "caches"];
 
 /// Conditions that differ in one number alone.

@@ -13,7 +13,6 @@ const CONFIDENCE: f64 = 0.95;
 /// What sharing servers did to the trials of a study.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Lifetimes {
-    /// Server lifetimes with at least two rungs.
     pub lifetimes: usize,
     pub rungs: usize,
     /// Share of the variance between trials of a rung that all rungs of a lifetime have in common: what a restart

@@ -4,11 +4,9 @@ use super::figures::figure;
 use tare_cpuset::CpuSet;
 use tare_topology::{Machine, Pairing};
 
-/// What a box stands for, outermost first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BoxKind {
     Machine,
-    /// A socket.
     Package,
     Node,
     /// A cache shared by several cores.
@@ -20,7 +18,6 @@ pub enum BoxKind {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MachineBox {
-    /// What the box stands for.
     pub kind: BoxKind,
     /// Its words in the drawing, such as `L3 32 MiB`.
     pub label: String,

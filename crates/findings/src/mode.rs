@@ -22,10 +22,8 @@ pub struct ModesTested {
     pub power_together: Option<f64>,
 }
 
-/// One mode of a bimodal metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Mode {
-    /// The centre that its trials lie around.
     pub mean: f64,
     /// Share of trials, 0 to 1.
     pub weight: f64,
@@ -34,16 +32,12 @@ pub struct Mode {
 /// A recorded covariate that explains which trial falls into which mode.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModeCause {
-    /// Its name as it is recorded.
     pub covariate: String,
-    /// The modes, lower first.
     pub sides: Vec<ModeSide>,
 }
 
-/// One mode, and what its trials have in common.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModeSide {
-    /// The covariate in its trials.
     pub in_common: InCommon,
     pub mean: f64,
 }
@@ -57,15 +51,20 @@ pub enum Shared {
     Node,
 }
 
-/// A covariate in the trials of one mode.
 #[derive(Debug, Clone, PartialEq)]
 pub enum InCommon {
-    /// A number, on average.
     Number(f64),
     /// Which share of pairs is so near each other, on average.
-    Pairs { relation: Shared, share: f64 },
+    Pairs {
+        relation: Shared,
+        share: f64,
+    },
     /// The word that most of them have.
-    Word { word: String, trials: usize, of: usize },
+    Word {
+        word: String,
+        trials: usize,
+        of: usize,
+    },
     /// It was recorded of none of them.
     Unknown,
 }

@@ -32,7 +32,6 @@ pub(super) fn conditions(basis: &Basis<'_>) -> Vec<MovedAlone> {
     largest_first(metrics.iter().filter_map(moved).collect())
 }
 
-/// The logarithms of each metric of the composite, condition by condition.
 fn metrics(basis: &Basis<'_>) -> Vec<(String, Vec<Condition>)> {
     let cell = |condition: &super::collect::ConditionTrials<'_>, name: &str| {
         condition.numbered(name).into_iter().map(|(block, value)| (block, value.ln())).collect()

@@ -21,10 +21,8 @@ const ODD: f64 = 5.0;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outlier {
     pub condition: String,
-    /// Its place in the schedule.
     pub trial: usize,
     pub attempt: u32,
-    /// The metric in which it lies far out.
     pub metric: String,
     /// Its mean of that metric.
     pub value: f64,

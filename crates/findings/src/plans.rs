@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use tare_results::metric;
 use tare_results::schema::TrialRecord;
 
-/// A query that ran with more than one plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct QueryPlans {
     /// The metric that the query's seconds are recorded as.
@@ -19,7 +18,6 @@ pub struct QueryPlans {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlanUse {
-    /// A short name made from its text.
     pub name: String,
     /// As the server said it, without estimates.
     pub text: String,
@@ -29,7 +27,6 @@ pub struct PlanUse {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlanTrials {
-    /// Their numbers in the schedule.
     pub trials: Vec<usize>,
     /// Mean of the query's metric over them.
     pub mean: f64,

@@ -9,9 +9,7 @@ use tare_stats::descriptive::mean;
 /// What the probes say of one condition, for tables.
 pub struct ProbeRow<'a> {
     pub condition: &'a str,
-    /// The headline metric, whose means are shown.
     pub metric: &'a MetricSummary,
-    /// Primary metrics that the averages are over.
     pub metrics: usize,
     /// CoV between trials, average over them.
     pub between: Option<f64>,
@@ -21,7 +19,6 @@ pub struct ProbeRow<'a> {
     pub adjusted: Option<&'a Weighed>,
 }
 
-/// One row for each condition that was probed.
 pub fn rows(summary: &Summary) -> Vec<ProbeRow<'_>> {
     let headline = summary.headline_metric.as_deref();
     let row = |condition: &'_ ConditionSummary| {

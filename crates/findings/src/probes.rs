@@ -31,11 +31,8 @@ pub struct Weighed {
 /// comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The probe that the study named in advance.
     pub probe: Probe,
-    /// The first thing that can move it.
     pub first: What,
-    /// How many more can.
     pub more: usize,
 }
 

@@ -10,7 +10,6 @@ use tare_results::schema::{LeftOut, PlannedCondition, Within};
 pub(super) struct Asked {
     /// The question of the study; none where it declares none.
     pub question: Option<Question>,
-    /// Whether the run was a rehearsal.
     pub is_rehearsal: bool,
     /// Settings of the machine that the study did without.
     pub left_out: Vec<LeftOut>,

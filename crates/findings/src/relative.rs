@@ -27,10 +27,8 @@ pub struct Cost {
     pub written_bytes: Option<f64>,
 }
 
-/// One load with one build.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RelativeCell {
-    /// Name of the condition that it stands for.
     pub condition: String,
     /// Mean of the metric, in its unit.
     pub value: f64,
@@ -44,12 +42,10 @@ pub struct RelativeCell {
     pub cost: Cost,
 }
 
-/// One load with every build.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RelativeRow {
     /// The levels of all other factors, the load among them.
     pub levels: Levels,
-    /// What kind of load it is.
     pub group: Group,
     /// In the order of the table's columns; none where one has no result.
     pub cells: Vec<Option<RelativeCell>>,
@@ -58,7 +54,6 @@ pub struct RelativeRow {
 /// Builds, or values of an option, as columns by loads as rows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RelativeTable {
-    /// The factor whose levels are the columns.
     pub factor: String,
     pub metric: String,
     /// Levels of the factor, the base first.

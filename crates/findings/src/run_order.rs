@@ -10,7 +10,6 @@ use tare_stats::serial;
 /// Fixed, so that the same results always read the same.
 pub(super) const SEED: u64 = 1;
 
-/// How the machine drifted during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Drift {
     /// Correlation of a trial with the one before it, what conditions explain taken out; 0 when there is none.

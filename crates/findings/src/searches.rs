@@ -8,7 +8,6 @@ use tare_results::search::SearchRecord;
 /// on average, with 8 of them 8%.
 pub const FEWEST_BEYOND: f64 = 100.0;
 
-/// What to know of the searches of a condition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SearchNotes {
     pub condition: String,
@@ -23,7 +22,6 @@ pub struct SearchNotes {
     pub bracket_tps: Option<[f64; 2]>,
 }
 
-/// Conditions with searches that ask for a note.
 pub(super) fn find(conditions: &[ConditionTrials<'_>]) -> Vec<SearchNotes> {
     conditions.iter().map(of).filter(|notes| notes.scarce + notes.without_end > 0).collect()
 }

@@ -3,7 +3,6 @@
 use tare_results::metric::{self, Better};
 use tare_results::schema::{Outcome, TrialRecord};
 
-/// How far a trial may be believed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
     /// Nothing foreign above the limits of the study.

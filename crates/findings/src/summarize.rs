@@ -74,7 +74,6 @@ pub fn summarize(results: &Results) -> Summary {
 struct Given<'a> {
     all: &'a [ConditionTrials<'a>],
     machine: Option<&'a Machine>,
-    /// The probe that conditions are adjusted by.
     adjusts: Option<Probe>,
     modes: &'a modes::StudyModes<'a>,
 }

@@ -36,7 +36,6 @@ pub struct Summary {
     pub conditions: Vec<ConditionSummary>,
     /// Main effects and interactions, when there are two-level factors.
     pub effects: Vec<Effect>,
-    /// Scaling laws, when threads or nodes vary.
     pub scaling: Vec<Scaling>,
     /// Which two-level factor the spread comes from; none where the study cannot say.
     pub spread_sources: Option<SpreadSources>,
@@ -73,11 +72,9 @@ pub struct Summary {
     pub counters: Vec<CounterTable>,
     /// What sharing servers did, where the rungs of ladders did.
     pub lifetimes: Option<Lifetimes>,
-    /// Queries that ran with more than one plan.
     pub plans: Vec<QueryPlans>,
     /// Conditions whose searches for the highest rate ask for a note.
     pub searches: Vec<SearchNotes>,
-    /// Executions of queries before the measured ones.
     pub warm_up: Vec<WarmUp>,
     /// The machines side by side, where several ran the study.
     pub machines: Option<Hosts>,
@@ -92,7 +89,6 @@ pub struct Summary {
 /// What the captures of one condition say, means over its trials.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CaptureSummary {
-    /// Name of the condition whose captures these are.
     pub condition: String,
     pub trials: usize,
     /// Throughput in the capture samples / in the measured ones: 0.95 is a cost of 5%.
@@ -101,13 +97,10 @@ pub struct CaptureSummary {
     pub missing: BTreeMap<String, String>,
     /// What made a sample of the profile: `cycles`, `cpu-clock` ...
     pub event: Option<String>,
-    /// Samples of the profiles, all trials together.
     pub samples: u64,
     /// The functions with the largest shares.
     pub symbols: Vec<SymbolSummary>,
-    /// The locks that were waited for longest.
     pub locks: Vec<LockSummary>,
-    /// Where the server's threads spend wall-clock time.
     pub waits: Option<WaitsSummary>,
     /// Who kept the connections' threads asleep; of results before it was captured none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -135,12 +128,9 @@ pub struct SymbolSummary {
     pub total_fraction: f64,
 }
 
-/// Waits for one lock in a capture sample.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LockSummary {
-    /// The engine's own name.
     pub name: String,
-    /// How often it was taken.
     pub count: f64,
     /// Time until it was had, over all threads, milliseconds.
     pub wait_ms: f64,
@@ -148,7 +138,6 @@ pub struct LockSummary {
     pub wait_fraction: f64,
 }
 
-/// What a growth ranking ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Profiled {
@@ -163,23 +152,19 @@ pub enum Profiled {
 /// Names by growth along one ladder, the fastest first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GrowthRanking {
-    /// Locks, symbols or calls.
     pub what: Profiled,
     /// Over which number it grows: `threads` or `nodes`.
     pub over: String,
     pub levels: Levels,
-    /// The fastest growing first.
     pub grown: Vec<Grown>,
 }
 
 /// How one share changes along a ladder.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Grown {
-    /// The lock or function that grows.
     pub name: String,
     /// Share on the first rung, 0 to 1.
     pub first: f64,
-    /// Share on the last rung.
     pub last: f64,
     /// Change of the share with each doubling.
     pub per_doubling: f64,
@@ -218,7 +203,6 @@ pub struct BuildComparison {
 /// A share in two builds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Changed {
-    /// The function or lock in question.
     pub name: String,
     /// Share in A, 0 to 1.
     pub a: f64,
@@ -229,7 +213,6 @@ pub struct Changed {
 /// A recorded covariate (migrations, steal, layout ...) that goes with what conditions do not explain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ResidualCause {
-    /// Name of the covariate as it is recorded.
     pub covariate: String,
     /// Share of the variance between trials of the same condition that goes with it, 0 to 1.
     pub share: f64,
@@ -266,18 +249,14 @@ pub struct Components {
 /// A condition that was not run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unrealizable {
-    /// Its name as the study has it.
     pub name: String,
     /// Why the machine cannot do it.
     pub reason: String,
 }
 
-/// What a condition's trials came to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConditionSummary {
-    /// Its name, unique in the study.
     pub name: String,
-    /// What it sets, factor by factor.
     pub levels: Levels,
     pub trials: usize,
     /// What they gave, in table order.
@@ -379,7 +358,6 @@ pub struct Scaling {
     pub kappa_ci: Option<Interval>,
     /// Some step gave less with more, beyond its interval.
     pub retrograde: bool,
-    /// From each number to the next.
     pub steps: Vec<Step>,
     /// What the law predicts for twice the largest number measured; it takes for granted that the law goes on to hold.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -389,9 +367,7 @@ pub struct Scaling {
 /// Throughput that a law predicts where nothing was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Prediction {
-    /// Threads or nodes that are predicted for.
     pub n: f64,
-    /// Throughput that the law predicts.
     pub value: f64,
     /// 95% prediction interval of one more trial.
     #[serde(flatten, serialize_with = "ends::ci")]
@@ -412,7 +388,6 @@ pub struct Step {
     pub from: f64,
     /// Threads or nodes after the step.
     pub to: f64,
-    /// Throughput after / before.
     pub ratio: f64,
     /// 95% interval of it.
     #[serde(flatten, serialize_with = "ends::ci")]
@@ -421,10 +396,8 @@ pub struct Step {
     pub retrograde: bool,
 }
 
-/// Where the spread between trials comes from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpreadSources {
-    /// Factors, the strongest effect on the spread first.
     pub ranking: Vec<SpreadSource>,
     /// Share of the variance that stays with every shown factor at its quiet level.
     pub unexplained: f64,
@@ -432,9 +405,7 @@ pub struct SpreadSources {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpreadSource {
-    /// The factor whose levels were compared.
     pub factor: String,
-    /// The level at which trials vary more.
     pub noisy_level: String,
     pub quiet_level: String,
     /// Ratio of the between-trial CoVs, noisy level to quiet one, over all primary metrics together.
@@ -446,7 +417,6 @@ pub struct SpreadSource {
     pub share: f64,
     /// Adjusted over the factors.
     pub p_value: f64,
-    /// Whether the study shows it.
     pub shown: bool,
 }
 
@@ -462,7 +432,6 @@ impl Summary {
         conditions.map(find).collect()
     }
 
-    /// Looks a metric of a condition up.
     pub fn metric(&self, condition: &str, metric: &str) -> Option<&MetricSummary> {
         self.conditions
             .iter()

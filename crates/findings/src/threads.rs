@@ -11,10 +11,8 @@ use tare_topology::{Machine, Pairing};
 /// One thread of a condition, over all samples of the trials given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThreadSummary {
-    /// Client, server or background.
     pub class: ThreadClass,
     pub pair: Option<usize>,
-    /// Its name as the kernel knows it.
     pub name: String,
     /// The distinct sets of CPUs it was allowed.
     pub allowed: BTreeSet<CpuSet>,
@@ -92,7 +90,6 @@ fn averaged(mut row: ThreadSummary) -> ThreadSummary {
 pub enum Feature {
     /// A category, such as where a pair sat.
     Word(String),
-    /// A number, such as migrations.
     Number(f64),
 }
 

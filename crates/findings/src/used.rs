@@ -4,14 +4,12 @@ use tare_cpuset::CpuSet;
 use tare_results::schema::PlannedCondition;
 use tare_topology::MemoryPolicy;
 
-/// Where a condition puts both sides.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Used {
     /// CPUs of all client threads; empty where they are left to the OS.
     pub clients: CpuSet,
     /// CPUs of all server threads; empty where they are left to the OS.
     pub server: CpuSet,
-    /// Where the server's memory comes from.
     pub memory: MemoryPolicy,
 }
 

@@ -20,15 +20,12 @@ pub struct WaitsSummary {
     pub looks_per_s: f64,
     /// CPU time that looking took, as a share of one CPU.
     pub looking_cpu_fraction: f64,
-    /// Threads that serve a connection.
     pub connections: ClassTime,
-    /// All other threads of the server.
     pub background: ClassTime,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClassTime {
-    /// How many there are, mean.
     pub threads: f64,
     /// Whether running and waiting for a CPU are the kernel's exact counts in all trials.
     pub exact: bool,
@@ -38,10 +35,8 @@ pub struct ClassTime {
     pub parts: Vec<TimeSummary>,
 }
 
-/// One part of the threads' time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TimeSummary {
-    /// What the threads did.
     pub time: TimeUse,
     /// On what: symbol, mapping, file.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -11,7 +11,6 @@ const LISTED: usize = 16;
 /// Sleeps of the connections' threads in the capture samples of one condition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WakesSummary {
-    /// Trials in which they were captured.
     pub trials: usize,
     /// Share of these threads' time for which they slept and were woken.
     pub slept_fraction: f64,

@@ -17,7 +17,6 @@ const ERROR: f64 = 0.05;
 pub struct Weight {
     /// The metric, or the first of several that are taken together.
     pub metric: String,
-    /// How many are taken together.
     pub metrics: usize,
     /// Samples, one after the other.
     pub repeats: usize,

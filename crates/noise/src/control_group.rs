@@ -1,16 +1,15 @@
 //! A control group that holds a server and all that it starts: nothing gets out of it by forking or by a session of its
 //! own. It takes no controller, so nothing in it is scheduled, counted or limited otherwise than before.
 
+use rustix::fs::{Access, AtFlags, CWD};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
+use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-
-use rustix::fs::{Access, AtFlags, CWD};
-use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process};
-use serde::{Deserialize, Serialize};
 use tare_files::crash;
 
 /// `off` leaves servers where they are started.

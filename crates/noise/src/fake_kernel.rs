@@ -4,11 +4,10 @@
 //! choices (`always [madvise] never`) keeps its form and refuses an unknown word; `cgroup.subtree_control` takes
 //! `+name` and `-name`.
 
+use crate::kernel::Kernel;
 use std::fs;
 use std::io;
 use std::path::Path;
-
-use crate::kernel::Kernel;
 
 /// Plays the kernel of the folder.
 #[derive(Debug)]

@@ -1,17 +1,15 @@
 //! The host lock: one run at a time tunes or measures a machine.
 
+use crate::error::{NoiseError, Result};
+use crate::lock_file::{ROOT_DIR, describe, holder, lives, open, write_error};
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::getppid;
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-
-use rustix::fs::{FlockOperation, flock};
-use rustix::process::getppid;
 use tare_files::{Access, PrivateFolder};
-
-use crate::error::{NoiseError, Result};
-use crate::lock_file::{ROOT_DIR, describe, holder, lives, open, write_error};
 
 /// Name of the lock file.
 const FILE: &str = "tare-host.lock";

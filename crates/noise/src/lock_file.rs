@@ -1,15 +1,13 @@
 //! The file of a lock: opened without a trap, and who holds it.
 
+use crate::error::{NoiseError, Result};
+use rustix::fs::{Mode, OFlags};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
-
-use rustix::fs::{Mode, OFlags};
-
-use crate::error::{NoiseError, Result};
 
 /// Folder of root's own locks: others can see in it that they are held, and cannot hold them.
 pub(crate) const ROOT_DIR: &str = "/run/tare";

@@ -2,15 +2,13 @@
 //! process may give itself anew, as InnoDB does for its buffer pool; what its group's cpuset allows, no policy of its
 //! own exceeds. A limit of bytes counts the page cache of what the server reads and writes too.
 
+use crate::control_group::{ControlGroup, Hierarchy, PREFIX, SWITCH, hierarchies};
+use rustix::fs::{Access, AtFlags, CWD};
+use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-
-use rustix::fs::{Access, AtFlags, CWD};
-use serde::{Deserialize, Serialize};
 use tare_cpuset::NodeSet;
-
-use crate::control_group::{ControlGroup, Hierarchy, PREFIX, SWITCH, hierarchies};
 
 /// Where the groups of version 2 below it get their controllers from.
 const CONTROL: &str = "cgroup.subtree_control";

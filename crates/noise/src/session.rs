@@ -1,17 +1,15 @@
 //! A session: settings applied through the journal, and put back at its end.
 
-use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
-use std::io::Write;
-use std::path::Path;
-
-use serde::Serialize;
-
 use crate::error::{NoiseError, Result};
 use crate::journal::{Entry, Journal, RestoreReport, Undo, VERSION, boot_id, recover, undo_all};
 use crate::lock::HostLock;
 use crate::setting::{Availability, DMA_LATENCY, Level, SHIELD, Setting, Step, idle_latency_us, steps};
 use crate::system::System;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
 
 /// What the journal calls a controller that groups of servers need for `cpuset.mems`.
 const MEMORY_NODES: &str = "memory_nodes";

@@ -1,9 +1,8 @@
 //! Where the journal is kept between runs.
 
+use crate::error::{NoiseError, Result};
 use std::ffi::OsString;
 use std::path::PathBuf;
-
-use crate::error::{NoiseError, Result};
 
 /// State directory of root. It is open to look into, so that an ordinary user can see that something is left to
 /// restore (see [`crate::Journal::pending`]); the journal itself has mode 0600.

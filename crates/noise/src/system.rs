@@ -1,15 +1,13 @@
 //! Where the kernel's files are: under `/`, or under a folder that plays a machine in tests.
 
-use std::fs;
-use std::io::{self, Read};
-use std::path::PathBuf;
-
-use rustix::fs::{Access, AtFlags, CWD};
-use tare_files::crash;
-
 use crate::error::{NoiseError, Result};
 use crate::fake_kernel::FakeKernel;
 use crate::kernel::{Kernel, ThisKernel};
+use rustix::fs::{Access, AtFlags, CWD};
+use std::fs;
+use std::io::{self, Read};
+use std::path::PathBuf;
+use tare_files::crash;
 
 /// A machine as this crate sees it: the files under one root.
 ///

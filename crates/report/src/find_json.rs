@@ -8,7 +8,6 @@ use tare_findings::find::{Candidate, Find, Knob};
 use tare_findings::summary::Unrealizable;
 use tare_results::schema::Plan;
 
-/// A race as far as it has come.
 #[derive(Debug, Serialize)]
 pub struct FindJson<'a> {
     text: String,
@@ -42,7 +41,6 @@ struct TailJson<'a> {
 }
 
 impl<'a> FindJson<'a> {
-    /// What a race of this plan came to.
     pub fn of(find: &'a Find, plan: &Plan) -> Self {
         let ahead = find.ahead().map(|ahead| ahead.name.as_str());
         let named = ahead.filter(|_| find.decided);

@@ -43,7 +43,6 @@ struct SegmentJson<'a> {
 struct ChangeJson<'a> {
     /// The last run before it.
     after: &'a str,
-    /// The first run that has it.
     before: &'a str,
     #[serde(flatten)]
     ratio: Ratio,
@@ -61,7 +60,6 @@ struct DriftJson {
 }
 
 impl<'a> HistoryJson<'a> {
-    /// The document of what was found.
     pub fn of(found: &'a History) -> Self {
         let gate = found.slower.as_ref().map(|slower| if slower.is_empty() { "passed" } else { "failed" });
         Self { by_time: found.by_time, metrics: found.lines.iter().map(LineJson::of).collect(), gate }

@@ -107,7 +107,6 @@ impl<'a> WhyJson<'a> {
         }
     }
 
-    /// Of each condition's time alone.
     pub fn of_times(times: &'a [ConditionTime]) -> Self {
         let labelled: Vec<_> = times.iter().map(|time| (time.name.as_str(), time)).collect();
         let notes = words::times_cautions(&labelled);

@@ -25,14 +25,12 @@ use tare_files::FilesError;
 
 /// Name of the capture in [`TrialRecord::captures`] that is a [`ProfileFile`].
 pub const PROFILE: &str = "profile";
-/// Name of the folded call chains.
 pub const FOLDED: &str = "profile.folded";
 pub const FLAME_GRAPH: &str = "profile.flame_graph";
 /// Name of the capture that is a [`LocksFile`].
 pub const LOCKS: &str = "locks";
 /// Name of the capture that is a [`WaitsFile`].
 pub const WAITS: &str = "waits";
-/// Name of the folded wall-clock time.
 pub const WALL: &str = "waits.wall";
 /// Name of the capture that is a [`WakesFile`].
 pub const WAKES: &str = "wakes";
@@ -43,7 +41,6 @@ const LARGEST: u64 = 64 << 20;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProfileFile {
-    /// Version of this format.
     pub schema: u32,
     /// What made a sample: `cycles`, or `cpu-clock` where there is no hardware counter, with perf's modifiers.
     pub event: String,
@@ -71,10 +68,8 @@ pub struct SymbolShare {
     pub total_fraction: f64,
 }
 
-/// Waits for locks during a capture sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LocksFile {
-    /// Version of this format.
     pub schema: u32,
     /// Where the figures come from, and what was switched on for them.
     pub source: String,
@@ -82,11 +77,9 @@ pub struct LocksFile {
     pub elapsed_s: f64,
     /// Connections that worked while it was taken.
     pub threads: usize,
-    /// The longest waits first.
     pub waits: Vec<LockShare>,
 }
 
-/// What a wait that a server tells of is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitKind {
@@ -119,7 +112,6 @@ pub struct LockShare {
 /// The server's own counters, before and after the sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StatusFile {
-    /// Version of this format.
     pub schema: u32,
     /// Length of the sample, seconds.
     pub elapsed_s: f64,
@@ -129,7 +121,6 @@ pub struct StatusFile {
 
 #[derive(Debug, Clone, Default)]
 pub struct Captures {
-    /// The results that they lie in.
     pub place: Option<Place>,
     pub profile: Option<ProfileFile>,
     /// Lock waits, where there are any.

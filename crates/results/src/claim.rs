@@ -14,7 +14,6 @@ pub struct Experiment {
     /// The letter of the article whose claims these are; none for claims of others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub article: Option<String>,
-    /// The built-in study that it is made of.
     pub study: String,
     /// What is changed in it, each as `--set` has it.
     #[serde(default)]
@@ -71,7 +70,6 @@ pub struct Claim {
     pub holds: Band,
 }
 
-/// What an author measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Published {
@@ -110,15 +108,11 @@ pub struct Band {
     pub to: f64,
 }
 
-/// What was decided before the first trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Predictions {
-    /// Version of this form.
     pub schema: u32,
     pub written: String,
-    /// The program that wrote it.
     pub tare: String,
-    /// The folder in which server builds lie.
     pub servers: PathBuf,
     /// The seconds that were given to all of it; none: each experiment's own counts.
     pub within_s: Option<f64>,
@@ -126,10 +120,8 @@ pub struct Predictions {
     pub experiments: Vec<Predicted>,
 }
 
-/// An experiment as it is going to run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Predicted {
-    /// With its claims and the figures with which each holds.
     pub experiment: Experiment,
     /// Blocks of trials; 0: it is not run.
     pub blocks: usize,
@@ -144,32 +136,17 @@ pub struct Predicted {
 #[serde(tag = "because", rename_all = "snake_case")]
 pub enum Cannot {
     /// It has too few NUMA nodes.
-    Nodes {
-        /// How many it takes.
-        needs: usize,
-        has: usize,
-    },
+    Nodes { needs: usize, has: usize },
     /// It has too few logical CPUs.
-    Pus {
-        /// How many it takes.
-        needs: usize,
-        has: usize,
-    },
+    Pus { needs: usize, has: usize },
     /// Its processor is of another kind.
-    Architecture {
-        /// The one that the claim is about.
-        needs: String,
-        has: String,
-    },
+    Architecture { needs: String, has: String },
     /// Builds are not here.
     Builds { missing: Vec<String>, get: String },
     /// What it takes was never published.
     Unpublished { what: String },
     /// A condition cannot be done on this machine.
-    Condition {
-        /// As the plan says it.
-        reason: String,
-    },
+    Condition { reason: String },
 }
 
 /// Raised when older programs could not read [`Predictions`] any more.

@@ -16,17 +16,14 @@ use tare_text::{of_text_cell, shown_name};
 const LARGEST: u64 = 1 << 30;
 
 const COLUMNS: [&str; 5] = ["condition", "trial", "sample", "metric", "value"];
-/// Columns that a file may have.
 const FURTHER: [&str; 2] = ["block", "disturbed"];
 
-/// Where each column stands in the file.
 struct Order {
     needed: [usize; 5],
     block: Option<usize>,
     disturbed: Option<usize>,
 }
 
-/// Makes the errors of one file.
 struct File<'a> {
     path: &'a Path,
 }

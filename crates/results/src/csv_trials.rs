@@ -1,7 +1,7 @@
 //! Rows of a CSV file -> trials: rows that share condition and trial become one record, its samples columns.
 
-use super::levels::levels_of;
 use super::limits::{MOST_CONDITIONS, MOST_METRICS, MOST_TRIALS, MOST_VALUES};
+use super::names::levels_of;
 use super::plain::Place;
 use super::schema::{PlannedTrial, TrialRecord};
 use std::borrow::Cow;
@@ -22,7 +22,6 @@ pub(super) struct CsvRow<'r> {
 /// Why a row was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refused {
-    /// Its value is there already.
     Twice,
     /// An earlier row of its trial says another block or disturbance.
     Otherwise,
@@ -30,7 +29,6 @@ pub(super) enum Refused {
     TooMany(&'static str, usize),
 }
 
-/// The most that is held in memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Most {
     pub conditions: usize,

@@ -1,13 +1,11 @@
 //! Reads a results directory: `plan.json`, `environment.json`, `study.toml` and `trials.jsonl`.
 
-use super::captures;
 use super::error::ReadError;
 use super::everything::{Results, Source};
 use super::lines::{self, Records, parse};
-use super::machines::{self, ENVIRONMENT};
-use super::names;
 use super::place::Place;
-use super::schema::Plan;
+use super::schema::{Environment, Plan};
+use super::{captures, names};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +15,6 @@ use tare_topology::measure::Measured;
 /// What `tare topo --measure --json` prints, kept alongside by the user.
 const DISTANCES: &str = "distances.json";
 
-/// The part of it that is read.
 #[derive(serde::Deserialize)]
 struct Distances {
     measured: Measured,
@@ -79,7 +76,7 @@ pub(super) fn read(folder: &Folder) -> Result<Results, ReadError> {
         distances,
         trials,
         captures,
-        machines: machines::environments(folder)?,
+        machines: environments(folder)?,
         damaged,
         warnings,
         ..Results::default()
@@ -92,4 +89,33 @@ pub(super) fn read_plan(directory: &Folder) -> Result<Plan, ReadError> {
         Some(plan) => parse(&plan, &directory.path().join(PLAN), 0),
         None => Err(ReadError::NotResults { path: directory.path().to_owned() }),
     }
+}
+
+/// Now, RFC 3339 in UTC with microseconds.
+pub fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
+}
+
+pub(super) const ENVIRONMENT: &str = "environment.json";
+/// The folder that holds the environment of each machine, by its name.
+pub(super) const ENVIRONMENTS: &str = "environments";
+
+/// The environment of each machine; none in the results of a single one.
+pub(super) fn environments(directory: &Folder) -> Result<BTreeMap<String, Environment>, ReadError> {
+    let mut machines = BTreeMap::new();
+    // What is no folder there is nothing that tare wrote.
+    let Ok(Some(folder)) = directory.sub(ENVIRONMENTS) else { return Ok(machines) };
+    for name in folder.names()? {
+        let host = Path::new(&name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if let Some(environment) = environment(&folder, &name)? {
+            machines.insert(host, environment);
+        }
+    }
+    Ok(machines)
+}
+
+/// One machine as it was found; none when there is no such file.
+pub(super) fn environment(folder: &Folder, name: &str) -> Result<Option<Environment>, ReadError> {
+    let bytes = folder.read(name, LARGEST)?;
+    bytes.map(|bytes| parse(&bytes, &folder.path().join(name), 0)).transpose()
 }

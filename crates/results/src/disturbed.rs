@@ -6,16 +6,13 @@ use std::collections::BTreeMap;
 /// A program that took CPU time from what was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Disturber {
-    /// Its name, as the kernel knows it.
     pub program: String,
     /// CPU time of all of its processes in a sample, over the sample's length; of several samples the most.
     pub cpus: f64,
 }
 
-/// What a program did to several trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Disturbing<'r> {
-    /// As the kernel names it.
     pub program: &'r str,
     pub attempts: usize,
     /// The most CPU time that it took in a sample, over the sample's length.

@@ -50,7 +50,6 @@ impl From<FilesError> for ReadError {
     }
 }
 
-/// What can go wrong with a results directory.
 #[derive(Debug, Error)]
 pub enum DirectoryError {
     /// A file or folder could not be read or written.

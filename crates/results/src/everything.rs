@@ -7,13 +7,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tare_topology::measure::Measured;
 
-/// Where results were read from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Source {
     /// A directory that `tare run` wrote.
     #[default]
     Directory,
-    /// A CSV file with the columns condition,trial,sample,metric,value.
     Csv,
 }
 

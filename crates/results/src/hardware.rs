@@ -9,10 +9,8 @@ pub const RESCTRL: &str = "resctrl";
 /// Its value where it can be read.
 pub const MOUNTED: &str = "mounted";
 
-/// What the kernel of a machine offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hardware {
-    /// Cycles, instructions, cache misses.
     pub counters: bool,
     /// Samples of single accesses to memory, which `perf c2c` needs.
     pub accesses: bool,

@@ -9,7 +9,6 @@ use tare_stats::racing::{LOOKS, Standing, judge};
 /// Blocks after which the first candidates may be dropped.
 pub const FIRST_LOOK: usize = LOOKS[0];
 
-/// All blocks of a race so far.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Laps {
     /// The metric that is compared; none as long as no trial has one.
@@ -17,7 +16,6 @@ pub struct Laps {
     /// Blocks of which every trial has ended: by candidate ln(metric), turned so that larger is better; none where a
     /// candidate was not in it or gave no value.
     pub blocks: Vec<Vec<Option<f64>>>,
-    /// Trials of these blocks.
     pub trials: usize,
     /// Of them those without a value, because they failed or were disturbed in every attempt.
     pub without_value: usize,
@@ -28,7 +26,6 @@ pub struct Laps {
 /// What a look at the blocks so far came to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RaceLook {
-    /// Who is left and who is ahead.
     pub standing: Standing,
     /// Why no further block is made; none: one is.
     pub stop: Option<RaceStop>,
@@ -38,7 +35,6 @@ pub struct RaceLook {
 pub enum RaceStop {
     Decided,
     LastLook,
-    /// No further block fits into the time.
     Budget,
     /// No candidate that gives values is left.
     NoneLeft,

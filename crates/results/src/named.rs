@@ -4,7 +4,6 @@ pub use tare_stats::ratio::Better;
 
 use std::borrow::Cow;
 
-/// What is known of a metric from its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metric {
     /// `1/s`, `s`, `ms`, `us`, `ns`, `bytes`, `fraction`, or `` where the name does not say.
@@ -17,7 +16,6 @@ pub struct Metric {
 /// Ranks below this are what a study is about; the others explain it.
 const PRIMARY_RANKS: u8 = 10;
 
-/// Beginning of the names of query times.
 pub(crate) const QUERY_S: &str = "query_s_";
 pub(crate) const QUERY: Metric = Metric { unit: "s", better: Better::Lower, rank: 3 };
 

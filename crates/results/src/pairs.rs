@@ -15,7 +15,6 @@ const TOGETHER: f64 = 0.9;
 /// Pairs of a session without a time for it: more add little where sessions differ as much as pairs do.
 const PAIRS_OF_SESSION: usize = 6;
 
-/// A pair that counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
     pub block: usize,
@@ -27,7 +26,6 @@ pub struct Measured {
     pub b_first: bool,
 }
 
-/// All pairs of a run so far.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Pairs {
     /// The metric that is compared; none as long as no trial has one.
@@ -47,7 +45,6 @@ pub struct Pairs {
 }
 
 impl Measured {
-    /// As the statistics take it.
     pub fn pair(&self) -> Pair {
         Pair { log_ratio: (self.b / self.a).ln(), b_first: self.b_first }
     }
@@ -143,7 +140,6 @@ impl Pairs {
         self.claimed(rule, Look { finding, stop })
     }
 
-    /// What the sessions say, once all of them are over.
     fn over_sessions(&self, rule: &Settle) -> Option<Look> {
         let sessions = self.sessions(rule);
         let over = self.session_is_over(rule);
@@ -212,12 +208,10 @@ impl Pairs {
     }
 }
 
-/// Why a comparison stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     Settled,
     LastLook,
-    /// No further pair fits into the time.
     Budget,
     /// More pairs were lost or disturbed than counted.
     LeftOut,
@@ -227,7 +221,6 @@ pub enum Stop {
     Control,
 }
 
-/// What a look at the pairs so far came to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look {
     /// Estimate, interval and verdict of the pairs so far.
@@ -236,7 +229,6 @@ pub struct Look {
     pub stop: Option<Stop>,
 }
 
-/// The first headline metric of what was measured.
 pub(crate) fn headline(records: &[TrialRecord]) -> Option<String> {
     let ok = records.iter().filter(|record| record.outcome == Outcome::Ok);
     let names: BTreeSet<&String> = ok.flat_map(|record| &record.samples).flat_map(|s| s.metrics.keys()).collect();

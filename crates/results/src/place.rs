@@ -13,7 +13,6 @@ pub struct Place {
 }
 
 impl Place {
-    /// An open folder itself.
     pub fn of(open: Arc<Folder>) -> Self {
         Self { open, below: Vec::new() }
     }
@@ -23,7 +22,6 @@ impl Place {
         Self { below, open: self.open.clone() }
     }
 
-    /// Its path, for messages.
     pub(crate) fn path(&self) -> PathBuf {
         self.below.iter().fold(self.open.path().to_owned(), |path, name| path.join(name))
     }

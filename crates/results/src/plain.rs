@@ -17,7 +17,6 @@ pub struct Plain {
     started: Stamps,
 }
 
-/// Where the sample of a number is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Known(usize),
@@ -55,7 +54,6 @@ impl Stamps {
 }
 
 impl Plain {
-    /// How many samples there are.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -70,7 +68,6 @@ impl Plain {
         self.len == 0
     }
 
-    /// Number in the trial of the sample at a place.
     pub fn number(&self, place: usize) -> usize {
         self.numbers.get(place).copied().unwrap_or(self.first + place)
     }

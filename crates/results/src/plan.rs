@@ -1,10 +1,9 @@
 //! What a run is to do: conditions and the order of trials, written before the first one.
 
-use super::cut::{LeftOut, Within};
-use super::race::Race;
 use super::settle::Settle;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use tare_stats::racing::Question;
 use tare_text::Value;
 use tare_topology::Fingerprint;
 
@@ -12,7 +11,7 @@ use tare_topology::Fingerprint;
 pub type Levels = BTreeMap<String, String>;
 
 /// One combination of levels, realizable on this machine or not.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlannedCondition {
     /// Unique in the study; `factor=level` words joined by spaces unless the study names it.
     pub name: String,
@@ -48,7 +47,6 @@ pub struct PlannedPlacement {
     pub pool_memory: Option<String>,
 }
 
-/// One entry of the schedule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedTrial {
     /// Position in the schedule, from 0; the identity of the trial.
@@ -62,9 +60,8 @@ pub struct PlannedTrial {
 }
 
 /// What will be run and in which order; written once, read by `--resume`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Version of this format.
     pub schema: u32,
     pub study: String,
     /// The machine that it was made for, on which alone its trials run; none in plans of schema 1 and for described
@@ -111,7 +108,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Its trials by block.
     pub fn blocks(&self) -> BTreeMap<usize, Vec<&PlannedTrial>> {
         let mut blocks: BTreeMap<usize, Vec<&PlannedTrial>> = BTreeMap::new();
         self.trials.iter().for_each(|trial| blocks.entry(trial.block).or_default().push(trial));
@@ -137,7 +133,6 @@ pub struct Decision {
     pub first_trial: usize,
     /// Trials a condition, those of the pilot included where they count.
     pub trials: usize,
-    /// Samples in each trial from then on.
     pub samples: usize,
     /// Seconds of load before the first sample from then on.
     pub warmup_s: f64,
@@ -150,4 +145,54 @@ pub struct Decision {
     pub half_width: Option<f64>,
     /// Why, in one sentence for people.
     pub reason: String,
+}
+
+/// What was cut of a study to fit a time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Within {
+    /// The time that was requested, seconds.
+    pub asked_s: f64,
+    /// What the whole study would take, seconds.
+    pub whole_s: f64,
+    pub whole_trials: usize,
+    /// Levels that are not measured, by factor.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub levels: BTreeMap<String, Vec<String>>,
+    /// Trials that the time did not last for.
+    #[serde(default)]
+    pub stopped: usize,
+}
+
+/// A setting of the machine that a study does without.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Its name, as `[machine]` has it.
+    pub setting: String,
+    pub level: String,
+    /// Why it cannot be had.
+    pub reason: String,
+}
+
+/// When a race is decided: fixed before the first trial, so that a run that goes on keeps the same rule and error.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Race {
+    pub candidates: Vec<String>,
+    /// The metric that is compared; none: the first headline metric of the first block.
+    pub metric: Option<String>,
+    pub minimum_effect: f64,
+    /// Chance that the named candidate is not within it of the best.
+    pub alpha: f64,
+    /// Seconds that trials may take together; none: until it is decided.
+    pub budget_s: Option<f64>,
+    /// Seed of the order within blocks.
+    pub seed: u64,
+    /// Runs that have added blocks: the first one, and each that went on.
+    pub sessions: usize,
+}
+
+impl Race {
+    /// Minimum effect and error, as the test takes them.
+    pub fn question(&self) -> Question {
+        Question { minimum_effect: self.minimum_effect, alpha: self.alpha }
+    }
 }

@@ -10,7 +10,6 @@ use std::str::FromStr;
 pub enum Probe {
     /// Loads from memory that each need the one before.
     Chain,
-    /// Steps in registers.
     Spin,
     /// Two threads that wake each other, where client and server are.
     Wakeup,
@@ -20,7 +19,6 @@ impl Probe {
     /// All of them, in the order of tables.
     pub const ALL: [Self; 3] = [Self::Chain, Self::Spin, Self::Wakeup];
 
-    /// Its word in a study file.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Chain => "chain",
@@ -51,7 +49,6 @@ pub enum ProbeUse {
     /// None are made.
     #[default]
     Off,
-    /// They are recorded, and adjust nothing.
     Record,
     /// The one that helps, or none, as the study's own samples say before its first trial; where nothing asks them, as
     /// `Record`.

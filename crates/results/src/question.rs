@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// What the first line of a report answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
     /// `effect`: which factor moves the metrics, and by how much.

@@ -8,12 +8,11 @@
 //! | `trials.jsonl` | one [`TrialRecord`] a line, synced before the next trial begins |
 //! | `logs/` | the log of each trial and its server |
 
-pub use super::cut::{LeftOut, Within};
 use super::disturbed::Disturber;
-pub use super::outcome::Outcome;
 use super::plain::Plain;
-pub use super::plan::{Decision, Levels, Needs, Plan, PlannedCondition, PlannedPlacement, PlannedTrial};
-pub use super::race::Race;
+pub use super::plan::{
+    Decision, LeftOut, Levels, Needs, Plan, PlannedCondition, PlannedPlacement, PlannedTrial, Race, Within,
+};
 use super::search::SearchRecord;
 use super::server::ServerRecord;
 pub use super::settle::{Duet, SIDE, Session, Settle};
@@ -34,7 +33,6 @@ pub const SCHEMA: u32 = 3;
 /// One setting that a trial made, and the proof.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppliedSetting {
-    /// The factor, as studies name it.
     pub factor: String,
     pub level: String,
     /// Value before, where one could be read.
@@ -44,10 +42,10 @@ pub struct AppliedSetting {
 }
 
 /// Which side of a connection a thread works for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThreadClass {
-    /// Issues statements.
+    #[default]
     Client,
     /// Serves one connection; `server` in records, which scripts read.
     #[serde(rename = "server")]
@@ -56,8 +54,7 @@ pub enum ThreadClass {
     Background,
 }
 
-/// Where one thread really was during one sample.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadRecord {
     /// Which side it works for; `role` in records.
     #[serde(rename = "role")]
@@ -69,7 +66,6 @@ pub struct ThreadRecord {
     pub pid: u32,
     /// The id that the kernel gave it.
     pub tid: u32,
-    /// Thread name as the kernel knows it.
     pub name: String,
     /// CPUs it was allowed to run on, read back from the kernel; empty where it was gone before it was looked at.
     pub allowed_cpus: CpuSet,
@@ -77,9 +73,7 @@ pub struct ThreadRecord {
     pub seen_cpus: BTreeMap<usize, u64>,
     /// Moves between CPUs during the sample (kernel count where there is one, else changes between sightings).
     pub migrations: u64,
-    /// Voluntary context switches during the sample.
     pub voluntary_switches: u64,
-    /// Involuntary context switches during the sample.
     pub involuntary_switches: u64,
     /// User CPU time during the sample, seconds.
     pub user_s: f64,
@@ -101,7 +95,6 @@ pub struct ScheduleRecord {
     pub slept_s: f64,
 }
 
-/// One measured run inside a trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SampleRecord {
     /// Number in the trial, from 0.
@@ -120,14 +113,11 @@ pub struct SampleRecord {
     /// a kind of transaction -> format V2, deflated, in base64. Empty in results of version 0.1.0.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub histograms: BTreeMap<String, String>,
-    /// Where every thread ran.
     pub threads: Vec<ThreadRecord>,
 }
 
-/// The machine that a trial ran on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RanOn {
-    /// Its name in the network.
     pub host: String,
     /// A number that every boot draws anew; none where the kernel does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -137,7 +127,6 @@ pub struct RanOn {
 /// The host of the client threads, where that was another than the server's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientHost {
-    /// As the study names it.
     pub asked: String,
     /// The name that it gives itself, and its boot.
     #[serde(flatten)]
@@ -168,11 +157,9 @@ pub struct DataRecord {
 /// What the server's own memory of pages held of the data, asked of the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PoolRecord {
-    /// Pages of all tables and indexes.
     pub data_pages: u64,
     /// Pages held before the warm-up of the first sample, those of a freshly started server aside.
     pub held_pages_before: u64,
-    /// Pages held after the last sample.
     pub held_pages_after: u64,
     /// The smaller of the two over the data's pages; above 1 where the server needs pages of its own.
     pub resident_fraction: f64,
@@ -189,16 +176,14 @@ pub struct LifetimeRecord {
 }
 
 /// One line of `trials.jsonl`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
-    /// Version of this format.
     pub schema: u32,
     /// Position in the plan's schedule.
     pub trial: usize,
     /// 1 for the first attempt at this trial.
     pub attempt: u32,
     pub block: usize,
-    /// The name of its condition in the plan.
     pub condition: String,
     /// Factor -> level, repeated so that a line stands alone.
     pub levels: Levels,
@@ -220,7 +205,6 @@ pub struct TrialRecord {
     /// Which rung of which server lifetime it was; none where it had a lifetime of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifetime: Option<LifetimeRecord>,
-    /// What was set and verified.
     pub settings: Vec<AppliedSetting>,
     /// How its data came to be those that were prepared; none where it had no server, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -297,7 +281,6 @@ pub struct CaptureSample {
 }
 
 impl TrialRecord {
-    /// A good trial with nothing in it yet.
     pub fn new(planned: &PlannedTrial, attempt: u32, levels: Levels, started_at: String) -> Self {
         Self {
             schema: SCHEMA,
@@ -306,33 +289,8 @@ impl TrialRecord {
             block: planned.block,
             condition: planned.condition.clone(),
             levels,
-            outcome: Outcome::Ok,
-            reason: None,
-            ran_on: None,
-            client_host: None,
             started_at,
-            elapsed_s: 0.0,
-            lifetime: None,
-            settings: Vec::new(),
-            data: None,
-            pool: None,
-            settled: None,
-            server_version: None,
-            server: None,
-            outlived: Vec::new(),
-            disturbed_by: Vec::new(),
-            uncontrolled: BTreeMap::new(),
-            server_program: None,
-            samples: Vec::new(),
-            of_all_samples: BTreeMap::new(),
-            plain: Plain::default(),
-            dropped: Vec::new(),
-            searches: Vec::new(),
-            warm_up: BTreeMap::new(),
-            plans: BTreeMap::new(),
-            captures: BTreeMap::new(),
-            captures_missing: BTreeMap::new(),
-            capture_sample: None,
+            ..Self::default()
         }
     }
 }
@@ -344,9 +302,7 @@ pub struct Environment {
     pub tare_version: String,
     /// The command line that repeats the run.
     pub command: String,
-    /// Kernel release and version.
     pub kernel: String,
-    /// Model name of the first CPU.
     pub cpu_model: String,
     /// Hypervisor name, where there is one.
     pub hypervisor: Option<String>,
@@ -354,6 +310,30 @@ pub struct Environment {
     pub os: String,
     /// Settings found: path or name -> value.
     pub settings: BTreeMap<String, String>,
-    /// The machine, for the drawing.
     pub machine: Machine,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Measured, and everything asked for was verified.
+    #[default]
+    Ok,
+    /// No usable result; `reason` says why.
+    Failed,
+    /// Measured, but interfered with by the rules in the docs; kept, not analysed, run again.
+    #[serde(alias = "contaminated")]
+    Disturbed,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_before_schema_3_have_the_older_name_of_an_outcome() {
+        let read = |text: &str| serde_json::from_str::<Outcome>(text).unwrap();
+        assert_eq!([read("\"contaminated\""), read("\"disturbed\"")], [Outcome::Disturbed; 2]);
+        assert_eq!(serde_json::to_string(&Outcome::Disturbed).unwrap(), "\"disturbed\"");
+    }
 }

@@ -24,7 +24,6 @@ pub struct SearchRecord {
     pub steps: Vec<StepRecord>,
 }
 
-/// One rate, measured once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepRecord {
     pub asked_tps: f64,
@@ -52,7 +51,6 @@ impl SearchRecord {
     }
 }
 
-/// Whose limit a rate was.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {

@@ -15,7 +15,6 @@ pub struct ServerRecord {
     pub product: String,
     /// What the program answers to `--version`.
     pub version: String,
-    /// The program that was started.
     pub path: String,
     /// The linker's number of this very build; none where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,10 +80,8 @@ pub struct Setting {
     pub unit: Option<String>,
 }
 
-/// All settings that a server reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingsFile {
-    /// Version of this format.
     pub schema: u32,
     /// By name, in lower case.
     pub settings: BTreeMap<String, Setting>,

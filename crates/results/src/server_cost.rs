@@ -20,11 +20,9 @@ pub enum Quantity {
     InvoluntarySwitches,
     /// Calls that read from files, sockets and pipes.
     ReadCalls,
-    /// Calls that wrote to them.
     WriteCalls,
     /// Read requests to the devices that hold the server's files, whoever made them.
     StorageReads,
-    /// Write requests to them.
     StorageWrites,
     /// Flushes of their caches, which fsync waits for.
     StorageFlushes,
@@ -40,13 +38,10 @@ pub enum Quantity {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
-    /// A transaction of an OLTP load.
     Transaction,
-    /// One execution of an analytical query.
     Query,
 }
 
-/// A quantity with its two metrics.
 #[derive(Debug)]
 pub struct ServerCost {
     /// What both of its metrics count.
@@ -66,7 +61,6 @@ impl ServerCost {
 
 /// Where those that tables show stand: behind what the load itself measured.
 const SHOWN: u8 = 21;
-/// Those that explain them.
 const DETAIL: u8 = Named::DETAIL_RANK;
 
 const fn cost(quantity: Quantity, names: [&'static str; 2], unit: &'static str, rank: u8) -> ServerCost {

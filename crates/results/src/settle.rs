@@ -11,9 +11,7 @@ pub const SIDE: &str = "side";
 /// same rule and the same error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settle {
-    /// Name of the condition that is A.
     pub a: String,
-    /// Name of the condition that is B.
     pub b: String,
     /// The metric that is compared; none: the first headline metric of the first pair.
     pub metric: Option<String>,

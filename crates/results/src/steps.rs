@@ -5,7 +5,6 @@ use crate::named::{Better, Metric, Named};
 /// Between the name of a figure and that of what it is of.
 const OF: &str = "_of_";
 
-/// A figure of a step, or of a role in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Figure {
     /// Rows that a role wrote or deleted a second.

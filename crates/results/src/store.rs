@@ -13,11 +13,8 @@ use tare_files::{Folder, Trust, crash};
 pub use super::append::{Writer, append_trial, append_trial_of};
 pub use super::error::DirectoryError;
 
-/// The folder of logs, one a process.
 pub const LOGS: &str = "logs";
-/// The folder of captures.
 pub const CAPTURES: &str = "captures";
-/// The file whose lock a run has.
 const LOCK: &str = ".lock";
 /// The largest study that is read, bytes.
 const LARGEST_STUDY: u64 = 16 << 20;
@@ -62,7 +59,6 @@ impl Directory {
         Self::take_empty(folder)
     }
 
-    /// Makes the directory without a folder for logs.
     pub(crate) fn create_empty(path: &Path, trust: Trust) -> Result<Self, DirectoryError> {
         Self::take_empty(Folder::open_or_create(path, trust)?)
     }
@@ -88,13 +84,11 @@ impl Directory {
         Self::lock(Self::begun(path, trust)?)
     }
 
-    /// Opens an existing one without its lock.
     pub fn begun(path: &Path, trust: Trust) -> Result<Folder, DirectoryError> {
         let missing = || io_error("read", path, ErrorKind::NotFound.into());
         Self::check_begun(Folder::open(path, trust)?.ok_or_else(missing)?)
     }
 
-    /// Goes on in a folder.
     pub(crate) fn resume_in(folder: Folder) -> Result<Self, DirectoryError> {
         Self::lock(Self::check_begun(folder)?)
     }
@@ -112,7 +106,6 @@ impl Directory {
         Ok(folder)
     }
 
-    /// Takes the lock of an open one.
     pub fn lock(folder: Folder) -> Result<Self, DirectoryError> {
         let file = folder.append(LOCK)?;
         match file.try_lock() {
@@ -122,7 +115,6 @@ impl Directory {
         }
     }
 
-    /// Where it lies, as it was given.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }

@@ -8,15 +8,12 @@ use strum::Display;
 pub struct WaitsFile {
     pub schema: u32,
     pub elapsed_s: f64,
-    /// Looks at all threads.
     pub looks: u64,
     pub looking_cpu_s: f64,
     pub connections: ThreadsTime,
-    /// All other threads of the server.
     pub background: ThreadsTime,
 }
 
-/// Wall-clock time of the threads of one class.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadsTime {
     pub threads: usize,
@@ -33,7 +30,6 @@ pub struct ThreadsTime {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TimePart {
-    /// What the threads did.
     pub time: TimeUse,
     /// On what: the symbol or the mapping that a futex lies in, the name of a file, the number of a call; none where
     /// there is no more to say.
@@ -41,10 +37,8 @@ pub struct TimePart {
     pub on: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<FutexOperation>,
-    /// Different addresses, of futexes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub addresses: usize,
-    /// Different threads that were seen in it.
     pub threads: usize,
     /// Share of the wall-clock time of all threads of the class, 0 to 1.
     pub fraction: f64,
@@ -54,14 +48,11 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// What a thread spends time with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum TimeUse {
-    /// On a CPU.
     Ran,
-    /// Ready to run, waiting for a CPU.
     WaitedForCpu,
     /// Asleep on a futex on which other threads sleep too: a lock, or a condition for many.
     SharedFutex,
@@ -79,13 +70,11 @@ pub enum TimeUse {
     SubmittedIo,
     /// Asleep on a semaphore of System V.
     Semaphore,
-    /// Asleep on a lock of a file.
     FileLock,
     /// Asleep for a time: backing off, or a helper's interval.
     Pause,
     /// Asleep outside a system call: in a page fault.
     PageFault,
-    /// Asleep in another call.
     Other,
 }
 

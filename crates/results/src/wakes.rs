@@ -12,7 +12,6 @@ pub struct WakesFile {
     pub elapsed_s: f64,
     /// Threads that serve a connection and were seen.
     pub threads: usize,
-    /// Events that were read.
     pub events: u64,
     /// Whether events beyond a limit were left out: then `elapsed_s` is shorter than the sample.
     pub cut: bool,
@@ -29,7 +28,6 @@ pub struct WakesFile {
 pub struct WakerShare {
     /// `client`, `connection`, `background NAME`, `interrupt`, or the name of another program's thread.
     pub who: String,
-    /// Sleeps that it ended.
     pub wakes: u64,
     /// Share of the threads' time, 0 to 1.
     pub fraction: f64,
@@ -45,14 +43,11 @@ pub struct ChargedShare {
     pub fraction: f64,
 }
 
-/// What a thread that others wait for does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Doing {
-    /// On a CPU.
     Ran,
-    /// Ready to run, waiting for a CPU.
     WaitedForCpu,
     /// Asleep, for a time, for a device, or for who was not seen.
     Asleep,

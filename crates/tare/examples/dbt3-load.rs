@@ -6,7 +6,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use tare_drive::workload::dbt3::{Fill, Scale, TABLES, generate, prepare};
-use tare_engine::{Address, BulkLoad, ConnectTarget, DEFAULT_DATABASE, Engine, Tls, engine_by_name};
+use tare_engine::{Address, BulkLoad, ConnectTarget, DEFAULT_DATABASE, Engine, engine_by_name};
 
 const USAGE: &str = "usage: dbt3-load files ENGINE SCALE DIRECTORY | dbt3-load load ENGINE SCALE SOCKET DIRECTORY";
 
@@ -43,14 +43,8 @@ fn files(engine: &dyn Engine, scale: Scale, directory: &Path) -> Result<(), Box<
 }
 
 fn load(engine: &dyn Engine, scale: Scale, socket: PathBuf, directory: &Path) -> Result<(), Box<dyn Error>> {
-    let target = ConnectTarget {
-        address: Address::Socket(socket),
-        user: engine.default_user().into(),
-        password: String::new(),
-        database: Some(DEFAULT_DATABASE.into()),
-        tls: Tls::default(),
-        charset: tare_engine::Charset::default(),
-    };
+    let target = ConnectTarget::to(Address::Socket(socket), engine.default_user());
+    let target = ConnectTarget { database: Some(DEFAULT_DATABASE.into()), ..target };
     let parallel = std::thread::available_parallelism().map_or(1, usize::from);
     let fill = Fill { scale, indexes: Default::default(), dialect: engine.dialect(), parallel, directory };
     Ok(prepare(&fill, &|| engine.connect(&target), &|_| ControlFlow::Continue(()))?)

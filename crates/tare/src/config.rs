@@ -26,7 +26,6 @@ pub enum ConfigError {
     /// It names programs and places, so it must be the user's own, and closed to the writing of others.
     #[error(transparent)]
     Files(#[from] FilesError),
-    /// A mistake in it, with its place.
     #[error(transparent)]
     Wrong(#[from] StudyError),
 }
@@ -37,7 +36,6 @@ pub struct Config {
     pub file: Option<PathBuf>,
     /// Server programs by the name of their engine, for studies that name none.
     pub engines: BTreeMap<String, PathBuf>,
-    /// Where prepared data lies.
     pub cache: Option<PathBuf>,
     /// Whether tables are coloured, whatever standard output is.
     pub colour: Option<bool>,

@@ -1,9 +1,8 @@
 //! The one error of all words that stand for something: what was found, what may stand there, what was likely meant.
 
+use crate::nearest;
 use std::fmt;
 use strum::VariantNames;
-
-use crate::nearest;
 
 /// A word that is none of those expected.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,13 +2,11 @@
 //! `java.util.concurrent.atomic.Striped64`): one value until two threads collide on it, then 2, 4, 8.. stripes, up to
 //! the CPUs; a thread that collides moves on.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-
-use tare_counters::cpus;
-
 use super::counting::{Counting, Plan};
 use crate::workload::Error;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use tare_counters::cpus;
 
 /// Level k holds the stripes from 2^k on (level 0 the first two): stripes stay where they are as their number grows.
 const LEVELS: usize = 10;

@@ -7,9 +7,7 @@ use crate::workload::Error;
 pub struct Plan {
     /// Counters there will be, numbered from 0.
     pub counters: usize,
-    /// How many threads will count.
     pub threads: usize,
-    /// Seed of whatever is drawn at random.
     pub seed: u64,
 }
 
@@ -39,7 +37,6 @@ pub trait Counting: Send + Sync + Sized {
     /// Adds 1 in the strategy's own way.
     fn increment(&self, local: &mut Self::Local, cell: &Self::Cell, counter: usize);
 
-    /// A thread has counted its last.
     fn leave(&self, _local: Self::Local) {}
 
     /// Reads a counter; other threads may be counting.

@@ -1,9 +1,8 @@
 //! Unprotected slots, chosen by the time-stamp counter: the article's fuzzy counter, after MySQL's `ib_counter_t`.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use super::counting::{Counting, Plan};
 use crate::workload::Error;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Whether this architecture has a counter to choose by.
 pub(super) const HAS_CLOCK: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));

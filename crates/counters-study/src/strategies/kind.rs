@@ -1,11 +1,10 @@
 //! The strategies by name.
 
-use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
-use tare_text::UnknownWord;
-
 use super::fuzzy;
 use super::numa::Libnuma;
 use crate::workload::Error;
+use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
+use tare_text::UnknownWord;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumString, IntoStaticStr, VariantArray, VariantNames)]
 #[strum(serialize_all = "kebab-case", parse_err_ty = Error, parse_err_fn = unknown)]
@@ -46,7 +45,6 @@ impl Strategy {
     /// All of them, the article's first, in its order.
     pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
 
-    /// The name in studies and results.
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -55,7 +53,6 @@ impl Strategy {
         !matches!(self, Self::Fuzzy)
     }
 
-    /// Whether it can work on this machine.
     pub fn available(self) -> Result<(), Error> {
         let reason = match self {
             Self::ShardNodeLibnuma => Libnuma::load().err(),

@@ -1,10 +1,9 @@
 //! A value behind a lock.
 
-use std::cell::UnsafeCell;
-use std::sync::{Mutex, PoisonError};
-
 use super::counting::{Counting, Plan};
 use crate::workload::Error;
+use std::cell::UnsafeCell;
+use std::sync::{Mutex, PoisonError};
 
 /// Each counter has a `std::sync::Mutex`.
 pub(crate) struct StdMutex;

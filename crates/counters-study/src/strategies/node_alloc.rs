@@ -1,13 +1,11 @@
 //! A value on each node, in a page of its own: `numa_alloc_onnode` gives whole pages, even for 8 bytes.
 
-use std::sync::atomic::Ordering;
-
-use tare_counters::Rows;
-
 use super::counting::{Counting, Plan};
 use super::numa::node_count;
 use super::selectors::ByCachedNode;
 use crate::workload::Error;
+use std::sync::atomic::Ordering;
+use tare_counters::Rows;
 
 pub(crate) struct NodeAlloc {
     rows: Rows,

@@ -2,7 +2,6 @@
 
 use std::ffi::{c_int, c_ulong, c_void};
 use std::io;
-
 use tare_counters::cpus;
 
 /// The current CPU; 0 where the system does not say.

@@ -1,9 +1,8 @@
 //! The counters of `tare-counters`.
 
-use tare_counters::{CounterSet, cpus};
-
 use super::counting::{Counting, Plan};
 use crate::workload::Error;
+use tare_counters::{CounterSet, cpus};
 
 pub(crate) struct Own(CounterSet);
 

@@ -1,13 +1,12 @@
 //! The ways to choose a shard.
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use tare_counters::cpus;
-
 use super::counting::Plan;
 use super::numa::{Libnuma, current_cpu};
 use super::sharded::Selector;
 use crate::workload::Error;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use tare_counters::cpus;
 
 /// Selects by the counter's own number.
 pub(crate) struct ByIndex;

@@ -1,11 +1,9 @@
 //! Atomic shards, as a rule a cache line each; a selector says which one to use.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use super::counting::{Counting, Plan};
 use crate::workload::Error;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Which shard an increment goes to.
 pub(crate) trait Selector: Send + Sync + Sized {
     /// What a thread keeps to choose by.
     type Local;

@@ -1,9 +1,8 @@
 //! One relaxed atomic a counter.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use super::counting::{Counting, Plan};
 use crate::workload::Error;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) struct Atomic;
 

@@ -1,11 +1,10 @@
 //! A row of counters a thread, which it alone writes; readers add up the rows. A thread that ends folds its row into
 //! the totals.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
 use super::counting::{Counting, Plan};
 use crate::workload::Error;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 type Row = Arc<[AtomicU64]>;
 

@@ -1,11 +1,10 @@
 //! What is worked on: counter blocks between data blocks.
 
-use std::cell::UnsafeCell;
-use std::hint::black_box;
-
 use super::crc::crc32;
 use super::generator::Generator;
 use crate::strategies::Counting;
+use std::cell::UnsafeCell;
+use std::hint::black_box;
 
 pub(super) const DATA_BYTES: usize = 16 * 1024;
 /// Increments of blocks' own counters a data step.
@@ -66,7 +65,6 @@ impl<C> Payload<C> {
         Self { counters: Vec::new(), data: Vec::new(), per_block: counters_per_block }
     }
 
-    /// A further block of counters.
     pub(super) fn push_counters(&mut self, cell: &dyn Fn() -> C) {
         let mut block = Vec::with_capacity(self.per_block);
         for _ in 0..self.per_block {
@@ -91,7 +89,6 @@ impl<C> Payload<C> {
         &self.counters[number / self.per_block][number % self.per_block]
     }
 
-    /// Where a block's data lie.
     pub(super) fn data_at(&self, block: usize) -> usize {
         self.data[block].data.at(0).addr()
     }
@@ -150,7 +147,6 @@ impl<C> Payload<C> {
         sum
     }
 
-    /// The sum of all data blocks' counters.
     pub(super) fn local_sum<S: Counting<Cell = C>>(&self, strategy: &S) -> u64 {
         let (mut sum, first) = (0, self.globals());
         for block in 0..self.data.len() {
@@ -160,7 +156,6 @@ impl<C> Payload<C> {
     }
 }
 
-/// The numbers of four blocks.
 #[inline(never)]
 fn drawn_below<G: Generator>(blocks: usize, random: &mut G) -> [usize; 4] {
     [(); 4].map(|()| random.below(blocks))

@@ -1,11 +1,9 @@
 //! What is set before a run.
 
+use super::error::Error;
+use crate::strategies::Strategy;
 use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 use tare_text::UnknownWord;
-
-use super::error::Error;
-use super::hooks::Hooks;
-use crate::strategies::Strategy;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "kebab-case", parse_err_ty = Error, parse_err_fn = unknown)]
@@ -18,7 +16,6 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The name in studies and results.
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -55,7 +52,6 @@ pub enum Padding {
 }
 
 impl Padding {
-    /// All of them, the smallest first.
     pub const ALL: [Self; 3] = [Self::Packed, Self::Line, Self::Pair];
 
     /// From a shard to the next, bytes.
@@ -77,13 +73,10 @@ impl Padding {
 #[derive(Clone, Copy)]
 pub struct Config<'a> {
     pub strategy: Strategy,
-    /// How many threads count at once.
     pub threads: usize,
-    /// How many rounds each thread does.
     pub rounds: u64,
     /// Into how many blocks global counters are divided.
     pub counter_blocks: usize,
-    /// How many global counters a block has.
     pub counters_per_block: usize,
     /// Blocks of 16 KiB of data, each with a counter of its own. May be 0 when `data_work` is off.
     pub data_blocks: usize,
@@ -95,7 +88,6 @@ pub struct Config<'a> {
     pub steps: u64,
     /// How far apart the shards of a counter lie, for strategies that have shards or slots.
     pub padding: Padding,
-    /// What the memory policy holds for.
     pub memory_scope: MemoryScope,
     pub seed: u64,
     /// What the caller does meanwhile.
@@ -154,4 +146,26 @@ impl Config<'_> {
     pub(super) fn global_counters(&self) -> Option<usize> {
         self.counter_blocks.checked_mul(self.counters_per_block)
     }
+}
+
+/// Sets the memory policy of the thread that calls it.
+type SetPolicy<'a> = dyn Fn() -> Result<(), String> + Sync + 'a;
+
+/// What a caller does while a run goes on: places threads and memory, watches.
+#[derive(Clone, Copy)]
+pub struct Hooks<'a> {
+    /// Called in each thread, with its number from 0, before it does anything else: binds it where the study wants it.
+    pub bind: &'a (dyn Fn(usize) + Sync),
+    /// Called in a thread of the run's own, before counters and data are allocated there: gives it another memory
+    /// policy than the article's, which interleaves over all nodes. An error ends the run.
+    pub memory: Option<&'a SetPolicy<'a>>,
+    /// Called when memory is allocated and all threads wait for the start. An error ends the run.
+    pub ready: &'a (dyn Fn() -> Result<(), String> + Sync),
+    /// Called when all threads have done their rounds, and are still there.
+    pub done: &'a (dyn Fn() + Sync),
+}
+
+impl Hooks<'static> {
+    /// Nothing: threads are left to the system, memory is interleaved as in the article.
+    pub const NONE: Self = Self { bind: &|_| {}, memory: None, ready: &|| Ok(()), done: &|| {} };
 }

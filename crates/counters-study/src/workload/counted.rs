@@ -1,15 +1,14 @@
 //! What a run asks of a strategy with its counters and data. Behind this trait everything is compiled for each strategy
 //! and generator, a hundred times in all: as little as possible stands there, and what is measured among it.
 
-use std::marker::PhantomData;
-use std::time::Instant;
-
 use super::blocks::Payload;
 use super::config::Config;
 use super::error::Error;
 use super::gate::Arrival;
 use super::generator::{Generator, Shared};
 use crate::strategies::{Counting, Plan};
+use std::marker::PhantomData;
+use std::time::Instant;
 
 /// A strategy with its counters and data. Called some ten times a run and thread, never for an increment.
 pub(super) trait Counted: Send + Sync {
@@ -22,7 +21,6 @@ pub(super) trait Counted: Send + Sync {
     /// The work of a thread, by its number from 0.
     fn work(&self, config: &Config<'_>, thread: usize, shared: &Shared, gates: Gates<'_>) -> Option<Shift>;
     fn global_sum(&self) -> u64;
-    /// The sum of all data blocks' counters.
     fn local_sum(&self) -> u64;
     /// Bytes that a global counter takes now.
     fn bytes_of(&self, plan: &Plan, counter: usize) -> u64;
@@ -37,7 +35,6 @@ pub(super) struct Gates<'a> {
     pub(super) end: Arrival<'a>,
 }
 
-/// Counts and times of one thread.
 pub(super) struct Shift {
     pub(super) start: Instant,
     pub(super) end: Instant,

@@ -1,17 +1,16 @@
 //! From a configuration to the code compiled for it.
 
-use tare_counters::cpus;
-
 use super::config::{Config, MemoryScope, Mode, Padding};
 use super::counted::{Counted, Kept};
 use super::error::Error;
 use super::generator::{Generator, Locked, Own};
 use super::outcome::Outcome;
-use super::{memory, policy, worker};
+use super::{memory, worker};
 use crate::strategies::{
     Adaptive, Atomic, ByCachedNode, ByCpu, ByIndex, ByLibnuma, ByThread, Counting, Fuzzy, NodeAlloc, Own as OwnSet,
     Plan, PthreadMutex, Random, Sharded, StdMutex, Strategy, ThreadRow, node_count,
 };
+use tare_counters::cpus;
 
 /// Runs the workload once.
 ///
@@ -21,7 +20,7 @@ use crate::strategies::{
 pub fn run(config: &Config<'_>) -> Result<Outcome, Error> {
     config.check()?;
     config.strategy.available()?;
-    let (outcome, refused) = policy::under(config, MemoryScope::Process, || {
+    let (outcome, refused) = memory::under(config, MemoryScope::Process, || {
         let (plan, compiled) = (plan(config), Compiled::of(config));
         memory::check(config, (compiled.planned_bytes_per_counter)(&plan))?;
         worker::run(config, &plan, (compiled.prepare)(config, &plan)?)

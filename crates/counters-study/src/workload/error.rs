@@ -1,7 +1,6 @@
 //! Why a run did not begin, or did not end.
 
 use std::io;
-
 use tare_text::UnknownWord;
 
 /// Why a run did not begin, or did not end.

@@ -1,10 +1,9 @@
 //! The two sources of random numbers.
 
-use std::hint::black_box;
-use std::time::Instant;
-
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use std::hint::black_box;
+use std::time::Instant;
 
 /// A source of numbers from 0 to 2^31 - 1, as `rand()`.
 pub(super) trait Generator: 'static {
@@ -95,7 +94,6 @@ fn rand() -> usize {
     unsafe { libc::rand() as usize }
 }
 
-/// A generator of the thread's own.
 pub(super) struct Own(Xoshiro256PlusPlus);
 
 impl Generator for Own {

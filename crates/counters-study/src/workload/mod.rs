@@ -30,15 +30,12 @@ mod dispatch;
 mod error;
 mod gate;
 mod generator;
-mod hooks;
 mod memory;
 mod outcome;
 mod pages;
-mod policy;
 mod worker;
 
-pub use config::{Config, MemoryScope, Mode, Padding};
+pub use config::{Config, Hooks, MemoryScope, Mode, Padding};
 pub use dispatch::{memory_bytes, run};
 pub use error::Error;
-pub use hooks::Hooks;
 pub use outcome::Outcome;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-/// Counts and times of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// From the first thread's start of its first round to the last thread's end of its last, s.

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-/// Pages asked for at a time.
 const AT_ONCE: usize = 4096;
 /// Times that pages are asked for: between two answers some more may be hidden.
 const ATTEMPTS: usize = 3;

@@ -1,28 +1,26 @@
 //! A run: threads, gates, and what was found in the end.
 
-use std::collections::BTreeMap;
-use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
-use std::time::{Duration, Instant};
-
 use super::blocks::{DATA_BYTES, LOCAL_INCREMENTS};
 use super::config::{Config, MemoryScope};
 use super::counted::{Counted, Gates, Shift};
 use super::error::Error;
 use super::gate::Gate;
 use super::generator::Shared;
+use super::memory;
 use super::outcome::Outcome;
 use super::pages::Pages;
-use super::policy;
 use crate::strategies::Plan;
+use std::collections::BTreeMap;
+use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
+use std::time::{Duration, Instant};
 
 /// A thread of the workload needs little; hundreds of them should not ask for 8 MiB each.
 const STACK_BYTES: usize = 512 * 1024;
-/// Data blocks whose pages are looked at.
 const LOOKED_AT: usize = 4096;
 
 /// One whole run: allocates, lets all threads count, reads the counters.
 pub(super) fn run(config: &Config<'_>, plan: &Plan, mut counted: Box<dyn Counted>) -> Result<Outcome, Error> {
-    let ((), not_interleaved) = policy::under(config, MemoryScope::Payload, || {
+    let ((), not_interleaved) = memory::under(config, MemoryScope::Payload, || {
         allocate(config, &mut *counted);
         Ok(())
     })?;

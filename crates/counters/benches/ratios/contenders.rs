@@ -6,7 +6,6 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Instant;
-
 use tare_counters::{Backend, CounterSet};
 
 /// How many counters "among 100,000 counters" are.

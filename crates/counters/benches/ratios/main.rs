@@ -9,11 +9,10 @@
 
 mod contenders;
 
+use contenders::{Amount, Atomics, Contender, MANY, NoOps, Plain, Rotate, Rseq, Sharded, Walk};
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::Instant;
-
-use contenders::{Amount, Atomics, Contender, MANY, NoOps, Plain, Rotate, Rseq, Sharded, Walk};
 
 /// Adds a measurement, in one thread.
 const ADDS: u64 = 4_000_000;

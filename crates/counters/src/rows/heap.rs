@@ -1,8 +1,7 @@
 //! Rows on the heap: Miri, loom, other systems. No page alignment, no nodes.
 
-use std::io;
-
 use super::AtomicU64;
+use std::io;
 
 /// Rows start this many counters apart at least: 128 bytes, two cache lines, as adjacent lines are fetched in pairs.
 const ALIGN: usize = 16;

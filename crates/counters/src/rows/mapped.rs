@@ -1,11 +1,10 @@
 //! Rows in pages of their own: no two CPUs share a line, and each row can be bound to its CPU's node. Pages no one has
 //! touched cost nothing, so the row of a CPU that never comes up is free.
 
+use super::AtomicU64;
 use std::ffi::c_ulong;
 use std::io;
 use std::ptr::{self, NonNull};
-
-use super::AtomicU64;
 
 /// Rows of counters, each in pages of its own, which can be bound to a node before anything touches them.
 #[derive(Debug)]

@@ -1,12 +1,11 @@
 //! Where a thread's rseq area is: glibc's, or this crate's own.
 
+use super::arch::{own_area_offset, thread_pointer};
 use std::arch::global_asm;
 use std::cell::Cell;
 use std::ffi::{CStr, c_long, c_uint};
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-use super::arch::{own_area_offset, thread_pointer};
 
 /// The signature before every abort handler; the kernel refuses to jump to an address without it.
 const SIGNATURE: c_uint = if cfg!(target_arch = "aarch64") { 0xd428_bc00 } else { 0x5305_3053 };

@@ -2,11 +2,10 @@
 //! later are reported not to, and a three-instruction add is then not safe. (On x86-64 the add is one instruction: two
 //! threads of one CPU cannot tear it, and a move to another CPU does abort.)
 
+use super::arch::spin;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
-
-use super::arch::spin;
 
 /// Turns a section spins at most: long enough to be preempted a few times, some 0.1 s.
 const LIMIT: u64 = 100_000_000;

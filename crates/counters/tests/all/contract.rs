@@ -1,9 +1,8 @@
 //! The contract: what a reader may see, what baselines and breakdowns add up to.
 
+use proptest::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-
-use proptest::prelude::*;
 use tare_counters::{Backend, Counter, CounterSet, Error, UpDownCounter};
 
 const ADDS: u64 = if cfg!(miri) { 60 } else { 200_000 };

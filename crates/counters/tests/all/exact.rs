@@ -4,10 +4,9 @@
 //! `crates/counters/ci.sh exact` makes 10^9 adds a backend, which takes a second with rseq and up to ten with atomics
 //! two CPUs fight over; without `--release` it is 10^8, to keep the suite short.
 
+use crate::moved_threads::{COUNTERS, ROTATING, tally};
 use std::process::Command;
 use std::sync::Arc;
-
-use crate::moved_threads::{COUNTERS, ROTATING, tally};
 use tare_counters::{BACKEND_VARIABLE, Backend, CounterSet};
 
 /// Another number of adds, where these take too long: in an emulator.

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex, PoisonError};
 use std::time::Duration;
 use std::{ptr, thread};
-
 use tare_counters::CounterSet;
 
 /// Counters the threads add to in turn, and the one the signal handler adds to.

@@ -1,8 +1,7 @@
 //! What an epoll descriptor waits for.
 
-use std::fs;
-
 use super::error::ObserveError;
+use std::fs;
 
 /// The descriptors that were added to an epoll descriptor of a process: lines `tfd: NUMBER ...` of its own file
 /// (proc_pid_fdinfo(5)). Empty for a descriptor of another kind.

@@ -1,12 +1,11 @@
 //! What a thread does at one moment, from `/proc/PID/task/TID/syscall` (proc_pid_syscall(5)): whether it runs, and if
 //! not, in which system call it sleeps.
 
+use super::error::ObserveError;
+use super::thread_ref::ThreadRef;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::str::FromStr;
-
-use super::error::ObserveError;
-use super::thread_ref::ThreadRef;
 
 /// Longer than any line that the kernel writes: nine numbers of at most 20 characters.
 const LONGEST: usize = 256;

@@ -1,11 +1,9 @@
 //! Reading one file under /proc, with "it has ended" told apart from "it cannot be read".
 
+use super::error::ObserveError;
+use procfs::{FromRead, ProcError};
 use std::fs;
 use std::io;
-
-use procfs::{FromRead, ProcError};
-
-use super::error::ObserveError;
 
 /// A file that procfs knows how to parse.
 pub(super) fn parse<T: FromRead>(path: &str) -> Result<T, ObserveError> {

@@ -1,13 +1,11 @@
 //! One name for a thread: the process it belongs to, and its own number in the kernel.
 
-use std::fmt;
-
+use super::error::ObserveError;
+use super::proc_file;
 use procfs::process::Status;
 #[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
-
-use super::error::ObserveError;
-use super::proc_file;
+use std::fmt;
 
 /// A thread of some process. Binding needs only the second number; /proc needs both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

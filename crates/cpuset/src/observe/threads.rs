@@ -1,14 +1,12 @@
 //! Threads at one moment: where they run, how long they ran and waited, how often they were moved.
 
-use std::fs;
-
-use procfs::process::{Process, Schedstat, Stat, Status};
-#[cfg(feature = "serde")]
-use serde::{Deserialize, Serialize};
-
 use super::error::ObserveError;
 use super::proc_file::{optional, parse};
 use super::thread_ref::ThreadRef;
+use procfs::process::{Process, Schedstat, Stat, Status};
+#[cfg(feature = "serde")]
+use serde::{Deserialize, Serialize};
+use std::fs;
 
 /// A thread at one moment. Counters run from the thread's start: subtract two samples.
 #[derive(Debug, Clone, PartialEq)]

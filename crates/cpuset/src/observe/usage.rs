@@ -1,11 +1,10 @@
 //! What a process used since its start: CPU time, faults, bytes to and from storage, context switches.
 
-use procfs::process::{Io, Stat, Status};
-
 use super::error::ObserveError;
 use super::proc_file::parse;
 use super::thread_ref::ThreadRef;
 use super::threads::threads_of;
+use procfs::process::{Io, Stat, Status};
 
 /// What one process used since its start, threads that have ended included. Counters only grow: subtract two of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

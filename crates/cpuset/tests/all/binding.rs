@@ -2,7 +2,6 @@
 
 use std::sync::mpsc;
 use std::thread;
-
 use tare_cpuset::{AffinityError, CpuSet, ThreadRef, affinity_of, bind_thread, observe};
 
 fn set(text: &str) -> CpuSet {

@@ -18,7 +18,6 @@ pub struct Interference {
     cpus: CpuSet,
 }
 
-/// What others did during one sample.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OthersSeen {
     /// Name -> value, to be stored alongside the metrics: those of [`Snapshot::since`], `foreign_cpu_s`,
@@ -37,7 +36,6 @@ impl Interference {
         Self { snapshot, cpu_use: CpuUse::take(), throttling, asleep_s: asleep_s(), server, cpus }
     }
 
-    /// Stops watching and says what was seen.
     pub fn finish(self) -> OthersSeen {
         let now = CpuUse::take();
         let mut covariates = Snapshot::take().since(&self.snapshot);
@@ -76,7 +74,6 @@ fn asleep_s() -> f64 {
     seconds(ClockId::Boottime) - monotonic
 }
 
-/// Memory of a process that is in swap.
 fn swapped_bytes(pid: u32) -> Option<u64> {
     let status = procfs::process::Process::new(pid.cast_signed()).and_then(|process| process.status()).ok()?;
     Some(status.vmswap? * 1024)

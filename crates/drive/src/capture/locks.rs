@@ -8,7 +8,6 @@ use tare_results::schema::SCHEMA;
 /// Locks listed in a record; a server has some hundreds of kinds, most of them without a wait.
 const LISTED: usize = 100;
 
-/// Waits that are being watched.
 pub(super) struct Locks {
     source: String,
 }
@@ -52,7 +51,6 @@ fn shares(waits: Vec<LockWait>, thread_s: f64) -> Vec<LockShare> {
     shares
 }
 
-/// As the record has it.
 fn kind(kind: WaitKind) -> captures::WaitKind {
     match kind {
         WaitKind::Lock => captures::WaitKind::Lock,

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use tare_files::{Folder, Result};
 use tare_results::store::CAPTURES;
 
-/// Call chains of the profile.
 pub(super) const FOLDED_FILE: &str = "profile.folded";
 
 /// Recording of the profile, for as long as there is one.
@@ -14,7 +13,6 @@ pub(super) const PROFILE_RECORDING: &str = "perf.data";
 /// Recording of the wake-ups, for as long as there is one.
 pub(super) const WAKES_RECORDING: &str = "wakes.data";
 
-/// What a capture left behind.
 #[derive(Debug, Default)]
 pub struct Captured {
     /// Name -> path inside the results directory.
@@ -30,7 +28,6 @@ pub struct Place {
     /// The trial's folder in it, and its name: `trial-00003-1`.
     pub(super) folder: Arc<Folder>,
     name: String,
-    /// Connections that work during the sample.
     pub threads: usize,
     pub sample_s: f64,
 }
@@ -68,12 +65,10 @@ impl Place {
         let _ = self.all.remove_sub(&self.name);
     }
 
-    /// Name of a file as the record has it.
     pub(super) fn relative(&self, name: &str) -> String {
         format!("{CAPTURES}/{}/{name}", self.name)
     }
 
-    /// Writes a file and notes it.
     pub(super) fn write(&self, captured: &mut Captured, capture: &str, name: &str, content: &[u8]) {
         match self.folder.write(name, content) {
             Ok(()) => drop(captured.files.insert(capture.to_owned(), self.relative(name))),
@@ -81,7 +76,6 @@ impl Place {
         }
     }
 
-    /// Writes a document and notes it.
     pub(super) fn write_json(
         &self,
         captured: &mut Captured,

@@ -17,14 +17,12 @@ pub struct ProbeWatch {
     probe: Probe,
     /// Part of the time that readings may take.
     share: f64,
-    /// How long the next reading is.
     length: Duration,
     last: Option<(Instant, Reading)>,
     before: Option<Reading>,
 }
 
 impl ProbeWatch {
-    /// Ready to read in these seats.
     pub fn new(seats: Seats, share: f64) -> Result<Self, NoiseError> {
         Ok(Self { probe: Probe::new(seats)?, share, length: SHORTEST, last: None, before: None })
     }

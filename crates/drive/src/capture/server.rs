@@ -59,7 +59,6 @@ fn write(results: &Folder, settings: BTreeMap<String, Setting>) -> Result<String
     Ok(format!("{CAPTURES}/{name}"))
 }
 
-/// The words of a process's command line.
 fn arguments(pid: u32) -> Vec<String> {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
@@ -68,7 +67,6 @@ fn arguments(pid: u32) -> Vec<String> {
     words
 }
 
-/// Directories that every trial has anew.
 struct Private {
     data: String,
     run: Option<String>,

@@ -6,14 +6,10 @@ use tare_text::UnknownWord;
 /// The cheap ones (memory, schedule) belong to every sample; the others to one further sample, after the measured ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CaptureSettings {
-    /// A sampled profile of the server.
     pub profile: bool,
     pub call_graph: CallGraph,
-    /// Waits for locks inside the server.
     pub locks: bool,
-    /// What the server's threads sleep in.
     pub waits: bool,
-    /// Who wakes the threads that serve connections.
     pub wakes: bool,
     /// The server's counters, and its storage engine's report.
     pub status: bool,
@@ -39,7 +35,6 @@ impl Default for CaptureSettings {
 }
 
 impl CaptureSettings {
-    /// Whether anything needs a capture sample.
     pub fn need_a_sample(&self) -> bool {
         self.profile || self.locks || self.waits || self.wakes || self.status
     }

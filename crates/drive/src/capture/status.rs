@@ -6,7 +6,6 @@ use tare_engine::{Diagnostics, Unavailable};
 use tare_results::captures::{STATUS, StatusFile};
 use tare_results::schema::SCHEMA;
 
-/// Counters at the start.
 pub(super) struct Status {
     before: Result<BTreeMap<String, f64>, Unavailable>,
 }

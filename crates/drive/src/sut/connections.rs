@@ -1,8 +1,8 @@
 //! Which threads talk to each other: the connections between two families of processes, and the thread at either end
 //! of each, found from outside while they work.
 
+use super::error::Unpaired;
 use super::sockets::{Inode, peers, sockets_of};
-use super::unpaired::Unpaired;
 use super::waits::waits_in;
 use super::watch::Connected;
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,12 +52,10 @@ impl Connections {
         }
     }
 
-    /// How many there are now.
     pub fn found(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether looking on may find more.
     pub fn is_complete(&self, expected: usize) -> bool {
         self.ends.len() == expected
             && self.clients.of(self.ends.keys()).all(|seen| !seen.is_empty())

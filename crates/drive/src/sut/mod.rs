@@ -5,10 +5,10 @@
 //! | `processes` | the processes of a system under test, and whose they are |
 //! | `helpers` | what the helper processes of a server are for |
 //! | `threads` | sightings and kernel counts of threads during one measurement |
-//! | `sockets`, `waits`, `connections`, `unpaired` | which threads of two programs talk to each other |
+//! | `sockets`, `waits`, `connections` | which threads of two programs talk to each other |
 //! | `usage` | what all of it used while something was measured |
 //! | `watch` | one measurement after another: bind, watch, prove |
-//! | `partner`, `two_hosts` | the same on two hosts: clients here, server there |
+//! | `two_hosts` | the same on two hosts: clients here, server there |
 //! | `surroundings` | what belongs to a measurement alongside its figures |
 //! | `error` | what can go wrong with all that |
 
@@ -16,23 +16,19 @@ mod client_use;
 mod connections;
 mod error;
 mod helpers;
-mod partner;
 mod processes;
 mod sockets;
 mod surroundings;
 mod threads;
 mod two_hosts;
-mod unpaired;
 mod usage;
 mod waits;
 mod watch;
 
 pub use connections::Connections;
-pub use error::SutError;
-pub use partner::Partner;
+pub use error::{SutError, Unpaired};
 pub use processes::{Owner, SystemUnderTest};
-pub use surroundings::Surroundings;
+pub use surroundings::{Partner, Surroundings};
 pub use threads::{ThreadWatch, Watched, stray, waited_for_cpu};
-pub use unpaired::Unpaired;
 pub use usage::{Usage, UsageMark};
 pub use watch::{Connected, SharedAffinities, SubjectWatch, WatchSettings, stray_memory};

@@ -22,7 +22,6 @@ pub enum Owner {
 pub struct SystemUnderTest {
     /// The first process; a server that forks for its connections is the parent of the others.
     pub root: Option<i32>,
-    /// Who started it, and may stop it.
     pub owner: Owner,
     /// The data of a server that this program started.
     pub data: Option<PathBuf>,

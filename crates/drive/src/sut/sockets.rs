@@ -14,7 +14,6 @@ pub type Inode = u64;
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 /// NLM_F_REQUEST and NLM_F_DUMP (netlink(7)).
 const REQUEST_DUMP: u16 = 0x301;
-/// UDIAG_SHOW_PEER (linux/unix_diag.h).
 const SHOW_PEER: u32 = 4;
 /// UNIX_DIAG_PEER, the attribute that holds it.
 const PEER: u16 = 2;
@@ -22,7 +21,6 @@ const PEER: u16 = 2;
 const HEAD: usize = 16;
 const ENTRY: usize = 16;
 const ATTRIBUTE: usize = 4;
-/// NLMSG_ERROR and NLMSG_DONE.
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
 

@@ -1,6 +1,6 @@
 //! What belongs to a measurement alongside the figures of its load.
 
-use super::Usage;
+use super::{SutError, Usage};
 use crate::capture::interference::OthersSeen;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -11,7 +11,6 @@ use tare_results::schema::{ThreadClass, ThreadRecord};
 pub struct Surroundings {
     /// Start, RFC 3339 in UTC.
     pub started_at: String,
-    /// What else went on.
     pub covariates: BTreeMap<String, f64>,
     /// Who else used most CPU time, as in [`crate::capture::interference::OthersSeen`].
     pub users: Vec<(String, u32, f64)>,
@@ -94,6 +93,19 @@ fn add(sum: &mut ThreadRecord, later: ThreadRecord) {
         sum.waited_s += later.waited_s;
         sum.slept_s += later.slept_s;
     }
+}
+
+/// What the watch over clients asks of the watch over their server on another host.
+pub trait Partner: Send {
+    /// Whether probes are wanted there, which need a server that idles around every sample.
+    fn probes(&self) -> bool;
+    /// Binds the server thread of each connection, known by the number that it has there.
+    fn connected(&mut self, serving: &[Option<i32>]) -> Result<(), SutError>;
+    /// Nothing runs there, so that a probe may be read.
+    fn idle(&mut self) -> Result<(), SutError>;
+    fn start(&mut self) -> Result<(), SutError>;
+    /// It has been measured: what was seen there.
+    fn finish(&mut self) -> Result<Surroundings, SutError>;
 }
 
 #[cfg(test)]

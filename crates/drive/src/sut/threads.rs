@@ -20,11 +20,8 @@ const REMEMBER_EVERY: usize = 5;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Watched {
-    /// Which side it works for.
     pub class: ThreadClass,
-    /// Connection it belongs to.
     pub pair: Option<usize>,
-    /// Its process and its own number.
     pub thread: ThreadRef,
     /// Where it was told to be; none when it was left to the OS.
     pub asked: Option<CpuSet>,

@@ -2,8 +2,7 @@
 
 use super::{Partner, SubjectWatch, SutError};
 use std::collections::BTreeSet;
-use tare_cpuset::ThreadRef;
-use tare_cpuset::observe;
+use tare_cpuset::{ThreadRef, observe};
 
 /// A thread that is the server's own: its place under /proc and when it started, for numbers are used again.
 type Proved = (ThreadRef, u64);
@@ -81,7 +80,6 @@ mod tests {
     use tare_noise::{HostLock, Journal, ThreadAffinities};
     use tare_topology::{Bind, MemoryPolicy, Pairing, ResolvedPlacement};
 
-    /// Ends a process that a test started.
     struct Ended(Child);
 
     impl Drop for Ended {

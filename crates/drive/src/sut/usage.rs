@@ -33,7 +33,6 @@ pub struct Usage {
     involuntary_switches: f64,
 }
 
-/// A system under test's accounts at one moment.
 #[derive(Debug)]
 pub struct UsageMark {
     used: Usage,

@@ -24,14 +24,11 @@ pub fn waits_in(thread: ThreadRef) -> Option<Vec<i32>> {
     found.filter(|_| in_call(thread).is_ok_and(|after| after == InCall::Call(call)))
 }
 
-/// How a call names its descriptors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// As its first argument.
     One,
     /// As a list of `struct pollfd`.
     Poll,
-    /// As a set of bits.
     Select,
     /// By those that were added to another descriptor.
     Epoll,

@@ -23,10 +23,8 @@ use tare_results::schema::{ThreadClass, ThreadRecord};
 use tare_topology::observe::{self, NodePages};
 use tare_topology::{Bind, MemoryPolicy, Pairing, ResolvedPlacement};
 
-/// One client thread and what serves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connected {
-    /// The thread that issues the statements.
     pub client: ThreadRef,
     /// The server thread or process behind its connection, where the server says it; of a server on another host
     /// [`ThreadRef::elsewhere`].
@@ -39,7 +37,6 @@ pub struct WatchSettings {
     pub placement: ResolvedPlacement,
     /// Draws which server thread gets which PU where no pairing is asked for.
     pub chance_seed: u64,
-    /// Whether memory by node is recorded.
     pub memory: bool,
     /// Whether the time each thread ran, waited and slept is recorded.
     pub schedule: bool,
@@ -71,7 +68,6 @@ pub struct SubjectWatch {
 /// Affinities of someone else's server, which the one who made them puts back when the load is done.
 pub type SharedAffinities = Arc<Mutex<ThreadAffinities>>;
 
-/// A measurement that is under way.
 struct Open {
     clock: Instant,
     started_at: String,
@@ -190,7 +186,6 @@ impl SubjectWatch {
         self.watched.push(thread);
     }
 
-    /// Whether a measurement is under way.
     pub(super) fn is_open(&self) -> bool {
         self.open.is_some()
     }
@@ -241,7 +236,6 @@ impl SubjectWatch {
         self.ends_under_load = true;
     }
 
-    /// Something is about to be measured.
     pub fn start(&mut self) -> Result<(), SutError> {
         // Each looks with a thread of its own.
         if self.is_open() && self.clients_elsewhere.is_some() {

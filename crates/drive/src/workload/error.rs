@@ -6,10 +6,8 @@ use std::error::Error;
 use tare_cpuset::LimitTooLow;
 use tare_engine::EngineError;
 
-/// Characters of a statement that an error shows.
 const SHOWN: usize = 120;
 
-/// A statement as errors show it.
 pub(super) fn shown(sql: &str) -> String {
     let mut shown: String = sql.chars().take(SHOWN).collect();
     if shown.len() < sql.len() {
@@ -21,7 +19,6 @@ pub(super) fn shown(sql: &str) -> String {
 /// An error of one load's own; its cause can be found in its chain of sources.
 type OwnError = Box<dyn Error + Send + Sync>;
 
-/// Why a load gave no result.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The one who asked for the load wants it to stop.

@@ -5,10 +5,8 @@ use tare_engine::Server;
 use tare_results::metric;
 use tare_text::{Key, Keyed};
 
-/// What the fake load is asked to do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FakeSettings {
-    /// What it claims to have measured.
     pub speed: f64,
 }
 
@@ -28,9 +26,7 @@ impl Default for FakeSettings {
     }
 }
 
-impl NamedLoad for FakeSettings {
-    const NAMES: &'static [&'static str] = &["fake"];
-}
+impl NamedLoad for FakeSettings {}
 
 impl Load for FakeSettings {
     fn name(&self) -> &'static str {

@@ -4,7 +4,6 @@ use super::sessions::{OBJECTIVE_HELP, Paced, Slo};
 use tare_load::{Curve, NoCurve};
 use tare_text::{Key, Value};
 
-/// Tables of sysbench's kind.
 pub const fn tables<S>(get: fn(&S) -> Option<u64>, set: fn(&mut S, u64)) -> Key<S> {
     Key::whole("tables", "number of tables sbtest1, sbtest2 ...", (1, 10_000), get, set)
 }
@@ -13,7 +12,6 @@ pub const fn rows<S>(get: fn(&S) -> Option<u64>, set: fn(&mut S, u64)) -> Key<S>
     Key::whole("rows", "rows a table", (1, i32::MAX as u64), get, set)
 }
 
-/// How their ids are drawn.
 pub const fn distribution<S>(get: fn(&S) -> Option<Value>, set: fn(&mut S, &Value) -> Result<(), String>) -> Key<S> {
     Key::words("distribution", "how ids are drawn: uniform, zipfian, special, pareto or gaussian", get, set)
 }
@@ -43,7 +41,6 @@ pub const fn rate_of_pace<S: Paced>() -> Key<S> {
     )
 }
 
-/// What the highest rate is searched for under.
 pub const fn objective<S: Paced>() -> Key<S> {
     Key::words(
         "objective",

@@ -1,7 +1,7 @@
 //! What every load can do, and what it is given.
 
 use super::sessions::{NotAsked, Pace, Reconnect, judge};
-use super::{Driven, FillError, LoadError, Progress, Settle};
+use super::{Driven, FillError, LoadError};
 use crate::sut::{SubjectWatch, WatchSettings};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
@@ -17,7 +17,6 @@ use tare_text::Keys;
 pub trait Load: Keys {
     /// What `workload.name` says in a study.
     fn name(&self) -> &'static str;
-    /// What no single key can check.
     fn check(&self, _threads: usize) -> Result<(), String> {
         Ok(())
     }
@@ -33,7 +32,6 @@ pub trait Load: Keys {
     fn connects(&self) -> bool {
         self.needs_server()
     }
-    /// Whether this machine has what it needs.
     fn available(&self, _threads: usize) -> Result<(), String> {
         Ok(())
     }
@@ -58,7 +56,6 @@ pub trait Load: Keys {
     fn memory_bytes(&self, _threads: usize) -> u64 {
         0
     }
-    /// Fills a fresh server with its data.
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError>;
     /// Whether a server that runs already has the data; what a load cannot tell beforehand, its first statement tells.
     fn check_data(&self, _session: &mut dyn Session) -> Result<(), FillError> {
@@ -68,7 +65,6 @@ pub trait Load: Keys {
     fn how_to_fill(&self) -> &'static str {
         "fill its database first"
     }
-    /// Brings its client threads, warms up and measures.
     fn drive(&self, stage: LoadContext<'_>) -> Result<Driven, LoadError>;
     /// Expected seconds of all that it does in one trial.
     fn expected_s(&self, counts: &TrialSize) -> f64;
@@ -105,18 +101,19 @@ pub trait Load: Keys {
     fn add_warmup_runs(&mut self, _runs: usize) {}
 }
 
-/// How a load is called in studies.
 pub trait NamedLoad: Load + Default {
     /// What `workload.name` may say.
-    const NAMES: &'static [&'static str];
+    fn names() -> Vec<&'static str> {
+        vec![Self::default().name()]
+    }
 
     /// The load of this name, as a study finds it when it says nothing else.
     fn named(name: &str) -> Option<Self> {
-        Self::NAMES.contains(&name).then(Self::default)
+        let load = Self::default();
+        (load.name() == name).then_some(load)
     }
 }
 
-/// How much one trial measures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TrialSize {
     pub samples: usize,
@@ -132,11 +129,8 @@ pub struct TrialSize {
     pub cpus: usize,
 }
 
-/// What a load needs to fill a server.
 pub struct FillJob<'a> {
-    /// Seed of what is drawn at random.
     pub seed: u64,
-    /// Sessions that may work at the same time.
     pub parallel: usize,
     /// Asked now and then with the number of rows added: whether to go on.
     pub go_on: &'a (dyn Fn(u64) -> ControlFlow<()> + Sync),
@@ -145,7 +139,6 @@ pub struct FillJob<'a> {
 /// Who asked for the load: a trial, or someone at a prompt.
 pub trait Host: Sync {
     fn progress(&self, step: Progress);
-    /// Whether it should end now.
     fn interrupted(&self) -> bool;
     /// Whether a sample that is under way is to end now, with what was measured until here.
     fn is_enough(&self) -> bool {
@@ -178,7 +171,6 @@ pub trait Host: Sync {
     }
     /// The further sample begins: what disturbs may be recorded. `connections` are the threads that serve it.
     fn begin_captures(&self, _connections: &[ThreadRef]) {}
-    /// The further sample is over.
     fn end_captures(&self) {}
 }
 
@@ -193,7 +185,6 @@ pub enum ServerAt {
 }
 
 impl ServerAt {
-    /// Where a server is that was reached at this address.
     pub fn of(address: &Address) -> Self {
         if address.is_here() { Self::Here } else { Self::Elsewhere }
     }
@@ -214,7 +205,6 @@ pub type Connect<'a> = dyn Fn() -> Result<Box<dyn Session>, LoadError> + Sync + 
 pub struct LoadContext<'a> {
     /// Name of the server's engine; empty where there is no server.
     pub engine: &'a str,
-    /// The SQL that the server speaks.
     pub dialect: &'static dyn Dialect,
     /// The server, where this program started it: its process may be looked at, and ended.
     pub server: Option<&'a dyn Server>,
@@ -222,21 +212,16 @@ pub struct LoadContext<'a> {
     pub connect: &'a Connect<'a>,
     /// Where it runs: on this machine its threads can be seen and bound.
     pub server_at: ServerAt,
-    /// Client threads, one connection each.
     pub threads: usize,
-    /// Seed of everything that is drawn.
     pub seed: u64,
     pub counts: TrialSize,
-    /// What is done between warm-up and samples.
     pub settle: &'a Settle,
     /// How that went: the first time that the server did not settle, else the last one.
     pub settled: Option<SettledRecord>,
     /// Where threads belong; also what [`LoadContext::watch`] proves.
     pub placement: &'a WatchSettings,
-    /// Binds, watches and proves.
     pub watch: SubjectWatch,
     pub host: &'a dyn Host,
-    /// Where answers of earlier trials are kept.
     pub answers: PathBuf,
 }
 
@@ -244,5 +229,47 @@ impl<'a> LoadContext<'a> {
     /// The server, for loads that cannot do without.
     pub fn server(&self) -> Result<&'a dyn Server, LoadError> {
         self.server.ok_or(LoadError::NoServer)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "step")]
+pub enum Progress {
+    Starting,
+    /// Load before the first sample.
+    WarmUp {
+        seconds: f64,
+    },
+    Sample {
+        /// From 0.
+        sample: usize,
+        seconds: f64,
+    },
+    Query {
+        /// 1 to 22.
+        query: u8,
+    },
+    /// A second has passed under load.
+    Reading {
+        tps: f64,
+        /// Seconds since the start of warm-up or sample.
+        second: u64,
+        warming_up: bool,
+    },
+    Stopping,
+}
+
+/// What is done between warm-up and samples, clients at rest.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Settle {
+    /// Seconds that are waited at most; 0: the server is not asked what is left.
+    pub limit_s: f64,
+    /// Statements that are sent before that, one after the other.
+    pub statements: Vec<String>,
+}
+
+impl Settle {
+    pub fn is_asked(&self) -> bool {
+        self.limit_s > 0.0 || !self.statements.is_empty()
     }
 }

@@ -12,7 +12,6 @@ use tare_results::search::SearchRecord;
 use tare_results::server_cost::{Operation, SERVER_COSTS};
 use tare_results::settled::SettledRecord;
 
-/// One measured run inside a trial.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Measured {
     pub elapsed_s: f64,
@@ -28,7 +27,6 @@ pub struct Measured {
     /// Latencies as the record keeps them, by [`tare_results::latencies`]'s names.
     #[serde(default)]
     pub histograms: BTreeMap<String, String>,
-    /// Where and alongside what it happened.
     pub surroundings: Surroundings,
 }
 
@@ -77,7 +75,6 @@ impl Measured {
         self.histograms.insert(format!("{LATENCIES}_of_{name}"), slice.latencies.encode());
     }
 
-    /// What the load itself saw alongside its metrics.
     pub fn seen_by_the_load(sample: &Sample) -> BTreeMap<String, f64> {
         let mut seen = series::stalled(&sample.stalls);
         seen.insert("restarts".to_owned(), sample.restarts as f64);
@@ -113,7 +110,6 @@ pub struct Extra {
 /// What the server's own memory of pages holds of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pool {
-    /// Pages of all tables and indexes.
     pub data_pages: u64,
     /// Pages that it holds more than when it had started.
     pub held_pages: u64,
@@ -126,7 +122,6 @@ impl Pool {
     }
 }
 
-/// Everything that a load gives.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Driven {
     pub samples: Vec<Measured>,

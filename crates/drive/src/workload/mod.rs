@@ -6,11 +6,9 @@
 //! | `registry` | one line a load |
 //! | `keys` | keys of a study that several loads have |
 //! | `measured` | what a load gives |
-//! | `progress` | what is told while it works |
 //! | `error` | why a load gave no result |
 //! | `series` | what readings and stalls say of a sample |
-//! | `pool`, `preload` | what a server holds of the data in memory, and having it read all of them |
-//! | `settle` | what a study asks for between warm-up and samples |
+//! | `pool` | what a server holds of the data in memory, and having it read all of them |
 //! | `fill` | several sessions that fill tables at the same time |
 //! | `sessions/` | one connection a client thread: connected, bound, watched, judged |
 //! | `program/` | programs of others as clients: found, bound, paired, read |
@@ -29,24 +27,18 @@ mod measured;
 pub mod oltp;
 pub mod pgbench;
 mod pool;
-mod preload;
 pub mod program;
-mod progress;
 mod registry;
 mod series;
 pub mod sessions;
-mod settle;
 pub mod sql;
 pub mod sysbench;
 pub mod tpcc;
 
 pub use error::{FillError, LoadError};
 pub use fill::sessions_on;
-pub use load::{FillJob, Host, Load, LoadContext, NamedLoad, ServerAt, TrialSize};
+pub use load::{FillJob, Host, Load, LoadContext, NamedLoad, Progress, ServerAt, Settle, TrialSize};
 pub use measured::{Driven, Extra, Measured, Pool};
-pub use pool::PoolContents;
-pub use preload::Warm;
-pub use progress::Progress;
+pub use pool::{PoolContents, Warm};
 pub use registry::AnyLoad;
-pub use settle::Settle;
 pub use tare_load::MOST_THREADS;

@@ -1,8 +1,10 @@
 //! What a server's own memory of pages holds of the data, asked of the server as a trial goes on.
 
+use super::fill::in_one_session;
 use super::load::Connect;
-use super::{LoadContext, LoadError, Pool, ServerAt};
+use super::{Driven, LoadContext, LoadError, Pool, ServerAt};
 use tare_engine::{Dialect, PoolPages};
+use tare_results::schema::AppliedSetting;
 
 /// Share of the data's pages that must be held after all of them were read: less is another condition than the
 /// requested one.
@@ -15,7 +17,6 @@ pub struct PoolContents<'a> {
     dialect: &'static dyn Dialect,
     /// Before anything of the data was read: what a server always holds. 0 where it reads data at its start by itself.
     at_start: u64,
-    /// Pages of tables and indexes.
     data: u64,
 }
 
@@ -65,4 +66,42 @@ pub fn in_words(pool: &Pool) -> String {
 fn pages(connect: &Connect<'_>, dialect: &dyn Dialect) -> Option<PoolPages> {
     let mut session = connect().ok()?;
     dialect.pages_in_memory(session.as_mut()).ok()?.filter(|pages| pages.data > 0)
+}
+
+/// A load's pool from before its first sample until after its last one.
+pub struct Warm<'a> {
+    held: Option<PoolContents<'a>>,
+    before: Option<Pool>,
+    applied: Vec<AppliedSetting>,
+}
+
+impl<'a> Warm<'a> {
+    /// Reads every table and every index from end to end where that is asked for, and proves it where the server says
+    /// what it holds. Call it before the first client connects.
+    pub fn up(preload: bool, stage: &LoadContext<'a>) -> Result<Self, LoadError> {
+        let held = PoolContents::at_start(stage);
+        let applied = if preload { vec![read_all(stage, held)?] } else { Vec::new() };
+        Ok(Self::with(held, applied))
+    }
+
+    /// Of a load that has warmed the server up itself, and proved what it applied.
+    pub fn with(held: Option<PoolContents<'a>>, applied: Vec<AppliedSetting>) -> Self {
+        Self { held, before: held.and_then(|held| held.now()), applied }
+    }
+
+    /// What the samples were, with what is known of the pool around them.
+    pub fn around(self, driven: Driven) -> Driven {
+        let pool = self.before.zip(self.held.and_then(|held| held.now()));
+        Driven { pool, applied: [self.applied, driven.applied].concat(), ..driven }
+    }
+}
+
+fn read_all(stage: &LoadContext<'_>, held: Option<PoolContents<'_>>) -> Result<AppliedSetting, LoadError> {
+    let read = in_one_session(stage, |session, go_on| {
+        let read = stage.dialect.read_all(session).map_err(LoadError::own)?;
+        go_on().map(|()| read)
+    })?;
+    let now = all_read(held)?;
+    let verified = format!("{read} tables and indexes read from end to end; {now}");
+    Ok(AppliedSetting { factor: "preload".into(), level: "on".into(), found: None, verified })
 }

@@ -12,11 +12,11 @@ use super::{Load, NamedLoad};
 
 /// Makes the sum of all loads' settings: each line is a variant, its settings, and the first of its names.
 macro_rules! loads {
-    ($($(#[doc = $doc:literal])+ $(#[cfg($cfg:meta)])? $variant:ident($settings:ty),)*) => {
+    ($($(#[doc = $doc:literal])* $(#[cfg($cfg:meta)])? $variant:ident($settings:ty),)*) => {
         /// A load with its settings: those of one, and of no other.
         #[derive(Debug, Clone, PartialEq)]
         pub enum AnyLoad {
-            $($(#[doc = $doc])+ $(#[cfg($cfg)])? $variant($settings),)*
+            $($(#[doc = $doc])* $(#[cfg($cfg)])? $variant($settings),)*
         }
 
         impl AnyLoad {
@@ -32,10 +32,9 @@ macro_rules! loads {
                 found
             }
 
-            /// Every name that a study may give.
             pub fn names() -> Vec<&'static str> {
                 let mut names = Vec::new();
-                $($(#[cfg($cfg)])? names.extend_from_slice(<$settings>::NAMES);)*
+                $($(#[cfg($cfg)])? names.extend(<$settings>::names());)*
                 names
             }
 
@@ -56,21 +55,16 @@ macro_rules! loads {
 }
 
 loads! {
-    /// One of sysbench's, on a database.
     Oltp(OltpSettings),
     /// TPC-H's 22 queries, on a database.
     Dbt3(Dbt3Settings),
-    /// Global counters, in the trial's own process.
     Counters(CountersSettings),
     /// Any program, as the client of a server or alone.
     Command(CommandSettings),
-    /// sysbench itself, on a database.
     Sysbench(SysbenchSettings),
-    /// pgbench itself, on PostgreSQL.
     Pgbench(PgbenchSettings),
     /// Statements and transactions of one's own, on a database.
     Sql(SqlSettings),
-    /// TPC-C's transactions, on a database.
     Tpcc(TpccSettings),
     /// What a test adds, in exactly this way.
     #[cfg(test)]

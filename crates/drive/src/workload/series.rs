@@ -5,7 +5,6 @@ use tare_load::Stall;
 
 /// Below this many transactions a second, few or none in a second are chance.
 const FEW: f64 = 20.0;
-/// Readings that a usual one is told from.
 const READINGS: usize = 5;
 
 /// How many seconds had less than half the throughput of the usual one; none where that cannot be told.

@@ -1,10 +1,9 @@
 //! Where a server listens, and how a client reaches it.
 
+use super::charset::Charset;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
-
-use super::charset::Charset;
 use strum::{Display, EnumString, VariantNames};
 use tare_text::UnknownWord;
 
@@ -19,7 +18,6 @@ pub enum Transport {
     Tcp,
 }
 
-/// Where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     Socket(PathBuf),
@@ -88,7 +86,6 @@ pub enum PasswordKey {
     /// None is known: then a password goes over TLS or a Unix socket alone.
     #[default]
     None,
-    /// The one in this file (PEM).
     File(PathBuf),
     /// This one (PEM), which a server that is ours said over its Unix socket.
     Pem(String),
@@ -96,7 +93,6 @@ pub enum PasswordKey {
     OfServer,
 }
 
-/// A client's own certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsIdentity {
     /// The certificate and those between it and an authority (PEM).
@@ -108,7 +104,6 @@ pub struct TlsIdentity {
 /// A running server that this program did not start, or one that it did.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ConnectTarget {
-    /// Where the server listens for connections.
     pub address: Address,
     /// Account; the embedded engine ignores it.
     pub user: String,
@@ -122,10 +117,15 @@ pub struct ConnectTarget {
 }
 
 impl ConnectTarget {
+    /// Without a password, to no database.
+    pub fn to(address: Address, user: &str) -> Self {
+        let (password, database, tls, charset) = Default::default();
+        Self { address, user: user.to_owned(), password, database, tls, charset }
+    }
+
     /// Whoever may enter the folder of a private socket needs no password.
     pub(crate) fn private(socket: PathBuf, user: &str) -> Self {
-        let (password, database, tls, charset) = Default::default();
-        Self { address: Address::Socket(socket), user: user.to_owned(), password, database, tls, charset }
+        Self::to(Address::Socket(socket), user)
     }
 
     /// The name that the server's certificate must have where that is checked.

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// The engine's own code of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Code {
     /// MariaDB's and MySQL's error number, SQLite's extended result code.

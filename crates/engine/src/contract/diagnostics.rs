@@ -5,13 +5,11 @@ use std::collections::BTreeMap;
 /// What a server waits for, by what the wait belongs to in the time of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitKind {
-    /// A lock inside the server.
     Lock,
     /// A lock of a row, or the end of the transaction that holds it.
     Row,
     /// The log, until it is on storage.
     Log,
-    /// Reads and writes of files.
     File,
     /// A time that passes: backing off, sleeping.
     Pause,

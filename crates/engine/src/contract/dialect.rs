@@ -1,20 +1,17 @@
 //! The SQL that a database speaks, as far as the workloads need to know it.
 
+use crate::{Session, SqlError};
 use std::fmt::Debug;
 use std::path::Path;
-
-use crate::{Session, SqlError};
 
 /// How a column is defined that numbers the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
-    /// Type and words behind the column's name.
     pub definition: &'static str,
     /// Whether these words make it the primary key already.
     pub is_key: bool,
 }
 
-/// How text compares in a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Collation {
     /// As the server does when it is told nothing.
@@ -22,7 +19,6 @@ pub enum Collation {
     Bytes,
 }
 
-/// How rows get into a table fastest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BulkLoad {
     /// As INSERTs of many rows.
@@ -33,18 +29,15 @@ pub enum BulkLoad {
     Stream,
 }
 
-/// A column list that is indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Index<'a> {
     pub name: &'a str,
-    /// Its columns, separated by ", ".
     pub columns: &'a str,
 }
 
 /// A statement that reads a table or an index from end to end and answers with one number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scan {
-    /// The statement that reads it.
     pub sql: String,
     pub counts: Counted,
 }
@@ -56,7 +49,6 @@ pub enum Counted {
     Pages,
 }
 
-/// What a server's own memory of pages holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolPages {
     pub held: u64,
@@ -78,7 +70,6 @@ pub struct Backlog {
 /// When a backlog is waited for no longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
-    /// At most so much is left.
     AtMost(u64),
     /// It is as large as it was before: the server keeps that.
     Steady,
@@ -143,7 +134,6 @@ pub trait Dialect: Debug + Send + Sync {
     /// What follows the definition of a table whose primary key has so many columns; begins with a space or is empty.
     fn table_suffix(&self, collation: Collation, key_columns: usize) -> &'static str;
 
-    /// The year of a date column, as an integer.
     fn year(&self, column: &str) -> String;
 
     /// The word between `AS` and a common table expression that must be computed once; ends with a space or is empty.
@@ -169,7 +159,6 @@ pub trait Dialect: Debug + Send + Sync {
         &[]
     }
 
-    /// How rows get into a table fastest.
     fn bulk_load(&self) -> BulkLoad {
         BulkLoad::Inserts
     }

@@ -1,14 +1,13 @@
 //! What can go wrong with a server, typed by what its user can do about it.
 
+use crate::process::guard::interrupted;
+use crate::transport::stream::lost_words;
+use crate::{Address, Code, SqlError, SqlErrorKind};
 use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error as ThisError;
-
-use crate::process::guard::interrupted;
-use crate::transport::stream::lost_words;
-use crate::{Address, Code, SqlError, SqlErrorKind};
 
 /// Why an engine could not do what it was asked.
 #[derive(Debug, ThisError)]

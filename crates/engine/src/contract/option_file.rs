@@ -1,18 +1,16 @@
 //! Option files, of servers and of clients, read here: a private server must not get the places and ports that such a
 //! file names too.
 
+use crate::EngineError;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-use crate::EngineError;
 
 /// The longest option file that is read, bytes.
 const LARGEST: u64 = 1 << 20;
 /// Files that may include each other.
 const DEPTH: usize = 8;
 
-/// What an option file asks of a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OptionFile {
     /// Option -> value, the last one of each; of a flag an empty value.
@@ -33,9 +31,7 @@ pub(crate) enum OptionLine {
     Option(String, Option<String>),
     /// Another file is read in its place; one that must be there, or not.
     File(PathBuf, bool),
-    /// All files of a folder with this ending.
     Folder(PathBuf, &'static str),
-    /// Nothing, or a comment.
     Empty,
 }
 

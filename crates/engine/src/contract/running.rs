@@ -1,11 +1,10 @@
 //! A server that someone else runs, as the handle that loads and trials know: never started, stopped or changed.
 
-use std::path::Path;
-use std::time::Duration;
-
 use super::diagnostics::{Diagnostics, Silent};
 use super::session::SET_UP;
 use crate::{ConnectTarget, Dialect, Engine, EngineError, Server, Session, StopOutcome};
+use std::path::Path;
+use std::time::Duration;
 
 /// A running server that this program did not start.
 pub struct RunningServer {
@@ -16,7 +15,6 @@ pub struct RunningServer {
 }
 
 impl RunningServer {
-    /// Connects once, to learn what it is.
     pub fn attach(engine: &'static dyn Engine, target: ConnectTarget) -> Result<Self, EngineError> {
         let mut session = engine.connect(&target)?;
         let failed = |source| EngineError::Connect { address: target.address.to_string(), source };

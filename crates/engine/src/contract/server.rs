@@ -1,25 +1,22 @@
 //! What every engine can do, and what it is asked with.
 
-use std::collections::BTreeMap;
-use std::error::Error;
-use std::net::{IpAddr, Ipv4Addr};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use tare_files::LogFile;
-use tare_noise::MemoryConfines;
-
 use super::diagnostics::{Diagnostics, Silent};
 use crate::programs::program::places;
 use crate::{
     Address, Aslr, Binary, Charset, ConnectTarget, Dialect, EngineError, Login, OptionFile, SelfReport, Session,
     Transport,
 };
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tare_files::LogFile;
+use tare_noise::MemoryConfines;
 
 /// The database that prepared data directories contain and that sessions start in: sysbench's default name.
 pub const DEFAULT_DATABASE: &str = "sbtest";
 
-/// The files a server runs on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DataDirectory {
     /// Used as it is, and changed by the server. Not for a cached directory: the next trial would start differently.
@@ -40,7 +37,6 @@ pub enum DataDirectory {
 pub struct StartRequest {
     /// The server program; the engine looks for its usual names when none.
     pub binary: Option<PathBuf>,
-    /// The files it runs on.
     pub data: DataDirectory,
     /// Made with mode 0700 and removed after stop; holds the socket and the pid file. Must not exist or be empty.
     pub run_directory: PathBuf,
@@ -50,18 +46,15 @@ pub struct StartRequest {
     pub state_directory: Option<PathBuf>,
     /// Engine option -> value (MariaDB: `--name=value`; SQLite: `PRAGMA name = value`). Each is read back.
     pub options: BTreeMap<String, String>,
-    /// Added to the environment of the server.
     pub environment: BTreeMap<String, String>,
     /// Address space layout of the server; None inherits.
     pub aslr: Option<Aslr>,
-    /// An allocator library to preload.
     pub allocator_preload: Option<PathBuf>,
     /// Nodes from which alone its memory comes, whatever policy it gives itself, and how much it may be: by a control
     /// group. None of a kind leaves it that of the calling process.
     pub memory: MemoryConfines,
     /// How long it may take until it answers.
     pub start_timeout: Duration,
-    /// How clients reach it.
     pub transport: Transport,
     /// The address of this machine at which it listens, where that is by TCP: loopback, unless its clients are on
     /// another machine. It always wants a random password.
@@ -110,7 +103,6 @@ impl StartRequest {
     }
 }
 
-/// What a cached data directory is made of.
 #[derive(Debug, Clone)]
 pub struct PrepareRequest {
     /// The server program, as in [`StartRequest::binary`].
@@ -126,7 +118,6 @@ pub struct PrepareRequest {
     pub init_options: Vec<String>,
     /// As in [`StartRequest::run_directory`], for the server that fills the directory.
     pub run_directory: PathBuf,
-    /// Log of making and filling it.
     pub log: LogFile,
     /// Where the servers of this state directory are registered, as in [`StartRequest::state_directory`].
     pub state_directory: Option<PathBuf>,
@@ -154,7 +145,6 @@ pub enum PoolMemory {
     Shared,
 }
 
-/// How a server ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopOutcome {
     /// It shut down by itself after SIGTERM.
@@ -173,7 +163,6 @@ pub type Fill<'a> = dyn FnMut(&dyn Server) -> Result<(), Box<dyn Error + Send + 
 /// A database that can be started and connected to.
 pub trait Engine: Send + Sync {
     fn name(&self) -> &'static str;
-    /// The SQL that it speaks.
     fn dialect(&self) -> &'static dyn Dialect;
     /// What starting and stopping it takes on an ordinary machine, seconds: a guess, until trials have been timed.
     fn start_cost_s(&self) -> f64;
@@ -185,7 +174,6 @@ pub trait Engine: Send + Sync {
     fn default_port(&self) -> u16 {
         3306
     }
-    /// The account that such servers usually have.
     fn default_user(&self) -> &'static str {
         "root"
     }
@@ -263,7 +251,6 @@ pub trait Engine: Send + Sync {
     fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError>;
     /// Starts a private server and returns when it answers and everything asked for was read back.
     fn start(&self, request: &StartRequest) -> Result<Box<dyn Server>, EngineError>;
-    /// Connects to any running server of this engine.
     fn connect(&self, target: &ConnectTarget) -> Result<Box<dyn Session>, EngineError>;
     /// What files of the user's own say of a login that this much is known of. Most engines have none.
     fn login_files(&self, asked: &Login) -> Result<Login, EngineError> {
@@ -299,21 +286,16 @@ pub trait Server: Send + Sync {
     fn is_ours(&self) -> bool {
         true
     }
-    /// The SQL that it speaks.
     fn dialect(&self) -> &'static dyn Dialect;
-    /// The data directory that it runs on.
     fn data(&self) -> &Path;
     /// What [`Engine::lock_wait_setting`] says of its engine.
     fn lock_wait_setting(&self) -> Option<&'static str> {
         None
     }
-    /// Where this server listens for connections.
     fn address(&self) -> &Address {
         &self.target().address
     }
-    /// How to connect to it, password included.
     fn target(&self) -> &ConnectTarget;
-    /// Version as the server itself reports it.
     fn version(&self) -> &str;
     /// A new connection. Call it on the thread that will use it: its buffers are then that thread's own.
     fn connect(&self) -> Result<Box<dyn Session>, EngineError>;
@@ -325,7 +307,6 @@ pub trait Server: Send + Sync {
     fn outlived(&self) -> &[String] {
         &[]
     }
-    /// Whether the process still runs.
     fn is_alive(&mut self) -> bool;
     /// What the server says of itself, over a connection of its own.
     fn diagnostics(&self) -> Result<Box<dyn Diagnostics>, EngineError> {

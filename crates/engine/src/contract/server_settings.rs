@@ -1,8 +1,7 @@
 //! What a running server says of its build and of all its settings.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::{EngineError, Session};
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerSetting {
@@ -26,13 +25,10 @@ impl ServerSetting {
     }
 }
 
-/// What a running server says of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SelfReport {
     pub settings: BTreeMap<String, ServerSetting>,
-    /// How it was built, in its own words.
     pub build: BTreeMap<String, String>,
-    /// Option files that gave it something.
     pub option_files: Vec<String>,
     /// Memory for pages of tables, bytes.
     pub buffer_pool_bytes: Option<u64>,

@@ -1,13 +1,11 @@
 //! One connection to a database, as a workload sees it.
 
+use super::code::Code;
+use crate::transport::stream::Interrupter;
 use std::fmt;
 use std::io::{self, Write};
 use std::time::Duration;
-
 use tare_cpuset::ThreadRef;
-
-use super::code::Code;
-use crate::transport::stream::Interrupter;
 
 /// How long a server may be silent while it owes an answer, unless a session is told otherwise: longer than any
 /// statement of a measurement, and not for ever.
@@ -47,11 +45,9 @@ pub enum SqlErrorKind {
 /// What a statement failed with, as the server said it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqlError {
-    /// What a workload may do about it.
     pub kind: SqlErrorKind,
     /// The engine's own code; none where the engine did not say a word, or has no code for it.
     pub code: Option<Code>,
-    /// The engine's own words, or this program's.
     pub message: String,
 }
 
@@ -59,6 +55,17 @@ impl SqlError {
     /// What this program says of a session or an answer.
     pub fn own(kind: SqlErrorKind, message: impl Into<String>) -> Self {
         Self { kind, code: None, message: message.into() }
+    }
+
+    #[cold]
+    pub(crate) fn unknown_statement() -> Self {
+        Self::own(SqlErrorKind::Other, "a statement of another session")
+    }
+
+    #[cold]
+    pub(crate) fn wrong_count(expected: usize, found: usize) -> Self {
+        let message = format!("the statement has {expected} parameters, {found} were given");
+        Self::own(SqlErrorKind::Other, message)
     }
 }
 

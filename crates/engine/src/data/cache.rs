@@ -1,16 +1,14 @@
 //! Prepared data directories: made once, named by a hash of what they are made of.
 
+use super::directories::{copy_tree, not_private};
+use super::room::{Room, held_below};
+use crate::EngineError;
+use sha1::{Digest, Sha1};
 use std::fs::{self, DirBuilder, File};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-
-use sha1::{Digest, Sha1};
 use tare_files::{Access, PrivateFolder};
-
-use super::directories::{copy_tree, not_private};
-use super::room::{Room, held_below};
-use crate::EngineError;
 
 /// Name of the file that says what an entry is.
 const KEY: &str = "KEY";
@@ -166,7 +164,6 @@ impl Identity {
     }
 }
 
-/// A file or folder of an entry.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Listed {
     /// Its path and kind; of a file also its length and the second of its last change.

@@ -1,15 +1,14 @@
 //! Directories that live as long as a server: run directories and private copies of data.
 
+use super::room::{Room, held_below, share};
+use crate::{DataDirectory, EngineError};
+use rustix::fs::{Advice, fadvise};
 use std::fs::{self, DirBuilder, File};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-
 use tare_files::FilesError;
-
-use super::room::{Room, held_below, share};
-use crate::{DataDirectory, EngineError};
 
 const MIB: u64 = 1 << 20;
 /// Part of a file that is copied before anything else is looked at, bytes: a fraction of a second on a slow disk.
@@ -17,7 +16,6 @@ const COPIED_AT_ONCE: u64 = 64 * MIB;
 /// Longest path of a Unix socket, without the terminating NUL (`sun_path` has 108 bytes).
 const SOCKET_PATH_LIMIT: usize = 107;
 
-/// An error of a private folder as one of an engine.
 pub(crate) fn not_private(error: FilesError) -> EngineError {
     match error {
         FilesError::Io { doing, path, source } => EngineError::io(doing, &path, source),
@@ -182,6 +180,28 @@ pub(crate) fn socket_path(run_directory: &Path, name: &str) -> Result<PathBuf, E
         return Err(EngineError::SocketPathTooLong { path, length, limit: SOCKET_PATH_LIMIT });
     }
     Ok(path)
+}
+
+/// Has the files below a directory leave the page cache. What this program's processes read is in their account: a
+/// server whose own memory is limited would read it without ever having to fetch it.
+pub(crate) fn leave_page_cache(directory: &Path) -> Result<(), EngineError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| EngineError::io("drop from the page cache", &path, source)
+    };
+    for entry in fs::read_dir(directory).map_err(failed(directory))? {
+        let entry = entry.map_err(failed(directory))?;
+        let (path, kind) = (entry.path(), entry.file_type().map_err(failed(directory))?);
+        if kind.is_dir() {
+            leave_page_cache(&path)?;
+        } else if kind.is_file() {
+            let file = File::open(&path).map_err(failed(&path))?;
+            // Only what is written can leave.
+            file.sync_all().map_err(failed(&path))?;
+            fadvise(&file, 0, None, Advice::DontNeed).map_err(|source| failed(&path)(source.into()))?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -2,6 +2,5 @@
 
 pub(crate) mod cache;
 pub(crate) mod directories;
-pub(crate) mod page_cache;
 pub(crate) mod room;
 pub(crate) mod working;

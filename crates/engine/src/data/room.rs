@@ -1,14 +1,12 @@
 //! Copies of files: blocks shared where the file system can, else room looked for before the first byte is written.
 
+use crate::EngineError;
+use rustix::io::Errno;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-
-use rustix::io::Errno;
 use tare_files::check_room;
-
-use crate::EngineError;
 
 /// What is about to be copied, held against what its file system has left: once, and only where blocks are not shared.
 pub(crate) struct Room<'a> {
@@ -23,7 +21,6 @@ impl<'a> Room<'a> {
         Self { place, needed, is_there: false }
     }
 
-    /// Asks for it, the first time.
     pub(crate) fn ask(&mut self) -> Result<(), EngineError> {
         if !self.is_there {
             check_room(self.place, "the copy of the data", self.needed)

@@ -1,14 +1,12 @@
 //! What is known of a login, from whichever source.
 
+use crate::TlsMode;
 use std::fmt;
 use std::path::PathBuf;
-
-use crate::TlsMode;
 
 /// What is known of how to reach a server and as whom. What is not said here, the user's own files may say.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Login {
-    /// Path of the server's Unix socket.
     pub socket: Option<PathBuf>,
     /// Name or address of its machine, where it is reached by TCP.
     pub host: Option<String>,
@@ -20,7 +18,6 @@ pub struct Login {
     pub password: Option<String>,
     pub database: Option<String>,
     pub tls: Option<TlsMode>,
-    /// Certificates of the authorities that are believed.
     pub tls_ca: Option<PathBuf>,
     /// This side's own certificate, where the server asks for one.
     pub tls_cert: Option<PathBuf>,
@@ -32,7 +29,6 @@ pub struct Login {
     pub get_server_public_key: Option<bool>,
     /// The option file to read in place of the usual one.
     pub option_file: Option<PathBuf>,
-    /// The service to look up.
     pub service: Option<String>,
 }
 

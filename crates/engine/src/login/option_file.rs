@@ -1,11 +1,10 @@
 //! MySQL's and MariaDB's option files: `[client]` of `~/.my.cnf`, or of a file that was named.
 
-use std::path::Path;
-
 use super::Login;
 use super::text::{Closed, given, in_home, read};
 use crate::contract::option_file::{OptionLine, my_cnf_line};
 use crate::{EngineError, TlsMode};
+use std::path::Path;
 
 /// What the option file says of a login. Sections of clients, in the order of the file; a later value wins.
 pub(crate) fn of_option_file(asked: Option<&Path>, sections: &[&str]) -> Result<Login, EngineError> {

@@ -1,9 +1,8 @@
 //! PostgreSQL's file of passwords: `host:port:database:user:password` a line, `*` for any.
 
-use std::path::PathBuf;
-
 use super::text::{Closed, in_home, read, variable};
 use crate::EngineError;
+use std::path::PathBuf;
 
 /// The password of the first line that fits; `PGPASSFILE`, or else `~/.pgpass`. A Unix socket counts as localhost.
 pub(crate) fn password_of(host: &str, port: u16, database: &str, user: &str) -> Result<Option<String>, EngineError> {

@@ -1,14 +1,12 @@
 //! PostgreSQL's services: sections of `pg_service.conf` with the parameters of a connection.
 
-use std::path::{Path, PathBuf};
-
 use super::Login;
 use super::text::{Closed, in_home, read, variable};
 use crate::{EngineError, TlsMode};
+use std::path::{Path, PathBuf};
 
 /// What libpq's sslmode may be.
 pub(super) const MODES: &str = "disable, allow, prefer, require, verify-ca or verify-full";
-/// Where services of the whole system stand.
 const SYSTEM: &str = "/etc/postgresql-common/pg_service.conf";
 
 /// What the service of this name says: `PGSERVICEFILE` or `~/.pg_service.conf`, then the system's file.

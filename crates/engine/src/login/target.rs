@@ -1,11 +1,10 @@
 //! What a login comes to.
 
-use std::path::{Path, PathBuf};
-
 use crate::{
     Address, Charset, ConnectTarget, DEFAULT_DATABASE, Engine, EngineError, Login, PasswordKey, Tls, TlsIdentity,
     TlsMode,
 };
+use std::path::{Path, PathBuf};
 
 /// The connection that a login comes to, with what the user's own files say of `engine`'s servers.
 ///

@@ -1,11 +1,9 @@
 //! Reading a file of the user's own that may hold a password.
 
+use crate::EngineError;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
 use tare_files::FilesError;
-
-use crate::EngineError;
 
 /// The most that is read, bytes: a file of settings is no larger.
 const LARGEST: u64 = 1 << 20;

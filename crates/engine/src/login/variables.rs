@@ -1,11 +1,10 @@
 //! What the environment says of a connection, in the variables that the clients of each server read.
 
-use std::path::PathBuf;
-
 use super::Login;
 use super::service::MODES;
 use super::text::variable;
 use crate::EngineError;
+use std::path::PathBuf;
 
 /// libpq's: PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT, PGSSLKEY.
 pub(crate) fn of_variables_of_libpq() -> Result<Login, EngineError> {

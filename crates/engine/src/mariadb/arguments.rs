@@ -1,16 +1,14 @@
 //! The command line of a private instance.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::net::SocketAddr;
-use std::path::Path;
-
-use tare_files::LogFile;
-
 use super::Kind;
 use crate::contract::options::bytes_of;
 use crate::data::directories::{memory_for, memory_for_bytes};
 use crate::{EngineError, Footprint};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::Path;
+use tare_files::LogFile;
 
 /// Options that tare sets itself: another value would make the instance less private or unreachable.
 pub(super) const RESERVED: [&str; 15] = [

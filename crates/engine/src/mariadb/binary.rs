@@ -1,17 +1,14 @@
 //! Finding the server program and the script that makes its data directories.
 
-use std::path::{Path, PathBuf};
-
 use super::layout::Layout;
 use crate::programs::ask::{self_told, start};
 use crate::programs::program::{check_may_run, is_program, named, places};
 use crate::{Binary, EngineError};
+use std::path::{Path, PathBuf};
 
-/// The engine's name in a study.
 pub(super) const NAME: &str = "mariadb";
 
 pub(super) const INSTALL: &str = "sudo apt-get install mariadb-server";
-/// What its makers call it.
 pub(crate) const PRODUCT: &str = "MariaDB";
 /// The server's program: the second name is that of versions before 10.5, and of every MySQL.
 pub(super) const PROGRAMS: [&str; 2] = ["mariadbd", "mysqld"];

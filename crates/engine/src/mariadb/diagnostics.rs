@@ -1,9 +1,8 @@
 //! Lock waits from performance_schema, global status, and InnoDB's monitor.
 
-use std::collections::BTreeMap;
-
 use crate::Session;
 use crate::contract::diagnostics::{Diagnostics, LockWait, Unavailable, WaitKind};
+use std::collections::BTreeMap;
 
 /// Instruments of locks. Conditions (`wait/synch/cond/%`) are left out: threads without work wait on those.
 const LOCKS: [&str; 4] = ["wait/synch/mutex/%", "wait/synch/rwlock/%", "wait/synch/sxlock/%", "wait/synch/prlock/%"];
@@ -11,10 +10,8 @@ const WAITS: &str = "performance_schema.events_waits_summary_global_by_event_nam
 /// performance_schema counts time in picoseconds.
 const PICOSECONDS: f64 = 1e12;
 
-/// Over an administrative session of its own.
 pub(super) struct MariadbDiagnostics {
     pub session: Box<dyn Session>,
-    /// Table of the server's variables.
     pub variables: &'static str,
 }
 
@@ -27,7 +24,6 @@ impl MariadbDiagnostics {
         self.session.run(sql).map_err(|e| Unavailable(format!("{sql}: {e}")))
     }
 
-    /// Switches the instruments of all locks.
     fn switch(&mut self, to: &str) -> Result<(), Unavailable> {
         self.run(&format!(
             "UPDATE performance_schema.setup_instruments SET ENABLED = '{to}', TIMED = '{to}' WHERE {}",

@@ -1,11 +1,10 @@
 //! The SQL of MariaDB and MySQL, tables in InnoDB.
 
-use std::path::Path;
-
 use crate::contract::dialect::{
     Backlog, BulkLoad, Collation, Counted, Dialect, Done, Identity, Index, PoolPages, Scan, number,
 };
 use crate::{Code, Session, SqlError};
+use std::path::Path;
 
 /// Of a shorter history that stays as it is, an idle server keeps the rest for good. It takes purged transactions off
 /// the list only with every `innodb_purge_rseg_truncate_frequency`th (128th) batch of `innodb_purge_batch_size`, and
@@ -16,7 +15,6 @@ const HISTORY_PURGED_ON: u64 = 5000;
 /// What MariaDB and MySQL have in common, and the view that holds their status counters, which they have not.
 #[derive(Debug)]
 pub(crate) struct InnoDb {
-    /// Table of the server's status counters.
     pub global_status: &'static str,
     /// What stands before a query for its plan as a table.
     pub explain: &'static str,

@@ -1,8 +1,5 @@
 //! What stands in the registry for MariaDB and MySQL.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
 use super::arguments::variable_name;
 use super::binary::series;
 use super::diagnostics::MariadbDiagnostics;
@@ -16,6 +13,8 @@ use crate::{
     Binary, ConnectTarget, Dialect, Engine, EngineError, Footprint, Login, OptionFile, PoolMemory, PrepareRequest,
     SelfReport, Server, Session, StartRequest,
 };
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// What the server believes that this connection sends.
 const CHARSET_QUESTION: &str = "SELECT @@character_set_client";

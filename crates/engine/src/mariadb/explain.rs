@@ -1,9 +1,8 @@
 //! Reading the reason of a failed start out of the server's log.
 
-use std::path::Path;
-
 use super::arguments::variable_name;
 use crate::EngineError;
+use std::path::Path;
 
 /// The typed error that a log explains, where it does.
 pub(crate) fn explain(engine: &'static str, log: &str, data: &Path, expected: &str) -> Option<EngineError> {

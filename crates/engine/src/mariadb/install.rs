@@ -1,11 +1,5 @@
 //! Making a data directory: the server's own script, then the data set.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::fs;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-
 use super::binary::NAME;
 use super::explain::explain;
 use super::layout::Layout;
@@ -17,6 +11,11 @@ use crate::process::installer::run_installer;
 use crate::process::server_process::StopPolicy;
 use crate::programs::program::check_may_run;
 use crate::{Binary, DEFAULT_DATABASE, EngineError, PrepareRequest, Server, Session, StartRequest, StopOutcome};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// Version of what this file does, part of the key: raise it when prepared directories would come out differently.
 const RECIPE: &str = "1";

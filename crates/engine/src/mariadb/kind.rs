@@ -1,13 +1,11 @@
 //! What MariaDB and MySQL do differently, of all that starts, fills and asks a private instance.
 
+use super::dialect::InnoDb;
+use crate::{Binary, Engine, EngineError, PrepareRequest, Session};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-
 use tare_files::LogFile;
-
-use super::dialect::InnoDb;
-use crate::{Binary, Engine, EngineError, PrepareRequest, Session};
 
 /// Makes an empty data directory inside a directory, with the options that shape its files.
 type Install = fn(&Binary, &PrepareRequest, &BTreeMap<String, String>, &Path) -> Result<(), EngineError>;
@@ -15,15 +13,12 @@ type Install = fn(&Binary, &PrepareRequest, &BTreeMap<String, String>, &Path) ->
 /// What a data directory says of who made it, in its own words.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum MadeBy {
-    /// This kind of server, in this version.
     Version(String),
-    /// A server of another kind.
     Another(String),
 }
 
 pub(crate) struct Kind {
     pub engine: &'static dyn Engine,
-    /// The engine's name in a study.
     pub name: &'static str,
     /// The series from which on the buffer pool is interleaved over all nodes by default; none: in none.
     pub interleaves_from: Option<(u32, u32)>,
@@ -33,11 +28,8 @@ pub(crate) struct Kind {
     pub programs: &'static [&'static str],
     pub places: fn() -> Vec<PathBuf>,
     pub install_command: &'static str,
-    /// Groups of option files that clients read.
     pub login_groups: &'static [&'static str],
-    /// File name of the socket.
     pub socket: &'static str,
-    /// Table of the server's variables.
     pub variables: &'static str,
     /// A row of name, value, default, source, unit and option file for each of its settings.
     pub settings: &'static str,
@@ -61,7 +53,6 @@ pub(crate) struct Kind {
     pub account: fn(&str, &str) -> Vec<String>,
 }
 
-/// An engine that is one of the two.
 pub(crate) trait OfKind: Send + Sync {
     fn kind(&self) -> &'static Kind;
 }

@@ -5,12 +5,10 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where packages install.
 const SYSTEM: &str = "/usr";
 /// What a tree that CMake made tells of its sources.
 const SOURCE: &str = "CMAKE_HOME_DIRECTORY:INTERNAL=";
 
-/// What a server program is a part of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// The system's packages: it finds everything where it was built to look.
@@ -22,7 +20,6 @@ pub(crate) enum Layout {
 }
 
 impl Layout {
-    /// Of the program at this path, without links.
     pub(crate) fn of(program: &Path) -> Self {
         let Some(base) = program.parent().and_then(Path::parent) else { return Self::System };
         if let Some(source) = source_of(base) {
@@ -88,7 +85,6 @@ impl Layout {
     }
 }
 
-/// The sources that CMake built in this folder.
 fn source_of(build: &Path) -> Option<PathBuf> {
     let cache = fs::read_to_string(build.join("CMakeCache.txt")).ok()?;
     cache.lines().find_map(|line| line.strip_prefix(SOURCE)).map(PathBuf::from)

@@ -1,11 +1,10 @@
 //! Option files of MariaDB and MySQL (my.cnf): groups of options, of which a server reads those with its name.
 
-use std::path::Path;
-
 use super::arguments::{RESERVED, variable_name};
 use super::binary::{PRODUCT, series};
 use crate::contract::option_file::{my_cnf_line, read_file};
 use crate::{Binary, EngineError, OptionFile};
+use std::path::Path;
 
 /// Options that say where something is. Those of a private server are in its own directory and in its own tree.
 const PLACES: [&str; 15] = [
@@ -26,7 +25,6 @@ const PLACES: [&str; 15] = [
     "mysqlx_socket",
 ];
 
-/// Reads a file for this server program.
 pub(crate) fn read(path: &Path, binary: &Binary) -> Result<OptionFile, EngineError> {
     let names: &[&str] = match binary.product {
         PRODUCT => &["mysqld", "server", "mariadb", "mariadbd", "client-server"],

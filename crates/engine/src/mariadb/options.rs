@@ -1,11 +1,10 @@
 //! Which options a server program knows, asked of the program itself.
 
-use std::collections::BTreeSet;
-use std::path::Path;
-
 use super::arguments::variable_name;
 use super::kind::Kind;
 use crate::EngineError;
+use std::collections::BTreeSet;
+use std::path::Path;
 
 /// Whether the program knows the option. `loose-` options are ignored where they are not known, so all know them.
 pub(crate) fn knows(kind: &Kind, option: &str, explicit: Option<&Path>) -> Result<bool, EngineError> {

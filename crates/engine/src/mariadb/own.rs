@@ -1,9 +1,5 @@
 //! MariaDB, of the two.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
-
 use super::binary::NAME;
 use super::dialect::MARIADB;
 use super::install::statement;
@@ -12,6 +8,9 @@ use super::layout::Layout;
 use super::{arguments, binary, install};
 use crate::programs::program::places;
 use crate::{EngineError, Session};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
 /// The engine `mariadb`: MariaDB 10.2 or newer (10.6 or newer sends no repeated column metadata).
 #[derive(Debug, Clone, Copy, Default)]
@@ -23,7 +22,6 @@ impl OfKind for Mariadb {
     }
 }
 
-/// How MariaDB differs from MySQL.
 pub(super) static KIND: Kind = Kind {
     engine: &Mariadb,
     name: NAME,

@@ -1,10 +1,5 @@
 //! Starting a private instance and being its handle.
 
-use std::fs::DirBuilder;
-use std::net::SocketAddr;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
-
 use super::arguments::{self, Places, variable_name};
 use super::explain::{explain, refused_option};
 use super::{Kind, MadeBy, binary};
@@ -12,13 +7,17 @@ use crate::contract::options::same_value;
 use crate::data::directories::socket_path;
 use crate::process::huge_pages;
 use crate::process::instance::ServerDirectories;
-use crate::process::port::{free_port, random_password};
+use crate::process::instance::{free_port, random_password};
 use crate::process::private_server::PrivateServer;
 use crate::process::server_process::{Launch, StopPolicy};
 use crate::wire::Connection;
 use crate::{
     Address, Binary, Charset, ConnectTarget, EngineError, PasswordKey, Server, Session, StartRequest, Tls, Transport,
 };
+use std::fs::DirBuilder;
+use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
 
 /// The account of a TCP instance; the socket's is root without password.
 const TCP_USER: &str = "tare";

@@ -1,14 +1,12 @@
 //! Finding the server program.
 
-use std::path::{Path, PathBuf};
-
 use crate::mariadb::binary::{PRODUCT as MARIADB, ProgramReport, given};
 use crate::mariadb::layout::Layout;
 use crate::programs::ask::start;
 use crate::programs::program::{check_may_run, is_program, named, places};
 use crate::{Binary, EngineError};
+use std::path::{Path, PathBuf};
 
-/// The engine's name in a study.
 pub(super) const NAME: &str = "mysql";
 
 pub(super) const INSTALL: &str = "scripts/get-mysql (which installs nothing), or name one of yours as engine.binary";

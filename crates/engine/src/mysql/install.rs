@@ -1,9 +1,5 @@
 //! Making a data directory: the server does it itself. And what it does without while it is filled.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::Path;
-
 use super::binary::NAME;
 use crate::data::directories::PrivateDirectory;
 use crate::mariadb::arguments;
@@ -13,6 +9,9 @@ use crate::mariadb::layout::Layout;
 use crate::process::installer::run_installer;
 use crate::process::server_process::StopPolicy;
 use crate::{Binary, EngineError, PrepareRequest, Session};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
 
 /// `mysqld --initialize-insecure`: root without password over the socket, and no other account.
 pub(super) fn install(

@@ -1,16 +1,14 @@
 //! What MySQL does differently from MariaDB.
 
-use std::ffi::OsString;
-use std::path::Path;
-
-use tare_files::LogFile;
-
 use super::binary::NAME;
 use super::{binary, install};
 use crate::mariadb::dialect::InnoDb;
 use crate::mariadb::layout::Layout;
 use crate::mariadb::{Kind, MadeBy, OfKind};
 use crate::{EngineError, Session};
+use std::ffi::OsString;
+use std::path::Path;
+use tare_files::LogFile;
 
 static DIALECT: InnoDb = InnoDb {
     global_status: "performance_schema.global_status",
@@ -28,7 +26,6 @@ impl OfKind for Mysql {
     }
 }
 
-/// How MySQL differs from MariaDB.
 static KIND: Kind = Kind {
     engine: &Mysql,
     name: NAME,

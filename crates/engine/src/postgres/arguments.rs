@@ -1,15 +1,14 @@
 //! The command line of a private cluster, and whether its options came through.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::net::SocketAddr;
-use std::path::Path;
-
 use super::binary::NAME;
 use super::binary::option_name;
 use crate::EngineError;
 use crate::contract::options::same_value;
 use crate::data::directories::memory_for;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::Path;
 
 /// The number in the name of the socket of a cluster that listens there alone.
 pub(super) const PORT: u16 = 5432;

@@ -1,16 +1,14 @@
 //! Finding the server program and what it knows.
 
-use std::path::{Path, PathBuf};
-
 use crate::programs::ask::{self_told, start};
 use crate::programs::program::{check_may_run, is_program, named, places};
 use crate::{Binary, EngineError};
+use std::path::{Path, PathBuf};
 
 /// The engine `postgresql`: PostgreSQL 12 or newer, tried with 15.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Postgresql;
 
-/// The engine's name in a study.
 pub(super) const NAME: &str = "postgresql";
 
 pub(super) const INSTALL: &str = "sudo apt-get install postgresql-15";
@@ -65,7 +63,6 @@ fn not_in_a_build_tree(path: &Path) -> Result<(), EngineError> {
     Err(EngineError::BinaryUnusable { path: path.to_owned(), reason })
 }
 
-/// Folders alongside it that hold libraries.
 fn libraries_beside(server: &Path) -> Vec<PathBuf> {
     let base = server.parent().and_then(Path::parent).filter(|base| *base != Path::new("/usr"));
     base.into_iter().flat_map(|base| [base.join("lib"), base.join("lib64")]).filter(|place| place.is_dir()).collect()
@@ -88,7 +85,6 @@ fn versioned() -> Vec<PathBuf> {
     found.into_iter().map(|(_, path)| path).collect()
 }
 
-/// A program of the same installation.
 pub(super) fn beside(server: &Path, program: &str) -> Result<PathBuf, EngineError> {
     let place = server.parent().unwrap_or(Path::new("/"));
     let path = place.join(program);
@@ -105,7 +101,6 @@ pub(super) fn major(version: &str) -> Option<u32> {
     version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// The name of an option as the server writes it.
 pub(super) fn option_name(option: &str) -> String {
     option.trim_start_matches('-').replace('-', "_").to_lowercase()
 }

@@ -1,18 +1,16 @@
 //! One connection: login, prepare, execute, text, COPY.
 
-use std::io::{self, Write};
-use std::time::Duration;
-
-use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
-use tare_cpuset::ThreadRef;
-
-use super::message::{self, Messages, Pieces, lost, malformed, put, put_text, rows_of};
+use super::message::{self, Messages, Pieces, put, put_text, rows_of};
 use super::secure::{maybe_for_want_of_tls, secure};
 use super::value;
 use crate::transport::answer::AnswerLimits;
-use crate::transport::session;
+use crate::transport::session::{self, lost, malformed};
 use crate::transport::stream::{Channel, Interrupter, Stream};
 use crate::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use std::io::{self, Write};
+use std::time::Duration;
+use tare_cpuset::ThreadRef;
 
 const PROTOCOL: u32 = 3 << 16;
 /// Messages that a login can take: method, proofs, some dozen settings, notices.
@@ -26,11 +24,8 @@ pub(super) struct Connection<S> {
     messages: Messages<S>,
     /// What the server said of itself when it let us in.
     version: String,
-    /// The process that serves this connection.
     backend: i32,
-    /// Types of the parameters, by statement.
     statements: Vec<Vec<u32>>,
-    /// The messages being sent, reused.
     out: Vec<u8>,
     limit: Option<Duration>,
 }
@@ -74,9 +69,9 @@ impl<S: Channel> Connection<S> {
     /// Binds the parameters and asks for all rows, in the format that is given.
     #[inline]
     fn send_execute(&mut self, statement: StatementId, params: &[Param<'_>], format: [u8; 2]) -> Result<(), SqlError> {
-        let types = self.statements.get(statement.0).ok_or_else(unknown_statement)?;
+        let types = self.statements.get(statement.0).ok_or_else(SqlError::unknown_statement)?;
         if types.len() != params.len() {
-            return Err(wrong_count(types.len(), params.len()));
+            return Err(SqlError::wrong_count(types.len(), params.len()));
         }
         self.out.clear();
         let mut written = Ok(());
@@ -184,7 +179,6 @@ impl<S: Channel> Connection<S> {
         Ok(())
     }
 
-    /// Everything between the start and the server's readiness.
     fn log_in(&mut self, user: &str, password: &str) -> Result<(), SqlError> {
         let mut proof = Proof::default();
         for _ in 0..LOGIN_MESSAGES {
@@ -417,7 +411,6 @@ fn blank_padded(body: &[u8]) -> Option<Vec<bool>> {
     Some(padded)
 }
 
-/// The values of a DataRow, which are text.
 fn text_row(body: &[u8], padded: &[bool]) -> Option<Vec<Option<String>>> {
     let (count, mut rest) = body.split_first_chunk::<2>()?;
     let count = usize::from(u16::from_be_bytes(*count));
@@ -433,17 +426,6 @@ fn text_row(body: &[u8], padded: &[bool]) -> Option<Vec<Option<String>>> {
         row.push((length >= 0).then(|| text.to_owned()));
     }
     Some(row)
-}
-
-#[cold]
-fn unknown_statement() -> SqlError {
-    SqlError::own(SqlErrorKind::Other, "a statement of another session")
-}
-
-#[cold]
-fn wrong_count(expected: usize, found: usize) -> SqlError {
-    let message = format!("the statement has {expected} parameters, {found} were given");
-    SqlError::own(SqlErrorKind::Other, message)
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! What a cluster says of itself: its statistics views, and in what its connections wait.
 
-use std::collections::BTreeMap;
-
 use super::binary::NAME;
 use super::wait_events::WaitEvents;
 use crate::Session;
 use crate::contract::diagnostics::{Diagnostics, LockWait, Silent, Unavailable};
+use std::collections::BTreeMap;
 
 /// One row each, of which every number is a counter or a gauge.
 const VIEWS: [(&str, &str); 3] = [

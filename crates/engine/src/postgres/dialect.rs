@@ -25,7 +25,6 @@ impl Dialect for PostgresDialect {
         ))
     }
 
-    /// unique_violation.
     fn is_duplicate(&self, error: &SqlError) -> bool {
         error.code.is_some_and(|code| code.is_state("23505"))
     }

@@ -1,8 +1,5 @@
 //! What stands in the registry for this engine.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
 use super::binary::{NAME, Postgresql};
 use super::connection::Connection;
 use super::diagnostics::PostgresDiagnostics;
@@ -16,6 +13,8 @@ use crate::{
     Binary, ConnectTarget, DEFAULT_DATABASE, Dialect, Engine, EngineError, Footprint, Login, OptionFile, PoolMemory,
     PrepareRequest, SelfReport, Server, Session, StartRequest,
 };
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// A cluster without tables, with its first write-ahead log (PostgreSQL 15: 40 MB).
 const EMPTY_BYTES: u64 = 40 << 20;

@@ -1,9 +1,5 @@
 //! Making a data directory: initdb, then the data set.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-
 use super::binary;
 use super::binary::NAME;
 use super::server::{self, MANNERS, ROOT};
@@ -11,6 +7,9 @@ use crate::contract::server::Fill;
 use crate::data::cache::{CacheKey, cached, initialised, is_cached};
 use crate::process::installer::run_installer;
 use crate::{Binary, DEFAULT_DATABASE, EngineError, PrepareRequest, Server, Session, StartRequest, StopOutcome};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 /// Version of what this file does, part of the key: raise it when prepared directories would come out differently.
 const RECIPE: &str = "1";

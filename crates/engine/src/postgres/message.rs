@@ -1,10 +1,9 @@
 //! The messages of the protocol, version 3: a byte that says what it is, four bytes of length, and what it says.
 
-use std::io::{self, Write};
-
 use crate::transport::buffer::ReadBuffer;
-use crate::transport::stream::{Channel, lost_words};
+use crate::transport::stream::Channel;
 use crate::{Code, SqlError, SqlErrorKind, SqlState};
+use std::io::{self, Write};
 
 /// Bytes before what a message says.
 const HEADER: usize = 5;
@@ -17,7 +16,6 @@ const TEXT: usize = 4096;
 /// Bytes of a piece of COPY data.
 const PIECE: usize = 64 << 10;
 
-/// What arrives from a server.
 #[derive(Debug)]
 pub(super) struct Messages<S> {
     pub(super) stream: S,
@@ -112,18 +110,6 @@ pub(super) fn rows_of(tag: &[u8]) -> u64 {
             digit.is_ascii_digit().then(|| number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))
         })
         .unwrap_or(0)
-}
-
-/// The connection is gone, or was never there.
-#[cold]
-pub(super) fn lost(error: io::Error) -> SqlError {
-    SqlError::own(SqlErrorKind::Lost, lost_words(&error))
-}
-
-/// The stream is out of step: the connection cannot be used any more.
-#[cold]
-pub(super) fn malformed(what: &str) -> SqlError {
-    SqlError::own(SqlErrorKind::Lost, format!("the server sent {what}"))
 }
 
 /// Sends what is written into it as pieces of COPY data.

@@ -1,11 +1,10 @@
 //! Option files of PostgreSQL (postgresql.conf): a name and a value a line.
 
-use std::path::{Path, PathBuf};
-
 use super::arguments::RESERVED;
 use super::binary::option_name;
 use crate::contract::option_file::{OptionLine, read_file, unquoted};
 use crate::{EngineError, OptionFile};
+use std::path::{Path, PathBuf};
 
 /// Options that say where something is, or that run a program of the machine's own.
 const PLACES: [&str; 11] = [

@@ -1,6 +1,6 @@
 //! Encrypting a connection before anything else is said on it.
 
-use super::message::{lost, malformed};
+use crate::transport::session::{lost, malformed};
 use crate::transport::stream::Channel;
 use crate::{ConnectTarget, SqlError, SqlErrorKind, TlsMode};
 

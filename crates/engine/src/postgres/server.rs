@@ -1,12 +1,5 @@
 //! Starting a private cluster and being its handle.
 
-use std::ffi::OsString;
-use std::fs;
-use std::net::SocketAddr;
-use std::path::Path;
-
-use rustix::process::Signal;
-
 use super::arguments::PORT;
 use super::binary::{NAME, Postgresql};
 use super::connection::Connection;
@@ -14,14 +7,18 @@ use super::{arguments, binary};
 use crate::data::directories::socket_path;
 use crate::process::huge_pages;
 use crate::process::instance::ServerDirectories;
-use crate::process::port::{free_port, random_password};
+use crate::process::instance::{free_port, random_password};
 use crate::process::private_server::PrivateServer;
 use crate::process::server_process::{Launch, StopPolicy};
 use crate::{Address, Binary, ConnectTarget, EngineError, Server, Session, StartRequest, Transport};
+use rustix::process::Signal;
+use std::ffi::OsString;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
 
 /// The account that may do everything, over the private socket.
 pub(super) const ROOT: &str = "postgres";
-/// Database that every cluster has.
 const ANY_DATABASE: &str = "postgres";
 /// The account of a cluster that listens on a port.
 const TCP_USER: &str = "tare";

@@ -1,13 +1,12 @@
 //! In what a cluster's connections wait, looked at many times a second: PostgreSQL counts no time of its waits, and
 //! says of each process what it waits for now.
 
+use crate::Session;
+use crate::contract::diagnostics::{LockWait, Unavailable, WaitKind};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-
-use crate::Session;
-use crate::contract::diagnostics::{LockWait, Unavailable, WaitKind};
 
 /// Waits for the client are no waits of the server, and activity is that of background processes.
 const LOOK: &str = "SELECT wait_event_type, wait_event, count(*) FROM pg_stat_activity \

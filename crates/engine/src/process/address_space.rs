@@ -7,18 +7,16 @@
 //! 128 MiB (`mmap_base` in arch/x86/mm/mmap.c and mm/util.c). A chosen soft limit therefore moves all of it by a known
 //! number of pages. The program itself and its brk heap stay where they are without randomisation.
 
+use crate::EngineError;
+use procfs::process::{MMapPath, Process};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fmt;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::thread::Builder;
-
-use procfs::process::{MMapPath, Process};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tare_cpuset::ThreadRefused;
-
-use crate::EngineError;
 
 /// The smallest gap that the kernel leaves for the stack, and so the smallest limit that moves anything.
 const LEAST_GAP: u64 = 128 << 20;
@@ -46,7 +44,6 @@ pub enum Aslr {
 
 impl Aslr {
     pub const LAYOUTS: u16 = (SPREAD_PAGES - 1) as u16;
-    /// Its levels, for messages.
     pub const LEVELS: &str = "on, off or layout:N with N from 1 to 32767";
 
     /// The soft stack limit that makes the layout, bytes.
@@ -147,10 +144,8 @@ impl FromStr for Aslr {
     }
 }
 
-/// Where the parts of a process lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Positions {
-    /// Start of the program.
     pub exe: u64,
     /// Start of the brk heap; 0 without one.
     pub heap: u64,

@@ -23,13 +23,11 @@ const KNOWN: [&str; 4] = ["libjemalloc", "libtcmalloc", "libmimalloc", "libhoard
 /// The memory allocator that the server is linked or preloaded with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Allocator {
-    /// The one that the server is linked with.
     System,
     /// jemalloc, preloaded.
     Jemalloc,
     /// tcmalloc without its profiler, preloaded.
     Tcmalloc,
-    /// A library by its path, preloaded.
     Library(PathBuf),
 }
 

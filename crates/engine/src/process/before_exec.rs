@@ -1,19 +1,16 @@
 //! What a child process is before it becomes another program: its environment, its control group, its death signal, its
 //! address space, and who it seems to run as.
 
+use super::process_tree::Doors;
+use crate::Aslr;
+use rustix::fs::{Mode, OFlags, open};
+use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::ffi::CStr;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-
-use rustix::fs::{Mode, OFlags, open};
-use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
-use rustix::thread::{UnshareFlags, unshare_unsafe};
-
 use tare_cpuset::HeldAffinity;
-
-use super::process_tree::Doors;
-use crate::Aslr;
 
 /// Variables that a server may inherit. Everything else is a secret, someone else's (LD_PRELOAD) or changes the size
 /// of its stack from one shell to the next.

@@ -1,6 +1,9 @@
 //! A server whose end is wanted is ended, and anyone who waits for it goes on. One that fills the disk with its log is
 //! ended too, and its log cut, with the reason as its last line.
 
+use super::process_tree::ProcessTree;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::Child;
@@ -8,13 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
-
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-
 use tare_files::LogFile;
-
-use super::process_tree::ProcessTree;
 
 static FLAG: OnceLock<&'static AtomicBool> = OnceLock::new();
 

@@ -1,8 +1,7 @@
 //! Whether a server has the huge pages that it was asked to use: servers go on without, and say so at most in a log.
 
-use std::fs;
-
 use crate::EngineError;
+use std::fs;
 
 /// Fails an option that asks for huge pages when `pid` has less than `wanted_bytes` of them mapped.
 pub(crate) fn verify(engine: &'static str, option: &str, pid: u32, wanted_bytes: u64) -> Result<(), EngineError> {

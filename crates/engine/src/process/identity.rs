@@ -1,11 +1,10 @@
 //! A process that cannot be mistaken for another one.
 
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
 use procfs::process::Process;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// How long a killed process may take to be gone.
 const GONE: Duration = Duration::from_secs(10);

@@ -1,14 +1,13 @@
 //! Programs that make a data directory: run to their end, with the reason where they fail.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::Path;
-
 use super::instance::ERROR_LINES;
 use super::leftovers::Registration;
 use super::process_tree::ProcessTree;
 use super::server_process::{Launch, ServerProcess, StopPolicy};
 use crate::{EngineError, PrepareRequest};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
 
 /// Runs it with the arguments that the study adds, listed where the next start finds it after a kill. `explain` reads
 /// the reason of a failure out of the log.

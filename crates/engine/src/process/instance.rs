@@ -1,20 +1,20 @@
 //! A server with everything that lives and ends with it.
 
+use super::leftovers::Registration;
+use super::process_tree::ProcessTree;
+use super::server_process::{Launch, ServerProcess, verify_preload};
+use crate::data::directories::leave_page_cache;
+use crate::data::directories::{DataInUse, PrivateDirectory};
+use crate::{Code, DataDirectory, EngineError, Session, StartRequest, StopOutcome};
+use std::fs::File;
+use std::io::Read;
+use std::net::{IpAddr, TcpListener};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-
-use super::leftovers::Registration;
-use super::process_tree::ProcessTree;
-use super::server_process::{Launch, ServerProcess, verify_preload};
-use crate::data::directories::{DataInUse, PrivateDirectory};
-use crate::data::page_cache::leave_page_cache;
 use tare_noise::MemoryConfines;
 
-use crate::{Code, DataDirectory, EngineError, Session, StartRequest, StopOutcome};
-
-/// Lines of the log that an error shows.
 pub(crate) const ERROR_LINES: usize = 20;
 /// Pause between two attempts to connect during start.
 const CONNECT_EVERY: Duration = Duration::from_millis(10);
@@ -164,4 +164,21 @@ fn shuts_out(error: &EngineError) -> bool {
         Some(Code::Number(number)) => matches!(number, 1045 | 1698),
         None => false,
     }
+}
+
+/// 128 random bits from the kernel as hexadecimal digits.
+pub(crate) fn random_password() -> Result<String, EngineError> {
+    let source = Path::new("/dev/urandom");
+    let mut bytes = [0u8; 16];
+    let read = File::open(source).and_then(|mut file| file.read_exact(&mut bytes));
+    read.map_err(|error| EngineError::io("read", source, error))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// A port that was free a moment ago; when someone else takes it first the server dies and says so.
+pub(crate) fn free_port(at: IpAddr) -> Result<u16, EngineError> {
+    let listener = TcpListener::bind((at, 0)).and_then(|listener| listener.local_addr());
+    listener
+        .map(|address| address.port())
+        .map_err(|e| EngineError::io("find a free port on", Path::new(&at.to_string()), e))
 }

@@ -4,18 +4,16 @@
 //! server process, what marks all that it starts, and the directories that go with it. A process is identified by
 //! number *and* start time *and* boot, so a number that the kernel gave to someone else is never killed.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use procfs::process::Process;
-use serde::{Deserialize, Serialize};
-use tare_files::{Access, PrivateFolder};
-
 use super::identity::Identity;
 use super::process_tree::ProcessTree;
 use crate::EngineError;
 use crate::data::directories::not_private;
+use procfs::process::Process;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tare_files::{Access, PrivateFolder};
 
 /// The most that is read of a registration, bytes.
 const LARGEST: u64 = 1 << 20;
@@ -32,7 +30,6 @@ struct Record {
     server: Option<Identity>,
     /// The server, where a wrapper was spawned that stays.
     behind: Option<Identity>,
-    /// Run directory and private copy of the data.
     directories: Vec<PathBuf>,
     /// Of the server and all that it starts; none where an older version wrote this.
     #[serde(default, alias = "family")]

@@ -1,12 +1,11 @@
 //! Folders for files that programs of a trial write, removed by the next start after a kill.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::path::{Path, PathBuf};
-
 use super::leftovers::Registration;
 use super::process_tree::ProcessTree;
 use crate::EngineError;
 use crate::data::directories::PrivateDirectory;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::{Path, PathBuf};
 
 /// A private folder at a name that no one can guess and take, listed in the state directory before it is made. It goes
 /// with its content when dropped; after a kill of this process, by the next start.

@@ -1,7 +1,6 @@
 //! Reading a server's log.
 
 use std::io::{Read, Seek, SeekFrom};
-
 use tare_files::LogFile;
 
 /// At most so much of a log is looked at.

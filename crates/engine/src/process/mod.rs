@@ -11,7 +11,6 @@ pub(crate) mod instance;
 pub(crate) mod leftovers;
 pub(crate) mod listed_folder;
 pub(crate) mod log;
-pub(crate) mod port;
 pub(crate) mod private_server;
 pub(crate) mod process_tree;
 pub(crate) mod server_process;

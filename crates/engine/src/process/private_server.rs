@@ -1,11 +1,10 @@
 //! A private server of any engine, as the handle that loads and trials know.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
 use super::instance::{ERROR_LINES, Instance};
 use crate::contract::diagnostics::Diagnostics;
 use crate::{ConnectTarget, Dialect, Engine, EngineError, PrepareRequest, SelfReport, Server, Session, StopOutcome};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub(crate) struct PrivateServer {
     pub engine: &'static dyn Engine,

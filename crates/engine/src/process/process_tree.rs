@@ -4,19 +4,17 @@
 //! their environment, and those that have cleared it by having become this process's own children when their parent
 //! ended (`PR_SET_CHILD_SUBREAPER`).
 
+use super::identity::Identity;
+use procfs::process::{Process, Stat};
+use rustix::process::{getpid, set_child_subreaper};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher};
 use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-
-use procfs::process::{Process, Stat};
-use rustix::process::{getpid, set_child_subreaper};
-use serde::{Deserialize, Serialize};
 use tare_noise::{ControlGroup, MemoryConfines, MemoryGroup};
-
-use super::identity::Identity;
 
 /// The variable that marks what a server starts. Its value always has the same length, so that every server has its
 /// stack at the same place.
@@ -26,10 +24,8 @@ const HUNT: Duration = Duration::from_secs(5);
 /// How long a helper may take to notice that its server has ended.
 const NOTICE: Duration = Duration::from_millis(300);
 
-/// The entries of a server's control groups.
 #[derive(Debug, Default)]
 pub(crate) struct Doors {
-    /// Of the one that holds it.
     pub group: Option<File>,
     /// Of those that confine its memory; the CPUs of one for nodes are all, so those of the process are taken up again.
     pub memory: Vec<File>,
@@ -91,7 +87,6 @@ impl ProcessTree {
         self.group.iter().chain(self.confined.iter().map(MemoryGroup::group))
     }
 
-    /// All that run now.
     pub(crate) fn members(&self) -> Vec<Identity> {
         let own = getpid().as_raw_nonzero().get();
         let mut pids: BTreeSet<i32> = self.groups().flat_map(ControlGroup::processes).collect();

@@ -1,5 +1,16 @@
 //! The life of a server process: spawn, watch, stop.
 
+use super::before_exec::{Before, before_exec, clean_environment};
+use super::guard::{Guard, interrupted};
+use super::log;
+use super::process_tree::ProcessTree;
+use crate::{Aslr, EngineError, StopOutcome};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, geteuid, kill_process, kill_process_group, pidfd_open,
+    pidfd_send_signal, waitid,
+};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
@@ -10,21 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, geteuid, kill_process, kill_process_group, pidfd_open,
-    pidfd_send_signal, waitid,
-};
-
 use tare_files::LogFile;
-
-use super::before_exec::{Before, before_exec, clean_environment};
-use super::guard::{Guard, interrupted};
-use super::log;
-use super::process_tree::ProcessTree;
-use crate::{Aslr, EngineError, StopOutcome};
 
 /// How often a process is looked at while something is waited for.
 const POLL: Duration = Duration::from_millis(5);
@@ -43,12 +40,10 @@ pub(crate) struct Launch<'a> {
     pub tree: ProcessTree,
 }
 
-/// What a server expects of who starts and stops it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StopPolicy {
     /// The signal that shuts it down in good order.
     pub stop: Signal,
-    /// Whether it runs nothing as root.
     pub refuses_root: bool,
 }
 
@@ -63,7 +58,6 @@ impl Default for StopPolicy {
 /// What was spawned may be a wrapper that stays, as mariadbd-safe does: then the server is the process that answers.
 pub(crate) struct ServerProcess {
     child: Child,
-    /// How the spawned process ended.
     status: Option<ExitStatus>,
     /// The server, where the spawned process is only its wrapper.
     behind: Option<Behind>,
@@ -158,7 +152,6 @@ impl ServerProcess {
         matches!(self.ended(), Ok(None)) && self.behind.as_ref().is_none_or(Behind::is_alive)
     }
 
-    /// How it ended, in words.
     pub(crate) fn status(&mut self) -> String {
         match self.ended() {
             Ok(Some(status)) => status.to_string(),

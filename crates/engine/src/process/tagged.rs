@@ -1,11 +1,10 @@
 //! Programs that are no servers, marked and listed as servers are: a kill of this process leaves nothing of them.
 
-use std::process::Command;
-
 use super::before_exec::dies_with_parent;
 use super::leftovers::Registration;
 use super::process_tree::{ProcessTree, mark_of};
 use crate::EngineError;
+use std::process::Command;
 
 /// A mark for one program and all that it starts, listed in the state directory until this is dropped. Ending them is
 /// for the one who has this; after a kill of this process, for the next start.

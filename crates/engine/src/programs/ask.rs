@@ -1,5 +1,12 @@
 //! Asking a program something (`--version`, `--help`): it may be any program, so time and output are limited.
 
+use crate::process::before_exec::{Before, before_exec, clean_environment};
+use crate::process::guard::interrupted;
+use crate::process::leftovers::Registration;
+use crate::process::process_tree::ProcessTree;
+use crate::{Binary, EngineError};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -8,17 +15,7 @@ use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
-
-use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process_group};
-
 use tare_cpuset::ThreadRefused;
-
-use crate::process::before_exec::{Before, before_exec, clean_environment};
-use crate::process::guard::interrupted;
-use crate::process::leftovers::Registration;
-use crate::process::process_tree::ProcessTree;
-use crate::{Binary, EngineError};
 
 /// How long an answer may take; of a server on a cold disk a second, as a rule.
 const DEADLINE: Duration = Duration::from_secs(10);

@@ -1,5 +1,7 @@
 //! Which program a process runs: its content, not its name.
 
+use crate::data::working::{Stamp, keeps_times};
+use crate::process::leftovers::boot_id;
 use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
 use std::fs::File;
@@ -8,9 +10,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tare_files::{Access, PrivateFolder, crash};
-
-use crate::data::working::{Stamp, keeps_times};
-use crate::process::leftovers::boot_id;
 
 /// The most that is read of what is remembered, bytes.
 const LARGEST: u64 = 1 << 12;
@@ -41,7 +40,6 @@ pub fn program_sha1(pid: u32, cache: &Path) -> Option<String> {
     Some(sha1)
 }
 
-/// What is remembered of a program.
 #[derive(Serialize, Deserialize)]
 struct Known {
     boot_id: String,

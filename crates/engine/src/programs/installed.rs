@@ -1,11 +1,10 @@
 //! Which server programs this machine has.
 
+use super::program::is_program;
+use crate::{Binary, Engine};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-use super::program::is_program;
-use crate::{Binary, Engine};
 
 /// Folders inside a folder that is searched as a whole.
 const DEPTH: usize = 7;

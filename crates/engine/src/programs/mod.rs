@@ -1,7 +1,6 @@
 //! Server programs: found, told apart, asked about themselves.
 
 pub(crate) mod ask;
-pub(crate) mod build_id;
 pub(crate) mod content;
 pub(crate) mod installed;
 pub(crate) mod program;

@@ -1,13 +1,12 @@
 //! A server program that was found, and what tells it from every other one.
 
+use super::symbols::build_id;
+use crate::EngineError;
 use std::collections::BTreeMap;
 use std::env;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-
-use super::build_id::build_id;
-use crate::EngineError;
 
 /// Where distributions put servers and a user's PATH usually does not look.
 const MORE_PLACES: [&str; 5] =
@@ -15,10 +14,8 @@ const MORE_PLACES: [&str; 5] =
 /// Where the loader looks for libraries first.
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
-/// A server program that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binary {
-    /// The executable file, as it was found.
     pub path: PathBuf,
     /// Whose it is, by what it says itself: MariaDB, MySQL, Percona Server, PostgreSQL, SQLite.
     pub product: &'static str,
@@ -48,7 +45,6 @@ impl Binary {
         Ok(Self { path, product, version, build_id, build: BTreeMap::new(), identity, libraries })
     }
 
-    /// An environment in which it finds its libraries.
     pub(crate) fn environment(&self, asked: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         let own = self.libraries.as_ref().map(|libraries| (LIBRARY_PATH.to_owned(), libraries.clone()));
         own.into_iter().chain(asked.clone()).collect()

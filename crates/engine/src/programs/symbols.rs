@@ -1,8 +1,7 @@
 //! Where the names of a program's functions and data are: in itself, or in a file apart that its build id names.
 
-use super::build_id::build_id;
-use object::elf::{FileHeader32, FileHeader64, SHT_SYMTAB};
-use object::read::elf::{FileHeader, SectionHeader};
+use object::elf::{ELF_NOTE_GNU, FileHeader32, FileHeader64, NT_GNU_BUILD_ID, SHT_SYMTAB};
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use object::{Endianness, ReadCache};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -34,7 +33,6 @@ fn symbol_file_below(debug: &Path, fetched: Option<&Path>, program: &Path) -> Op
     std::iter::once(installed).chain(fetched).find(|apart| is_named(apart))
 }
 
-/// Whether a file has the table of all its symbols.
 fn is_named(file: &Path) -> bool {
     let Ok(file) = File::open(file) else { return false };
     let file = ReadCache::new(file);
@@ -46,6 +44,29 @@ fn has_table<Header: FileHeader<Endian = Endianness>>(file: &ReadCache<File>) ->
     let endian = header.endian().ok()?;
     let sections = header.section_headers(endian, file).ok()?;
     Some(sections.iter().any(|section| section.sh_type(endian) == SHT_SYMTAB))
+}
+
+/// The GNU build id of a program, in hexadecimal digits; none for scripts, and where the linker gave none.
+pub(crate) fn build_id(program: &Path) -> Option<String> {
+    // Only the notes are read: a server with symbols and debug information has hundreds of megabytes.
+    let file = ReadCache::new(File::open(program).ok()?);
+    let id = noted::<FileHeader64<Endianness>>(&file).or_else(|| noted::<FileHeader32<Endianness>>(&file))?;
+    Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The build id among the notes of a program of one word size.
+fn noted<Header: FileHeader<Endian = Endianness>>(file: &ReadCache<File>) -> Option<Vec<u8>> {
+    let header = Header::parse(file).ok()?;
+    let endian = header.endian().ok()?;
+    for segment in header.program_headers(endian, file).ok()? {
+        let Some(mut notes) = segment.notes(endian, file).ok()? else { continue };
+        while let Some(note) = notes.next().ok()? {
+            if note.name() == ELF_NOTE_GNU && note.n_type(endian) == NT_GNU_BUILD_ID {
+                return Some(note.desc().to_vec());
+            }
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -73,5 +94,13 @@ mod tests {
         let fetched = symbol_file_below(Path::new("/nonexistent"), Some(cache.path()), stripped).unwrap();
         assert!(fetched.starts_with(cache.path()), "{}", fetched.display());
         assert_eq!(symbol_file(Path::new("/usr/bin/mariadb-install-db")), None);
+    }
+
+    #[test]
+    fn a_program_has_one_and_a_script_has_none() {
+        let id = build_id(Path::new("/usr/sbin/mariadbd")).unwrap();
+        assert!(id.len() >= 16 && id.chars().all(|c| c.is_ascii_hexdigit()), "{id}");
+        assert_eq!(build_id(Path::new("/usr/bin/mariadb-install-db")), None);
+        assert_eq!(build_id(Path::new("/nonexistent")), None);
     }
 }

@@ -1,11 +1,5 @@
 //! The server's side of one connection: its own SQLite connection, its own thread.
 
-use std::io::{self, Write};
-use std::sync::atomic::Ordering;
-
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, ErrorCode, Statement};
-
 use super::diagnostics::{WAITS_REQUEST, Waits};
 use super::planted::Session;
 use super::protocol::{self, BLOB, END, HEADER, INTEGER, NULL, Params, READY, REAL, ROW, Request, STRING, frame};
@@ -13,6 +7,10 @@ use super::waited::Waiting;
 use crate::transport::buffer::ReadBuffer;
 use crate::transport::stream::Stream;
 use crate::{Code, Param, SqlError, SqlErrorKind};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, ErrorCode, Statement};
+use std::io::{self, Write};
+use std::sync::atomic::Ordering;
 
 /// Rows are sent when so many bytes of them have gathered.
 const FLUSH_BYTES: usize = 64 * 1024;
@@ -52,9 +50,7 @@ fn broken(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("the client sent {what}"))
 }
 
-/// What keeps a statement from ending well.
 enum Failure {
-    /// The client is told.
     Sql(SqlError),
     /// The client cannot be told.
     Stream(io::Error),
@@ -66,7 +62,6 @@ impl From<rusqlite::Error> for Failure {
     }
 }
 
-/// The prepared statements of a session.
 struct Statements<'c> {
     database: &'c Connection,
     prepared: Vec<Statement<'c>>,

@@ -1,19 +1,17 @@
 //! What the embedded engine says of itself: its own wait table. SQLite keeps its counters for each connection, so there
 //! are none of the whole server.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use super::planted::Planted;
 use super::pragmas::{NAME, Refused};
 use super::waited::Waited;
 use crate::Session;
 use crate::contract::diagnostics::{Diagnostics, LockWait, Silent, Unavailable, WaitKind};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The text that a client sends to get the wait table: name, count, nanoseconds.
 pub(super) const WAITS_REQUEST: &str = "TARE LOCK WAITS";
 
-/// Waits of the whole server, from its start.
 #[derive(Debug, Default)]
 pub(super) struct Waits {
     /// Statements answered with BUSY: the client waits for SQLite's write lock, and tries again.

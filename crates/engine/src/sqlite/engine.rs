@@ -1,12 +1,5 @@
 //! Starting the embedded engine's server and being its handle.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-
 use super::failure::Failure;
 use super::pragmas::{self, NAME, Sqlite};
 use super::serve::{DATABASE_FILE, PASSWORD, PORT, SOCKET, SUBCOMMAND};
@@ -15,7 +8,7 @@ use crate::contract::server::Fill;
 use crate::data::cache::{CacheKey, cached, is_cached};
 use crate::data::directories::socket_path;
 use crate::process::instance::ServerDirectories;
-use crate::process::port::random_password;
+use crate::process::instance::random_password;
 use crate::process::private_server::PrivateServer;
 use crate::process::server_process::{Launch, StopPolicy};
 use crate::programs::ask::{Question, ask, start as said};
@@ -23,11 +16,16 @@ use crate::{
     Address, Binary, ConnectTarget, DataDirectory, EngineError, PrepareRequest, Server, Session, StartRequest,
     StopOutcome, Transport,
 };
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
 /// Version of what [`prepare_data`] does, part of the key: raise it when prepared directories would come out
 /// differently.
 const RECIPE: &str = "1";
-/// The program that serves this engine.
 const PROGRAM: &str = "tare";
 
 /// This executable, unless another one with the same hidden subcommand is given.
@@ -155,7 +153,6 @@ pub(super) fn setting(session: &mut dyn Session, name: &str) -> Result<Option<St
     single(session, &format!("PRAGMA {name}"))
 }
 
-/// The first value of the first row.
 fn single(session: &mut dyn Session, sql: &str) -> Result<Option<String>, EngineError> {
     let rows = session.query(sql).map_err(|source| EngineError::Sql { statement: sql.to_owned(), source })?;
     Ok(rows.into_iter().next().and_then(|row| row.into_iter().next().flatten()))

@@ -1,8 +1,5 @@
 //! What stands in the registry for this engine.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
 use super::diagnostics::SqliteDiagnostics;
 use super::pragmas::{NAME, Sqlite};
 use super::{dialect, engine, planted, pragmas, session};
@@ -11,6 +8,8 @@ use crate::contract::server::Fill;
 use crate::{
     Binary, ConnectTarget, Dialect, Engine, EngineError, Footprint, PrepareRequest, Server, Session, StartRequest,
 };
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 impl Engine for Sqlite {
     fn name(&self) -> &'static str {

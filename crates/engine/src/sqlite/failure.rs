@@ -1,16 +1,13 @@
 //! Why a server process cannot serve, as a line of its log: the process that started it reads it back from there.
 
+use super::pragmas::{NAME, Refused};
+use crate::EngineError;
+use rusqlite::ErrorCode;
+use serde::{Deserialize, Serialize};
 use std::error::Error;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use rusqlite::ErrorCode;
-use serde::{Deserialize, Serialize};
-
-use super::pragmas::{NAME, Refused};
-use crate::EngineError;
-
-/// What stands before it in its line.
 const MARK: &str = "cannot serve: ";
 
 /// What the one who started the server can do something about.

@@ -3,10 +3,9 @@
 //! The count takes one lock of the whole process at every allocation, which makes the connections of an embedded server
 //! wait for each other. SQLite's own advice for compiling it says the same.
 
-use std::time::Duration;
-
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, Error, Result, ffi};
+use std::time::Duration;
 
 /// The longest sleep, so that a server ends in its time.
 const LONGEST_S: f64 = 10.0;

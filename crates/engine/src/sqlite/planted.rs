@@ -5,17 +5,15 @@
 
 mod causes;
 
+use super::pragmas::Refused;
+use causes::Causes;
+pub(super) use causes::{Begun, CLIENT_REQUESTS, slow_client};
+use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::yield_now;
 use std::time::{Duration, Instant};
-
-use rusqlite::Connection;
-
-use super::pragmas::Refused;
-use causes::Causes;
-pub(super) use causes::{Begun, CLIENT_REQUESTS, slow_client};
 
 /// Option (hidden) whose value is the microseconds for each pair of connections (n connections: n * n) that a statement
 /// holds the lock.
@@ -45,7 +43,6 @@ struct Lock {
     wait_ns: AtomicU64,
 }
 
-/// Whether this is an option that plants something.
 pub(super) fn is_option(name: &str) -> bool {
     name == OPTION || causes::is_option(name)
 }
@@ -78,7 +75,6 @@ impl Planted {
         self.causes.statement(database)
     }
 
-    /// Called after each statement.
     pub(super) fn done(&self, database: &Connection, begun: Begun) {
         self.causes.done(database, begun);
     }
@@ -105,7 +101,6 @@ impl Planted {
     }
 }
 
-/// One of the connections that work.
 #[derive(Debug)]
 pub(super) struct Session<'w>(&'w Planted);
 

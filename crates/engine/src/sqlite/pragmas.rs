@@ -1,17 +1,14 @@
 //! Options of the embedded engine: PRAGMAs, set on every connection and read back.
 
-use std::collections::BTreeMap;
-
-use rusqlite::Connection;
-
 use crate::EngineError;
 use crate::contract::options::same_value;
+use rusqlite::Connection;
+use std::collections::BTreeMap;
 
 /// The engine `sqlite`: the SQLite that is built into this program.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sqlite;
 
-/// The engine's name in a study.
 pub(super) const NAME: &str = "sqlite";
 
 /// Set unless the options say otherwise. WAL lets readers and a writer run at once; with it, `synchronous = normal`
@@ -82,7 +79,6 @@ fn set(connection: &Connection, name: &str, value: &str) -> Result<(), Refused> 
     }
 }
 
-/// Whether SQLite has a PRAGMA of this name.
 pub(super) fn exists(name: &str) -> Result<bool, EngineError> {
     let refused = |e: rusqlite::Error| EngineError::OptionRefused {
         engine: NAME,

@@ -18,9 +18,8 @@
 //! | 3 error | kind, u32 code, message |
 //! | 4 ready, answers hello | SQLite's version |
 
-use std::str;
-
 use crate::{Code, Param, SqlError, SqlErrorKind};
+use std::str;
 
 /// Bytes before a body.
 pub(super) const HEADER: usize = 4;
@@ -44,7 +43,6 @@ pub(super) const REAL: u8 = 2;
 pub(super) const STRING: u8 = 3;
 pub(super) const BLOB: u8 = 4;
 
-/// What a client asks for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Request<'a> {
     Hello { password: &'a [u8] },
@@ -71,7 +69,6 @@ pub(super) fn frame(out: &mut Vec<u8>, kind: u8, body: impl FnOnce(&mut Vec<u8>)
     out[start..start + HEADER].copy_from_slice(&length.to_le_bytes());
 }
 
-/// Appends a string behind its kind and length.
 #[inline]
 pub(super) fn put_bytes(out: &mut Vec<u8>, kind: u8, bytes: &[u8]) {
     out.push(kind);
@@ -80,7 +77,6 @@ pub(super) fn put_bytes(out: &mut Vec<u8>, kind: u8, bytes: &[u8]) {
 }
 
 impl<'a> Request<'a> {
-    /// Appends the request as a frame.
     pub(super) fn put(self, out: &mut Vec<u8>) {
         match self {
             Self::Hello { password } => frame(out, HELLO, |out| out.extend_from_slice(password)),
@@ -179,7 +175,6 @@ fn take_value<'a>(bytes: &mut &'a [u8]) -> Option<Value<'a>> {
     Some(value)
 }
 
-/// The values of a ROW frame as text.
 pub(super) fn row(mut bytes: &[u8]) -> Result<Vec<Option<String>>, SqlError> {
     let mut row = Vec::new();
     while !bytes.is_empty() {
@@ -194,7 +189,6 @@ pub(super) fn row(mut bytes: &[u8]) -> Result<Vec<Option<String>>, SqlError> {
     Ok(row)
 }
 
-/// The number of an END frame.
 #[inline]
 pub(super) fn end(bytes: &[u8]) -> Result<u64, SqlError> {
     bytes.try_into().map(u64::from_le_bytes).map_err(|_| malformed("an end that cannot be read"))

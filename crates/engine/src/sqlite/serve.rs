@@ -1,5 +1,12 @@
 //! The server process of the embedded engine.
 
+use super::diagnostics::Waits;
+use super::failure::Failure;
+use super::{connection, library, pragmas};
+use crate::transport::stream::Stream;
+use rusqlite::{Connection, InterruptHandle, OpenFlags};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 use std::fmt;
@@ -13,18 +20,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use rusqlite::{Connection, InterruptHandle, OpenFlags};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
-
-use super::diagnostics::Waits;
-use super::failure::Failure;
-use super::{connection, library, pragmas};
-use crate::transport::stream::Stream;
-
 /// The hidden subcommand of this executable that is the server.
 pub(super) const SUBCOMMAND: &str = "sqlite-server";
-/// The one file of a data directory.
 pub(super) const DATABASE_FILE: &str = "tare.db";
 /// Name of the Unix socket in the run directory.
 pub(super) const SOCKET: &str = "sqlite.sock";
@@ -147,7 +144,6 @@ impl Shared {
         }
     }
 
-    /// The life of one connection's thread.
     fn serve(&self, number: u64, stream: &mut Stream) -> Result<(), Box<dyn Error>> {
         let connection = self.database.open()?;
         match self.clients().get_mut(&number) {

@@ -1,18 +1,15 @@
 //! The client's side of a connection to the embedded engine.
 
-use std::io;
-use std::mem::take;
-use std::time::Duration;
-
-use tare_cpuset::ThreadRef;
-
 use super::planted;
 use super::protocol::{self, END, ERROR, HEADER, LIMIT, READY, ROW, Request, malformed};
 use crate::transport::answer::AnswerLimits;
 use crate::transport::buffer::ReadBuffer;
-use crate::transport::session;
-use crate::transport::stream::{Channel, Interrupter, Stream, lost_words};
+use crate::transport::session::{self, lost};
+use crate::transport::stream::{Channel, Interrupter, Stream};
 use crate::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
+use std::mem::take;
+use std::time::Duration;
+use tare_cpuset::ThreadRef;
 
 /// One connection over any stream.
 #[derive(Debug)]
@@ -22,7 +19,6 @@ pub(super) struct SqliteSession<S = Stream> {
     /// The frame that was handed out last, to be dropped before the next.
     held: usize,
     out: Vec<u8>,
-    /// How long an answer may go on.
     limit: Option<Duration>,
     /// Microseconds by which tests make it slower.
     slower_us: [u64; 2],
@@ -167,18 +163,13 @@ impl<S: Channel> Session for SqliteSession<S> {
     }
 }
 
-#[cold]
-fn lost(error: io::Error) -> SqlError {
-    SqlError::own(SqlErrorKind::Lost, lost_words(&error))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
     use crate::transport::stream::Scripted;
-    use std::io::{Read, Write};
+    use std::io::{self, Read, Write};
 
     struct Script(io::Cursor<Vec<u8>>);
 

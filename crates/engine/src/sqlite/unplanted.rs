@@ -1,13 +1,10 @@
 //! In place of what tests plant, in every program that is not built for tests: nothing.
 
+use super::pragmas::Refused;
+use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-use rusqlite::Connection;
-
-use super::pragmas::Refused;
-
-/// No client asks how slow it is to be.
 pub(super) const CLIENT_REQUESTS: [&str; 0] = [];
 
 /// Nothing of a statement is looked at.
@@ -21,7 +18,6 @@ pub(super) fn slow_client(_us: [u64; 2]) {}
 #[derive(Debug, Default)]
 pub(super) struct Planted;
 
-/// There is no option that plants one.
 pub(super) fn is_option(_name: &str) -> bool {
     false
 }

@@ -1,15 +1,13 @@
 //! Whom a mode believes.
 
-use std::sync::Arc;
-
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
+use std::sync::Arc;
 
-/// What is asked of a server's certificate.
 #[derive(Debug)]
 pub(super) struct Believe {
     /// Who must have signed it; none: it may be anybody's.

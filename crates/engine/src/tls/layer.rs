@@ -1,17 +1,14 @@
 //! The layer itself: what a protocol writes leaves encrypted, what arrives is decrypted before the protocol reads it.
 
-use std::io::{self, ErrorKind, Read, Write};
-
-use rustls::ClientConnection;
-
 use super::settings;
 use super::words::NotTried;
 use crate::Tls;
+use rustls::ClientConnection;
+use std::io::{self, ErrorKind, Read, Write};
 
 /// Bytes that one read of the socket may bring: more than any answer of the OLTP queries has.
 const RECEIVED_BYTES: usize = 64 << 10;
 
-/// One end of an encrypted connection.
 #[derive(Debug)]
 pub(crate) struct Layer {
     connection: ClientConnection,

@@ -1,17 +1,15 @@
 //! From what a user asked for to a connection: modes, authorities, the client's own certificate.
 
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::sync::Arc;
-
+use super::believe::{Believe, Chain};
+use crate::{Tls, TlsMode};
 use rustls::client::{ClientConnection, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
-
-use super::believe::{Believe, Chain};
-use crate::{Tls, TlsMode};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
 
 /// Bits of a key file's mode with which others may read or change it: those of everybody, and writing by the group.
 const OPEN_TO_OTHERS: u32 = 0o027;
@@ -73,7 +71,6 @@ fn chain(tls: &Tls, provider: &Arc<CryptoProvider>) -> Result<Option<Chain>, Str
     Ok(Some(Chain { verifier, own, names }))
 }
 
-/// All certificates of a file, at least one.
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let wrong = |what: String| format!("certificate file {}: {what}", path.display());
     let bytes = tare_files::read_named_file(path, LARGEST).map_err(|error| wrong(error.to_string()))?;

@@ -1,9 +1,8 @@
 //! What went wrong with an encrypted connection, in words that say what to do.
 
+use rustls::{AlertDescription, CertificateError, Error};
 use std::fmt;
 use std::io;
-
-use rustls::{AlertDescription, CertificateError, Error};
 
 /// What keeps this side from even trying: a file that cannot be used.
 #[derive(Debug)]

@@ -1,9 +1,8 @@
 //! How long an answer may go on and how much of it is kept: a server can send rows for ever.
 
-use std::time::{Duration, Instant};
-
 use crate::contract::session::RESULT_LIMIT;
 use crate::{SqlError, SqlErrorKind};
+use std::time::{Duration, Instant};
 
 /// Rows and results (a power of two) between two looks at the clock, so that a measured statement pays for none.
 const LOOK_EVERY: u64 = 1 << 16;
@@ -13,7 +12,6 @@ const RESULTS: u32 = 1_000;
 /// What a piece of memory takes alongside what is in it, bytes.
 const ALLOCATION: usize = 24;
 
-/// The limits of one answer, and how far it has come.
 #[derive(Debug)]
 pub(crate) struct AnswerLimits {
     limit: Option<Duration>,
@@ -24,20 +22,17 @@ pub(crate) struct AnswerLimits {
 }
 
 impl AnswerLimits {
-    /// Of an answer that may go on for so long.
     #[inline]
     pub(crate) fn of(limit: Option<Duration>) -> Self {
         Self { limit, since: None, parts: 0, results: 0, bytes: 0 }
     }
 
-    /// A row was dropped.
     #[inline]
     pub(crate) fn part(&mut self) -> Result<(), SqlError> {
         self.parts += 1;
         if self.parts & (LOOK_EVERY - 1) == 0 { self.look() } else { Ok(()) }
     }
 
-    /// Begins the next result of the same answer.
     pub(crate) fn result(&mut self) -> Result<(), SqlError> {
         self.results += 1;
         if self.results < RESULTS { Ok(()) } else { Err(refused(format!("more than {RESULTS} results"))) }

@@ -5,7 +5,6 @@ use std::io::{self, ErrorKind, Read};
 /// First size: the largest response of the OLTP queries (100 rows of 120 bytes) fits several times.
 const INITIAL_BYTES: usize = 64 * 1024;
 
-/// A reusable receive buffer.
 #[derive(Debug)]
 pub(crate) struct ReadBuffer {
     bytes: Vec<u8>,
@@ -27,7 +26,6 @@ impl ReadBuffer {
         Ok(&self.bytes[self.start..self.start + length])
     }
 
-    /// Whether everything that arrived was consumed.
     pub(crate) fn is_empty(&self) -> bool {
         self.start == self.end
     }

@@ -1,11 +1,22 @@
-//! Opening a session on a server, whatever the two speak.
+//! Opening a session on a server, whatever the two speak, and what is said where it is lost.
 
+use super::stream::{Stream, lost_words};
+use crate::contract::session::{HANDSHAKE, SILENCE};
+use crate::{ConnectTarget, EngineError, Session, SqlError, SqlErrorKind};
 use std::io;
 use std::time::Instant;
 
-use super::stream::Stream;
-use crate::contract::session::{HANDSHAKE, SILENCE};
-use crate::{ConnectTarget, EngineError, Session, SqlError};
+/// The connection is gone, or was never there.
+#[cold]
+pub(crate) fn lost(error: io::Error) -> SqlError {
+    SqlError::own(SqlErrorKind::Lost, lost_words(&error))
+}
+
+/// The stream is out of step: the connection cannot be used any more.
+#[cold]
+pub(crate) fn malformed(what: &str) -> SqlError {
+    SqlError::own(SqlErrorKind::Lost, format!("the server sent {what}"))
+}
 
 /// Connects and logs in, both within [`HANDSHAKE`]; from then on the server may be silent for [`SILENCE`].
 pub(crate) fn open<S: Session>(

@@ -1,17 +1,15 @@
 //! A connected socket with what limits waiting on it: silence, deadlines, and whether anybody still wants to wait.
 
+use crate::Address;
+use crate::process::guard::interrupted;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
-
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
-
-use crate::Address;
-use crate::process::guard::interrupted;
 
 /// The longest part of a wait in which no one looks whether it is still wanted. A wait without end is ended by who made
 /// it so: looking would arm a timer a statement.
@@ -26,7 +24,6 @@ pub(crate) enum End {
     Tcp(TcpStream),
 }
 
-/// An end with what limits waiting on it.
 #[derive(Debug)]
 pub(crate) struct Socket {
     end: End,
@@ -42,7 +39,6 @@ struct Answer {
     reads: u32,
     /// What the waits took that were longer than a look.
     waited: Duration,
-    /// Since when it is looked at.
     since: Option<Instant>,
 }
 
@@ -50,7 +46,6 @@ struct Answer {
 const READS: u32 = 64;
 
 impl Answer {
-    /// Another read of it.
     #[inline]
     fn go_on(&mut self, limit: Duration) -> io::Result<()> {
         self.reads = self.reads.saturating_add(1);

@@ -1,16 +1,15 @@
 //! A connection's byte stream: a Unix or TCP socket, encrypted or not, behind one type, and a handle that ends it from
 //! another thread.
 
+use super::socket::{End, Socket};
+use crate::tls::{Layer, tls_words};
+use crate::{Address, Tls};
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-use super::socket::{End, Socket};
-use crate::tls::{Layer, tls_words};
-use crate::{Address, Tls};
 
 /// What a protocol needs from the stream below it.
 pub(crate) trait Channel: Read + Write + Send {
@@ -28,7 +27,6 @@ pub(crate) trait Channel: Read + Write + Send {
     fn encrypt(&mut self, tls: &Tls, host: &str) -> io::Result<()>;
     /// How it is encrypted, in words; none: it is not.
     fn encryption(&self) -> Option<String>;
-    /// A handle that ends it.
     fn interrupter(&self) -> Option<Interrupter>;
 }
 
@@ -162,7 +160,6 @@ impl<S: Scripted> Channel for S {
     }
 }
 
-/// What went wrong on a stream, in words.
 #[cold]
 pub(crate) fn lost_words(error: &io::Error) -> String {
     match error.kind() {
@@ -177,11 +174,9 @@ pub(crate) fn lost_words(error: &io::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::thread;
-
-    use procfs::process::Process;
-
     use super::*;
+    use procfs::process::Process;
+    use std::thread;
 
     const EXCHANGES: u64 = 50;
 

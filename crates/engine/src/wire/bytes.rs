@@ -2,7 +2,6 @@
 
 use std::str;
 
-/// What is left of a packet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bytes<'a>(pub(super) &'a [u8]);
 
@@ -40,7 +39,6 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// A string behind its length-encoded length.
     pub(super) fn string(&mut self) -> Option<&'a [u8]> {
         let length = usize::try_from(self.length_encoded()?).ok()?;
         self.take(length)

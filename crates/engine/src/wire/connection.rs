@@ -1,21 +1,19 @@
 //! One connection: handshake, prepare, execute, text.
 
-use std::io::{self, Write};
-use std::time::Duration;
-
-use tare_cpuset::ThreadRef;
-
 use super::columns::{Column, binary_row};
 use super::execute::Statement;
 use super::framing::{HEADER, Packets};
 use super::greeting::Greeting;
 use super::login::authenticate;
-use super::response::{self, First, lost, malformed};
+use super::response::{self, First};
 use super::secure::{maybe_for_want_of_tls, secure};
 use crate::transport::answer::AnswerLimits;
-use crate::transport::session;
+use crate::transport::session::{self, lost, malformed};
 use crate::transport::stream::{Channel, Interrupter, Stream};
 use crate::{Code, ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
+use std::io::{self, Write};
+use std::time::Duration;
+use tare_cpuset::ThreadRef;
 
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
@@ -27,9 +25,7 @@ pub(crate) struct Connection<S> {
     version: String,
     caches_metadata: bool,
     statements: Vec<Statement>,
-    /// The command being sent, reused.
     out: Vec<u8>,
-    /// How long an answer may go on.
     limit: Option<Duration>,
 }
 
@@ -148,14 +144,14 @@ impl<S: Channel> Session for Connection<S> {
 
     #[inline]
     fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError> {
-        let statement = self.statements.get_mut(statement.0).ok_or_else(unknown_statement)?;
+        let statement = self.statements.get_mut(statement.0).ok_or_else(SqlError::unknown_statement)?;
         statement.encode(&mut self.out, params)?;
         self.packets.send_command(&mut self.out).map_err(lost)?;
         self.discard()
     }
 
     fn fetch(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<Vec<Vec<Option<String>>>, SqlError> {
-        let known = self.statements.get_mut(statement.0).ok_or_else(unknown_statement)?;
+        let known = self.statements.get_mut(statement.0).ok_or_else(SqlError::unknown_statement)?;
         known.encode(&mut self.out, params)?;
         self.packets.send_command(&mut self.out).map_err(lost)?;
         let (mut rows, mut limits) = (Vec::new(), AnswerLimits::of(self.limit));
@@ -276,11 +272,6 @@ impl<S: Channel> Session for Connection<S> {
         }
         Ok(self.thread_number()?.and_then(|tid| ThreadRef::of_tid(tid).ok()))
     }
-}
-
-#[cold]
-fn unknown_statement() -> SqlError {
-    SqlError::own(SqlErrorKind::Other, "a statement of another session")
 }
 
 #[cfg(test)]

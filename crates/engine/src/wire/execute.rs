@@ -4,7 +4,7 @@ use super::bytes::put_length;
 use super::columns::Column;
 use super::framing::HEADER;
 use super::response::Prepared;
-use crate::{Param, SqlError, SqlErrorKind};
+use crate::{Param, SqlError};
 
 const COM_STMT_EXECUTE: u8 = 0x17;
 const TYPE_LONGLONG: u8 = 8;
@@ -30,7 +30,7 @@ impl Statement {
     #[inline]
     pub(super) fn encode(&mut self, out: &mut Vec<u8>, params: &[Param<'_>]) -> Result<(), SqlError> {
         if params.len() != self.parameters {
-            return Err(wrong_count(self.parameters, params.len()));
+            return Err(SqlError::wrong_count(self.parameters, params.len()));
         }
         out.clear();
         out.extend_from_slice(&[0; HEADER]);
@@ -69,10 +69,4 @@ fn type_of(param: &Param<'_>) -> u8 {
         Param::Int(_) => TYPE_LONGLONG,
         Param::Text(_) => TYPE_VAR_STRING,
     }
-}
-
-#[cold]
-fn wrong_count(expected: usize, found: usize) -> SqlError {
-    let message = format!("the statement has {expected} parameters, {found} were given");
-    SqlError::own(SqlErrorKind::Other, message)
 }

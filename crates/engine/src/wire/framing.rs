@@ -1,11 +1,10 @@
 //! Packets over a stream: three bytes of length, one of sequence, then the payload.
 
-use std::io;
-use std::mem::take;
-
 use crate::Tls;
 use crate::transport::buffer::ReadBuffer;
 use crate::transport::stream::Channel;
+use std::io;
+use std::mem::take;
 
 /// Bytes before a payload.
 pub(super) const HEADER: usize = 4;

@@ -1,11 +1,10 @@
 //! The first packets of a connection: the server's greeting, the client's answer, the password.
 
-use sha1::Sha1;
-use sha2::{Digest, Sha256};
-
 use super::bytes::{Bytes, put_length};
 use super::framing::HEADER;
 use crate::ConnectTarget;
+use sha1::Sha1;
+use sha2::{Digest, Sha256};
 
 const CLIENT_MYSQL: u32 = 1;
 const LONG_FLAG: u32 = 1 << 2;
@@ -25,10 +24,8 @@ const NEEDED: u32 = PROTOCOL_41 | SECURE_CONNECTION | PLUGIN_AUTH | DEPRECATE_EO
 /// MariaDB's extended capability 4: column metadata of a prepared statement is sent again only when it changed.
 const CACHE_METADATA: u32 = 1 << 4;
 
-/// What the server says first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Greeting {
-    /// The server's version as it writes it.
     pub version: String,
     capabilities: u32,
     extended: u32,

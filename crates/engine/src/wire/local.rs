@@ -1,16 +1,15 @@
 //! LOAD DATA LOCAL: rows that follow a statement as packets of the client's.
 
-use std::io::{self, Write};
-
 use super::connection::Connection;
 use super::framing::{HEADER, Packets};
-use super::response::{self, lost, malformed};
+use super::response;
 use crate::SqlError;
+use crate::transport::session::{lost, malformed};
 use crate::transport::stream::Channel;
+use std::io::{self, Write};
 
 /// The server asks for the rows behind the statement.
 const WANTS_ROWS: u8 = 0xfb;
-/// Payload of one packet.
 const PIECE: usize = 64 << 10;
 
 impl<S: Channel> Connection<S> {

@@ -4,20 +4,19 @@
 //! then the scramble is enough. Otherwise it wants the password itself, over a Unix socket or TLS as it is, else
 //! encrypted with its public key: one that is known, for anyone in between can send a key of his own.
 
-use std::fmt::Display;
-use std::path::Path;
-
-use aws_lc_rs::rsa::{OAEP_SHA1_MGF1SHA1, OaepPublicEncryptingKey, PublicEncryptingKey};
-use rustls::pki_types::SubjectPublicKeyInfoDer;
-use rustls::pki_types::pem::PemObject;
-use tare_files::read_named_file;
-
 use super::bytes::Bytes;
 use super::framing::{HEADER, Packets};
 use super::greeting::{CACHING_SHA2, NATIVE_PASSWORD, scramble, scramble_sha2};
-use super::response::{self, lost, malformed};
+use super::response;
+use crate::transport::session::{lost, malformed};
 use crate::transport::stream::Channel;
 use crate::{ConnectTarget, PasswordKey, SqlError, SqlErrorKind};
+use aws_lc_rs::rsa::{OAEP_SHA1_MGF1SHA1, OaepPublicEncryptingKey, PublicEncryptingKey};
+use rustls::pki_types::SubjectPublicKeyInfoDer;
+use rustls::pki_types::pem::PemObject;
+use std::fmt::Display;
+use std::path::Path;
+use tare_files::read_named_file;
 
 /// Packets that a login can take: a switch, a hint, a key, an end.
 const STEPS: usize = 8;

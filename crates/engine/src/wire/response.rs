@@ -1,9 +1,7 @@
 //! What a server answers: OK, an error, or the start of a result set.
 
-use std::io;
-
 use super::bytes::Bytes;
-use crate::transport::stream::lost_words;
+use crate::transport::session::malformed;
 use crate::{Code, SqlError, SqlErrorKind};
 
 /// Columns that a result can have (MAX_FIELDS of both servers).
@@ -13,21 +11,20 @@ const TEXT: usize = 4096;
 /// Set in the last packet of a result when another result follows (stored procedures).
 const MORE_RESULTS: u16 = 8;
 
-/// The first packet of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum First {
-    /// No rows.
     Done(Done),
     /// Rows follow, after `columns` column definitions when `metadata`.
-    Rows { columns: u64, metadata: bool },
+    Rows {
+        columns: u64,
+        metadata: bool,
+    },
 }
 
 /// A statement or a result set is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Done {
-    /// Rows that the statement changed.
     pub changed: u64,
-    /// Whether another result follows this one.
     pub more: bool,
 }
 
@@ -136,18 +133,6 @@ fn kind(code: u16) -> SqlErrorKind {
 #[cold]
 fn cut_short() -> SqlError {
     malformed("a packet that is cut short")
-}
-
-/// The stream is out of step: the connection cannot be used any more.
-#[cold]
-pub(super) fn malformed(what: &str) -> SqlError {
-    SqlError::own(SqlErrorKind::Lost, format!("the server sent {what}"))
-}
-
-/// The connection is gone, in the words of what happened to it.
-#[cold]
-pub(super) fn lost(error: io::Error) -> SqlError {
-    SqlError::own(SqlErrorKind::Lost, lost_words(&error))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::framing::Packets;
 use super::greeting::Greeting;
-use super::response::lost;
+use crate::transport::session::lost;
 use crate::transport::stream::Channel;
 use crate::{Code, ConnectTarget, SqlError, SqlErrorKind, TlsMode};
 

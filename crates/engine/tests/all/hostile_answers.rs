@@ -1,15 +1,13 @@
 //! Answers that are larger than they look, slower than anyone waits for, or given without proof; files that are none.
 
+use crate::hostile_servers::{Fake, answering, hear, message, packet, postgres_answering, session};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::mpsc::channel;
 use std::time::Duration;
-
-use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tare_engine::{Address, ConnectTarget, Engine, Mariadb, Postgresql, SqlErrorKind, Tls, TlsMode};
-
-use crate::hostile_servers::{Fake, answering, hear, message, packet, postgres_answering, session};
 
 /// The most that this process had in memory since this was called last, bytes.
 fn peak() -> u64 {

@@ -4,7 +4,6 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-
 use tare_engine::{Address, ConnectTarget, Engine, Mariadb, Mysql, PasswordKey, Tls};
 
 /// A key of 2048 bits whose private half was thrown away.
@@ -79,14 +78,9 @@ impl Thief {
 
     /// Why a login fails, and what the server got of the client besides its name.
     fn robbed(&self, engine: &dyn Engine, password_key: PasswordKey) -> (String, Vec<Vec<u8>>) {
-        let target = ConnectTarget {
-            address: Address::Tcp("127.0.0.1".into(), self.port),
-            user: "root".into(),
-            password: "Zx9-secret".into(),
-            database: None,
-            tls: Tls { password_key, ..Tls::default() },
-            charset: Default::default(),
-        };
+        let target = ConnectTarget::to(Address::Tcp("127.0.0.1".into(), self.port), "root");
+        let tls = Tls { password_key, ..Tls::default() };
+        let target = ConnectTarget { password: "Zx9-secret".into(), tls, ..target };
         let error = engine.connect(&target).err().expect("no one gets in here").to_string();
         assert!(!error.contains("Zx9-secret"), "{error}");
         // What was sent is there by now or soon.

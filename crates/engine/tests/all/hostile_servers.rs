@@ -3,9 +3,8 @@
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
-
 use tare_engine::{
-    Address, ConnectTarget, Engine, EngineError, Mariadb, Postgresql, Session, SqlError, SqlErrorKind, Sqlite, Tls,
+    Address, ConnectTarget, Engine, EngineError, Mariadb, Postgresql, Session, SqlError, SqlErrorKind, Sqlite,
 };
 
 /// A server that does with each connection what it is told, until the test ends.
@@ -26,14 +25,8 @@ impl Fake {
     }
 
     pub fn target(&self) -> ConnectTarget {
-        ConnectTarget {
-            address: Address::Socket(self.folder.path().join("s")),
-            user: "root".into(),
-            password: "secret".into(),
-            database: None,
-            tls: Tls::default(),
-            charset: Default::default(),
-        }
+        let target = ConnectTarget::to(Address::Socket(self.folder.path().join("s")), "root");
+        ConnectTarget { password: "secret".into(), ..target }
     }
 
     /// Why no one can log in, which must be said in time and without the password.

@@ -4,7 +4,6 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
 use tare_engine::{Address, ConnectTarget, Engine, Mariadb, Mysql, Postgresql, Tls, TlsMode};
 
 const ENGINES: [&(dyn Engine + Sync); 3] = [&Mariadb, &Mysql, &Postgresql];
@@ -12,38 +11,39 @@ const ENGINES: [&(dyn Engine + Sync); 3] = [&Mariadb, &Mysql, &Postgresql];
 /// What a fake does when it is asked for TLS.
 type Answer = dyn Fn(&mut TcpStream) + Send + Sync;
 
-/// A server that agrees to TLS, as its protocol has it, and then does what it is told.
-fn fake(engine: &str, answer: Arc<Answer>) -> ConnectTarget {
+/// The port of a server that does so with every connection, each in a thread of its own.
+fn listening(serve: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let postgres = engine == "postgresql";
+    let serve = Arc::new(serve);
     std::thread::spawn(move || {
         while let Ok((mut stream, _)) = listener.accept() {
-            let answer = Arc::clone(&answer);
-            std::thread::spawn(move || {
-                if !postgres && stream.write_all(&greeting(true)).is_err() {
-                    return;
-                }
-                // The request: 8 bytes, or 4 + 32.
-                let mut asked = vec![0; if postgres { 8 } else { 36 }];
-                if stream.read_exact(&mut asked).is_ok() && (!postgres || stream.write_all(b"S").is_ok()) {
-                    answer(&mut stream);
-                }
-            });
+            let serve = Arc::clone(&serve);
+            std::thread::spawn(move || serve(&mut stream));
+        }
+    });
+    port
+}
+
+/// A server that agrees to TLS, as its protocol has it, and then does what it is told.
+fn fake(engine: &str, answer: Arc<Answer>) -> ConnectTarget {
+    let postgres = engine == "postgresql";
+    let port = listening(move |stream| {
+        if !postgres && stream.write_all(&greeting(true)).is_err() {
+            return;
+        }
+        // The request: 8 bytes, or 4 + 32.
+        let mut asked = vec![0; if postgres { 8 } else { 36 }];
+        if stream.read_exact(&mut asked).is_ok() && (!postgres || stream.write_all(b"S").is_ok()) {
+            answer(stream);
         }
     });
     target(port, TlsMode::Required)
 }
 
 fn target(port: u16, mode: TlsMode) -> ConnectTarget {
-    ConnectTarget {
-        address: Address::Tcp("127.0.0.1".into(), port),
-        user: "root".into(),
-        password: "Zx9-secret".into(),
-        database: None,
-        tls: Tls { mode, ..Tls::default() },
-        charset: Default::default(),
-    }
+    let target = ConnectTarget::to(Address::Tcp("127.0.0.1".into(), port), "root");
+    ConnectTarget { password: "Zx9-secret".into(), tls: Tls { mode, ..Tls::default() }, ..target }
 }
 
 /// MariaDB's, with or without the bit that offers TLS.
@@ -145,14 +145,10 @@ fn a_server_that_goes_on_in_clear_or_speaks_something_else() {
 /// Someone in between who adds to what the server said must not be believed once it is encrypted.
 #[test]
 fn what_came_in_clear_is_not_taken_for_what_was_encrypted() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    std::thread::spawn(move || {
-        while let Ok((mut stream, _)) = listener.accept() {
-            let ok = [7, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0];
-            let _ = stream.write_all(&[&greeting(true)[..], &ok].concat());
-            hear_out(&mut stream);
-        }
+    let port = listening(|stream| {
+        let ok = [7, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0];
+        let _ = stream.write_all(&[&greeting(true)[..], &ok].concat());
+        hear_out(stream);
     });
     let error = refused(&Mariadb, &target(port, TlsMode::Required));
     assert!(error.contains("in clear before the encryption began"), "{error}");
@@ -172,13 +168,9 @@ fn no_tls_where_it_must_be_and_an_answer_that_is_none() {
         (&Postgresql, b"N".to_vec(), "the server offers no TLS, and verify-full was requested"),
         (&Postgresql, b"E".to_vec(), "neither yes nor no"),
     ] {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        std::thread::spawn(move || {
-            while let Ok((mut stream, _)) = listener.accept() {
-                let _ = stream.write_all(&says);
-                hear_out(&mut stream);
-            }
+        let port = listening(move |stream| {
+            let _ = stream.write_all(&says);
+            hear_out(stream);
         });
         let error = refused(engine, &target(port, TlsMode::VerifyFull));
         assert!(error.contains(words), "{error}");

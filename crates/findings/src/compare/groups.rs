@@ -6,7 +6,6 @@ use tare_results::metric::Better;
 use tare_stats::groups::groups;
 use tare_stats::ratio::Verdict;
 
-/// The most sides of which all pairs are compared.
 pub(super) const MOST_SIDES: usize = 40;
 
 /// What a pair of sides came to, by the numbers of the two.

@@ -58,7 +58,6 @@ pub enum Gate {
     Inconclusive,
 }
 
-/// One metric of one pair of conditions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricComparison {
     pub name: String,
@@ -93,7 +92,6 @@ pub struct MetricComparison {
     pub beyond: Option<Beyond>,
     /// At 95% over all judged metrics together (Holm), or over all others together.
     pub verdict: Verdict,
-    /// Whether the gate looks at it.
     pub judged: bool,
     /// Whether trials are among them that count although they were disturbed.
     pub disturbed: bool,
@@ -126,11 +124,9 @@ pub struct Change {
 /// Trials of one side that gave no result by themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Lost {
-    /// Trials of which an attempt failed.
     pub failed: usize,
     /// Trials of which no attempt gave a result that is compared.
     pub lost: usize,
-    /// All trials that failed or are compared.
     pub trials: usize,
 }
 
@@ -140,9 +136,7 @@ pub struct Losses {
     /// The further side, as the caller named it, or `B`.
     pub side: String,
     pub condition: ConditionPair,
-    /// Of the first side.
     pub a: Lost,
-    /// Of the further side.
     pub b: Lost,
     /// Chance of as many failures in B if both fail as often: Fisher's exact test, one-sided, adjusted for the number
     /// of conditions that lost something.
@@ -183,12 +177,9 @@ pub struct Adjusted {
     pub probe: Option<ProbeChange>,
 }
 
-/// One of several sides against the first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AgainstFirst {
-    /// The side, as the caller named it.
     pub against: String,
-    /// What came of this side against the first.
     #[serde(flatten)]
     pub metric: MetricComparison,
 }
@@ -196,7 +187,6 @@ pub struct AgainstFirst {
 /// Sides of one condition and metric, the best first, with the groups that they belong to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Grouped {
-    /// The condition, as the first side names it.
     pub condition: String,
     pub name: String,
     /// Every side that has it, the best mean first.
@@ -205,13 +195,11 @@ pub struct Grouped {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InGroups {
-    /// The side, as the caller named it.
     pub side: String,
     /// Letters of the groups that it belongs to: sides that share one cannot be told apart at 95%, all pairs together.
     pub letters: String,
 }
 
-/// Three or more sides, each against the first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ManyComparison {
     /// The sides as the caller named them; the first is the base.
@@ -226,7 +214,6 @@ pub struct ManyComparison {
     pub one_run: bool,
     /// None without a gate.
     pub gate: Option<Gate>,
-    /// What to know before believing it.
     pub notes: Vec<Note>,
 }
 
@@ -237,7 +224,6 @@ pub struct Comparison {
     pub identical: Option<Vec<String>>,
     /// What is different in how the two were made.
     pub differences: Vec<Difference>,
-    /// All compared metrics, those that are judged first.
     pub metrics: Vec<MetricComparison>,
     /// Failed trials, by condition; empty where none failed.
     pub losses: Vec<Losses>,
@@ -251,12 +237,10 @@ pub struct Comparison {
     pub notes: Vec<Note>,
 }
 
-/// Sessions that were put together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Sessions {
     /// Number of side A's sessions.
     pub a: usize,
-    /// Number of side B's sessions.
     pub b: usize,
     /// Whether both sides were measured in the same ones.
     pub paired: bool,
@@ -264,7 +248,6 @@ pub struct Sessions {
     pub decides: bool,
 }
 
-/// What to know before believing a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Note {
     /// A further side is the same program, settings and data as the first.
@@ -285,14 +268,12 @@ pub enum Note {
         side: String,
         condition: String,
         trials: usize,
-        /// Of how many that count.
         of: usize,
     },
     /// Attempts that are not compared.
     NotCompared {
         side: String,
         condition: String,
-        /// Without a result.
         failed: usize,
         /// Disturbed, and another attempt was left.
         put_aside: usize,
@@ -307,7 +288,6 @@ pub enum Note {
     /// A further side fails more often than the first.
     FailsMore {
         first: String,
-        /// What both lost.
         losses: Losses,
     },
     /// Sides that were measured in another session than the first.
@@ -334,7 +314,6 @@ pub enum Note {
         /// Whether the sides ran in the same blocks, where the machine's own drift cannot be the reason.
         paired: bool,
     },
-    /// A metric of several modes.
     Modes {
         side: String,
         condition: String,
@@ -359,9 +338,7 @@ pub enum Note {
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConditionPair {
-    /// As side A calls it.
     pub a: String,
-    /// As side B calls it.
     pub b: String,
 }
 

@@ -38,10 +38,8 @@ pub(super) struct Bounded {
     pub taken: [f64; 2],
 }
 
-/// One metric of a pair of conditions.
 pub(super) struct Pair {
     pub comparison: MetricComparison,
-    /// All trials that count.
     pub all: Values,
     /// The trials that nothing disturbed; none where there are none of these.
     pub clean: Option<Values>,
@@ -229,12 +227,10 @@ impl Origin {
         }
     }
 
-    /// The probe that was said in advance.
     pub fn probe(&self) -> Option<Probe> {
         self.probe
     }
 
-    /// Whether both are of one run.
     pub fn together(&self) -> bool {
         self.together
     }

@@ -39,7 +39,6 @@ pub fn rows(found: &ManyComparison) -> Vec<[String; 23]> {
     std::iter::once(COLUMNS.map(|(name, _)| name.to_owned())).chain(rows).collect()
 }
 
-/// A verdict as one word.
 pub fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Faster => "faster",

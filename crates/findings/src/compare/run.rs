@@ -17,7 +17,6 @@ use tare_results::probe::Probe;
 /// From how much wider on an interval is said to carry drift.
 const WIDER: f64 = 1.1;
 
-/// Two sides, before anything is tested.
 pub(super) struct Prepared {
     pub pairs: Vec<Pair>,
     pub notes: Vec<Note>,
@@ -93,7 +92,6 @@ pub fn compare(a: Side<'_>, b: Side<'_>, options: &Options) -> Result<Comparison
     Ok(concluded(prepared(of_a, of_b, options)?, options))
 }
 
-/// What comes of two sides.
 pub(super) fn concluded(found: Prepared, options: &Options) -> Comparison {
     let Prepared { pairs, mut notes, differences, identical, losses, one_run } = found;
     let losses = losses::tested(losses);
@@ -116,7 +114,6 @@ fn failing(losses: &[Losses], first: &str) -> Vec<Note> {
     more.map(|found| Note::FailsMore { first: first.to_owned(), losses: found.clone() }).collect()
 }
 
-/// A probe that is shown to have moved.
 fn moved(metric: &MetricComparison, side: &str) -> Option<Note> {
     let adjusted = metric.adjusted.as_ref()?;
     let change = adjusted.probe.filter(|change| change.shown)?;

@@ -6,7 +6,6 @@ use crate::confidence::CONFIDENCE;
 use tare_results::metric::{self, Better};
 use tare_stats::ratio::{self, Arms, Effect, Verdict};
 
-/// Marks the metrics that the gate looks at.
 pub(super) fn judge(pairs: &mut [Pair], asked: &[String]) -> Result<(), CompareError> {
     let known: Vec<String> = pairs.iter().map(|pair| pair.comparison.name.clone()).collect();
     if known.is_empty() {

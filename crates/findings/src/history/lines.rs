@@ -28,7 +28,6 @@ fn is_slower(line: &MetricHistory, margin: f64) -> bool {
     }
 }
 
-/// Conditions and metrics to look at.
 fn chosen(runs: &[Run], options: &Options) -> Result<Vec<(String, String)>, HistoryError> {
     let mut all: Vec<(String, String)> = Vec::new();
     let mut seen = BTreeSet::new();

@@ -9,10 +9,8 @@ use tare_stats::{Estimate, Interval};
 /// Chance that anything is said of a history in which nothing changes, over all of its lines together.
 pub const ERROR_RATE: f64 = 0.05;
 
-/// What is looked for.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Smallest change of interest as a fraction.
     pub minimum_effect: f64,
     /// Metrics to look at; when empty, throughputs and query times, or all where there are none.
     pub metrics: Vec<String>,
@@ -22,7 +20,6 @@ pub struct Options {
     pub fail_if_slower: Option<f64>,
 }
 
-/// Why there is no history.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HistoryError {
     /// None of the runs has it.
@@ -30,17 +27,13 @@ pub enum HistoryError {
     Unknown {
         /// `the metric` or `the condition`.
         what: &'static str,
-        /// What was requested.
         name: String,
-        /// What there is.
         known: Vec<String>,
     },
-    /// Nothing was measured in any of them.
     #[error("no run has a usable trial")]
     Nothing,
 }
 
-/// One run of a line.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Point {
     /// The directory or the file, as [`super::Run::name`].
@@ -53,10 +46,8 @@ pub struct Point {
     pub outlier: bool,
 }
 
-/// Runs between two changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Segment {
-    /// Places of its runs in the line.
     pub runs: Range<usize>,
     /// Their mean without outliers.
     pub mean: f64,
@@ -66,13 +57,11 @@ pub struct Segment {
     pub against_first: Option<Estimate>,
 }
 
-/// A step of a line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     pub first_after: usize,
     /// The segment after over the segment before.
     pub ratio: Estimate,
-    /// By permutation of the maximum.
     pub p_value: f64,
     /// The commits of the last run before and the first run after, where runs have some.
     pub commits: Option<(String, String)>,
@@ -89,7 +78,6 @@ pub struct MetricHistory {
     pub name: String,
     /// As [`tare_results::metric::describe`] knows it, `1/s`; empty where the name does not say.
     pub unit: String,
-    /// Which way it improves.
     pub better: Better,
     /// The runs, in the order of time.
     pub points: Vec<Point>,
@@ -99,11 +87,9 @@ pub struct MetricHistory {
     pub changes: Vec<Change>,
     /// A trend that no step explains, from the first run to the last.
     pub drift: Option<Drift>,
-    /// Why nothing was looked for.
     pub not_tested: Option<NotTested>,
 }
 
-/// Why nothing was looked for in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotTested {
     /// Fewer runs than two of the shortest segments.

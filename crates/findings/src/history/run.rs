@@ -15,7 +15,6 @@ pub struct Run {
     pub commit: Option<String>,
     /// A mean for every metric of every condition.
     pub(super) values: Vec<Value>,
-    /// What is known of how it was measured.
     pub(super) facts: Vec<(What, String)>,
 }
 

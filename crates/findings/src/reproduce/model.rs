@@ -14,7 +14,6 @@ pub struct Claimed {
     pub verdict: Option<Reproduced>,
 }
 
-/// What became of a claim.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Reproduced {
@@ -22,13 +21,11 @@ pub enum Reproduced {
     Holds(Figure),
     /// The interval lies outside of them.
     DoesNotHold(Figure),
-    /// Neither.
     NotDecided(Open),
     /// This machine, or any, cannot tell.
     CannotBeTested(Cannot),
 }
 
-/// What was measured for a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Figure {
     /// The ratio B / A, or the value.
@@ -38,7 +35,6 @@ pub struct Figure {
     pub ci: Option<Interval>,
     /// The same of A against A, measured in the same blocks; none where the claim is about no means.
     pub again: Option<Again>,
-    /// Trials of the condition that has fewest.
     pub trials: usize,
     /// Trials among all of them that were disturbed and count.
     pub disturbed: usize,
@@ -68,7 +64,6 @@ pub struct Open {
     pub needs_s: Option<f64>,
 }
 
-/// Why a figure decides nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {

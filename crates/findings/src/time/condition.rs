@@ -14,11 +14,9 @@ use tare_stats::trials::mean_interval;
 /// A lock has a part of its own from this share of the time on, on average over trials.
 const NAMED: f64 = 0.01;
 
-/// Where the time of one condition's transactions goes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ConditionTime {
     pub name: String,
-    /// Client threads of each trial.
     pub clients: usize,
     pub trials: usize,
     /// Wall-clock time of a transaction: clients / throughput, microseconds.

@@ -11,7 +11,6 @@ use tare_results::schema::{SampleRecord, ThreadClass, TrialRecord};
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialTime<'r> {
     pub trial: &'r TrialRecord,
-    /// Client threads that were watched.
     pub clients: usize,
     /// Clients / throughput: the wall-clock time of a transaction.
     pub us: f64,
@@ -48,7 +47,6 @@ const THROTTLED: &str = "client_throttled_s";
 /// The threads of one class, seconds and counts.
 #[derive(Default)]
 struct Side {
-    /// Threads, once for each sample.
     threads: usize,
     ran_s: f64,
     user_s: f64,

@@ -27,7 +27,6 @@ const WAKE_UP_US: f64 = 100.0;
 const SWITCHES_OF_A_SYNC: f64 = 3.0;
 /// What the kernel does for either side.
 const KERNEL: [Part; 2] = [Part::ClientSystem, Part::ServerSystem];
-/// What no one gives a name.
 const WITHOUT_NAME: [Part; 3] = [Part::Asleep, Part::Way, Part::NotExplained];
 
 /// What suspects are looked at with, besides the trials.

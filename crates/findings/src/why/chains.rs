@@ -29,7 +29,6 @@ pub fn chains(a: Side<'_>, b: Side<'_>) -> Result<Vec<ChainTime>, WhyError> {
     Ok(if a.is_empty() || b.is_empty() { Vec::new() } else { between(&a, &b) })
 }
 
-/// Every chain of either side.
 pub(super) fn between(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) -> Vec<ChainTime> {
     let of = |side: &BTreeMap<String, f64>, chain: &str| side.get(chain).copied().unwrap_or(0.0);
     let only_b = b.keys().filter(|chain| !a.contains_key(*chain));

@@ -13,7 +13,6 @@ const NOT_SHOWN: usize = 3;
 /// B - A of the time of one function or one statement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NamedChange {
-    /// As the profile or the load has it.
     pub name: String,
     /// Of A, microseconds a transaction.
     pub a_us: f64,
@@ -33,7 +32,6 @@ pub struct NamedChange {
     pub callers: Vec<ChainTime>,
 }
 
-/// The time of one call chain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChainTime {
     /// `caller;callee`; of wall-clock time the first is `ran`, `ready` or `asleep`.
@@ -44,7 +42,6 @@ pub struct ChainTime {
     pub b_us: f64,
 }
 
-/// What became of all of them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Changes {
     /// Those that are shown to differ, the largest difference first.

@@ -16,7 +16,6 @@ use tare_stats::ratio::Shift;
 /// From this share of a side's time on what other programs took of it is worth a word.
 const DISTURBED: f64 = 0.02;
 
-/// From A's time of a transaction to B's.
 pub fn why(a: Side<'_>, b: Side<'_>) -> Result<Why, WhyError> {
     let (of_a, of_b) = (compare::run_of(a)?, compare::run_of(b)?);
     let matched: compare::Matched<'_, '_> = compare::matched(&of_a, &of_b)?;

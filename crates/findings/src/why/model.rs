@@ -13,10 +13,8 @@ use tare_results::hardware::Hardware;
 use tare_stats::Interval;
 use tare_stats::ratio::Shift;
 
-/// Suspects that a report lists.
 pub const SUSPECTS_SHOWN: usize = 5;
 
-/// Why two sides have no difference of times.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WhyError {
     /// The sides do not belong together.
@@ -24,19 +22,12 @@ pub enum WhyError {
     Compare(#[from] CompareError),
     /// More than one condition a side.
     #[error("each side has {} conditions", names.len())]
-    Several {
-        /// Their names.
-        names: Vec<String>,
-    },
+    Several { names: Vec<String> },
     /// No trial of a side says where its clients' time went.
     #[error("no trial of `{name}` has transactions with watched client threads")]
-    NoTime {
-        /// The condition.
-        name: String,
-    },
+    NoTime { name: String },
 }
 
-/// From A's time of a transaction to B's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Why {
     /// The time of A and of B, with the same locks named.
@@ -61,11 +52,9 @@ pub struct Why {
     pub unnamed: Option<Unnamed>,
     /// What the machine could have told of its processors, of A or else of B; none where results do not say it.
     pub hardware: Option<Hardware>,
-    /// Suspects, the largest first.
     pub causes: Vec<Cause>,
 }
 
-/// B - A of the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TimeChange {
     /// In microseconds for each transaction.
@@ -95,7 +84,6 @@ impl Why {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PartChange {
-    /// The part of both sides.
     #[serde(rename = "name")]
     pub part: Part,
     /// Of A, microseconds a transaction.
@@ -118,7 +106,6 @@ pub struct PartChange {
 }
 
 impl PartChange {
-    /// A part that neither side has.
     pub(super) fn none(part: Part) -> Self {
         let (a_us, b_us, us) = (0.0, 0.0, 0.0);
         Self { part, a_us, b_us, us, ci: None, share: None, p_value: 1.0, shown: false, smallest_us: None }
@@ -128,7 +115,6 @@ impl PartChange {
 /// One suspect with its number, and the experiment that would decide.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cause {
-    /// What may be the reason.
     pub suspect: Suspect,
     /// Its part of the difference, microseconds a transaction.
     pub us: f64,

@@ -13,7 +13,6 @@ use tare_results::schema::SampleRecord;
 
 /// Beginning of the metric that is the mean time of one, milliseconds.
 const MEAN: &str = "latency_ms_mean_of_";
-/// Beginnings of the covariates that count them.
 const COUNTS: [&str; 2] = ["statement_executions_", "tpcc_transactions_"];
 
 /// The functions by their CPU time, and who calls those that differ. Every trial of both sides needs its profile.

@@ -20,7 +20,6 @@ const GREATEST: f64 = 0.3;
 /// One experiment: the slower condition as it is, against the same with something changed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
-    /// What it decides about.
     pub suspect: Suspect,
     pub condition: String,
     pub changes: Vec<Change>,
@@ -56,7 +55,6 @@ fn can_be_made(cause: &Cause) -> bool {
     worth && prove.expected != Expected::Named && itself && !prove.same
 }
 
-/// What an experiment says of its suspect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProofVerdict {
@@ -68,18 +66,15 @@ pub enum ProofVerdict {
     Undecided,
 }
 
-/// What came of one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proof {
     /// The experiment, with the suspect that it decides about.
     pub trial: Trial,
-    /// What it says of the suspect.
     pub verdict: ProofVerdict,
     /// Time of a transaction with the change / without it.
     pub ratio: Option<f64>,
     /// Its 95% interval, valid over all looks.
     pub ci: Option<Interval>,
-    /// Pairs of trials that count.
     pub pairs: usize,
     /// How long it took, seconds.
     pub elapsed_s: f64,

@@ -49,14 +49,12 @@ impl Change {
     }
 }
 
-/// Beginning of the keys of engine options.
 const OPTIONS: &str = "engine.options.";
 /// Rows among which hot ones are lost.
 const MANY_ROWS: i64 = 100_000;
 /// Times as many tables, so that a lock of each table is shared by fewer.
 const MORE_TABLES: i64 = 8;
 
-/// The experiment for a suspect, on the study that this side is of.
 pub(super) fn experiment(suspect: &Suspect, side: &ConditionTrials<'_>, results: &Results) -> Experiment {
     let known = Known { side, results };
     let (changes, expected) = known.changes(suspect);
@@ -75,7 +73,6 @@ pub(super) fn experiment(suspect: &Suspect, side: &ConditionTrials<'_>, results:
     Experiment { arguments, changes, same, expected, estimated_s }
 }
 
-/// What the plan says of the condition.
 struct Known<'k, 'r> {
     side: &'k ConditionTrials<'r>,
     results: &'k Results,

@@ -3,7 +3,6 @@
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
-/// What may be the reason of a difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Suspect {
     RowLock,
@@ -19,9 +18,7 @@ pub enum Suspect {
     Throttled,
     /// Time in the kernel, without more switches.
     KernelTime,
-    /// The clients' own work.
     ClientBound,
-    /// The server's own work.
     ServerWork,
     /// Waits until the log is on storage.
     Commit,
@@ -34,7 +31,6 @@ pub enum Suspect {
 }
 
 impl Suspect {
-    /// As scripts read it.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::RowLock => "row_lock",

@@ -16,7 +16,6 @@ pub(crate) struct Trials<'t, 'r> {
 }
 
 impl Trials<'_, '_> {
-    /// The difference of something of a trial.
     pub(super) fn shift(&self, value: &dyn Fn(&TrialTime<'_>) -> f64) -> Shift {
         let [a, b] = [self.a, self.b].map(|times| times.iter().map(value).collect::<Vec<f64>>());
         self.shift_of(&a, &b)

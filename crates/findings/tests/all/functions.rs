@@ -1,6 +1,7 @@
 //! Functions by their CPU time a transaction: a small one is named although the whole shows nothing, and none is where
 //! nothing differs.
 
+use crate::draws::Draws;
 use crate::made_up::{results, trial};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,21 +19,6 @@ const BLOCKS: usize = 8;
 /// CPU time of the server and of the function that is made slower, microseconds a transaction.
 const SERVER_US: f64 = 600.0;
 const SMALL_US: f64 = 10.0;
-
-/// Numbers from 0 to 1 that a seed gives.
-struct Draws(u64);
-
-impl Draws {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// Nearly normal, of mean 0 and standard deviation 1.
-    fn normal(&mut self) -> f64 {
-        (0..12).map(|_| self.next()).sum::<f64>() - 6.0
-    }
-}
 
 /// Trials in which a transaction takes 1000 us give or take 4%, each function its share of the server's 600 us give or
 /// take what some thousand samples of a profile do, and one of them `more_us` longer in B.
@@ -86,21 +72,8 @@ fn of(results: &Results) -> Why {
 
 /// The one client: all that a transaction needs to have a time.
 fn client(us: f64) -> ThreadRecord {
-    ThreadRecord {
-        class: ThreadClass::Client,
-        pair: Some(0),
-        pid: 1,
-        tid: 1,
-        name: String::new(),
-        allowed_cpus: Default::default(),
-        seen_cpus: BTreeMap::new(),
-        migrations: 0,
-        voluntary_switches: 0,
-        involuntary_switches: 0,
-        user_s: 100.0 / us,
-        system_s: 0.0,
-        schedule: None,
-    }
+    let class = ThreadClass::Client;
+    ThreadRecord { class, pair: Some(0), pid: 1, tid: 1, user_s: 100.0 / us, ..ThreadRecord::default() }
 }
 
 #[test]

@@ -20,12 +20,8 @@ fn thread(class: ThreadClass, pair: usize, cpu: u32) -> ThreadRecord {
         name: "x".into(),
         allowed_cpus: cpu.into(),
         seen_cpus: BTreeMap::from([(cpu as usize, 10)]),
-        migrations: 0,
-        voluntary_switches: 0,
-        involuntary_switches: 0,
         user_s: 1.0,
-        system_s: 0.0,
-        schedule: None,
+        ..ThreadRecord::default()
     }
 }
 

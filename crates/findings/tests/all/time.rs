@@ -17,15 +17,11 @@ pub fn thread(class: ThreadClass, user_s: f64, system_s: f64, waited_s: f64) -> 
         pair: Some(0),
         pid: 1,
         tid: 1,
-        name: String::new(),
-        allowed_cpus: Default::default(),
-        seen_cpus: BTreeMap::new(),
-        migrations: 0,
         voluntary_switches: 1000,
-        involuntary_switches: 0,
         user_s,
         system_s,
         schedule: Some(ScheduleRecord { ran_s, waited_s, slept_s: 1.0 - ran_s - waited_s }),
+        ..ThreadRecord::default()
     }
 }
 

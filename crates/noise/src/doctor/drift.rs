@@ -1,15 +1,13 @@
 //! Drift: how much a job of known work varies from one moment to the next, and how much of that probes alongside it
 //! know.
 
-use std::hint::black_box;
-use std::time::{Duration, Instant};
-
-use serde::Serialize;
-use tare_cpuset::CpuSet;
-
 use super::finding::{Finding, Severity};
 use crate::error::Result;
 use crate::probe::{Probe, Reading, Seats};
+use serde::Serialize;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+use tare_cpuset::CpuSet;
 
 /// Length of a reading alongside the job.
 const READING: Duration = Duration::from_millis(4);

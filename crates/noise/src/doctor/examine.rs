@@ -1,12 +1,5 @@
 //! The examination: a window of watching, then a spin on each CPU.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use serde::Serialize;
-use tare_cpuset::affinity_of;
-use tare_cpuset::{CpuSet, ThreadRef};
-
 use super::drift::{self, Drift, measure_drift};
 use super::finding::{Finding, Severity};
 use super::interrupts::Interrupts;
@@ -16,6 +9,11 @@ use super::{host, limits, settings};
 use crate::interference::Snapshot;
 use crate::setting::Setting;
 use crate::system::System;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tare_cpuset::affinity_of;
+use tare_cpuset::{CpuSet, ThreadRef};
 
 /// What to examine and for how long.
 #[derive(Debug, Clone)]

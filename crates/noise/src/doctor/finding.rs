@@ -1,9 +1,8 @@
 //! One finding of the doctor.
 
-use serde::Serialize;
-
 use crate::setting::Setting;
 use crate::system::System;
+use serde::Serialize;
 
 /// How much a finding matters for a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

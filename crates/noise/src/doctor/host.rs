@@ -1,11 +1,10 @@
 //! Findings about what the machine did during the doctor's window.
 
-use std::collections::BTreeMap;
-
 use super::finding::Finding;
 use super::processes::CpuUser;
 use crate::setting::online_cpus;
 use crate::system::System;
+use std::collections::BTreeMap;
 
 /// Findings from the differences of [`crate::Snapshot::since`] and the processes that ran.
 pub(crate) fn findings(system: &System, seen: &BTreeMap<String, f64>, users: &[CpuUser]) -> Vec<Finding> {

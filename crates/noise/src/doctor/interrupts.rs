@@ -1,12 +1,10 @@
 //! Device interrupts by CPU.
 
-use std::collections::BTreeMap;
-
-use tare_cpuset::CpuSet;
-
 use super::finding::{Finding, Severity};
 use crate::setting::Setting;
 use crate::system::System;
+use std::collections::BTreeMap;
+use tare_cpuset::CpuSet;
 
 /// Device interrupts so far: by source, by CPU.
 pub(crate) struct Interrupts(BTreeMap<String, BTreeMap<u32, u64>>);

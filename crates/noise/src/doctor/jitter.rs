@@ -1,13 +1,11 @@
 //! Jitter of a calibrated spin: how much time something else takes from a thread that has a CPU to itself.
 
+use crate::error::{NoiseError, Result};
+use serde::Serialize;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
-
-use serde::Serialize;
 use tare_cpuset::bind_thread;
 use tare_cpuset::{CpuSet, ThreadRef, ThreadRefused};
-
-use crate::error::{NoiseError, Result};
 
 /// Length that one piece of work is calibrated to. Short, so that an interruption stands out; long compared with the
 /// 20 to 50 ns of reading the clock.

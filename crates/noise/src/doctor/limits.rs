@@ -1,11 +1,10 @@
 //! Limits of the control groups and CPU sets that this process lives in, and isolated CPUs.
 
-use tare_cpuset::CpuSet;
-
 use super::finding::{Finding, Severity};
 use crate::control_group::ControlGroup;
 use crate::setting::{CGROUP, Setting, online_cpus};
 use crate::system::System;
+use tare_cpuset::CpuSet;
 
 /// Findings about limits; `cpus` are those of the benchmark.
 pub(crate) fn findings(system: &System, cpus: &CpuSet) -> Vec<Finding> {

@@ -1,11 +1,9 @@
 //! Who uses the CPUs meanwhile.
 
-use std::collections::BTreeMap;
-
-use serde::Serialize;
-
 use crate::process_stat;
 use crate::system::System;
+use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// A process that used CPU time during the doctor's window.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -1,13 +1,11 @@
 //! CPU time that others took from given CPUs.
 
+use super::counters::{CpuTimes, parse_stat};
+use crate::process_stat::{self, ProcessStat};
+use crate::system::System;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
-
-use super::counters::{CpuTimes, parse_stat};
-use crate::system::System;
 use tare_cpuset::CpuSet;
-
-use crate::process_stat::{self, ProcessStat};
 
 /// CPU time of all processes and all CPUs at one moment. Taking one reads a small file a process.
 #[derive(Debug, Clone)]

@@ -1,10 +1,9 @@
 //! One reading of every counter, and the difference of two.
 
-use std::collections::BTreeMap;
-use std::time::Instant;
-
 use super::counters::{CpuTimes, parse_pairs, parse_pressure, parse_stat};
 use crate::system::System;
+use std::collections::BTreeMap;
+use std::time::Instant;
 use tare_cpuset::CpuSet;
 
 /// One reading of what the machine has done since boot. Taking one reads a few small files (well under a

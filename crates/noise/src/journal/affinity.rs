@@ -1,23 +1,21 @@
 //! The CPUs of threads that are someone else's: on disk before they are bound, and put back exactly as found.
 
+use super::entry::VERSION;
+use super::file::Journal;
+use super::file::boot_id;
+use super::outcome::{Outcome, RestoreReport, Restored};
+use crate::error::Result;
+use crate::lock::HostLock;
+use crate::system::System;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;
-
-use serde::{Deserialize, Serialize};
 use tare_cpuset::AffinityError;
 use tare_cpuset::observe;
 use tare_cpuset::observe::ObserveError;
 use tare_cpuset::{CpuSet, ThreadRef};
 use tare_cpuset::{affinity_of, bind_thread};
 use tare_files::crash;
-
-use super::boot::boot_id;
-use super::entry::VERSION;
-use super::file::Journal;
-use super::outcome::{Outcome, RestoreReport, Restored};
-use crate::error::Result;
-use crate::lock::HostLock;
-use crate::system::System;
 
 /// What reports call it.
 const SETTING: &str = "affinity";

@@ -1,19 +1,18 @@
 //! What a trial may rely on: no setting that an earlier trial made is left on the machine.
 
-use std::collections::BTreeSet;
-use std::path::Path;
-use std::time::Duration;
-
 use super::affinity;
-use super::boot::boot_id;
 use super::entry::{Entry, Undo};
 use super::file::Journal;
+use super::file::boot_id;
 use super::outcome::RestoreReport;
 use super::restore::put_back;
 use crate::error::{NoiseError, Result};
 use crate::lock::{NoTrial, Patience};
 use crate::state_dir::ROOT_STATE_DIR;
 use crate::system::System;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
 
 /// Puts back what a trial left that could not do so itself: killed, or stopped for too long. For the one who ends a
 /// trial, before anything else is measured. That no trial lives is proved by their common lock in `lock_dir`.

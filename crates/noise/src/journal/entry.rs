@@ -1,7 +1,6 @@
 //! One line of the journal: what was there, and what undoes the change.
 
 use serde::{Deserialize, Serialize};
-
 use tare_cpuset::CpuSet;
 
 /// How the text of a settings file stands for its value.

@@ -1,16 +1,15 @@
 //! The journal's file: appended and synced before each change, rewritten whole after a restore.
 
-use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use tare_files::{Access, PrivateFolder, crash};
-
 use super::entry::VERSION;
 use crate::error::{NoiseError, Result};
 use crate::state_dir::ROOT_STATE_DIR;
+use crate::system::System;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use tare_files::{Access, PrivateFolder, crash};
 
 /// Name of the journal of settings in the state directory.
 const FILE: &str = "journal.jsonl";
@@ -144,4 +143,11 @@ impl Journal {
     fn bad(&self, why: &str) -> NoiseError {
         NoiseError::BadJournal { path: self.path(), why: why.to_owned() }
     }
+}
+
+/// The id of the running boot; a system that has none counts as always the same boot.
+pub(crate) fn boot_id(system: &System) -> String {
+    system
+        .read_optional("/proc/sys/kernel/random/boot_id")
+        .map_or_else(|| "unknown".to_owned(), |t| t.trim().to_owned())
 }

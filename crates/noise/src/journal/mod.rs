@@ -2,7 +2,6 @@
 
 mod affinity;
 mod as_found;
-mod boot;
 mod entry;
 mod file;
 mod outcome;
@@ -10,10 +9,10 @@ mod restore;
 
 pub use affinity::ThreadAffinities;
 pub use as_found::{recover_trial, verify_as_found};
-pub(crate) use boot::boot_id;
 pub use entry::Format;
 pub(crate) use entry::{Entry, Undo, VERSION};
 pub use file::Journal;
+pub(crate) use file::boot_id;
 pub use outcome::{Outcome, RestoreReport, Restored};
 pub use restore::recover;
 pub(crate) use restore::undo_all;

@@ -1,8 +1,7 @@
 //! What a restore did, file by file and thread by thread.
 
-use serde::Serialize;
-
 use crate::error::{NoiseError, Result};
+use serde::Serialize;
 
 /// What became of one changed file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

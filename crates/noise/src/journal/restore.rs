@@ -1,18 +1,17 @@
 //! Putting back what the journal holds.
 
-use std::collections::BTreeSet;
-use std::io;
-use std::path::Path;
-use std::time::Duration;
-
 use super::affinity;
-use super::boot::boot_id;
 use super::entry::{Entry, Format, Undo};
 use super::file::Journal;
+use super::file::boot_id;
 use super::outcome::{Outcome, RestoreReport, Restored};
 use crate::error::{NoiseError, Result};
 use crate::lock::HostLock;
 use crate::system::System;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
 
 /// Puts back everything the journal in `state_dir` holds, as after a run that was killed: `tare restore`, and the
 /// start of every [`crate::Session`]. Doing it twice, or killing it and doing it again, is the same as once.

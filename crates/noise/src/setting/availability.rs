@@ -1,11 +1,10 @@
 //! Whether a level can be had here and by this user, found out without changing anything.
 
-use std::fmt;
-use std::io::ErrorKind;
-
 use super::level::DMA_LATENCY;
 use super::{Level, Setting, files, frequency, idle, irq, shield};
 use crate::system::System;
+use std::fmt;
+use std::io::ErrorKind;
 
 /// Why a level cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! The settings by name.
 
-use std::str::FromStr;
-
 use crate::error::NoiseError;
+use std::str::FromStr;
 
 /// A factor that is set for the whole machine, and put back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

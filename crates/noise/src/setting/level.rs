@@ -1,10 +1,9 @@
 //! Levels of a setting, read, checked and verified.
 
-use std::fmt;
-
 use super::{Setting, files, frequency, idle, irq, shield};
 use crate::error::{NoiseError, Result};
 use crate::system::System;
+use std::fmt;
 use tare_cpuset::CpuSet;
 
 /// A level that a [`Setting`] has; made by [`Setting::level`].

@@ -2,7 +2,6 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
-
 use tare_cpuset::{CpuSet, ThreadRef};
 use tare_cpuset::{affinity_of, bind_thread};
 use tare_noise::{HostLock, System, ThreadAffinities, recover};

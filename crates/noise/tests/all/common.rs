@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-
 use tare_noise::{HostLock, Level, NoiseError, RestoreReport, Session, Setting, System, fake};
 use tempfile::TempDir;
 

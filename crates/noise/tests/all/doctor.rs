@@ -1,7 +1,6 @@
 //! The doctor on this machine.
 
 use std::time::Duration;
-
 use tare_noise::doctor::{Options, Severity, examine};
 use tare_noise::{Setting, System};
 

@@ -1,12 +1,11 @@
 //! A process that changes settings and dies at every crash point in turn: afterwards every setting is as before.
 
+use crate::common::{HARMLESS, Machine, host_lock_in, level};
+use crate::crashes::{Counts, Log, OF_SETTINGS, Whom, check_counts, halves};
 use std::os::unix::process::{ExitStatusExt, parent_id};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
-
-use crate::common::{HARMLESS, Machine, host_lock_in, level};
-use crate::crashes::{Counts, Log, OF_SETTINGS, Whom, check_counts, halves};
 use tare_cpuset::affinity_of;
 use tare_cpuset::{CpuSet, ThreadRef};
 use tare_noise::{

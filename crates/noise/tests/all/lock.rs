@@ -5,7 +5,6 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-
 use tare_noise::{HostLock, NoiseError};
 
 /// Not a test: the other process of the tests below, which run this one by its name.

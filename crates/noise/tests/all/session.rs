@@ -1,10 +1,9 @@
 //! Applying and restoring on a fake machine.
 
+use crate::common::{Machine, kill, level};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-
-use crate::common::{Machine, kill, level};
 use tare_noise::{Availability, HostLock, Journal, NoiseError, Outcome, Session, Setting, System};
 
 const SWAPPINESS: &str = "/proc/sys/vm/swappiness";

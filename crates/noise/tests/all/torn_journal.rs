@@ -1,10 +1,9 @@
 //! A journal cut off anywhere, as by a kill or a power cut during its write, and one filled with rubbish.
 
-use std::fs;
-use std::os::unix::fs::OpenOptionsExt;
-
 use crate::common::{Machine, kill, level};
 use proptest::prelude::*;
+use std::fs;
+use std::os::unix::fs::OpenOptionsExt;
 use tare_noise::Setting;
 
 const CHANGES: [(Setting, &str); 8] = [

@@ -20,7 +20,6 @@ pub struct Axis {
     high: f64,
     from: f64,
     to: f64,
-    /// How the numbers at the ticks are written.
     pub scale: Scale,
     ticks: Vec<f64>,
     logarithmic: bool,
@@ -88,7 +87,6 @@ impl Axis {
         self.from + share * (self.to - self.from)
     }
 
-    /// Whether a value lies on it.
     pub fn holds(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }

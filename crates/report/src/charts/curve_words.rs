@@ -3,7 +3,6 @@
 use super::axis::{Axis, shown};
 use tare_findings::curves::Curves;
 
-/// Values that the y axis shows.
 pub(super) fn values(chart: &Curves) -> Vec<f64> {
     let points = || chart.lines.iter().flat_map(|line| &line.points);
     let predicted = || chart.lines.iter().filter_map(|line| line.law.as_ref()?.prediction);

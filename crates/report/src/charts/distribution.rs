@@ -17,11 +17,9 @@ const TICKS: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
 /// Pixels that a number below the axis needs.
 const TICK: f64 = 44.0;
 
-/// One line of a chart, which is a condition.
 pub struct DistributionLine<'a> {
     pub name: &'a str,
     pub mark: usize,
-    /// How long its transactions took.
     pub distribution: &'a Distribution,
 }
 

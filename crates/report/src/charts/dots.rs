@@ -22,9 +22,7 @@ struct Shape {
 const WIDE: Shape = Shape { width: 960.0, left: 250.0, right: 760.0, row: 44.0, stacked: false };
 const SLIM: Shape = Shape { width: 340.0, left: 20.0, right: 318.0, row: 82.0, stacked: true };
 
-/// One trial of a condition.
 pub struct Dot {
-    /// Its name, for who points at it.
     pub name: String,
     /// Mean of its samples, in the metric's unit.
     pub mean: f64,
@@ -32,9 +30,7 @@ pub struct Dot {
     pub disturbed: bool,
 }
 
-/// One condition of the plot.
 pub struct DotRow<'a> {
-    /// Its name, alongside the row.
     pub label: &'a str,
     /// Number of its mark, the same in every chart of the page; none where there are too many to mean anything.
     pub mark: Option<usize>,
@@ -43,12 +39,10 @@ pub struct DotRow<'a> {
     /// The trials that `trials` is of: their samples, which may be millions, are read where they are.
     pub records: &'a [&'a TrialRecord],
     pub metric: &'a str,
-    /// Its interval and its modes.
     pub summary: &'a MetricSummary,
 }
 
 impl DotRow<'_> {
-    /// Every sample of every trial that has several.
     fn samples(&self) -> impl Iterator<Item = f64> {
         let several = self.records.iter().filter(|trial| trial.finite(self.metric).nth(1).is_some());
         several.flat_map(|trial| trial.finite(self.metric))
@@ -72,7 +66,6 @@ pub fn draw_slim(metric: &str, rows: &[DotRow<'_>]) -> Markup {
     drawn(metric, rows, false, &SLIM)
 }
 
-/// Values that the axis shows.
 fn values(rows: &[DotRow<'_>]) -> Vec<f64> {
     let ends = rows.iter().filter_map(|row| row.summary.ci).flat_map(|ci| [ci.low, ci.high]);
     shown(rows.iter().filter_map(DotRow::range).flat_map(|(low, high)| [low, high]), ends)

@@ -7,7 +7,6 @@ use super::frame::{Frame, LETTERS};
 use super::marks;
 use maud::{Markup, html};
 
-/// Height of a name in the stack.
 const NAME: f64 = 16.0;
 /// Letters of a name below the plot at most; all of it is in the tooltip.
 const LETTERS_BELOW: usize = 46;

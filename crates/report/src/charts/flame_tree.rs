@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 
 /// Width of a drawing, pixels.
 pub const WIDTH: f64 = 960.0;
-/// Height of a row of boxes.
 const ROW: f64 = 17.0;
-/// Boxes that the description names.
 const DESCRIBED: usize = 8;
 /// Pixels a character of a label takes.
 const CHARACTER: f64 = 6.6;
@@ -20,7 +18,6 @@ const DEEPEST: usize = 256;
 /// Nodes of a tree at most: the lightest chains are cut beyond this, so that no file of chains fills the memory.
 pub const NODES: usize = 100_000;
 
-/// Call chains as a tree.
 #[derive(Default)]
 pub struct Node {
     weight: u64,
@@ -29,11 +26,9 @@ pub struct Node {
     callees: BTreeMap<String, Node>,
 }
 
-/// One function in the drawing.
 pub struct Frame<'n> {
     pub name: &'n str,
     pub row: usize,
-    /// The first of its chain.
     pub root: &'n str,
     /// Where it begins and ends, as shares of the whole.
     pub from: f64,
@@ -42,9 +37,7 @@ pub struct Frame<'n> {
     pub sides: [u64; 2],
 }
 
-/// What a drawing makes of its boxes.
 pub struct Look<'l> {
-    /// The CSS class of a box.
     pub class: &'l dyn Fn(&Frame<'_>) -> String,
     /// What a box says when it is pointed at.
     pub said: &'l dyn Fn(&Frame<'_>) -> String,

@@ -27,7 +27,6 @@ impl Frame {
         Self { width: 960.0, left: 70.0, right, slim: false }
     }
 
-    /// CSS classes of the drawing.
     pub fn class(&self) -> &'static str {
         if self.slim { "chart slim" } else { "chart" }
     }

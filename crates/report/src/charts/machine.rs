@@ -43,7 +43,6 @@ impl Layout {
         format!("0 0 {} {}", px(self.width), px(self.height))
     }
 
-    /// One condition's threads on the machine.
     pub fn draw(&self, title: &str, threads: &[ThreadSummary]) -> Markup {
         let paired: Vec<&ThreadSummary> =
             threads.iter().filter(|thread| thread.class != ThreadClass::Background && thread.pair.is_some()).collect();

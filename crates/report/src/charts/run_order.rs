@@ -10,7 +10,6 @@ const TOP: f64 = 22.0;
 const BOTTOM: f64 = 210.0;
 /// Height of the lane in which trials without a usable value stand.
 const LANE: f64 = BOTTOM + 16.0;
-/// Where the times of day stand.
 const TIMES: f64 = BOTTOM + 40.0;
 /// Pixels that one of them needs.
 const TIME: f64 = 60.0;
@@ -18,7 +17,6 @@ const TIME: f64 = 60.0;
 /// Trials from which a small screen shows dots, a tenth as long as marks.
 const MARKS: usize = 100;
 
-/// One attempt at a trial.
 pub struct Point {
     /// Seconds since the epoch, or the position in the file where no time was recorded.
     pub at: f64,
@@ -32,7 +30,6 @@ pub struct Point {
 }
 
 pub struct Strip<'a> {
-    /// What values are of.
     pub label: &'a str,
     pub unit: &'a str,
     pub points: &'a [Point],

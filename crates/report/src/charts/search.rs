@@ -16,10 +16,8 @@ const HEIGHT: f64 = BOTTOM + 40.0;
 /// Left of it the name of the value axis stands above the chart.
 const NAMED: f64 = 400.0;
 const RADIUS: f64 = 5.0;
-/// Half of the width of a cross.
 const CROSS: f64 = 4.5;
 
-/// What a step came to, in words.
 pub fn verdict(step: &StepRecord) -> String {
     let words = match (step.met, step.limit) {
         (true, _) => "met".to_owned(),

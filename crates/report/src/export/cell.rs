@@ -5,13 +5,11 @@ use std::borrow::Cow;
 /// A value of a row. What was not measured or does not apply is nothing, never zero.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell<'a> {
-    /// A name or a sentence.
     Text(Cow<'a, str>),
     /// A count, a number of something, an id.
     Whole(i64),
     /// A measured value, in the unit that its column or its row says.
     Number(f64),
-    /// Yes or no.
     Flag(bool),
     /// Not measured, or of no meaning here.
     Nothing,
@@ -35,7 +33,6 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// What the values of a column are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
 #[strum(serialize_all = "lowercase")]
 pub enum Kind {
@@ -49,13 +46,10 @@ pub enum Kind {
     Flag,
 }
 
-/// A column as its readers see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
     /// Unique in its table; a unit stands last.
     pub name: Cow<'static, str>,
-    /// What its values are.
     pub kind: Kind,
-    /// What they mean, in one sentence.
     pub help: &'static str,
 }

@@ -17,15 +17,12 @@ pub struct TidyRow<'a> {
     pub trial: Option<&'a TrialRecord>,
     /// Whether the tables of `tare show` contain it.
     pub analysed: bool,
-    /// The measured run inside it.
     pub sample: Option<&'a SampleRecord>,
     /// Name and value of a metric or a covariate.
     pub value: Option<(&'a str, f64)>,
-    /// The thread seen in the sample.
     pub thread: Option<&'a ThreadRecord>,
     /// Its row and cell in the table of builds by loads.
     pub relative: Option<(&'a RelativeRow, &'a RelativeCell)>,
-    /// What the trials of the condition came to, in one metric.
     pub summary: Option<(&'a ConditionSummary, &'a MetricSummary)>,
 }
 
@@ -38,7 +35,6 @@ pub struct Column {
 }
 
 impl Column {
-    /// The column as its readers see it.
     pub fn field(&self) -> Field {
         Field { name: Cow::Borrowed(self.name), kind: self.kind, help: self.help }
     }
@@ -61,7 +57,6 @@ macro_rules! column {
     };
 }
 
-/// Which condition a row is about.
 pub const CONDITION: &[Column] =
     &[column("condition", Kind::Text, "name of the condition", |row| Cell::text(row.condition))];
 
@@ -72,7 +67,6 @@ pub const TRIAL: &[Column] = &[
     column("analysed", Kind::Flag, "whether the tables of `tare show` contain it", |row| Cell::Flag(row.analysed)),
 ];
 
-/// What became of an attempt.
 pub const ENDED: &[Column] = &[
     column!(trial, "block", Whole, "pass over all conditions that it belongs to, from 0", |t| Cell::whole(t.block)),
     column!(trial, "outcome", Text, "ok, failed, or disturbed: put aside for another attempt", |t| Cell::text(
@@ -99,11 +93,9 @@ pub const DISTURBED: &[Column] =
         of(row.trial.and_then(|t| t.reason.as_deref()), Cell::text)
     })];
 
-/// Which measured run inside the trial.
 pub const SAMPLE: &[Column] =
     &[column("sample", Kind::Whole, "number in the trial, from 0", |row| of(row.sample, |s| Cell::whole(s.sample)))];
 
-/// When it was measured.
 pub const SAMPLE_TIME: &[Column] = &[
     column!(sample, "sample_started_at", Text, "start of the sample, RFC 3339 in UTC", |s| Cell::text(&s.started_at)),
     column!(sample, "sample_elapsed_s", Number, "length of the sample, seconds", |s| Cell::number(Some(s.elapsed_s))),
@@ -121,11 +113,9 @@ pub const METRIC_UNIT: &[Column] = &[
     }),
 ];
 
-/// The value of a metric or a covariate.
 pub const VALUE: &[Column] =
     &[column("value", Kind::Number, "the value, unrounded", |row| Cell::number(row.value.map(|(_, value)| value)))];
 
-/// A covariate, which is recorded alongside the metrics.
 pub const COVARIATE: &[Column] = &[
     column("covariate", Kind::Text, "name of what was recorded alongside the metrics", |row| {
         of(row.value, |(name, _)| Cell::text(name))
@@ -163,7 +153,6 @@ pub const THREAD: &[Column] = &[
     column("slept_s", Kind::Number, "time neither running nor runnable, seconds", |row| schedule(row, |s| s.slept_s)),
 ];
 
-/// What the trials of a condition came to.
 pub const SUMMARY: &[Column] = &[
     column!(summary, "trials", Whole, "trials analysed", |(_, m)| Cell::whole(m.trials)),
     column!(summary, "clean_trials", Whole, "of the condition's trials those that nothing disturbed", |(c, _)| {
@@ -261,7 +250,6 @@ fn seen(thread: &ThreadRecord) -> Cell<'_> {
     if seen.is_empty() { Cell::Nothing } else { Cell::Text(seen.join(" ").into()) }
 }
 
-/// The word that records have for it.
 pub fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Ok => "ok",

@@ -7,7 +7,6 @@ use super::tables::{Table, factors};
 use std::io::{self, Write};
 use tare_text::as_text_cell;
 
-/// Writes one table, row after row.
 pub fn write(source: &Source<'_>, table: Table, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     let fields = table.fields(&factors(source));

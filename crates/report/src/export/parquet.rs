@@ -25,7 +25,6 @@ struct PendingColumn {
     flags: Vec<bool>,
 }
 
-/// Writes one table in row groups.
 pub fn write(source: &Source<'_>, table: Table, out: &mut (dyn Write + Send)) -> io::Result<()> {
     let fields = table.fields(&factors(source));
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();

@@ -11,7 +11,6 @@ const SCALE: f32 = 2.0;
 /// The most pixels a picture has, high or wide: viewers refuse more.
 const LARGEST: f32 = 32_000.0;
 
-/// Why there is no picture.
 #[derive(Debug, thiserror::Error)]
 pub enum PngError {
     #[error("no font is installed to write labels with; run: apt-get install fonts-dejavu-core, or export svg")]

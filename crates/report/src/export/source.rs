@@ -9,9 +9,7 @@ use tare_results::metric::describe;
 
 /// Results with their summary, and what of them was requested.
 pub struct Source<'a> {
-    /// The records as they were read.
     pub results: &'a Results,
-    /// What they came to.
     pub summary: Summary,
     /// Metrics that were requested; empty is what the format is about by itself.
     pub metrics: Vec<String>,
@@ -21,9 +19,7 @@ pub struct Source<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no metric `{name}` in these results")]
 pub struct NoSuchMetric {
-    /// The name asked for.
     pub name: String,
-    /// Metrics that these results have.
     pub known: Vec<String>,
 }
 

@@ -87,7 +87,6 @@ impl Table {
     }
 }
 
-/// Every factor of the study, by name.
 pub fn factors(source: &Source<'_>) -> Vec<String> {
     let planned = source.results.plan.iter().flat_map(|plan| &plan.conditions).map(|condition| &condition.levels);
     let recorded = source.results.trials.iter().map(|trial| &trial.levels);

@@ -2,10 +2,9 @@
 
 use super::given::Page;
 use super::scroll::Head::{L, R};
-use super::scroll::{scroll, table};
-use crate::words::between;
+use super::scroll::{captioned, row, table};
+use crate::words::{between, build_verdict};
 use maud::{Markup, html};
-use tare_findings::compare::Verdict;
 use tare_findings::figures::{percent, times};
 use tare_findings::level_words::words_of;
 use tare_findings::summary::{BuildComparison, Changed};
@@ -21,17 +20,11 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
             (first.metric) " of each build divided by that of " (first.a) ", other levels the same. Intervals are for each ratio alone, "
             "verdicts at 95% over all of them together."
         }
-        (table("Builds side by side", &[L("at"), L("build"), R("ratio"), R("95% interval"), L("verdict")], &html! {
-            tbody { @for found in builds { tr {
-                th scope="row" { (words_of(&found.levels)) } td.l { (found.b) } td { (times(found.ratio)) }
-                td { (between(found.ci, "–", times)) }
-                td.l { (match found.verdict {
-                    Verdict::Faster => "faster",
-                    Verdict::Slower => "slower",
-                    Verdict::Equivalent | Verdict::Inconclusive => "no difference shown",
-                }) }
-            } } }
-        }))
+        (table("Builds side by side", &[L("at"), L("build"), R("ratio"), R("95% interval"), L("verdict")],
+            builds.iter().map(|found| row![
+                words_of(&found.levels), found.b, times(found.ratio), between(found.ci, "–", times),
+                build_verdict(found.verdict)
+            ])))
         @for found in inside { (changes(found)) }
     })
 }
@@ -50,17 +43,8 @@ fn changes(found: &BuildComparison) -> Markup {
 fn changed(caption: &str, changed: &[Changed], found: &BuildComparison) -> Markup {
     html! {
         @if !changed.is_empty() {
-            (scroll(caption, &html! {
-                table {
-                    caption { (caption) }
-                    thead { tr {
-                        th.l scope="col" { "name" } th scope="col" { (found.a) } th scope="col" { (found.b) }
-                    } }
-                    tbody { @for row in changed { tr {
-                        th scope="row" { (row.name) } td { (percent(row.a)) } td { (percent(row.b)) }
-                    } } }
-                }
-            }))
+            (captioned(caption, caption, &[L("name"), R(&found.a), R(&found.b)],
+                changed.iter().map(|of| row![of.name, percent(of.a), percent(of.b)])))
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::document::figure;
 use super::given::Page;
 use super::scroll::Head::{L, R};
-use super::scroll::{captioned, table};
+use super::scroll::{captioned, row, table};
 use crate::charts::flame::{self, Width};
 use crate::charts::flame_difference;
 use crate::words::between;
@@ -18,7 +18,6 @@ use tare_results::captures::{FOLDED, WALL};
 
 /// Bytes of flame graphs in a page.
 const FLAME_BYTES: usize = 150_000;
-/// What the colours of a difference say.
 const COLOURS: &str =
     "orange takes longer in B, blue takes less, the darker the more of its time, grey differs by less than 5%";
 /// Rows of a ranking, and of the symbols and locks of a condition.
@@ -53,12 +52,10 @@ fn table_of(ranking: &GrowthRanking) -> Markup {
         details open[open] {
             summary { (caption) }
             (table(&caption, &[L("name"), R("first rung"), R("last rung"), R("each doubling"),
-                R("95% interval")], &html! {
-                tbody { @for grown in ranking.grown.iter().take(ROWS) { tr {
-                    th scope="row" { (grown.name) } td { (percent(grown.first)) } td { (percent(grown.last)) }
-                    td { (change(grown.per_doubling)) } td { (between(grown.ci, "–", change)) }
-                } } }
-            }))
+                R("95% interval")], ranking.grown.iter().take(ROWS).map(|grown| row![
+                grown.name, percent(grown.first), percent(grown.last), change(grown.per_doubling),
+                between(grown.ci, "–", change)
+            ])))
         }
     }
 }
@@ -172,13 +169,10 @@ pub(super) fn tables(page: &Page<'_>) -> Option<Markup> {
                 "which is throughput while capturing / throughput measured."
             }
             (table("Cost of capturing", &[L("condition"), R("trials"), R("while capturing / measured"),
-                R("samples of the profile"), L("event")], &html! {
-                tbody { @for capture in &with_ratio { tr {
-                    th scope="row" { (capture.condition) } td { (capture.trials) }
-                    td { (capture.tps_ratio.map_or("–".to_owned(), times)) }
-                    td { (capture.samples) } td.l { (capture.event.as_deref().unwrap_or("–")) }
-                } } }
-            }))
+                R("samples of the profile"), L("event")], with_ratio.iter().map(|capture| row![
+                capture.condition, capture.trials, capture.tps_ratio.map_or("–".to_owned(), times), capture.samples,
+                capture.event.as_deref().unwrap_or("–")
+            ])))
             @for capture in captures.iter().take(CONDITIONS) { (of_condition(capture)) }
             @if captures.len() > CONDITIONS {
                 p.note { (captures.len() - CONDITIONS) " more conditions: tare show --json" }
@@ -194,21 +188,18 @@ fn of_condition(capture: &CaptureSummary) -> Markup {
                 summary { (capture.condition) }
                 @if !capture.locks.is_empty() {
                     (captioned(&format!("Lock waits of {}", capture.condition), "Lock waits in the server",
-                        &[L("lock"), R("taken"), R("waited, ms"), R("of the connections' time")], &html! {
-                        tbody { @for lock in capture.locks.iter().take(ROWS) { tr {
-                            th scope="row" { (lock.name) } td { (format!("{:.0}", lock.count)) }
-                            td { (format!("{:.3}", lock.wait_ms)) } td { (percent(lock.wait_fraction)) }
-                        } } }
-                    }))
+                        &[L("lock"), R("taken"), R("waited, ms"), R("of the connections' time")],
+                        capture.locks.iter().take(ROWS).map(|lock| row![
+                            lock.name, format!("{:.0}", lock.count), format!("{:.3}", lock.wait_ms),
+                            percent(lock.wait_fraction)
+                        ])))
                 }
                 @if !capture.symbols.is_empty() {
                     (captioned(&format!("Functions of {}", capture.condition), "Functions by their share of the samples",
-                        &[L("function"), R("alone"), R("with what it calls")], &html! {
-                        tbody { @for symbol in capture.symbols.iter().take(ROWS) { tr {
-                            th scope="row" { (symbol.symbol) } td { (percent(symbol.self_fraction)) }
-                            td { (percent(symbol.total_fraction)) }
-                        } } }
-                    }))
+                        &[L("function"), R("alone"), R("with what it calls")],
+                        capture.symbols.iter().take(ROWS).map(|symbol| row![
+                            symbol.symbol, percent(symbol.self_fraction), percent(symbol.total_fraction)
+                        ])))
                 }
             }
         }

@@ -12,7 +12,6 @@ use tare_findings::figures::change;
 use tare_results::metric::{self, Better};
 use tare_stats::ratio::Verdict;
 
-/// One self-contained HTML document.
 pub fn changes(found: &ManyComparison) -> String {
     let map = map(found);
     let base = found.sides.first().map_or("", String::as_str);
@@ -85,7 +84,6 @@ fn map(found: &ManyComparison) -> Heat {
     }
 }
 
-/// The first side in every table of groups.
 fn bases(found: &ManyComparison) -> impl Iterator<Item = (&Grouped, &InGroups)> {
     let base = found.sides.first();
     found.groups.iter().filter_map(move |cell| Some((cell, cell.sides.iter().find(|side| Some(&side.side) == base)?)))

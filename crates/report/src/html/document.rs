@@ -3,7 +3,6 @@
 use super::scroll::scroll;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// A chart with its name above it.
 pub(super) fn figure(name: &str, drawing: &Markup) -> Markup {
     html! {
         figure {

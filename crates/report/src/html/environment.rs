@@ -2,7 +2,7 @@
 
 use super::given::Page;
 use super::scroll::Head::{L, R};
-use super::scroll::table;
+use super::scroll::{row, table};
 use super::servers;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,24 +19,19 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let set = settings(page);
     let uncontrolled = uncontrolled(page);
     Some(html! {
-        (table("Table of the environment", &[L("what"), L("as found")], &html! {
-            tbody { @for (name, value) in rows { tr { th scope="row" { (name) } td.l { (value) } } } }
-        }))
+        (table("Table of the environment", &[L("what"), L("as found")], rows.iter().map(|(name, value)| row![name, value])))
         @if let Some(servers) = servers::section(page) { (servers) }
         @if !uncontrolled.is_empty() {
             h3 { "Not controlled: the server ran already" }
-            (table("Table of what was not controlled", &[L("what"), L("how it is")], &html! {
-                tbody { @for (what, how) in uncontrolled { tr { th scope="row" { (what) } td.l { (how) } } } }
-            }))
+            (table("Table of what was not controlled", &[L("what"), L("how it is")],
+                uncontrolled.iter().map(|(what, how)| row![what, how])))
         }
         @if !set.is_empty() {
             h3 { "Set by trials, and verified" }
             (table("Table of settings", &[L("factor"), L("level"), L("found before"), L("read back"),
-                R("trials")], &html! {
-                tbody { @for ((factor, level, found, verified), trials) in set.iter().take(200) { tr {
-                    th scope="row" { (factor) } td.l { (level) } td.l { (found) } td.l { (verified) } td { (trials) }
-                } } }
-            }))
+                R("trials")], set.iter().take(200).map(|((factor, level, found, verified), trials)| row![
+                factor, level, found, verified, trials
+            ])))
         }
     })
 }

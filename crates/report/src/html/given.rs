@@ -8,7 +8,6 @@ use tare_findings::machine_view::{self, MachineBox};
 use tare_findings::summary::{MetricSummary, Summary};
 use tare_results::Results;
 
-/// What every section draws from.
 pub(super) struct Page<'a> {
     pub results: &'a Results,
     pub summary: &'a Summary,

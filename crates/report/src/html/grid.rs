@@ -7,7 +7,6 @@ use tare_findings::figures::Scale;
 use tare_findings::grid::{GridCell, PlacementGrid, place_words};
 use tare_findings::level_words::words_of;
 
-/// Trial means of one cell that are listed.
 const LISTED: usize = 12;
 
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {

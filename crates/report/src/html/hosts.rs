@@ -2,7 +2,7 @@
 
 use super::given::Page;
 use super::scroll::Head::{L, R};
-use super::scroll::table;
+use super::scroll::{row, table};
 use maud::{Markup, html};
 use tare_findings::figures::percent;
 
@@ -18,14 +18,11 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
             }
         }
         (table("Machines side by side", &[L("machine"), R("blocks"), R("trials"), R("against the others"),
-            R("95% interval"), R("spread in a block"), L("odd")], &html! {
-            tbody { @for row in &hosts.rows { tr {
-                th scope="row" { (row.name) } td { (row.blocks) } td { (row.trials) }
-                td { @if let Some(ratio) = row.ratio { (format!("{ratio:.3}x")) } }
-                td { @if let Some(ci) = row.ci { (format!("{:.3} to {:.3}", ci.low, ci.high)) } }
-                td { @if let Some(spread) = row.spread { (percent(spread)) } }
-                td.l { (row.odd_words()) }
-            } } }
-        }))
+            R("95% interval"), R("spread in a block"), L("odd")], hosts.rows.iter().map(|host| row![
+            host.name, host.blocks, host.trials,
+            host.ratio.map(|ratio| format!("{ratio:.3}x")).unwrap_or_default(),
+            host.ci.map(|ci| format!("{:.3} to {:.3}", ci.low, ci.high)).unwrap_or_default(),
+            host.spread.map(percent).unwrap_or_default(), host.odd_words()
+        ])))
     })
 }

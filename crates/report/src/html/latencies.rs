@@ -2,7 +2,8 @@
 
 use super::document::either;
 use super::given::Page;
-use super::scroll::scroll;
+use super::scroll::Head::{L, R};
+use super::scroll::{row, table};
 use crate::charts::distribution::{self, DistributionLine, LINES};
 use crate::charts::frame::Frame;
 use maud::{Markup, html};
@@ -12,9 +13,7 @@ use tare_findings::figures::{count, figure};
 
 /// Conditions that are drawn; `tare show --json` has all.
 const CONDITIONS: usize = 3 * LINES;
-/// Statements or kinds of transactions that are drawn.
 const PARTS: usize = 24;
-/// Columns of the table.
 const COLUMNS: [(&str, f64); 6] =
     [("p50", 50.0), ("p90", 90.0), ("p95", 95.0), ("p99", 99.0), ("p99.9", 99.9), ("longest", 100.0)];
 
@@ -60,27 +59,19 @@ fn of_part(page: &Page<'_>, part: &str) -> Markup {
             @let [wide, slim] = frames.map(|frame| distribution::draw(part, lines, &frame));
             figure { figcaption { (label) } (either(&label, &wide, &slim)) }
         }
-        (scroll(&format!("Percentiles of the latency of {part}"), &table(page, drawn)))
+        (percentiles(&format!("Percentiles of the latency of {part}"), page, drawn))
         @if left_out > 0 { p.note { (count(left_out, "more condition")) " are in tare show --json." } }
     }
 }
 
-fn table(page: &Page<'_>, lines: &[DistributionLine<'_>]) -> Markup {
+fn percentiles(label: &str, page: &Page<'_>, lines: &[DistributionLine<'_>]) -> Markup {
     let cell = |found: &Distribution, percentile| found.at(percentile).map(|ms| figure(ms, "ms")).unwrap_or_default();
-    html! {
-        table {
-            thead { tr {
-                th.l scope="col" { "condition" }
-                th scope="col" { "transactions" }
-                @for (name, _) in COLUMNS { th scope="col" { (name) } }
-            } }
-            tbody {
-                @for line in lines { tr {
-                    th scope="row" { (page.swatch(line.name)) (line.name) }
-                    td { (line.distribution.count) }
-                    @for (_, percentile) in COLUMNS { td { (cell(line.distribution, percentile)) } }
-                } }
-            }
-        }
-    }
+    let heads: Vec<_> =
+        [L("condition"), R("transactions")].into_iter().chain(COLUMNS.map(|(name, _)| R(name))).collect();
+    let rows = lines.iter().map(|line| {
+        let mut row = row![html! { (page.swatch(line.name)) (line.name) }, line.distribution.count];
+        row.extend(COLUMNS.map(|(_, percentile)| html! { (cell(line.distribution, percentile)) }));
+        row
+    });
+    table(label, &heads, rows)
 }

@@ -35,7 +35,6 @@ impl Group<'_> {
     }
 }
 
-/// One drawing for each group of trials.
 pub(super) fn drawings(page: &Page<'_>) -> Option<Markup> {
     let machine = page.machine.as_ref()?;
     let layout = Layout::new(machine);
@@ -73,7 +72,6 @@ pub(super) fn drawings(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-/// All analysed trials of a condition, or one group a mode.
 fn groups<'a>(page: &Page<'_>, condition: &ConditionTrials<'a>) -> Vec<Group<'a>> {
     let all = || Group {
         condition: condition.name,
@@ -109,7 +107,6 @@ fn nearest_mode(summary: &MetricSummary, mean: f64) -> Option<usize> {
     distances.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(index, _)| index)
 }
 
-/// The per-thread table of all conditions.
 pub(super) fn threads(page: &Page<'_>) -> Option<Markup> {
     let tables: Vec<(&str, Vec<ThreadSummary>)> =
         page.conditions.iter().map(|c| (c.name, threads::table(&c.ok))).filter(|(_, rows)| !rows.is_empty()).collect();

@@ -7,7 +7,6 @@ use maud::{Markup, html};
 use std::collections::BTreeSet;
 use tare_topology::measure::{Costs, Measured};
 
-/// One self-contained HTML document.
 pub fn render(measured: &Measured, costs: &Costs) -> String {
     let body = html! {
         header {

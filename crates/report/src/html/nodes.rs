@@ -2,7 +2,7 @@
 
 use super::given::Page;
 use super::scroll::Head::{L, R};
-use super::scroll::table;
+use super::scroll::{row, table};
 use maud::{Markup, html};
 use tare_findings::figures::{figure, percent};
 use tare_findings::nodes::NodeSummary;
@@ -20,13 +20,10 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                 "full (miss), given here to a thread of another node (other)."
             }
             (table("Memory by node", &[L("condition"), R("node"), R("server's memory"), R("share"), R("hit, pages"),
-                R("miss, pages"), R("other, pages")], &html! {
-                tbody { @for node in nodes.iter().take(ROWS) { tr {
-                    th scope="row" { (node.condition) } td { (node.node) } td { (figure(node.server_bytes, "bytes")) }
-                    td { (percent(share(node, nodes))) } td { (format!("{:.0}", node.hit_pages)) }
-                    td { (format!("{:.0}", node.miss_pages)) } td { (format!("{:.0}", node.other_pages)) }
-                } } }
-            }))
+                R("miss, pages"), R("other, pages")], nodes.iter().take(ROWS).map(|node| row![
+                node.condition, node.node, figure(node.server_bytes, "bytes"), percent(share(node, nodes)),
+                format!("{:.0}", node.hit_pages), format!("{:.0}", node.miss_pages), format!("{:.0}", node.other_pages)
+            ])))
         }
     })
 }

@@ -10,7 +10,6 @@ use maud::{Markup, html};
 use tare_findings::summary::Summary;
 use tare_results::Results;
 
-/// The report as one HTML document.
 pub fn render(results: &Results, summary: &Summary) -> String {
     let page = Page::new(results, summary);
     let sections = sections(&page);

@@ -2,7 +2,7 @@
 
 use super::given::Page;
 use super::scroll::Head::{L, R};
-use super::scroll::table;
+use super::scroll::{row, table};
 use maud::{Markup, html};
 use tare_findings::figures::figure;
 use tare_findings::plans::QueryPlans;
@@ -31,14 +31,10 @@ fn one(query: &QueryPlans) -> Markup {
                 (name) ": " (query.plans.len()) " plans"
                 @if !query.changed_within.is_empty() { ", changed between trials of one condition" }
             }
-            (table(&format!("Plans of {name}"), &[L("condition"), L("plan"), R("trials"), R("mean")], &html! {
-                tbody {
-                    @for plan in &query.plans { @for (condition, of) in &plan.conditions { tr {
-                        th scope="row" { (condition) } td.l { (plan.name) } td { (of.trials.len()) }
-                        td { (figure(of.mean, unit)) }
-                    } } }
-                }
-            }))
+            (table(&format!("Plans of {name}"), &[L("condition"), L("plan"), R("trials"), R("mean")], query.plans.iter()
+                .flat_map(|plan| plan.conditions.iter().map(|(condition, of)| row![
+                    condition, plan.name, of.trials.len(), figure(of.mean, unit)
+                ]))))
             @for plan in &query.plans {
                 h3 { "Plan " (plan.name) }
                 pre tabindex="0" { (plan.text) }

@@ -26,7 +26,6 @@ const SHOWN: usize = 40;
 /// Bytes after which further metrics get no plot of their own, only their rows in the table.
 const PLOT_BYTES: usize = 250_000;
 
-/// The dot plot of the headline metric.
 pub(super) fn headline(page: &Page<'_>) -> Option<Markup> {
     let metric = page.summary.headline_metric.as_deref()?;
     let rows = rows(page, metric);

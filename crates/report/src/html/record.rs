@@ -11,7 +11,6 @@ use tare_results::schema::{Outcome, TrialRecord};
 
 /// Bytes of embedded values; beyond them only the headline metric is embedded.
 const RECORD_BYTES: usize = 300_000;
-/// Attempts in the table of trials.
 const LISTED: usize = 250;
 
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {

@@ -2,7 +2,7 @@
 
 use super::given::Page;
 use super::scroll::Head::{L, R};
-use super::scroll::{captioned, table};
+use super::scroll::{head, row, scroll, table};
 use crate::words::between;
 use maud::{Markup, html};
 use tare_findings::figures::{figure, times};
@@ -21,16 +21,12 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                 "granted that the law goes on to hold; nothing was measured there."
             }
             (table("Table of scaling laws", &[L("metric"), L("over"), L("at"), R("λ"), R("σ contention"),
-                R("κ coherency"), R("peak at"), L("more gave less"), R("predicted")], &html! {
-                tbody { @for law in laws { tr {
-                    th scope="row" { (law.metric) } td.l { (law.over) } td.l { (words_of(&law.levels)) }
-                    td { (with_interval(law.lambda, law.lambda_ci, 1)) } td { (with_interval(law.sigma, law.sigma_ci, 4)) }
-                    td { (with_interval(law.kappa, law.kappa_ci, 6)) }
-                    td { (law.peak.map_or("none".to_owned(), |peak| format!("{peak:.1}"))) }
-                    td.l { (if law.retrograde { "yes" } else { "no" }) }
-                    td { (predicted(law)) }
-                } } }
-            }))
+                R("κ coherency"), R("peak at"), L("more gave less"), R("predicted")], laws.iter().map(|law| row![
+                law.metric, law.over, words_of(&law.levels), with_interval(law.lambda, law.lambda_ci, 1),
+                with_interval(law.sigma, law.sigma_ci, 4), with_interval(law.kappa, law.kappa_ci, 6),
+                law.peak.map_or("none".to_owned(), |peak| format!("{peak:.1}")),
+                if law.retrograde { "yes" } else { "no" }, predicted(law)
+            ])))
             (steps(page))
         }
     })
@@ -59,8 +55,9 @@ fn predicted(law: &Scaling) -> Markup {
 fn steps(page: &Page<'_>) -> Markup {
     let headline = page.summary.headline_metric.as_deref().unwrap_or_default();
     html! {
-        (captioned("Steps of the ladders", &format!("Steps of {headline}: after / before"),
-            &[L("at"), L("step"), R("gain"), R("95% interval"), L("more gave less")], &html! {
+        (scroll("Steps of the ladders", &html! { table {
+            caption { "Steps of " (headline) ": after / before" }
+            (head(&[L("at"), L("step"), R("gain"), R("95% interval"), L("more gave less")]))
             @for law in page.summary.scaling.iter().filter(|law| law.metric == headline) {
                 tbody { @for step in &law.steps { tr {
                     th scope="row" { (words_of(&law.levels)) }
@@ -69,6 +66,6 @@ fn steps(page: &Page<'_>) -> Markup {
                     td.l { (if step.retrograde { "yes" } else { "" }) }
                 } } }
             }
-        }))
+        } }))
     }
 }

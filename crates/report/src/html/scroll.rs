@@ -1,7 +1,9 @@
-//! What tables and charts that may be wider than the screen are wrapped in.
+//! Tables of the page, and what they and charts that may be wider than the screen are wrapped in.
 
 use maud::{Markup, html};
 
+/// A column by what stands above it.
+#[derive(Clone, Copy)]
 pub(super) enum Head<'a> {
     /// Of words, which stand at the left.
     L(&'a str),
@@ -9,25 +11,49 @@ pub(super) enum Head<'a> {
     R(&'a str),
 }
 
+/// A row: what it is about, which stands in the first column, and a cell for each of the others.
+macro_rules! row {
+    ($($cell:expr),* $(,)?) => { vec![$(maud::html! { ($cell) }),*] };
+}
+pub(super) use row;
+
 /// Scrolls sideways by itself, by keyboard too; the label is read to who does not see it.
 pub(super) fn scroll(label: &str, inside: &Markup) -> Markup {
     html! { div.scroll tabindex="0" role="region" aria-label=(label) { (inside) } }
 }
 
-pub(super) fn table(label: &str, heads: &[Head<'_>], rows: &Markup) -> Markup {
-    scroll(label, &html! { table { (head(heads)) (rows) } })
+pub(super) fn table(label: &str, heads: &[Head<'_>], rows: impl IntoIterator<Item = Vec<Markup>>) -> Markup {
+    scroll(label, &html! { table { (head(heads)) (body(heads, rows)) } })
 }
 
 /// Rows under the heads of their columns, with what stands above it all.
-pub(super) fn captioned(label: &str, caption: &str, heads: &[Head<'_>], rows: &Markup) -> Markup {
-    scroll(label, &html! { table { caption { (caption) } (head(heads)) (rows) } })
+pub(super) fn captioned(
+    label: &str,
+    caption: &str,
+    heads: &[Head<'_>],
+    rows: impl IntoIterator<Item = Vec<Markup>>,
+) -> Markup {
+    scroll(label, &html! { table { caption { (caption) } (head(heads)) (body(heads, rows)) } })
 }
 
-fn head(heads: &[Head<'_>]) -> Markup {
+/// What stands above the columns.
+pub(super) fn head(heads: &[Head<'_>]) -> Markup {
     html! {
         thead { tr { @for head in heads { @match head {
             Head::L(text) => th.l scope="col" { (text) },
             Head::R(text) => th scope="col" { (text) },
+        } } } }
+    }
+}
+
+fn body(heads: &[Head<'_>], rows: impl IntoIterator<Item = Vec<Markup>>) -> Markup {
+    html! {
+        tbody { @for row in rows { tr { @for (place, (head, cell)) in heads.iter().zip(row).enumerate() {
+            @match head {
+                _ if place == 0 => th scope="row" { (cell) },
+                Head::L(_) => td.l { (cell) },
+                Head::R(_) => td { (cell) },
+            }
         } } } }
     }
 }

@@ -11,7 +11,6 @@ use tare_results::schema::{SampleRecord, TrialRecord};
 /// Conditions that are drawn, and samples of each: all are in `trials.jsonl`.
 const CONDITIONS: usize = 12;
 const LINES: usize = 24;
-/// Readings that a line has at least.
 const READINGS: usize = 3;
 
 /// A chart a condition; the first one with a standstill is open.

@@ -2,7 +2,7 @@
 
 use super::given::Page;
 use super::scroll::Head::{L, R};
-use super::scroll::table;
+use super::scroll::{row, table};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 use tare_results::server::ServerRecord;
@@ -23,16 +23,12 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     Some(html! {
         h3 { "Servers" }
         (table("Table of servers", &[L("server"), L("build"), R("buffer pool, MiB"), R("set"), L("program"),
-            L("conditions")], &html! {
-            tbody { @for shown in &servers { tr {
-                th scope="row" { (shown.server.product) " " (shown.server.version) }
-                td.l { (shown.server.build_id.as_ref().and_then(|id| id.get(..12)).unwrap_or("–")) }
-                td { (shown.server.buffer_pool_bytes.map_or("–".to_owned(), |bytes| (bytes >> 20).to_string())) }
-                td { (shown.server.changed.len()) }
-                td.l { (shown.server.path) }
-                td.l { (conditions(shown)) }
-            } } }
-        }))
+            L("conditions")], servers.iter().map(|shown| row![
+            format!("{} {}", shown.server.product, shown.server.version),
+            shown.server.build_id.as_ref().and_then(|id| id.get(..12)).unwrap_or("–"),
+            shown.server.buffer_pool_bytes.map_or("–".to_owned(), |bytes| (bytes >> 20).to_string()),
+            shown.server.changed.len(), shown.server.path, conditions(shown)
+        ])))
         @for shown in &servers { (settings(shown)) }
     })
 }
@@ -73,13 +69,10 @@ fn settings(shown: &Shown<'_>) -> Markup {
             @if !server.build.is_empty() { p.note { @for (name, value) in &server.build { (name) ": " (value) br; } } }
             @if !server.changed.is_empty() {
                 (table("Table of settings that differ from the defaults", &[L("setting"), L("in the trial"),
-                    L("the program's own")], &html! {
-                    tbody { @for (name, setting) in server.changed.iter().take(LISTED) { tr {
-                        th scope="row" { (name) }
-                        td.l { (setting.value) @if let Some(unit) = &setting.unit { " (" (unit) ")" } }
-                        td.l { (setting.default.as_deref().unwrap_or("not told")) }
-                    } } }
-                }))
+                    L("the program's own")], server.changed.iter().take(LISTED).map(|(name, setting)| row![
+                    name, html! { (setting.value) @if let Some(unit) = &setting.unit { " (" (unit) ")" } },
+                    setting.default.as_deref().unwrap_or("not told")
+                ])))
             }
         }
     }

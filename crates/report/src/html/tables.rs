@@ -3,7 +3,7 @@
 
 use super::given::Page;
 use super::scroll::Head::{L, R};
-use super::scroll::{scroll, table};
+use super::scroll::{head, row, scroll, table};
 use crate::words::{self, between};
 use maud::{Markup, html};
 use tare_findings::figures::{Scale, percent, times};
@@ -12,7 +12,6 @@ use tare_findings::summary::{ConditionSummary, MetricSummary};
 /// Rows of the table of all metrics; a study of many conditions has the rest in `tare show --json`.
 const ROWS: usize = 1200;
 
-/// One row a condition, of the headline metric.
 pub(super) fn conditions(page: &Page<'_>) -> Option<Markup> {
     let metric = page.summary.headline_metric.as_deref()?;
     let rows: Vec<(&ConditionSummary, Option<&MetricSummary>)> =
@@ -82,15 +81,16 @@ pub(super) fn all_metrics(page: &Page<'_>) -> Markup {
     html! {
         details open[total <= 60] {
             summary { "Table of all metrics" }
-            (table("Table of all metrics", &[L("metric"), R("unit"), L("condition"), R("trials"), R("mean"),
-                R("95% from"), R("95% to"), R("within"), R("between"), R("min"), R("max")], &html! {
+            (scroll("Table of all metrics", &html! { table {
+                (head(&[L("metric"), R("unit"), L("condition"), R("trials"), R("mean"), R("95% from"), R("95% to"),
+                    R("within"), R("between"), R("min"), R("max")]))
                 @for name in names.iter().take(shown) {
                     @let (rows, scale) = find(name);
                     tbody { @for (condition, metric) in &rows { tr data-c=(condition) {
                         th scope="row" { (name) } td { (scale.unit) } td.l { (condition) } (cells(metric, &scale))
                     } } }
                 }
-            }))
+            } }))
             @if names.len() > shown { p.note { "The remaining " (names.len() - shown) " metrics: tare show --json" } }
         }
     }
@@ -100,6 +100,7 @@ pub(super) fn all_metrics(page: &Page<'_>) -> Markup {
 pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
     let effects = &page.summary.effects;
     let interval = |ci| between(ci, "–", times);
+    let star = |shown| if shown { " *" } else { "" };
     (!effects.is_empty()).then(|| {
         html! {
             p.note {
@@ -108,14 +109,12 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
                 "are jackknifed from four trials a condition on."
             }
             (table("Table of effects", &[L("metric"), L("factor"), L("levels"), R("mean"), R("95% interval"),
-                R("spread"), R("95% interval")], &html! {
-                tbody { @for effect in effects.iter().take(400) { tr {
-                    th scope="row" { (effect.metric) } td.l { (effect.term.to_string()) } td.l { (effect.levels) }
-                    td { (times(effect.mean_ratio)) @if effect.shown { " *" } } td { (interval(effect.ci)) }
-                    td { (effect.spread_ratio.map_or("–".to_owned(), times)) @if effect.spread_shown { " *" } }
-                    td { (interval(effect.spread_ci)) }
-                } } }
-            }))
+                R("spread"), R("95% interval")], effects.iter().take(400).map(|effect| row![
+                effect.metric, effect.term.to_string(), effect.levels, times(effect.mean_ratio) + star(effect.shown),
+                interval(effect.ci),
+                effect.spread_ratio.map_or("–".to_owned(), times) + star(effect.spread_shown),
+                interval(effect.spread_ci)
+            ])))
         }
     })
 }

@@ -1,7 +1,8 @@
 //! Where the time of a transaction goes.
 
 use super::given::Page;
-use super::scroll::scroll;
+use super::scroll::Head::{L, R};
+use super::scroll::{row, table};
 use crate::words::why as words;
 use maud::{Markup, html};
 use std::collections::BTreeSet;
@@ -20,26 +21,23 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let cell = |time: &ConditionTime, part: &Part| {
         time.parts.iter().find(|found| found.part == *part).map_or("–".to_owned(), |found| scale.number(found.us))
     };
+    let names: Vec<String> = parts.iter().map(|part| words::part(part)).collect();
+    let mut heads = vec![L("condition"), R("all")];
+    heads.extend(names.iter().map(|name| R(name)));
+    heads.extend([R("not explained"), R("background CPU alongside")]);
+    let row = |time: &ConditionTime| {
+        let mut row = row![time.name, scale.number(time.us_per_transaction)];
+        row.extend(parts.iter().map(|part| html! { (cell(time, part)) }));
+        row.extend(row![scale.number(time.not_explained.us), scale.number(time.background_us)]);
+        row
+    };
     (!times.is_empty()).then(|| {
         html! {
             p.note {
                 "Microseconds of wall-clock time, clients / throughput; the parts and what is not explained add up to it. Waits for "
                 "locks are those of the capture sample, as the same share of the time. Below 0: parts overlap."
             }
-            (scroll("The time of a transaction", &html! {
-                table {
-                    thead { tr {
-                        th.l scope="col" { "condition" } th scope="col" { "all" }
-                        @for part in &parts { th scope="col" { (words::part(part)) } }
-                        th scope="col" { "not explained" } th scope="col" { "background CPU alongside" }
-                    } }
-                    tbody { @for time in times.iter().take(ROWS) { tr {
-                        th scope="row" { (time.name) } td { (scale.number(time.us_per_transaction)) }
-                        @for part in &parts { td { (cell(time, part)) } }
-                        td { (scale.number(time.not_explained.us)) } td { (scale.number(time.background_us)) }
-                    } } }
-                }
-            }))
+            (table("The time of a transaction", &heads, times.iter().take(ROWS).map(row)))
         }
     })
 }

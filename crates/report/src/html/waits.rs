@@ -2,7 +2,7 @@
 
 use super::given::Page;
 use super::scroll::Head::{L, R};
-use super::scroll::captioned;
+use super::scroll::{captioned, row};
 use crate::words::{between, waits};
 use maud::{Markup, html};
 use tare_findings::figures::percent;
@@ -45,14 +45,11 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
 fn table(condition: &str, class: &str, time: &ClassTime) -> Markup {
     html! {
         (captioned(&format!("Time of {class} of {condition}"), &format!("{:.0} {class}", time.threads),
-            &[L("what"), R("threads"), R("share"), R("95% interval"), R("each transaction")], &html! {
-            tbody { @for part in time.parts.iter().take(ROWS) { tr {
-                th scope="row" { (waits::what(part)) }
-                td { @if part.threads > 0 { (part.threads) } @else { "–" } }
-                td { (percent(part.fraction)) }
-                td { (between(part.ci, "–", percent)) }
-                td { (waits::per_transaction(part).unwrap_or_else(|| "–".to_owned())) }
-            } } }
-        }))
+            &[L("what"), R("threads"), R("share"), R("95% interval"), R("each transaction")],
+            time.parts.iter().take(ROWS).map(|part| row![
+                waits::what(part), if part.threads > 0 { part.threads.to_string() } else { "–".to_owned() },
+                percent(part.fraction), between(part.ci, "–", percent),
+                waits::per_transaction(part).unwrap_or_else(|| "–".to_owned())
+            ])))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::given::Page;
 use super::scroll::Head::{L, R};
-use super::scroll::table;
+use super::scroll::{row, table};
 use crate::words::wakes;
 use maud::{Markup, html};
 use tare_findings::figures::percent;
@@ -28,11 +28,9 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                     summary { (condition) }
                     p.note { (wakes::about(found)) }
                     (table(&format!("Who kept connections asleep of {condition}"), &[L("who"), L("did"),
-                        R("share")], &html! {
-                        tbody { @for (who, doing, share) in &found.charged { tr {
-                            th scope="row" { (who) } td.l { (wakes::doing(*doing)) } td { (percent(*share)) }
-                        } } }
-                    }))
+                        R("share")], found.charged.iter().map(|(who, doing, share)| row![
+                        who, wakes::doing(*doing), percent(*share)
+                    ])))
                 }
             }
         }

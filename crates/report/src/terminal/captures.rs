@@ -1,9 +1,8 @@
-//! What captures say: growth rankings, builds side by side, and the cost of capturing.
+//! What captures say: growth rankings, builds side by side, where threads spend time, and the cost of capturing.
 
 use super::style::{Style, add, finish};
-use super::text::{heading, plain, shorten};
-use crate::words::between;
-use tare_findings::compare::Verdict;
+use super::text::{heading, plain, shorten, wrap};
+use crate::words::{between, build_verdict, waits, wakes};
 use tare_findings::figures::{change, percent, times};
 use tare_findings::level_words::words_of;
 use tare_findings::summary::{Grown, GrowthRanking, Profiled, Summary};
@@ -46,16 +45,11 @@ fn one(ranking: &GrowthRanking, style: Style) -> String {
     format!("{}\n{}", heading(style, &head), finish(rows))
 }
 
-/// Every other build against the first.
 pub(super) fn builds(summary: &Summary, style: Style) -> Option<String> {
     let first = summary.builds.first()?;
     let mut rows = style.table(&["at", "build", "ratio", "95% interval", "verdict"], 2);
     for found in &summary.builds {
-        let verdict = match found.verdict {
-            Verdict::Faster => "faster",
-            Verdict::Slower => "slower",
-            Verdict::Equivalent | Verdict::Inconclusive => "no difference shown",
-        };
+        let verdict = build_verdict(found.verdict);
         let interval = between(found.ci, "-", times);
         add(
             &mut rows,
@@ -72,7 +66,6 @@ pub(super) fn builds(summary: &Summary, style: Style) -> Option<String> {
     Some(format!("{}\n{}", heading(style, &head), finish(rows)))
 }
 
-/// What the captures cost in throughput, in one sentence.
 pub(super) fn cost(summary: &Summary, style: Style) -> Option<String> {
     let mut rows =
         style.table(&["condition", "trials", "throughput while capturing / measured", "samples of the profile"], 1);
@@ -87,4 +80,59 @@ pub(super) fn cost(summary: &Summary, style: Style) -> Option<String> {
     }
     let head = heading(style, "cost of capturing, in samples of its own: no metric above contains it");
     (!measured.is_empty()).then(|| format!("{head}\n{}", finish(rows)))
+}
+
+/// Rows of a condition, and the share below which one is the report's alone.
+const ROWS: usize = 6;
+const LEAST_SHARE: f64 = 0.005;
+/// Letters of a thread's name.
+const THREAD: usize = 30;
+
+/// Where the server's threads spend time, one table for all conditions.
+pub(super) fn thread_times(summary: &Summary, style: Style) -> Option<String> {
+    let mut rows = style.table(&["condition", "what", "share", "95% interval", "each transaction"], 2);
+    let mut cost = None;
+    for capture in &summary.captures {
+        let Some(found) = &capture.waits else { continue };
+        for part in found.connections.parts.iter().take(ROWS).filter(|part| part.fraction >= LEAST_SHARE) {
+            let cells = vec![
+                plain(&capture.condition),
+                plain(&waits::what(part)),
+                percent(part.fraction),
+                between(part.ci, "-", percent),
+                waits::per_transaction(part).unwrap_or_else(|| "-".to_owned()),
+            ];
+            add(&mut rows, 2, cells);
+        }
+        cost = cost.or_else(|| Some(waits::cost(capture, found)));
+    }
+    let head = heading(
+        style,
+        "what the server's threads that serve connections spend time with (each transaction: all threads)",
+    );
+    cost.map(|cost| format!("{head}\n{}  {}\n", finish(rows), plain(&cost)))
+}
+
+/// Who keeps the threads that serve connections asleep; none without the capture `wakes`.
+pub(super) fn charged(summary: &Summary, style: Style) -> Option<String> {
+    let mut rows = style.table(&["condition", "who", "did", "share"], 3);
+    let mut lines = String::new();
+    for capture in &summary.captures {
+        let Some(found) = &capture.wakes else { continue };
+        for (who, doing, share) in found.charged.iter().take(ROWS).filter(|(.., share)| *share >= LEAST_SHARE) {
+            let cells = vec![
+                plain(&capture.condition),
+                shorten(&plain(who), THREAD),
+                wakes::doing(*doing).to_owned(),
+                percent(*share),
+            ];
+            add(&mut rows, 3, cells);
+        }
+        lines.push_str(&wrap(style, "  ", "    ", &plain(&format!("{}: {}", capture.condition, wakes::about(found)))));
+    }
+    let head = heading(
+        style,
+        "what others did while the threads that serve connections slept for them, passed on along who woke whom",
+    );
+    (!lines.is_empty()).then(|| format!("{head}\n{}{lines}", finish(rows)))
 }

@@ -11,7 +11,6 @@ use tare_findings::summary::Unrealizable;
 use tare_results::metric;
 use tare_results::schema::Plan;
 
-/// Everything that it prints.
 pub fn find(found: &Find, plan: &Plan, style: Style) -> String {
     let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&sentence(found))))];
     parts.extend(stopped(found).map(|why| wrap(style, "stopped: ", "  ", why)));

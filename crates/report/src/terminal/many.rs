@@ -10,7 +10,6 @@ use tare_findings::compare::{AgainstFirst, Grouped, ManyComparison, MetricCompar
 use tare_findings::figures::change;
 use tare_results::metric;
 
-/// Everything that it prints.
 pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
     let base = found.sides.first().map_or(String::new(), |base| plain(base));
     let mut parts = Vec::new();

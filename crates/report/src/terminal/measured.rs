@@ -4,7 +4,6 @@ use super::style::{Style, add, finish};
 use super::text::wrap;
 use tare_topology::measure::{Costs, Measured};
 
-/// What distances cost, as text.
 pub fn measured(measured: &Measured, costs: &Costs, style: Style) -> String {
     let mut text = String::from("\nmeasured:\n");
     for sentence in &costs.sentences {

@@ -20,8 +20,6 @@ mod steps;
 mod style;
 mod text;
 mod time;
-mod waits;
-mod wakes;
 mod why;
 
 pub use comparison::comparison;

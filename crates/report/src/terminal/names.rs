@@ -3,7 +3,6 @@
 use super::text::plain;
 use tare_findings::summary::{ConditionSummary, Summary};
 
-/// The columns that name a condition.
 pub(super) struct Names {
     /// Empty where conditions have names of their own.
     factors: Vec<String>,
@@ -21,7 +20,6 @@ impl Names {
         Self { factors }
     }
 
-    /// Number of columns that name a condition.
     pub fn columns(&self) -> usize {
         self.factors.len().max(1)
     }

@@ -2,7 +2,7 @@
 
 use super::style::{Style, add, finish};
 use super::text::{heading, plain, wrap};
-use super::{captures, conditions, counters, grid, probes, relative, scaling, spread, steps, time, waits, wakes};
+use super::{captures, conditions, counters, grid, probes, relative, scaling, spread, steps, time};
 use crate::words::{self, between, first_screen, warnings_in_full};
 use tare_findings::figures::times;
 use tare_findings::summary::Summary;
@@ -46,8 +46,8 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
     parts.extend(scaling::steps(summary, style));
     parts.extend(relative::relative(summary, style).or_else(|| captures::builds(summary, style)));
     parts.extend(captures::growth(summary, style));
-    parts.extend(waits::times(summary, style));
-    parts.extend(wakes::charged(summary, style));
+    parts.extend(captures::thread_times(summary, style));
+    parts.extend(captures::charged(summary, style));
     parts.extend(captures::cost(summary, style));
     let text = parts.join("\n");
     if style.plain { text.replace(['·', '•'], ".").replace('─', "-").replace('●', "o") } else { text }

@@ -48,7 +48,6 @@ impl Style {
         Self { colour, width, plain: terminal && dumb, all: false, statistic: None }
     }
 
-    /// Columns of a line of prose.
     pub(super) fn prose(self) -> usize {
         self.width.map_or(PROSE, |width| usize::from(width).max(20))
     }
@@ -82,7 +81,6 @@ impl Style {
     }
 }
 
-/// Whether every line has room.
 pub(super) fn fits(text: &str, style: Style) -> bool {
     let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
     style.width.is_none_or(|width| widest <= usize::from(width))

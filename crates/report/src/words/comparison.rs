@@ -141,6 +141,15 @@ fn times(ratio: f64) -> String {
     format!("{:.1}%", 100.0 * ratio)
 }
 
+/// A build against the first one.
+pub fn build_verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::Equivalent | Verdict::Inconclusive => "no difference shown",
+    }
+}
+
 /// The verdict; what rests on disturbed trials says so first.
 pub fn verdict(metric: &MetricComparison) -> String {
     let disturbed = if metric.disturbed { "disturbed: " } else { "" };

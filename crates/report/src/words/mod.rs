@@ -39,7 +39,7 @@ mod which;
 pub mod why;
 
 pub use answer::AnswerJson;
-pub use comparison::{beyond_disturbance, difference, failures, identical, note, notes, verdict};
+pub use comparison::{beyond_disturbance, build_verdict, difference, failures, identical, note, notes, verdict};
 pub(crate) use counters::{counters_head, generator, losses};
 pub(crate) use distance::distance;
 pub use first_screen::{FirstScreen, first_screen};

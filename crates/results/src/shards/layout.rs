@@ -29,7 +29,6 @@ struct ShardsFile {
     shards: usize,
 }
 
-/// A study cut into shards.
 #[derive(Debug)]
 pub struct Sharded {
     folder: Arc<Folder>,
@@ -67,7 +66,6 @@ impl Sharded {
         Ok(Some(Self { folder: Arc::new(folder), count: shards.max(1), plan }))
     }
 
-    /// Where it lies, as it was given.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -97,7 +95,6 @@ impl Sharded {
         Place::of(self.folder.clone())
     }
 
-    /// The name of a shard's folder.
     pub(super) fn shard(index: usize) -> String {
         format!("shard-{index:04}")
     }
@@ -111,7 +108,6 @@ impl Sharded {
     }
 }
 
-/// A shard that no other run has.
 #[derive(Debug)]
 pub struct TakenShard(Directory);
 
@@ -130,7 +126,6 @@ impl TakenShard {
         Directory::resume_in(part).map(Some)
     }
 
-    /// Begins the results directory of the shard on a machine.
     pub fn begin(&self, host: &str) -> Result<Directory, DirectoryError> {
         Writer::new(host)?;
         Directory::create_in(self.0.folder().make_sub(host)?)

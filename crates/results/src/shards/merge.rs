@@ -3,9 +3,9 @@
 
 use super::parts::{self, Parts};
 use super::read;
+use crate::directory::{ENVIRONMENT, ENVIRONMENTS};
 use crate::error::{DirectoryError, io_error};
 use crate::lines::TRIALS;
-use crate::machines::{ENVIRONMENT, ENVIRONMENTS};
 use crate::schema::Outcome;
 use crate::server::SETTINGS_FILE;
 use crate::store::{CAPTURES, Directory, LOGS, pretty, read_study_text};
@@ -18,7 +18,6 @@ use tare_files::{FilesError, Folder, Trust};
 pub struct Merged {
     /// Names of the machines, in the order of the alphabet.
     pub machines: Vec<String>,
-    /// Results directories that it was made of.
     pub parts: usize,
     /// How many lines the merged `trials.jsonl` has.
     pub records: usize,

@@ -14,32 +14,16 @@ fn planned(trial: usize) -> PlannedTrial {
 }
 
 fn plan(trials: &[usize]) -> Plan {
-    let condition = PlannedCondition {
-        name: "base".into(),
-        levels: BTreeMap::new(),
-        realizable: true,
-        reason: None,
-        placement: None,
-        settings: BTreeMap::new(),
-    };
+    let condition = PlannedCondition { name: "base".into(), realizable: true, ..PlannedCondition::default() };
     Plan {
         schema: SCHEMA,
         study: "merged".into(),
-        machine: None,
-        client_machines: BTreeMap::new(),
         seed: 1,
         conditions: vec![condition],
         trials: trials.iter().copied().map(planned).collect(),
         samples: 1,
-        rehearsal: false,
         estimated_s: 1.0,
-        needs: None,
-        decision: None,
-        settle: None,
-        race: None,
-        within: None,
-        left_out: Vec::new(),
-        notes: Vec::new(),
+        ..Plan::default()
     }
 }
 

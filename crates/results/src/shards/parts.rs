@@ -46,7 +46,6 @@ pub(super) struct Parts {
     /// The schedule of all of them together, by trial; the conditions of the first.
     pub plan: Plan,
     pub study_toml: String,
-    /// The part that each block is taken from.
     pub owner: BTreeMap<usize, usize>,
     /// Good trials of blocks that another part ran further.
     pub aside: usize,
@@ -244,9 +243,7 @@ pub struct ShardState {
     /// Its number, from 0.
     pub shard: usize,
     pub trials: usize,
-    /// Those with a good result.
     pub done: usize,
-    /// The machines that ran it.
     pub hosts: BTreeSet<String>,
 }
 
@@ -255,7 +252,6 @@ pub fn states(sharded: &Sharded) -> Result<Vec<ShardState>, ReadError> {
     Ok(states_of(sharded, &of(sharded)?))
 }
 
-/// States of shards whose parts were found already.
 pub(super) fn states_of(sharded: &Sharded, found: &Parts) -> Vec<ShardState> {
     let none = |shard| ShardState { shard, trials: 0, done: 0, hosts: BTreeSet::new() };
     let mut states: Vec<ShardState> = (0..sharded.count()).map(none).collect();

@@ -3,10 +3,10 @@
 use super::Sharded;
 use super::parts::{self, Parts};
 use crate::captures;
+use crate::directory::{self, ENVIRONMENT};
 use crate::error::ReadError;
 use crate::everything::{Results, Source};
 use crate::lines;
-use crate::machines::{self, ENVIRONMENT};
 use crate::names;
 use crate::schema::Environment;
 use std::collections::BTreeMap;
@@ -68,7 +68,7 @@ pub(super) fn machines_of(found: &Parts) -> Result<BTreeMap<String, Environment>
     let mut machines = BTreeMap::new();
     for part in &found.parts {
         if !machines.contains_key(&part.host)
-            && let Some(environment) = machines::environment(&part.place.folder()?, ENVIRONMENT)?
+            && let Some(environment) = directory::environment(&part.place.folder()?, ENVIRONMENT)?
         {
             machines.insert(part.host.clone(), environment);
         }

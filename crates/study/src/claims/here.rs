@@ -7,7 +7,6 @@ use tare_results::claim::{Cannot, Claim, Experiment};
 use tare_results::schema::{Levels, Plan, PlannedCondition};
 use tare_topology::Machine;
 
-/// The script that unpacks servers of several versions.
 const GET: &str = "scripts/get-servers";
 
 /// Why none of an experiment's claims can be tested on a machine; none where some may be. `here` says whether the
@@ -78,7 +77,6 @@ fn is_same_here(a: &PlannedCondition, b: &PlannedCondition) -> bool {
     a.placement == b.placement && paired(a) == paired(b) && others(a) == others(b)
 }
 
-/// Keys that a plan resolves.
 const IN_PLANS: [&str; 1] = ["placement."];
 /// Keys among them of which each trial draws what it makes.
 const PAIRED: [&str; 2] = ["placement.bind", "placement.pairing"];

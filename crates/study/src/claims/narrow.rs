@@ -10,7 +10,6 @@ use tare_results::schema::Levels;
 use tare_text::Value;
 use thiserror::Error;
 
-/// Why an experiment makes no study.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum NarrowError {
     #[error("experiment {experiment}: there is no built-in study {study}")]

@@ -36,7 +36,6 @@ pub fn chosen(all: &[Experiment], name: &str) -> Option<Vec<Experiment>> {
     (!found.is_empty()).then_some(found)
 }
 
-/// The text of the study that an experiment is made of.
 pub(super) fn study_text(name: &str) -> Option<&'static str> {
     let own = STUDIES.iter().find(|(own, _)| *own == name).map(|(_, text)| *text);
     own.or_else(|| builtin::find(name).map(|builtin| builtin.text))

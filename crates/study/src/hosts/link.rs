@@ -29,7 +29,6 @@ const UNSENT: usize = 64;
 /// Bytes that are shown of what is no message.
 const SHOWN: usize = 200;
 
-/// Why nothing more will be heard.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LinkEnd {
     #[error("the connection ended")]
@@ -76,7 +75,6 @@ impl TunnelWriter {
     }
 }
 
-/// One side of a way.
 pub struct Link<I> {
     heard: Receiver<Result<I, LinkEnd>>,
     last: Arc<Mutex<Instant>>,
@@ -198,6 +196,25 @@ fn numbers(text: &[u8]) -> u64 {
         }
     }
     total
+}
+
+/// Why another host cannot be worked with.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    #[error("{program} cannot be started to reach {host}: {source}")]
+    NotStarted { host: String, program: String, source: io::Error },
+    /// It cannot be reached, or this program is not there.
+    #[error(
+        "client.host {host} did not answer: {reason}; `{command}` must work without a question, with the same tare there \
+         (client.program says where)"
+    )]
+    NotReached { host: String, reason: String, command: String },
+    #[error("tare {found} is on {host}, and {expected} here: install the same version on both hosts")]
+    OtherVersion { host: String, found: String, expected: String },
+    #[error("client.host {host} is gone: {reason}; {aftermath}")]
+    Lost { host: String, reason: String, aftermath: String },
+    #[error("interrupted")]
+    Interrupted,
 }
 
 #[cfg(test)]

@@ -19,9 +19,7 @@ pub struct Hello {
     pub version: String,
     pub language: u32,
     pub name: String,
-    /// The machine and its settings as they are there.
     pub environment: Environment,
-    /// By what that machine is known again.
     pub fingerprint: Fingerprint,
     /// The address from which ssh came there.
     pub reached_from: Option<IpAddr>,
@@ -65,38 +63,30 @@ impl Target {
     }
 }
 
-/// What the clients are to do.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Begin {
     /// Every key of the condition with its value.
     pub settings: BTreeMap<String, Value>,
     /// CPUs of each client thread there, or of all where they share a set.
     pub cpus: Vec<Vec<usize>>,
-    /// The server that they drive.
     pub target: Target,
-    /// How much is measured.
     pub counts: TrialSize,
-    /// Seed of everything that is drawn.
     pub seed: u64,
     /// Whether the server's host reads probes, for which the clients rest.
     pub probes: bool,
 }
 
-/// From the trial to the clients' host.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ask {
     Time,
     Begin(Box<Begin>),
-    /// What was requested is done.
     Go,
-    /// What the server's host saw of a sample.
     Seen(Box<Surroundings>),
     /// End, and put everything back.
     Stop,
 }
 
-/// Why clients gave no result.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Failed {
     pub what: String,
@@ -110,20 +100,14 @@ pub enum FromClient {
     Hello(Box<Hello>),
     /// The time there, nanoseconds since 1970.
     Time(i64),
-    /// Machine settings that are in force there.
     Holds(Vec<AppliedSetting>),
     Step(Progress),
     /// All are connected: the server's number of the thread behind each. It waits for an answer, as all below do.
     Connected(Vec<Option<i32>>),
-    /// Nothing runs.
     Idle,
-    /// A sample is about to begin.
     Start,
-    /// A sample has ended.
     Finish,
-    /// The further sample begins.
     BeginCaptures,
-    /// The further sample is over.
     EndCaptures,
     /// The clients have ended, and everything there is as it was found; nothing follows.
     Ended(Box<Result<Driven, Failed>>),

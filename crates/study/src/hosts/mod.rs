@@ -5,13 +5,9 @@
 //! | `link` | messages and signs of life over two pipes |
 //! | `message` | what a trial and its clients on another host say |
 //! | `remote` | the program there: started, heard, its clock compared, ended |
-//! | `error` | why another host cannot be worked with |
-
-mod error;
 mod link;
 pub mod message;
 pub mod remote;
 
-pub use error::HostError;
-pub use link::{Link, LinkEnd, TunnelWriter};
+pub use link::{HostError, Link, LinkEnd, TunnelWriter};
 pub use remote::{ClockOffset, Remote};

@@ -45,7 +45,6 @@ pub struct Remote {
     child: Child,
     link: Link<FromClient>,
     complaint: Arc<Mutex<String>>,
-    /// Who answered, and the machine there.
     pub hello: Box<Hello>,
 }
 
@@ -98,12 +97,10 @@ impl Remote {
         Ok(Self { there: there.clone(), child, link, complaint, hello })
     }
 
-    /// The host, as the study names it.
     pub fn host(&self) -> String {
         host_of(&self.there)
     }
 
-    /// Says it to the other side.
     pub fn say(&self, message: &Ask) {
         self.link.writer().say(message);
     }
@@ -116,7 +113,6 @@ impl Remote {
         self.link.hear(LOOK_EVERY).map_err(|end| self.lost(&end))
     }
 
-    /// Compares the two clocks.
     pub fn clock(&mut self) -> Result<ClockOffset, HostError> {
         let mut best = ClockOffset { offset_s: 0.0, uncertainty_s: f64::INFINITY };
         let deadline = Instant::now() + GREETING;

@@ -1,9 +1,7 @@
 //! The built-in studies: files of `studies/`, compiled in.
 
-/// A study that comes with the program.
 #[derive(Debug, Clone, Copy)]
 pub struct Builtin {
-    /// Its name on the command line.
     pub name: &'static str,
     /// Its TOML text, as `tare studies NAME` prints it.
     pub text: &'static str,
@@ -27,7 +25,6 @@ pub const BUILTIN: &[Builtin] = &[
     Builtin { name: "no-effect-list", text: include_str!("../../../../studies/no-effect-list.toml") },
 ];
 
-/// The built-in study of this name.
 pub fn find(name: &str) -> Option<&'static Builtin> {
     BUILTIN.iter().find(|b| b.name == name)
 }

@@ -1,7 +1,7 @@
 //! What can only be checked when the whole study is known: that every factor exists and every level fits.
 
 use super::document::{Source, StudyError};
-use super::field;
+use super::fields;
 use super::places::{Place, Places};
 use super::settings::Settings;
 use super::spec::{Factor, Study};
@@ -58,7 +58,7 @@ pub fn kinds(source: Source<'_>, places: &Places, study: &Study) -> Result<(), S
     match places.keys.iter().find(|(field, _)| !field.belongs_to(load)) {
         None => dead(source, places, study),
         Some((field, place)) => {
-            let known = field::all().into_iter().filter(|f| f.section == field.section && f.belongs_to(load));
+            let known = fields::all().into_iter().filter(|f| f.section == field.section && f.belongs_to(load));
             let known: Vec<&str> = known.map(|f| f.key).collect();
             Err(source.unknown_at(place, "key of this workload", field.key, &known))
         }

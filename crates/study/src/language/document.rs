@@ -15,10 +15,8 @@ pub struct StudyError {
     pub line: usize,
     /// From 1, in characters; 0 where there is no line.
     pub column: usize,
-    /// What is wrong, with the word in question.
     pub what: String,
     pub expected: String,
-    /// The nearest right name.
     pub nearest: Option<String>,
 }
 
@@ -27,12 +25,10 @@ pub struct StudyError {
 pub struct Source<'a> {
     /// File name, built-in study name or the option it came from.
     pub origin: &'a str,
-    /// The whole text, for lines and columns.
     pub text: &'a str,
 }
 
 impl Source<'_> {
-    /// An error at a byte range of this text.
     pub fn error(&self, span: Range<usize>, what: impl Into<String>, expected: impl Into<String>) -> StudyError {
         let before = self.text.get(..span.start.min(self.text.len())).unwrap_or("");
         // What has no text, as an option of the command line, has no lines either.
@@ -56,7 +52,6 @@ impl Source<'_> {
         error
     }
 
-    /// Parses the text as TOML.
     pub fn table(&self) -> Result<Spanned<DeTable<'_>>, StudyError> {
         DeTable::parse(self.text)
             .map_err(|e| self.error(e.span().unwrap_or(0..0), format!("not TOML: {}", e.message()), "a TOML document"))
@@ -104,7 +99,6 @@ impl Source<'_> {
     }
 }
 
-/// Names up to which all are said.
 const FEW: usize = 8;
 /// Of more, so many of the nearest.
 const NEAR: usize = 4;

@@ -1,16 +1,16 @@
-//! The rows of the table of keys, section by section, in the order in which a study is written.
+//! The table of all keys of a study, section by section, in the order in which a study is written: parsing, factors,
+//! `--set`, writing, plans and the reference page read it.
 
-use super::arguments;
-use super::key::{CAPTURE, WORKLOAD};
+use super::key::{CAPTURE, Field, WORKLOAD};
 use super::process::{AS_FOUND, NO_LIMIT};
 use super::settings::Settings;
-use super::statements;
+use super::{arguments, statements};
 use tare_drive::workload::{AnyLoad, MOST_THREADS};
 use tare_engine::{engine_name, engine_names};
 use tare_text::{Key, Value, key};
 
 /// Those that every study has, each with its table; the loads bring theirs, which stand behind `[workload]`.
-pub const COMMON: &[(&str, &[Key<Settings>])] = &[
+const COMMON: &[(&str, &[Key<Settings>])] = &[
     ("engine", ENGINE),
     ("engine", RUNNING),
     (WORKLOAD, LOAD),
@@ -20,7 +20,6 @@ pub const COMMON: &[(&str, &[Key<Settings>])] = &[
     (CAPTURE, RECORDED),
 ];
 
-/// Which database, and how it is started.
 const ENGINE: &[Key<Settings>] = &[
     Key::words(
         "name",
@@ -158,7 +157,6 @@ const LOAD: &[Key<Settings>] = &[
     ),
 ];
 
-/// Clients on another host than their server.
 const CLIENT: &[Key<Settings>] = &[
     Key::words(
         "host",
@@ -189,7 +187,6 @@ const CLIENT: &[Key<Settings>] = &[
     ),
 ];
 
-/// Where threads and memory go.
 const PLACEMENT: &[Key<Settings>] = &[
     key!(words "client" in placement.client,
         "location of the client threads as hwloc-calc writes it (node:0.core:1, cpus:4-7 ...; node:near is the first \
@@ -238,7 +235,6 @@ const PLACEMENT: &[Key<Settings>] = &[
          absent: both sides share all"),
 ];
 
-/// Properties of the server process.
 const PROCESS: &[Key<Settings>] = &[
     Key::words(
         "aslr",
@@ -270,7 +266,6 @@ const PROCESS: &[Key<Settings>] = &[
     ),
 ];
 
-/// What is recorded alongside the metrics.
 const RECORDED: &[Key<Settings>] = &[
     key!(switch "profile" in capture.profile,
         "on: a sampled profile of the server (perf) in one further sample after the measured ones"),
@@ -290,3 +285,39 @@ const RECORDED: &[Key<Settings>] = &[
     key!(switch "schedule" in capture.schedule,
         "on (default): time each thread ran, waited for a CPU and slept, in every sample"),
 ];
+
+/// All keys but `engine.options.*` and the machine settings, which are open-ended, in the order of a written study.
+pub fn all() -> Vec<Field> {
+    let mut all = Vec::new();
+    for (section, keys) in COMMON {
+        all.extend(keys.iter().map(|key| Field::common(section, key)));
+        if *section == WORKLOAD {
+            all.extend(of_loads());
+        }
+    }
+    all
+}
+
+/// Every key of every load; one that several loads have stands once.
+fn of_loads() -> Vec<Field> {
+    let mut fields: Vec<Field> = Vec::new();
+    for key in AnyLoad::all().iter().flat_map(|load| load.load().keys()) {
+        if fields.iter().all(|field| field.key != key.name) {
+            fields.push(Field::of_load(key));
+        }
+    }
+    fields
+}
+
+/// The field known by `key` in `section`.
+pub fn find(section: &str, key: &str) -> Option<Field> {
+    all().into_iter().find(|f| f.section == section && f.key == key)
+}
+
+/// The field that a factor of this name varies: `engine` and `workload` stand for their `name`.
+pub fn factor(name: &str) -> Option<Field> {
+    if matches!(name, "engine" | "workload") {
+        return find(name, "name");
+    }
+    all().into_iter().find(|f| f.key == name && f.key != "name" && f.section != CAPTURE)
+}

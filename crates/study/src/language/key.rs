@@ -7,9 +7,7 @@ use tare_text::{Key, KeyInfo, Value};
 /// One key of a study. As a factor it is known by `key` alone.
 #[derive(Clone, Copy)]
 pub struct Field {
-    /// Table it stands in.
     pub section: &'static str,
-    /// Its name in a study file.
     pub key: &'static str,
     /// What it means, with type and range of its values.
     pub info: KeyInfo,

@@ -2,7 +2,7 @@
 
 use super::check;
 use super::document::{Source, StudyError};
-use super::field;
+use super::fields;
 use super::parse::{Overrides, Parser};
 use super::settings::{Sampling, Settings};
 use super::spec::{Factor, Study};
@@ -11,10 +11,8 @@ use tare_text::{Key, KeyInfo, Keyed, Value};
 
 pub type KeyValue = (&'static str, &'static str, Value);
 
-/// What a command line makes a study of.
 #[derive(Debug, Clone)]
 pub struct MadeStudy {
-    /// Short, also of the results directory.
     pub name: &'static str,
     /// The command or option that it comes from, as messages say it.
     pub origin: &'static str,
@@ -53,7 +51,6 @@ impl MadeStudy {
 /// A key as it is declared, with its value where nothing is set.
 #[derive(Debug, Clone)]
 pub struct DeclaredKey {
-    /// Name, meaning, type and range.
     pub info: KeyInfo,
     /// Its value where nothing is set; none where it has none then.
     pub default: Option<Value>,
@@ -63,12 +60,12 @@ pub struct DeclaredKey {
 pub fn declared(section: &str, key: &str) -> Option<DeclaredKey> {
     match sampling(section, key) {
         Some(key) => Some(DeclaredKey { info: key.info(), default: key.get(&Sampling::default()) }),
-        None => field::find(section, key).map(|field| DeclaredKey { info: field.info, default: field.default() }),
+        None => fields::find(section, key).map(|field| DeclaredKey { info: field.info, default: field.default() }),
     }
 }
 
 pub fn check_value(section: &str, key: &str, value: &Value) -> Result<(), String> {
-    match (sampling(section, key), field::find(section, key)) {
+    match (sampling(section, key), fields::find(section, key)) {
         (Some(key), _) => key.set(&mut Sampling::default(), value),
         (_, Some(field)) => field.check(value),
         (None, None) => Err("a key of a study".to_owned()),

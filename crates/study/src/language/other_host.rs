@@ -1,6 +1,7 @@
 //! Another host, and how it is reached.
 
 use super::arguments;
+use std::net::IpAddr;
 use tare_text::Value;
 
 /// The way to another host, where no one says another. It asks for nothing, and notices within a quarter of a minute
@@ -8,14 +9,12 @@ use tare_text::Value;
 const SSH: [&str; 8] =
     ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"];
 
-/// Where clients are, and how that host is reached.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OtherHost {
     /// The host, as ssh names it; none: this one.
     pub host: Option<String>,
     /// The program that reaches it, with its options; the host and the command to run there follow.
     pub ssh: Vec<String>,
-    /// This program on that host, with what stands before it.
     pub program: Vec<String>,
 }
 
@@ -33,7 +32,6 @@ impl OtherHost {
         Ok(())
     }
 
-    /// Sets the program that reaches the host.
     pub fn set_ssh(&mut self, value: &Value) -> Result<(), String> {
         let expected = "a program and its arguments, for example [\"ssh\", \"-p\", \"2222\"]";
         self.ssh = arguments::read(value).ok_or(expected)?;
@@ -63,12 +61,28 @@ impl OtherHost {
     }
 }
 
-/// A word as any shell reads it back.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// Where the clients are, and where a server listens for them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ClientSettings {
+    /// The host that they run on; this one where none is said.
+    pub on: OtherHost,
+    /// The address of this host at which a server that is started listens for them.
+    pub server_address: Option<IpAddr>,
+}
+
+impl ClientSettings {
+    pub fn set_server_address(&mut self, value: &Value) -> Result<(), String> {
+        let address = value.to_string().parse().map_err(|_| "an IP address of this host, for example 192.0.2.1")?;
+        self.server_address = Some(address);
+        Ok(())
     }
 }
 
@@ -94,5 +108,12 @@ mod tests {
         for wrong in ["", "-oProxyCommand=x", "a b"] {
             assert!(there.set_host(&wrong.into()).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn an_address_is_a_number() {
+        let mut client = ClientSettings::default();
+        assert!(client.set_server_address(&"here".into()).is_err());
+        client.set_server_address(&"::1".into()).unwrap();
     }
 }

@@ -1,7 +1,7 @@
 //! TOML to [`Study`], with a place, an expectation and the nearest right name for every mistake.
 
 use super::document::{Source, StudyError};
-use super::field;
+use super::fields;
 use super::key::{Field, WORKLOAD};
 use super::places::{Place, Places};
 use super::settings::{Sampling, Settings};
@@ -14,7 +14,6 @@ use tare_text::{Keyed, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// What the command line changes in a study.
 #[derive(Debug, Clone, Default)]
 pub struct Overrides {
     /// `--quick`: the study's own `[quick]` tables.
@@ -74,11 +73,9 @@ pub fn parse(source: Source<'_>, overrides: &Overrides) -> Result<Study, StudyEr
 
 const FILE: &str = "file";
 
-/// A study on its way.
 pub(super) struct Parser<'a> {
     pub source: Source<'a>,
     pub study: Study,
-    /// Where what is checked in the end stands.
     pub places: Places,
     /// The option of the command line that is being read; none: the document is.
     option: Option<String>,
@@ -258,7 +255,7 @@ impl<'a> Parser<'a> {
                 .ok_or_else(|| self.source.unknown(key_span, "machine setting", name, &machine::keys())),
             _ => {
                 let field =
-                    field::find(section, name).ok_or_else(|| self.unknown_key(section, name, key_span.clone()))?;
+                    fields::find(section, name).ok_or_else(|| self.unknown_key(section, name, key_span.clone()))?;
                 self.set_base(field, level).map_err(wrong)?;
                 let place = self.place(key_span);
                 self.places.keys.push((field, place));
@@ -283,7 +280,7 @@ impl<'a> Parser<'a> {
         if let Some((what, expected)) = refused::key(section, name) {
             return self.source.error(span, what, expected);
         }
-        let mut known: Vec<&str> = field::all().into_iter().filter(|f| f.section == section).map(|f| f.key).collect();
+        let mut known: Vec<&str> = fields::all().into_iter().filter(|f| f.section == section).map(|f| f.key).collect();
         match section {
             "engine" => known.push("options"),
             "placement" => known.push("first_of"),
@@ -300,7 +297,7 @@ impl<'a> Parser<'a> {
             let mut keys = Vec::new();
             for (key, value) in self.source.as_table(name.get_ref(), table)? {
                 let level = self.source.scalar(key.get_ref(), value)?;
-                let field = field::find("placement", key.get_ref())
+                let field = fields::find("placement", key.get_ref())
                     .ok_or_else(|| self.unknown_key("placement", key.get_ref(), key.span()))?;
                 field
                     .set(&mut Settings::default(), &level)
@@ -337,7 +334,7 @@ impl<'a> Parser<'a> {
         value: &Spanned<DeValue<'_>>,
     ) -> Result<(String, Value), StudyError> {
         let level = self.source.scalar(key.get_ref(), value)?;
-        if field::find("engine", key.get_ref()).is_none() {
+        if fields::find("engine", key.get_ref()).is_none() {
             return Err(self.unknown_key("engine", key.get_ref(), key.span()));
         }
         set_build_key(&mut Settings::default(), key.get_ref(), &level)
@@ -382,7 +379,6 @@ impl<'a> Parser<'a> {
         Ok(Factor { name: name.to_owned(), levels: levels.into_iter().map(|(level, _)| level).collect() })
     }
 
-    /// The place of what is being read.
     fn place(&self, span: Range<usize>) -> Place {
         self.option.clone().map_or(Place::At(span), Place::Option)
     }
@@ -427,7 +423,7 @@ impl<'a> Parser<'a> {
                 Ok(())
             }
             ("placements", Some((name, key))) => {
-                let field = field::find("placement", key).ok_or_else(|| self.unknown_key("placement", key, 0..0))?;
+                let field = fields::find("placement", key).ok_or_else(|| self.unknown_key("placement", key, 0..0))?;
                 let value = Value::of_word(value);
                 field.set(&mut Settings::default(), &value).map_err(|e| self.source.error(0..0, set, e))?;
                 let keys = self.study.placements.entry(name.to_owned()).or_default();
@@ -437,7 +433,7 @@ impl<'a> Parser<'a> {
             }
             ("builds", Some((name, key))) => {
                 let value = Value::of_word(value);
-                if !key.starts_with("options.") && field::find("engine", key).is_none() {
+                if !key.starts_with("options.") && fields::find("engine", key).is_none() {
                     return Err(self.unknown_key("engine", key, 0..0));
                 }
                 set_build_key(&mut Settings::default(), key, &value).map_err(|e| self.source.error(0..0, set, e))?;

@@ -6,12 +6,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use tare_text::Value;
 
-/// Where a value stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// In the study's text.
     At(Range<usize>),
-    /// On the command line, in this option.
     Option(String),
 }
 
@@ -26,7 +23,6 @@ pub struct Places {
 }
 
 impl Places {
-    /// Where a key was last set.
     pub fn key(&self, name: &str) -> Place {
         let last = self.keys.iter().rfind(|(field, _)| field.key == name);
         last.map_or(Place::At(0..0), |(_, place)| place.clone())
@@ -37,14 +33,12 @@ impl Places {
         found.map_or(Place::At(0..0), |(.., place)| place.clone())
     }
 
-    /// Where a table stands.
     pub fn table(&self, name: &str) -> Place {
         Place::At(self.tables.get(name).cloned().unwrap_or_default())
     }
 }
 
 impl Source<'_> {
-    /// An error at a place of this text, or in an option.
     pub fn wrong(&self, place: &Place, what: impl Into<String>, expected: impl Into<String>) -> StudyError {
         match place {
             Place::At(span) => self.error(span.clone(), what, expected),

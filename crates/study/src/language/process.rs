@@ -14,7 +14,6 @@ const LONGEST: usize = 131_072;
 
 /// No server starts with less memory.
 const LEAST_MEMORY: u64 = 16 << 20;
-/// What stands for no limit of memory.
 pub const NO_LIMIT: &str = "none";
 
 /// `[process]`: properties of the server's process.

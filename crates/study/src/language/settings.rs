@@ -1,7 +1,7 @@
 //! Everything one trial needs to know, typed. A study has one as its base; a condition is a copy with levels set.
 
-use super::client::ClientSettings;
 use super::limit::Limit;
+use super::other_host::ClientSettings;
 use super::process::ProcessSettings;
 use super::running::RunningSettings;
 use std::collections::BTreeMap;
@@ -15,23 +15,17 @@ use tare_topology::Placement;
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Settings {
-    /// Which database, and how it is started.
     pub engine: EngineSettings,
-    /// What the clients do.
     pub workload: WorkloadSettings,
     pub client: ClientSettings,
-    /// Where threads and memory go.
     pub placement: Placement,
-    /// Properties of the server process.
     pub process: ProcessSettings,
-    /// What is recorded alongside the metrics.
     pub capture: CaptureSettings,
     /// Levels of machine-wide settings. What is not named stays as found.
     pub machine: Vec<Level>,
 }
 
 impl Settings {
-    /// What no single key can check.
     pub fn check(&self) -> Result<(), String> {
         if self.engine.running.is_asked() && (self.engine.binary.is_some() || self.engine.data.is_some()) {
             return Err(
@@ -45,7 +39,6 @@ impl Settings {
 /// `[engine]`: which database, and how it is started.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EngineSettings {
-    /// A name that the registry of engines knows.
     pub name: String,
     /// Path of the server binary; none: found on the usual paths.
     pub binary: Option<PathBuf>,
@@ -63,7 +56,6 @@ pub struct EngineSettings {
     pub charset: Charset,
     /// Seconds the server may take to become ready.
     pub start_timeout_s: f64,
-    /// Engine options by name, checked after start.
     pub options: BTreeMap<String, String>,
     /// A server that someone else runs, in place of one that is started.
     pub running: RunningSettings,
@@ -100,11 +92,8 @@ impl Default for EngineSettings {
 /// `[workload]`: what the client threads do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadSettings {
-    /// Client threads, one connection each.
     pub threads: usize,
-    /// What is done between warm-up and samples.
     pub settle: Settle,
-    /// What they do, with the settings of that load alone.
     pub load: AnyLoad,
 }
 
@@ -145,9 +134,7 @@ pub struct Sampling {
     pub steal_limit: Limit,
     /// Share of the time of the benchmark's CPUs that other processes may take from a sample.
     pub foreign_cpu_limit: Limit,
-    /// What is wanted of probes alongside the samples.
     pub probe: ProbeUse,
-    /// Part of the time that they may take.
     pub probe_share: f64,
 }
 

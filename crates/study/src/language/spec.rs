@@ -3,7 +3,7 @@
 use super::decide::Decide;
 use super::key::{self, WORKLOAD};
 use super::settings::{Sampling, Settings};
-use super::{field, machine};
+use super::{fields, machine};
 use std::collections::{BTreeMap, BTreeSet};
 use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 use tare_results::question::Question;
@@ -12,16 +12,12 @@ use tare_text::{UnknownWord, Value};
 
 pub use tare_results::schema::SIDE;
 
-/// A parsed and checked study.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Study {
-    /// Short name, also of the results directory.
     pub name: String,
-    /// One line that says what it is about.
     pub title: String,
     /// What the first line of its report answers; none: what its conditions suggest.
     pub question: Option<Question>,
-    /// What every condition starts from.
     pub base: Settings,
     /// Keys of loads under `[workload]`, in the order in which they were set: a condition with another load than the
     /// base's takes those that it has.
@@ -44,7 +40,6 @@ pub struct Study {
     pub placements: BTreeMap<String, Vec<(String, Value)>>,
     /// Named builds: name -> keys of `[engine]`, and `options.NAME`.
     pub builds: BTreeMap<String, Vec<(String, Value)>>,
-    /// How factors become conditions.
     pub design: Design,
     /// Factors of the whole study, in file order; alongside `conditions` see [`Study::entries`].
     pub factors: Vec<Factor>,
@@ -65,7 +60,6 @@ pub struct Design {
     pub ladder: Option<String>,
 }
 
-/// How levels are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Display, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "kebab-case", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum DesignKind {
@@ -84,7 +78,6 @@ pub struct Factor {
 }
 
 impl Factor {
-    /// Whether it has a level that is written so.
     pub fn has(&self, level: &Value) -> bool {
         self.levels.iter().any(|own| own.to_string() == level.to_string())
     }
@@ -106,7 +99,7 @@ impl Study {
             settings.engine.options.insert(option.to_owned(), level.to_string());
             return Ok(());
         }
-        match field::factor(name) {
+        match fields::factor(name) {
             Some(field) => field.set(settings, level)?,
             None => machine::set(settings, name, level)?,
         }
@@ -140,7 +133,7 @@ impl Study {
             format!("one of the study's placements: {}", known.join(", "))
         })?;
         for (key, value) in keys {
-            let field = field::find("placement", key).ok_or("a key of [placement]")?;
+            let field = fields::find("placement", key).ok_or("a key of [placement]")?;
             field.set(settings, value)?;
         }
         Ok(())
@@ -183,7 +176,7 @@ impl Study {
     /// Names that a factor may have, apart from `option.NAME`.
     pub fn factor_names() -> Vec<&'static str> {
         let mut names = vec!["placement", "build", "engine", "workload", SIDE];
-        let factors = field::all().into_iter().filter(|f| f.section != key::CAPTURE);
+        let factors = fields::all().into_iter().filter(|f| f.section != key::CAPTURE);
         names.extend(factors.map(|f| f.key).filter(|k| *k != "name"));
         names.extend(machine::names());
         names
@@ -196,5 +189,5 @@ pub fn set_build_key(settings: &mut Settings, key: &str, value: &Value) -> Resul
         settings.engine.options.insert(option.to_owned(), value.to_string());
         return Ok(());
     }
-    field::find("engine", key).ok_or("a key of [engine]")?.set(settings, value)
+    fields::find("engine", key).ok_or("a key of [engine]")?.set(settings, value)
 }

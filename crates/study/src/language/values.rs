@@ -2,7 +2,7 @@
 //! them.
 
 use super::settings::Settings;
-use super::{field, machine};
+use super::{fields, machine};
 use std::collections::BTreeMap;
 use tare_text::Value;
 use thiserror::Error;
@@ -16,16 +16,13 @@ const MACHINE: &str = "machine.";
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the plan's {name} = {value}: expected {expected}")]
 pub struct ValueError {
-    /// As it stands in the plan.
     pub name: String,
-    /// What stands in its place.
     pub value: String,
     pub expected: String,
 }
 
-/// Every key that is set.
 pub fn to_values(settings: &Settings) -> BTreeMap<String, Value> {
-    let fields = field::all().into_iter();
+    let fields = fields::all().into_iter();
     let mut values: BTreeMap<String, Value> =
         fields.filter_map(|field| Some((format!("{}.{}", field.section, field.key), field.get(settings)?))).collect();
     let options = settings.engine.options.iter();
@@ -43,7 +40,7 @@ pub fn from_values(values: &BTreeMap<String, Value>) -> Result<Settings, ValueEr
         value: value.to_string(),
         expected,
     };
-    let fields = field::all();
+    let fields = fields::all();
     // In the table's order: a load is named before its keys are set.
     for field in &fields {
         let name = format!("{}.{}", field.section, field.key);

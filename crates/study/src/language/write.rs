@@ -1,15 +1,17 @@
 //! [`Study`] -> TOML with every default written out: what a results directory keeps. Parsing it gives the study back.
 
 use super::decide::Decide;
-use super::field;
+use super::document::{Source, StudyError};
+use super::fields;
 use super::machine::WHERE_POSSIBLE;
+use super::parse::{Overrides, parse};
 use super::settings::Sampling;
 use super::spec::{Factor, Study};
 use std::collections::BTreeMap;
+use std::path::Path;
 use tare_text::{Keyed, Value as Scalar};
 use toml::{Table, Value};
 
-/// The resolved study as a TOML document.
 pub fn to_toml(study: &Study) -> String {
     let mut root = Table::new();
     root.insert("name".into(), text(&study.name));
@@ -53,7 +55,7 @@ pub fn to_toml(study: &Study) -> String {
 }
 
 fn section_table(study: &Study, section: &str) -> Table {
-    let mut table: Table = field::all()
+    let mut table: Table = fields::all()
         .into_iter()
         .filter(|f| f.section == section)
         .filter_map(|f| Some((f.key.to_owned(), value(&f.get(&study.base)?))))
@@ -119,6 +121,11 @@ fn value(scalar: &Scalar) -> Value {
         Scalar::Number(number) => Value::Float(*number),
         Scalar::Text(written) => text(written),
     }
+}
+
+/// Parses the resolved study that a run wrote into a results directory, as it was read there.
+pub fn parse_written(text: &str, directory: &Path) -> Result<Study, StudyError> {
+    parse(Source { origin: &directory.join("study.toml").display().to_string(), text }, &Overrides::default())
 }
 
 #[cfg(test)]

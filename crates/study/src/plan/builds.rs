@@ -8,7 +8,6 @@ use tare_engine::{Binary, DEFAULT_DATABASE, engine_by_name};
 
 /// The factor whose levels are paths of server programs.
 const BINARY: &str = "binary";
-/// Digits of a build id that a name shows.
 const ID_DIGITS: usize = 7;
 
 /// Gives every condition whose level is a path the engine that the program there says it is of, and its level a name.
@@ -39,7 +38,6 @@ pub fn name(conditions: &mut [Condition]) {
     rename(conditions, &|_| None);
 }
 
-/// Names by level as it was written.
 fn rename(conditions: &mut [Condition], asked: &dyn Fn(&Condition) -> Option<Binary>) -> BTreeMap<String, String> {
     let mut builds: Vec<Build> = Vec::new();
     for condition in conditions.iter() {
@@ -127,7 +125,6 @@ fn given_data(conditions: &[Condition]) -> Vec<String> {
     notes
 }
 
-/// A program that is a level.
 struct Build {
     path: String,
     /// Its product, version and build id, where it could be asked.

@@ -4,14 +4,11 @@ use std::collections::BTreeSet;
 use tare_results::metric;
 use tare_results::schema::{Outcome, Plan, TrialRecord};
 
-/// Confidence of the interval that is aimed at.
 pub(super) const CONFIDENCE: f64 = 0.95;
 
-/// One metric of one condition.
 pub(super) struct Case<'a> {
     pub condition: &'a str,
     pub metric: &'a str,
-    /// Those with a result.
     pub trials: Vec<&'a TrialRecord>,
 }
 

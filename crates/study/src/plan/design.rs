@@ -11,7 +11,6 @@ pub struct Condition {
     /// `factor=level` words in the order of the study.
     pub name: String,
     pub levels: Levels,
-    /// Everything a trial needs.
     pub settings: Settings,
 }
 

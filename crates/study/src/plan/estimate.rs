@@ -11,7 +11,6 @@ use tare_drive::workload::TrialSize;
 use tare_engine::engine_by_name;
 use tare_results::schema::{Plan, PlannedTrial};
 
-/// How much one trial of a condition measures.
 pub fn counts(settings: &Settings, sampling: &Sampling) -> TrialSize {
     TrialSize {
         samples: sampling.samples + sampling.drop_samples,

@@ -1,7 +1,7 @@
 //! Ladders that are climbed within one server lifetime: which conditions are rungs of one, and the order of rungs.
 
 use super::design::Condition;
-use super::place;
+use super::place::place_of;
 use crate::language::spec::Study;
 use std::collections::BTreeMap;
 use tare_results::schema::{Levels, Plan, PlannedCondition, PlannedPlacement, PlannedTrial};
@@ -11,7 +11,6 @@ pub fn factors(ladder: &str) -> impl Iterator<Item = &str> {
     ladder.split(',').map(str::trim)
 }
 
-/// What the rungs of one ladder have in common.
 fn without(levels: &Levels, factor: &str) -> Levels {
     let mut others = levels.clone();
     factors(factor).for_each(|factor| drop(others.remove(factor)));
@@ -31,7 +30,6 @@ pub(super) fn check(study: &Study, planned: &mut [PlannedCondition], conditions:
     }
 }
 
-/// Why a condition can be no rung at all.
 fn alone(condition: &Condition) -> Option<String> {
     let load = condition.settings.workload.load.load();
     match () {
@@ -107,7 +105,7 @@ pub(super) fn in_lifetimes(trials: Vec<PlannedTrial>, planned: &[PlannedConditio
 
 /// Numbers of the trials that follow this one in its server's lifetime, itself first; alone where it has its own.
 pub fn rest_of_lifetime(plan: &Plan, trial: usize) -> Vec<usize> {
-    let behind = place::of(plan, trial).and_then(|place| plan.trials.get(place..)).unwrap_or_default();
+    let behind = place_of(plan, trial).and_then(|place| plan.trials.get(place..)).unwrap_or_default();
     let lifetime = behind.first().and_then(|planned| planned.lifetime);
     // They stand one after the other.
     let shares = |planned: &&PlannedTrial| lifetime.is_some() && planned.lifetime == lifetime;
@@ -124,9 +122,7 @@ mod tests {
             name: format!("placement={place} threads={threads}"),
             levels: [("placement".to_owned(), place.to_owned()), ("threads".to_owned(), threads.to_owned())].into(),
             realizable: true,
-            reason: None,
-            placement: None,
-            settings: BTreeMap::new(),
+            ..PlannedCondition::default()
         };
         let planned: Vec<PlannedCondition> =
             ["a", "b"].iter().flat_map(|p| ["1", "2", "4"].map(|t| condition(p, t))).collect();
@@ -150,12 +146,6 @@ mod tests {
     #[test]
     fn what_follows_in_a_lifetime_is_found_in_a_whole_plan_and_in_a_shard() {
         let of = |numbers: &[usize], lifetime: Option<usize>| Plan {
-            schema: tare_results::schema::SCHEMA,
-            study: "s".into(),
-            machine: None,
-            client_machines: BTreeMap::new(),
-            seed: 1,
-            conditions: Vec::new(),
             trials: numbers
                 .iter()
                 .map(|trial| {
@@ -163,23 +153,14 @@ mod tests {
                     PlannedTrial { trial: *trial, block: trial / 4, condition: format!("c{}", trial % 4), lifetime }
                 })
                 .collect(),
-            samples: 1,
-            rehearsal: false,
-            estimated_s: 0.0,
-            needs: None,
-            decision: None,
-            settle: None,
-            race: None,
-            within: None,
-            left_out: Vec::new(),
-            notes: Vec::new(),
+            ..Plan::default()
         };
         let (whole, shard) = ([0, 1, 2, 3, 4, 5, 6, 7], [4, 5, 6, 7, 12, 13, 14, 15]);
         for (numbers, trial, rest) in [(whole, 5, vec![5, 6, 7]), (shard, 5, vec![5, 6, 7]), (shard, 15, vec![15])] {
             assert_eq!(rest_of_lifetime(&of(&numbers, Some(4)), trial), rest);
             assert_eq!(rest_of_lifetime(&of(&numbers, None), trial), [trial]);
         }
-        assert_eq!(place::of(&of(&[2, 1, 0], None), 0), Some(2), "in no order that tare writes");
-        assert_eq!(place::of(&of(&shard, None), 3), None);
+        assert_eq!(place_of(&of(&[2, 1, 0], None), 0), Some(2), "in no order that tare writes");
+        assert_eq!(place_of(&of(&shard, None), 3), None);
     }
 }

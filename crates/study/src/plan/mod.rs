@@ -14,7 +14,6 @@
 //! | `two_hosts` | placements whose clients are on another host |
 //! | `ladder` | conditions that share a server lifetime |
 //! | `queue` | which trial comes next |
-//! | `place` | where a trial stands in a schedule |
 //! | `task` | one trial of a plan, and whether this machine still is the plan's |
 //! | `shard` | some blocks of a plan, on the machine that runs them |
 //! | `estimate`, `needs` | how long trials take; what else they need |

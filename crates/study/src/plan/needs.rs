@@ -20,7 +20,6 @@ const DISK_LOOKED_AT: u64 = 64 << 20;
 /// A pool of less than so much of the data's estimate is too small, however the estimate errs.
 const SURE: f64 = 0.8;
 
-/// What these conditions take together.
 pub fn of<'a>(conditions: impl Iterator<Item = &'a Condition>, seed: u64) -> Needs {
     let mut memory_bytes = 0;
     let mut sets: BTreeMap<String, (u64, u64)> = BTreeMap::new();
@@ -142,7 +141,6 @@ pub fn fits_disk(needs: &Needs, folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// As people say it.
 pub fn gigabytes(bytes: u64) -> String {
     let gb = bytes as f64 / 1e9;
     if gb < 0.95 { format!("{:.0} MB", (bytes as f64 / 1e6).ceil()) } else { format!("{gb:.1} GB") }

@@ -64,7 +64,6 @@ pub fn extended(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Option<P
     Some(grown(plan, decision, more))
 }
 
-/// The plan with so many more blocks.
 fn grown(plan: &Plan, decision: Decision, more: usize) -> Plan {
     let mut plan = plan.clone();
     let blocks = blocks(&plan);
@@ -80,7 +79,6 @@ fn grown(plan: &Plan, decision: Decision, more: usize) -> Plan {
     plan
 }
 
-/// A case and what it asks for.
 struct Advice<'a> {
     case: &'a Case<'a>,
     covs: Vec<f64>,

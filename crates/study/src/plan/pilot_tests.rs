@@ -17,14 +17,8 @@ fn study(target: f64, budget_s: f64) -> Study {
 /// A pilot over two conditions whose values are `value(condition, block, sample)`.
 fn pilot(study: &Study, value: impl Fn(usize, usize, usize) -> f64) -> (Plan, Vec<TrialRecord>) {
     let names = ["steady", "luck"];
-    let condition = |name: &&str| PlannedCondition {
-        name: (*name).to_owned(),
-        levels: BTreeMap::new(),
-        realizable: true,
-        reason: None,
-        placement: None,
-        settings: BTreeMap::new(),
-    };
+    let condition =
+        |name: &&str| PlannedCondition { name: (*name).to_owned(), realizable: true, ..PlannedCondition::default() };
     let order = tare_stats::order::randomized_blocks(2, first_trials(&study.sampling), 5);
     let trials: Vec<PlannedTrial> = order
         .iter()
@@ -35,23 +29,13 @@ fn pilot(study: &Study, value: impl Fn(usize, usize, usize) -> f64) -> (Plan, Ve
         .collect();
     let records = trials.iter().map(|planned| record(planned, study.sampling.samples, &value)).collect();
     let plan = Plan {
-        machine: None,
-        client_machines: BTreeMap::new(),
         schema: SCHEMA,
         study: "made-up".into(),
         seed: 5,
         conditions: names.iter().map(condition).collect(),
         trials,
         samples: study.sampling.samples,
-        rehearsal: false,
-        estimated_s: 0.0,
-        needs: None,
-        decision: None,
-        settle: None,
-        race: None,
-        within: None,
-        left_out: Vec::new(),
-        notes: Vec::new(),
+        ..Plan::default()
     };
     (plan, records)
 }

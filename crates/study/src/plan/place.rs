@@ -4,7 +4,7 @@ use tare_results::schema::Plan;
 
 /// Place of trial number `trial`: its number, but in a shard's plan. A search from the begin for each trial would cost
 /// a long run its square.
-pub(super) fn of(plan: &Plan, trial: usize) -> Option<usize> {
+pub(super) fn place_of(plan: &Plan, trial: usize) -> Option<usize> {
     if plan.trials.get(trial).is_some_and(|planned| planned.trial == trial) {
         return Some(trial);
     }

@@ -11,7 +11,6 @@ const EMBEDDED: &str = "sqlite";
 /// An engine, and the path of its program where a study names one.
 type Asked = (String, Option<PathBuf>);
 
-/// What is known of programs, or why not.
 #[derive(Debug, Default)]
 pub struct Programs {
     asked: RefCell<BTreeMap<Asked, Result<Binary, String>>>,

@@ -6,7 +6,6 @@ use tare_results::schema::{Outcome, PlannedTrial, TrialRecord};
 /// A trial to run, and which attempt at it this is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Next {
-    /// The plan's entry that is measured next.
     pub trial: PlannedTrial,
     /// The first one is 1.
     pub attempt: u32,
@@ -55,7 +54,6 @@ impl Queue {
         if self.waiting.front().is_some_and(is_other) { self.waiting.pop_front() } else { None }
     }
 
-    /// Notes how a trial that was taken ended.
     pub fn ended(&mut self, next: Next, outcome: Outcome) {
         if outcome == Outcome::Ok {
             self.done += 1;
@@ -75,7 +73,6 @@ impl Queue {
         self.done
     }
 
-    /// Trials that failed as often as they may.
     pub fn given_up(&self) -> usize {
         self.given_up
     }

@@ -82,12 +82,9 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         rehearsal: study.rehearsal,
         estimated_s,
         needs: Some(needs),
-        decision: None,
-        settle: None,
-        race: None,
-        within: None,
         left_out: study.left_out.clone(),
         notes,
+        ..Plan::default()
     })
 }
 

@@ -44,11 +44,9 @@ mod tests {
     fn plan(realizable: &[bool], blocks: usize) -> Plan {
         let condition = |(i, realizable): (usize, &bool)| PlannedCondition {
             name: format!("c{i}"),
-            levels: Default::default(),
             realizable: *realizable,
             reason: (!realizable).then(|| "no second node".to_owned()),
-            placement: None,
-            settings: Default::default(),
+            ..PlannedCondition::default()
         };
         let count = realizable.len();
         let trial = |trial| PlannedTrial {
@@ -60,21 +58,12 @@ mod tests {
         Plan {
             schema: SCHEMA,
             study: "s".into(),
-            machine: None,
-            client_machines: Default::default(),
             seed: 1,
             conditions: realizable.iter().enumerate().map(condition).collect(),
             trials: (0..count * blocks).map(trial).collect(),
             samples: 1,
-            rehearsal: false,
             estimated_s: 100.0,
-            needs: None,
-            decision: None,
-            settle: None,
-            race: None,
-            within: None,
-            left_out: Vec::new(),
-            notes: Vec::new(),
+            ..Plan::default()
         }
     }
 

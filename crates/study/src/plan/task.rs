@@ -1,7 +1,8 @@
 //! All that a trial is: found in the study and the plan that a run wrote, and nowhere else.
 
 use super::design::Condition;
-use super::{pilot, place, resolve};
+use super::place::place_of;
+use super::{pilot, resolve};
 use crate::language::settings::Sampling;
 use crate::language::spec::Study;
 use crate::language::values::{ValueError, from_values};
@@ -43,7 +44,7 @@ pub struct Task {
 impl Task {
     /// Finds trial number `trial`.
     pub fn find(study: &Study, plan: &Plan, trial: usize) -> Result<Self, TaskError> {
-        let placed = place::of(plan, trial).ok_or(TaskError::NoSuchTrial(trial))?;
+        let placed = place_of(plan, trial).ok_or(TaskError::NoSuchTrial(trial))?;
         let planned = plan.trials[placed].clone();
         let condition = plan
             .conditions

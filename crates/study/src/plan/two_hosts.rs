@@ -10,7 +10,6 @@ use tare_topology::{Fingerprint, Machine, MemoryPolicy, Pairing, Placement, Reso
 /// A host of clients: its machine, and by what that is known again.
 type Known = (Machine, Fingerprint);
 
-/// Hosts of clients, each asked once.
 #[derive(Debug, Default)]
 pub struct ClientHosts {
     asked: RefCell<BTreeMap<String, Result<Known, String>>>,

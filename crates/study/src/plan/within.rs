@@ -40,10 +40,8 @@ const READERS: [&str; 2] = ["workload", "distribution"];
 const SERVERS_DIFFER: f64 = 0.02;
 const SAMPLES_DIFFER: f64 = 0.01;
 
-/// Why a time is too short.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum TooShort {
-    /// Nothing that answers anything fits.
     #[error(
         "the least that answers anything takes {}, {} of that for the data, and {} were given",
         minutes(*least_s), minutes(*data_s), minutes(*asked_s)
@@ -204,7 +202,6 @@ fn first_rungs(rungs: usize, most: usize) -> Vec<usize> {
     kept
 }
 
-/// The conditions of the whole plan that a smaller study has.
 fn kept(whole: &Plan, conditions: &[Condition]) -> Vec<PlannedCondition> {
     let names: BTreeSet<&str> = conditions.iter().map(|condition| condition.name.as_str()).collect();
     whole.conditions.iter().filter(|c| names.contains(c.name.as_str())).cloned().collect()

@@ -67,7 +67,7 @@ enum Command {
     /// Show what takes disk, and remove prepared data; results only when they are named
     Clean(super::clean::CleanArgs),
     /// Print completions for a shell, to be put where that shell looks for them
-    Completions(super::completions::CompletionsArgs),
+    Completions(super::man::CompletionsArgs),
     /// Write the manual pages into a directory (for packages)
     #[command(hide = true)]
     Man(super::man::ManArgs),
@@ -172,7 +172,7 @@ fn run(command: Command) -> Result<Exit, Problem> {
         Command::Restore(args) => super::restore::run(&args),
         Command::Setup(args) => super::setup::run(&args),
         Command::Clean(args) => super::clean::run(&args),
-        Command::Completions(args) => super::completions::run(&args, shown()),
+        Command::Completions(args) => super::man::complete(&args, shown()),
         Command::Man(args) => super::man::run(&args, shown()),
         Command::ClientAgent(args) => super::client_agent::run(&args),
         Command::Trial(args) => super::trial::run(&args),

@@ -188,7 +188,6 @@ impl From<OtherMachine> for Problem {
     }
 }
 
-/// Of the load alone, at a prompt.
 impl From<LoadError> for Problem {
     fn from(e: LoadError) -> Self {
         match e {

@@ -8,7 +8,6 @@ use tare_engine::{engine_by_name, engine_names, symbol_file};
 /// What `tare setup` calls them.
 pub const NAME: &str = "symbols";
 
-/// What brings the names of one server's functions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fetch {
     /// One command, which needs root where it installs a package.
@@ -135,7 +134,6 @@ fn said(program: &str, arguments: &[&str]) -> Option<String> {
 }
 
 impl Symbols {
-    /// Looks once more, after they were fetched.
     pub fn look_again(&mut self) {
         self.found.path = symbol_file(&self.program);
     }

@@ -113,7 +113,6 @@ struct Resolves {
     seconds: f64,
 }
 
-/// Where no drift could be measured.
 const UNKNOWN: &str = "How many trials a difference needs here could not be measured: too short a watch, or too busy a \
                        machine. Longer: tare doctor --drift 30";
 

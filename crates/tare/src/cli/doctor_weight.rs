@@ -25,14 +25,12 @@ const TIME_S: f64 = 60.0;
 /// Length of a sample of a load that goes on as long as it is told to, seconds.
 const SAMPLE_S: f64 = 0.5;
 
-/// What a study's own samples say.
 #[derive(Debug, Serialize)]
 pub struct StudyWeight {
     pub study: String,
     /// What the probes say; null where the samples have no spread or no readings.
     #[serde(flatten)]
     pub found: Option<Weight>,
-    /// The advice in one sentence.
     pub text: Option<String>,
     /// The line of a study that uses the probe, where one helps.
     pub line: Option<String>,

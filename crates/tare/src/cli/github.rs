@@ -8,17 +8,12 @@ use std::path::{Path, PathBuf};
 use tare_findings::compare::{Gate, Losses};
 use tare_report::export::changes::{Judged, annotations, markdown};
 
-/// A comparison as it is told.
 pub struct GithubSummary<'a> {
-    /// The side that all others are compared with.
     pub base: &'a str,
-    /// The judged metrics of every other side.
     pub judged: Vec<Judged<'a>>,
-    /// What both sides lost.
     pub losses: &'a [Losses],
     /// What the gate came to, where there is one.
     pub gate: Option<Gate>,
-    /// What to know before believing it.
     pub notes: &'a [String],
 }
 

@@ -40,7 +40,6 @@ pub fn stop() -> Result<Stop<'static>, Problem> {
     Ok(Stop { asked: &ASKED, at_once: &AT_ONCE })
 }
 
-/// The flag of the first signal.
 pub fn flag() -> Result<&'static AtomicBool, Problem> {
     stop().map(|stop| stop.asked)
 }

@@ -1,7 +1,8 @@
-//! `tare man`: the manual pages, made of the same table as `--help`.
+//! `tare man` and `tare completions`: manual pages and what a shell completes, made of the same table as `--help`.
 
-use super::{Exit, Problem};
+use super::{Exit, Problem, output};
 use clap::{Args, Command};
+use clap_complete::Shell;
 use std::path::PathBuf;
 
 /// Options of `tare man`.
@@ -18,5 +19,21 @@ pub fn run(args: &ManArgs, table: Command) -> Result<Exit, Problem> {
         Problem::new(Exit::Machine, format!("cannot write manual pages into {}: {error}", args.directory.display()))
             .expected("a directory that exists and can be written")
     })?;
+    Ok(Exit::Done)
+}
+
+/// Options of `tare completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "For bash: tare completions bash > ~/.local/share/bash-completion/completions/tare")]
+pub struct CompletionsArgs {
+    /// The shell to print them for
+    shell: Shell,
+}
+
+/// Prints the completions of the program that `table` describes.
+pub fn complete(args: &CompletionsArgs, mut table: Command) -> Result<Exit, Problem> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut table, "tare", &mut script);
+    output::text(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }

@@ -30,7 +30,6 @@ impl MeasuredArgs {
         load.chain(self.set.iter().cloned()).collect()
     }
 
-    /// What the command line changes in the study.
     pub fn overrides(&self) -> Overrides {
         Overrides { engine: self.engine.clone(), sets: self.sets(), ..Overrides::default() }
     }

@@ -70,7 +70,6 @@ pub fn document<T: Serialize>(schema: &'static str, rest: &T) -> Result<(), Prob
     text(&document)
 }
 
-/// The same as text, for a file.
 pub fn document_text<T: Serialize>(schema: &'static str, rest: &T) -> Result<String, Problem> {
     serde_json::to_string_pretty(&Headed { schema, version: VERSION, rest })
         .map(|document| document + "\n")

@@ -1,6 +1,5 @@
 //! The one shape in which an error reaches the user: what happened, where, what was expected, what to do now.
 
-use super::Exit;
 use crate::run::Failure;
 use std::borrow::Cow;
 use std::fmt;
@@ -8,7 +7,6 @@ use std::fmt;
 /// A rendered error and the exit code it leads to. Typed errors of the modules convert into it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// What happened, one sentence.
     pub what: String,
     /// Where: a file with line and column, a path, a host.
     pub place: Option<String>,
@@ -38,7 +36,6 @@ impl Problem {
         self
     }
 
-    /// Adds what to do now.
     #[must_use]
     pub fn advice(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());
@@ -79,4 +76,21 @@ impl From<&Problem> for Failure {
         let Problem { what, place, expected, advice, exit } = problem.clone();
         Self { what, place, expected, advice, exit_code: exit as u8 }
     }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    Done = 0,
+    /// Done, and a gate failed: a regression was found.
+    GateFailed = 1,
+    /// Wrong usage or a wrong study.
+    Usage = 2,
+    /// This machine cannot do what was asked.
+    Machine = 3,
+    TrialFailed = 4,
+    /// A gate could not decide.
+    Inconclusive = 5,
+    /// Interrupted by Ctrl-C or SIGTERM.
+    Interrupted = 130,
 }

@@ -18,9 +18,7 @@ use tare_topology::Machine;
 /// A results directory under the host's lock, which is held as long as this is.
 pub struct Locked {
     pub study: Study,
-    /// As far as it is made.
     pub plan: Plan,
-    /// Where its records go.
     pub directory: Directory,
     _host: Host,
 }
@@ -51,7 +49,6 @@ pub fn begun(
     Ok(Some(Locked { study, plan, directory, _host: host }))
 }
 
-/// What is known after a round, in one line.
 type Line = fn(&Plan, &[TrialRecord]) -> Option<String>;
 
 /// A line after each round, and what went wrong in between.

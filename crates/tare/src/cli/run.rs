@@ -19,7 +19,7 @@ use tare_results::store::{Directory, read_plan, read_study_text};
 use tare_study::language::parse::Overrides;
 use tare_study::language::spec::Study;
 use tare_study::language::write;
-use tare_study::language::written::parse_written;
+use tare_study::language::write::parse_written;
 use tare_study::plan::needs;
 use tare_study::plan::resolve::Where;
 use tare_study::plan::task::{OtherMachine, Task, same_machine};

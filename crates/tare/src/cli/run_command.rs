@@ -33,7 +33,6 @@ pub struct ProgramArgs {
 }
 
 impl ProgramArgs {
-    /// Whether a study is run.
     pub fn is_none(&self) -> bool {
         self.command.is_empty()
     }

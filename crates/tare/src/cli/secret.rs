@@ -3,7 +3,6 @@
 use super::{Exit, Problem};
 use std::sync::OnceLock;
 
-/// The variable that a password may come in.
 const VARIABLE: &str = "TARE_PASSWORD";
 
 static OF_ENVIRONMENT: OnceLock<Option<String>> = OnceLock::new();
@@ -19,7 +18,6 @@ pub fn leave_environment() {
     });
 }
 
-/// The password that stood in the environment.
 pub fn of_environment() -> Option<String> {
     OF_ENVIRONMENT.get().cloned().flatten()
 }

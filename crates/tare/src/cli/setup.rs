@@ -71,7 +71,6 @@ fn names() -> impl Iterator<Item = &'static str> {
     TOOLS.iter().map(|tool| tool.name).chain([debug_symbols::NAME])
 }
 
-/// Packages are installed by root.
 fn as_root(words: Vec<&str>) -> Vec<&str> {
     let sudo = if rustix::process::geteuid().is_root() { None } else { Some("sudo") };
     sudo.into_iter().chain(words).collect()
@@ -86,7 +85,6 @@ fn line(fetch: &Fetch) -> String {
     }
 }
 
-/// Brings the symbols of one server.
 fn fetch(symbols: &Symbols) -> Result<(), Problem> {
     match &symbols.fetch {
         Some(Fetch::Run { words, as_root: root }) => {

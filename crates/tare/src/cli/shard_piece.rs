@@ -8,18 +8,15 @@ use tare_results::shards::{Sharded, TakenShard, finished_blocks};
 use tare_results::store::{Directory, read_plan, read_study_text};
 use tare_study::language::spec::Study;
 use tare_study::language::write;
-use tare_study::language::written::parse_written;
+use tare_study::language::write::parse_written;
 use tare_study::plan::resolve::{Where, resolve};
 use tare_study::plan::shard::part;
 use tare_study::plan::task::same_machine;
 use tare_topology::{Fingerprint, Machine};
 
-/// What a shard has left for this machine.
 pub struct Piece {
     pub study: Study,
-    /// The blocks that are this machine's.
     pub plan: Plan,
-    /// Where its records go.
     pub directory: Directory,
     _shard: TakenShard,
 }

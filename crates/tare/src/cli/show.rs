@@ -27,7 +27,6 @@ pub struct Show {
     json: bool,
 }
 
-/// Prints the tables of results again.
 pub fn run(args: Show) -> Result<Exit, Problem> {
     if let Some(sharded) = Sharded::open(&args.results, Trust::Anyone)? {
         progress(&sharded)?;

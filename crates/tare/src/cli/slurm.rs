@@ -27,7 +27,6 @@ pub struct SlurmArgs {
     submit: bool,
 }
 
-/// Writes the folder and the script in it.
 pub fn run(args: &SlurmArgs) -> Result<Exit, Problem> {
     let program =
         std::env::current_exe().map_err(|e| Problem::new(Exit::Machine, format!("cannot find myself: {e}")))?;

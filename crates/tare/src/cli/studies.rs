@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use tare_study::language::builtin;
 use tare_study::language::decide::Decide;
 use tare_study::language::document::Source;
-use tare_study::language::field;
+use tare_study::language::fields;
 use tare_study::language::machine;
 use tare_study::language::parse::{Overrides, parse};
 use tare_study::language::settings::Sampling;
@@ -89,7 +89,7 @@ fn key_rows() -> Vec<KeyJson> {
     let of =
         |section, KeyInfo { name, help, in_study, .. }| KeyJson { section, name, help: format!("{help}{in_study}") };
     let setting = |name| KeyJson { section: "machine", name, help: machine::help(name).to_owned() };
-    let fields = field::all().into_iter().map(|field| of(field.section, field.info));
+    let fields = fields::all().into_iter().map(|field| of(field.section, field.info));
     let sampling = Sampling::KEYS.iter().map(|own| of("sampling", own.info()));
     let decide = Decide::KEYS.iter().map(|own| of("decide", own.info()));
     fields.chain(machine::names().into_iter().map(setting)).chain(sampling).chain(decide).collect()
@@ -104,7 +104,7 @@ fn keys() -> String {
         "Keys of a study file. Keys of all but [sampling], [decide] and [capture] can be factors, by their own name.\n",
     );
     let mut section = "";
-    for field in field::all() {
+    for field in fields::all() {
         if section == "engine" && field.section != section {
             text.push_str("  options.NAME       any option of the engine; as a factor option.NAME\n");
         }

@@ -3,12 +3,10 @@
 use super::output::duration;
 use std::time::Duration;
 
-/// What is known of a run's pace.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TimeLeft {
     /// Seconds a trial, as estimated.
     expected_s: f64,
-    /// Attempts that a trial may take.
     attempts: u32,
     /// From the begin of the first trial to the end of the last one: what lies between trials counts too.
     spent: Duration,
@@ -16,10 +14,8 @@ pub(super) struct TimeLeft {
     good: usize,
 }
 
-/// Trials that still have to run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ToGo {
-    /// For the first time.
     pub first: usize,
     /// Once more: these are known.
     pub again: usize,
@@ -37,7 +33,6 @@ impl ToGo {
 pub(super) struct Left {
     /// With as many repeats as before.
     pub likely_s: f64,
-    /// With all repeats that there may be.
     pub most_s: f64,
 }
 

@@ -4,12 +4,10 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use tare_engine::engine_by_name;
 
-/// A program, and what it is for.
 #[derive(Debug, Clone, Copy)]
 pub struct Tool {
     /// What `tare setup` calls it.
     pub name: &'static str,
-    /// What is possible with it.
     pub purpose: &'static str,
     kind: Kind,
     packages: Packages,
@@ -25,7 +23,6 @@ struct Packages {
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    /// A database, found as trials find it.
     Engine(&'static str),
     /// A program on PATH or in a folder of PostgreSQL's.
     Program(&'static str),
@@ -82,12 +79,10 @@ pub const TOOLS: &[Tool] = &[
     },
 ];
 
-/// Whether a program is here.
 #[derive(Debug, Clone, Serialize)]
 pub struct Found {
     /// What `tare setup` calls it.
     pub name: &'static str,
-    /// What is possible with it.
     pub purpose: &'static str,
     /// Where it is; none when it is missing.
     pub path: Option<PathBuf>,

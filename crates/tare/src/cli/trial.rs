@@ -16,7 +16,7 @@ use tare_drive::workload::Progress;
 use tare_files::Folder;
 use tare_noise::{HostLock, TrialLock};
 use tare_results::store::{Directory, Writer, read_plan, read_study_text};
-use tare_study::language::written::parse_written;
+use tare_study::language::write::parse_written;
 use tare_study::plan::task::Task;
 
 /// Options of the hidden `tare trial`.

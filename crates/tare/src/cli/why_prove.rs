@@ -16,19 +16,16 @@ use tare_results::pairs::{FEWEST_PAIRS, Rule};
 use tare_results::schema::{Plan, Settle};
 use tare_results::store::{Directory, read_plan, read_study_text, read_trials};
 use tare_study::language::spec::{Factor, SIDE, Study};
-use tare_study::language::written::parse_written;
+use tare_study::language::write::parse_written;
 use tare_study::plan::resolve::Where;
 use tare_study::plan::settle;
 use tare_text::Value;
 use tare_topology::Machine;
 
-/// The document alongside the experiments' results.
 const RECORD: &str = "why.json";
 
-/// What is to be proved, and in which time.
 pub(super) struct Asked<'a> {
     pub found: &'a Why,
-    /// The results that the slower condition is of.
     pub results: &'a Path,
     pub within_s: f64,
     pub out: Option<&'a Path>,
@@ -44,7 +41,6 @@ struct Ready {
 }
 
 impl Asked<'_> {
-    /// Says what would be done.
     pub fn told(&self) -> Result<Exit, Problem> {
         let ready = self.ready(&Machine::this()?)?;
         let each_s = self.each_s(ready.len());

@@ -73,13 +73,10 @@ pub struct Stop<'a> {
     pub at_once: &'a AtomicBool,
 }
 
-/// How a trial's process ended.
 #[derive(Debug)]
 pub enum Exit {
     By(ExitStatus),
-    /// It took longer than it may.
     TimedOut,
-    /// The user wants the run to end.
     Interrupted,
 }
 

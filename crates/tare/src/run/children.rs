@@ -16,7 +16,6 @@ use tare_study::language::spec::Study;
 use tare_study::language::write;
 use tare_study::plan::stack;
 
-/// What making data may take.
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 /// What a child exits with when this machine cannot do it, as in the contract of exit codes.
 const STOPS_RUN: u8 = 3;

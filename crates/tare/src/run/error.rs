@@ -32,12 +32,9 @@ pub enum RunError {
 /// An error of a child process, whole: nothing of it is cut or guessed from its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What happened, one sentence.
     pub what: String,
-    /// A file, a path, a host.
     pub place: Option<String>,
     pub expected: Option<String>,
-    /// A command or an edit.
     pub advice: Option<String>,
     pub exit_code: u8,
 }

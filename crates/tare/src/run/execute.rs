@@ -23,18 +23,15 @@ pub struct RunEnd {
     pub left: usize,
 }
 
-/// A run about to start.
 pub struct Run<'a, R, B> {
     pub study: &'a Study,
     pub plan: &'a Plan,
     /// Runs the trials: one at a time, or the two of a duet.
     pub runner: R,
-    /// Keeps their records and the plan.
     pub book: B,
 }
 
 impl<R: Runner, B: Book> Run<'_, R, B> {
-    /// Runs what is left of the plan.
     pub fn execute(&mut self, listener: &mut dyn Listener) -> Result<RunEnd, RunError> {
         let mut plan = self.plan.clone();
         self.runner.take(self.study, &plan)?;
@@ -178,7 +175,6 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         Ok(Some(records))
     }
 
-    /// What a trial may take.
     fn attempt(&self, plan: &Plan, next: &Next) -> Result<Attempt, RunError> {
         let task = Task::find(self.study, plan, next.trial.trial)?;
         let sampling = &task.sampling;

@@ -7,11 +7,9 @@ use tare_results::schema::Plan;
 /// Everything that a trial must be sure of, through a pipe that no one else has.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Handed {
-    /// The study, resolved, as TOML.
     pub study: String,
     /// All conditions and the whole schedule on this machine.
     pub plan: Plan,
-    /// Password for a server that runs already.
     pub password: Option<String>,
     /// Whether the user trusts who else may write to the results.
     pub trusted: bool,

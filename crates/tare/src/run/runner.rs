@@ -31,17 +31,14 @@ pub enum Ended {
         started_at: String,
         elapsed_s: f64,
     },
-    /// The user wants the run to end.
     Interrupted,
 }
 
-/// How making the data ended.
 #[derive(Debug)]
 pub enum Prepared {
     Done,
     /// They cannot be made.
     Failed(Failure),
-    /// The user wants the run to end.
     Interrupted,
 }
 
@@ -61,11 +58,9 @@ pub trait Runner {
     fn run_both(&mut self, attempts: &[Attempt; 2], hear: &mut dyn FnMut(Progress)) -> Result<[Ended; 2], RunError>;
 }
 
-/// Who is told what happens.
 pub trait Listener {
     /// A trial begins. `done` and `left` do not count it.
     fn begin(&mut self, next: &Next, done: usize, left: usize);
-    /// What the trial says.
     fn hear(&mut self, progress: Progress);
     fn end(&mut self, record: &TrialRecord);
     /// All trials that are planned so far have ended.

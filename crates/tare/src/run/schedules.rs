@@ -20,7 +20,6 @@ const SCHEDULES: u64 = 1_000;
 /// Times a run may be taken up again before a schedule counts as endless.
 const MOST_RUNS: usize = 500;
 
-/// What becomes of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Ok,
@@ -28,7 +27,6 @@ enum Fate {
     Disturbed,
     /// Hung, killed or crashed: no record.
     Silent,
-    /// The user pressed Ctrl-C.
     Interrupted,
     /// The run itself dies before the attempt has left anything.
     RunDies,
@@ -164,7 +162,6 @@ fn two_cores() -> Machine {
     Machine::synthetic("core:2 pu:1").unwrap()
 }
 
-/// Counts what it hears.
 #[derive(Default)]
 struct Ears {
     begun: usize,

@@ -27,7 +27,6 @@ const GRACE: Duration = Duration::from_secs(10);
 /// The key of a load whose setting reads a file.
 const FILE: &str = "workload.file";
 
-/// Takes this host for the clients alone.
 pub type Take<'a> = dyn Fn() -> Result<ThisHost, String> + 'a;
 
 /// Says who this is, and does what the trial on the other side of `link` asks until that is over. `asked` is set by a
@@ -78,7 +77,6 @@ fn work(link: &Link<Ask>, begin: Begin, take: &Take<'_>, asked: &AtomicBool) -> 
     driven
 }
 
-/// Everything that the clients need.
 struct Clients {
     settings: Settings,
     engine: &'static dyn Engine,

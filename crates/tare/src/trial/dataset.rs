@@ -52,7 +52,6 @@ impl TrialData {
         Ok(Self { copy: WorkingCopy::take(&prepared, &state::cache_directory()?)?, prepared })
     }
 
-    /// What the server is started on.
     pub fn directory(&self) -> Result<DataDirectory, TrialError> {
         Ok(match &self.copy {
             Some(copy) => DataDirectory::InPlace(copy.data().to_owned()),

@@ -13,7 +13,6 @@ use tare_study::plan::task::{OtherMachine, TaskError};
 use tare_topology::MachineError;
 use tare_topology::bind::BindError;
 
-/// Why a trial has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
     /// The results directory: no record could be written.
@@ -90,7 +89,6 @@ impl TrialError {
         false
     }
 
-    /// Anyone who asked wants it to stop.
     pub fn is_interrupted(&self) -> bool {
         matches!(
             self,

@@ -15,7 +15,6 @@ use tare_results::schema::{self, TrialRecord};
 /// Captures that were begun, or why there is no place for them.
 pub type Begun = Result<CaptureSample, FilesError>;
 
-/// The trial as its load sees it.
 pub struct TrialHost<'a> {
     trial: &'a Trial<'a>,
     server: Option<&'a dyn Server>,
@@ -28,7 +27,6 @@ impl<'a> TrialHost<'a> {
         Self { trial, server, captures: Mutex::new(None) }
     }
 
-    /// The captures, still to be made readable.
     pub fn into_captures(self) -> Option<Begun> {
         self.captures.into_inner().unwrap_or_else(PoisonError::into_inner)
     }

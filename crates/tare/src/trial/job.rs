@@ -9,10 +9,8 @@ use tare_study::plan::task::Task;
 
 #[derive(Clone)]
 pub struct Trial<'a> {
-    /// The results directory that gets the record.
     pub directory: &'a Folder,
     pub plan: &'a Plan,
-    /// Its entry in the plan.
     pub task: Task,
     /// The first one is 1.
     pub attempt: u32,

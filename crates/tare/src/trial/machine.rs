@@ -8,7 +8,6 @@ use tare_study::language::settings::Settings;
 /// The machine as a condition wants it; put back when dropped.
 pub struct SettingsGuard {
     session: Option<Session>,
-    /// What was set, and the proof.
     pub applied: Vec<AppliedSetting>,
 }
 

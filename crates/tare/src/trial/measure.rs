@@ -59,7 +59,6 @@ impl Trial<'_> {
         self.end_record(record, ended, &disturbed, clock)
     }
 
-    /// A record with nothing in it yet.
     pub(super) fn new_record(&self) -> TrialRecord {
         let levels = self.task.condition.levels.clone();
         TrialRecord::new(&self.task.planned, self.attempt, levels, tare_results::now())

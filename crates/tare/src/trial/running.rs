@@ -101,7 +101,6 @@ fn uncontrolled(settings: &Settings, placement: &ResolvedPlacement) -> BTreeMap<
     list
 }
 
-/// Whether threads of the server are bound.
 pub fn binds_server(placement: &ResolvedPlacement) -> bool {
     !placement.server.is_empty() || placement.background.is_some()
 }

@@ -28,12 +28,9 @@ const SAID: usize = 4000;
 /// Settings that the other host may say it holds: a machine has some dozens.
 const SETTINGS: usize = 1000;
 
-/// The clients of a trial, on another host.
 pub struct Clients {
     remote: Remote,
-    /// The address at which the server listens for them.
     pub listen: IpAddr,
-    /// What was set on their host, and the proof.
     applied: Vec<AppliedSetting>,
 }
 
@@ -128,7 +125,6 @@ impl Clients {
     }
 }
 
-/// A setting of the other host in words that may be shown.
 fn shown(setting: AppliedSetting) -> AppliedSetting {
     let AppliedSetting { factor, level, found, verified } = setting;
     let [factor, level, verified] = [factor, level, verified].map(|text| cut(&text, SAID));
@@ -141,11 +137,9 @@ pub struct Job<'a> {
     pub settings: &'a Settings,
     pub cpus: &'a [CpuSet],
     pub counts: TrialSize,
-    /// Seed of everything that is drawn.
     pub seed: u64,
     /// The watch over the server.
     pub watch: SubjectWatch,
-    /// Who asked for the load.
     pub host: &'a dyn Host,
 }
 
@@ -160,7 +154,6 @@ struct Half<'a> {
     steps: (Instant, u32),
 }
 
-/// The further sample, of which there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Captures {
     ToCome,
@@ -173,7 +166,6 @@ impl Half<'_> {
         self.failed.is_some() || self.host.interrupted()
     }
 
-    /// What failed here first, or else this.
     fn error(&mut self, other: LoadError) -> LoadError {
         self.failed.take().unwrap_or(other)
     }

@@ -1,10 +1,8 @@
 //! What can go wrong when threads and memory are bound.
 
-use std::io;
-
-use tare_cpuset::AffinityError;
-
 use crate::MemoryPolicy;
+use std::io;
+use tare_cpuset::AffinityError;
 
 /// Why a thread or its memory is not bound as asked.
 #[derive(Debug, thiserror::Error)]

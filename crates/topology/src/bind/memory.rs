@@ -1,17 +1,15 @@
 //! Memory policies of threads: set, and read back from what the kernel shows.
 
-use std::fs;
-use std::io;
-
-use hwlocality::Topology;
-use hwlocality::bitmap::BitmapIndex;
-use hwlocality::memory::binding::{MemoryBindingFlags as Flags, MemoryBindingPolicy as Policy};
-use hwlocality::memory::nodeset::NodeSet as HwlocNodeSet;
-
 use super::error::BindError;
 use super::shared::mask;
 use crate::observe::numa_maps::{mappings, policy_of};
 use crate::{MemoryPolicy, Nodes};
+use hwlocality::Topology;
+use hwlocality::bitmap::BitmapIndex;
+use hwlocality::memory::binding::{MemoryBindingFlags as Flags, MemoryBindingPolicy as Policy};
+use hwlocality::memory::nodeset::NodeSet as HwlocNodeSet;
+use std::fs;
+use std::io;
 use tare_cpuset::{NodeSet, keep_affinity};
 
 /// Sets the memory policy of the calling thread, which threads and processes started from it inherit, and makes sure

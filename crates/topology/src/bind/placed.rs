@@ -1,10 +1,9 @@
 //! The calling thread bound for a while, so that what it spawns inherits CPUs and memory policy.
 
-use std::marker::PhantomData;
-
 use super::error::BindError;
 use super::memory::{set_memory_policy, this_thread_memory_policy};
 use crate::MemoryPolicy;
+use std::marker::PhantomData;
 use tare_cpuset::{CpuSet, ThreadRef, affinity_of, bind_thread};
 
 /// The calling thread, bound for a while: what is spawned meanwhile inherits its CPUs and memory policy.

@@ -2,13 +2,12 @@
 //! is the process's own affair, but one of shared memory belongs to that memory (the kernel's "shared policy"): whoever
 //! has mapped it may set it, and it holds for all.
 
+use super::error::BindError;
+use crate::{MemoryPolicy, Nodes};
 use std::fs::{File, OpenOptions, read_to_string};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr;
-
-use super::error::BindError;
-use crate::{MemoryPolicy, Nodes};
 use tare_cpuset::NodeSet;
 
 /// A mapping that is unmapped when it is dropped.

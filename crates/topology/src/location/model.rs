@@ -1,9 +1,7 @@
 //! Locations as data, and as the text that hwloc-calc would take.
 
 use std::fmt;
-
 use strum::{Display, EnumString, VariantArray, VariantNames};
-
 use tare_cpuset::CpuSet;
 
 /// Which CPUs, as hwloc-calc writes it: `node:1.core:0-1.pu:0`, joined by `+`; `cpus:4-11,16` for OS numbers; `all`.

@@ -1,13 +1,11 @@
 //! From text to a location, with the place of every mistake.
 
-use std::str::FromStr;
-
-use strum::VariantNames;
-use tare_text::{did_you_mean, nearest};
-
 use super::model::{Index, Location, ObjectKind, Step, Term};
+use std::str::FromStr;
+use strum::VariantNames;
 use tare_cpuset::parse_index;
 use tare_cpuset::{CpuSet, IndexSetError};
+use tare_text::{did_you_mean, nearest};
 
 /// A text that is not a location.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

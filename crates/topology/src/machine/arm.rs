@@ -1,9 +1,8 @@
 //! Names of Arm cores. Arm kernels say no model names: a core has a number (MIDR) of who made it and of its design.
 
+use super::model::Machine;
 use std::fs;
 use std::path::Path;
-
-use super::model::Machine;
 use tare_cpuset::CpuSet;
 
 /// Who made it, which part of theirs, and the design's name. The numbers are those of the kernel's

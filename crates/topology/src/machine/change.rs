@@ -1,7 +1,6 @@
 //! How a machine differs from what it was, in words.
 
 use std::fmt;
-
 use tare_cpuset::{CpuSet, NodeSet};
 
 /// One difference between two [`Fingerprint`](super::Fingerprint)s. Displayed as a clause, such as "allowed CPUs were

@@ -1,12 +1,10 @@
 //! By what a machine is known again: a plan was made for this one, and its trials must run on no other.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-
-use serde::{Deserialize, Serialize};
-
 use super::change::{Change, Shared};
 use super::model::{Machine, Origin};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use tare_cpuset::{CpuSet, NodeSet};
 
 /// What a plan depends on of a machine: which CPUs and nodes it may use, how they hang together, and the kernel.

@@ -1,13 +1,12 @@
 //! From hwloc's objects to plain data.
 
+use super::model::{Cache, Core, CpuKind, Die, Excluded, Machine, Node, Origin, Package, Pu};
 use hwlocality::Topology;
 use hwlocality::bitmap::BitmapIndex;
 use hwlocality::object::TopologyObject;
 use hwlocality::object::attributes::ObjectAttributes;
 use hwlocality::object::distance::DistancesKind;
 use hwlocality::object::types::ObjectType;
-
-use super::model::{Cache, Core, CpuKind, Die, Excluded, Machine, Node, Origin, Package, Pu};
 use tare_cpuset::{CpuSet, IndexSet};
 
 /// Data and unified caches, outermost first. Level 5 is the highest that hwloc knows.

@@ -1,16 +1,15 @@
 //! This machine, limited to what this process may use, and machines from synthetic descriptions.
 
+use super::arm;
+use super::error::MachineError;
+use super::hwloc::{guarded, indexes, nodes, snapshot};
+use super::model::{Excluded, Machine, Node, Origin};
 use hwlocality::Topology;
 use hwlocality::bitmap::Bitmap;
 use hwlocality::cpu::cpuset::CpuSet as HwlocCpuSet;
 use hwlocality::memory::nodeset::NodeSet as HwlocNodeSet;
 use hwlocality::topology::builder::{BuildFlags, TopologyBuilder};
 use hwlocality::topology::editor::RestrictFlags;
-
-use super::arm;
-use super::error::MachineError;
-use super::hwloc::{guarded, indexes, nodes, snapshot};
-use super::model::{Excluded, Machine, Node, Origin};
 use tare_cpuset::{AffinityError, NodeSet, ThreadRef, affinity_of, keep_affinity};
 
 impl Machine {

@@ -1,7 +1,6 @@
 //! The machine as plain data: packages, caches, cores, PUs and nodes.
 
 use serde::{Deserialize, Serialize};
-
 use tare_cpuset::{CpuSet, NodeSet};
 
 /// A machine: this one, a synthetic one or one from an hwloc XML file.

@@ -1,5 +1,11 @@
 //! Descriptions of machines that others wrote are read in a child process, which may crash, hang or eat memory.
 
+use super::error::MachineError;
+use super::model::{Machine, Origin};
+use super::reader_child::{ANSWER_BYTES, Answer, MEMORY_BYTES, answer};
+use super::xml::Refused;
+use rustix::fs::{MemfdFlags, OFlags, memfd_create};
+use rustix::process::Signal;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek};
@@ -9,14 +15,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
-
-use rustix::fs::{MemfdFlags, OFlags, memfd_create};
-use rustix::process::Signal;
-
-use super::error::MachineError;
-use super::model::{Machine, Origin};
-use super::reader_child::{ANSWER_BYTES, Answer, MEMORY_BYTES, answer};
-use super::xml::Refused;
 
 /// Longest that a description may take. A machine of 2,000 CPUs takes a tenth of a second.
 const TIME_LIMIT: Duration = Duration::from_secs(10);

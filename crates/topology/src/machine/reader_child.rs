@@ -1,11 +1,9 @@
 //! The other end of a [`TopologyReader`](super::TopologyReader): limits itself, reads one description, answers.
 
-use std::io::{self, Read, Write};
-
-use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
-
 use super::model::Machine;
 use super::xml::{Refused, parse};
+use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
+use std::io::{self, Read, Write};
 
 /// What the child answers, as JSON.
 pub(super) type Answer = Result<Machine, Refused>;

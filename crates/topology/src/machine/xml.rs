@@ -1,13 +1,11 @@
 //! Machines from the XML that hwloc writes, read in this process.
 
-use std::path::{Path, PathBuf};
-
-use hwlocality::topology::builder::TopologyBuilder;
-use serde::{Deserialize, Serialize};
-
 use super::error::MachineError;
 use super::hwloc::{guarded, indexes, snapshot};
 use super::model::{Excluded, Machine, Origin};
+use hwlocality::topology::builder::TopologyBuilder;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 
 /// Why a text is no machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

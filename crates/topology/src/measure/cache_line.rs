@@ -1,12 +1,11 @@
 //! A cache line that two threads pass to and fro.
 
+use super::error::MeasureError;
 use std::hint::spin_loop;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-
-use super::error::MeasureError;
 use tare_cpuset::ThreadRef;
 use tare_cpuset::bind_thread;
 

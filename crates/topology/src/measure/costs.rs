@@ -1,9 +1,8 @@
 //! What distances cost, from what was measured: medians, near against far, and the same in sentences.
 
-use serde::{Deserialize, Serialize};
-
 use super::run::Measured;
 use crate::{Machine, Pairing};
+use serde::{Deserialize, Serialize};
 
 /// What being further apart costs on this machine, from medians over what was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,12 +1,11 @@
 //! Latency and bandwidth of a node's memory from CPUs of another.
 
+use super::error::MeasureError;
+use super::working_set::{Line, WorkingSet, sum};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-
-use super::error::MeasureError;
-use super::working_set::{Line, WorkingSet, sum};
 use tare_cpuset::ThreadRef;
 use tare_cpuset::bind_thread;
 

@@ -1,10 +1,8 @@
 //! Which pairs of PUs and nodes are measured: all of a small machine, a sample of a large one.
 
-use std::time::Duration;
-
-use serde::{Deserialize, Serialize};
-
 use crate::{Machine, Pairing};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// Most PUs between which cache lines are passed: 496 pairs.
 pub const MAX_CPUS: usize = 32;

@@ -1,13 +1,11 @@
 //! Measuring what a plan names, within its limits of time.
 
-use std::time::{Duration, Instant};
-
-use serde::{Deserialize, Serialize};
-
 use super::error::MeasureError;
 use super::plan::MeasurePlan;
 use super::working_set::WorkingSet;
 use super::{cache_line, memory};
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, Instant};
 
 /// What the plan came to. Rows and columns of the tables are those of the plan; `None` is what was not measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,6 @@
 //! Memory of a process in huge pages, of both kinds.
 
 use std::fs;
-
 use tare_cpuset::observe::ObserveError;
 
 /// Bytes of a process in huge pages.

@@ -1,9 +1,8 @@
 //! The one parser of `/proc/<pid>/numa_maps`: a line a mapping, with its policy, what it maps and where its pages are.
 
+use crate::{MemoryPolicy, Nodes};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
-
-use crate::{MemoryPolicy, Nodes};
 
 /// A mapping of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,9 +1,8 @@
 //! How the page allocator served each node of the whole machine.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
-
-use serde::{Deserialize, Serialize};
 
 /// How the page allocator of one node served the whole machine since boot: subtract two readings. See the kernel's
 /// Documentation/admin-guide/numastat.rst.

@@ -1,13 +1,11 @@
 //! Pages of a process by node, and which of them its own memory policy placed.
 
+use super::numa_maps::{Mapping, mappings, policy_of};
+use crate::MemoryPolicy;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-
-use serde::{Deserialize, Serialize};
-
-use super::numa_maps::{Mapping, mappings, policy_of};
-use crate::MemoryPolicy;
 use tare_cpuset::observe::ObserveError;
 
 /// Pages of a process on one node.

@@ -1,12 +1,11 @@
 //! The first nodes, or last-level caches, of a machine, each shared between clients and server.
 
-use std::collections::BTreeSet;
-
 use super::memory::{MemoryPolicy, Nodes};
 use super::resolve::Placement;
 use super::words::{ClientPus, Side};
 use crate::location::{Index, Location, ObjectKind, Step, Term};
 use crate::{Machine, NotRealizable};
+use std::collections::BTreeSet;
 use tare_cpuset::NodeSet;
 
 /// A node or cache that can be used: what kind of object it is, its logical index, the nodes that give it memory, how

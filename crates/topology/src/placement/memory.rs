@@ -1,14 +1,12 @@
 //! Memory policies: which nodes new pages come from.
 
+use crate::text::serde_as_string;
+use crate::{Machine, NotRealizable, Origin};
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
-
-use tare_text::{did_you_mean, nearest};
-
-use crate::text::serde_as_string;
-use crate::{Machine, NotRealizable, Origin};
 use tare_cpuset::NodeSet;
+use tare_text::{did_you_mean, nearest};
 
 /// Where a kernel that has weighted interleave keeps each node's weight.
 const WEIGHTS: &str = "/sys/kernel/mm/mempolicy/weighted_interleave";

@@ -1,11 +1,9 @@
 //! Pairings: which of them a machine has, and whether two PUs satisfy one.
 
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
-
 use super::words::Pairing;
 use crate::{Machine, NotRealizable, Pu};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Whether a pairing exists on a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,11 +1,10 @@
 //! From a placement to the CPUs of every thread on one machine.
 
-use serde::{Deserialize, Serialize};
-
 use super::assign::assign;
 use super::memory::MemoryPolicy;
 use super::words::{Bind, ClientPus, Pairing, Side};
 use crate::{Location, Machine, NotRealizable};
+use serde::{Deserialize, Serialize};
 use tare_cpuset::CpuSet;
 
 /// Which CPUs client and server threads may run on, and which nodes the server's memory comes from.

@@ -1,12 +1,10 @@
 //! The words of a placement: how threads share a location, where a server thread sits, where a side runs.
 
-use std::fmt;
-use std::str::FromStr;
-
-use strum::{Display, EnumString, VariantArray, VariantNames};
-
 use crate::text::serde_as_string;
 use crate::{Location, LocationError, UnknownWord};
+use std::fmt;
+use std::str::FromStr;
+use strum::{Display, EnumString, VariantArray, VariantNames};
 
 /// How the threads of a side share its location.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Display, EnumString, VariantNames)]

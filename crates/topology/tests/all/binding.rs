@@ -1,9 +1,8 @@
 //! Real binding on this kernel; each test works on threads and processes of its own.
 
+use crate::common::set;
 use std::process::{Child, Command, Stdio};
 use std::thread;
-
-use crate::common::set;
 use tare_cpuset::observe::{ObserveError, last_cpu, threads};
 use tare_cpuset::{CpuSet, NodeSet, ThreadRef, affinity_of};
 use tare_topology::bind::{self, BindError, Placed};

@@ -3,7 +3,6 @@
 
 use std::fmt::Write as _;
 use std::process::Command;
-
 use tare_cpuset::CpuSet;
 use tare_topology::Machine;
 

@@ -1,7 +1,6 @@
 //! Distances measured on this machine, whatever it is: their shape and that they are distances, not what they are.
 
 use std::time::Duration;
-
 use tare_topology::Machine;
 use tare_topology::measure::{Costs, MeasurePlan, measure};
 

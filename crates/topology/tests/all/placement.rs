@@ -1,9 +1,8 @@
 //! Placements: article A's vCPU numbers, every pairing on the machines of the zoo, and pairings against brute force.
 
-use std::collections::BTreeMap;
-
 use crate::common::{ARTICLE_A, hybrid, lopsided, set, synthetic};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 use tare_cpuset::CpuSet;
 use tare_topology::{Bind, Location, Machine, MemoryPolicy, Pairing, Placement, ResolvedPlacement, Side};
 

@@ -56,7 +56,6 @@ pub(super) fn fold(place: &Place, recording: &str, pid: u32) -> Result<Chains, U
     Ok(chains)
 }
 
-/// A chain a line, with its weight.
 fn text(chains: &Chains) -> String {
     chains.weights.iter().map(|(chain, weight)| format!("{chain} {weight}\n")).collect()
 }

@@ -12,7 +12,6 @@ pub(super) const KERNEL: &str = "_[k]";
 /// Objects in brackets that are not the kernel's or one of its modules.
 const USER_OBJECTS: [&str; 6] = ["[vdso]", "[vsyscall]", "[unknown]", "[heap]", "[stack]", "[anon]"];
 
-/// Everything a recording says.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Chains {
     /// The event of the first sample, with perf's modifiers.

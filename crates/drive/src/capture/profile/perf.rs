@@ -17,7 +17,6 @@ const SAMPLES: f64 = 30_000.0;
 /// Bytes of stack in a sample. Of perf's own default of 8 KiB, half of MariaDB's call chains have no beginning.
 const STACK_BYTES: u32 = 16_384;
 
-/// A profile that is being recorded.
 pub(in super::super) struct Profile {
     perf: Child,
     pid: u32,
@@ -130,7 +129,6 @@ impl Drop for Profile {
     }
 }
 
-/// Where samples are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
     /// On every PU, whatever runs there; the server's are picked out afterwards. Needs root, CAP_PERFMON or

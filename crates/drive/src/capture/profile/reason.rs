@@ -14,7 +14,6 @@ pub(super) fn not_started(error: &io::Error) -> Unavailable {
     })
 }
 
-/// perf ended without recording anything.
 pub(in super::super) fn refused(said: &str, why: &str) -> Unavailable {
     let lower = said.to_lowercase();
     if ["perf_event_paranoid", "permission", "not permitted", "access to performance"].iter().any(|w| lower.contains(w))
@@ -35,7 +34,6 @@ pub(in super::super) fn refused(said: &str, why: &str) -> Unavailable {
     Unavailable(format!("perf did not record, {why}: {}", lines.join(" ")))
 }
 
-/// The kernel's part is missing.
 pub(super) fn no_kernel() -> String {
     let now = std::fs::read_to_string(PARANOID).map_or("unknown".to_owned(), |text| text.trim().to_owned());
     format!(

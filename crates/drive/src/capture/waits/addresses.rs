@@ -11,14 +11,12 @@ use tare_engine::symbol_file;
 /// What memory that processes share is mapped from: semaphores and locks of servers with a process a connection.
 const SHARED: [&str; 4] = ["/dev/zero", "/dev/shm/", "/SYSV", "/memfd:"];
 
-/// What was read of processes and their programs.
 #[derive(Debug, Default)]
 pub(super) struct Addresses {
     processes: HashMap<i32, Vec<Region>>,
     programs: HashMap<PathBuf, Option<Rc<Program>>>,
 }
 
-/// A part of a process's memory.
 #[derive(Debug)]
 struct Region {
     from: u64,

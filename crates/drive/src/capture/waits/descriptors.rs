@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::path::Path;
 use tare_cpuset::observe::epoll_watches;
 
-/// What a descriptor stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Descriptor {
     Socket,
@@ -25,7 +24,6 @@ impl Descriptors {
         look(pid, (argument as u32).cast_signed())
     }
 
-    /// Whether an epoll descriptor waits for a socket.
     pub fn watches_a_socket(&mut self, pid: i32, argument: u64) -> bool {
         let descriptor = (argument as u32).cast_signed();
         *self.with_socket.entry((pid, descriptor)).or_insert_with(|| {

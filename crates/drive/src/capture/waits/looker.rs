@@ -25,13 +25,11 @@ const READS_PER_S: f64 = 6_000.0;
 /// Looks between two times that new threads are searched for.
 const SEARCH_EVERY: u64 = 100;
 
-/// Threads that are being looked at.
 pub(in super::super) struct Waits {
     stop: Arc<AtomicBool>,
     looker: JoinHandle<LooksDone>,
 }
 
-/// What was seen, addresses without their names.
 pub(in super::super) struct LooksDone {
     elapsed_s: f64,
     looks: u64,
@@ -55,7 +53,6 @@ impl Waits {
         Ok(Self { stop, looker })
     }
 
-    /// Ends it, at once.
     pub fn end(self) -> Result<LooksDone, Unavailable> {
         self.stop.store(true, Ordering::Relaxed);
         self.looker.thread().unpark();

@@ -8,17 +8,14 @@ use tare_results::wakes::{ChargedShare, Doing, WakerShare, WakesFile};
 
 /// Wakers in a chain at most: what is left is charged to the last one's sleep.
 const CHAIN: usize = 6;
-/// Shares below this are left out.
 const SMALLEST: f64 = 1e-4;
 /// The thread of an idle CPU: who wakes another from it is an interrupt.
 const IDLE: u32 = 0;
 
-/// Which threads are whose.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
     pub connections: BTreeSet<u32>,
     pub clients: BTreeSet<u32>,
-    /// All others of the server.
     pub background: BTreeSet<u32>,
 }
 
@@ -42,7 +39,6 @@ struct Charges<'t> {
     charged: BTreeMap<(String, Doing), u64>,
 }
 
-/// The sleeps of the connections.
 pub(super) fn charge(timeline: &Timeline, threads: &Threads, cut: bool) -> WakesFile {
     let mut charges = Charges { timeline, threads, charged: BTreeMap::new() };
     let mut wakers = BTreeMap::<String, (u64, u64)>::new();

@@ -24,7 +24,6 @@ const LARGEST: &str = "256M";
 /// What the kernel lets only root, or who has CAP_PERFMON, see of all threads.
 const ROOT: &str = "scheduler tracepoints need root, or CAP_PERFMON and a readable /sys/kernel/tracing";
 
-/// Tracepoints that are being recorded.
 pub(in super::super) struct Wakes {
     perf: Child,
     place: Place,
@@ -32,7 +31,6 @@ pub(in super::super) struct Wakes {
 }
 
 impl Wakes {
-    /// Begins, and returns when events are recorded.
     pub fn begin(place: &Place, pid: u32, connections: &[ThreadRef]) -> Result<Self, Unavailable> {
         if connections.is_empty() {
             return Err(Unavailable("no thread of the server is known to serve a connection".to_owned()));

@@ -62,12 +62,9 @@ impl CommandSettings {
     }
 }
 
-/// What a study without a command is told.
 const NO_COMMAND: &str = "the workload command has no command: set workload.command";
 
-impl NamedLoad for CommandSettings {
-    const NAMES: &'static [&'static str] = &["command"];
-}
+impl NamedLoad for CommandSettings {}
 
 impl Load for CommandSettings {
     fn name(&self) -> &'static str {

@@ -5,7 +5,6 @@ use crate::workload::program::{ProgramError, Ran, Report, Usage};
 use crate::workload::{LoadError, Measured};
 use tare_results::metric::{self, Named};
 
-/// The sample that a run was.
 pub fn measured(settings: &CommandSettings, program: String, mut ran: Ran) -> Result<Measured, LoadError> {
     let mut all = Report::default();
     for parser in &settings.metrics {

@@ -7,18 +7,14 @@ use tare_text::{Key, Keyed, Value, key};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CommandSettings {
-    /// The program that is measured, with its arguments.
     pub command: Option<CommandLine>,
-    /// Whether its lines are given to a shell.
     pub shell: bool,
     pub environment: Vec<(String, String)>,
     /// Where it runs; none: where tare was started.
     pub directory: Option<PathBuf>,
     /// Fills a fresh server, once; the data are kept.
     pub fill: Option<CommandLine>,
-    /// Run before every sample.
     pub prepare: Option<CommandLine>,
-    /// Run after every sample.
     pub cleanup: Option<CommandLine>,
     /// Whether it needs a server; none: where a line speaks of one.
     pub server: Option<bool>,
@@ -28,7 +24,6 @@ pub struct CommandSettings {
     pub timeout_s: Option<f64>,
     /// What is read from its output; nothing: how long it took is the result.
     pub metrics: Vec<Parser>,
-    /// Whether its standard output is thrown away unread.
     pub discard: bool,
     /// Whether every table and every index is read before the first sample.
     pub preload: bool,

@@ -17,7 +17,6 @@ struct WatchState<'a> {
     watch: &'a mut SubjectWatch,
     failed: Option<SutError>,
     surroundings: Option<Surroundings>,
-    /// The policy of the first thread that counts.
     policy: Option<MemoryPolicy>,
 }
 
@@ -68,7 +67,6 @@ impl<'a> Eyes<'a> {
         }
     }
 
-    /// All have done their rounds, and are still there.
     pub(super) fn done(&self) {
         let mut seen = self.seen();
         match seen.watch.finish() {
@@ -80,7 +78,6 @@ impl<'a> Eyes<'a> {
         }
     }
 
-    /// What was seen, once the run is over.
     pub(super) fn close(self) -> Result<Sight, SutError> {
         let seen = self.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
         match seen.failed {

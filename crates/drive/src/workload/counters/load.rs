@@ -32,9 +32,7 @@ impl CountersSettings {
     }
 }
 
-impl NamedLoad for CountersSettings {
-    const NAMES: &'static [&'static str] = &["counters"];
-}
+impl NamedLoad for CountersSettings {}
 
 impl Load for CountersSettings {
     fn name(&self) -> &'static str {

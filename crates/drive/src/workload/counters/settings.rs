@@ -9,9 +9,7 @@ use tare_text::{Key, Keyed, key};
 pub struct CountersSettings {
     pub strategy: Strategy,
     pub generator: Mode,
-    /// Whether a round works on data blocks.
     pub data_work: bool,
-    /// Rounds a thread and sample.
     pub rounds: u64,
     pub counter_blocks: usize,
     pub counters_per_block: usize,
@@ -21,7 +19,6 @@ pub struct CountersSettings {
     pub steps: u64,
     /// How far apart the shards of a counter lie.
     pub padding: Padding,
-    /// What the memory policy holds for.
     pub memory_scope: MemoryScope,
 }
 

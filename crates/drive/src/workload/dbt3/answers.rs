@@ -18,7 +18,6 @@ const Q17: f64 = 0.05;
 /// Part of the names of cached tables and first answers: raise it when tables, rows or queries change.
 pub const RECIPE: u32 = 1;
 
-/// Rows to compare with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     pub rows: Vec<AnswerRow>,
@@ -26,7 +25,6 @@ pub struct Answer {
     pub columns: Option<&'static [usize]>,
     /// By how much numbers may differ.
     pub tolerance: f64,
-    /// Where they are from, in words.
     pub against: String,
 }
 
@@ -63,7 +61,6 @@ fn project(rows: &[AnswerRow], columns: &[usize]) -> Vec<AnswerRow> {
     rows.iter().map(|row| columns.iter().filter_map(|column| row.get(*column).cloned()).collect()).collect()
 }
 
-/// The answer that this program knows.
 pub fn known(query: u8, scale: Scale) -> Option<Answer> {
     let name = scale.to_string();
     if let Some((_, text)) = STORED.iter().find(|(stored, _)| *stored == name) {

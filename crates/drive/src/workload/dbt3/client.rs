@@ -11,15 +11,11 @@ use tare_engine::{Dialect, Interrupter, Server, Session};
 /// Time between two looks for an interrupt and at the clock while a query runs.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// What the client thread is asked to do.
 pub enum Task {
     /// Read everything once, if so, and say what is in memory.
     Preload(Option<Indexes>),
-    /// Execute and drop the rows.
     Measure(String),
-    /// Execute and keep them.
     Rows(String),
-    /// Say how it would be executed.
     Plan(String),
 }
 
@@ -105,24 +101,19 @@ fn read_all(session: &mut dyn Session, dialect: &dyn Dialect, indexes: Option<In
     }))
 }
 
-/// The handle of the client thread.
 pub struct Client<'a> {
     /// Killed when a query takes too long, where it is ours and here: nothing else ends one on every engine.
     pub server: Option<&'a dyn Server>,
     /// Ends the session on a server that is someone else's, or on another host, where the trial then ends it.
     pub interrupter: Option<Interrupter>,
-    /// Says when to stop.
     pub host: &'a dyn Host,
     /// What one execution may take, seconds.
     pub timeout_s: f64,
-    /// What the thread is asked.
     pub tasks: Sender<Task>,
-    /// What the thread answers.
     pub replies: Receiver<Result<Done, LoadError>>,
 }
 
 impl Client<'_> {
-    /// Ends what the server does for the client.
     fn end(&self) {
         let Some(server) = self.server.filter(|server| server.is_ours()) else {
             self.interrupter.iter().for_each(Interrupter::interrupt);

@@ -17,7 +17,6 @@ pub struct Difference {
     pub row: Option<usize>,
     /// The row, or the number of rows, that was expected.
     pub expected: String,
-    /// What the server answered there.
     pub got: String,
 }
 

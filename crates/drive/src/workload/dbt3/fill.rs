@@ -96,13 +96,10 @@ fn stream(
 
 /// Why not all rows were sent.
 enum Unsent {
-    /// Who fills wants no more.
     Stopped(Dbt3Error),
-    /// The server took no more.
     Connection(std::io::Error),
 }
 
-/// All rows in one transaction, as INSERTs.
 fn insert(
     session: &mut dyn Session,
     fill: &Fill<'_>,

@@ -4,7 +4,6 @@ use super::{Dbt3Error, Indexes, Scale};
 use std::path::Path;
 use tare_engine::{Dialect, Session};
 
-/// What the tables are to hold, and how they are filled.
 #[derive(Debug, Clone, Copy)]
 pub struct Fill<'a> {
     pub scale: Scale,

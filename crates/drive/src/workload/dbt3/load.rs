@@ -24,9 +24,7 @@ const BYTES_AT_SCALE_1: f64 = 2.0e9;
 /// DBT-3's further indexes.
 const BYTES_OF_MORE: f64 = 0.6e9;
 
-impl NamedLoad for Dbt3Settings {
-    const NAMES: &'static [&'static str] = &["dbt3"];
-}
+impl NamedLoad for Dbt3Settings {}
 
 impl Load for Dbt3Settings {
     fn name(&self) -> &'static str {

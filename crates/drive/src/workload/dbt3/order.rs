@@ -19,7 +19,6 @@ pub enum Order {
 }
 
 impl Order {
-    /// The queries as a trial with this seed runs them.
     pub fn arrange(self, queries: QuerySet, seed: u64) -> Vec<u8> {
         let mut numbers: Vec<u8> = queries.iter().collect();
         if self == Self::Random {

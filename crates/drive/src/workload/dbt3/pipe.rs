@@ -67,9 +67,7 @@ impl Drop for Pipe {
 
 /// Why not all rows went into the pipe.
 enum Feed {
-    /// Interrupted.
     Stopped(Dbt3Error),
-    /// The other end is gone.
     Pipe(io::Error),
 }
 

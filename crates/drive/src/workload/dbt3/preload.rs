@@ -7,9 +7,7 @@ use tare_engine::{Counted, Dialect, SET_UP, Session, SqlError, SqlErrorKind};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Preloaded {
-    /// Tables and indexes read from end to end.
     pub indexes: usize,
-    /// Entries in those whose entries were counted.
     pub entries: u64,
     /// Pages of those that were read page by page.
     pub pages: u64,

@@ -7,12 +7,10 @@ use tare_results::metric::Named;
 /// All of them, in one file that can be read and compared with the specification.
 const TEXTS: &str = include_str!("queries.sql");
 
-/// One query of one scale in one dialect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     /// Its number in TPC-H, 1 to 22.
     pub number: u8,
-    /// The text that is sent.
     pub sql: String,
     /// Columns, from 0, by which its rows are ordered; rows that are equal in these may change places.
     pub order: Vec<usize>,

@@ -9,7 +9,6 @@ pub const QUERIES: u8 = 22;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuerySet(u32);
 
-/// A text that is no list of queries.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("queries 1 to {QUERIES} as numbers and ranges, for example 1-6,14, or all")]
 pub struct QuerySetError;

@@ -15,9 +15,7 @@ const PIECE_BYTES: f64 = 4e6;
 /// Some consecutive rows: columns separated by `|`, each row ended by a line break.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// Rows as the bulk load wants them.
     pub text: String,
-    /// How many rows the text holds.
     pub rows: u64,
 }
 

@@ -15,12 +15,10 @@ use tare_results::schema::AppliedSetting;
 pub struct Runner<'a> {
     pub settings: Dbt3Settings,
     pub stage: LoadContext<'a>,
-    /// The SQL that the server speaks.
     pub dialect: &'static dyn Dialect,
     pub client: Client<'a>,
     /// What the server holds in memory, where it says so.
     pub held: Option<PoolContents<'a>>,
-    /// What was learnt of the queries on the way.
     pub learnt: Learnt,
 }
 

@@ -15,7 +15,6 @@ const SUPPLIERS_PER_PART: i64 = 4;
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Scale(f64);
 
-/// A number that is no scale factor.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ScaleError(String);

@@ -8,7 +8,6 @@ use tare_text::UnknownWord;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "lowercase", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum Indexes {
-    /// Those of foreign keys.
     #[default]
     Keys,
     /// These and the further ones of DBT-3's kit: l_shipdate, l_receiptdate, l_commitdate, o_orderdate, and l_orderkey
@@ -16,7 +15,6 @@ pub enum Indexes {
     Dbt3,
 }
 
-/// One of the eight tables of TPC-H.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Table {
     pub name: &'static str,
@@ -29,7 +27,6 @@ pub struct Table {
     pub more: &'static [&'static str],
     /// A column that stands in no index: anyone who reads it reads the table itself.
     pub unindexed: &'static str,
-    /// How many columns a row has.
     pub width: usize,
 }
 

@@ -10,7 +10,6 @@ use crate::workload::sessions::roll_back;
 use tare_engine::{Dialect, Session, SqlError, SqlErrorKind, ThreadRef};
 use tare_load::{Attempt, Client, Queries, Random};
 
-/// One connection with its statements.
 pub struct OltpClient {
     session: Box<dyn Session>,
     dialect: &'static dyn Dialect,
@@ -58,7 +57,6 @@ impl OltpClient {
         self.work.times()
     }
 
-    /// Leaves the failed transaction.
     fn roll_back(&mut self) -> Result<(), OltpError> {
         if !self.work.leaves_open() {
             return Ok(());

@@ -4,15 +4,12 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard};
 use tare_engine::{Code, Param, Session, SqlError, SqlErrorKind, StatementId, ThreadRef};
 
-/// One call of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Sent {
     Prepare(String),
-    /// Text of the prepared statement and its parameters.
     Execute(String, Vec<Value>),
     Run(String),
     Query(String),
-    /// A statement and the rows that followed it.
     Load(String, String),
 }
 
@@ -74,7 +71,6 @@ impl Fake {
         self.state().sessions
     }
 
-    /// What was sent since the last call.
     pub(super) fn sent(&self) -> Vec<Sent> {
         std::mem::take(&mut self.state().sent)
     }

@@ -37,7 +37,6 @@ struct Values {
 #[derive(Debug)]
 struct PreparedGroup {
     group: Group,
-    /// By table, then by statement of the group.
     ready: Vec<Vec<Ready>>,
 }
 

@@ -14,7 +14,9 @@ use tare_load::{Curve, Distribution};
 
 /// sysbench's scripts without their `oltp_`.
 impl NamedLoad for OltpSettings {
-    const NAMES: &'static [&'static str] = <Workload as VariantNames>::VARIANTS;
+    fn names() -> Vec<&'static str> {
+        Workload::VARIANTS.to_vec()
+    }
 
     fn named(name: &str) -> Option<Self> {
         let workload: Workload = name.parse().ok()?;
@@ -32,7 +34,6 @@ impl Default for OltpSettings {
 
 /// A row with its entry in the index on k, in InnoDB: article A's 144 million take 34 GB, a million here 237 MB.
 const ROW_BYTES: u64 = 237;
-/// A table without rows.
 const TABLE_BYTES: u64 = 96 << 10;
 
 impl Paced for OltpSettings {

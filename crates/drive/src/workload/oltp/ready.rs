@@ -4,20 +4,16 @@ use super::OltpError;
 use std::fmt::Write;
 use tare_engine::{Dialect, Param, Session, SqlError, StatementId};
 
-/// How statements reach the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SendMode {
-    /// Prepared once a connection.
     Prepared,
     /// Parsed anew every time, as with sysbench's `--db-ps-mode=disable`.
     Text,
 }
 
-/// One statement of one connection.
 #[derive(Debug)]
 pub(super) enum Ready {
     Prepared(StatementId),
-    /// The text around its placeholders.
     Text(Box<[Box<str>]>),
 }
 

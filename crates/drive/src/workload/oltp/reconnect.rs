@@ -39,7 +39,6 @@ impl<'a> Sessions<'a> {
         Self { settings, dialect, connections: Connections::new(clients), times, timed, reconnect }
     }
 
-    /// Whether clients outlive their server.
     pub fn survive(&self) -> bool {
         self.reconnect.is_some()
     }
@@ -55,7 +54,6 @@ impl<'a> Sessions<'a> {
 pub(super) struct WorkloadClient<'a> {
     sessions: &'a Sessions<'a>,
     index: usize,
-    /// The sample that begins next.
     sample: usize,
     state: State,
 }

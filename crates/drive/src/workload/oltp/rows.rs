@@ -5,7 +5,6 @@ use super::{OltpError, Tables};
 use tare_engine::Dialect;
 use tare_load::{Distribution, Draw, Random};
 
-/// What the tables are to hold.
 #[derive(Debug, Clone, Copy)]
 pub struct Fill {
     pub tables: Tables,
@@ -31,7 +30,6 @@ pub(super) struct SbtestRow {
 }
 
 impl SbtestRow {
-    /// Becomes the next row of a table.
     pub(super) fn draw(&mut self, id: u64, k: &Draw, random: &mut Random) {
         self.id = id as i64;
         self.k = k.draw(random) as i64;

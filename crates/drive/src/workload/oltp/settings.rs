@@ -19,7 +19,6 @@ pub enum Workload {
     ReadWrite,
     /// BEGIN, index update, non-index update, delete, insert, COMMIT.
     WriteOnly,
-    /// One UPDATE of an indexed column, autocommit.
     UpdateIndex,
     /// One UPDATE of a column without index, autocommit.
     UpdateNonIndex,
@@ -36,7 +35,6 @@ pub enum Workload {
 }
 
 impl Workload {
-    /// Whether ids or keys are drawn at random.
     pub fn draws_ids(self) -> bool {
         self != Self::BulkInsert
     }
@@ -135,10 +133,8 @@ pub struct OltpSettings {
     pub tables: Tables,
     /// How ids (and k, where one is inserted) are drawn.
     pub distribution: Distribution,
-    /// The make-up of a transaction.
     pub counts: QueryCounts,
     pub pace: Pace,
-    /// What comes before the measured load's own warm-up.
     pub warm: Warm,
     /// Whether statements are prepared on the server; else they go as text.
     pub prepared: bool,
@@ -155,7 +151,6 @@ pub struct Warm {
     pub workload: Option<Workload>,
     /// Its client threads; none: as many as the measured load's.
     pub threads: Option<usize>,
-    /// What it waits for before it ends.
     pub until: Until,
     /// How long it may take, seconds; how long it takes, where it ends by time.
     pub limit_s: f64,
@@ -194,7 +189,6 @@ impl Warm {
     }
 }
 
-/// What ends a load that warms up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "lowercase", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum Until {
@@ -206,7 +200,6 @@ pub enum Until {
 }
 
 impl OltpSettings {
-    /// A workload with sysbench's defaults.
     pub fn new(workload: Workload) -> Self {
         Self {
             workload,
@@ -224,7 +217,6 @@ impl OltpSettings {
         if self.prepared { SendMode::Prepared } else { SendMode::Text }
     }
 
-    /// What no single key can check.
     pub(super) fn check_together(&self) -> Result<(), String> {
         use Workload::{BulkInsert, SelectRandomPoints, SelectRandomRanges};
         let workload = self.workload;

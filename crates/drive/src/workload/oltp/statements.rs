@@ -108,7 +108,6 @@ pub(super) fn groups(workload: Workload, counts: &QueryCounts) -> Vec<Group> {
 }
 
 impl Workload {
-    /// Whether BEGIN and COMMIT enclose its queries.
     pub(super) fn is_transactional(self) -> bool {
         match self {
             Self::ReadOnly | Self::ReadWrite | Self::WriteOnly => true,

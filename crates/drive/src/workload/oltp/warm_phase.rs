@@ -72,7 +72,6 @@ impl Until {
     }
 }
 
-/// Why the phase ended before its limit.
 #[derive(Debug, thiserror::Error)]
 enum End {
     #[error("it is warm")]

@@ -32,7 +32,6 @@ pub(super) trait Work: Send {
     }
 }
 
-/// Which of the load's connections it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientSlot {
     /// Its number, from 0.

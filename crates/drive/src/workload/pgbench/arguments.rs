@@ -27,7 +27,6 @@ impl PgbenchSettings {
         newest.map_or("pgbench".to_owned(), |path| path.join("bin/pgbench").display().to_string())
     }
 
-    /// What is run to fill a server.
     pub fn prepare(&self, target: &ConnectTarget) -> Vec<String> {
         let mut words = vec![self.program()];
         words.extend(connection(target));
@@ -109,14 +108,8 @@ mod tests {
 
     #[test]
     fn the_command_line_is_pgbenchs_own() {
-        let target = ConnectTarget {
-            address: Address::Socket("/r/.s.PGSQL.5432".into()),
-            user: "postgres".into(),
-            password: String::new(),
-            database: Some("sbtest".into()),
-            tls: Default::default(),
-            charset: Default::default(),
-        };
+        let socket = Address::Socket("/r/.s.PGSQL.5432".into());
+        let target = ConnectTarget { database: Some("sbtest".into()), ..ConnectTarget::to(socket, "postgres") };
         let settings = PgbenchSettings { program: Some("pgbench".into()), ..PgbenchSettings::default() };
         let line = settings.run(&target, 4, 3, 7, Path::new("/l/log")).join(" ");
         assert_eq!(

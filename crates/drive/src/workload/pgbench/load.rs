@@ -55,7 +55,6 @@ impl TimedClient for PgbenchSettings {
     }
 }
 
-/// Beginning of the names of a run's logs.
 fn prefix(run: TimedRun) -> String {
     format!("pgbench_log-{}", run.sample)
 }
@@ -69,9 +68,7 @@ fn job(words: Vec<String>, target: &ConnectTarget, of: &ServerValues) -> Result<
     Ok(Job { words, environment, ..Job::default() })
 }
 
-impl NamedLoad for PgbenchSettings {
-    const NAMES: &'static [&'static str] = &["pgbench"];
-}
+impl NamedLoad for PgbenchSettings {}
 
 impl Load for PgbenchSettings {
     fn name(&self) -> &'static str {

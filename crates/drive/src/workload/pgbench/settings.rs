@@ -12,9 +12,7 @@ pub enum Protocol {
     /// As text; pgbench's default.
     #[default]
     Simple,
-    /// Parsed for every execution.
     Extended,
-    /// Prepared once a connection.
     Prepared,
 }
 

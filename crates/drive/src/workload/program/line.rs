@@ -4,6 +4,7 @@ use super::ProgramError;
 use std::collections::BTreeMap;
 use std::path::Path;
 use tare_engine::{Address, ConnectTarget};
+use tare_text::Value;
 
 /// What may stand in braces, and what it becomes.
 pub const PLACEHOLDERS: &[(&str, &str)] = &[
@@ -26,7 +27,6 @@ pub const PLACEHOLDERS: &[(&str, &str)] = &[
 const OF_SERVER: [&str; 8] =
     ["socket", "socket_directory", "host", "port", "database", "user", "password_file", "engine"];
 
-/// A command line as it stands in a study.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandLine(String);
 
@@ -60,7 +60,6 @@ impl CommandLine {
         names(&self.0).any(|name| OF_SERVER.contains(&name))
     }
 
-    /// The program, which is its first word.
     pub fn program(&self) -> Option<String> {
         shlex::split(&self.0)?.into_iter().next()
     }
@@ -112,12 +111,10 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What placeholders become in one run.
 #[derive(Debug, Clone, Default)]
 pub struct Values(BTreeMap<&'static str, String>);
 
 impl Values {
-    /// Sets what one placeholder becomes.
     pub fn set(&mut self, name: &'static str, value: impl ToString) {
         self.0.insert(name, value.to_string());
     }
@@ -171,6 +168,31 @@ fn missing(name: &str) -> ProgramError {
     ProgramError::Placeholder { placeholder, reason: reason.to_owned() }
 }
 
+/// Makes sure of it, for a client that a package brings.
+pub fn installed(program: &str, package: &str) -> Result<(), String> {
+    let how = || format!("{program} is not installed: apt-get install {package}, or name it with workload.program");
+    if is_there(program) { Ok(()) } else { Err(how()) }
+}
+
+/// Whether there is a program of this name or path.
+pub fn is_there(program: &str) -> bool {
+    match program.contains('/') {
+        true => Path::new(program).is_file(),
+        false => std::env::var_os("PATH")
+            .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file())),
+    }
+}
+
+pub fn option_words(value: &Value) -> Result<Vec<String>, String> {
+    shlex::split(&value.to_string()).ok_or_else(|| "words as on a command line, every quote closed".to_owned())
+}
+
+/// Words as one text, quoted as a shell reads them.
+pub fn joined(words: &[String]) -> String {
+    // Only a zero byte cannot be quoted, which no word has that was split.
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,14 +221,7 @@ mod tests {
 
     #[test]
     fn a_server_on_a_socket_has_no_port_unless_its_name_has() {
-        let target = |address| ConnectTarget {
-            address,
-            user: "u".into(),
-            password: String::new(),
-            database: None,
-            tls: Default::default(),
-            charset: Default::default(),
-        };
+        let target = |address| ConnectTarget::to(address, "u");
         let filled = |address, text: &str| {
             let mut values = Values::default();
             values.server("e", &target(address), Path::new("/p"));

@@ -15,9 +15,7 @@ use tare_topology::{Bind, MemoryPolicy};
 
 /// Time between two looks for connections, while they are looked for.
 const FIND_EVERY: Duration = Duration::from_millis(10);
-/// Time between two looks for new threads afterwards.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How long a client may take to connect.
 const FIND: Duration = Duration::from_secs(20);
 /// How long they are looked for after the first was seen or the client began, where no one asked for a place of each.
 const FIND_UNBOUND: Duration = Duration::from_secs(2);
@@ -28,19 +26,14 @@ const LOOKS_HELD: std::ops::Range<usize> = 4..14;
 /// The watch ends so long before the client should: its threads are still there then.
 const BEFORE_END: Duration = Duration::from_millis(100);
 
-/// When a program begins to measure.
 pub enum Begins<'a> {
-    /// With its start.
     AtOnce,
-    /// When it says so.
     Line(&'a dyn Fn(&str) -> bool),
     /// So many seconds after its first connection.
     After(f64),
 }
 
-/// How a program is run and watched.
 pub struct Client<'a> {
-    /// What is run, every word filled in.
     pub job: Job,
     /// Connections to the server; none where there is no server.
     pub connections: Option<usize>,
@@ -48,11 +41,9 @@ pub struct Client<'a> {
     /// How long it measures, where that is known.
     pub measures_s: Option<f64>,
     pub limit_s: f64,
-    /// Reads its interval lines.
     pub interval: &'a dyn Fn(&str) -> Option<Interval>,
 }
 
-/// What one run gave.
 pub struct Ran {
     pub ended: Ended,
     pub surroundings: Surroundings,
@@ -107,7 +98,6 @@ struct Run<'c, 's, 'a> {
     began: Instant,
     all: Option<CpuSet>,
     known: BTreeSet<ThreadRef>,
-    /// Since when it measures.
     measuring: Option<Instant>,
     surroundings: Option<Surroundings>,
     readings: Vec<f64>,
@@ -263,7 +253,6 @@ impl Run<'_, '_, '_> {
         servers.into_iter().for_each(|thread| add(ThreadClass::Connection, thread, &of_server));
     }
 
-    /// Threads that have appeared since the last look.
     fn find_more(&mut self) -> Result<(), LoadError> {
         // A family whose first process has ended has no threads to look at.
         let threads = self.tree.threads().unwrap_or_default();

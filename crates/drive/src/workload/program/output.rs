@@ -17,12 +17,9 @@ const KEPT: usize = 16 << 20;
 const CHUNK: usize = 64 << 10;
 /// Lines of one piece of output that are looked at.
 const AT_ONCE: usize = 200;
-/// Lines that an error shows.
 pub const SHOWN_LINES: usize = 12;
-/// Characters of a line that an error shows.
 const SHOWN: usize = 400;
 
-/// The readers of a program's two outputs.
 pub struct Output {
     shared: Arc<Shared>,
     lines: Receiver<String>,
@@ -32,7 +29,6 @@ pub struct Output {
 struct Shared {
     written: AtomicU64,
     log: Mutex<Option<File>>,
-    /// Standard output, as far as it is kept.
     text: Mutex<Vec<u8>>,
     tail: Mutex<VecDeque<String>>,
 }

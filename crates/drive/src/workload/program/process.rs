@@ -24,18 +24,14 @@ use tare_files::LogFile;
 #[derive(Debug, Clone, Default)]
 pub struct Job {
     pub words: Vec<String>,
-    /// Added to this process's environment.
     pub environment: Vec<(String, OsString)>,
     /// Where it runs; none: where tare was started.
     pub directory: Option<PathBuf>,
-    /// Where its output is kept.
     pub log: Option<LogFile>,
-    /// Whether standard output is thrown away unread.
     pub discard: bool,
 }
 
 impl Job {
-    /// The program's name, for messages.
     pub fn program(&self) -> String {
         self.words.first().cloned().unwrap_or_default()
     }
@@ -46,7 +42,6 @@ pub struct Ended {
     pub status: ExitStatus,
     /// From just before its start to its end, seconds.
     pub wall_s: f64,
-    /// What it and all that it started used.
     pub usage: Usage,
     /// Its standard output, up to 16 MiB.
     pub text: String,
@@ -63,7 +58,6 @@ pub struct Running {
     handle: OwnedFd,
     began: Instant,
     ended: Option<Instant>,
-    /// Children that this process had before.
     before: BTreeSet<i32>,
     output: Option<Output>,
     reaped: bool,
@@ -148,7 +142,6 @@ impl Running {
         self.output.as_ref().and_then(Output::line)
     }
 
-    /// The last lines that it wrote.
     pub fn tail(&self) -> Vec<String> {
         self.output.as_ref().map(Output::tail).unwrap_or_default()
     }
@@ -213,6 +206,31 @@ fn end_all(before: &BTreeSet<i32>, marked: &TaggedProcesses, usage: &mut Usage) 
             }
         }
     }
+}
+
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+pub fn run_quietly(job: &Job, limit_s: f64, go_on: &dyn Fn() -> bool) -> Result<(), ProgramError> {
+    let ended = to_its_end(job, limit_s, go_on)?;
+    match ended.status.success() {
+        true => Ok(()),
+        false => Err(ProgramError::Failed { program: job.program(), status: ended.status, tail: ended.tail }),
+    }
+}
+
+pub fn to_its_end(job: &Job, limit_s: f64, go_on: &dyn Fn() -> bool) -> Result<Ended, ProgramError> {
+    let program = job.program();
+    let mut running = Running::start(job)?;
+    let began = Instant::now();
+    while !running.has_ended(LOOK_EVERY)? {
+        if !go_on() {
+            return Err(ProgramError::Interrupted);
+        }
+        if began.elapsed().as_secs_f64() > limit_s {
+            return Err(ProgramError::TimedOut { program, limit_s, tail: running.tail() });
+        }
+    }
+    running.finish()
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! What a trial does with a benchmark's own client that runs for a given time: a run a sample, its warm-up left out.
 
-use super::{Begins, Client, Interval, Job, ProgramError, Ran, Report, ServerValues};
-use super::{client_sample, of_stage, run, run_quietly};
+use super::{Begins, Client, Interval, Job, ProgramError, Ran, Report, ServerValues, of_stage, run, run_quietly};
 use crate::workload::{Driven, FillError, FillJob, LoadContext, LoadError, Measured, Progress, TrialSize};
 use std::ops::ControlFlow;
+use tare_results::metric;
+use tare_results::schema::ThreadClass;
+use tare_results::server_cost::Operation;
 
 /// Seconds in which processes and threads are found and bound, where a study asks for no warm-up.
 const LEAST_WARMUP_S: u64 = 2;
@@ -41,9 +43,7 @@ pub trait TimedClient {
     /// What is missing when a run gave no report.
     const REPORTS: &'static str;
 
-    /// The program of this run, without its log.
     fn job(&self, run: TimedRun, of: &ServerValues, stage: &LoadContext<'_>) -> Result<Job, LoadError>;
-    /// When what it does begins to count.
     fn begins(&self, run: TimedRun) -> Begins<'static>;
     /// The transactions of a second, where this line of its output tells them.
     fn interval(line: &str) -> Option<Interval>;
@@ -100,4 +100,29 @@ pub fn fill(filling: &Job, job: &FillJob<'_>) -> Result<(), FillError> {
 pub fn expected_s(counts: &TrialSize) -> f64 {
     let runs = (0..counts.samples).map(|sample| TimedRun::of(sample, counts));
     runs.map(|run| run.total_s() as f64 + AROUND_S).sum()
+}
+
+/// Why none of these loads has captures.
+pub const NO_CAPTURES: &str = "a program of someone else's has no further sample for captures";
+
+/// The sample that a run was: the client's figures, its CPU time for each transaction, and how many of these there were
+/// while the server was watched.
+pub fn client_sample(report: Report, ran: Ran, measured_s: f64) -> Measured {
+    let Report { mut metrics, covariates, transactions } = report;
+    let watched_s = ran.surroundings.covariates.get("elapsed_s").copied().unwrap_or(measured_s);
+    // The watch ends a moment before the client does.
+    let share = transactions.map(|all| all * watched_s / measured_s).filter(|all| *all > 0.0);
+    if let Some(during) = share {
+        let us = |class| ran.surroundings.cpu_s(class).map(|s| s * 1e6 / during);
+        metrics.extend(us(ThreadClass::Client).map(|us| (metric::CLIENT_CPU_US_PER_TRANSACTION, us)));
+    }
+    Measured {
+        elapsed_s: measured_s,
+        operations: share.map(|during| (Operation::Transaction, during)),
+        metrics,
+        tps_each_second: ran.tps_each_second,
+        histograms: Default::default(),
+        covariates,
+        surroundings: ran.surroundings,
+    }
 }

@@ -25,7 +25,6 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Takes in another process.
     pub fn add(&mut self, other: &Self) {
         self.user_s += other.user_s;
         self.system_s += other.system_s;

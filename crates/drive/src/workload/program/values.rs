@@ -11,7 +11,6 @@ use tare_engine::{ConnectTarget, ListedFolder};
 /// The values of a server; its password file goes with it.
 #[derive(Default)]
 pub struct ServerValues {
-    /// What stands for the placeholders.
     pub values: Values,
     secrets: RefCell<BTreeMap<&'static str, SecretFile>>,
     folder: OnceCell<ListedFolder>,
@@ -50,7 +49,6 @@ impl ServerValues {
     }
 }
 
-/// The values for a trial's samples.
 pub fn of_stage(stage: &LoadContext<'_>) -> Result<ServerValues, ProgramError> {
     let mut of = match stage.server {
         Some(server) => ServerValues::of(stage.engine, server.target())?,
@@ -71,14 +69,8 @@ mod tests {
         // As another user would plant it, for every process number.
         let guessed = std::env::temp_dir().join(format!("tare-client-{}", std::process::id()));
         let _planted = std::fs::File::create(&guessed);
-        let target = ConnectTarget {
-            address: Address::Socket("/s".into()),
-            user: "u".into(),
-            password: "secret".into(),
-            database: None,
-            tls: Default::default(),
-            charset: Default::default(),
-        };
+        let target = ConnectTarget::to(Address::Socket("/s".into()), "u");
+        let target = ConnectTarget { password: "secret".into(), ..target };
         let of = ServerValues::of("e", &target);
         let _ = std::fs::remove_file(&guessed);
         let of = of.unwrap();

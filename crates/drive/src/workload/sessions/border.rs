@@ -5,7 +5,6 @@ use tare_engine::{Session, SqlError, SqlErrorKind, StatementId};
 /// BEGIN or COMMIT: prepared like everything else, or as text where the server cannot prepare it.
 #[derive(Debug, Clone, Copy)]
 pub struct Border {
-    /// What is sent, as errors show it.
     pub sql: &'static str,
     prepared: Option<StatementId>,
 }
@@ -24,7 +23,6 @@ impl Border {
         Self { sql, prepared: None }
     }
 
-    /// Sends it on the session that it was prepared on.
     pub fn send(&self, session: &mut dyn Session) -> Result<(), SqlError> {
         match self.prepared {
             Some(statement) => session.execute(statement, &[]).map(drop),

@@ -31,7 +31,6 @@ impl Connections {
         Ok(())
     }
 
-    /// Ends all sessions that wait for the server.
     pub fn interrupt(&self) {
         held(&self.interrupters).iter().flatten().for_each(Interrupter::interrupt);
     }
@@ -56,7 +55,6 @@ pub struct Connector<'a, M> {
 }
 
 impl<'a, M> Connector<'a, M> {
-    /// Of the stage's server and placement.
     pub fn new<C>(stage: &LoadContext<'a>, connections: &'a Connections, make: M) -> Self
     where
         M: Fn(Box<dyn Session>, usize) -> Result<C, LoadError> + Sync,

@@ -8,15 +8,12 @@
 //! | `settling` | statements and waiting between warm-up and samples |
 //! | `watcher` | binds and watches while they work |
 //! | `run` | warm-up and samples, and the further one for captures |
-//! | `tallies` | what clients count for themselves, summed sample by sample |
-//! | `judge` | whether a sample is what was requested |
 //! | `reconnect` | how clients come back to a server that is started again |
 //! | `pace` | as fast as they can, at a rate, or searching for one |
 //! | `objective`, `search`, `steps` | the highest rate that meets an objective: what is asked, which rate is next, the runs |
 
 mod border;
 mod connector;
-mod judge;
 mod objective;
 mod pace;
 mod reconnect;
@@ -24,15 +21,12 @@ mod run;
 mod search;
 mod settling;
 mod steps;
-mod tallies;
 mod watcher;
 
 pub use border::{Border, roll_back};
 pub use connector::{Connections, Connector};
-pub use judge::{NotAsked, judge};
 pub use objective::{OBJECTIVE_HELP, Slo};
-pub use pace::{Pace, Paced};
+pub use pace::{NotAsked, Pace, Paced, judge};
 pub use reconnect::{Outage, Reconnect};
-pub use run::{Ran, failure, run};
+pub use run::{Merge, Ran, Tallies, failure, run};
 pub use steps::{at_pace, expected_s};
-pub use tallies::{Merge, Tallies};

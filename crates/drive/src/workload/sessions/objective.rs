@@ -39,7 +39,6 @@ impl Slo {
         if words.trim() == "none" { Ok(None) } else { words.parse().map(Some) }
     }
 
-    /// The name of the metric that it is about.
     pub fn metric(&self) -> &'static str {
         FIGURES.into_iter().find(|(_, figure)| *figure == self.figure).map_or("", |(name, _)| name)
     }
@@ -62,7 +61,6 @@ impl Slo {
         }
     }
 
-    /// Whether such a figure is good enough.
     pub fn is_met_by(&self, value_ms: f64) -> bool {
         value_ms <= self.limit_ms
     }

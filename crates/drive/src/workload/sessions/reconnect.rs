@@ -26,7 +26,6 @@ pub(in crate::workload) struct Outages {
 pub struct Outage {
     /// Transactions that were under way when their connection was lost; each was run again.
     pub lost: u64,
-    /// Connections that were opened anew.
     pub reconnected: u64,
     /// Seconds in which at least one client had no server, counted once.
     pub away_s: f64,
@@ -35,7 +34,6 @@ pub struct Outage {
 }
 
 impl Reconnect {
-    /// Opens new connections by this function.
     pub fn new(open: impl Fn() -> Result<Box<dyn Session>, EngineError> + Send + Sync + 'static) -> Self {
         Self { open: Arc::new(open), seen: Mutex::default() }
     }

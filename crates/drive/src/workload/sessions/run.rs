@@ -1,11 +1,12 @@
 //! Warm-up and samples of clients that each have a connection, and the further sample for captures.
 
 use super::connector::{Connections, Connector};
-use super::judge::NotAsked;
-use super::tallies::Merge;
+use super::pace::NotAsked;
 use super::watcher::Watcher;
 use crate::sut::Surroundings;
 use crate::workload::{Extra, LoadContext, LoadError};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tare_cpuset::{Limits, Wanted};
 use tare_engine::SET_UP;
@@ -16,7 +17,6 @@ pub struct Ran<T> {
     pub sample: Sample,
     /// What the watch saw; nothing for the further sample.
     pub around: Surroundings,
-    /// What the clients counted for themselves.
     pub counted: T,
 }
 
@@ -95,4 +95,46 @@ pub fn further<T: Merge>(ran: &Ran<T>, measured_tps: f64) -> Extra {
     let of_one = |took: Duration| 1e6 * took.as_secs_f64() / sample.transactions.max(1) as f64;
     let statement_us = ran.counted.statements().into_iter().map(|(name, took)| (name, of_one(took))).collect();
     Extra { elapsed_s: sample.elapsed_s, tps, tps_ratio, statement_us }
+}
+
+/// What can be summed over clients.
+pub trait Merge {
+    fn merge(&mut self, other: &Self);
+    /// Forgets all, and keeps the memory.
+    fn clear(&mut self);
+    /// The time of each kind of statement, over all clients, where these were timed in the capture sample alone.
+    fn statements(&self) -> BTreeMap<String, Duration> {
+        BTreeMap::new()
+    }
+}
+
+pub struct Tallies<T> {
+    empty: T,
+    samples: Mutex<Vec<T>>,
+}
+
+impl<T: Merge + Clone> Tallies<T> {
+    pub fn new(empty: T) -> Self {
+        Self { empty, samples: Mutex::default() }
+    }
+
+    pub fn empty(&self) -> T {
+        self.empty.clone()
+    }
+
+    /// Takes in what a client counted in a sample, from 0, and clears it. The client's thread is between samples then.
+    pub fn hand_over(&self, sample: usize, counted: &mut T) {
+        let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        if samples.len() <= sample {
+            samples.resize_with(sample + 1, || self.empty.clone());
+        }
+        samples[sample].merge(counted);
+        counted.clear();
+    }
+
+    pub fn take(&self, count: usize) -> Vec<T> {
+        let mut samples = std::mem::take(&mut *self.samples.lock().unwrap_or_else(PoisonError::into_inner));
+        samples.resize_with(count, || self.empty.clone());
+        samples
+    }
 }

@@ -4,7 +4,6 @@
 const PRECISION: f64 = 0.01;
 /// A bound that so many later steps all lay on one side of is measured once more: it may have been an accident.
 const DOUBTED: usize = 3;
-/// No search has more steps.
 const MOST_STEPS: usize = 40;
 
 /// A search among rates of which lower ones meet an objective and higher ones do not.
@@ -20,7 +19,6 @@ pub struct Search {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Next {
     Measure(f64),
-    /// The highest rate that met the objective.
     Found(f64),
     /// No rate did, down to the least.
     NoRate,
@@ -48,7 +46,6 @@ impl Search {
         Self { first: first.max(least), least, seen: Vec::new() }
     }
 
-    /// Takes note of what a rate came to.
     pub fn note(&mut self, rate: f64, met: bool) {
         self.seen.push((rate, met));
     }

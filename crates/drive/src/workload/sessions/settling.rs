@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use tare_engine::{Backlog, Dialect, Done, Session, SqlError};
 use tare_results::settled::SettledRecord;
 
-/// Time between two questions what is left.
 const ASK_EVERY: Duration = Duration::from_secs(1);
 /// Time between two looks whether the caller wants the wait to end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);

@@ -2,9 +2,9 @@
 
 use super::objective::Slo;
 use super::pace::Pace;
+use super::run::Merge;
 use super::run::{Ran, further, take_extra};
 use super::search::{Next, Search};
-use super::tallies::Merge;
 use crate::sut::Surroundings;
 use crate::workload::{Driven, LoadContext, LoadError, Measured, TrialSize};
 use tare_load::Curve;
@@ -24,7 +24,6 @@ const LEAST_TRANSACTIONS: f64 = 10.0;
 /// Steps that a search has on most servers.
 const USUAL_STEPS: f64 = 10.0;
 
-/// Why there is no highest rate.
 #[derive(Debug, thiserror::Error)]
 enum SearchError {
     #[error("not one transaction was finished in {0:.1} s of load before the search for a rate")]
@@ -137,11 +136,9 @@ struct Steps<'s, 'a, R> {
     asked: TrialSize,
     stage: &'s mut LoadContext<'a>,
     run: R,
-    /// Runs so far.
     runs: u64,
 }
 
-/// All steps of a search together.
 #[derive(Default)]
 struct Whole {
     elapsed_s: f64,

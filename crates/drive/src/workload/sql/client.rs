@@ -1,9 +1,9 @@
 //! One connection that runs transactions of one's own.
 
-use super::counters::Counters;
 use super::error::SqlLoadError;
 use super::file::Errors;
 use super::mix::{Among, Mix};
+use super::parameter::Counters;
 use super::parameter::Drawn;
 use super::statement::Statement;
 use super::step::Part;
@@ -15,20 +15,17 @@ use std::time::{Duration, Instant};
 use tare_engine::{Dialect, Param, Session, SqlError, SqlErrorKind, StatementId};
 use tare_load::{Attempt, Client, Queries, Random};
 
-/// A connection with everything prepared.
 pub(super) struct SqlClient {
     session: Box<dyn Session>,
     dialect: &'static dyn Dialect,
     mix: Arc<Mix>,
     /// By transaction, by statement, by the number in its text; none: it cannot be prepared here, and is sent as text.
     prepared: Vec<Vec<Vec<Option<StatementId>>>>,
-    /// The present values of each parameter.
     values: Vec<Vec<Drawn>>,
     counters: Arc<Counters>,
     tally: Tally,
     tallies: Arc<Tallies<Tally>>,
     sent: Queries,
-    /// The transactions that it runs, by number.
     runs: Among,
     part: Option<Part>,
     /// The transaction that the server asked to run again: with the same values, so that no number of a counter is
@@ -77,7 +74,6 @@ impl SqlClient {
         Ok(())
     }
 
-    /// Sends a statement with the present values.
     fn send(&mut self, of: usize, at: usize, statement: &Statement, place: usize) -> Result<(), (String, SqlError)> {
         let all = &self.values;
         let values = statement.values.iter().map(|(parameter, which)| match &all[*parameter][*which] {
@@ -112,7 +108,6 @@ impl SqlClient {
     }
 }
 
-/// Every text of a statement, prepared.
 fn prepare(
     session: &mut dyn Session,
     dialect: &'static dyn Dialect,

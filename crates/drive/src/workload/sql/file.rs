@@ -5,11 +5,9 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// All that a file of statements may hold.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
-    /// What it is, for those who read it.
     #[serde(default, rename = "title")]
     pub _title: String,
     #[serde(default)]
@@ -31,7 +29,6 @@ pub(super) struct File {
     pub errors: Errors,
 }
 
-/// What becomes of a transaction whose statement fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Errors {
@@ -47,16 +44,13 @@ pub(super) struct Data {
     /// Whether the tables sbtest1, sbtest2 ... are made first, as sysbench makes them, in the file's sizes.
     #[serde(default)]
     pub sysbench: bool,
-    /// Statements, separated by semicolons.
     #[serde(default)]
     pub schema: String,
-    /// Files of such statements, run whole.
     #[serde(default)]
     pub files: Vec<PathBuf>,
     /// Table -> file of rows; its first line names the columns, an empty field is NULL.
     #[serde(default)]
     pub csv: BTreeMap<String, PathBuf>,
-    /// Statements for when the rows are there.
     #[serde(default)]
     pub after: String,
 }
@@ -75,7 +69,6 @@ pub(super) struct Parameter {
     /// Another parameter, which has a range: this one is so much more.
     pub after: Option<String>,
     pub plus: Option<Number>,
-    /// A counter whose next number it is.
     pub next: Option<String>,
     /// By how much it takes the counter on.
     pub by: Option<u32>,
@@ -124,7 +117,6 @@ pub(super) enum Group {
     Mixed,
 }
 
-/// One of a trial's steps.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Step {
@@ -139,7 +131,6 @@ pub(super) struct Step {
     pub analyze: Vec<String>,
 }
 
-/// What threads of a step do.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Role {

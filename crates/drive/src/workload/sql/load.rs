@@ -19,7 +19,6 @@ use tare_engine::{Server, Session};
 use tare_load::Curve;
 use tare_results::metric;
 
-/// What a study without statements is told.
 const NO_FILE: &str = "the workload sql has no statements: set workload.file";
 
 impl SqlSettings {
@@ -39,9 +38,7 @@ impl SqlSettings {
     }
 }
 
-impl NamedLoad for SqlSettings {
-    const NAMES: &'static [&'static str] = &["sql"];
-}
+impl NamedLoad for SqlSettings {}
 
 impl Paced for SqlSettings {
     fn pace(&self) -> Pace {

@@ -1,14 +1,13 @@
 //! What a file of statements comes to: transactions with weights, and parameters with how they are drawn.
 
-use super::counters::Counters;
 use super::file::{Data, Errors, File, Repeated};
+use super::parameter::Counters;
 use super::parameter::{self, Parameter};
 use super::sizes::Sizes;
 use super::statement::{self, Statement};
 use super::step::{self, Known, Step};
 use tare_load::Random;
 
-/// Transactions that are drawn by weight.
 #[derive(Debug)]
 pub(super) struct Mix {
     pub transactions: Vec<Transaction>,
@@ -21,7 +20,6 @@ pub(super) struct Mix {
     pub steps: Vec<Step>,
 }
 
-/// What a study changes in a file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Asked {
     pub tables: Option<u64>,
@@ -30,15 +28,12 @@ pub(super) struct Asked {
     pub transaction: Option<String>,
 }
 
-/// Transactions of which one is drawn.
 #[derive(Debug)]
 pub(super) struct Among {
     pub numbers: Vec<usize>,
-    /// The sum of theirs.
     weights: u64,
 }
 
-/// Statements that are run together, checked.
 #[derive(Debug)]
 pub(super) struct Transaction {
     pub name: String,
@@ -95,7 +90,6 @@ impl Mix {
         Ok(mix)
     }
 
-    /// Keeps the transactions of these names.
     fn choose(&mut self, names: Option<&str>) -> Result<(), String> {
         if let Some(names) = names {
             let names: Vec<&str> = names.split(',').map(str::trim).collect();
@@ -138,7 +132,6 @@ impl Mix {
         0
     }
 
-    /// Counters as a trial begins with them.
     pub fn counters(&self) -> Counters {
         Counters::starting(&self.counters)
     }

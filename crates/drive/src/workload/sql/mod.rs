@@ -5,10 +5,9 @@
 //! | `settings` | which file; the keys of a study |
 //! | `file` | the file as it is written |
 //! | `sizes` | sizes that a study changes, and sums of them |
-//! | `builtin` | files that come with the program |
 //! | `mix` | what a file comes to: transactions with weights |
 //! | `statement` | a statement: its text with what stands in it |
-//! | `parameter`, `counters` | parameters and how their values are drawn; numbers that all clients count on |
+//! | `parameter` | parameters and how their values are drawn; numbers that all clients count on |
 //! | `pgbench` | scripts of pgbench, as such a file |
 //! | `step`, `steps` | what a trial does one after the other: who does what, and the runs |
 //! | `script` | SQL text, statement by statement |
@@ -17,10 +16,7 @@
 //! | `tally` | latency and rows by statement, errors by class |
 //! | `load` | what a trial does with it |
 //! | `error` | what can go wrong |
-
-mod builtin;
 mod client;
-mod counters;
 mod error;
 mod file;
 mod fill;
@@ -36,6 +32,5 @@ mod step;
 mod steps;
 mod tally;
 
-pub use builtin::NAMES as BUILTIN_NAMES;
 pub use pgbench::{Script, of_scripts};
-pub use settings::{LARGEST, SqlSettings, read_statements};
+pub use settings::{BUILTIN_NAMES, LARGEST, SqlSettings, read_statements};

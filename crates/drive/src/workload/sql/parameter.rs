@@ -1,15 +1,14 @@
 //! Parameters: what they are, and how their values are drawn.
 
-use super::counters::Counters;
 use super::file;
 use super::sizes::Sizes;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, Ordering};
 use tare_load::{Distribution, Draw, Random};
 
 /// Values of a list, at most: what PostgreSQL, MariaDB and MySQL take in a statement.
 const MOST_VALUES: usize = 65_535;
 
-/// A parameter of a file, checked.
 #[derive(Debug)]
 pub(super) struct Parameter {
     pub name: String,
@@ -209,4 +208,25 @@ fn values(name: &str, list: Vec<toml::Value>) -> Result<Vec<Drawn>, String> {
         other => Err(format!("parameter {name}: numbers and texts in its list, not {other}")),
     };
     list.into_iter().map(value).collect()
+}
+
+/// One a `[counters]` line, by its number.
+#[derive(Debug)]
+pub(super) struct Counters(Vec<AtomicI64>);
+
+impl Counters {
+    /// Each from where it starts: the first number that is taken is one more.
+    pub fn starting(at: &[i64]) -> Self {
+        Self(at.iter().copied().map(AtomicI64::new).collect())
+    }
+
+    /// Takes so many numbers: the first of them.
+    pub fn next(&self, counter: usize, by: u32) -> i64 {
+        self.0[counter].fetch_add(by.into(), Ordering::Relaxed).wrapping_add(1)
+    }
+
+    /// The last number that was taken.
+    pub fn now(&self, counter: usize) -> i64 {
+        self.0[counter].load(Ordering::Relaxed)
+    }
 }

@@ -11,7 +11,6 @@ pub struct Script {
     pub file: String,
     /// SQL, and pgbench's `\set` lines.
     pub text: String,
-    /// How often it comes, against the others.
     pub weight: u32,
 }
 
@@ -86,7 +85,6 @@ fn arguments<'a>(text: &'a str, function: &str) -> Option<(&'a str, &'a str)> {
     text.strip_prefix(function)?.trim_start().strip_prefix('(')?.strip_suffix(')')?.split_once(',')
 }
 
-/// Whole numbers, constants, sums and products of them.
 fn value_of(text: &str, constants: &BTreeMap<String, i64>) -> Result<i64, String> {
     let expected = || format!("{:?} is not understood; numbers, :NAME of a constant, + and * are", text.trim());
     let factor = |word: &str| match word.trim().strip_prefix(':') {

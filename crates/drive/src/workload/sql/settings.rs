@@ -1,13 +1,12 @@
 //! Which file of statements, and the keys that say it.
 
-use super::builtin;
 use super::mix::{Asked, Mix};
 use crate::workload::keys;
 use crate::workload::sessions::Pace;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tare_text::{Key, Keyed};
+use tare_text::{Key, Keyed, UnknownWord};
 
 /// The largest file of transactions that is read, bytes: as large as a study.
 pub const LARGEST: u64 = 16 << 20;
@@ -25,9 +24,7 @@ pub fn read_statements(path: &Path, limit: u64) -> io::Result<String> {
 pub struct SqlSettings {
     /// The file's text and what it comes to; none: not yet named.
     mix: Option<(String, Arc<Mix>)>,
-    /// What a study changes in it.
     asked: Asked,
-    /// What paths of data are relative to.
     pub directory: PathBuf,
     pub pace: Pace,
     /// Whether every table and every index is read before the first sample.
@@ -42,7 +39,6 @@ impl PartialEq for SqlSettings {
 }
 
 impl SqlSettings {
-    /// Takes the statements from a file.
     pub fn read(&mut self, path: &str) -> Result<(), String> {
         let text = read_statements(Path::new(path), LARGEST)
             .map_err(|e| format!("a file of statements in place of {path}: {e}"))?;
@@ -52,7 +48,6 @@ impl SqlSettings {
         Ok(())
     }
 
-    /// Takes the statements as a file has them.
     pub fn set_text(&mut self, text: &str) -> Result<(), String> {
         self.mix = Some((text.to_owned(), Arc::new(Mix::read(text, &self.asked)?)));
         Ok(())
@@ -60,7 +55,7 @@ impl SqlSettings {
 
     /// Takes the statements of a file that comes with the program.
     pub fn set_builtin(&mut self, name: &str) -> Result<(), String> {
-        self.set_text(builtin::text(name)?)
+        self.set_text(builtin(name)?)
     }
 
     /// Changes what the file says of itself, now or as soon as it is known.
@@ -77,12 +72,10 @@ impl SqlSettings {
         self.mix.as_ref().map(|(text, _)| text.as_str())
     }
 
-    /// What a study changes in it.
     pub(super) fn asked(&self) -> &Asked {
         &self.asked
     }
 
-    /// What it comes to.
     pub(super) fn mix(&self) -> Option<&Arc<Mix>> {
         self.mix.as_ref().map(|(_, mix)| mix)
     }
@@ -130,4 +123,18 @@ impl Keyed for SqlSettings {
         keys::objective(),
         keys::preload(|s| s.preload, |s, on| s.preload = on),
     ];
+}
+
+const INSERT_BENCHMARK: &str = include_str!("../../../../../studies/loads/insert-benchmark.toml");
+const MICROBENCHMARKS: &str = include_str!("../../../../../studies/loads/microbenchmarks.toml");
+
+/// Their names, as `workload.builtin` and `tare load` take them.
+pub const BUILTIN_NAMES: [&str; 2] = ["insert-benchmark", "microbenchmarks"];
+
+pub(super) fn builtin(name: &str) -> Result<&'static str, String> {
+    match name {
+        "insert-benchmark" => Ok(INSERT_BENCHMARK),
+        "microbenchmarks" => Ok(MICROBENCHMARKS),
+        _ => Err(UnknownWord::among(name, &BUILTIN_NAMES).to_string()),
+    }
 }

@@ -8,10 +8,8 @@ use tare_engine::Dialect;
 const MOST_TEXTS: u64 = 10_000;
 const MOST_VALUES: usize = 65_535;
 
-/// A statement, between whose parts its parameters stand.
 #[derive(Debug)]
 pub(super) struct Statement {
-    /// Transaction and number, as metrics have it.
     pub name: String,
     parts: Vec<Part>,
     /// Its values in their order: the parameter, and which of its values.
@@ -26,13 +24,10 @@ pub(super) struct Statement {
     pub reads: bool,
 }
 
-/// What a statement's text is made of.
 #[derive(Debug, Clone, PartialEq)]
 enum Part {
     Sql(String),
-    /// A value that is sent.
     Value,
-    /// A number that stands in the text.
     Number,
 }
 
@@ -65,7 +60,6 @@ impl Statement {
     }
 }
 
-/// A parameter that stands in a text.
 enum Found {
     /// `:name`
     Value(usize),
@@ -113,7 +107,6 @@ pub(super) fn read(of: &str, number: usize, what: &Repeated, known: &[Parameter]
     })
 }
 
-/// A text between parameters, or a parameter.
 enum Piece {
     Sql(String),
     Found(Found),

@@ -14,7 +14,6 @@ const LOOK_AGAIN: Duration = Duration::from_micros(100);
 /// The same of who has nothing to do in the whole step.
 const LOOK_LATER: Duration = Duration::from_secs(1);
 
-/// A step of a file, checked.
 #[derive(Debug)]
 pub(super) struct Step {
     pub name: String,
@@ -27,18 +26,15 @@ pub(super) struct Step {
 #[derive(Debug)]
 pub(super) struct Role {
     pub name: String,
-    /// Places of its transactions in the file.
     pub runs: Vec<usize>,
     /// Transactions a second of each of its threads.
     pub rate: Option<f64>,
-    /// Whether any of them does more than read.
     pub writes: bool,
 }
 
 pub(super) struct Known<'a> {
     pub name: &'a str,
     pub weight: u64,
-    /// Whether it does more than read.
     pub writes: bool,
 }
 
@@ -158,12 +154,10 @@ pub(super) struct Part {
     runs: Vec<usize>,
     /// The time between two of its transactions, at a rate.
     gap: Option<Duration>,
-    /// When its next one is due, at a rate.
     due: Option<Instant>,
 }
 
 impl Part {
-    /// Its transactions, by number.
     pub fn runs(&self) -> &[usize] {
         &self.runs
     }

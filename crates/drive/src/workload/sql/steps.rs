@@ -169,7 +169,6 @@ fn add(all: &mut Measured, mix: &Mix, step: &Step, ran: Ran<Tally>) {
 }
 
 struct Done {
-    /// Of its statements, from the begin of each.
     took: Latencies,
     rows: u64,
     transactions: u64,

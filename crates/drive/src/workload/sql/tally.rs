@@ -26,7 +26,6 @@ impl StatementTally {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tally {
     pub statements: Vec<StatementTally>,
-    /// Class of error -> how often.
     pub errors: BTreeMap<String, u64>,
 }
 

@@ -10,7 +10,6 @@ const BULK_TABLES: usize = 1024;
 const BULK: &str = "bulk_insert";
 
 impl SysbenchSettings {
-    /// What is run to fill a server.
     pub fn prepare(&self, engine: &str, target: &ConnectTarget, parallel: usize) -> Vec<String> {
         let threads = if self.script == BULK { BULK_TABLES } else { parallel };
         let mut words = self.common(engine, target, threads);
@@ -78,12 +77,9 @@ mod tests {
     fn the_command_line_is_sysbenchs_own() {
         let settings = SysbenchSettings { options: vec!["--range-size=5".into()], ..SysbenchSettings::default() };
         let target = |address| ConnectTarget {
-            address,
-            user: "u".into(),
             password: "p".into(),
             database: Some("sbtest".into()),
-            tls: Default::default(),
-            charset: Default::default(),
+            ..ConnectTarget::to(address, "u")
         };
         let run = TimedRun { sample: 0, warmup_s: 2, measured_s: 5 };
         let line = settings.run("mysql", &target(Address::Socket("/r/s".into())), 4, 0, run).join(" ");

@@ -43,9 +43,7 @@ fn job(mut words: Vec<String>, engine: &str, target: &ConnectTarget, of: &Server
     Ok(Job { words, ..Job::default() })
 }
 
-impl NamedLoad for SysbenchSettings {
-    const NAMES: &'static [&'static str] = &["sysbench"];
-}
+impl NamedLoad for SysbenchSettings {}
 
 impl Load for SysbenchSettings {
     fn name(&self) -> &'static str {

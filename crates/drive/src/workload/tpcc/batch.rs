@@ -11,7 +11,6 @@ const ROWS_PER_INSERT: usize = 100;
 /// INSERTs of one transaction: about a megabyte.
 const INSERTS_PER_TRANSACTION: usize = 50;
 
-/// A value of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Cell {
     Int(i64),
@@ -33,7 +32,6 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Rows with all columns of a table.
     pub fn whole(table: &'static str) -> Self {
         Self::without(table, "")
     }
@@ -51,7 +49,6 @@ impl Batch {
         if self.cells.len() < ROWS_PER_INSERT * self.width { Ok(()) } else { self.end(out) }
     }
 
-    /// Sends what is left.
     pub fn end(&mut self, out: &mut Out<'_>) -> Result<(), TpccError> {
         if self.cells.is_empty() {
             return Ok(());

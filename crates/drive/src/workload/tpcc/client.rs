@@ -19,14 +19,12 @@ pub struct TpccClient {
     terminal: Terminal,
     deck: Deck,
     keying: bool,
-    /// What was chosen and typed already.
     chosen: Option<Kind>,
     last: Option<Kind>,
     /// What is run again, and since when it is tried.
     again: Option<(Kind, Input, Instant)>,
     tally: Tally,
     tallies: Arc<Tallies<Tally>>,
-    /// Since it began.
     new_orders: u64,
 }
 

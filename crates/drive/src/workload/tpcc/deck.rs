@@ -47,7 +47,6 @@ impl Kind {
         }
     }
 
-    /// How long it is typed.
     pub(super) fn keying(self) -> Duration {
         Duration::from_secs_f64(self.keying_and_thinking_s().0)
     }

@@ -5,14 +5,12 @@ use super::sizes::DISTRICTS;
 use super::{Constants, Kind, Sizes};
 use tare_load::Random;
 
-/// A customer as someone names one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Who {
     Id(i64),
     LastName(String),
 }
 
-/// A customer of a district of a warehouse.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Customer {
     pub warehouse: i64,
@@ -37,11 +35,9 @@ pub(super) enum Input {
     StockLevel { threshold: i64 },
 }
 
-/// A client's place in the company.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Terminal {
     pub warehouse: i64,
-    /// The district whose stock it watches.
     pub district: i64,
     pub sizes: Sizes,
     pub constants: Constants,
@@ -55,7 +51,6 @@ impl Terminal {
         Self { warehouse: warehouse + 1, district: round % DISTRICTS + 1, sizes, constants }
     }
 
-    /// What its next transaction is asked.
     pub fn asks(&self, kind: Kind, random: &mut Random) -> Input {
         let district = |random: &mut Random| between(random, 1, DISTRICTS);
         match kind {

@@ -32,9 +32,7 @@ impl TpccSettings {
     }
 }
 
-impl NamedLoad for TpccSettings {
-    const NAMES: &'static [&'static str] = &["tpcc"];
-}
+impl NamedLoad for TpccSettings {}
 
 impl Paced for TpccSettings {
     fn pace(&self) -> Pace {
@@ -155,7 +153,6 @@ fn measured(ran: Ran<Tally>) -> Measured {
     measured
 }
 
-/// What every result says of itself.
 fn note(settings: &TpccSettings) -> AppliedSetting {
     let TpccSettings { warehouses, scale, keying, .. } = settings;
     let scale =

@@ -21,11 +21,9 @@
 //! | `tally` | what clients count |
 //! | `conditions` | what must hold in the tables, and finding where it does not |
 //! | `load` | what a trial does, and someone at a prompt |
-//! | `cleanup` | dropping the tables |
 //! | `error` | what can go wrong |
 
 mod batch;
-mod cleanup;
 mod client;
 mod conditions;
 mod deck;
@@ -43,12 +41,11 @@ mod tables;
 mod tally;
 mod transactions;
 
-pub use cleanup::cleanup;
 pub use client::TpccClient;
 pub use conditions::{CONDITIONS, Condition, check};
 pub use deck::Kind;
 pub use error::TpccError;
-pub use fill::{Fill, prepare};
+pub use fill::{Fill, cleanup, prepare};
 pub use random::Constants;
 pub use settings::{Checked, TpccSettings};
 pub use sizes::{LEAST_SCALE, MOST_WAREHOUSES, Sizes};

@@ -26,11 +26,9 @@ impl Failed {
     }
 }
 
-/// A session with everything prepared.
 pub(super) struct Prepared {
     session: Box<dyn Session>,
     statements: Vec<StatementId>,
-    /// The texts of the stock, a district each.
     stock: Vec<StatementId>,
     begin_reading: Border,
     begin_writing: Border,
@@ -87,7 +85,6 @@ impl Prepared {
         self.border(if kind.writes() { self.begin_writing } else { self.begin_reading })
     }
 
-    /// Commits the transaction that is open.
     pub fn commit(&mut self) -> Result<(), Failed> {
         self.border(self.commit)
     }

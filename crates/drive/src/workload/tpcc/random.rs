@@ -6,7 +6,6 @@ const SYLLABLES: [&str; 10] = ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "AN
 const SIGNS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 /// Signs that are drawn from one number: 62^10 is below 2^60.
 const SIGNS_AT_ONCE: usize = 10;
-/// What one data text of ten contains.
 const ORIGINAL: &str = "ORIGINAL";
 
 /// Uniform from `least` to `most`, both included.
@@ -42,7 +41,6 @@ pub(super) fn data(random: &mut Random) -> String {
     text
 }
 
-/// A number with this many decimals, as a text.
 pub(super) fn decimal(number: i64, decimals: usize) -> String {
     let sign = if number < 0 { "-" } else { "" };
     let unit = 10_u64.pow(decimals as u32);
@@ -91,7 +89,6 @@ impl Constants {
         non_uniform(random, 255, self.name, 0, names - 1)
     }
 
-    /// A customer of a district that has so many.
     pub(super) fn a_customer(&self, random: &mut Random, customers: i64) -> i64 {
         non_uniform(random, 1023, self.customer, 1, customers)
     }
@@ -101,7 +98,6 @@ impl Constants {
     }
 }
 
-/// NURand(A, x, y) with its constant C.
 fn non_uniform(random: &mut Random, a: i64, c: i64, x: i64, y: i64) -> i64 {
     ((between(random, 0, a) | between(random, x, y)) + c) % (y - x + 1) + x
 }

@@ -7,7 +7,6 @@ pub const LEAST_SCALE: f64 = 0.01;
 pub(super) const DISTRICTS: i64 = 10;
 pub(super) const NAMES: i64 = 1000;
 
-/// How many of everything there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
     /// Warehouses, which are numbered from 1.

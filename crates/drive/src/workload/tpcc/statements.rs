@@ -13,7 +13,6 @@ pub enum Statement {
     CustomerDiscount,
     /// A new order, not yet delivered.
     AddOrder,
-    /// Its place in the queue.
     AddNewOrder,
     Item,
     /// Stock of an item, with what is printed for the district: a text for each of the ten.
@@ -27,19 +26,16 @@ pub enum Statement {
     /// Customers of one last name, in order of their first names.
     CustomersByName,
     CustomerToPay,
-    /// Notes of a customer with bad credit.
     CustomerData,
     PayCustomer,
     /// A payment by a customer with bad credit, with the notes.
     PayCustomerWithData,
-    /// The payment's own row.
     AddHistory,
     Customer,
     LastOrder,
     Lines,
     /// The oldest order of a district that is not delivered.
     OldestNewOrder,
-    /// Takes it from the queue.
     RemoveNewOrder,
     OrderToDeliver,
     SetCarrier,

@@ -2,7 +2,6 @@
 
 use tare_engine::{Collation, Dialect, Index};
 
-/// A table of the nine, as it is made.
 #[derive(Debug, Clone, Copy)]
 pub struct Table {
     /// Its name in SQL: the standard's, but for ORDER, which is a word of SQL.

@@ -6,10 +6,8 @@ use crate::workload::sessions::Merge;
 use std::time::Duration;
 use tare_load::Latencies;
 
-/// What one client, or all of them, did.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
-    /// By kind.
     took: [Latencies; 5],
     /// New orders that ended with an item that there is not.
     rolled_back: u64,
@@ -32,7 +30,6 @@ impl Tally {
         &self.took[kind as usize]
     }
 
-    /// Transactions that were completed, of all kinds.
     pub fn count(&self) -> u64 {
         self.took.iter().map(Latencies::count).sum()
     }

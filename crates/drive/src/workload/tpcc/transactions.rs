@@ -17,7 +17,6 @@ pub(super) enum Ended {
     RolledBack,
 }
 
-/// Runs one transaction from its beginning to its end.
 pub(super) fn run(terminal: &Terminal, kind: Kind, input: &Input, on: &mut Prepared) -> Result<Ended, Failed> {
     on.begin(kind)?;
     let home = terminal.warehouse;

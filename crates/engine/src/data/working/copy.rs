@@ -1,20 +1,18 @@
 //! The working copy itself: taken by one process at a time, brought back before each use, removed with its run.
 
-use std::fs::{self, DirBuilder, File, TryLockError};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::path::{Path, PathBuf};
-use std::time::Instant;
-
-use sha1::{Digest, Sha1};
-use tare_files::{Access, PrivateFolder};
-
 use super::note::{Note, tells_changes};
 use super::put_back::put_back;
 use super::tree::{Stamp, Tree};
 use crate::EngineError;
 use crate::data::directories::not_private;
 use crate::data::room::{Room, held};
+use sha1::{Digest, Sha1};
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use tare_files::{Access, PrivateFolder};
 
 /// How the names of working copies in the cache begin.
 const PREFIX: &str = "work-";
@@ -33,11 +31,9 @@ pub enum CopyMethod {
     Copied,
 }
 
-/// What bringing a working copy back took.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Restored {
     pub way: CopyMethod,
-    /// Files that the prepared data have.
     pub files: usize,
     /// Their bytes, holes included.
     pub bytes: u64,

@@ -1,20 +1,17 @@
 //! What the files of a working copy were when it was last equal to the prepared data, and when that may be believed.
 
+use super::tree::{Stamp, Tree, key};
+use crate::EngineError;
+use crate::data::directories::not_private;
+use crate::process::leftovers::boot_id;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
-
-use serde::{Deserialize, Serialize};
 use tare_files::{PrivateFolder, crash};
 
-use super::tree::{Stamp, Tree, key};
-use crate::EngineError;
-use crate::data::directories::not_private;
-use crate::process::leftovers::boot_id;
-
-/// Its name, alongside the copy.
 const NOTE: &str = "EQUAL";
 /// The most that is read of it, bytes: two hundred a file.
 const LARGEST: u64 = 256 << 20;

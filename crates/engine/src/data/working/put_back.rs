@@ -1,22 +1,19 @@
 //! One file made equal to another: blocks shared where the file system can, else those written that differ.
 
+use crate::EngineError;
+use crate::data::room::{Room, share};
+use crate::process::guard::interrupted;
+use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
-
-use rustix::io::Errno;
-
-use crate::EngineError;
-use crate::data::room::{Room, share};
-use crate::process::guard::interrupted;
 
 /// Bytes that are compared at a time: a change of one page writes so many.
 const BLOCK: usize = 64 << 10;
 /// Bytes that are copied before anything else is looked at.
 const COPIED_AT_ONCE: u64 = 64 << 20;
 
-/// What making a file equal took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Put {
     /// Whether the two share their blocks now.
@@ -112,7 +109,6 @@ fn write_differences(source: &File, target: &File, common: u64) -> io::Result<Pu
     Ok(put)
 }
 
-/// The parts of a file that are no holes.
 fn segments(file: &File) -> io::Result<Vec<(u64, u64)>> {
     let length = file.metadata()?.len();
     let mut found = Vec::new();

@@ -1,14 +1,12 @@
 //! The files of a directory, with what tells that one was changed since it was last looked at.
 
+use crate::EngineError;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-use serde::{Deserialize, Serialize};
-
-use crate::EngineError;
 
 /// What a file system says of a file. Anyone who changes a file changes its `changed`, also when the time of last
 /// modification is set back afterwards.
@@ -74,7 +72,6 @@ impl Tree {
     }
 }
 
-/// A path as text, one to one.
 pub(super) fn key(path: &Path) -> String {
     path.as_os_str().as_bytes().escape_ascii().to_string()
 }

@@ -1,17 +1,15 @@
 //! Causes of known size, each an option of microseconds: what `tare why` must name first, and how large it must find
 //! it.
 
+use crate::sqlite::waited::Waited;
+use rusqlite::Connection;
+use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
-
-use rusqlite::Connection;
-use rustix::time::{ClockId, clock_gettime};
-
-use crate::sqlite::waited::Waited;
 
 /// CPU time in one function of the server in every statement.
 const WORK: &str = "tare_planted_work_us";

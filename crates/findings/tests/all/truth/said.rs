@@ -4,7 +4,6 @@ use super::made::Shape;
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
 use crate::modes::{ARTICLE_A, environment, seated, summary};
-use std::collections::BTreeMap;
 use tare_findings::find::Find;
 use tare_findings::history::{History, Options, Run, history};
 use tare_findings::reproduce::{Reproduced, of_results};
@@ -55,9 +54,8 @@ fn condition(name: &str, placement: Option<PlannedPlacement>) -> PlannedConditio
         name: name.to_owned(),
         levels: levels_of(name),
         realizable: true,
-        reason: None,
         placement,
-        settings: BTreeMap::new(),
+        ..PlannedCondition::default()
     }
 }
 

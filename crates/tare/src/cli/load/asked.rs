@@ -11,12 +11,10 @@ use tare_study::language::parse::Overrides;
 use tare_study::language::settings::{Sampling, Settings};
 
 pub struct Asked<'a> {
-    /// How it is driven, and what is kept.
     pub args: &'a RunArgs,
     /// The one that was named, or that of sysbench's driver.
     pub engine: &'static dyn Engine,
     pub target: ConnectTarget,
-    /// As a trial has them.
     pub settings: Settings,
     /// Its seed, above all; how long it takes, the options say.
     pub sampling: Sampling,
@@ -24,7 +22,6 @@ pub struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// Of the options of a load and the keys of its own.
     pub fn new(server: &ServerArgs, args: &'a RunArgs, of_load: Vec<KeyValue>) -> Result<Self, Problem> {
         let engine = server.engine()?;
         let mut values = vec![("engine", "name", engine.name().into())];
@@ -41,7 +38,6 @@ impl<'a> Asked<'a> {
         Ok(Self { args, engine, target, settings, sampling, made })
     }
 
-    /// Client threads, one connection each.
     pub fn threads(&self) -> usize {
         self.settings.workload.threads
     }

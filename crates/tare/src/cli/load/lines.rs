@@ -45,7 +45,6 @@ pub struct Prompt {
     /// Whether what clients count for themselves are new orders.
     is_tpcc: bool,
     reconnect: Option<Reconnect>,
-    /// The sample, and whether it is what was requested.
     sample: Mutex<Option<(Sample, Result<(), NotAsked>)>>,
 }
 

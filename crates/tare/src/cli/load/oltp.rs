@@ -12,7 +12,6 @@ use tare_drive::workload::{AnyLoad, sessions_on};
 use tare_load::Distribution;
 use tare_text::count;
 
-/// Makes, drops or measures, as the options say.
 pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
     // The argument table asks for it.
     let workload = match &args.workload {

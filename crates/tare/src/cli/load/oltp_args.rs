@@ -149,7 +149,6 @@ impl KeyOptions for MakeUpKeys {
     ];
 }
 
-/// Kinds of range queries.
 const RANGES: [&str; 4] = ["simple_ranges", "sum_ranges", "order_ranges", "distinct_ranges"];
 
 impl MakeUpArgs {

@@ -86,7 +86,6 @@ pub struct Chosen<T> {
 }
 
 impl<T> Chosen<T> {
-    /// All that were set.
     pub fn values(&self) -> &[KeyValue] {
         &self.values
     }
@@ -155,7 +154,6 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// As sysbench spells it.
 pub fn switch(text: &str) -> Result<bool, String> {
     match text {
         "on" | "true" | "1" => Ok(true),

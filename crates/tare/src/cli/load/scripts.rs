@@ -10,7 +10,6 @@ use tare_study::language::made::KeyValue;
 use tare_text::Value;
 
 pub enum Statements<'a> {
-    /// In files of the user's own.
     Files(&'a [Weighed]),
     /// In a file that comes with the program, by its name.
     Builtin(&'a str),
@@ -27,7 +26,6 @@ impl Statements<'_> {
     }
 }
 
-/// Measures what the files say.
 pub fn run(args: &LoadArgs, files: &Statements<'_>) -> Result<Exit, Problem> {
     let usage = |what: &str| Problem::new(Exit::Usage, what);
     if args.prepares() || args.cleans_up() {

@@ -77,7 +77,6 @@ impl KeyOptions for ServerKeys {
 }
 
 impl ServerArgs {
-    /// The engine that was requested, by either word.
     pub fn engine(&self) -> Result<&'static dyn Engine, Problem> {
         let usual = if self.db_driver.as_deref() == Some("pgsql") { "postgresql" } else { "mariadb" };
         let named = self.keys.get("name").map_or(usual.to_owned(), ToString::to_string);

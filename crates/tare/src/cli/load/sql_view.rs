@@ -12,7 +12,6 @@ pub struct Document<'a> {
     measured: &'a Subject,
     elapsed_s: f64,
     metrics: BTreeMap<&'a str, f64>,
-    /// What was seen alongside them.
     covariates: &'a BTreeMap<String, f64>,
 }
 

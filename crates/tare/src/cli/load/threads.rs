@@ -44,11 +44,7 @@ mod tests {
             allowed_cpus: allowed.parse().unwrap(),
             seen_cpus: seen.iter().map(|cpu| (*cpu, 5)).collect(),
             migrations: 2,
-            voluntary_switches: 0,
-            involuntary_switches: 0,
-            user_s: 0.0,
-            system_s: 0.0,
-            schedule: None,
+            ..ThreadRecord::default()
         }
     }
 

@@ -8,7 +8,6 @@ use tare_drive::workload::Measured;
 use tare_drive::workload::tpcc::{Condition, Kind};
 use tare_results::metric;
 
-/// What every run says of itself.
 pub const NOT_OFFICIAL: &str = "not an official TPC-C result, and not comparable with one";
 
 /// The document of `tare load tpcc --json`: that of `tare load`, and what is TPC-C's own.
@@ -24,7 +23,6 @@ pub struct Document<'a> {
     load: view::Document<'a>,
 }
 
-/// What became of transactions of one kind.
 #[derive(Debug, Serialize)]
 struct OfKind {
     transactions: u64,
@@ -71,7 +69,6 @@ impl<'a> Document<'a> {
     }
 }
 
-/// A sample for people.
 pub fn words(viewed: &Viewed<'_>) -> String {
     let measured = viewed.measured;
     let mut text = format!(
@@ -89,14 +86,11 @@ pub fn words(viewed: &Viewed<'_>) -> String {
     text + &view::words(viewed) + &format!("! {NOT_OFFICIAL}\n")
 }
 
-/// What was found about a consistency condition.
 #[derive(Debug, Serialize)]
 pub struct Looked {
     clause: String,
     says: &'static str,
-    /// Whether it holds in all tables.
     pub holds: bool,
-    /// Where it does not, and what stands there.
     #[serde(skip_serializing_if = "Option::is_none")]
     found: Option<String>,
 }
@@ -112,7 +106,6 @@ impl Looked {
         Self { holds: false, found: Some(found), ..Self::holds(condition) }
     }
 
-    /// Its clause and what was found, on a line.
     pub fn line(&self) -> String {
         let Self { clause, says, found, .. } = self;
         match found {

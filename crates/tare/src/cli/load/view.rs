@@ -16,7 +16,6 @@ use tare_text::count;
 
 pub struct Viewed<'a> {
     pub subject: &'a Subject,
-    /// What a trial would keep of it.
     pub measured: &'a Measured,
     pub sample: &'a Sample,
     /// None without `--reconnect` among the options.
@@ -27,7 +26,6 @@ pub struct Viewed<'a> {
 /// The document of `tare load --json`.
 #[derive(Debug, Serialize)]
 pub struct Document<'a> {
-    /// Which server, by which way, with what.
     measured: &'a Subject,
     transactions: u64,
     elapsed_s: f64,
@@ -175,7 +173,6 @@ fn histogram(latencies: &Latencies) -> String {
     text
 }
 
-/// A sample for people.
 pub fn words(viewed: &Viewed<'_>) -> String {
     let Viewed { subject, measured, sample, outage, said } = *viewed;
     let mut text = outage.filter(|outage| outage.lost > 0).as_ref().map_or(String::new(), away);

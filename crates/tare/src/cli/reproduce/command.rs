@@ -61,7 +61,6 @@ Examples:
   tare reproduce C                    \"NUMA Smart Global Counter\", all of its claims
   tare reproduce D --dry-run --topology \"node:4 core:32 pu:1\"";
 
-/// Lists claims, plans them, or tests them.
 pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     if let Some(path) = &args.resume {
         return resume(path, args);

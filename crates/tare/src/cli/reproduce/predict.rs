@@ -14,14 +14,11 @@ use tare_topology::Machine;
 /// Fewest blocks that give every measure an interval.
 const FEWEST: usize = 4;
 
-/// Where it is going to run.
 #[derive(Clone, Copy)]
 pub struct On<'m> {
     /// Its nodes and CPUs, this one's or those of a description.
     pub machine: &'m Machine,
-    /// Whether it is this one.
     pub place: Where,
-    /// Where server builds lie.
     pub servers: &'m Path,
 }
 
@@ -74,7 +71,6 @@ fn costed(experiment: Experiment, on: On<'_>) -> Result<Costed, Problem> {
     Ok(Costed { predicted, fixed_s, block_s })
 }
 
-/// Blocks that fit into a time.
 fn fit(costed: &mut [Costed], within_s: f64) {
     let mut left_s = within_s;
     for own in costed.iter_mut().filter(|own| own.predicted.blocks > 0) {
@@ -106,14 +102,12 @@ pub fn plan(experiment: &Experiment, blocks: usize, on: On<'_>) -> Result<(Study
     planned(study, on.machine, on.place, true)
 }
 
-/// As the file has them.
 pub fn written(predictions: &Predictions) -> Result<Vec<u8>, Problem> {
     let text = serde_json::to_string_pretty(predictions);
     text.map(|text| (text + "\n").into_bytes())
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot write the predictions: {e}")))
 }
 
-/// What was written down.
 pub fn read(bytes: &[u8]) -> Result<Predictions, Problem> {
     let predictions: Predictions = serde_json::from_slice(bytes)
         .map_err(|e| Problem::new(Exit::Usage, format!("cannot read the predictions: {e}")))?;

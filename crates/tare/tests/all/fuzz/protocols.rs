@@ -31,14 +31,8 @@ fn converse(session: &mut dyn Session, engine: &dyn Engine) {
 }
 
 fn target(socket: &Path, user: &str, database: Option<String>) -> ConnectTarget {
-    ConnectTarget {
-        address: Address::Socket(socket.to_owned()),
-        user: user.into(),
-        password: "secret".into(),
-        database,
-        tls: Default::default(),
-        charset: Default::default(),
-    }
+    let target = ConnectTarget::to(Address::Socket(socket.to_owned()), user);
+    ConnectTarget { password: "secret".into(), database, ..target }
 }
 
 /// The server: says all of the input at once to the one who connects, and then nothing more. Who waits for more learns

@@ -133,7 +133,7 @@ fn every_file_of_a_results_directory() {
             let folder = Folder::open(&place, Trust::Anyone).unwrap().unwrap();
             let _ = tare_results::store::read_trials_and_damage(&folder);
             let study = tare_results::store::read_study_text(&folder);
-            let _ = study.map(|text| tare_study::language::written::parse_written(&text, &place));
+            let _ = study.map(|text| tare_study::language::write::parse_written(&text, &place));
         });
         std::fs::write(&path, good).unwrap();
     }

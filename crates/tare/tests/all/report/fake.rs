@@ -114,23 +114,14 @@ pub fn write(study: &Study, dir: &Path) -> usize {
         })
         .collect();
     let plan = Plan {
-        machine: None,
-        client_machines: BTreeMap::new(),
         schema: SCHEMA,
         study: study.name.into(),
         seed: 42,
         conditions: planned_conditions(study),
         trials: planned,
         samples: study.samples,
-        rehearsal: false,
         estimated_s: 60.0 * schedule.len() as f64,
-        needs: None,
-        decision: None,
-        settle: None,
-        race: None,
-        within: None,
-        left_out: Vec::new(),
-        notes: Vec::new(),
+        ..Plan::default()
     };
     let mut lines = Vec::new();
     let run = schedule.len() - study.missing;
@@ -165,22 +156,18 @@ fn planned_conditions(study: &Study) -> Vec<PlannedCondition> {
         .conditions
         .iter()
         .map(|fake| PlannedCondition {
-            settings: BTreeMap::new(),
             name: fake.name.into(),
             levels: levels(fake.name),
             realizable: true,
-            reason: None,
-            placement: None,
+            ..PlannedCondition::default()
         })
         .collect();
     if study.name == "mind-your-core" {
         conditions.push(PlannedCondition {
-            settings: BTreeMap::new(),
             name: "placement=smt-sibling".into(),
             levels: levels("placement=smt-sibling"),
-            realizable: false,
             reason: Some("core 0 has one PU; smt-sibling needs two".into()),
-            placement: None,
+            ..PlannedCondition::default()
         });
     }
     conditions
@@ -210,19 +197,12 @@ fn record(study: &Study, fake: &Fake, trial: usize, block: usize, attempt: u32, 
         })
         .collect();
     TrialRecord {
-        data: None,
-        pool: None,
-        settled: None,
-        client_host: None,
-        ran_on: None,
         schema: SCHEMA,
         trial,
         attempt,
         block,
         condition: fake.name.into(),
         levels: levels(fake.name),
-        outcome: Outcome::Ok,
-        reason: None,
         started_at: started_at(0),
         elapsed_s: 10.0 * study.samples as f64 + 6.0,
         settings: vec![AppliedSetting {
@@ -231,23 +211,10 @@ fn record(study: &Study, fake: &Fake, trial: usize, block: usize, attempt: u32, 
             found: Some("1".into()),
             verified: "0 in /proc/sys/kernel/numa_balancing".into(),
         }],
-        server: None,
-        uncontrolled: Default::default(),
-        lifetime: None,
         server_version: Some("11.8.3-MariaDB".into()),
-        outlived: Vec::new(),
-        disturbed_by: Vec::new(),
         server_program: Some("5eed".into()),
         samples,
-        of_all_samples: Default::default(),
-        plain: Default::default(),
-        captures: BTreeMap::new(),
-        captures_missing: BTreeMap::new(),
-        dropped: Vec::new(),
-        searches: Vec::new(),
-        warm_up: BTreeMap::new(),
-        plans: BTreeMap::new(),
-        capture_sample: None,
+        ..TrialRecord::default()
     }
 }
 
@@ -291,7 +258,7 @@ fn threads(cpus: [usize; 4], noise: &mut Noise) -> Vec<ThreadRecord> {
             involuntary_switches: (120.0 * (1.0 + 0.2 * noise.bell())) as u64,
             user_s: 3.1,
             system_s: 4.2,
-            schedule: None,
+            ..ThreadRecord::default()
         };
     vec![
         thread(ThreadClass::Client, Some(0), "tare-client-0", cpus[0], 1001, noise),

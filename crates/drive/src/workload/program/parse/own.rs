@@ -81,7 +81,6 @@ impl Pattern {
         }
     }
 
-    /// The number that it finds last.
     pub fn read(&self, text: &str) -> Option<f64> {
         self.pattern.captures_iter(text).last()?.get(1)?.as_str().trim().parse().ok()
     }

@@ -18,7 +18,6 @@ pub enum Parser {
     Regex(Pattern),
 }
 
-/// What may stand in a study.
 const EXPECTED: &str = "sysbench, pgbench, hammerdb, json POINTER as NAME, or regex PATTERN as NAME; after the NAME its \
                         unit, and higher or lower for what is better";
 

@@ -42,7 +42,6 @@ pub struct Logged {
 }
 
 impl Logged {
-    /// Takes in a line of a log.
     pub fn line(&mut self, line: &str) {
         match logged(line) {
             Some(transaction) => self.ended.push(transaction),

@@ -5,7 +5,6 @@ use tare_results::metric;
 
 /// The line that a report begins with; a checkpoint's and the last one.
 const BEGINNING: &str = "SQL statistics:";
-/// The line that a histogram begins with.
 const HISTOGRAM: &str = "Latency histogram";
 
 /// The last report of an output: what happened since the last checkpoint.
