@@ -1,9 +1,11 @@
 //! Where tare keeps things between commands, and what a start does first: lock the machine, put back, clean up.
 
 use crate::config;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tare_engine::{EngineError, Reaped, reap_leftovers, remove_half_made};
@@ -16,6 +18,10 @@ const TRIAL_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Clients' halves of other hosts' trials that may be here at a time: one works, and few wait for it.
 const AGENTS: usize = 4;
+
+/// Lists results directories, a JSON string a line.
+const RESULTS: &str = "results.jsonl";
+const LONGEST_LIST: u64 = 64 << 20;
 
 /// The cache of root, where no variable names one and the home is another's.
 const ROOT_CACHE: &str = "/var/cache/tare";
@@ -69,6 +75,27 @@ pub fn place_for_agent() -> Result<Option<File>, StateError> {
         }
     }
     Ok(None)
+}
+
+/// Notes where results were made, so that `tare clean` finds them.
+///
+/// # Errors
+/// When the state directory is not this user's own, or cannot be written.
+pub fn remember_results(path: &Path) -> Result<(), StateError> {
+    let folder = PrivateFolder::open_or_create(&directory()?, Access::Closed)?;
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let line = format!("{}\n", serde_json::Value::from(path.to_string_lossy()));
+    let written = folder.append(RESULTS).map(|mut file| file.write_all(line.as_bytes()))?;
+    Ok(written.map_err(|source| FilesError::Io { doing: "write", path: folder.path().join(RESULTS), source })?)
+}
+
+/// Where results were made, oldest first. What cannot be read is none.
+pub fn known_results() -> Vec<PathBuf> {
+    let folder = directory().ok().and_then(|state| PrivateFolder::open(&state, Access::Closed).ok().flatten());
+    let bytes = folder.and_then(|folder| folder.read(RESULTS, LONGEST_LIST).ok().flatten()).unwrap_or_default();
+    let named = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<PathBuf>(line).ok());
+    let mut seen = BTreeSet::new();
+    named.filter(|path| seen.insert(path.clone())).collect()
 }
 
 /// Prepared data directories: `TARE_CACHE_DIR`, else what the user's own file says, else the user's cache directory.

@@ -1,13 +1,20 @@
 //! The forest plot: a ratio with its interval a line, on one logarithmic axis about "no effect".
 
 use super::axis::px;
+use super::dots::shortened;
+use super::frame::Frame;
 use maud::{Markup, html};
 use tare_findings::figures::times;
 use tare_stats::Interval;
 
-const WIDTH: f64 = 960.0;
-const LEFT: f64 = 330.0;
-const RIGHT: f64 = 800.0;
+/// Labels stand at the left and figures at the right, or both above their line where the page is narrow.
+const WIDE: Frame = Frame { width: 960.0, left: 330.0, right: 800.0, slim: false };
+const SLIM: Frame = Frame { left: 8.0, ..Frame::SLIM };
+/// Room above a line for its label and figures, and letters of the label there.
+const ABOVE: f64 = 18.0;
+const LETTERS_ABOVE: usize = 24;
+/// Letters of a label in its column.
+const LETTERS: usize = 50;
 const TOP: f64 = 8.0;
 /// Ratios that may stand at a tick; those that fit are taken.
 const TICKS: [f64; 21] = [
@@ -29,8 +36,13 @@ pub struct ForestLine {
     pub shown: bool,
 }
 
-/// Draws the plot; `what` names the ratio under the axis.
-pub fn draw(title: &str, what: &str, lines: &[ForestLine]) -> Markup {
+/// Draws the plot for wide pages and for small screens; `what` names the ratio under the axis.
+pub fn draw(title: &str, what: &str, lines: &[ForestLine]) -> [Markup; 2] {
+    [WIDE, SLIM].map(|frame| of_frame(title, what, lines, &frame))
+}
+
+fn of_frame(title: &str, what: &str, lines: &[ForestLine], frame: &Frame) -> Markup {
+    let (left, right) = (frame.left, frame.right);
     let reach = lines
         .iter()
         .flat_map(|line| [Some(line.ratio), line.ci.map(|ci| ci.low), line.ci.map(|ci| ci.high)])
@@ -41,9 +53,10 @@ pub fn draw(title: &str, what: &str, lines: &[ForestLine]) -> Markup {
         .min(WIDEST.ln());
     let at = |ratio: f64| {
         let share = (ratio.max(1e-9).ln() / reach).clamp(-1.0, 1.0);
-        (LEFT + RIGHT) / 2.0 + share * (RIGHT - LEFT) / 2.0
+        f64::midpoint(left, right) + share * (right - left) / 2.0
     };
-    let heights: Vec<f64> = lines.iter().map(|line| if line.strong { 24.0 } else { 17.0 }).collect();
+    let above = if frame.slim { ABOVE } else { 0.0 };
+    let heights: Vec<f64> = lines.iter().map(|line| above + if line.strong { 24.0 } else { 17.0 }).collect();
     let bottom = TOP + heights.iter().sum::<f64>();
     let tops: Vec<f64> = (0..lines.len()).map(|index| TOP + heights[..index].iter().sum::<f64>()).collect();
     let mut last = f64::NEG_INFINITY;
@@ -58,26 +71,33 @@ pub fn draw(title: &str, what: &str, lines: &[ForestLine]) -> Markup {
         room
     });
     html! {
-        svg.chart viewBox=(format!("0 0 {WIDTH} {}", px(bottom + 40.0))) role="img" {
+        svg class=(frame.class()) viewBox=(format!("0 0 {} {}", frame.width, px(bottom + 40.0))) role="img" {
             title { (title) }
             desc { (description(lines)) }
             @for tick in &ticks {
                 line class=(if *tick == 1.0 { "none" } else { "grid" }) x1=(px(at(*tick))) x2=(px(at(*tick))) y1=(px(TOP)) y2=(px(bottom)) {}
                 text.tick x=(px(at(*tick))) y=(px(bottom + 14.0)) text-anchor="middle" { (format!("{tick}x")) }
             }
-            text.axis x=(px((LEFT + RIGHT) / 2.0)) y=(px(bottom + 32.0)) text-anchor="middle" { (what) }
-            @for ((line, top), height) in lines.iter().zip(&tops).zip(&heights) { (draw_line(line, top + height / 2.0, &at)) }
+            text.axis x=(px(f64::midpoint(left, right))) y=(px(bottom + 32.0)) text-anchor="middle" { (if frame.slim { "ratio" } else { what }) }
+            @for ((line, top), height) in lines.iter().zip(&tops).zip(&heights) {
+                (draw_line(line, top + above / 2.0 + height / 2.0, &at, frame))
+            }
         }
     }
 }
 
-fn draw_line(line: &ForestLine, y: f64, at: &dyn Fn(f64) -> f64) -> Markup {
+fn draw_line(line: &ForestLine, y: f64, at: &dyn Fn(f64) -> f64, frame: &Frame) -> Markup {
     let class = if line.shown { "m0" } else { "m7" };
     let radius = if line.strong { 5.0 } else { 3.2 };
     let interval =
         line.ci.map_or(String::new(), |Interval { low, high }| format!(" ({} to {})", times(low), times(high)));
+    let (text_y, letters) = if frame.slim { (-9.0, LETTERS_ABOVE) } else { (4.0, LETTERS) };
+    let ((label_x, label_side), (value_x, value_side)) = match frame.slim {
+        true => ((frame.left, "start"), (frame.right, "end")),
+        false => ((frame.left - 12.0, "end"), (frame.right + 12.0, "start")),
+    };
     html! {
-        text.label x=(px(LEFT - 12.0)) y=(px(y + 4.0)) text-anchor="end" { (shortened(&line.label)) }
+        text.label x=(px(label_x)) y=(px(y + text_y)) text-anchor=(label_side) { (shortened(&line.label, letters)) }
         @if let Some(Interval { low, high }) = line.ci {
             path class={ "interval " (class) } d=(format!("M{} {y}H{}", px(at(low)), px(at(high)), y = px(y))) {}
         }
@@ -85,19 +105,8 @@ fn draw_line(line: &ForestLine, y: f64, at: &dyn Fn(f64) -> f64) -> Markup {
         circle class=(if line.shown { class } else { "hollow" }) cx=(px(at(line.ratio))) cy=(px(y)) r=(px(radius)) {
             title { (line.label) ": " (times(line.ratio)) (interval) }
         }
-        text.value x=(px(RIGHT + 12.0)) y=(px(y + 4.0)) { (times(line.ratio)) (interval) }
+        text.value x=(px(value_x)) y=(px(y + text_y)) text-anchor=(value_side) { (times(line.ratio)) (interval) }
     }
-}
-
-/// The end of a label that is too long for its column: there the levels and the query stand. All of it is in the
-/// tooltip.
-fn shortened(label: &str) -> String {
-    const CHARACTERS: usize = 50;
-    let length = label.chars().count();
-    if length <= CHARACTERS {
-        return label.to_owned();
-    }
-    label.chars().skip(length - CHARACTERS + 1).fold("…".to_owned(), |text, c| text + &c.to_string())
 }
 
 fn description(lines: &[ForestLine]) -> String {

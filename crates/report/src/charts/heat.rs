@@ -69,7 +69,7 @@ pub fn draw(heat: &Heat) -> Markup {
     };
     let longest = all().map(|value| heat.figures.write(value).len()).chain(heat.columns.iter().map(String::len)).max();
     // Wide enough to be seen as cells where there are few.
-    let cell = (14.0 + 7.0 * longest.unwrap_or(1) as f64).max(600.0 / heat.columns.len().max(8) as f64);
+    let cell = (14.0 + 7.0 * longest.unwrap_or(1) as f64).max(440.0 / heat.columns.len().max(8) as f64);
     let names = heat.rows.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let left = LEFT.max(16.0 + 6.6 * names as f64);
     let (x, y) = (|column: usize| left + column as f64 * cell, |row: usize| TOP + row as f64 * HEIGHT);

@@ -1,38 +1,40 @@
 //! Lines of a history: every run a point, every segment its mean with its interval, changes between them.
 
 use super::axis::{Axis, px, through};
+use super::dots::shortened;
+use super::frame::Frame;
 use super::marks;
 use maud::{Markup, html};
 use tare_findings::figures::change;
 use tare_findings::history::{MetricHistory, Segment};
 
-const WIDTH: f64 = 960.0;
 /// Of one line.
 const HEIGHT: f64 = 250.0;
-const LEFT: f64 = 76.0;
-const RIGHT: f64 = 945.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 205.0;
 /// Pixels that the name of a run needs.
 const NAME: f64 = 150.0;
+/// Letters of it.
+const LETTERS: usize = 20;
 
 /// Draws the lines below each other.
-pub fn draw(lines: &[MetricHistory]) -> Markup {
+pub fn draw(lines: &[MetricHistory], frame: &Frame) -> Markup {
     html! {
-        svg.chart viewBox=(format!("0 0 {WIDTH} {}", px(HEIGHT * lines.len().max(1) as f64))) role="img" {
+        svg class=(frame.class()) viewBox=(format!("0 0 {} {}", frame.width, px(HEIGHT * lines.len().max(1) as f64))) role="img" {
             title { "runs in the order of time, with the mean of each segment between two changes and its 95% interval" }
             desc { (lines.len()) " lines; a hollow point is far from the runs around it and in no mean." }
             @for (place, line) in lines.iter().enumerate() {
-                g transform=(format!("translate(0 {})", px(HEIGHT * place as f64))) { (one(line)) }
+                g transform=(format!("translate(0 {})", px(HEIGHT * place as f64))) { (one(line, frame)) }
             }
         }
     }
 }
 
-fn one(line: &MetricHistory) -> Markup {
+fn one(line: &MetricHistory, frame: &Frame) -> Markup {
+    let (left, right) = (frame.left, frame.right);
     let values = Axis::new(line.points.iter().map(|point| point.value), &line.unit, BOTTOM, TOP);
     let last = line.points.len().saturating_sub(1).max(1) as f64;
-    let x = |place: f64| LEFT + 12.0 + place / last * (RIGHT - LEFT - 24.0);
+    let x = |place: f64| left + 12.0 + place / last * (right - left - 24.0);
     let band = |segment: &Segment| {
         let ci = segment.ci?;
         let (from, to) = (x(segment.runs.start as f64 - 0.4), x(segment.runs.end as f64 - 0.6));
@@ -45,11 +47,11 @@ fn one(line: &MetricHistory) -> Markup {
     };
     let along = line.points.iter().enumerate().map(|(place, point)| (x(place as f64), values.at(point.value)));
     html! {
-        text.name x=(px(LEFT)) y="14" { (line.condition) }
-        text.axis x=(px(LEFT)) y="30" { (values.label(&line.name)) }
-        (values.vertical(LEFT, RIGHT))
-        @for (left, top, width, height) in line.segments.iter().filter_map(band) {
-            rect.stall x=(left) y=(top) width=(width) height=(height) {}
+        text.name x=(px(left)) y="14" { (line.condition) }
+        text.axis x=(px(left)) y="30" { (values.label(&line.name)) }
+        (values.vertical(left, right))
+        @for (from, top, width, height) in line.segments.iter().filter_map(band) {
+            rect.stall x=(from) y=(top) width=(width) height=(height) {}
         }
         path.pale d=(through(along)) fill="none" {}
         @for segment in &line.segments { path.curve.m0 d=(mean(segment)) {} }
@@ -63,16 +65,18 @@ fn one(line: &MetricHistory) -> Markup {
                 title { (point.run) }
             }
         }
-        @for place in named(line) {
-            text.tick x=(px(x(place as f64))) y=(px(BOTTOM + 16.0)) text-anchor=(anchor(place, line)) { (line.points[place].run) }
+        @for place in named(line, right - left) {
+            text.tick x=(px(x(place as f64))) y=(px(BOTTOM + 16.0)) text-anchor=(anchor(place, line)) {
+                (shortened(&line.points[place].run, LETTERS))
+            }
         }
     }
 }
 
 /// Runs whose names stand below: both ends, and the first after each change where there is room.
-fn named(line: &MetricHistory) -> Vec<usize> {
+fn named(line: &MetricHistory, width: f64) -> Vec<usize> {
     let last = line.points.len().saturating_sub(1);
-    let apart = (NAME / (RIGHT - LEFT) * last as f64).ceil() as usize;
+    let apart = (NAME / width * last as f64).ceil() as usize;
     let mut places = vec![0];
     places.extend((last > 0).then_some(last));
     for at in line.changes.iter().map(|change| change.first_after) {

@@ -1,5 +1,6 @@
 //! How steady each query was, what makes it so, and every trial of it.
 
+use super::document::either;
 use super::given::Page;
 use super::scroll::scroll;
 use super::tables;
@@ -130,7 +131,8 @@ fn fold(open: bool, title: &str, what: &str, lines: &[ForestLine]) -> Markup {
         @if !lines.is_empty() {
             details open[open] {
                 summary { (title) }
-                (scroll(&format!("Forest plot: {title}"), &forest::draw(title, what, lines)))
+                @let [wide, slim] = forest::draw(title, what, lines);
+                (either(&format!("Forest plot: {title}"), &wide, &slim))
             }
         }
     }
@@ -153,6 +155,8 @@ fn together(page: &Page<'_>) -> Markup {
             }
         })
         .collect();
+    let [wide, slim] =
+        forest::draw("Sources of spread", "ratio of the coefficients of variation between trials", &lines);
     html! {
         h3 { "What makes restarts differ" }
         p.note {
@@ -160,9 +164,7 @@ fn together(page: &Page<'_>) -> Markup {
             "shown, with all factors tested together. The percentage is the factor's share of the variance between trials; "
             (percent(sources.unexplained)) " is unexplained."
         }
-        (scroll("Forest plot of sources of spread", &html! {
-            (forest::draw("Sources of spread", "ratio of the coefficients of variation between trials", &lines))
-        }))
+        (either("Forest plot of sources of spread", &wide, &slim))
     }
 }
 
@@ -201,9 +203,10 @@ pub(super) fn queries(page: &Page<'_>) -> Option<Markup> {
             })
         })
         .collect();
+    let [wide, slim] = chart::draw(&queries);
     Some(html! {
         p.note { "A dot is a trial. Dots of one row that lie together are a steady query; rows that lie apart are an effect." }
-        (scroll("Dot plot of every query", &chart::draw(&queries)))
+        (either("Dot plot of every query", &wide, &slim))
         @if page.has_marks() {
             ul.legend {
                 @for condition in &page.conditions {

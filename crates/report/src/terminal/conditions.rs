@@ -5,7 +5,7 @@ use super::spread::left_out;
 use super::style::{Style, add, finish, fits};
 use super::text::{heading, plain, wrap};
 use crate::words::{better_word, letter};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tare_findings::aside;
 use tare_findings::figures::{Scale, half_width, percent};
 use tare_findings::level_words::words_of;
@@ -255,10 +255,10 @@ pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
 }
 
 /// Conditions, and letters of a name, up to which names stand alongside figures where they have no column.
-const FEW: usize = 4;
-const SHORT: usize = 24;
+const FEW: usize = 8;
+const SHORT: usize = 28;
 
-/// What only some of the conditions have: the levels alone where they are of one factor.
+/// What only some of the conditions have. Of the one factor that all have, where there is one, the level alone.
 fn short_names(conditions: &[&ConditionSummary]) -> Vec<String> {
     let in_all = |factor: &String, level: &String| conditions.iter().all(|c| c.levels.get(factor) == Some(level));
     let own = |condition: &ConditionSummary| -> Levels {
@@ -266,11 +266,15 @@ fn short_names(conditions: &[&ConditionSummary]) -> Vec<String> {
         levels.map(|(factor, level)| (factor.clone(), level.clone())).collect()
     };
     let own: Vec<Levels> = conditions.iter().map(|condition| own(condition)).collect();
-    let of_one_factor = own.iter().all(|levels| levels.len() == 1 && levels.keys().eq(own[0].keys()));
-    let name = |(condition, levels): (&&ConditionSummary, &Levels)| match levels.values().next() {
-        Some(level) if of_one_factor => plain(level),
-        Some(_) => plain(&words_of(levels)),
-        None => plain(&condition.name),
+    let mut of_all = own.iter().flat_map(Levels::keys).collect::<BTreeSet<_>>();
+    of_all.retain(|factor| own.iter().all(|levels| levels.contains_key(*factor)));
+    let one = of_all.pop_first().filter(|_| of_all.is_empty());
+    let name = |(condition, levels): (&&ConditionSummary, &Levels)| {
+        let (of_one, others): (Levels, Levels) =
+            levels.clone().into_iter().partition(|(factor, _)| Some(factor) == one);
+        let words: Vec<String> =
+            of_one.into_values().chain(Some(words_of(&others))).filter(|words| !words.is_empty()).collect();
+        plain(&if words.is_empty() { condition.name.clone() } else { words.join(" ") })
     };
     conditions.iter().zip(&own).map(name).collect()
 }

@@ -9,7 +9,8 @@ use tare_stats::Estimate;
 
 /// Everything that it prints; `margin` is that of the gate.
 pub fn history(found: &History, margin: Option<f64>, style: Style) -> String {
-    let mut parts: Vec<String> = found.lines.iter().map(|line| of_line(line, style)).collect();
+    let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&words::history_sentence(found))))];
+    parts.extend(found.lines.iter().map(|line| of_line(line, style)));
     parts.extend(words::history(found).iter().map(|said| wrap(style, "", "", &plain(said))));
     let gate = margin.and_then(|margin| words::history_gate(found, margin));
     parts.extend(gate.map(|said| style.bold(&wrap(style, "", "", &plain(&said)))));
@@ -23,6 +24,14 @@ fn of_line(line: &MetricHistory, style: Style) -> String {
 }
 
 fn table(line: &MetricHistory, style: Style) -> String {
+    let (heads, rows) = segments(line);
+    let mut out = style.table(&heads, 1);
+    rows.into_iter().for_each(|cells| add(&mut out, 1, cells));
+    finish(out)
+}
+
+/// A row for each segment, below the heads of its columns.
+pub(crate) fn segments(line: &MetricHistory) -> (Vec<&'static str>, Vec<Vec<String>>) {
     let largest = line.segments.iter().map(|segment| segment.mean.abs()).fold(0.0, f64::max);
     let scale = Scale::new(&line.unit, largest, 4);
     let ratio = |found: Option<Estimate>| found.map_or("-".to_owned(), |found| change(found.value - 1.0));
@@ -30,8 +39,7 @@ fn table(line: &MetricHistory, style: Style) -> String {
     let commits = line.changes.iter().any(|change| change.commits.is_some());
     let mut columns = vec!["from", "runs", "mean", "change", "95% interval", "since first"];
     columns.extend(commits.then_some("commits"));
-    let mut out = style.table(&columns, 1);
-    for (place, segment) in line.segments.iter().enumerate() {
+    let row = |(place, segment): (usize, &Segment)| {
         let step = place.checked_sub(1).and_then(|place| line.changes.get(place)).map(|found| found.ratio);
         let mut cells = vec![
             first(line, segment),
@@ -46,9 +54,10 @@ fn table(line: &MetricHistory, style: Style) -> String {
             let range = change.and_then(|change| change.commits.as_ref());
             cells.push(range.map_or("-".to_owned(), |(last, first)| format!("{}..{}", hash(last), hash(first))));
         }
-        add(&mut out, 1, cells);
-    }
-    finish(out)
+        cells
+    };
+    let rows = line.segments.iter().enumerate().map(row).collect();
+    (columns, rows)
 }
 
 fn first(line: &MetricHistory, segment: &Segment) -> String {

@@ -25,6 +25,7 @@ mod why;
 pub use comparison::comparison;
 pub use find::find;
 pub use history::history;
+pub(crate) use history::segments;
 pub use many::many;
 pub use measured::measured;
 pub use show::show;

@@ -21,6 +21,36 @@ pub fn hash(commit: &str) -> &str {
     commit.get(..12).unwrap_or(commit)
 }
 
+/// The largest change of all lines, or that none is shown, in at most 25 words.
+pub fn history_sentence(found: &History) -> String {
+    let runs = count(found.lines.iter().map(|line| line.points.len()).max().unwrap_or_default(), "run");
+    let changes = || found.lines.iter().flat_map(|line| line.changes.iter().map(move |change| (line, change)));
+    let size = |ratio: f64| ratio.ln().abs();
+    let several = found.lines.iter().any(|line| line.condition != found.lines[0].condition);
+    let name =
+        |line: &MetricHistory| if several { format!("{} {}", line.condition, line.name) } else { line.name.clone() };
+    let moved = |line: &MetricHistory, ratio: f64| format!("{} ({})", change(ratio - 1.0), direction(line, ratio));
+    if let Some((line, largest)) = changes().max_by(|a, b| size(a.1.ratio.value).total_cmp(&size(b.1.ratio.value))) {
+        let head = match changes().count() {
+            1 => String::new(),
+            many => format!("{many} changes in {runs}; the largest: "),
+        };
+        let from = line.points.get(largest.first_after).map_or("", |point| point.run.as_str());
+        return format!("{head}{} moved by {} from {from} on.", name(line), moved(line, largest.ratio.value));
+    }
+    if let Some((line, drift)) = found.lines.iter().find_map(|line| Some((line, line.drift?))) {
+        return format!(
+            "{} drifted by {} over {runs}; no step explains it.",
+            name(line),
+            moved(line, drift.ratio.value)
+        );
+    }
+    match found.lines.iter().all(|line| line.not_tested.is_some()) {
+        true => format!("Whether anything changed in {runs} cannot be said."),
+        false => format!("No change is shown in {runs} of {}.", count(found.lines.len(), "line")),
+    }
+}
+
 /// Whether a ratio is better or worse for the metric.
 fn direction(line: &MetricHistory, ratio: f64) -> &'static str {
     let up = ratio > 1.0;

@@ -44,7 +44,7 @@ pub(crate) use counters::{counters_head, generator, losses};
 pub(crate) use distance::distance;
 pub use first_screen::{FirstScreen, first_screen};
 pub use further::further;
-pub use history::{hash, history, history_gate, line, step};
+pub use history::{hash, history, history_gate, history_sentence, line, step};
 pub(crate) use terms::{better_word, between, letter, mode_cause, modes};
 pub use warnings::{warnings, warnings_in_full};
 pub use which::{Named, grouped, named, not_realizable, which};

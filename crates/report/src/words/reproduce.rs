@@ -16,6 +16,34 @@ pub fn verdict(found: Option<&Reproduced>) -> &'static str {
     }
 }
 
+/// How many claims came to what: `2 of 5 claims hold here, 1 does not hold, 2 are not decided.`
+pub fn sentence<'r>(found: impl Iterator<Item = Option<&'r Reproduced>>) -> String {
+    let (mut hold, mut not, mut open, mut cannot) = (0, 0, 0, 0);
+    for verdict in found {
+        match verdict {
+            Some(Reproduced::Holds(_)) => hold += 1,
+            Some(Reproduced::DoesNotHold(_)) => not += 1,
+            Some(Reproduced::NotDecided(_)) | None => open += 1,
+            Some(Reproduced::CannotBeTested(_)) => cannot += 1,
+        }
+    }
+    let said = |number: usize, one: &str, many: &str| match number {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        number => Some(format!("{number} {many}")),
+    };
+    let rest = [
+        said(not, "does not hold", "do not hold"),
+        said(open, "is not decided", "are not decided"),
+        said(cannot, "cannot be tested", "cannot be tested"),
+    ];
+    let all = hold + not + open + cannot;
+    let holds = if hold == 1 || all == 1 { "holds" } else { "hold" };
+    let first = format!("{hold} of {} {holds} here", count(all, "claim"));
+    let all: Vec<String> = std::iter::once(first).chain(rest.into_iter().flatten()).collect();
+    format!("{}.", all.join(", "))
+}
+
 /// The verdict with its figures: `holds: published 0.83x, here 0.79x (0.77x to 0.81x)`.
 pub fn line(claim: &Claim, found: &Reproduced) -> String {
     let head = verdict(Some(found));

@@ -61,8 +61,10 @@ pub fn why(found: &Why) -> String {
         let smallest = whole
             .smallest_us
             .map_or(String::new(), |us| format!(" (one of {} would probably have been seen)", figure(us, "us")));
-        let but = found.functions.shown.first().map_or(String::new(), |function| but(function, found));
-        return format!("No difference is shown: A takes {a} a transaction{undisturbed}, B {b}{smallest}{but}.");
+        let but = found.functions.shown.first().map(|function| but(function, found));
+        // One sentence has no room for both.
+        let rest = but.unwrap_or(smallest);
+        return format!("No difference is shown: A takes {a} a transaction{undisturbed}, B {b}{rest}.");
     }
     let (low, high) = if whole.us < 0.0 { (-ci.high, -ci.low) } else { (ci.low, ci.high) };
     let undisturbed = if found.undisturbed.is_some() { " undisturbed" } else { "" };
@@ -119,12 +121,15 @@ pub fn cautions(found: &Why) -> Vec<String> {
             let strangers = time.parts.iter().filter(|part| part.part == Part::Strangers);
             figure(strangers.map(|part| part.us).sum(), "us")
         };
+        let own = found.own();
+        let interval =
+            own.ci.map_or_else(String::new, |ci| format!(" ({} to {})", figure(ci.low, "us"), figure(ci.high, "us")));
         cautions.push(format!(
             "other programs had the CPUs for about {} of A's time and {} of B's: suspects are held against the difference \
-             without that, {}",
+             without that, {}{interval}",
             us(a),
             us(b),
-            figure(found.own().us, "us")
+            figure(own.us, "us")
         ));
     }
     cautions.extend(found.unnamed.as_ref().map(|unnamed| super::waits::unnamed_of(unnamed, "the profile")));

@@ -55,8 +55,9 @@ pub fn run(args: &CleanArgs) -> Result<Exit, Problem> {
         told.results.push(used(directory.path(), !args.dry_run)?);
     }
     let same = |one: &Path, other: &Path| std::fs::canonicalize(one).ok() == std::fs::canonicalize(other).ok();
-    for path in entries(Path::new(USUAL_RESULTS)) {
-        if !named.iter().any(|directory| same(directory.path(), &path)) && path.join("plan.json").is_file() {
+    for path in entries(Path::new(USUAL_RESULTS)).into_iter().chain(state::known_results()) {
+        let is_told = told.results.iter().any(|used| same(&used.path, &path));
+        if !is_told && path.join("plan.json").is_file() {
             told.results.push(used(&path, false)?);
         }
     }
@@ -120,6 +121,5 @@ fn text(told: &CleanJson, cache: &Path) -> String {
     if told.results.iter().any(|used| !used.removed) {
         text.push_str("results are removed when they are named: tare clean RESULTS\n");
     }
-    text.push_str("results of --out elsewhere are not looked for: tare clean DIR shows and removes them\n");
     text
 }

@@ -222,6 +222,9 @@ pub fn begun_in(
 ) -> Result<Directory, Problem> {
     let directory = Directory::create(out, trust::whose(trusted))?;
     directory.begin(&write::to_toml(study), plan, &environment(machine))?;
+    if let Err(error) = state::remember_results(out) {
+        note(&format!("tare clean will not find these results: {error}"));
+    }
     Ok(directory)
 }
 

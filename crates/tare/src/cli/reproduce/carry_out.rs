@@ -68,6 +68,8 @@ pub fn run(predictions: &Predictions, out: &Path, trusted: bool, json: bool) -> 
     }
     if json {
         view::document(predictions, &all)?;
+    } else {
+        view::summed(&all)?;
     }
     note(&format!("results: {}", out.display()));
     if late > 0 {

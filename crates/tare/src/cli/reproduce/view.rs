@@ -145,6 +145,14 @@ pub fn verdicts(claimed: &[Claimed]) -> Result<(), Problem> {
     output::text(&claimed.iter().map(line).collect::<String>())
 }
 
+/// How many came to what.
+///
+/// # Errors
+/// When it cannot be printed.
+pub fn summed(claimed: &[Claimed]) -> Result<(), Problem> {
+    output::text(&format!("{}\n", words::sentence(claimed.iter().map(|own| own.verdict.as_ref()))))
+}
+
 /// All of it as one document.
 ///
 /// # Errors

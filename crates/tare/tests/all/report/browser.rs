@@ -3,6 +3,7 @@
 //! in a frame of that width, measured by a script of the test, and the findings are read from the document. What people
 //! who cannot see or use a mouse would meet is judged by axe-core (`scripts/get-readers` puts it alongside the build).
 
+use crate::report::command_sentences;
 use crate::report::fake::{self, Fake};
 use crate::report::first_lines;
 use crate::report::latencies;
@@ -11,6 +12,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use tare_report::html::history_page;
 use tare_report::write_report;
 use tare_study::language::builtin::BUILTIN;
 
@@ -50,7 +52,7 @@ if (innerWidth >= 1400 && charts.length && Math.max(...charts) < 0.7 * innerWidt
   findings.push(`the widest chart has ${Math.max(...charts)} of ${innerWidth}`);
 for (const svg of document.querySelectorAll("svg[role=img]")) {
   if (!shown(svg)) continue;
-  if (innerWidth < 400 && ["curves", "trials", "order", "latencies"].includes(svg.closest("section")?.id) && !svg.classList.contains("slim"))
+  if (innerWidth < 400 && ["curves", "trials", "order", "latencies", "effects", "queries"].includes(svg.closest("section")?.id) && !svg.classList.contains("slim"))
     findings.push(`a small screen shows the wide "${svg.querySelector("title")?.textContent}"`);
   const marks = new Set([...svg.querySelectorAll("path")].flatMap(p => [...p.classList].filter(c => /^m\d$/.test(c))));
   if (marks.size > 8) findings.push(`${marks.size} marks`);
@@ -249,6 +251,7 @@ fn built_in() -> Vec<(&'static str, String)> {
             ("everything", page_of(&fake::bimodal()).1),
             ("searches", searched()),
             ("latencies", latencies::page()),
+            ("history", history_page(&command_sentences::history(Some(0.979), None, 12), None)),
         ])
         .collect()
 }

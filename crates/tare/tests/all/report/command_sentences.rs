@@ -1,15 +1,23 @@
-//! What a user reads first of `tare ab`, `tare find` and `tare bisect`, word for word: short, and of `ab` with the
-//! figures of the table below it.
+//! What a user reads first of every command that answers a question, word for word: short, and with the figures of the
+//! table below it.
 
 use super::first_lines::are_those_of_the_golden_file;
 use regex_lite::Regex;
 use tare_findings::ab::{Ab, AbVerdict, Control};
 use tare_findings::bisect::{Bisection, Cell, Commit};
 use tare_findings::find::{Candidate, Fate, Find};
-use tare_report::words::{ab, bisect, find};
+use tare_findings::history::{Change, History, MetricHistory, NotTested, Point, Segment};
+use tare_findings::reproduce::{Figure, Open, Reproduced, Why as NotYet};
+use tare_findings::time::{ConditionTime, Part, PartTime};
+use tare_findings::why::{Changes, NamedChange, PartChange, TimeChange, Why};
+use tare_report::terminal::{self, Style};
+use tare_report::words::{ab, bisect, find, history_sentence, reproduce, why};
+use tare_results::claim::Cannot;
 use tare_results::levels_of;
+use tare_results::metric::Better;
 use tare_results::pairs::{Rule, Stop};
 use tare_results::schema::{Race, Session, Settle};
+use tare_stats::change_points::Drift;
 use tare_stats::{Estimate, Interval};
 
 const MOST_WORDS: usize = 25;
@@ -128,6 +136,145 @@ fn bisection(ends: Option<Ab>, chances: &[f64], cell: Option<Cell>) -> Bisection
     }
 }
 
+/// Where 1 ms of A goes and what B adds to it: parts with their microseconds in A and in B, and whether that is shown.
+fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
+    let whole = |side: usize| parts.iter().map(|(_, a, b, _)| [*a, *b][side]).sum::<f64>();
+    let us = whole(1) - whole(0);
+    let changed = |us: f64, shown: bool| TimeChange {
+        us,
+        ci: Some(Interval { low: us - 20.0, high: us + 20.0 }),
+        shown,
+        smallest_us: Some(35.0),
+    };
+    let change = |(part, a, b, shown): &(Part, f64, f64, bool)| PartChange {
+        part: part.clone(),
+        a_us: *a,
+        b_us: *b,
+        us: b - a,
+        ci: Some(Interval { low: b - a - 5.0, high: b - a + 5.0 }),
+        share: Some((b - a) / us),
+        p_value: 0.01,
+        shown: *shown,
+        smallest_us: Some(12.0),
+    };
+    let side = |side: usize| {
+        let part = |(part, a, b, _): &(Part, f64, f64, bool)| {
+            let us = [*a, *b][side];
+            PartTime { part: part.clone(), us, ci: None, share: us / whole(side) }
+        };
+        let (last, all) = parts.split_last().unwrap();
+        ConditionTime {
+            name: format!("side={}", ["a", "b"][side]),
+            clients: 4,
+            trials: 8,
+            us_per_transaction: whole(side),
+            ci: None,
+            parts: all.iter().map(part).collect(),
+            not_explained: part(last),
+            overlap_us: 0.0,
+            background_us: 0.0,
+            switches: 2.0,
+            missing: Vec::new(),
+        }
+    };
+    let (last, all) = parts.split_last().unwrap();
+    let others: f64 = all.iter().filter(|part| part.0 == Part::Strangers).map(|part| part.2 - part.1).sum();
+    let shown = parts.iter().any(|part| part.3);
+    Why {
+        sides: [side(0), side(1)],
+        paired: true,
+        one_run: true,
+        difference: changed(us, shown),
+        undisturbed: undisturbed.then(|| changed(us - others, shown)),
+        parts: all.iter().map(change).collect(),
+        not_explained: change(last),
+        functions: Changes::default(),
+        statements: Changes::default(),
+        unnamed: None,
+        causes: Vec::new(),
+        hardware: None,
+    }
+}
+
+fn whys() -> Vec<(&'static str, Why)> {
+    let rest = |a, b| (Part::NotExplained, a, b, false);
+    let slower = [(Part::RowLock, 200.0, 320.0, true), (Part::ServerWaited, 300.0, 360.0, true), rest(500.0, 520.0)];
+    let alike = [(Part::RowLock, 200.0, 204.0, false), rest(800.0, 801.0)];
+    let disturbed = [&slower[..2], &[(Part::Strangers, 50.0, 400.0, false), rest(500.0, 520.0)]].concat();
+    let function = NamedChange {
+        name: "row_search_mvcc".to_owned(),
+        a_us: 10.0,
+        b_us: 12.9,
+        us: 2.9,
+        ci: None,
+        p_value: 0.01,
+        smallest_us: Some(1.0),
+        callers: Vec::new(),
+    };
+    let of_function = Changes { shown: vec![function], not_shown: Vec::new(), tested: 200 };
+    vec![
+        ("two parts", of_parts(&slower, false)),
+        ("disturbed", of_parts(&disturbed, true)),
+        ("no difference", of_parts(&alike, false)),
+        ("a function alone", Why { functions: of_function, ..of_parts(&alike, false) }),
+    ]
+}
+
+/// Twelve runs of two metrics, with a step at the seventh, a drift, or neither.
+pub(super) fn history(step: Option<f64>, drift: Option<f64>, runs: usize) -> History {
+    let line = |name: &str, ratio: Option<f64>, better: Better| {
+        let ends = if ratio.is_some() { vec![0..6, 6..runs] } else { vec![0..runs] };
+        let estimate = |value: f64| Estimate { value, ci: Some(Interval { low: value - 0.01, high: value + 0.01 }) };
+        let mean = |first: usize| if first == 0 { 1000.0 } else { 1000.0 * ratio.unwrap_or(1.0) };
+        MetricHistory {
+            condition: "base".to_owned(),
+            name: name.to_owned(),
+            unit: String::new(),
+            better,
+            points: (0..runs)
+                .map(|run| Point { run: format!("run-{run:03}"), time: None, value: mean(run / 6), outlier: false })
+                .collect(),
+            segments: ends
+                .into_iter()
+                .map(|runs| Segment {
+                    mean: mean(runs.start),
+                    ci: None,
+                    against_first: ratio.filter(|_| runs.start > 0).map(estimate),
+                    runs,
+                })
+                .collect(),
+            changes: ratio
+                .map(|ratio| Change {
+                    first_after: 6,
+                    ratio: estimate(ratio),
+                    p_value: 0.01,
+                    commits: None,
+                    environment: Vec::new(),
+                })
+                .into_iter()
+                .collect(),
+            drift: drift.map(|ratio| Drift { ratio: estimate(ratio), p_value: 0.01 }),
+            not_tested: (runs < 6).then_some(NotTested::TooFewRuns),
+        }
+    };
+    let lines =
+        vec![line("tps", step, Better::Higher), line("latency_ms_p99", step.map(|step| 1.01 / step), Better::Lower)];
+    History { lines, by_time: true, minimum_effect: 0.01, slower: None }
+}
+
+fn claims() -> Vec<(&'static str, Vec<Option<Reproduced>>)> {
+    let figure = Figure { value: 0.79, ci: None, again: None, trials: 6, disturbed: 0, compiled: None };
+    let open = |why| Some(Reproduced::NotDecided(Open { figure: None, why, needs_s: Some(240.0) }));
+    let cannot = || Some(Reproduced::CannotBeTested(Cannot::Nodes { needs: 2, has: 1 }));
+    let holds = || Some(Reproduced::Holds(figure));
+    vec![
+        ("all hold", vec![holds(), holds()]),
+        ("of each", vec![holds(), Some(Reproduced::DoesNotHold(figure)), open(NotYet::Crosses), cannot(), cannot()]),
+        ("disturbed", vec![holds(), open(NotYet::Disturbed), open(NotYet::Disturbed), None]),
+        ("one claim", vec![cannot()]),
+    ]
+}
+
 #[test]
 fn every_command_answers_in_one_short_sentence_that_its_table_bears_out() {
     let mut said: Vec<(String, String)> = Vec::new();
@@ -163,10 +310,49 @@ fn every_command_answers_in_one_short_sentence_that_its_table_bears_out() {
     ] {
         said.push((format!("bisect, {what}"), bisect::sentence(&found)));
     }
+    for (what, found) in whys() {
+        let sentence = why::why(&found);
+        borne_out(&sentence, &terminal::why(&found, Style::default()));
+        said.push((format!("why, {what}"), sentence));
+    }
+    for (what, found) in [
+        ("a step", history(Some(0.979), None, 12)),
+        ("a drift", history(None, Some(0.95), 12)),
+        ("nothing", history(None, None, 12)),
+        ("too few", history(None, None, 5)),
+    ] {
+        let sentence = history_sentence(&found);
+        borne_out(&sentence, &terminal::history(&found, None, Style::default()));
+        said.push((format!("history, {what}"), sentence));
+    }
+    for (what, found) in claims() {
+        let sentence = reproduce::sentence(found.iter().map(Option::as_ref));
+        let counts: Vec<usize> = figure.find_iter(&sentence).map(|own| own.as_str().parse().unwrap()).collect();
+        let verdicts: Vec<&str> = found.iter().map(|own| reproduce::verdict(own.as_ref())).collect();
+        assert_eq!(counts[0], verdicts.iter().filter(|verdict| **verdict == "holds").count(), "{sentence}");
+        assert_eq!(counts[1], counts.iter().sum::<usize>() - counts[1], "{sentence}");
+        assert_eq!(counts[1], found.len(), "{sentence}");
+        said.push((format!("reproduce, {what}"), sentence));
+    }
     let mut golden = String::new();
     for (what, sentence) in said {
         assert!(sentence.ends_with('.') && sentence.split_whitespace().count() <= MOST_WORDS, "{what}: {sentence}");
         golden += &format!("{what}:\n  {sentence}\n");
     }
     are_those_of_the_golden_file(&golden, "first_sentences_of_commands.txt");
+}
+
+/// Every figure of the sentence stands below it as well, in as many digits or more.
+fn borne_out(sentence: &str, all: &str) {
+    let figure = Regex::new(r"\d+(\.\d+)?").unwrap();
+    let flat = all.split_whitespace().collect::<Vec<_>>().join(" ");
+    let below = flat.replacen(&sentence.split_whitespace().collect::<Vec<_>>().join(" "), "", 1);
+    assert_ne!(below, flat, "{sentence:?} is not the first of {all}");
+    let known: Vec<&str> = figure.find_iter(&below).map(|own| own.as_str()).collect();
+    for number in figure.find_iter(sentence) {
+        let is_there = known
+            .iter()
+            .any(|own| own.strip_prefix(number.as_str()).is_some_and(|rest| rest.trim_matches(['0', '.']).is_empty()));
+        assert!(is_there, "{} of {sentence:?} stands nowhere in {below}", number.as_str());
+    }
 }

@@ -6,10 +6,13 @@ use crate::support::{World, json, names};
 fn clean_removes_prepared_data_and_keeps_results_and_whatever_is_not_ours() {
     let world = World::new();
     let short = ["--set", "factors.placement=float", "--set", "sampling.trials=1", "--set", "sampling.sample_s=0.1"];
-    for name in ["tare-results/kept", "tare-results/named"] {
+    for name in ["tare-results/kept", "tare-results/named", "elsewhere"] {
         world.exits(0, &[&["run", "first-look", "--quick", "--out", name], short.as_slice()].concat());
     }
     let (cache, _) = world.exits(0, &["clean", "--dry-run", "--json"]);
+    let results = json(&cache)["results"].as_array().unwrap().clone();
+    let made = |entry: &&serde_json::Value| entry["path"] == world.path("elsewhere").to_str().unwrap();
+    assert_eq!((results.len(), results.iter().filter(made).count()), (3, 1), "{cache}");
     let used = json(&cache)["cache"].as_array().unwrap().clone();
     let place = std::path::PathBuf::from(used[0]["path"].as_str().unwrap());
     assert!(used.iter().any(|entry| entry["bytes"].as_u64().unwrap() > 100_000), "{cache}");
