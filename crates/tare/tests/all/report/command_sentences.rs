@@ -223,7 +223,7 @@ fn whys() -> Vec<(&'static str, Why)> {
 /// Twelve runs of two metrics, with a step at the seventh, a drift, or neither.
 pub(super) fn history(step: Option<f64>, drift: Option<f64>, runs: usize) -> History {
     let line = |name: &str, ratio: Option<f64>, better: Better| {
-        let ends = if ratio.is_some() { vec![0..6, 6..runs] } else { vec![0..runs] };
+        let first_end = if ratio.is_some() { 6 } else { runs };
         let estimate = |value: f64| Estimate { value, ci: Some(Interval { low: value - 0.01, high: value + 0.01 }) };
         let mean = |first: usize| if first == 0 { 1000.0 } else { 1000.0 * ratio.unwrap_or(1.0) };
         MetricHistory {
@@ -234,8 +234,9 @@ pub(super) fn history(step: Option<f64>, drift: Option<f64>, runs: usize) -> His
             points: (0..runs)
                 .map(|run| Point { run: format!("run-{run:03}"), time: None, value: mean(run / 6), outlier: false })
                 .collect(),
-            segments: ends
+            segments: [0..first_end, first_end..runs]
                 .into_iter()
+                .filter(|runs| !runs.is_empty())
                 .map(|runs| Segment {
                     mean: mean(runs.start),
                     ci: None,
