@@ -20,6 +20,7 @@ use tare_noise::ThreadAffinities;
 use tare_noise::probe::Seats;
 use tare_results::covariate;
 use tare_results::schema::{ThreadClass, ThreadRecord};
+use tare_topology::bind::shared_memory_pages;
 use tare_topology::observe::{self, NodePages};
 use tare_topology::{Bind, MemoryPolicy, Pairing, ResolvedPlacement};
 
@@ -333,10 +334,11 @@ impl SubjectWatch {
             return Ok(observe::pages_by_node(pid).unwrap_or_default());
         }
         let found = observe::pages_by_policy(pid, policy).unwrap_or_default();
-        // A process has only those of shared pages that it has touched itself.
-        let all = self.sut.processes().into_iter().filter_map(|pid| observe::pages_by_policy(pid, policy).ok());
+        // A process has only those of shared pages that it has touched itself; a pool that is not shared has one.
+        let of_processes =
+            self.sut.processes().into_iter().filter_map(|pid| Some(observe::pages_by_policy(pid, policy).ok()?.under));
         let bytes = |pages: &BTreeMap<u32, NodePages>| pages.values().map(|pages| pages.bytes).sum::<u64>();
-        let pool = all.map(|found| found.under).max_by_key(bytes).unwrap_or_default();
+        let pool = of_processes.chain(shared_memory_pages(pid).ok()).max_by_key(bytes).unwrap_or_default();
         if let Some(stray) = pages::stray("the server's pool", policy, &pool) {
             return Err(SutError::Stray(stray));
         }

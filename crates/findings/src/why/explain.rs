@@ -38,11 +38,11 @@ pub fn why(a: Side<'_>, b: Side<'_>) -> Result<Why, WhyError> {
     let blocks = blocked.then(|| [blocks(&times_a), blocks(&times_b)]);
     let trials = Trials { a: &times_a, b: &times_b, blocks };
     let whole = trials.shift(&|time| time.us);
-    let (parts, not_explained) = parts(&trials, &sides, whole.value);
     let disturbed =
         sides.iter().any(|side| side.parts.iter().any(|part| part.part == Part::Strangers && part.share >= DISTURBED));
     let undisturbed = disturbed.then(|| trials.shift(&|time| time.us - time.part(&Part::Strangers)));
     let own = undisturbed.unwrap_or(whole);
+    let (parts, not_explained) = parts(&trials, &sides, own.value, disturbed);
     let slower = if own.value < 0.0 { (*one, a.results) } else { (*other, b.results) };
     let both = [a.results, b.results];
     let causes = causes::causes(&trials, &parts, own, &causes::Given { results: both, slower });
@@ -67,8 +67,14 @@ pub fn why(a: Side<'_>, b: Side<'_>) -> Result<Why, WhyError> {
     })
 }
 
-/// Each part's difference; verdicts hold for all parts together.
-fn parts(trials: &Trials<'_, '_>, sides: &[ConditionTime; 2], whole_us: f64) -> (Vec<PartChange>, PartChange) {
+/// Each part's difference; verdicts hold for all parts together. Shares are of `own_us`, in which what other programs
+/// took has no share where it is `disturbed`.
+fn parts(
+    trials: &Trials<'_, '_>,
+    sides: &[ConditionTime; 2],
+    own_us: f64,
+    disturbed: bool,
+) -> (Vec<PartChange>, PartChange) {
     // What only one side recorded is no difference: there it is part of what is not explained.
     let all: BTreeSet<&Part> = trials.a.iter().chain(trials.b).flat_map(|time| time.parts.keys()).collect();
     let shifts: Vec<(&Part, Shift)> =
@@ -84,7 +90,7 @@ fn parts(trials: &Trials<'_, '_>, sides: &[ConditionTime; 2], whole_us: f64) -> 
         b_us: us_of(&sides[1], part),
         us: shift.value,
         ci: shift.ci,
-        share: (whole_us != 0.0).then(|| shift.value / whole_us),
+        share: (own_us != 0.0 && !(disturbed && *part == Part::Strangers)).then(|| shift.value / own_us),
         p_value,
         shown: p_value <= FALSE_DISCOVERIES,
         smallest_us: shift.smallest,

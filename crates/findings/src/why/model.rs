@@ -80,6 +80,14 @@ impl Why {
     pub fn own(&self) -> TimeChange {
         self.undisturbed.unwrap_or(self.difference)
     }
+
+    /// The time of a transaction of A and of B that [`Why::own`] is the difference of, microseconds.
+    pub fn own_us(&self) -> [f64; 2] {
+        self.sides.each_ref().map(|side| {
+            let strangers = side.parts.iter().filter(|part| self.undisturbed.is_some() && part.part == Part::Strangers);
+            side.us_per_transaction - strangers.map(|part| part.us).sum::<f64>()
+        })
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -95,7 +103,8 @@ pub struct PartChange {
     /// 95% interval of it, for this part alone.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// Share of the whole difference; below 0 where it goes the other way.
+    /// Share of the difference that is A's and B's own ([`Why::own`]); below 0 where it goes the other way. None of what
+    /// other programs took where the difference is without it.
     pub share: Option<f64>,
     /// Chance of such a difference where there is none, adjusted over all parts (false discovery rate).
     pub p_value: f64,

@@ -66,17 +66,22 @@ fn waterfall(found: &Why, style: Style) -> String {
         add(&mut rows, 1, cells);
     };
     found.parts.iter().chain([&found.not_explained]).for_each(&mut line);
-    let whole = found.difference;
-    let star = if whole.shown { " *" } else { "" };
-    let cells = vec![
-        "all".to_owned(),
-        scale.number(a),
-        scale.number(b),
-        change(whole.us) + star,
-        interval(whole.ci),
-        words::signed(1.0),
-    ];
-    add(&mut rows, 1, cells);
+    let mut sum = |name: &str, [a, b]: [f64; 2], change_of: TimeChange, share: String| {
+        let star = if change_of.shown { " *" } else { "" };
+        let of_both = change(change_of.us) + star;
+        add(
+            &mut rows,
+            1,
+            vec![name.to_owned(), scale.number(a), scale.number(b), of_both, interval(change_of.ci), share],
+        );
+    };
+    match found.undisturbed {
+        Some(own) => {
+            sum("all", [a, b], found.difference, "-".to_owned());
+            sum("without other programs", found.own_us(), own, words::signed(1.0));
+        }
+        None => sum("all", [a, b], found.difference, words::signed(1.0)),
+    }
     let [a, b] = found.sides.each_ref().map(|side| plain(&side.name));
     let over = if found.paired { "trials of the same block" } else { "trials" };
     let head = format!(

@@ -52,31 +52,21 @@ pub fn why(found: &Why) -> String {
         return format!("B takes {size} {way} a transaction; one trial a side does not say how sure that is.");
     };
     if !whole.shown {
-        let strangers_us = |side: &ConditionTime| match found.undisturbed {
-            Some(_) => side.parts.iter().filter(|part| part.part == Part::Strangers).map(|part| part.us).sum(),
-            None => 0.0,
-        };
-        let [a, b] = found.sides.each_ref().map(|side| figure(side.us_per_transaction - strangers_us(side), "us"));
+        let [a, b] = found.own_us().map(|us| figure(us, "us"));
         let undisturbed = if found.undisturbed.is_some() { " undisturbed" } else { "" };
-        let smallest = whole
-            .smallest_us
-            .map_or(String::new(), |us| format!(" (one of {} would probably have been seen)", figure(us, "us")));
-        let but = found.functions.shown.first().map(|function| but(function, found));
-        // One sentence has no room for both.
-        let rest = but.unwrap_or(smallest);
+        let rest = found.functions.shown.first().map_or(String::new(), |function| but(function, found));
         return format!("No difference is shown: A takes {a} a transaction{undisturbed}, B {b}{rest}.");
     }
     let (low, high) = if whole.us < 0.0 { (-ci.high, -ci.low) } else { (ci.low, ci.high) };
     let undisturbed = if found.undisturbed.is_some() { " undisturbed" } else { "" };
     let head =
         format!("B takes {size} {way} a transaction{undisturbed} ({} to {})", figure(low, "us"), figure(high, "us"));
-    let explains =
-        |change: &&PartChange| change.shown && change.part != Part::Strangers && share(change, found) >= EXPLAINS;
+    let explains = |change: &&PartChange| change.shown && is_own(change) && share(change) >= EXPLAINS;
     let mut named: Vec<&PartChange> = found.parts.iter().filter(explains).collect();
     named.sort_by(|a, b| b.us.abs().total_cmp(&a.us.abs()));
-    let words = |change: &PartChange| format!("{} {}", percent(share(change, found)), part(&change.part));
+    let words = |change: &PartChange| format!("{} {}", percent(share(change)), part(&change.part));
     let named: Vec<String> = named.into_iter().take(NAMED).map(words).collect();
-    let rest = format!("; {} not explained", signed(share(&found.not_explained, found)));
+    let rest = format!("; {} not explained", signed(share(&found.not_explained)));
     match named.is_empty() {
         true => format!("{head}: {}{rest}.", largest(found)),
         false => format!("{head}: {}{rest}.", named.join(", ")),
@@ -85,18 +75,21 @@ pub fn why(found: &Why) -> String {
 
 /// The largest part, of which the trials do not show that it differs.
 fn largest(found: &Why) -> String {
-    let own = found.parts.iter().filter(|change| change.part != Part::Strangers);
-    let largest = own.max_by(|a, b| share(a, found).total_cmp(&share(b, found)));
-    let largest = largest.filter(|change| share(change, found) >= EXPLAINS);
+    let own = found.parts.iter().filter(|change| is_own(change));
+    let largest = own.max_by(|a, b| share(a).total_cmp(&share(b)));
+    let largest = largest.filter(|change| share(change) >= EXPLAINS);
     largest.map_or("no part is shown to differ".to_owned(), |change| {
-        format!("{} may be {} (not shown)", percent(share(change, found)), part(&change.part))
+        format!("{} may be {} (not shown)", percent(share(change)), part(&change.part))
     })
 }
 
-/// Share of what A and B differ in themselves.
-fn share(change: &PartChange, found: &Why) -> f64 {
-    let whole = found.own().us;
-    if whole != 0.0 { change.us / whole } else { 0.0 }
+fn is_own(change: &PartChange) -> bool {
+    change.part != Part::Strangers
+}
+
+/// Share of what A and B differ in themselves; other programs have none.
+fn share(change: &PartChange) -> f64 {
+    change.share.unwrap_or(0.0)
 }
 
 /// What is shown although the whole is not.
@@ -190,12 +183,15 @@ fn missing_words(missing: Missing) -> &'static str {
 
 /// The differences that are not distinguishable, with the smallest that would have been seen.
 pub fn not_distinguishable(found: &Why) -> Option<String> {
-    let all = found.parts.iter().chain([&found.not_explained]);
-    let words = |change: &PartChange| {
-        let smallest = change.smallest_us.filter(|us| !change.shown && *us >= LEAST_US)?;
-        Some(format!("{} ({})", part(&change.part), figure(smallest, "us")))
+    let words = |name: String, smallest_us: Option<f64>, shown: bool| {
+        let smallest_us = smallest_us.filter(|us| !shown && *us >= LEAST_US)?;
+        Some(format!("{name} ({})", figure(smallest_us, "us")))
     };
-    let named: Vec<String> = all.filter_map(words).collect();
+    let whole = found.own();
+    let all = found.parts.iter().chain([&found.not_explained]);
+    let parts = all.filter_map(|change| words(part(&change.part), change.smallest_us, change.shown));
+    let named: Vec<String> =
+        words("the whole".to_owned(), whole.smallest_us, whole.shown).into_iter().chain(parts).collect();
     (!named.is_empty()).then(|| {
         format!(
             "Not distinguishable, with the smallest difference that would probably have been seen: {}.",

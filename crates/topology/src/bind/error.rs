@@ -27,6 +27,14 @@ pub enum BindError {
         /// What the kernel or hwloc said.
         source: io::Error,
     },
+    /// Where the pages of shared memory are is not known.
+    #[error("where the shared memory of process {pid} lies is not known: {reason}")]
+    ReadShared {
+        /// The process that has it mapped.
+        pid: i32,
+        /// What it lacks, or what the kernel said.
+        reason: String,
+    },
     /// A policy that [`MemoryPolicy`] has no word for.
     #[error("{path} shows a memory policy that is not supported: {found:?}")]
     UnknownPolicy {

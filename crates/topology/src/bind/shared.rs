@@ -3,7 +3,9 @@
 //! has mapped it may set it, and it holds for all.
 
 use super::error::BindError;
+use crate::observe::NodePages;
 use crate::{MemoryPolicy, Nodes};
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, read_to_string};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -31,15 +33,42 @@ impl Drop for Mapped {
 pub fn set_shared_memory_policy(pid: i32, policy: &MemoryPolicy) -> Result<u64, BindError> {
     let refused = |reason: String| BindError::SetPolicy { policy: policy.clone(), reason };
     let (mode, nodes) = words(policy).ok_or_else(|| refused("its nodes are not spelt out".to_owned()))?;
-    let maps = read_to_string(format!("/proc/{pid}/maps")).map_err(|e| refused(e.to_string()))?;
-    let largest = maps.lines().filter_map(shared).max_by_key(|(start, end)| end - start);
-    let (start, end) = largest.ok_or_else(|| refused(format!("process {pid} has no shared memory")))?;
-    let path = format!("/proc/{pid}/map_files/{start:x}-{end:x}");
-    let file = OpenOptions::new().read(true).write(true).open(&path).map_err(|e| refused(format!("{path}: {e}")))?;
-    let mapped = map(&file, (end - start) as usize).map_err(|e| refused(format!("{path}: {e}")))?;
-    take_in(&mapped);
+    let mapped = largest(pid).map_err(refused)?;
+    let there = take_in(&mapped);
     bind(&mapped, mode, &mask(&nodes)).map_err(|e| refused(e.to_string()))?;
-    Ok(end - start)
+    if matches!(policy, MemoryPolicy::Interleave(_)) {
+        spread(&mapped, &there, &nodes).map_err(|e| refused(e.to_string()))?;
+    }
+    Ok(mapped.bytes as u64)
+}
+
+/// All pages of the largest shared memory of a process by OS node number, whichever process touched them: in
+/// `/proc/PID/numa_maps` a process has only those that it touched itself. Huge pages of the kernel's pool are not told.
+///
+/// # Errors
+/// When the process has none, this user may not map it (root may), or the kernel does not tell.
+pub fn shared_memory_pages(pid: i32) -> Result<BTreeMap<u32, NodePages>, BindError> {
+    let mapped = largest(pid).map_err(|reason| BindError::ReadShared { pid, reason })?;
+    let there = take_in(&mapped);
+    let found = place(&mapped, &there, None).map_err(|e| BindError::ReadShared { pid, reason: e.to_string() })?;
+    let mut nodes: BTreeMap<u32, NodePages> = BTreeMap::new();
+    // Below 0: a page that went meanwhile.
+    for node in found.into_iter().filter_map(|node| u32::try_from(node).ok()) {
+        let pages = nodes.entry(node).or_default();
+        pages.pages += 1;
+        pages.bytes += rustix::param::page_size() as u64;
+    }
+    Ok(nodes)
+}
+
+/// The largest shared memory of a process, mapped; else the reason.
+fn largest(pid: i32) -> Result<Mapped, String> {
+    let maps = read_to_string(format!("/proc/{pid}/maps")).map_err(|e| e.to_string())?;
+    let largest = maps.lines().filter_map(shared).max_by_key(|(start, end)| end - start);
+    let (start, end) = largest.ok_or_else(|| format!("process {pid} has no shared memory"))?;
+    let path = format!("/proc/{pid}/map_files/{start:x}-{end:x}");
+    let file = OpenOptions::new().read(true).write(true).open(&path).map_err(|e| format!("{path}: {e}"))?;
+    map(&file, (end - start) as usize).map_err(|e| format!("{path}: {e}"))
 }
 
 /// The addresses of a line of /proc/PID/maps that is of shared memory without a file of a file system.
@@ -58,14 +87,14 @@ fn map(file: &File, bytes: usize) -> io::Result<Mapped> {
     if at == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Mapped { at, bytes }) }
 }
 
-/// Maps the pages that are there, and no others: only those of this process's page tables are moved. Best effort: huge
-/// pages are not told by mincore, and before Linux 5.14 nothing can be mapped without being read.
-fn take_in(mapped: &Mapped) {
+/// Maps the pages that are there, and no others: only those of this process's page tables are moved. Their numbers.
+/// Best effort: huge pages are not told by mincore, and before Linux 5.14 nothing can be mapped without being read.
+fn take_in(mapped: &Mapped) -> Vec<usize> {
     let page = rustix::param::page_size();
     let mut is_there = vec![0_u8; mapped.bytes.div_ceil(page)];
     // SAFETY: mincore writes a byte for each page of `mapped`, for which there is room.
     if unsafe { libc::mincore(mapped.at, mapped.bytes, is_there.as_mut_ptr()) } != 0 {
-        return;
+        return Vec::new();
     }
     let mut from = 0;
     for run in is_there.chunk_by(|a, b| a & 1 == b & 1) {
@@ -75,6 +104,41 @@ fn take_in(mapped: &Mapped) {
         }
         from += run.len();
     }
+    (0..is_there.len()).filter(|page| is_there[*page] & 1 == 1).collect()
+}
+
+/// Deals the pages that are there out to the nodes: to the kernel a page on any of them already conforms to an
+/// interleaving.
+fn spread(mapped: &Mapped, there: &[usize], nodes: &NodeSet) -> io::Result<()> {
+    let nodes: Vec<i32> = nodes.iter().map(|node| node.cast_signed()).collect();
+    let to: Vec<i32> = nodes.iter().copied().cycle().take(there.len()).collect();
+    if nodes.len() < 2 { Ok(()) } else { place(mapped, there, Some(&to)).map(drop) }
+}
+
+/// On which node each of these pages is, or an error's number below 0; with `to` they are moved first.
+fn place(mapped: &Mapped, pages: &[usize], to: Option<&[i32]>) -> io::Result<Vec<i32>> {
+    /// So that the lists stay small.
+    const AT_ONCE: usize = 1 << 16;
+    /// From the kernel's include/uapi/linux/mempolicy.h: pages that other processes have mapped too.
+    const MPOL_MF_MOVE_ALL: libc::c_int = 1 << 2;
+    let size = rustix::param::page_size();
+    let mut found = Vec::with_capacity(pages.len());
+    for (number, part) in pages.chunks(AT_ONCE).enumerate() {
+        let addresses: Vec<_> = part.iter().map(|page| mapped.at.wrapping_byte_add(page * size)).collect();
+        let nodes = to.map_or(ptr::null(), |to| to[number * AT_ONCE..][..part.len()].as_ptr());
+        let (mut status, flags) = (vec![0_i32; part.len()], if to.is_some() { MPOL_MF_MOVE_ALL } else { 0 });
+        // SAFETY: move_pages reads as many addresses and nodes as there are pages and writes as many answers; the pages
+        // are those of `mapped`, which no reference of this process is to.
+        let outcome = unsafe {
+            libc::syscall(libc::SYS_move_pages, 0, part.len(), addresses.as_ptr(), nodes, status.as_mut_ptr(), flags)
+        };
+        // Above 0: so many pages stayed.
+        if outcome < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        found.append(&mut status);
+    }
+    Ok(found)
 }
 
 fn bind(mapped: &Mapped, mode: i32, mask: &[libc::c_ulong]) -> io::Result<()> {

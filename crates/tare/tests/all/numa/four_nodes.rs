@@ -55,11 +55,19 @@ warmup_s = 0.1
 sample_s = 0.4
 "#;
 
+/// The study of another engine, without the option that is InnoDB's.
+fn of_postgresql(study: &str) -> String {
+    study.replace("mariadb", "postgresql").replace("[engine.options]\ninnodb_log_file_size = \"8M\"\n", "")
+}
+
 fn boot() -> Evidence {
     let image = Image::new();
+    image.postgresql();
     image.prepare(PREPARE);
+    image.prepare(&of_postgresql(PREPARE));
     counting::prepare(&image);
     image.write("studies/pool.toml", POOL);
+    image.write("studies/pool-postgresql.toml", &of_postgresql(POOL));
     let nodes = ["0-1", "2-3", "4-5", "6-7"].map(|cpus| Node { cpus: Some(cpus), memory_mib: Some(1024) });
     let machine = Machine {
         smp: "8,sockets=4,cores=2,threads=1",
@@ -84,7 +92,8 @@ fn article_ds_ladder_keeps_threads_and_pages_on_its_nodes() {
         interleaved_over(&trial, &nodes);
     }
     held(&evidence);
-    pool_apart(&evidence);
+    pool_apart(&evidence, "pool");
+    pool_apart(&evidence, "pool-postgresql");
     let on_sqlite = ladder(&evidence, "sqlite");
     assert_eq!(on_sqlite.len(), 3, "1, 2 and 4 nodes");
     for (trial, nodes) in on_sqlite {
@@ -94,10 +103,11 @@ fn article_ds_ladder_keeps_threads_and_pages_on_its_nodes() {
 }
 
 /// The pool lies over all nodes, and the rest where the server's threads are.
-fn pool_apart(evidence: &Evidence) {
-    evidence.step("pool", 0);
-    let trial = trials(&evidence.path("pool")).remove(0);
+fn pool_apart(evidence: &Evidence, step: &str) {
+    evidence.step(step, 0);
+    let trial = trials(&evidence.path(step)).remove(0);
     let pool = pool(&trial);
+    eprintln!("{step}: {pool:?}");
     let even = pool.values().sum::<f64>() / 4.0;
     assert!(even > 2.5e5 && pool.len() == 4, "{pool:?}");
     assert!(pool.values().all(|bytes| (bytes - even).abs() <= 0.05 * even), "{pool:?}");

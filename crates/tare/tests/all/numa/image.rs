@@ -1,5 +1,6 @@
-//! The root file system of a virtual machine, made on the fly: busybox, this build of `tare`, MariaDB and one prepared
-//! data directory, with every library that `ldd` names; or the same for another processor, without the data.
+//! The root file system of a virtual machine, made on the fly: busybox, this build of `tare`, MariaDB, PostgreSQL where
+//! it is asked for, and prepared data directories, with every library that `ldd` names; or busybox, `tare` and MariaDB for
+//! another processor, without data.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -130,6 +131,21 @@ impl Image {
         }
     }
 
+    /// The newest PostgreSQL of this machine, at its own place: it knows where its files are.
+    pub fn postgresql(&self) {
+        let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+        let version =
+            versions.filter_map(|entry| entry.file_name().into_string().ok()).max_by_key(|v| v.parse::<u32>().ok());
+        let version = version.expect("PostgreSQL is missing; install it with: scripts/setup numa");
+        let (programs, share) = (format!("/usr/lib/postgresql/{version}"), format!("/usr/share/postgresql/{version}"));
+        self.libraries(Path::new(&format!("{programs}/bin/postgres")));
+        let parts = ["bin/postgres", "lib/plpgsql.so", "lib/pg_prewarm.so"].map(|part| format!("{programs}/{part}"));
+        for path in parts.into_iter().chain([share]) {
+            self.copy(Path::new(&path));
+        }
+        self.copy(Path::new("/usr/share/zoneinfo/Etc"));
+    }
+
     /// A file or directory at the same place as here.
     fn copy(&self, path: &Path) {
         let to = self.at(path.to_str().unwrap().trim_start_matches('/'));
@@ -141,7 +157,7 @@ impl Image {
         run(Command::new("cp").arg("-rpL").arg(path).arg(to));
     }
 
-    /// Runs a study on the host's own MariaDB, so that its data directory is in the cache that goes into the image.
+    /// Runs a study on the host's own server, so that its data directory is in the cache that goes into the image.
     pub fn prepare(&self, study: &str) {
         let here = TempDir::new().unwrap();
         std::fs::write(here.path().join("study.toml"), study).unwrap();
@@ -154,7 +170,7 @@ impl Image {
         tare.env("TARE_LOCK_DIR", here.path().join("run")).env("XDG_RUNTIME_DIR", here.path().join("run"));
         run(&mut tare);
         // The machine needs the data, and not what they began as.
-        let remove = format!("rm -r '{}'/mariadb-initialised-*", self.at("cache").display());
+        let remove = format!("rm -r '{}'/*-initialised-*", self.at("cache").display());
         run(Command::new("sh").arg("-ec").arg(remove));
     }
 
