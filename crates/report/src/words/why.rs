@@ -195,7 +195,10 @@ pub fn not_distinguishable(found: &Why) -> Option<String> {
         let smallest = change.smallest_us.filter(|us| !change.shown && *us >= LEAST_US)?;
         Some(format!("{} ({})", part(&change.part), figure(smallest, "us")))
     };
-    let named: Vec<String> = all.filter_map(words).collect();
+    let whole = &found.difference;
+    let smallest = whole.smallest_us.filter(|us| !whole.shown && *us >= LEAST_US);
+    let together = smallest.map(|us| format!("all together ({})", figure(us, "us")));
+    let named: Vec<String> = all.filter_map(words).chain(together).collect();
     (!named.is_empty()).then(|| {
         format!(
             "Not distinguishable, with the smallest difference that would probably have been seen: {}.",
