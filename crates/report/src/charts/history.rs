@@ -14,8 +14,9 @@ const TOP: f64 = 54.0;
 const BOTTOM: f64 = 219.0;
 /// Pixels that the name of a run needs.
 const NAME: f64 = 150.0;
-/// Letters of it.
+/// Letters of it at most, and pixels of one.
 const LETTERS: usize = 20;
+const LETTER: f64 = 8.0;
 
 /// Draws the lines below each other.
 pub fn draw(lines: &[MetricHistory], frame: &Frame) -> Markup {
@@ -50,6 +51,8 @@ fn one(line: &MetricHistory, frame: &Frame) -> Markup {
         format!("M{} {}H{}", px(from), px(values.at(segment.mean)), px(to))
     };
     let along = line.points.iter().enumerate().map(|(place, point)| (x(place as f64), values.at(point.value)));
+    // Both ends have a name, and neither reaches the other's.
+    let letters = LETTERS.min(((right - left - 24.0) / 2.0 / LETTER) as usize);
     html! {
         text.name x=(px(left)) y="14" { (line.condition) }
         text.axis x=(px(left)) y="30" { (values.label(&line.name)) }
@@ -71,7 +74,7 @@ fn one(line: &MetricHistory, frame: &Frame) -> Markup {
         }
         @for place in named(line, right - left) {
             text.tick x=(px(x(place as f64))) y=(px(BOTTOM + 16.0)) text-anchor=(anchor(place, line)) {
-                (shortened(&line.points[place].run, LETTERS))
+                (shortened(&line.points[place].run, letters))
             }
         }
     }

@@ -89,7 +89,7 @@ impl Layout {
                 let (x, y) = if here.len() <= 2 {
                     (if here.len() == 1 { 0.5 } else { 0.27 + 0.46 * column as f64 }, 0.66)
                 } else if here.len() <= MARKS_A_PU {
-                    (0.27 + 0.46 * column as f64, 0.46 + 0.33 * row as f64)
+                    (0.27 + 0.46 * column as f64, 0.42 + 0.36 * row as f64)
                 } else {
                     (0.5, 0.6)
                 };

@@ -12,6 +12,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use tare_findings::history::History;
 use tare_report::html::history_page;
 use tare_report::write_report;
 use tare_study::language::builtin::BUILTIN;
@@ -256,6 +257,15 @@ fn searched() -> String {
     page
 }
 
+/// A history whose runs have a date and a commit in their names.
+fn nightly() -> History {
+    let mut found = command_sentences::history(Some(0.979), None, 12);
+    for line in &mut found.lines {
+        line.points.iter_mut().for_each(|point| point.run = format!("2026-11-01-abcdef-{}", point.run));
+    }
+    found
+}
+
 /// Pages of every built-in study as a rehearsal makes them, and of one with failed and disturbed trials and modes.
 fn built_in() -> Vec<(&'static str, String)> {
     let studies = BUILTIN.iter().map(|builtin| first_lines::study(builtin.name, 1.3, 2));
@@ -265,7 +275,7 @@ fn built_in() -> Vec<(&'static str, String)> {
             ("everything", page_of(&fake::bimodal()).1),
             ("searches", searched()),
             ("latencies", latencies::page()),
-            ("history", history_page(&command_sentences::history(Some(0.979), None, 12), None)),
+            ("history", history_page(&nightly(), None)),
         ])
         .collect()
 }
