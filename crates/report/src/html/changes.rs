@@ -125,7 +125,7 @@ fn rows(found: &ManyComparison) -> Markup {
                     td { "base" } td { "–" } @if by.is_some() { td { "–" } } td.l { (own.letters) } td.l { "–" }
                 } }
                 @for row in found.metrics.iter().filter(|row| shown(row)) { tr {
-                    th scope="row" { (row.against) } td.l { (row.metric.condition) } td.l { (row.metric.name) }
+                    th scope="row" { (row.against) } td.l { (row.metric.condition.to_string().replace(" -> ", " → ")) } td.l { (row.metric.name) }
                     @match row.metric.difference.map(|found| words::difference(&found, &row.metric.unit)) {
                         Some((value, ends)) => { td { (value) } td { (ends.as_deref().unwrap_or("–")) } }
                         None => {

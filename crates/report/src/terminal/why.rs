@@ -100,7 +100,7 @@ fn changes(changes: &Changes, (one, of): (&str, &str), style: Style) -> Option<S
         return Some(none + &others);
     }
     let largest = changes.shown.iter().map(|f| f.a_us.max(f.b_us)).fold(0.0, f64::max);
-    let scale = Scale::new("us", largest, 3);
+    let scale = Scale::new("us", largest, 4);
     let mut all = Vec::new();
     for change in changes.shown.iter().take(LISTED) {
         let interval = between(change.ci, "-", |end| scale.number(end));

@@ -61,7 +61,7 @@ pub fn why(found: &Why) -> String {
         let smallest = whole
             .smallest_us
             .map_or(String::new(), |us| format!(" (one of {} would probably have been seen)", figure(us, "us")));
-        let but = found.functions.shown.first().map(|function| but(function, found));
+        let but = found.functions.shown.first().map(but);
         // One sentence has no room for both.
         let rest = but.unwrap_or(smallest);
         return format!("No difference is shown: A takes {a} a transaction{undisturbed}, B {b}{rest}.");
@@ -100,10 +100,9 @@ fn share(change: &PartChange, found: &Why) -> f64 {
 }
 
 /// What is shown although the whole is not.
-fn but(function: &NamedChange, found: &Why) -> String {
-    let share = function.us.abs() / found.sides[0].us_per_transaction;
+fn but(function: &NamedChange) -> String {
     let way = if function.us < 0.0 { "less" } else { "longer" };
-    format!("; but {} takes {} {way}, {} of it", function.name, figure(function.us.abs(), "us"), percent(share))
+    format!("; but {} takes {} {way}", function.name, figure(function.us.abs(), "us"))
 }
 
 /// A share that may be below zero.
