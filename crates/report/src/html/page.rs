@@ -53,7 +53,7 @@ pub fn charts(results: &Results, summary: &Summary) -> Vec<(String, String)> {
         });
         let named = whole.enumerate().map(|(place, svg)| {
             let (head, drawing) = svg.split_once('>').unwrap_or((svg, ""));
-            let shared = if drawing.contains("<use ") { &shared } else { "" };
+            let shared = if drawing.contains("<use") { &shared } else { "" };
             (format!("{id}-{}", place + 1), format!("<svg{head}>{shared}{drawing}</svg>"))
         });
         found.extend(named);

@@ -3,8 +3,8 @@
 use super::style::{Style, add, finish, fits};
 use super::text::wrap;
 
-/// A table whose first column is text; where it does not fit, each row's first cell, and below it the others under their
-/// heads.
+/// A table whose first column is text; where it does not fit, each row's first cell, and below it the others, each
+/// after its head.
 pub(super) fn table(heads: &[&str], rows: &[Vec<String>], style: Style) -> String {
     let mut table = Style { width: None, ..style }.table(heads, 1);
     rows.iter().for_each(|cells| add(&mut table, 1, cells.clone()));
