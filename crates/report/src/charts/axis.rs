@@ -107,13 +107,22 @@ impl Axis {
         format!("{metric}{unit}{zero}")
     }
 
+    /// A tick in digits. Ticks of a logarithmic axis have one digit each, so that none of them is padded.
+    fn tick(&self, tick: f64) -> String {
+        let number = self.scale.number(tick);
+        match self.logarithmic && number.contains('.') {
+            true => number.trim_end_matches('0').trim_end_matches('.').to_owned(),
+            false => number,
+        }
+    }
+
     /// Vertical grid lines from `top` to `bottom` with their numbers below.
     pub fn horizontal(&self, top: f64, bottom: f64) -> Markup {
         html! {
             @for tick in &self.ticks {
                 @let x = px(self.at(*tick));
                 line.grid x1=(x) x2=(x) y1=(px(top)) y2=(px(bottom)) {}
-                text.tick x=(x) y=(px(bottom + 14.0)) text-anchor="middle" { (self.scale.number(*tick)) }
+                text.tick x=(x) y=(px(bottom + 14.0)) text-anchor="middle" { (self.tick(*tick)) }
             }
         }
     }
@@ -134,7 +143,7 @@ impl Axis {
             @for tick in &self.ticks {
                 @let y = px(self.at(*tick));
                 line.grid x1=(px(left)) x2=(px(right)) y1=(y) y2=(y) {}
-                text.tick x=(px(left - 6.0)) y=(px(self.at(*tick) + 4.0)) text-anchor="end" { (self.scale.number(*tick)) }
+                text.tick x=(px(left - 6.0)) y=(px(self.at(*tick) + 4.0)) text-anchor="end" { (self.tick(*tick)) }
             }
         }
     }
@@ -208,6 +217,8 @@ mod tests {
             (low - middle - (middle - high)).abs() < 0.1,
             "equal ratios are equal distances: {low} {middle} {high}"
         );
+        let drawn = Axis::spanning([0.02, 700.0].into_iter(), "ms", 100.0, 0.0).vertical(52.0, 332.0).into_string();
+        assert!(drawn.contains(">1000<") && drawn.contains(">0.1<") && !drawn.contains(">0.10<"), "{drawn}");
         let linear = Axis::spanning([30.0, 70.0].into_iter(), "ns", 100.0, 0.0);
         assert!(linear.starts_at_zero());
         assert!(!Axis::spanning([0.0, 70.0].into_iter(), "ns", 100.0, 0.0).label("x").contains("logarithmic"));

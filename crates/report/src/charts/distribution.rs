@@ -15,7 +15,7 @@ pub const LINES: usize = marks::MEANT;
 const TICKS: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
 
 /// Pixels that a number below the axis needs.
-const TICK: f64 = 44.0;
+const TICK: f64 = 54.0;
 
 pub struct DistributionLine<'a> {
     pub name: &'a str,

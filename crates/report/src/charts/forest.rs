@@ -13,6 +13,8 @@ const SLIM: Frame = Frame { left: 8.0, ..Frame::SLIM };
 /// Room above a line for its label and figures, and letters of the label there.
 const ABOVE: f64 = 18.0;
 const LETTERS_ABOVE: usize = 24;
+/// Pixels that the number of a tick needs.
+const TICK: f64 = 40.0;
 /// Letters of a label in its column.
 const LETTERS: usize = 50;
 const TOP: f64 = 8.0;
@@ -64,7 +66,8 @@ fn of_frame(title: &str, what: &str, lines: &[ForestLine], frame: &Frame) -> Mar
     // "No effect" is always named; of the others those that have room.
     ticks.retain(|tick| {
         let (x, middle) = (at(*tick), at(1.0));
-        let room = *tick == 1.0 || (x - last >= 34.0 && (x - middle).abs() >= 34.0);
+        let inside = x >= TICK / 2.0 && x <= frame.width - TICK / 2.0;
+        let room = *tick == 1.0 || (inside && x - last >= TICK && (x - middle).abs() >= TICK);
         if room {
             last = x;
         }

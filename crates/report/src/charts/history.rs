@@ -9,13 +9,14 @@ use tare_findings::figures::change;
 use tare_findings::history::{MetricHistory, Segment};
 
 /// Of one line.
-const HEIGHT: f64 = 250.0;
-const TOP: f64 = 40.0;
-const BOTTOM: f64 = 205.0;
+const HEIGHT: f64 = 264.0;
+const TOP: f64 = 54.0;
+const BOTTOM: f64 = 219.0;
 /// Pixels that the name of a run needs.
 const NAME: f64 = 150.0;
-/// Letters of it.
+/// Letters of it at most, and pixels of one.
 const LETTERS: usize = 20;
+const LETTER: f64 = 8.0;
 
 /// Draws the lines below each other.
 pub fn draw(lines: &[MetricHistory], frame: &Frame) -> Markup {
@@ -35,17 +36,23 @@ fn one(line: &MetricHistory, frame: &Frame) -> Markup {
     let values = Axis::new(line.points.iter().map(|point| point.value), &line.unit, BOTTOM, TOP);
     let last = line.points.len().saturating_sub(1).max(1) as f64;
     let x = |place: f64| left + 12.0 + place / last * (right - left - 24.0);
+    // A segment reaches beyond its first and last run, as far as the plot goes.
+    let reach = |segment: &Segment| {
+        [segment.runs.start as f64 - 0.4, segment.runs.end as f64 - 0.6].map(|place| x(place).clamp(left, right))
+    };
     let band = |segment: &Segment| {
         let ci = segment.ci?;
-        let (from, to) = (x(segment.runs.start as f64 - 0.4), x(segment.runs.end as f64 - 0.6));
+        let [from, to] = reach(segment);
         let (top, bottom) = (values.at(ci.high), values.at(ci.low));
         Some((px(from), px(top), px(to - from), px((bottom - top).max(1.0))))
     };
     let mean = |segment: &Segment| {
-        let (from, to) = (x(segment.runs.start as f64 - 0.4), x(segment.runs.end as f64 - 0.6));
+        let [from, to] = reach(segment);
         format!("M{} {}H{}", px(from), px(values.at(segment.mean)), px(to))
     };
     let along = line.points.iter().enumerate().map(|(place, point)| (x(place as f64), values.at(point.value)));
+    // Both ends have a name, and neither reaches the other's.
+    let letters = LETTERS.min(((right - left - 24.0) / 2.0 / LETTER) as usize);
     html! {
         text.name x=(px(left)) y="14" { (line.condition) }
         text.axis x=(px(left)) y="30" { (values.label(&line.name)) }
@@ -67,7 +74,7 @@ fn one(line: &MetricHistory, frame: &Frame) -> Markup {
         }
         @for place in named(line, right - left) {
             text.tick x=(px(x(place as f64))) y=(px(BOTTOM + 16.0)) text-anchor=(anchor(place, line)) {
-                (shortened(&line.points[place].run, LETTERS))
+                (shortened(&line.points[place].run, letters))
             }
         }
     }
@@ -93,5 +100,37 @@ fn anchor(place: usize, line: &MetricHistory) -> &'static str {
         0 => "start",
         last if last + 1 == line.points.len() => "end",
         _ => "middle",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_findings::history::Point;
+    use tare_results::metric::Better;
+    use tare_stats::Interval;
+
+    #[test]
+    fn segments_end_where_the_plot_ends() {
+        let point = |run: usize| Point { run: format!("run-{run}"), time: None, value: 10.0, outlier: false };
+        let ci = Some(Interval { low: 9.0, high: 11.0 });
+        let line = MetricHistory {
+            condition: "base".into(),
+            name: "tps".into(),
+            unit: "1/s".into(),
+            better: Better::Higher,
+            points: (0..7).map(point).collect(),
+            segments: vec![Segment { mean: 10.0, ci, against_first: None, runs: 0..7 }],
+            changes: Vec::new(),
+            drift: None,
+            not_tested: None,
+        };
+        for frame in [Frame::SLIM, Frame::wide(std::iter::empty())] {
+            let drawn = draw(std::slice::from_ref(&line), &frame).into_string();
+            let (from, to) = (px(frame.left), px(frame.right));
+            let mean = format!("d=\"M{from} ");
+            assert!(drawn.contains(&mean) && drawn.contains(&format!("H{to}\"")), "{drawn}");
+            assert!(drawn.contains(&format!("x=\"{from}\"")), "its interval too: {drawn}");
+        }
     }
 }

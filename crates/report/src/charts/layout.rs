@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use tare_findings::machine_view::{BoxKind, MachineBox};
 
 const PU_WIDTH: f64 = 46.0;
-const PU_HEIGHT: f64 = 40.0;
+const PU_HEIGHT: f64 = 46.0;
 pub(super) const PAD: f64 = 5.0;
 const HEAD: f64 = 14.0;
 /// Width at which children wrap into the next row.

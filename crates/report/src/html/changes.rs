@@ -16,7 +16,10 @@ pub fn changes(found: &ManyComparison) -> String {
     let map = map(found);
     let base = found.sides.first().map_or("", String::as_str);
     let body = html! {
-        header { h1 { "tare · changes against " (base) } }
+        header {
+            p.study { "tare · changes against " (base) }
+            h1 { (sentence(found, base)) }
+        }
         main {
             @if !found.notes.is_empty() {
                 div.warnings role="note" { strong { "Warnings" } ul { @for note in words::notes(&found.notes) { li { (note) } } } }
@@ -30,7 +33,7 @@ pub fn changes(found: &ManyComparison) -> String {
                 h2 { "With intervals" }
                 @if !found.groups.is_empty() {
                     p.note {
-                        "Sides that share a letter cannot be told apart, at 95% over all pairs of sides together; " (base)
+                        "Sides that share a letter are not distinguishable, at 95% over all pairs of sides together; " (base)
                         " is among them, without a change of its own."
                     }
                 }
@@ -40,6 +43,19 @@ pub fn changes(found: &ManyComparison) -> String {
         footer { p { "Drawn by tare " (env!("CARGO_PKG_VERSION")) "." } }
     };
     document("changes", &body)
+}
+
+/// The largest change that is shown.
+fn sentence(found: &ManyComparison, base: &str) -> String {
+    let shown = found.metrics.iter().filter(|row| matches!(row.metric.verdict, Verdict::Faster | Verdict::Slower));
+    let size = |row: &AgainstFirst| gain(row).map_or(0.0, |gain| gain.ln_1p().abs());
+    let Some(row) = shown.filter(|row| row.metric.judged).max_by(|a, b| size(a).total_cmp(&size(b))) else {
+        return format!("No side is shown to differ from {base}.");
+    };
+    let by = row.metric.ratio.map_or("–".to_owned(), |ratio| change(ratio - 1.0));
+    let ends = between(row.metric.ci, "no interval", |end| change(end - 1.0));
+    let way = if row.metric.verdict == Verdict::Faster { "faster" } else { "slower" };
+    format!("{} is {way} than {base}: {} {by} ({ends}).", row.against, row.metric.name)
 }
 
 /// How much better, as a fraction: positive whichever way the metric improves.
@@ -109,7 +125,7 @@ fn rows(found: &ManyComparison) -> Markup {
                     td { "base" } td { "–" } @if by.is_some() { td { "–" } } td.l { (own.letters) } td.l { "–" }
                 } }
                 @for row in found.metrics.iter().filter(|row| shown(row)) { tr {
-                    th scope="row" { (row.against) } td.l { (row.metric.condition) } td.l { (row.metric.name) }
+                    th scope="row" { (row.against) } td.l { (row.metric.condition.to_string().replace(" -> ", " → ")) } td.l { (row.metric.name) }
                     @match row.metric.difference.map(|found| words::difference(&found, &row.metric.unit)) {
                         Some((value, ends)) => { td { (value) } td { (ends.as_deref().unwrap_or("–")) } }
                         None => {

@@ -25,7 +25,7 @@ const SCRIPT: &str = include_str!("script.js");
 /// Nothing is ever loaded, whatever a results directory holds, and no script runs but the one with this hash: what
 /// comes from outside could not run even if it were not escaped.
 const POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; \
-     script-src 'sha256-585UHfdjtv8RjpcgiG1FsEYfJEr3eIUvYKQY1tWp0CU='";
+     script-src 'sha256-Q0+D/qVClcownY1BsHIdVOKoiW1N9XqmXxYtr+bUBdY='";
 
 pub(super) fn document(title: &str, body: &Markup) -> String {
     html! {

@@ -6,20 +6,31 @@ use super::scroll::{row, table};
 use super::servers;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
+use tare_findings::figures::count;
+
+/// Settings up to which they are shown unfolded.
+const OPEN: usize = 12;
 
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let environment = page.results.environment.as_ref()?;
-    let mut rows: Vec<(&str, &str)> = vec![
+    let machine: [(&str, &str); 4] = [
         ("CPU", &environment.cpu_model),
         ("hypervisor", environment.hypervisor.as_deref().unwrap_or("none seen")),
         ("operating system", &environment.os),
         ("kernel", &environment.kernel),
     ];
-    rows.extend(environment.settings.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     let set = settings(page);
     let uncontrolled = uncontrolled(page);
     Some(html! {
-        (table("Table of the environment", &[L("what"), L("as found")], rows.iter().map(|(name, value)| row![name, value])))
+        (table("Table of the environment", &[L("what"), L("as found")], machine.iter().map(|(name, value)| row![name, value])))
+        @let found = &environment.settings;
+        @if !found.is_empty() {
+            details.screen-only open[found.len() <= OPEN] {
+                summary { (count(found.len(), "setting")) " as found" }
+                (table("Table of settings as found", &[L("what"), L("as found")],
+                    found.iter().map(|(name, value)| row![name, value])))
+            }
+        }
         @if let Some(servers) = servers::section(page) { (servers) }
         @if !uncontrolled.is_empty() {
             h3 { "Not controlled: the server ran already" }

@@ -1,6 +1,7 @@
 //! A history as a page and as a picture.
 
 use super::document::{document, either};
+use super::scroll::{Head, table};
 use crate::charts::frame::Frame;
 use crate::charts::{alone, history};
 use crate::{terminal, words};
@@ -19,11 +20,17 @@ pub fn history_page(found: &History, margin: Option<f64>) -> String {
     document(
         "history",
         &html! {
-            h1 { (words::history_sentence(found)) }
-            @if let Some(gate) = gate { p { strong { (gate) } } }
-            figure { (either("Runs in the order of time", &wide, &slim)) }
-            @for line in &found.lines { (of_line(line)) }
-            @for said in words::history(found) { p.note { (said) } }
+            header {
+                p.study { "tare · history" }
+                h1 { (words::history_sentence(found)) }
+                @if let Some(gate) = gate { p { strong { (gate) } } }
+            }
+            main {
+                section { figure { (either("Runs in the order of time", &wide, &slim)) } }
+                @for line in &found.lines { section { (of_line(line)) } }
+                section { @for said in words::history(found) { p.note { (said) } } }
+            }
+            footer { p { "Drawn by tare " (env!("CARGO_PKG_VERSION")) "." } }
         },
     )
 }
@@ -34,13 +41,16 @@ fn wide() -> Frame {
 
 fn of_line(line: &MetricHistory) -> Markup {
     let (heads, rows) = terminal::segments(line);
+    let heads: Vec<Head<'_>> = heads
+        .into_iter()
+        .enumerate()
+        .map(|(place, head)| if place == 0 { Head::L(head) } else { Head::R(head) })
+        .collect();
+    let rows = rows.into_iter().map(|cells| cells.into_iter().map(|cell| html! { (cell) }).collect::<Vec<Markup>>());
     let name = format!("{}, {}", line.condition, line.name);
     html! {
         h2 { (name) }
-        div.scroll tabindex="0" role="region" aria-label={ "Table of " (name) } { table {
-            thead { tr { @for head in heads { th scope="col" { (head) } } } }
-            tbody { @for row in rows { tr { @for cell in row { td { (cell) } } } } }
-        } }
+        (table(&format!("Table of {name}"), &heads, rows))
         @for said in words::line(line) { p { (said) } }
     }
 }

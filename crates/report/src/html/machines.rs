@@ -54,7 +54,8 @@ pub(super) fn drawings(page: &Page<'_>) -> Option<Markup> {
             (layout.symbol())
             p.note {
                 "Where threads were actually seen, not where they were sent: circles are client threads, squares the server "
-                "threads of the same number, dashed lines join them. Paler means seen there less often."
+                "threads of the same number, dashed lines join them. Paler means seen there less often. The smallest boxes are PUs: "
+                "logical CPUs, that is cores or their hardware threads."
             }
             div.machines {
                 @for (group, threads) in &drawn {

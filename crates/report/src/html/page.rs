@@ -29,7 +29,7 @@ pub fn render(results: &Results, summary: &Summary) -> String {
             }
         }
         footer {
-            p.on-paper { "Left out on paper: threads, all metrics, trials with their logs, the full record." }
+            p.on-paper { "Left out on paper: threads, all metrics, settings as found, trials with their logs, the full record." }
             (footer(&page))
         }
     };
@@ -42,13 +42,20 @@ pub fn charts(results: &Results, summary: &Summary) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for (id, _, body) in sections(&page) {
         let text = body.into_string();
+        // What drawings of a section share stands once in it.
+        let symbol = text.split_once("<symbol").and_then(|(_, rest)| rest.split_once("</symbol>"));
+        let shared = symbol.map_or_else(String::new, |(symbol, _)| format!("<symbol{symbol}</symbol>"));
         let drawn = text.split("<svg").skip(1).filter_map(|rest| rest.split_once("</svg>")).map(|(svg, _)| svg);
         let whole = drawn.filter(|svg| {
             let head = svg.split_once('>').map_or("", |(head, _)| head);
             // Those of small screens are there once more.
             head.contains("role=\"img\"") && !head.contains("slim")
         });
-        let named = whole.enumerate().map(|(place, svg)| (format!("{id}-{}", place + 1), format!("<svg{svg}</svg>")));
+        let named = whole.enumerate().map(|(place, svg)| {
+            let (head, drawing) = svg.split_once('>').unwrap_or((svg, ""));
+            let shared = if drawing.contains("<use") { &shared } else { "" };
+            (format!("{id}-{}", place + 1), format!("<svg{head}>{shared}{drawing}</svg>"))
+        });
         found.extend(named);
     }
     found

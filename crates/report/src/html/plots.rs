@@ -80,7 +80,7 @@ pub(super) fn others(page: &Page<'_>) -> Option<Markup> {
         html! {
             @for (metric, plot) in &plots {
                 details {
-                    summary { (metric) }
+                    summary { (breakable(metric)) }
                     (plot)
                 }
             }
@@ -88,6 +88,11 @@ pub(super) fn others(page: &Page<'_>) -> Option<Markup> {
             (tables::all_metrics(page))
         }
     })
+}
+
+/// A long name that may go on in the next line after any of its words.
+fn breakable(name: &str) -> Markup {
+    html! { @for part in name.split_inclusive('_') { (part) wbr; } }
 }
 
 /// One row a condition that has the metric, best first.

@@ -17,10 +17,11 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     (!laws.is_empty()).then(|| {
         html! {
             p.note {
-                "Universal scalability law: X(N) = λN / (1 + σ(N-1) + κN(N-1)); 95% intervals below each value. A prediction takes for "
-                "granted that the law goes on to hold; nothing was measured there."
+                "Universal scalability law: X(N) = λN / (1 + σ(N-1) + κN(N-1)), with the base rate λ (what one gives), contention σ "
+                "(what has to wait for others) and coherency κ (what it costs that each keeps up with all others). 95% intervals "
+                "stand below each value. A prediction takes for granted that the law goes on to hold; nothing was measured there."
             }
-            (table("Table of scaling laws", &[L("metric"), L("over"), L("at"), R("λ"), R("σ contention"),
+            (table("Table of scaling laws", &[L("metric"), L("over"), L("at"), R("λ base rate"), R("σ contention"),
                 R("κ coherency"), R("peak at"), L("more gave less"), R("predicted")], laws.iter().map(|law| row![
                 law.metric, law.over, words_of(&law.levels), with_interval(law.lambda, law.lambda_ci, 1),
                 with_interval(law.sigma, law.sigma_ci, 4), with_interval(law.kappa, law.kappa_ci, 6),

@@ -39,6 +39,8 @@ all("svg[role=img]").forEach((svg,n)=>{
   const drawn=()=>{
     const copy=svg.cloneNode(true),style=document.createElementNS(svg.namespaceURI,"style");
     style.textContent=all("style").map(s=>s.textContent).join("");
+    const used=e=>e.getAttribute("href");
+    all("use",copy).forEach(e=>copy.querySelector(used(e))||copy.prepend(document.querySelector(used(e)).cloneNode(true)));
     copy.prepend(style);copy.setAttribute("width",box.width);copy.setAttribute("height",box.height);
     return new XMLSerializer().serializeToString(copy);
   };

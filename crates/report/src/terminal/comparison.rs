@@ -1,6 +1,7 @@
 //! `tare compare`: what differs in how they were made, then metric | A | B | ratio | interval | verdict.
 
-use super::style::{Style, add, finish, fits};
+use super::rows;
+use super::style::{Style, add, finish};
 use super::text::{plain, wrap};
 use crate::words;
 use tare_findings::compare::{Comparison, Gate, Losses, MetricComparison, Options, ProbeChange, Verdict};
@@ -62,7 +63,6 @@ fn metrics(rows: &[&MetricComparison], style: Style) -> String {
     let mut heads = vec!["metric", "A", "B", "B/A", "95% interval"];
     heads.extend(by.iter().flatten().map(String::as_str));
     heads.push("verdict");
-    let mut out = Style { width: None, ..style }.table(&heads, 1);
     let mut all = Vec::new();
     for metric in rows {
         let scale = Scale::new(&metric.unit, metric.mean_a.abs().max(metric.mean_b.abs()), 4);
@@ -87,26 +87,9 @@ fn metrics(rows: &[&MetricComparison], style: Style) -> String {
             cells.push(probe_cell(adjusted.and_then(|found| found.probe)));
         }
         cells.push(words::verdict(metric));
-        add(&mut out, 1, cells.clone());
         all.push(cells);
     }
-    let table = finish(out);
-    if fits(&table, style) { table } else { all.iter().map(|cells| stacked(&heads, cells, style)).collect() }
-}
-
-/// A row that does not fit: the metric, and below it the rest of its cells under their heads.
-fn stacked(heads: &[&str], cells: &[String], style: Style) -> String {
-    let [name, rest @ ..] = cells else { return String::new() };
-    let words: Vec<String> = heads
-        .iter()
-        .skip(1)
-        .zip(rest)
-        .map(|(head, cell)| match *head {
-            "verdict" => cell.clone(),
-            head => format!("{head} {}", cell.replace('\n', " or ")),
-        })
-        .collect();
-    format!("{name}\n{}", wrap(style, "  ", "  ", &words.join(", ")))
+    rows::table(&heads, &all, style)
 }
 
 /// The mean of a side, or each of its modes with its share of the trials.

@@ -287,6 +287,9 @@ fn flowed(row: &[String], columns: &[String], style: Style) -> String {
     let widest = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
     let each = (style.prose().saturating_sub(2) / (widest + 2)).max(1);
     let line = |cells: &[String]| {
+        if widest + 2 > style.prose() {
+            return cells.iter().map(|cell| wrap(style, "  ", "    ", cell)).collect();
+        }
         let padded: String = cells.iter().map(|cell| format!("  {cell:widest$}")).collect();
         format!("{}\n", padded.trim_end())
     };

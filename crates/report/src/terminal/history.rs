@@ -1,6 +1,7 @@
 //! `tare history`: a table of segments a line, and what changed between them.
 
-use super::style::{Style, add, finish};
+use super::rows;
+use super::style::Style;
 use super::text::{heading, plain, wrap};
 use crate::words::{self, between, hash};
 use tare_findings::figures::{Scale, change};
@@ -24,10 +25,8 @@ fn of_line(line: &MetricHistory, style: Style) -> String {
 }
 
 fn table(line: &MetricHistory, style: Style) -> String {
-    let (heads, rows) = segments(line);
-    let mut out = style.table(&heads, 1);
-    rows.into_iter().for_each(|cells| add(&mut out, 1, cells));
-    finish(out)
+    let (heads, all) = segments(line);
+    rows::table(&heads, &all, style)
 }
 
 /// A row for each segment, below the heads of its columns.

@@ -59,7 +59,7 @@ fn base_words(found: &ManyComparison) -> Option<String> {
         }
     };
     Some(format!(
-        "Sides that share a letter (group) cannot be told apart, at 95% over all pairs of sides together; {base} is in \
+        "Sides that share a letter (group) are not distinguishable, at 95% over all pairs of sides together; {base} is in \
          {where_}."
     ))
 }

@@ -12,6 +12,7 @@ mod measured;
 mod names;
 mod probes;
 mod relative;
+mod rows;
 mod scaling;
 mod show;
 mod spread;

@@ -1,5 +1,6 @@
 //! Where the time of a transaction goes: one line a condition, and in full.
 
+use super::rows;
 use super::style::{Style, add, finish, fits};
 use super::text::{heading, plain, shorten, wrap};
 use crate::words::between;
@@ -98,15 +99,15 @@ pub fn times(times: &[ConditionTime], style: Style) -> String {
 
 fn one(time: &ConditionTime, style: Style) -> String {
     let scale = Scale::new("us", time.us_per_transaction, 4);
-    let mut rows = style.table(&["part", "µs", "95% interval", "share"], 1);
+    let mut all = Vec::new();
     let interval = |ci| between(ci, "-", |end| scale.number(end));
     for part in time.parts.iter().chain([&time.not_explained]) {
         let cells =
             vec![plain(&words::part(&part.part)), scale.number(part.us), interval(part.ci), words::signed(part.share)];
-        add(&mut rows, 1, cells);
+        all.push(cells);
     }
     let whole = vec!["all".to_owned(), scale.number(time.us_per_transaction), interval(time.ci), words::signed(1.0)];
-    add(&mut rows, 1, whole);
+    all.push(whole);
     let head = format!(
         "{}: {} a transaction ({} / throughput, {})",
         plain(&time.name),
@@ -119,5 +120,6 @@ fn one(time: &ConditionTime, style: Style) -> String {
         scale.figure(time.background_us),
         time.switches
     );
-    format!("{}\n{}{}", heading(style, &head), finish(rows), wrap(style, "  ", "  ", &alongside))
+    let table = rows::table(&["part", "µs", "95% interval", "share"], &all, style);
+    format!("{}\n{table}{}", heading(style, &head), wrap(style, "  ", "  ", &alongside))
 }

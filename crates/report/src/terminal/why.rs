@@ -1,10 +1,11 @@
 //! `tare why A B`: the answer, a waterfall from A's time to B's, functions, suspects, and what would decide.
 
-use super::style::{Style, add, finish};
+use super::rows;
+use super::style::Style;
 use super::text::{heading, plain, shorten, wrap};
 use crate::words::{between, proof, why as words};
 use tare_findings::figures::{Scale, count, figure};
-use tare_findings::why::{Changes, PartChange, Proof, SUSPECTS_SHOWN, Trial, Why};
+use tare_findings::why::{Changes, PartChange, Proof, SUSPECTS_SHOWN, TimeChange, Trial, Why};
 
 /// Functions and statements listed; `--json` has all that are shown.
 const LISTED: usize = 10;
@@ -52,7 +53,7 @@ fn waterfall(found: &Why, style: Style) -> String {
     let scale = Scale::new("us", a.max(b), 4);
     let change = |us: f64| format!("{}{}", if us > 0.0 { "+" } else { "" }, scale.number(us));
     let interval = |ci| between(ci, "-", change);
-    let mut rows = style.table(&["part", "A", "B", "B - A", "95% interval", "share"], 1);
+    let mut all = Vec::new();
     let mut line = |change_of: &PartChange| {
         let star = if change_of.shown { " *" } else { "" };
         let cells = vec![
@@ -63,17 +64,13 @@ fn waterfall(found: &Why, style: Style) -> String {
             interval(change_of.ci),
             change_of.share.map_or("-".to_owned(), words::signed),
         ];
-        add(&mut rows, 1, cells);
+        all.push(cells);
     };
     found.parts.iter().chain([&found.not_explained]).for_each(&mut line);
     let mut sum = |name: &str, [a, b]: [f64; 2], change_of: TimeChange, share: String| {
         let star = if change_of.shown { " *" } else { "" };
         let of_both = change(change_of.us) + star;
-        add(
-            &mut rows,
-            1,
-            vec![name.to_owned(), scale.number(a), scale.number(b), of_both, interval(change_of.ci), share],
-        );
+        all.push(vec![name.to_owned(), scale.number(a), scale.number(b), of_both, interval(change_of.ci), share]);
     };
     match found.undisturbed {
         Some(own) => {
@@ -87,7 +84,8 @@ fn waterfall(found: &Why, style: Style) -> String {
     let head = format!(
         "from A ({a}) to B ({b}), µs a transaction; intervals over {over}; * is shown, all parts tested together"
     );
-    format!("{}\n{}", heading(style, &head), finish(rows))
+    let table = rows::table(&["part", "A", "B", "B - A", "95% interval", "share"], &all, style);
+    format!("{}\n{table}", heading(style, &head))
 }
 
 /// Functions, or statements: those that differ, and the largest of the others.
@@ -103,21 +101,22 @@ fn changes(changes: &Changes, (one, of): (&str, &str), style: Style) -> Option<S
         return Some(none + &others);
     }
     let largest = changes.shown.iter().map(|f| f.a_us.max(f.b_us)).fold(0.0, f64::max);
-    let scale = Scale::new("us", largest, 3);
-    let mut rows = style.table(&[one, "A", "B", "B - A", "95% interval"], 1);
+    let scale = Scale::new("us", largest, 4);
+    let mut all = Vec::new();
     for change in changes.shown.iter().take(LISTED) {
         let interval = between(change.ci, "-", |end| scale.number(end));
         let (a, b, us) = (scale.number(change.a_us), scale.number(change.b_us), scale.number(change.us));
-        add(&mut rows, 1, vec![shorten(&plain(&change.name), NAME), a, b, us, interval]);
+        all.push(vec![shorten(&plain(&change.name), NAME), a, b, us, interval]);
         for chain in &change.callers {
             let name = format!("  {}", shorten(&plain(&words::callers(&chain.chain)), NAME - 2));
             let (a, b, us) =
                 (scale.number(chain.a_us), scale.number(chain.b_us), scale.number(chain.b_us - chain.a_us));
-            add(&mut rows, 1, vec![name, a, b, us, String::new()]);
+            all.push(vec![name, a, b, us, String::new()]);
         }
     }
     let head = format!("{one}s {of} whose time differs, µs a transaction ({tested} tested, 5% false discoveries)");
-    Some(format!("{}\n{}{others}", heading(style, &head), finish(rows)))
+    let table = rows::table(&[one, "A", "B", "B - A", "95% interval"], &all, style);
+    Some(format!("{}\n{table}{others}", heading(style, &head)))
 }
 
 fn suspects(found: &Why, style: Style) -> Option<String> {

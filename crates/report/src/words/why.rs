@@ -54,7 +54,7 @@ pub fn why(found: &Why) -> String {
     if !whole.shown {
         let [a, b] = found.own_us().map(|us| figure(us, "us"));
         let undisturbed = if found.undisturbed.is_some() { " undisturbed" } else { "" };
-        let rest = found.functions.shown.first().map_or(String::new(), |function| but(function, found));
+        let rest = found.functions.shown.first().map_or(String::new(), but);
         return format!("No difference is shown: A takes {a} a transaction{undisturbed}, B {b}{rest}.");
     }
     let (low, high) = if whole.us < 0.0 { (-ci.high, -ci.low) } else { (ci.low, ci.high) };
@@ -93,10 +93,9 @@ fn share(change: &PartChange) -> f64 {
 }
 
 /// What is shown although the whole is not.
-fn but(function: &NamedChange, found: &Why) -> String {
-    let share = function.us.abs() / found.sides[0].us_per_transaction;
+fn but(function: &NamedChange) -> String {
     let way = if function.us < 0.0 { "less" } else { "longer" };
-    format!("; but {} takes {} {way}, {} of it", function.name, figure(function.us.abs(), "us"), percent(share))
+    format!("; but {} takes {} {way}", function.name, figure(function.us.abs(), "us"))
 }
 
 /// A share that may be below zero.

@@ -75,7 +75,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
         let style = Style::of_stdout(config::get().colour);
         let weighed = weight.as_ref().map_or_else(String::new, |found| weighed(found, style));
         let rest = told(&diagnosis, style);
-        output::text(&format!("{}{}\n{rest}{weighed}", missing(&programs), Configuration::read().line()))?
+        output::lines(&format!("{}{}\n{rest}{weighed}", missing(&programs), Configuration::read().line()))?
     }
     Ok(Exit::Done)
 }

@@ -36,7 +36,7 @@ pub fn print(under: &[PathBuf], json: bool) -> Result<(), Problem> {
     if json {
         output::document("tare-engines", &serde_json::json!({ "engines": engines }))
     } else {
-        output::text(&lines(&engines))
+        output::lines(&lines(&engines))
     }
 }
 

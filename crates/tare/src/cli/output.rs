@@ -17,6 +17,12 @@ pub fn text(text: &str) -> Result<(), Problem> {
     }
 }
 
+/// Prints lines for people on standard output, which break at words where that is a terminal.
+pub fn lines(lines: &str) -> Result<(), Problem> {
+    let width = Style::of_stdout(None).width;
+    text(&width.map_or_else(|| lines.to_owned(), |width| broken(lines, width)))
+}
+
 /// Tells people something alongside the result, on standard error. No one listening is no reason to stop a run.
 pub fn note(line: &str) {
     // What servers, logs and names say is in it.

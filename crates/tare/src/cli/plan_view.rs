@@ -45,7 +45,7 @@ pub fn print(study: &Study, plan: &Plan, json: bool) -> Result<(), Problem> {
     text.push_str(&placements(plan));
     text.push_str(&unrealizable(plan));
     text.push_str(&notes(plan));
-    super::output::text(&text)
+    super::output::lines(&text)
 }
 
 /// What the run will do and how long that takes.

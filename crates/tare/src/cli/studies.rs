@@ -4,6 +4,7 @@ use super::{Exit, Problem, output};
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
+use tare_report::terminal::{Style, wrap};
 use tare_study::language::builtin;
 use tare_study::language::decide::Decide;
 use tare_study::language::document::Source;
@@ -37,6 +38,8 @@ pub struct StudiesArgs {
 struct Listed {
     name: &'static str,
     title: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'static str>,
 }
 
 /// Lists the built-in studies, prints one, or explains the keys.
@@ -45,7 +48,7 @@ pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
         if args.json {
             output::document("tare-keys", &serde_json::json!({ "keys": key_rows() }))?;
         } else {
-            output::text(&keys())?;
+            output::lines(&keys())?;
         }
         return Ok(Exit::Done);
     }
@@ -58,19 +61,30 @@ pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
             let known: Vec<&str> = builtin::BUILTIN.iter().map(|b| b.name).collect();
             Problem::new(Exit::Usage, format!("no built-in study is called {name}")).expected(known.join(", "))
         })?;
-        output::text(study.text)?;
-        return Ok(Exit::Done);
+        if !args.json {
+            output::text(study.text)?;
+            return Ok(Exit::Done);
+        }
     }
     let mut listed = Vec::new();
-    for builtin in builtin::BUILTIN {
+    for builtin in builtin::BUILTIN.iter().filter(|builtin| args.name.as_ref().is_none_or(|name| name == builtin.name))
+    {
         let study = parse(Source { origin: builtin.name, text: builtin.text }, &Overrides::default())?;
-        listed.push(Listed { name: builtin.name, title: study.title });
+        listed.push(Listed {
+            name: builtin.name,
+            title: study.title,
+            text: args.name.is_some().then_some(builtin.text),
+        });
     }
     if args.json {
         output::document("tare-studies", &serde_json::json!({ "studies": listed }))?;
     } else {
-        let lines: String = listed.iter().map(|s| format!("{:24} {}\n", s.name, s.title)).collect();
-        output::text(&format!(
+        let style = Style::of_stdout(None);
+        let narrow = style.width.is_some_and(|width| width < 60);
+        let below = " ".repeat(if narrow { 4 } else { 25 });
+        let line = |s: &Listed| wrap(style, &format!("{:24} ", s.name), &below, &s.title);
+        let lines: String = listed.iter().map(line).collect();
+        output::lines(&format!(
             "{lines}\ntare studies NAME prints one; tare studies --keys explains what a study may hold; \
              tare studies --engines shows the servers of this machine.\n"
         ))?;

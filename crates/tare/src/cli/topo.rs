@@ -70,7 +70,7 @@ pub fn run(args: &TopoArgs) -> Result<Exit, Problem> {
     if args.json {
         output::document("tare-topo", &summary(&machine, measured))?;
     } else {
-        output::text(&drawing(&machine))?;
+        output::lines(&drawing(&machine))?;
         if let Some(WithCosts { tables, costs }) = &measured {
             output::text(&terminal::measured(tables, costs, terminal::Style::of_stdout(config::get().colour)))?;
         }

@@ -88,7 +88,7 @@ pub fn list(experiments: &[Experiment], json: bool) -> Result<(), Problem> {
             text.push_str(&format!("  {}: {} [{published}]\n      {}\n", claim.name, claim.text, claim.source));
         }
     }
-    output::text(&text)
+    output::lines(&text)
 }
 
 /// What would be run, and in how much time.
@@ -130,7 +130,7 @@ pub fn planned(predictions: &Predictions, json: bool) -> Result<(), Problem> {
     }
     let runs = predictions.experiments.iter().filter(|own| own.blocks > 0).count();
     let runs = tare_text::count(runs, "experiment");
-    output::text(&format!("{text}\n{runs}, about {}\n", duration(expected_s)))
+    output::lines(&format!("{text}\n{runs}, about {}\n", duration(expected_s)))
 }
 
 /// A line a claim.
@@ -142,7 +142,7 @@ pub fn verdicts(claimed: &[Claimed]) -> Result<(), Problem> {
         let said = own.verdict.as_ref().map_or_else(|| "not run".to_owned(), |found| words::line(&own.claim, found));
         format!("{:NAMES$} {said}\n", own.claim.name)
     };
-    output::text(&claimed.iter().map(line).collect::<String>())
+    output::lines(&claimed.iter().map(line).collect::<String>())
 }
 
 /// How many came to what.
@@ -150,7 +150,7 @@ pub fn verdicts(claimed: &[Claimed]) -> Result<(), Problem> {
 /// # Errors
 /// When it cannot be printed.
 pub fn summed(claimed: &[Claimed]) -> Result<(), Problem> {
-    output::text(&format!("{}\n", words::sentence(claimed.iter().map(|own| own.verdict.as_ref()))))
+    output::lines(&format!("{}\n", words::sentence(claimed.iter().map(|own| own.verdict.as_ref()))))
 }
 
 /// All of it as one document.

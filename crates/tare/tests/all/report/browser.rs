@@ -12,6 +12,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use tare_findings::history::History;
 use tare_report::html::history_page;
 use tare_report::write_report;
 use tare_study::language::builtin::BUILTIN;
@@ -46,6 +47,16 @@ for (const e of document.querySelectorAll("body *")) {
   if (!shown(e) || e.closest("svg") || e.closest(".scroll") || e.closest("pre")) continue;
   const box = e.getBoundingClientRect();
   if (box.right > innerWidth + 1 || box.left < -1) findings.push(`${e.tagName}.${e.className} sticks out: ${e.textContent.slice(0, 60)}`);
+}
+const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
+while (walk.nextNode()) {
+  const text = walk.currentNode, parent = text.parentElement;
+  if (parent.closest("svg, pre, script, style") || !shown(parent)) continue;
+  for (const word of text.data.matchAll(/\w+/g)) {
+    range.setStart(text, word.index);
+    range.setEnd(text, word.index + word[0].length);
+    if (new Set([...range.getClientRects()].map(box => box.top)).size > 1) findings.push(`broken within a word at ${innerWidth}: ${word[0]}`);
+  }
 }
 const charts = [...document.querySelectorAll("svg.chart")].filter(shown).map(svg => svg.getBoundingClientRect().width);
 if (innerWidth >= 1400 && charts.length && Math.max(...charts) < 0.7 * innerWidth)
@@ -92,7 +103,11 @@ buttons("CSV")[0].click(); buttons("SVG")[0].click();
 used.push(`types ${saved.map(b => b.type).sort().join(" ")}`);
 buttons("SVG").forEach(b => b.click());
 Promise.all(saved.filter(b => b.type.startsWith("image")).map(b => b.text())).then(all => {
-  const whole = t => new DOMParser().parseFromString(t, "image/svg+xml").querySelector("parsererror") === null && t.includes("<style");
+  const whole = t => {
+    const saved = new DOMParser().parseFromString(t, "image/svg+xml");
+    return !saved.querySelector("parsererror") && t.includes("<style") &&
+      [...saved.querySelectorAll("use")].every(e => saved.querySelector(e.getAttribute("href")));
+  };
   parent.found(`used drawings ${all.length > 1 && all.every(whole)}`);
 });
 used.push(`hover ${document.querySelectorAll("svg.chart .trial > title").length > 9}`);
@@ -242,6 +257,15 @@ fn searched() -> String {
     page
 }
 
+/// A history whose runs have a date and a commit in their names.
+fn nightly() -> History {
+    let mut found = command_sentences::history(Some(0.979), None, 12);
+    for line in &mut found.lines {
+        line.points.iter_mut().for_each(|point| point.run = format!("2026-11-01-abcdef-{}", point.run));
+    }
+    found
+}
+
 /// Pages of every built-in study as a rehearsal makes them, and of one with failed and disturbed trials and modes.
 fn built_in() -> Vec<(&'static str, String)> {
     let studies = BUILTIN.iter().map(|builtin| first_lines::study(builtin.name, 1.3, 2));
@@ -251,7 +275,7 @@ fn built_in() -> Vec<(&'static str, String)> {
             ("everything", page_of(&fake::bimodal()).1),
             ("searches", searched()),
             ("latencies", latencies::page()),
-            ("history", history_page(&command_sentences::history(Some(0.979), None, 12), None)),
+            ("history", history_page(&nightly(), None)),
         ])
         .collect()
 }
@@ -324,7 +348,16 @@ fn the_pages_own_policy_lets_its_own_script_run_and_no_other() {
 
 #[test]
 fn a_study_of_three_conditions_is_six_pages_of_paper_at_most() {
-    let (dir, page) = page_of(&fake::bimodal());
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(&fake::bimodal(), dir.path());
+    // As many settings as a machine has.
+    let environment = dir.path().join("environment.json");
+    let mut found: Value = serde_json::from_str(&std::fs::read_to_string(&environment).unwrap()).unwrap();
+    for setting in 0..90 {
+        found["settings"][format!("/sys/devices/system/cpu/setting_{setting}")] = "Not affected".into();
+    }
+    std::fs::write(&environment, found.to_string()).unwrap();
+    let page = std::fs::read_to_string(write_report(dir.path()).unwrap()).unwrap();
     let (file, paper) = (dir.path().join("page.html"), dir.path().join("page.pdf"));
     std::fs::write(&file, page).unwrap();
     chromium_with(&file, Colours::Light, &[&format!("--print-to-pdf={}", paper.display())]);

@@ -1,6 +1,7 @@
 //! The commands as a user runs them: output, files and exit codes.
 
 use crate::report::fake::{self, Noise};
+use crate::support::World;
 use assert_cmd::Command;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -396,4 +397,27 @@ fn a_failed_gate_marks_the_lines_of_a_github_step_and_fills_its_summary() {
     let file = dir.path().join("elsewhere.md");
     assert_eq!(tare(&["compare", path(&fast), path(&slow), "--markdown", path(&file)]).0, 0);
     assert!(fs::read_to_string(file).unwrap().starts_with("### tare: comparison"));
+}
+
+#[test]
+fn plans_and_lists_break_at_words_where_the_terminal_ends() {
+    let world = World::new();
+    let commands: [&[&str]; 5] = [
+        &["run", "numa-scaling", "--dry-run", "--topology", "package:2 node:2 core:8 pu:2"],
+        &["run", "mind-your-core", "--dry-run", "--topology", "package:2 node:2 core:8 pu:2"],
+        &["studies"],
+        &["studies", "--keys"],
+        &["reproduce", "--list"],
+    ];
+    for words in commands {
+        for width in [40, 80] {
+            let out = world.tare(words).env("COLUMNS", width.to_string()).output().unwrap();
+            let text = String::from_utf8(out.stdout).unwrap();
+            // A word that is longer than a line stays whole.
+            let breakable = |line: &str| line.split_whitespace().all(|word| word.chars().count() < width - 8);
+            let too_long = text.lines().find(|line| line.chars().count() > width && breakable(line));
+            assert_eq!(too_long, None, "{words:?} {width}");
+            assert!(text.lines().count() > 10, "{words:?}: {text}");
+        }
+    }
 }

@@ -373,6 +373,12 @@ fn every_chart_of_the_page_is_a_picture_of_its_own() {
         let head = text.split('>').next().unwrap();
         assert!(head.contains("xmlns=") && head.matches(" width=").count() == 1, "{name}: {head}");
     }
+    for name in &names {
+        let text = std::fs::read_to_string(folder.join(name)).unwrap();
+        let used = text.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap());
+        let missing: Vec<&str> = used.filter(|id| !text.contains(&format!("id=\"{id}\""))).collect();
+        assert!(missing.is_empty(), "{name} lacks what it uses: {missing:?}");
+    }
     let refused = tare(&["export", path(dir.path()), "--format", "csv", "--charts", "--out", path(&folder)]);
     assert!(refused.0 == 2 && refused.2.contains("csv has no charts"), "{}", refused.2);
 }

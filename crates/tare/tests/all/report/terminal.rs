@@ -152,8 +152,15 @@ fn a_narrow_terminal_has_whole_words_and_no_line_too_long() {
     fake::write(&fake::bimodal(), dir.path());
     let results = open(dir.path()).unwrap();
     let summary = summarize(&results);
-    for width in [40, 80] {
-        let text = terminal::show(&results, &summary, Style { width: Some(width), ..PLAIN });
+    let mut long = fake::bimodal();
+    long.conditions[1].name = "placement=pairs-by-design threads=1024";
+    let of_long = tempfile::tempdir().unwrap();
+    fake::write(&long, of_long.path());
+    let long = open(of_long.path()).unwrap();
+    let summary_of_long = summarize(&long);
+    for (width, results, summary) in [(40, &results, &summary), (80, &results, &summary), (40, &long, &summary_of_long)]
+    {
+        let text = terminal::show(results, summary, Style { width: Some(width), ..PLAIN });
         let too_long = text.lines().find(|line| line.chars().count() > usize::from(width) && line.trim().contains(' '));
         assert_eq!(too_long, None, "{width}:\n{text}");
         // A row is a line: the figures of a metric are never on lines of their own, a word each.

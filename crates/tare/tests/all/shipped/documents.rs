@@ -45,7 +45,7 @@ fn every_document_is_of_the_schema_that_it_names() {
     let doctor = ["doctor", "--spin", "0.01", "--drift", "0"];
     let quiet = ["--set", "sampling.steal_limit=off", "--set", "sampling.foreign_cpu_limit=off"];
     let certify = [&["ab", "--certify", "--a", "command=true", "--budget", "2s"], &quiet[..]].concat();
-    let table: [(&str, i32, &[&str]); 24] = [
+    let table: [(&str, i32, &[&str]); 25] = [
         ("tare-show", 0, &["show", &values]),
         ("tare-compare", 0, &["compare", &a, &b]),
         ("tare-compare-many", 0, &["compare", &a, &b, &c]),
@@ -61,6 +61,7 @@ fn every_document_is_of_the_schema_that_it_names() {
         ("tare-dry-run", 0, &["run", "--dry-run"]),
         ("tare-setup", 0, &["setup"]),
         ("tare-studies", 0, &["studies"]),
+        ("tare-studies", 0, &["studies", "first-look"]),
         ("tare-reproduce", 0, &["reproduce", "--list"]),
         ("tare-keys", 0, &["studies", "--keys"]),
         ("tare-engines", 0, &["studies", "--engines"]),
