@@ -23,7 +23,7 @@ pub fn hash(commit: &str) -> &str {
 
 /// The largest change of all lines, or that none is shown, in at most 25 words.
 pub fn history_sentence(found: &History) -> String {
-    let runs = count(found.lines.iter().map(|line| line.points.len()).max().unwrap_or_default(), "run");
+    let runs = runs(found);
     let changes = || found.lines.iter().flat_map(|line| line.changes.iter().map(move |change| (line, change)));
     let size = |ratio: f64| ratio.ln().abs();
     let several = found.lines.iter().any(|line| line.condition != found.lines[0].condition);
@@ -49,6 +49,10 @@ pub fn history_sentence(found: &History) -> String {
         true => format!("Whether anything changed in {runs} cannot be said."),
         false => format!("No change is shown in {runs} of {}.", count(found.lines.len(), "line")),
     }
+}
+
+fn runs(found: &History) -> String {
+    count(found.lines.iter().map(|line| line.points.len()).max().unwrap_or_default(), "run")
 }
 
 /// Whether a ratio is better or worse for the metric.
@@ -123,12 +127,13 @@ pub fn line(line: &MetricHistory) -> Vec<String> {
 /// What a reader has to know of all lines together.
 pub fn history(found: &History) -> Vec<String> {
     let order = match found.by_time {
-        true => "Runs are in the order of their first trials",
-        false => "Runs are in the order they were named, because not all say when they ran",
+        true => "in the order of their first trials",
+        false => "in the order they were named, because not all say when they ran",
     };
     vec![format!(
-        "{order}. Where nothing changes something is said in at most {:.0}% of histories, over {} together; changes \
+        "{}, {order}. Where nothing changes something is said in at most {:.0}% of histories, over {} together; changes \
          below {} are not shown.",
+        runs(found),
         100.0 * ERROR_RATE,
         count(found.lines.len(), "line"),
         change(found.minimum_effect).trim_start_matches('+')
