@@ -60,7 +60,7 @@ fn adds_up(engine: &str) {
     let study = world.study(&format!(
         "name = \"adds-up\"\n[engine]\nname = \"{engine}\"\n[workload]\nname = \"read_only\"\nrows = 100\n\
          [capture]\nwaits = \"on\"\nwakes = \"on\"\nlocks = \"on\"\n[sampling]\ntrials = 1\nattempts = 1\n\
-         warmup_s = 0.05\nsample_s = 0.8\n[factors]\nthreads = [1, 3]\n"
+         warmup_s = 0.05\nsample_s = 0.2\n[factors]\nthreads = [1, 3]\n"
     ));
     world.exits(0, &["run", &study, "--out", "results"]);
     closes(&world);
