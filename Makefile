@@ -32,7 +32,7 @@ test:
 test-long:
 	scripts/test long
 
-## test-numa: everything about nodes, on kernels that have several: virtual machines in software emulation, one at a time
+## test-numa: everything about nodes, on kernels that have several: virtual machines in software emulation, two at a time
 test-numa:
 	scripts/test numa
 

@@ -15,11 +15,12 @@ pub const MORE: [(Setting, [&str; 2]); 5] = [
     (Setting::CpuShield, ["cpus:2", "cpus:3"]),
 ];
 
-/// Two conditions that differ in every setting, so that each trial changes them all.
+/// Two conditions that differ in every setting, so that each trial changes them all. What clients do is no matter: few
+/// transactions leave the CPUs to other tests, and no trial fails for a rate that changes.
 pub fn study(settings: &[(Setting, [&str; 2])], sampling: &str) -> String {
     let mut text = format!(
-        "name = \"killed\"\n[workload]\nrows = 20\n[sampling]\nattempts = 50\nwarmup_s = 0\n\
-         steal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n{sampling}\n"
+        "name = \"killed\"\n[workload]\nrows = 20\nrate = \"400 to 800 in 2 steps\"\n[sampling]\nattempts = 50\n\
+         warmup_s = 0\nsteal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n{sampling}\n"
     );
     for level in 0..2 {
         text.push_str("[[conditions]]\n");
