@@ -89,6 +89,10 @@ impl Engine for Fake {
         Ok(false)
     }
 
+    fn option_names(&self, _: Option<&Path>) -> Result<Vec<String>, EngineError> {
+        Ok(Vec::new())
+    }
+
     fn is_prepared(&self, _: &Path, _: &Binary, _: &BTreeMap<String, String>, _: &str) -> bool {
         false
     }

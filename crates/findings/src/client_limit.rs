@@ -2,6 +2,7 @@
 //! the server's.
 
 use crate::collect::is_usable;
+use crate::state::{self, State};
 use std::collections::BTreeMap;
 use tare_cpuset::CpuSet;
 use tare_results::Results;
@@ -11,6 +12,8 @@ use tare_results::search::Limit;
 
 /// Waiting for a CPU for such a share of the time, on CPUs that the server has no part in.
 const WAITED: f64 = 0.25;
+/// From this share of the benchmark's CPUs on (docs/noise.md), what others took may be what clients waited for.
+const OTHERS: f64 = 0.05;
 /// A standstill is the client's own where it stood still for such a share of it.
 const CLIENTS_OWN: f64 = 0.5;
 const LISTED: usize = 3;
@@ -66,7 +69,10 @@ impl<'r> ClientFindings<'r> {
         let limited = in_trials(&trials, |trial| {
             trial.samples.iter().find_map(|s| Some((ClientLimit::of(&s.covariates, s.elapsed_s)?, s.elapsed_s)))
         });
-        let mut waited = in_trials(&trials, |trial| trial.samples.iter().find_map(waited));
+        let mut waited = in_trials(&trials, |trial| match state::of(trial) {
+            State::Clean => trial.samples.iter().find_map(waited),
+            State::Disturbed(_) | State::Failed(_) => None,
+        });
         waited.retain(|found| limited.iter().all(|limited| limited.condition != found.condition));
         let searches = in_trials(&trials, |trial| {
             trial.searches.iter().find_map(|search| match search.limit {
@@ -101,10 +107,13 @@ fn in_trials<'r, T>(trials: &[&'r TrialRecord], found: impl Fn(&'r TrialRecord) 
     by_condition.into_values().filter_map(|(all, seen)| Some(InTrials { all, ..seen? })).collect()
 }
 
-/// The share of their time that clients waited for CPUs which no server thread may use: for each other, or for
-/// strangers. None where that is little, or the CPUs are not theirs alone.
+/// The share of their time that clients waited for each other, on CPUs which no server thread may use. None where that
+/// is little, or the CPUs are not theirs alone: others had them too.
 fn waited(sample: &SampleRecord) -> Option<f64> {
     let share = sample.covariates.get("client_waited_for_cpu_fraction").copied().filter(|share| *share >= WAITED)?;
+    if sample.covariates.get("foreign_cpu_fraction").is_some_and(|share| *share > OTHERS) {
+        return None;
+    }
     let of = |class: ThreadClass| {
         let threads = sample.threads.iter().filter(move |thread| thread.class == class);
         threads.map(|thread| &thread.allowed_cpus).collect::<Vec<&CpuSet>>()
@@ -117,6 +126,34 @@ fn waited(sample: &SampleRecord) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tare_results::schema::{Levels, PlannedTrial, ThreadRecord};
+
+    /// A trial whose clients waited for a CPU for 0.6 of the time, on CPUs that no server thread may use.
+    fn waiting(foreign: f64, reason: Option<&str>) -> TrialRecord {
+        let on = |class, cpus: &str| ThreadRecord { class, allowed_cpus: cpus.parse().unwrap(), ..Default::default() };
+        let covariates = [("client_waited_for_cpu_fraction", 0.6), ("foreign_cpu_fraction", foreign)];
+        let sample = SampleRecord {
+            covariates: covariates.map(|(name, value)| (name.to_owned(), value)).into(),
+            threads: vec![on(ThreadClass::Client, "0"), on(ThreadClass::Connection, "1")],
+            ..Default::default()
+        };
+        let planned = PlannedTrial { trial: 0, block: 0, condition: "a".into(), lifetime: None };
+        let mut record = TrialRecord::new(&planned, 1, Levels::new(), String::new());
+        (record.server_version, record.reason) = (Some("1".into()), reason.map(str::to_owned));
+        record.samples = vec![sample];
+        record
+    }
+
+    #[test]
+    fn clients_waited_for_each_other_only_where_no_one_else_had_their_cpus() {
+        let said = |trials: Vec<TrialRecord>| {
+            let results = Results { trials, ..Results::default() };
+            ClientFindings::of(&results).waited.iter().map(|found| (found.trials, found.all)).collect::<Vec<_>>()
+        };
+        assert_eq!(said(vec![waiting(0.0, None), waiting(0.3, Some("rustc took 30%"))]), [(1, 2)]);
+        assert_eq!(said(vec![waiting(0.0, Some("the hypervisor took 9%"))]), []);
+        assert_eq!(said(vec![waiting(0.3, None)]), [], "a study that sets no limit to others");
+    }
 
     #[test]
     fn a_stall_is_the_servers_where_the_client_was_there() {

@@ -1,7 +1,7 @@
 //! Writing a results directory: created once, locked while a run owns it. Its records: `append`.
 
 use super::directory;
-use super::error::io_error;
+use super::error::{ReadError, io_error};
 use super::lines::{self, DamagedLine, TRIALS};
 use super::schema::{Environment, Plan, TrialRecord};
 use serde::Serialize;
@@ -85,7 +85,7 @@ impl Directory {
     }
 
     pub fn begun(path: &Path, trust: Trust) -> Result<Folder, DirectoryError> {
-        let missing = || io_error("read", path, ErrorKind::NotFound.into());
+        let missing = || ReadError::Io { path: path.to_owned(), source: ErrorKind::NotFound.into() };
         Self::check_begun(Folder::open(path, trust)?.ok_or_else(missing)?)
     }
 

@@ -19,6 +19,8 @@ const TRIAL_PATIENCE: Duration = Duration::from_secs(60);
 /// Clients' halves of other hosts' trials that may be here at a time: one works, and few wait for it.
 const AGENTS: usize = 4;
 
+/// Where runs put their results unless they are told.
+pub const USUAL_RESULTS: &str = "tare-results";
 /// Lists results directories, a JSON string a line.
 const RESULTS: &str = "results.jsonl";
 const LONGEST_LIST: u64 = 64 << 20;
@@ -89,13 +91,24 @@ pub fn remember_results(path: &Path) -> Result<(), StateError> {
     Ok(written.map_err(|source| FilesError::Io { doing: "write", path: folder.path().join(RESULTS), source })?)
 }
 
-/// Where results were made, oldest first. What cannot be read is none.
-pub fn known_results() -> Vec<PathBuf> {
+/// Results directories of the usual folder here, and wherever else they were made; the oldest first. What cannot be
+/// read is none.
+pub fn results() -> Vec<PathBuf> {
+    let here = std::fs::read_dir(USUAL_RESULTS).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut seen = BTreeSet::new();
+    let begun = |path: PathBuf| {
+        let first = seen.insert(std::fs::canonicalize(&path).ok()?);
+        Some((std::fs::metadata(path.join("plan.json")).ok()?.modified().ok()?, path)).filter(|_| first)
+    };
+    let mut found: Vec<_> = here.chain(known_results()).filter_map(begun).collect();
+    found.sort();
+    found.into_iter().map(|(_, path)| path).collect()
+}
+
+fn known_results() -> Vec<PathBuf> {
     let folder = directory().ok().and_then(|state| PrivateFolder::open(&state, Access::Closed).ok().flatten());
     let bytes = folder.and_then(|folder| folder.read(RESULTS, LONGEST_LIST).ok().flatten()).unwrap_or_default();
-    let named = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<PathBuf>(line).ok());
-    let mut seen = BTreeSet::new();
-    named.filter(|path| seen.insert(path.clone())).collect()
+    bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
 /// Prepared data directories: `TARE_CACHE_DIR`, else what the user's own file says, else the user's cache directory.

@@ -23,8 +23,27 @@ pub struct OthersSeen {
     /// Name -> value, to be stored alongside the metrics: those of [`Snapshot::since`], `foreign_cpu_s`,
     /// `foreign_cpu_fraction` (of the benchmark's CPUs), `server_swapped_bytes`, `suspended_s`.
     pub covariates: BTreeMap<String, f64>,
-    /// Processes of others that used most CPU time: name, process id, CPU time over wall time.
+    /// Processes of others that used most CPU time, the greatest first: name, process id, CPU time over wall time.
     pub users: Vec<(String, u32, f64)>,
+}
+
+impl OthersSeen {
+    /// Takes in a later part of one sample: covariates as the registry says, users as shares of the time of both.
+    pub fn merge(&mut self, later: Self) {
+        let elapsed_s = |of: &Self| of.covariates.get("elapsed_s").copied().unwrap_or(0.0);
+        let (before_s, later_s) = (elapsed_s(self), elapsed_s(&later));
+        let all_s = (before_s + later_s).max(f64::MIN_POSITIVE);
+        self.users.iter_mut().for_each(|user| user.2 *= before_s / all_s);
+        for (name, pid, share) in later.users {
+            let share = share * later_s / all_s;
+            match self.users.iter_mut().find(|known| known.1 == pid) {
+                Some(known) => known.2 += share,
+                None => self.users.push((name, pid, share)),
+            }
+        }
+        self.users.sort_by(|a, b| b.2.total_cmp(&a.2));
+        tare_results::covariate::merge(&mut self.covariates, later.covariates);
+    }
 }
 
 impl Interference {

@@ -4,6 +4,7 @@ use super::{SutError, Usage};
 use crate::capture::interference::OthersSeen;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::mem::take;
 use tare_results::schema::{ThreadClass, ThreadRecord};
 
 /// What belongs to a measurement alongside the figures of its load.
@@ -55,20 +56,15 @@ impl Surroundings {
 
     /// Takes in those of a later measurement of the same sample, each covariate as the registry says.
     pub fn merge(&mut self, later: Self) {
-        tare_results::covariate::merge(&mut self.covariates, later.covariates);
+        let mut others = OthersSeen { covariates: take(&mut self.covariates), users: take(&mut self.users) };
+        others.merge(OthersSeen { covariates: later.covariates, users: later.users });
+        OthersSeen { covariates: self.covariates, users: self.users } = others;
         self.used = self.used.zip(later.used).map(|(mut all, more)| {
             all.add(&more);
             all
         });
-        for user in later.users {
-            match self.users.iter_mut().find(|known| known.1 == user.1) {
-                Some(known) => known.2 = known.2.max(user.2),
-                None => self.users.push(user),
-            }
-        }
         if let (Some(all), Some(more)) = (&mut self.client_host, later.client_host) {
-            tare_results::covariate::merge(&mut all.covariates, more.covariates);
-            all.users.extend(more.users);
+            all.merge(more);
         }
         for thread in later.threads {
             match self.threads.iter_mut().find(|known| (known.class, known.tid) == (thread.class, thread.tid)) {
@@ -148,12 +144,18 @@ mod tests {
     #[test]
     fn the_parts_of_a_sample_add_up() {
         let mut all = around(1.0, 0.3, 10.0, 500.0, &[(0, 4)]);
-        all.merge(around(3.0, 0.1, 5.0, 600.0, &[(0, 1), (1, 2)]));
+        all.users = vec![("rustc".into(), 50, 1.0), ("cc1".into(), 51, 0.5)];
+        let mut second = around(3.0, 0.1, 5.0, 600.0, &[(0, 1), (1, 2)]);
+        second.users = vec![("rustc".into(), 50, 1.0), ("rustc".into(), 52, 1.0)];
+        all.merge(second);
         all.merge(around(4.0, 0.0, 1.0, 400.0, &[]));
         let of = |name: &str| all.covariates[name];
         assert_eq!(all.started_at, "1");
         assert_eq!((of("elapsed_s"), of("context_switches"), of("server_memory_bytes_node0")), (8.0, 16.0, 400.0));
         assert!((of("steal_fraction") - 0.6 / 8.0).abs() < 1e-12);
+        // Shares of the whole sample: what took turns is not all at one time.
+        let users: Vec<(u32, f64)> = all.users.iter().map(|user| (user.1, user.2)).collect();
+        assert_eq!(users, [(50, 0.5), (52, 0.375), (51, 0.0625)]);
         assert_eq!(all.threads.len(), 1);
         let thread = &all.threads[0];
         assert_eq!((thread.migrations, thread.voluntary_switches, thread.involuntary_switches), (3, 6, 9));

@@ -227,6 +227,8 @@ pub trait Engine: Send + Sync {
     fn binary(&self, explicit: Option<&Path>) -> Result<Binary, EngineError>;
     /// Whether the server program knows an option of this name; nothing is started for it.
     fn knows_option(&self, name: &str, binary: Option<&Path>) -> Result<bool, EngineError>;
+    /// The names of options that the server program knows, of which one may be meant by a wrong one.
+    fn option_names(&self, binary: Option<&Path>) -> Result<Vec<String>, EngineError>;
     /// Which of these options the server program does not know; nothing is started for it.
     fn unknown_options(&self, names: &[&str], binary: &Path) -> Result<Vec<String>, EngineError> {
         let mut unknown = Vec::new();

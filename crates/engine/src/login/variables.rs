@@ -11,7 +11,7 @@ pub(crate) fn of_variables_of_libpq() -> Result<Login, EngineError> {
     libpq(&variable)
 }
 
-/// Those of MySQL's and MariaDB's clients: MYSQL_UNIX_PORT, MYSQL_HOST, MYSQL_TCP_PORT.
+/// Those of MySQL's and MariaDB's clients: MYSQL_UNIX_PORT, MYSQL_HOST, MYSQL_TCP_PORT, MYSQL_PWD.
 pub(crate) fn of_variables_of_mysql() -> Result<Login, EngineError> {
     mysql(&variable)
 }
@@ -37,7 +37,7 @@ fn libpq(read: &dyn Fn(&str) -> Option<String>) -> Result<Login, EngineError> {
 fn mysql(read: &dyn Fn(&str) -> Option<String>) -> Result<Login, EngineError> {
     let host = read("MYSQL_HOST").filter(|host| host != "localhost");
     let socket = read("MYSQL_UNIX_PORT").map(PathBuf::from).filter(|_| host.is_none());
-    Ok(Login { host, socket, port: port("MYSQL_TCP_PORT", read)?, ..Login::default() })
+    Ok(Login { host, socket, port: port("MYSQL_TCP_PORT", read)?, password: read("MYSQL_PWD"), ..Login::default() })
 }
 
 fn port(name: &str, read: &dyn Fn(&str) -> Option<String>) -> Result<Option<u16>, EngineError> {
@@ -81,11 +81,13 @@ mod tests {
             mysql(&|name| match name {
                 "MYSQL_HOST" => Some(host.to_owned()),
                 "MYSQL_UNIX_PORT" => Some("/run/s".to_owned()),
+                "MYSQL_PWD" => Some("secret".to_owned()),
                 _ => None,
             })
             .unwrap()
         };
         assert_eq!((with("db").host.as_deref(), with("db").socket), (Some("db"), None));
+        assert_eq!(with("db").password.as_deref(), Some("secret"));
         assert_eq!((with("localhost").host, with("localhost").socket), (None, Some("/run/s".into())));
     }
 }

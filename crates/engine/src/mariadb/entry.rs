@@ -81,6 +81,10 @@ impl<E: OfKind> Engine for E {
         options::knows(self.kind(), name, binary)
     }
 
+    fn option_names(&self, binary: Option<&Path>) -> Result<Vec<String>, EngineError> {
+        Ok(options::all(self.kind(), binary)?.into_iter().collect())
+    }
+
     fn unknown_options(&self, names: &[&str], binary: &Path) -> Result<Vec<String>, EngineError> {
         options::unknown(self.kind(), names, binary)
     }

@@ -27,7 +27,7 @@ fn is_loose(option: &str) -> bool {
     option.trim_start_matches('-').starts_with("loose")
 }
 
-fn all(kind: &Kind, explicit: Option<&Path>) -> Result<BTreeSet<String>, EngineError> {
+pub(crate) fn all(kind: &Kind, explicit: Option<&Path>) -> Result<BTreeSet<String>, EngineError> {
     let binary = (kind.find)(explicit)?;
     Ok(names(&binary.ask(&["--no-defaults", "--verbose", "--help"])?))
 }

@@ -111,9 +111,13 @@ pub(super) fn knows_option(option: &str, explicit: Option<&Path>) -> Result<bool
     if name.contains('.') {
         return Ok(true);
     }
+    Ok(option_names(explicit)?.iter().any(|known| known.eq_ignore_ascii_case(&name)))
+}
+
+pub(super) fn option_names(explicit: Option<&Path>) -> Result<Vec<String>, EngineError> {
     // One line an option, its name first.
     let described = find(explicit)?.ask(&["--describe-config"])?;
-    Ok(described.lines().any(|line| line.split('\t').next().is_some_and(|known| known.eq_ignore_ascii_case(&name))))
+    Ok(described.lines().filter_map(|line| line.split('\t').next()).map(str::to_owned).collect())
 }
 
 #[cfg(test)]

@@ -104,6 +104,10 @@ impl Engine for Postgresql {
         binary::knows_option(name, binary)
     }
 
+    fn option_names(&self, binary: Option<&Path>) -> Result<Vec<String>, EngineError> {
+        binary::option_names(binary)
+    }
+
     fn read_options(&self, path: &Path, _binary: &Binary) -> Result<OptionFile, EngineError> {
         option_file::read(path)
     }

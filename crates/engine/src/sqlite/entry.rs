@@ -42,7 +42,11 @@ impl Engine for Sqlite {
     }
 
     fn knows_option(&self, name: &str, _binary: Option<&Path>) -> Result<bool, EngineError> {
-        Ok(planted::is_option(name) || pragmas::exists(name)?)
+        Ok(planted::is_option(name) || pragmas::names()?.contains(&name.to_lowercase()))
+    }
+
+    fn option_names(&self, _binary: Option<&Path>) -> Result<Vec<String>, EngineError> {
+        pragmas::names()
     }
 
     fn is_prepared(&self, cache: &Path, _: &Binary, options: &BTreeMap<String, String>, dataset: &str) -> bool {

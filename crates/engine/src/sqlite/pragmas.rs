@@ -79,13 +79,17 @@ fn set(connection: &Connection, name: &str, value: &str) -> Result<(), Refused> 
     }
 }
 
-pub(super) fn exists(name: &str) -> Result<bool, EngineError> {
-    let refused = |e: rusqlite::Error| EngineError::OptionRefused {
-        engine: NAME,
-        option: name.to_owned(),
-        reason: e.to_string(),
+pub(super) fn names() -> Result<Vec<String>, EngineError> {
+    let read = || -> rusqlite::Result<Vec<String>> {
+        let connection = Connection::open_in_memory()?;
+        let mut list = connection.prepare("SELECT name FROM pragma_pragma_list")?;
+        list.query_map([], |row| row.get(0))?.collect()
     };
-    is_known(&Connection::open_in_memory().map_err(refused)?, &name.to_lowercase()).map_err(refused)
+    read().map_err(|e| EngineError::OptionRefused {
+        engine: NAME,
+        option: "pragma_list".to_owned(),
+        reason: e.to_string(),
+    })
 }
 
 fn is_known(connection: &Connection, name: &str) -> rusqlite::Result<bool> {

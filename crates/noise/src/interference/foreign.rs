@@ -4,7 +4,7 @@ use super::counters::{CpuTimes, parse_stat};
 use crate::process_stat::{self, ProcessStat};
 use crate::system::System;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tare_cpuset::CpuSet;
 
 /// CPU time of all processes and all CPUs at one moment. Taking one reads a small file a process.
@@ -12,7 +12,8 @@ use tare_cpuset::CpuSet;
 pub struct CpuUse {
     taken: Instant,
     cpus: BTreeMap<u32, CpuTimes>,
-    processes: BTreeMap<u32, ProcessStat>,
+    /// Each with when it was read: reading all of them takes long where the CPUs are busy.
+    processes: BTreeMap<u32, (Instant, ProcessStat)>,
 }
 
 /// What others did on given CPUs between two moments.
@@ -36,13 +37,15 @@ impl CpuUse {
 
     /// Reads the counters of `system` as they are now.
     pub fn take_from(system: &System) -> Self {
+        let taken = Instant::now();
         let (cpus, _) = parse_stat(&system.read_optional("/proc/stat").unwrap_or_default());
         let process = |name: String| {
             let pid: u32 = name.parse().ok()?;
-            Some((pid, process_stat::parse(&system.read_optional(&format!("/proc/{pid}/stat"))?)?))
+            let stat = process_stat::parse(&system.read_optional(&format!("/proc/{pid}/stat"))?)?;
+            Some((pid, (Instant::now(), stat)))
         };
         let processes = system.names("/proc").into_iter().filter_map(process).collect();
-        Self { taken: Instant::now(), cpus, processes }
+        Self { taken, cpus, processes }
     }
 
     /// What others did on `cpus` since `earlier`. Own are the processes `own` and all their descendants.
@@ -64,11 +67,13 @@ impl CpuUse {
         let known: u64 =
             self.used_since(earlier).filter(|(pid, p, _)| p.kernel_thread || family.contains(pid)).map(|u| u.2).sum();
         let foreign = worked as f64 - known as f64;
-        let elapsed_s = self.taken.saturating_duration_since(earlier.taken).as_secs_f64().max(1e-9);
         let mut users: Vec<(String, u32, f64)> = self
             .used_since(earlier)
             .filter(|(pid, p, _)| !p.kernel_thread && !family.contains(pid))
-            .map(|(pid, p, ticks)| (p.name.clone(), pid, ticks as f64 / ticks_per_s / elapsed_s))
+            .map(|(pid, p, ticks)| {
+                let ticks_it_had = self.time_of(earlier, pid).as_secs_f64() * ticks_per_s;
+                (p.name.clone(), pid, ticks as f64 / ticks_it_had.max(1.0))
+            })
             .filter(|user| user.2 >= 0.01)
             .collect();
         users.sort_by(|a, b| b.2.total_cmp(&a.2));
@@ -78,10 +83,16 @@ impl CpuUse {
 
     /// Ticks that each process of this moment used since `earlier`; one that began since has used all it has.
     fn used_since<'a>(&'a self, earlier: &'a Self) -> impl Iterator<Item = (u32, &'a ProcessStat, u64)> {
-        self.processes.iter().map(|(pid, process)| {
-            let before = earlier.processes.get(pid).map_or(0, |p| p.ticks);
+        self.processes.iter().map(|(pid, (_, process))| {
+            let before = earlier.processes.get(pid).map_or(0, |(_, p)| p.ticks);
             (*pid, process, process.ticks.saturating_sub(before))
         })
+    }
+
+    /// The time between the two readings of a process; of one that began since, that since `earlier` was begun.
+    fn time_of(&self, earlier: &Self, pid: u32) -> Duration {
+        let now = self.processes.get(&pid).map_or(self.taken, |(read, _)| *read);
+        now.saturating_duration_since(earlier.processes.get(&pid).map_or(earlier.taken, |(read, _)| *read))
     }
 
     /// `own` and their descendants at either moment.
@@ -90,7 +101,7 @@ impl CpuUse {
         loop {
             let all = self.processes.iter().chain(&earlier.processes);
             let born: Vec<u32> = all
-                .filter(|(pid, process)| family.contains(&process.parent) && !family.contains(pid))
+                .filter(|(pid, (_, process))| family.contains(&process.parent) && !family.contains(pid))
                 .map(|(pid, _)| *pid)
                 .collect();
             if born.is_empty() {
@@ -138,9 +149,25 @@ mod tests {
     }
 
     #[test]
+    fn a_share_is_of_the_time_between_the_two_readings_of_that_process() {
+        let hz = rustix::param::clock_ticks_per_second();
+        let mut zero = machine(0, 0, &[(99, 1, 0, 0)]);
+        let mut after = machine(0, 0, &[(99, 1, 0, 4 * hz), (100, 1, 0, hz)]);
+        // Both readings began within a second; process 99 was read at the end of the second one alone.
+        let moment = zero.taken;
+        let at = |s: u64| moment + Duration::from_secs(s);
+        zero.processes.get_mut(&99).unwrap().0 = at(0);
+        after.taken = at(1);
+        after.processes.get_mut(&99).unwrap().0 = at(4);
+        after.processes.get_mut(&100).unwrap().0 = at(4);
+        let shares = |found: Foreign| found.users.iter().map(|user| (user.1, user.2)).collect::<Vec<_>>();
+        assert_eq!(shares(after.since(&zero, &[0].into_iter().collect(), &[])), [(99, 1.0), (100, 0.25)]);
+    }
+
+    #[test]
     fn this_machine_counts_its_own_work_as_its_own() {
         let before = CpuUse::take();
-        let end = Instant::now() + std::time::Duration::from_millis(300);
+        let end = Instant::now() + Duration::from_millis(300);
         while Instant::now() < end {
             std::hint::black_box(0);
         }

@@ -4,7 +4,7 @@ use super::markdown::escaped;
 use crate::words;
 use std::fmt::Write;
 use tare_findings::compare::{Gate, Losses, MetricComparison, Verdict};
-use tare_findings::figures::{Scale, change};
+use tare_findings::figures::{Scale, change, count};
 use tare_stats::Interval;
 
 /// A judged metric of a side, with the side's name.
@@ -47,7 +47,7 @@ pub fn markdown(base: &str, judged: &[Judged<'_>], losses: &[Losses], gate: Opti
         );
     }
     if !notes.is_empty() {
-        let _ = writeln!(text, "\n<details><summary>{} notes</summary>\n", notes.len());
+        let _ = writeln!(text, "\n<details><summary>{}</summary>\n", count(notes.len(), "note"));
         for note in notes {
             let _ = writeln!(text, "- {}", escaped(note));
         }

@@ -3,7 +3,7 @@
 use super::source::Source;
 use crate::words::{AnswerJson, warnings};
 use std::io::{self, Write};
-use tare_findings::figures::{Scale, percent};
+use tare_findings::figures::{Scale, count, percent};
 use tare_findings::summary::MetricSummary;
 
 /// Writes the answer, the warnings, and the means of the primary metrics by condition.
@@ -35,7 +35,7 @@ pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     let warnings = warnings(&source.summary, source.results);
     if !warnings.is_empty() {
-        writeln!(out, "\n<details><summary>{} notes</summary>\n", warnings.len())?;
+        writeln!(out, "\n<details><summary>{}</summary>\n", count(warnings.len(), "note"))?;
         warnings.iter().try_for_each(|line| writeln!(out, "- {}", escaped(line)))?;
         writeln!(out, "\n</details>")?;
     }

@@ -1,5 +1,6 @@
 //! What captures say: growth rankings, builds side by side, where threads spend time, and the cost of capturing.
 
+use super::relative::RATIO;
 use super::style::{Style, add, finish};
 use super::text::{heading, plain, shorten, wrap};
 use crate::words::{between, build_verdict, waits, wakes};
@@ -58,8 +59,7 @@ pub(super) fn builds(summary: &Summary, style: Style) -> Option<String> {
         );
     }
     let head = format!(
-        "{} of each build / {} (ratios of means over trials, where effects are taken block by block and may differ a \
-         little; each interval for itself; verdicts hold for all builds together)",
+        "{} of each build / {} ({RATIO}; each interval for itself; verdicts hold for all builds together)",
         first.metric,
         plain(&first.a)
     );

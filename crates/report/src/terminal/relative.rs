@@ -7,6 +7,9 @@ use tare_findings::relative::{Cost, RelativeCell, RelativeTable};
 use tare_findings::summary::Summary;
 use tare_stats::ratio::Verdict;
 
+/// Why a pair has two ratios, here and in the table of effects.
+pub(super) const RATIO: &str = "ratio of the means; effects are geometric means of blocks' ratios and may differ";
+
 /// The table of the summary; none where no load varies alongside builds or an option.
 pub(super) fn relative(summary: &Summary, style: Style) -> Option<String> {
     let table = RelativeTable::of(summary)?;
@@ -20,7 +23,7 @@ pub(super) fn relative(summary: &Summary, style: Style) -> Option<String> {
         add(&mut rows, 2, cells);
     }
     let head = format!(
-        "{} of each {} / {base} (+ better, - worse: decided at 95% over all cells; intervals are for each alone)",
+        "{} of each {} / {base} ({RATIO}; + better, - worse: decided at 95% over all cells; intervals are for each alone)",
         table.metric,
         plain(&table.factor)
     );

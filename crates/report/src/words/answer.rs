@@ -27,16 +27,20 @@ impl AnswerJson {
             None => (headline(all), details(all), vec![all]),
             Some(disturbed) => with_disturbed(all, disturbed),
         };
-        let text = match answer.is_rehearsal {
-            true => format!("Rehearsal: {text}"),
-            false => text,
+        let is_open = matches!(&answer.disturbed, Some(Disturbed { without: Without::TooFew, .. }));
+        let kind = match (is_open, answer.is_rehearsal) {
+            (false, false) => "",
+            (false, true) => "Rehearsal: ",
+            (true, false) => "Inconclusive: ",
+            (true, true) => "Inconclusive rehearsal: ",
         };
+        let text = format!("{kind}{text}");
         if answer.is_rehearsal {
             details.insert(0, "A rehearsal (--quick) is too short to rely on.".to_owned());
         }
         details.extend(not_measured(answer));
         let findings: Vec<Verdict> = findings.into_iter().cloned().collect();
-        let tested = !matches!(&answer.disturbed, Some(Disturbed { without: Without::TooFew, .. })) && all.is_tested();
+        let tested = !is_open && all.is_tested();
         Self { text, details, tested, disturbed: answer.disturbed.is_some(), findings }
     }
 }
@@ -73,8 +77,7 @@ fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Ve
         Without::Same(same) => clean(same, format!("{lead} and left out; with them it comes out the same.")),
         Without::Other(other) => clean(other, format!("{lead} and left out, and they decide. {with_them}")),
         Without::TooFew => {
-            let text =
-                format!("Inconclusive: {lead}, and too few clean ones are left; repeat this on a quieter machine.");
+            let text = format!("{lead}, and too few clean ones are left; repeat this on a quieter machine.");
             (text, vec![with_them], vec![all])
         }
     }

@@ -35,7 +35,7 @@ fn all(summary: &Summary, results: &Results, disturbed: Vec<String>) -> Vec<Stri
     warnings.extend(client_limit::notes(results));
     warnings.extend(missing_words(results));
     let cannot = results.plan.as_ref().map_or(Vec::new(), not_realizable);
-    warnings.extend(cannot.into_iter().map(|(which, why)| format!("{which} cannot be done on this machine: {why}")));
+    warnings.extend(cannot.into_iter().map(|(which, why)| format!("{which} is left out: {why}")));
     warnings.extend(modes(summary));
     warnings.extend(summary.outliers.iter().take(LISTED).map(trials::outlier));
     warnings.extend(searches::notes(&summary.searches));

@@ -46,7 +46,7 @@ pub fn without_effect(source: Source<'_>, study: &Study, sets: &[String]) -> Res
             let what = format!("`placement.{key}` would change nothing: every level of the factor placement sets it");
             let expected =
                 format!("placements.NAME.{key}={value} for one of them, or other levels: factors.placement=NAME");
-            return Err(source.error(0..0, what, expected));
+            return Err(source.wrong(&Place::Option(format!("--set {set}")), what, expected));
         }
     }
     Ok(())

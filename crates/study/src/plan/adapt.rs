@@ -2,6 +2,7 @@
 //! and what of it another engine than its own knows. Both are choices that the study's author and its user have made;
 //! each leaves a note that is shown and kept with the plan.
 
+use super::available::unknown_option;
 use super::each_node;
 use super::resolve::Where;
 use super::two_hosts::placement;
@@ -58,10 +59,7 @@ fn check_options(study: &Study) -> Result<(), String> {
     let named = base.options.keys().map(String::as_str);
     for option in named.chain(factors().filter_map(|factor| factor.name.strip_prefix("option."))) {
         if !knows(engine, option, base.binary.as_ref())? {
-            let name = engine.name();
-            return Err(format!(
-                "engine option {option} is unknown to {name}: fix its name, or choose its engine with --engine"
-            ));
+            return Err(unknown_option(engine, option, base.binary.as_deref()));
         }
     }
     Ok(())
@@ -145,7 +143,7 @@ fn leave_out_options(study: &mut Study, why: &str) -> Result<Vec<String>, String
     let mut unknown = |option: &str, what: &str| -> Result<bool, String> {
         let known = knows(engine, option, binary.as_ref())?;
         if !known && asked.contains(option) {
-            return Err(format!("{} has no option {option}, which --set asks for", engine.name()));
+            return Err(unknown_option(engine, option, binary.as_deref()));
         }
         if !known {
             notes.push(format!("{what} {option} left out: {why}"));
@@ -218,14 +216,14 @@ mod tests {
     #[test]
     fn an_unknown_option_is_said_before_the_run_and_one_asked_for_is_never_left_out() {
         let unknown = refused(&["engine.options.cache_sice=1"], Some("sqlite"));
-        assert!(unknown.starts_with("sqlite has no option cache_sice"), "{unknown}");
+        assert_eq!(unknown, "sqlite has no option cache_sice: did you mean cache_size?");
         let mut study = parse(
             Source { origin: "test", text: "name = \"s\"\n[factors]\noption.innodb_x = [1, 2]\n" },
             &Overrides::default(),
         )
         .unwrap();
         let unknown = adapt(&mut study, &Machine::synthetic("core:2 pu:1").unwrap(), Where::Here).unwrap_err();
-        assert!(unknown.starts_with("engine option innodb_x is unknown to sqlite"), "{unknown}");
+        assert!(unknown.starts_with("sqlite has no option innodb_x: fix its name"), "{unknown}");
     }
 
     #[test]

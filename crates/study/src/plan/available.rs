@@ -4,9 +4,10 @@ use super::needs;
 use super::programs::Programs;
 use crate::language::process::ProcessSettings;
 use crate::language::settings::Settings;
+use std::path::Path;
 use std::sync::OnceLock;
 use tare_cpuset::{Limits, Wanted};
-use tare_engine::{Address, Binary, Charset, engine_by_name};
+use tare_engine::{Address, Binary, Charset, Engine, engine_by_name};
 use tare_noise::{Availability, MemoryConfines, MemoryGroups, System};
 use tare_topology::{MemoryPolicy, Side};
 
@@ -178,11 +179,21 @@ fn data(settings: &Settings, binary: &Binary) -> Result<(), String> {
 fn options(settings: &Settings) -> Result<(), String> {
     let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
     for option in settings.engine.options.keys() {
-        if !engine.knows_option(option, settings.engine.binary.as_deref()).map_err(|e| e.to_string())? {
-            return Err(format!("engine option {option} is unknown to {}", engine.name()));
+        let binary = settings.engine.binary.as_deref();
+        if !engine.knows_option(option, binary).map_err(|e| e.to_string())? {
+            return Err(unknown_option(engine, option, binary));
         }
     }
     Ok(())
+}
+
+/// That an engine has no such option, with the one that may be meant.
+pub(super) fn unknown_option(engine: &dyn Engine, option: &str, binary: Option<&Path>) -> String {
+    let names = engine.option_names(binary).unwrap_or_default();
+    let near = tare_text::nearest(option, names.iter().map(String::as_str));
+    let what = near
+        .map_or("fix its name, or choose its engine with --engine".to_owned(), |near| format!("did you mean {near}?"));
+    format!("{} has no option {option}: {what}", engine.name())
 }
 
 #[cfg(test)]
@@ -204,6 +215,7 @@ mod tests {
         settings.engine.options.insert("cache_size".into(), "1".into());
         assert_eq!(options(&settings), Ok(()));
         settings.engine.options.insert("innodb_io_capacity".into(), "1".into());
-        assert_eq!(options(&settings).unwrap_err(), "engine option innodb_io_capacity is unknown to sqlite");
+        let reason = options(&settings).unwrap_err();
+        assert!(reason.starts_with("sqlite has no option innodb_io_capacity: "), "{reason}");
     }
 }

@@ -1,6 +1,6 @@
 //! `tare ab`: is B slower than A, pair by pair until it is settled.
 
-use super::ab_plan::{MINIMUM_EFFECT, MeasuredOn, pair_line, settle_of};
+use super::ab_plan::{self, MINIMUM_EFFECT, MeasuredOn, pair_line, settle_of};
 use super::ab_sides::{self, Side, side, sided};
 use super::compare::percentage;
 use super::measured::MeasuredArgs;
@@ -85,6 +85,9 @@ pub struct AbArgs {
     /// Use a study, or results, that others own or may write to: programs that they name run as you
     #[arg(long)]
     trust: bool,
+    /// Wait while another run has this machine, in place of ending
+    #[arg(long, conflicts_with = "certify")]
+    wait: bool,
     /// Print one JSON document on standard output; the line after each pair still goes to standard error
     #[arg(long)]
     json: bool,
@@ -124,6 +127,10 @@ impl AbArgs {
         }
     }
 
+    fn teller(&self) -> Teller {
+        Teller { wait: self.wait, ..Teller::of(self.json, self.trust) }
+    }
+
     /// What the command line says, over what the study's `[decide]` does.
     fn over(&self, decide: Decide) -> Decide {
         let side = |own: &Option<Side>, other| own.as_ref().map(Side::to_string).or(other);
@@ -142,7 +149,7 @@ impl AbArgs {
 }
 
 fn resume(path: &Path, args: &AbArgs) -> Result<Exit, Problem> {
-    let Some(mut run) = rounds::gone_on(path, args.trust)? else { return Ok(Exit::Interrupted) };
+    let Some(mut run) = rounds::gone_on(path, &args.teller())? else { return Ok(Exit::Interrupted) };
     let no_comparison =
         |what: &str, advice: String| Err(Problem::new(Exit::Usage, what).at(path.display().to_string()).advice(advice));
     match &run.plan.settle {
@@ -163,7 +170,7 @@ fn resume(path: &Path, args: &AbArgs) -> Result<Exit, Problem> {
         note(&format!("session {}, on boot {}", rule.begun.len(), rule.boots()));
         write_plan(run.directory.folder(), &run.plan)?;
     }
-    compare(&run, &Teller::of(args.json, args.trust))
+    compare(&run, &args.teller())
 }
 
 fn begin(args: &AbArgs) -> Result<Exit, Problem> {
@@ -175,7 +182,7 @@ fn begin(args: &AbArgs) -> Result<Exit, Problem> {
     }
     study.decide = Some(args.over(study.decide.take().unwrap_or_default()));
     if !args.dry_run {
-        return decide(study, args.out.as_deref(), &Teller::of(args.json, args.trust));
+        return decide(study, args.out.as_deref(), &args.teller());
     }
     let (machine, place) = read_topology::machine(args.topology.as_deref())?;
     let Some((study, plan)) = planned(study, &machine, place)? else { return Ok(Exit::Interrupted) };
@@ -187,14 +194,21 @@ fn planned(study: Study, machine: &Machine, place: Where) -> Result<Option<(Stud
     let Some((study, plan)) = unless_interrupted(study_file::planned(study, machine, place, true))? else {
         return Ok(None);
     };
-    Ok(Some((study, settle_of(decide, plan)?)))
+    let mut plan = settle_of(decide, plan)?;
+    if ab_plan::is_against_itself(&plan) {
+        plan.notes.push(
+            "both sides set the same: this measures the tool and the machine (A/A), and whatever differs is chance"
+                .to_owned(),
+        );
+    }
+    Ok(Some((study, plan)))
 }
 
 /// Compares the two sides of a study with `[decide]`.
 pub fn decide(study: Study, out: Option<&Path>, teller: &Teller) -> Result<Exit, Problem> {
     let machine = Machine::this()?;
     let Some(planned) = planned(study, &machine, Where::Here)? else { return Ok(Exit::Interrupted) };
-    let begun = rounds::begun(planned, &machine, out, (teller.json, teller.trusted))?;
+    let begun = rounds::begun(planned, &machine, out, teller)?;
     begun.map_or(Ok(Exit::Interrupted), |run| compare(&run, teller))
 }
 

@@ -2,12 +2,14 @@
 
 use super::{Problem, ab_duet, ab_sides};
 use std::hash::{BuildHasher, Hasher};
+use tare_engine::same_value;
 use tare_findings::ab::Ab;
 use tare_report::words::ab as words;
 use tare_results::pairs::Rule;
-use tare_results::schema::{Plan, Session, Settle, TrialRecord};
+use tare_results::schema::{Plan, PlannedCondition, Session, Settle, TrialRecord};
 use tare_study::language::decide::Decide;
 use tare_study::language::parse::Overrides;
+use tare_study::language::spec::SIDE;
 use tare_study::plan::settle;
 
 /// The smallest change of interest where none is said.
@@ -52,6 +54,20 @@ pub fn settle_of(decide: Decide, plan: Plan) -> Result<Plan, Problem> {
         ..Settle::between(sides, looks, decide.seed.unwrap_or_else(fresh_seed))
     };
     Ok(settle::begun(plan, rule))
+}
+
+/// Whether a trial of B sets what one of A does, however that is spelt.
+pub fn is_against_itself(plan: &Plan) -> bool {
+    let of = |letter: &'static str| {
+        plan.conditions.iter().filter(move |condition| condition.levels.get(SIDE).is_some_and(|side| side == letter))
+    };
+    let same = |a: &PlannedCondition, b: &PlannedCondition| {
+        let values = a.settings.iter().zip(&b.settings);
+        a.placement == b.placement
+            && a.settings.len() == b.settings.len()
+            && values.into_iter().all(|((a, x), (b, y))| a == b && same_value(&x.to_string(), &y.to_string()))
+    };
+    of("a").any(|a| of("b").any(|b| same(a, b)))
 }
 
 /// Another one every time: the keys of the standard library's hasher come from the system's random numbers.

@@ -21,12 +21,12 @@ struct Args {
 
 const AFTER_HELP: &str = "\
 Start here:
-  tare run                        what placement does here, on embedded SQLite
-  tare run --engine mariadb       the same on a private MariaDB
-  tare topo                       the machine, and which pairings it has
-  tare studies                    the built-in studies
-  tare studies first-look >my.toml   one of them, to start your own from
-  tare run my.toml --dry-run      which CPU every thread gets, and how long it takes
+  tare run                          what placement does here, on embedded SQLite
+  tare run --engine mariadb         the same on a private MariaDB
+  tare topo                         the machine, and which pairings it has
+  tare studies                      the built-in studies
+  tare studies first-look >my.toml  one of them, to start your own from
+  tare run my.toml --dry-run        which CPU each thread gets, and the time
 
 A PU is a logical CPU: a core, or one of its hardware threads.
 
@@ -118,13 +118,13 @@ fn refuse(mut error: clap::Error) -> ! {
         let said = error.get(ContextKind::InvalidSubcommand).map(ToString::to_string).unwrap_or_default();
         let near = |name: &str| tare_text::nearest(&said, [name]).is_some();
         match error.get(ContextKind::SuggestedSubcommand) {
-            Some(ContextValue::Strings(names)) if !names.iter().any(|name| near(name)) => {
+            Some(ContextValue::Strings(names)) if names.iter().any(|name| near(name)) => {}
+            Some(ContextValue::String(name)) if near(name) => {}
+            // An empty list of tips is a blank line.
+            _ => {
                 error.remove(ContextKind::SuggestedSubcommand);
+                error.remove(ContextKind::Suggested);
             }
-            Some(ContextValue::String(name)) if !near(name) => {
-                error.remove(ContextKind::SuggestedSubcommand);
-            }
-            _ => {}
         }
     }
     if error.use_stderr() {

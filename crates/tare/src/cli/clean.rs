@@ -9,9 +9,6 @@ use std::path::{Path, PathBuf};
 use tare_files::{Trust, disk_bytes};
 use tare_results::store::Directory;
 
-/// Where runs put their results unless they are told.
-const USUAL_RESULTS: &str = "tare-results";
-
 /// Options of `tare clean`.
 #[derive(Debug, Args)]
 pub struct CleanArgs {
@@ -55,9 +52,8 @@ pub fn run(args: &CleanArgs) -> Result<Exit, Problem> {
         told.results.push(used(directory.path(), !args.dry_run)?);
     }
     let same = |one: &Path, other: &Path| std::fs::canonicalize(one).ok() == std::fs::canonicalize(other).ok();
-    for path in entries(Path::new(USUAL_RESULTS)).into_iter().chain(state::known_results()) {
-        let is_told = told.results.iter().any(|used| same(&used.path, &path));
-        if !is_told && path.join("plan.json").is_file() {
+    for path in state::results() {
+        if !told.results.iter().any(|used| same(&used.path, &path)) {
             told.results.push(used(&path, false)?);
         }
     }

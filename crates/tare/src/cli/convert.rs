@@ -68,6 +68,9 @@ impl From<DirectoryError> for Problem {
             DirectoryError::Io { ref source, .. } if source.kind() == ErrorKind::FileTooLarge => {
                 (Exit::Machine, "raise the limit of this shell's files: ulimit -f unlimited")
             }
+            DirectoryError::Io { doing: "read", ref source, .. } if source.kind() == ErrorKind::NotFound => {
+                (Exit::Usage, "name one that is there")
+            }
             DirectoryError::Io { doing: "read" | "open", ref source, .. }
                 if source.kind() == ErrorKind::PermissionDenied =>
             {
@@ -105,7 +108,9 @@ impl From<StateError> for Problem {
 impl From<NoiseError> for Problem {
     fn from(e: NoiseError) -> Self {
         let advice = match &e {
-            NoiseError::Locked { .. } => Some("wait for it to end: two runs at once would measure each other"),
+            NoiseError::Locked { .. } => {
+                Some("with --wait, run, ab and find begin when it ends; two runs at once would measure each other")
+            }
             _ => None,
         };
         let problem = Self::new(Exit::Machine, e.to_string());
@@ -117,7 +122,7 @@ impl From<NoiseError> for Problem {
 }
 
 const NO_ADDRESS: &str = "name it: --socket PATH, or --host HOST and --port PORT (in a study under [engine]), or put \
-                          it into ~/.my.cnf, or PGHOST and PGPORT";
+                          it into ~/.my.cnf, or the variables of its own client (PGHOST, MYSQL_UNIX_PORT)";
 const NO_SERVER: &str = "start the server, or name the place where it listens: --socket PATH, or --host HOST and \
                          --port PORT (in a study under [engine])";
 const LOGIN: &str = "give the account's password: TARE_PASSWORD, --ask-password, ~/.my.cnf or ~/.pgpass; another \

@@ -75,6 +75,9 @@ pub struct FindArgs {
     /// Use a study, or results, that others own or may write to: programs that they name run as you
     #[arg(long)]
     trust: bool,
+    /// Wait while another run has this machine, in place of ending
+    #[arg(long)]
+    wait: bool,
     /// Print one JSON document on standard output; the line after each block still goes to standard error
     #[arg(long)]
     json: bool,
@@ -86,11 +89,17 @@ Examples:
   tare find placements memory --engine mariadb --option innodb_adaptive_hash_index=ON,OFF
   tare find --binary old/mariadbd --binary new/mariadbd threads=4,8 --minimum-effect 5%";
 
+impl FindArgs {
+    fn teller(&self) -> Teller {
+        Teller { wait: self.wait, ..Teller::of(self.json, self.trust) }
+    }
+}
+
 /// Races every combination of what is named until the best is known, and prints it with the lines to paste.
 pub fn run(args: &FindArgs) -> Result<Exit, Problem> {
     let Some(path) = &args.resume else { return begin(args) };
     interrupt::stop()?;
-    let Some(mut run) = rounds::gone_on(path, args.trust)? else { return Ok(Exit::Interrupted) };
+    let Some(mut run) = rounds::gone_on(path, &args.teller())? else { return Ok(Exit::Interrupted) };
     let Some(rule) = &mut run.plan.race else {
         return Err(Problem::new(Exit::Usage, "this is no race")
             .at(path.display().to_string())
@@ -125,7 +134,7 @@ fn begin(args: &FindArgs) -> Result<Exit, Problem> {
         }
         return Ok(Exit::Done);
     }
-    let began = rounds::begun((study, plan), &machine, args.out.as_deref(), (args.json, args.trust))?;
+    let began = rounds::begun((study, plan), &machine, args.out.as_deref(), &args.teller())?;
     let Some(run) = began else { return Ok(Exit::Interrupted) };
     note(first_blocks(&run.plan).trim_end());
     on_the_track(&run, args)
@@ -179,7 +188,7 @@ fn first_blocks(plan: &Plan) -> String {
 /// Adds blocks until it is decided; shows what is known however that ends.
 fn on_the_track(run: &Locked, args: &FindArgs) -> Result<Exit, Problem> {
     let Locked { study, plan, directory, .. } = run;
-    let teller = Teller::of(args.json, args.trust);
+    let teller = args.teller();
     let end = execute(study, plan, directory, &teller, &mut RoundListener(block_line));
     let plan = read_plan(directory.folder())?;
     let records = read_trials(directory.folder())?;

@@ -5,6 +5,7 @@ use super::{Exit, Problem};
 use clap::Args;
 use std::path::PathBuf;
 use tare_results::shards::{aside_words, merge};
+use tare_text::count;
 
 /// Make one results directory of the shards of a study
 #[derive(Debug, Args)]
@@ -22,10 +23,10 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Problem> {
     let merged = merge(&args.folders, &args.out)?;
     let out = args.out.display();
     note(&format!(
-        "{} records of {} parts from {} machines ({}) in {out}",
-        merged.records,
-        merged.parts,
-        merged.machines.len(),
+        "{} of {} from {} ({}) in {out}",
+        count(merged.records, "record"),
+        count(merged.parts, "part"),
+        count(merged.machines.len(), "machine"),
         merged.machines.join(", ")
     ));
     if let Some(words) = aside_words(merged.aside) {
@@ -33,8 +34,8 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Problem> {
     }
     if merged.missing > 0 {
         note(&format!(
-            "note: {} trials of the schedule have no good result yet; merge again when they have",
-            merged.missing
+            "note: no good result yet of {} of the schedule; merge again when there is",
+            count(merged.missing, "trial")
         ));
     }
     note(&format!("look at them with: tare show {out}"));

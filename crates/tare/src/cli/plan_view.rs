@@ -52,7 +52,7 @@ pub fn print(study: &Study, plan: &Plan, json: bool) -> Result<(), Problem> {
 pub fn first_line(study: &Study, plan: &Plan) -> String {
     let done = plan.conditions.iter().filter(|condition| condition.realizable).count();
     let conditions = match plan.conditions.len() {
-        all if done < all => format!("{done} of {} (this machine cannot do the others)", count(all, "condition")),
+        all if done < all => format!("{done} of {} (the others are left out here)", count(all, "condition")),
         all => count(all, "condition"),
     };
     format!(
@@ -134,7 +134,7 @@ pub fn print_unrealizable(plan: &Plan) {
 fn unrealizable(plan: &Plan) -> String {
     let lines: String =
         words::not_realizable(plan).into_iter().map(|(which, why)| format!("  {which}: {why}\n")).collect();
-    if lines.is_empty() { lines } else { format!("\nnot realizable here, skipped:\n{lines}") }
+    if lines.is_empty() { lines } else { format!("\nleft out here:\n{lines}") }
 }
 
 /// One CPU list a thread, or one for all when they share it.

@@ -1,6 +1,7 @@
 //! Errors of reading results and writing reports, as a user reads them.
 
 use super::{Exit, Problem, output, trust};
+use crate::state;
 use std::io::ErrorKind;
 use std::path::Path;
 use tare_files::Folder;
@@ -24,6 +25,18 @@ fn damage_said(results: Results) -> Result<Results, Problem> {
     Ok(results)
 }
 
+/// Which results may be meant by a path at which there are none, or how to come to some.
+fn nearest_results(wrong: &Path) -> String {
+    let known: Vec<String> = state::results().into_iter().map(|path| path.display().to_string()).collect();
+    let all = "all that are here: tare clean --dry-run";
+    let wrong = wrong.display().to_string();
+    match (tare_text::nearest(&wrong, known.iter().map(String::as_str)), known.last()) {
+        (Some(near), _) => format!("did you mean {near}? {all}"),
+        (None, Some(last)) => format!("the latest results are {last}; {all}"),
+        (None, None) => "make some with: tare run".to_owned(),
+    }
+}
+
 impl From<ReadError> for Problem {
     fn from(error: ReadError) -> Self {
         let problem = Self::new(Exit::Usage, error.to_string());
@@ -32,9 +45,12 @@ impl From<ReadError> for Problem {
                 let problem =
                     Self::new(Exit::Usage, format!("cannot read the results: {source}")).at(path.display().to_string());
                 match source.kind() {
-                    ErrorKind::NotFound => problem.expected(
-                        "a results directory, or a CSV file with the columns condition,trial,sample,metric,value",
-                    ),
+                    ErrorKind::NotFound => Self::new(Exit::Usage, "there are no such results")
+                        .at(path.display().to_string())
+                        .expected(
+                            "a results directory, or a CSV file with the columns condition,trial,sample,metric,value",
+                        )
+                        .advice(nearest_results(&path)),
                     ErrorKind::PermissionDenied => problem.advice("ask its owner for read permission"),
                     _ => problem,
                 }

@@ -2,7 +2,7 @@
 //! after each round.
 
 use super::output::note;
-use super::run::{begun_before, begun_in, default_out, room_for_data, unless_interrupted};
+use super::run::{Teller, begun_before, begun_in, default_out, host, room_for_data, unless_interrupted};
 use super::run_listener::disturbed;
 use super::{Problem, plan_view, trust};
 use crate::run::Listener;
@@ -24,9 +24,9 @@ pub struct Locked {
 }
 
 /// The directory of a run that was begun before; none when interrupted.
-pub fn gone_on(path: &Path, trusted: bool) -> Result<Option<Locked>, Problem> {
-    let begun = Directory::begun(path, trust::whose(trusted))?;
-    let Some(host) = unless_interrupted(super::host::take())? else { return Ok(None) };
+pub fn gone_on(path: &Path, teller: &Teller) -> Result<Option<Locked>, Problem> {
+    let begun = Directory::begun(path, trust::whose(teller.trusted))?;
+    let Some(host) = unless_interrupted(host(teller.wait))? else { return Ok(None) };
     let directory = Directory::lock(begun)?;
     let (study, plan) = begun_before(&directory)?;
     Ok(Some(Locked { study, plan, directory, _host: host }))
@@ -37,15 +37,15 @@ pub fn begun(
     (study, plan): (Study, Plan),
     machine: &Machine,
     out: Option<&Path>,
-    (json, trusted): (bool, bool),
+    teller: &Teller,
 ) -> Result<Option<Locked>, Problem> {
     room_for_data(&plan)?;
-    if !json {
+    if !teller.json {
         plan_view::print_notes(&plan);
     }
-    let Some(host) = unless_interrupted(super::host::take())? else { return Ok(None) };
+    let Some(host) = unless_interrupted(host(teller.wait))? else { return Ok(None) };
     let out = out.map_or_else(|| default_out(&study.name, &tare_results::now()), Path::to_path_buf);
-    let directory = begun_in(&out, &study, &plan, machine, trusted)?;
+    let directory = begun_in(&out, &study, &plan, machine, teller.trusted)?;
     Ok(Some(Locked { study, plan, directory, _host: host }))
 }
 

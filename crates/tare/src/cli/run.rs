@@ -102,6 +102,9 @@ pub fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Exit, Pro
     // Programs of the study are asked from here on: they end when this one does.
     interrupt::stop()?;
     let mut study = asked_for(args, file.as_ref())?;
+    if place == Where::Here {
+        args.changes.are_servers(&study)?;
+    }
     if study.decide.is_some() {
         if !args.dry_run {
             return decide(study, args.out.as_deref(), &args.teller()?);
@@ -278,7 +281,7 @@ fn began_here(directory: &Folder) -> Result<(), Problem> {
 }
 
 /// Takes the machine, at once or as soon as it is free.
-fn host(wait: bool) -> Result<Host, Problem> {
+pub fn host(wait: bool) -> Result<Host, Problem> {
     if wait { super::host::take_in_turn(interrupt::stop()?.asked) } else { super::host::take() }
 }
 
@@ -412,7 +415,7 @@ fn ended(end: RunEnd, path: &Path) -> Result<Exit, Problem> {
 pub fn default_out(study: &str, now: &str) -> PathBuf {
     let stamp: String =
         now.chars().take(19).map(|c| if c == ':' { '-' } else { c }).collect::<String>().replace('T', "-");
-    let folder = Path::new("tare-results");
+    let folder = Path::new(state::USUAL_RESULTS);
     let name = format!("{study}-{stamp}");
     let further = (2..).map(|number| format!("{name}-{number}"));
     let free = std::iter::once(name.clone()).chain(further).find(|name| !folder.join(name).exists());

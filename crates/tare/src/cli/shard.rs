@@ -7,6 +7,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use tare_results::shards::Sharded;
 use tare_study::language::write;
+use tare_study::plan::resolve::Where;
 
 /// What is cut, and how.
 #[derive(Debug, Args)]
@@ -43,10 +44,11 @@ pub fn run(args: &ShardArgs) -> Result<Exit, Problem> {
     let (path, count) = (sharded.path().display(), sharded.count());
     let each_s = sharded.plan().estimated_s / count as f64;
     note(&format!(
-        "{count} shards of {} trials in {path}, about {} each. On each machine, with the same program:\n  tare run \
+        "{} of {} in {path}, about {} each. On each machine, with the same program:\n  tare run \
          --shard {path} 0    (to {})\nprogress, and the results so far:\n  tare show {path}\none results directory of \
          them all:\n  tare merge {path} --out RESULTS",
-        sharded.plan().trials.len(),
+        tare_text::count(count, "shard"),
+        tare_text::count(sharded.plan().trials.len(), "trial"),
         duration(each_s),
         count - 1
     ));
@@ -59,6 +61,9 @@ pub fn cut(args: &Cut, count: usize) -> Result<Sharded, Problem> {
     let study = StudyText::read(&args.study, super::trust::whose(args.trust), false)?;
     let (machine, place) = read_topology::machine(args.topology.as_deref())?;
     let study = study.parse(&args.changes.overrides())?;
+    if place == Where::Here {
+        args.changes.are_servers(&study)?;
+    }
     let (study, plan) = study_file::planned(study, &machine, place, true)?;
     let usage = |e: String| Problem::new(Exit::Usage, e);
     if study.sampling.target_half_width.is_some() {

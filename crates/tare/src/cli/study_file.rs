@@ -14,6 +14,7 @@ use tare_study::language::parse::{Overrides, parse};
 use tare_study::language::spec::Study;
 use tare_study::plan::adapt::adapt;
 use tare_study::plan::made;
+use tare_study::plan::programs::Programs;
 use tare_study::plan::resolve::{Where, resolve};
 use tare_study::plan::within;
 use tare_text::Value;
@@ -104,6 +105,19 @@ impl StudyChanges {
             sets: self.option.iter().map(EngineOption::set).chain(counts).chain(self.set.iter().cloned()).collect(),
             binaries: self.binary.clone(),
         }
+    }
+
+    /// Refuses a program of the command line that is no server: the others alone would answer another question.
+    pub fn are_servers(&self, study: &Study) -> Result<(), Problem> {
+        let programs = Programs::default();
+        let engine = &study.base.engine.name;
+        for path in self.binary.iter().map(Path::new) {
+            if programs.engine_of(engine, path).is_none() {
+                let why = programs.of(engine, Some(path)).err().unwrap_or_default();
+                return Err(Problem::new(Exit::Usage, format!("--binary {}: {why}", path.display())));
+            }
+        }
+        Ok(())
     }
 }
 

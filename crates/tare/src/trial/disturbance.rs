@@ -11,6 +11,7 @@ use tare_study::language::settings::Sampling;
 const SUSPENDED_S: f64 = 0.01;
 /// Less CPU time than this is within what clock ticks of 10 ms can tell apart, whatever its fraction.
 const FOREIGN_LEAST_S: f64 = 0.1;
+const NAMED: usize = 3;
 
 /// The programs that took more CPU time than the limit allows; none where they did not.
 pub fn programs(sampling: &Sampling, seen: &OthersSeen) -> Vec<(String, f64)> {
@@ -36,8 +37,12 @@ pub fn judge(sampling: &Sampling, sample: usize, seen: &OthersSeen) -> Option<St
         reasons.push(format!("the hypervisor took {} of the CPU time (limit {})", percent(stolen), percent(limit)));
     }
     if let Some((taken, limit)) = foreign(sampling, seen) {
-        let who: Vec<String> =
-            seen.users.iter().map(|(name, pid, cpu)| format!("{name} ({pid}) {:.0}%", cpu * 100.0)).collect();
+        let who: Vec<String> = seen
+            .users
+            .iter()
+            .take(NAMED)
+            .map(|(name, pid, cpu)| format!("{name} ({pid}) {:.0}%", cpu * 100.0))
+            .collect();
         let who = if who.is_empty() { "short-lived processes".to_owned() } else { who.join(", ") };
         reasons.push(format!(
             "other processes took {} of the time of the benchmark's CPUs (limit {}): {who}",

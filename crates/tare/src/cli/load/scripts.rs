@@ -5,6 +5,8 @@ use super::measure::measure;
 use super::oltp_args::{LoadArgs, Weighed};
 use crate::cli::{Exit, Problem};
 use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
 use tare_drive::workload::sql::{LARGEST, Script, of_scripts, read_statements};
 use tare_study::language::made::KeyValue;
 use tare_text::Value;
@@ -44,6 +46,21 @@ pub fn run(args: &LoadArgs, files: &Statements<'_>) -> Result<Exit, Problem> {
     measure(Asked::new(&args.server, &args.run, values(args, files)?)?, &args.said, false)
 }
 
+fn unreadable(path: &Path, error: &io::Error) -> Problem {
+    let problem = Problem::new(Exit::Usage, format!("cannot read the statements: {error}"))
+        .at(path.display().to_string())
+        .expected("a file of SQL, a script of pgbench, or a file of statements (docs/sql.md)");
+    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let names =
+        std::fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|e| e.file_name().into_string().ok());
+    let names: Vec<String> = names.filter(|name| name.contains('.')).collect();
+    let wrong = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    problem.advice(match tare_text::nearest(&wrong, names.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean {}?", path.with_file_name(near).display()),
+        None => "name a file that is there; loads without a file of yours: tare load --help".to_owned(),
+    })
+}
+
 fn values(args: &LoadArgs, statements: &Statements<'_>) -> Result<Vec<KeyValue>, Problem> {
     let mut values: Vec<KeyValue> = vec![("workload", "name", "sql".into())];
     values.extend(
@@ -63,8 +80,7 @@ fn values(args: &LoadArgs, statements: &Statements<'_>) -> Result<Vec<KeyValue>,
     }
     let script = |file: &Weighed| {
         let name = file.path.display().to_string();
-        let text = read_statements(&file.path, LARGEST)
-            .map_err(|e| Problem::new(Exit::Usage, format!("cannot read the statements: {e}")).at(name.clone()))?;
+        let text = read_statements(&file.path, LARGEST).map_err(|e| unreadable(&file.path, &e))?;
         Ok(Script { file: name, text, weight: file.weight })
     };
     let scripts = files.iter().map(script).collect::<Result<Vec<_>, Problem>>()?;

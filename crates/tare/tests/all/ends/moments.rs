@@ -210,7 +210,7 @@ fn a_merge_that_copies_much() {
         let (took, _) = merge.once(Duration::from_millis(15) * moment, false);
         println!("merge: over after {took:?}, with {:?}", names(&world.path("results")));
         let (_, err) = world.exits(0, &merge.args);
-        assert!(err.contains("6 records of 1 parts"), "{err}");
+        assert!(err.contains("6 records of 1 part from"), "{err}");
         world.exits(0, &["show", "results"]);
         std::fs::remove_dir_all(world.path("results")).unwrap();
     }

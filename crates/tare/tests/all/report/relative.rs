@@ -48,7 +48,10 @@ fn builds_by_loads_are_one_table_in_every_output() {
         assert!((insert[1]["cost"]["cpu_us"].as_f64().unwrap() - 22.22).abs() < 0.01, "{insert}");
         let text = world.exits(0, &["show", &values]).0;
         assert!(
-            text.contains("cpu us/o") && text.contains("0.90 (") && !text.contains("no difference shown"),
+            text.contains("effects are geometric means")
+                && text.contains("cpu us/o")
+                && text.contains("0.90 (")
+                && !text.contains("no difference shown"),
             "{text}"
         );
         let rows = world.exits(0, &["export", &values, "--format", "csv", "--table", "relative"]).0;

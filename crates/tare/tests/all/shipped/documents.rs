@@ -98,4 +98,15 @@ fn runs_that_begin_in_one_second_have_two_names_and_one_waits_for_the_other() {
         .collect();
     assert!(runs.iter_mut().all(|run| run.wait().unwrap().success()));
     assert_eq!(crate::support::names(&world.path("tare-results")).len(), 2);
+    let side = "command=sleep 0.1";
+    let pair = ["ab", "--a", side, "--b", side, "--budget", "1s", "--wait"];
+    let long = ["run", "--command", "sleep 1", "--runs", "2"];
+    let mut first = world.tare(&long).stdout(std::process::Stdio::null()).spawn().unwrap();
+    // Its folder is made under the lock of the machine.
+    while crate::support::names(&world.path("tare-results")).len() < 3 {
+        assert!(first.try_wait().unwrap().is_none());
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let code = world.tare(&pair).output().unwrap().status.code();
+    assert!(first.wait().unwrap().success() && matches!(code, Some(0 | 5)), "{code:?}");
 }

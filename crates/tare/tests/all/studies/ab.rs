@@ -44,6 +44,19 @@ fn words(found: &Value) -> usize {
 }
 
 #[test]
+fn sides_that_set_the_same_are_said_before_anything_is_measured() {
+    let world = World::new();
+    let said = |a: &str, b: &str| {
+        let all = ["ab", "--dry-run", "--engine", "sqlite", "--a", a, "--b", b];
+        world.exits(0, &all).0.contains("both sides set the same")
+    };
+    assert!(said("option.cache_size=-100", "option.cache_size=-100"));
+    assert!(said("option.synchronous=OFF", "option.synchronous=off"));
+    assert!(!said("option.cache_size=-100", "option.cache_size=-200"));
+    assert!(!said("placement=float", "placement=same-pu"));
+}
+
+#[test]
 fn a_command_against_itself_is_equivalent_or_undecided() {
     let world = World::new();
     let side = "command=sleep 0.05";

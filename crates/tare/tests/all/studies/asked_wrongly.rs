@@ -2,7 +2,7 @@
 
 use crate::engines::running_support::Theirs;
 use crate::support::{World, json};
-use tare_engine::Mariadb;
+use tare_engine::{Engine, Mariadb};
 
 #[test]
 fn a_count_that_cannot_be_is_refused_as_the_option_that_said_it() {
@@ -19,7 +19,12 @@ fn a_count_that_cannot_be_is_refused_as_the_option_that_said_it() {
 fn a_command_that_is_none_gets_no_far_suggestion() {
     let world = World::new();
     let (_, err) = world.exits(2, &["metrics"]);
-    assert!(err.contains("'metrics'") && !err.contains("completions"), "{err}");
+    assert!(err.contains("'metrics'") && !err.contains("completions") && !err.contains("\n\n\n"), "{err}");
+    let output = world.tare(&["--help"]).env("COLUMNS", "80").output().unwrap();
+    assert!(
+        crate::support::text(&output.stdout).contains("which CPU each thread gets, and the time\n\n"),
+        "{output:?}"
+    );
     let (_, err) = world.exits(2, &["comparr"]);
     assert!(err.contains("compare"), "{err}");
 }
@@ -51,15 +56,43 @@ fn keys_are_a_document_too() {
 #[test]
 fn a_client_is_refused_where_a_server_is_named() {
     let world = World::new();
-    let (_, err) = world.exits(3, &["run", "--engine", "mariadb", "--binary", "/usr/bin/mariadb", "--dry-run"]);
+    let (_, err) = world.exits(2, &["run", "--engine", "mariadb", "--binary", "/usr/bin/mariadb", "--dry-run"]);
     assert!(err.contains("/usr/bin/mariadb: is a client, not a server"), "{err}");
     // Where no engine is named, a program that is no server is not taken for the embedded one.
     for program in ["/usr/bin/mariadb", "/bin/ls"] {
-        let (_, err) = world.exits(3, &["run", "--binary", program, "--dry-run"]);
+        let (_, err) = world.exits(2, &["run", "--binary", program, "--dry-run"]);
         assert!(err.contains(&format!("{program}: is no server of an engine")), "{err}");
     }
+    // One that is there is not measured without the other.
+    let server = Mariadb.binary(None).unwrap().path.display().to_string();
+    let (_, err) = world.exits(2, &["run", "--binary", &server, "--binary", "/nonexistent", "--dry-run"]);
+    assert!(err.contains("--binary /nonexistent: ") && err.contains("no such file"), "{err}");
     let (_, err) = world.exits(3, &["ab", "--a", "binary=10.11", "--b", "binary=10.11", "--dry-run"]);
     assert!(err.contains("side a cannot be") && err.contains("10.11: there is no such file"), "{err}");
+}
+
+#[test]
+fn a_wrong_name_of_an_option_or_of_a_file_gets_the_nearest_right_one() {
+    let world = World::new();
+    for (engine, wrong, right) in [
+        ("mariadb", "innodb_adaptive_hash_indx", "innodb_adaptive_hash_index"),
+        ("postgresql", "shared_bufers", "shared_buffers"),
+        ("sqlite", "cash_size", "cache_size"),
+    ] {
+        let option = format!("{wrong}=1,2");
+        let (_, err) = world.exits(2, &["run", "--engine", engine, "--option", &option, "--dry-run"]);
+        assert!(err.contains(&format!("{engine} has no option {wrong}: did you mean {right}?")), "{err}");
+    }
+    std::fs::write(world.path("mine.sql"), "SELECT 1;").unwrap();
+    let (_, err) = world.exits(2, &["load", "mein.sql"]);
+    assert!(err.contains("do now: did you mean mine.sql?"), "{err}");
+    for command in [&["show", "nosuch"][..], &["run", "--resume", "nosuch"]] {
+        let (_, err) = world.exits(2, command);
+        assert!(err.contains("there are no such results") && err.contains("do now: make some with: tare run"), "{err}");
+    }
+    world.exits(0, &["run", "--command", "true", "--runs", "1", "--out", "first"]);
+    let (_, err) = world.exits(2, &["show", "nosuch"]);
+    assert!(err.contains("do now: the latest results are ") && err.contains("/first; "), "{err}");
 }
 
 #[test]
@@ -83,6 +116,7 @@ fn a_placement_that_every_level_sets_for_itself_is_not_set_without_effect() {
     let world = World::new();
     let (_, err) = world.exits(2, &["run", "--dry-run", "--set", "placement.client=node:7"]);
     assert!(err.contains("`placement.client` would change nothing") && err.contains("placements.NAME.client"), "{err}");
+    assert!(err.contains("where: --set placement.client=node:7\n"), "{err}");
     let one = ["run", "--dry-run", "--set", "factors.placement=float", "--set", "placements.float.client=cpus:0"];
     world.exits(0, &one);
     // Some levels leave it open.
