@@ -58,7 +58,7 @@ pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
             let known: Vec<&str> = builtin::BUILTIN.iter().map(|b| b.name).collect();
             Problem::new(Exit::Usage, format!("no built-in study is called {name}")).expected(known.join(", "))
         })?;
-        output::text(study.text)?;
+        output::as_is(study.text)?;
         return Ok(Exit::Done);
     }
     let mut listed = Vec::new();
