@@ -13,7 +13,8 @@ pub(super) const KERNEL: &str = "_[k]";
 /// anyone says what its functions are called.
 const LINE: u64 = 16 << 10;
 const ALL: u64 = 1 << 30;
-/// The most that a sample weighs: twenty seconds of cycles. Each is more than eight bytes, so that their sum is a number.
+/// The most that a sample weighs: twenty seconds of cycles. Each is more than eight bytes, so that their sum is no more
+/// than a number holds.
 const HEAVIEST: u64 = 1 << 36;
 const _: () = assert!((ALL / 8).checked_mul(HEAVIEST).is_some());
 
