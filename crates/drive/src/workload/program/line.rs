@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn braces_without_an_end_are_read_once() {
         for braces in
-            ["{".repeat(4 << 20), "{a".repeat(2 << 20), "{{a".repeat(1 << 20), "}}".to_owned() + &"{{".repeat(2 << 20)]
+            ["{".repeat(1 << 20), "{a".repeat(1 << 19), "{{a".repeat(1 << 18), "}}".to_owned() + &"{{".repeat(1 << 19)]
         {
             assert!(CommandLine::new(&braces).is_ok());
         }
