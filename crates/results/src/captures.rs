@@ -38,6 +38,8 @@ pub const WAKES: &str = "wakes";
 pub const STATUS: &str = "status";
 /// A capture larger than this is not read into a report, bytes.
 const LARGEST: u64 = 64 << 20;
+/// What a byte of a document comes to in memory.
+const OF_A_DOCUMENT: u64 = 8;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProfileFile {
@@ -151,7 +153,7 @@ impl Captures {
     /// Folded chains of the trial that they are of, [`FOLDED`] or [`WALL`]; none where there are none or they cannot be
     /// read.
     pub fn folded(&self, trial: &TrialRecord, name: &str) -> Option<String> {
-        text(self.place.as_ref()?, trial, name).ok().flatten()
+        text(self.place.as_ref()?, trial, name, 1).ok().flatten()
     }
 }
 
@@ -174,7 +176,7 @@ fn document_or<T: DeserializeOwned>(
 }
 
 fn document<T: DeserializeOwned>(place: &Place, trial: &TrialRecord, name: &str) -> Result<Option<T>, String> {
-    let Some(text) = text(place, trial, name)? else { return Ok(None) };
+    let Some(text) = text(place, trial, name, OF_A_DOCUMENT)? else { return Ok(None) };
     let versioned: Versioned = serde_json::from_str(&text).map_err(|e| e.to_string())?;
     if versioned.schema > SCHEMA {
         return Err(format!("it has schema {}, this tare reads up to {SCHEMA}", versioned.schema));
@@ -182,14 +184,15 @@ fn document<T: DeserializeOwned>(place: &Place, trial: &TrialRecord, name: &str)
     serde_json::from_str(&text).map(Some).map_err(|e| e.to_string())
 }
 
-fn text(place: &Place, trial: &TrialRecord, name: &str) -> Result<Option<String>, String> {
+fn text(place: &Place, trial: &TrialRecord, name: &str, times: u64) -> Result<Option<String>, String> {
     let Some(path) = trial.captures.get(name) else { return Ok(None) };
     // A record may come from anywhere: it must not make a report show a file from outside its directory.
     let results = place.folder().map_err(|e| e.to_string())?;
-    let found = results.read_beneath(Path::new(path), LARGEST).map_err(|e| match e {
-        FilesError::Outside { .. } => format!("{path} is not inside the results directory"),
-        other => other.to_string(),
-    })?;
+    let found =
+        place.within(LARGEST, times, |limit| results.read_beneath(Path::new(path), limit)).map_err(|e| match e {
+            FilesError::Outside { .. } => format!("{path} is not inside the results directory"),
+            other => other.to_string(),
+        })?;
     let bytes = found.ok_or_else(|| format!("{path} is not there"))?;
     String::from_utf8(bytes).map(Some).map_err(|e| format!("{path}: {e}"))
 }

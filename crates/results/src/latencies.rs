@@ -1,6 +1,7 @@
 //! Latencies of samples as histograms, and the percentiles of a trial, which are those of all its transactions
 //! together: the mean of percentiles is no percentile of anything.
 
+use super::limits::MOST_HISTOGRAMS;
 use super::schema::{SampleRecord, TrialRecord};
 use std::collections::BTreeMap;
 use tare_latency::Latencies;
@@ -41,8 +42,10 @@ impl SampleRecord {
 }
 
 impl TrialRecord {
+    /// No more than [`MOST_HISTOGRAMS`].
     pub fn histogram_names(&self) -> impl Iterator<Item = &str> {
-        self.samples.first().into_iter().flat_map(|sample| sample.histograms.keys().map(String::as_str))
+        let all = self.samples.first().into_iter().flat_map(|sample| sample.histograms.keys().map(String::as_str));
+        all.take(MOST_HISTOGRAMS)
     }
 
     /// The latencies of all its samples together; none where a sample has no such histogram.
@@ -59,14 +62,20 @@ impl TrialRecord {
         if self.samples.len() < 2 {
             return;
         }
-        let merged: BTreeMap<&str, Latencies> =
-            self.histogram_names().filter_map(|name| Some((name, self.latencies(name)?))).collect();
-        let names = self.metric_names();
-        let found = names.into_iter().filter_map(|metric| {
-            let (histogram, percentile) = percentile(metric)?;
-            Some((metric.to_owned(), merged.get(histogram.as_str())?.percentile_ms(percentile)?))
-        });
-        self.of_all_samples = found.collect();
+        let mut percentiles = BTreeMap::<String, Vec<(&str, f64)>>::new();
+        for metric in self.metric_names() {
+            if let Some((histogram, percentile)) = percentile(metric) {
+                percentiles.entry(histogram).or_default().push((metric, percentile));
+            }
+        }
+        let mut found = BTreeMap::new();
+        // One after the other: each takes 270 KB, however short its text is.
+        for name in self.histogram_names() {
+            let Some(of) = percentiles.get(name) else { continue };
+            let Some(all) = self.latencies(name) else { continue };
+            found.extend(of.iter().filter_map(|(metric, p)| Some(((*metric).to_owned(), all.percentile_ms(*p)?))));
+        }
+        self.of_all_samples = found;
     }
 }
 
@@ -100,6 +109,28 @@ mod tests {
             histograms: [(LATENCIES.to_owned(), latencies.encode())].into(),
             ..SampleRecord::default()
         }
+    }
+
+    /// Texts of 200 bytes, each of which comes to 270 KB.
+    #[test]
+    fn histograms_of_anyone_take_the_memory_of_one() {
+        let planned = PlannedTrial { trial: 0, block: 0, condition: "a".into(), lifetime: None };
+        let mut longest = Latencies::new();
+        longest.record(3_600_000_000_000);
+        let (text, names) = (longest.encode(), (0..=MOST_HISTOGRAMS).map(|number| format!("{number:05}")));
+        let sample = SampleRecord {
+            metrics: names.clone().map(|name| (format!("latency_ms_p50_of_{name}"), 1.0)).collect(),
+            histograms: names.map(|name| (format!("latency_ms_of_{name}"), text.clone())).collect(),
+            ..SampleRecord::default()
+        };
+        let mut trial = TrialRecord::new(&planned, 1, Levels::new(), String::new());
+        trial.samples = vec![sample.clone(), sample];
+        trial.merge_histograms();
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")).unwrap();
+        assert!(peak.parse::<u64>().unwrap() < 200 << 10, "{peak} kB; all at once are 280 MB");
+        let read = &trial.of_all_samples;
+        assert!(read.len() == MOST_HISTOGRAMS && read["latency_ms_p50_of_00000"] > 3_599_000.0, "{}", read.len());
     }
 
     /// A quick sample of many transactions and a slow one of few: the mean of their p99 is 50.5 ms, and of all

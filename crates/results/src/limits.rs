@@ -15,6 +15,9 @@ pub const MOST_RECORDS: usize = 2 * MOST_TRIALS;
 /// The most metrics of a CSV file: every trial has a column for each.
 pub const MOST_METRICS: usize = 1_000;
 
+/// The most histograms of a sample that are read: one for each statement, as a rule.
+pub const MOST_HISTOGRAMS: usize = 1_000;
+
 /// The most values that the columns of a CSV file's trials have room for, those of samples that lack a metric included.
 pub const MOST_VALUES: usize = 100_000_000;
 

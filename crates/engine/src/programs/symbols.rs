@@ -2,12 +2,59 @@
 
 use object::elf::{ELF_NOTE_GNU, FileHeader32, FileHeader64, NT_GNU_BUILD_ID, SHT_SYMTAB};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
-use object::{Endianness, ReadCache};
+use object::{Endianness, ReadCache, ReadRef};
+use std::cell::Cell;
 use std::fs::File;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Where distributions put names apart from programs.
 const DEBUG: &str = "/usr/lib/debug/.build-id";
+
+/// Bytes that are read of one program: tables of a million names are less.
+const MOST: u64 = 128 << 20;
+/// What a name takes in addition to its letters.
+const NAME: u64 = 64;
+/// Bytes of a build id: twenty, as a rule.
+const IDS: Range<usize> = 2..65;
+
+/// A program or library of anyone: no size and no offset in it is believed, and sections that overlap are read once.
+#[derive(Debug)]
+pub struct ProgramFile {
+    file: ReadCache<File>,
+    left: Cell<u64>,
+}
+
+impl ProgramFile {
+    /// None of what is no regular file: a pipe is not waited for.
+    pub fn open(path: &Path) -> Option<Self> {
+        let file = tare_files::open_named(path).ok()??;
+        Some(Self { file: ReadCache::new(file), left: Cell::new(MOST) })
+    }
+
+    fn take(&self, bytes: u64) -> Result<(), ()> {
+        self.left.set(self.left.get().checked_sub(bytes).ok_or(())?);
+        Ok(())
+    }
+}
+
+impl<'a> ReadRef<'a> for &'a ProgramFile {
+    fn len(self) -> Result<u64, ()> {
+        ReadRef::len(&self.file)
+    }
+
+    fn read_bytes_at(self, offset: u64, size: u64) -> Result<&'a [u8], ()> {
+        self.take(size)?;
+        self.file.read_bytes_at(offset, size)
+    }
+
+    fn read_bytes_at_until(self, range: Range<u64>, delimiter: u8) -> Result<&'a [u8], ()> {
+        self.take(NAME)?;
+        let found = self.file.read_bytes_at_until(range, delimiter)?;
+        self.take(found.len() as u64)?;
+        Ok(found)
+    }
+}
 
 /// The file that holds all names of a program or library: itself where it was not stripped, else the file that a
 /// package of debug symbols or debuginfod brought. None where only the names are known that it exports.
@@ -34,12 +81,11 @@ fn symbol_file_below(debug: &Path, fetched: Option<&Path>, program: &Path) -> Op
 }
 
 fn is_named(file: &Path) -> bool {
-    let Ok(file) = File::open(file) else { return false };
-    let file = ReadCache::new(file);
+    let Some(file) = ProgramFile::open(file) else { return false };
     has_table::<FileHeader64<Endianness>>(&file).or_else(|| has_table::<FileHeader32<Endianness>>(&file)) == Some(true)
 }
 
-fn has_table<Header: FileHeader<Endian = Endianness>>(file: &ReadCache<File>) -> Option<bool> {
+fn has_table<Header: FileHeader<Endian = Endianness>>(file: &ProgramFile) -> Option<bool> {
     let header = Header::parse(file).ok()?;
     let endian = header.endian().ok()?;
     let sections = header.section_headers(endian, file).ok()?;
@@ -49,20 +95,20 @@ fn has_table<Header: FileHeader<Endian = Endianness>>(file: &ReadCache<File>) ->
 /// The GNU build id of a program, in hexadecimal digits; none for scripts, and where the linker gave none.
 pub(crate) fn build_id(program: &Path) -> Option<String> {
     // Only the notes are read: a server with symbols and debug information has hundreds of megabytes.
-    let file = ReadCache::new(File::open(program).ok()?);
+    let file = ProgramFile::open(program)?;
     let id = noted::<FileHeader64<Endianness>>(&file).or_else(|| noted::<FileHeader32<Endianness>>(&file))?;
     Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// The build id among the notes of a program of one word size.
-fn noted<Header: FileHeader<Endian = Endianness>>(file: &ReadCache<File>) -> Option<Vec<u8>> {
+fn noted<Header: FileHeader<Endian = Endianness>>(file: &ProgramFile) -> Option<Vec<u8>> {
     let header = Header::parse(file).ok()?;
     let endian = header.endian().ok()?;
     for segment in header.program_headers(endian, file).ok()? {
         let Some(mut notes) = segment.notes(endian, file).ok()? else { continue };
         while let Some(note) = notes.next().ok()? {
             if note.name() == ELF_NOTE_GNU && note.n_type(endian) == NT_GNU_BUILD_ID {
-                return Some(note.desc().to_vec());
+                return Some(note.desc().to_vec()).filter(|id| IDS.contains(&id.len()));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Who calls a function whose time differs: its CPU time by chain of callers, from the same profiles.
 
-use super::chains::{between, parts};
+use super::chains::{add_chain, between, parts};
 use super::changes::NamedChange;
 use super::trials::Trials;
 use crate::collect::trial_mean;
@@ -48,13 +48,14 @@ fn of_side(times: &[TrialTime<'_>], results: &Results, names: &BTreeSet<&str>) -
         let captures = results.captures.get(&(time.trial.trial, time.trial.attempt))?;
         Some((profiled_us(time, results)?, captures.folded(time.trial, FOLDED)?))
     });
-    let recorded: Vec<(f64, String)> = recorded.collect();
     let mut sums = Chains::new();
-    for (chain, us) in parts(&recorded) {
-        let Some((function, callers)) = split(chain, names) else { continue };
-        *sums.entry(function.to_owned()).or_default().entry(callers).or_default() += us;
-    }
-    (!recorded.is_empty()).then_some(sums)
+    let recordings = parts(recorded, |chain, us| {
+        if let Some((function, callers)) = split(chain, names) {
+            add_chain(sums.entry(function.to_owned()).or_default(), &callers, us);
+        }
+    });
+    sums.values_mut().flat_map(BTreeMap::values_mut).for_each(|us| *us /= recordings as f64);
+    (recordings > 0).then_some(sums)
 }
 
 /// The function that a chain ends in, where it is asked for, and its nearest callers.

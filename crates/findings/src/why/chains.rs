@@ -14,6 +14,8 @@ use tare_results::schema::TrialRecord;
 
 /// Chains of a side at most: what is smaller than the smallest of them together is no one's to see.
 const CHAINS: usize = 4_000;
+/// Different chains of a side that are added up, at most.
+const DIFFERENT: usize = 1_000_000;
 
 /// Every chain of either side, by name; empty where a side has no recording (`capture.waits`).
 ///
@@ -42,24 +44,36 @@ fn of_condition(condition: &ConditionTrials<'_>, results: &Results) -> BTreeMap<
         let captures = results.captures.get(&(trial.trial, trial.attempt))?;
         Some((TrialTime::of(trial, None)?.us, captures.folded(trial, WALL)?))
     };
-    let recorded: Vec<(f64, String)> = condition.ok.iter().filter_map(|trial| of_trial(trial)).collect();
     let mut sums = BTreeMap::<String, f64>::new();
-    for (chain, us) in parts(&recorded) {
-        *sums.entry(chain.to_owned()).or_default() += us;
-    }
+    let recordings =
+        parts(condition.ok.iter().filter_map(|trial| of_trial(trial)), |chain, us| add_chain(&mut sums, chain, us));
+    sums.values_mut().for_each(|us| *us /= recordings as f64);
     let mut largest: Vec<(String, f64)> = sums.into_iter().collect();
     largest.sort_by(|a, b| b.1.total_cmp(&a.1));
     largest.truncate(CHAINS);
     largest.into_iter().collect()
 }
 
-/// Every chain of recordings, each of which divides so many microseconds a transaction, with its part of their mean.
-pub(super) fn parts(recorded: &[(f64, String)]) -> impl Iterator<Item = (&str, f64)> {
-    recorded.iter().flat_map(|(us, text)| {
+/// Tells of every chain of recordings, each of which divides so many microseconds a transaction, and of its part of
+/// them; how many recordings there were. One of them is in memory at a time.
+pub(super) fn parts(recorded: impl Iterator<Item = (f64, String)>, mut tell: impl FnMut(&str, f64)) -> usize {
+    let mut recordings = 0;
+    for (us, text) in recorded {
+        recordings += 1;
         let whole: f64 = text.lines().filter_map(weighed).map(|(_, weight)| weight).sum();
-        let us_of_one = us / whole / recorded.len() as f64;
-        text.lines().filter_map(weighed).map(move |(chain, weight)| (chain, weight * us_of_one))
-    })
+        text.lines().filter_map(weighed).for_each(|(chain, weight)| tell(chain, weight * us / whole));
+    }
+    recordings
+}
+
+/// Adds to a chain; a new one only while there are not more than anyone records.
+pub(super) fn add_chain(sums: &mut BTreeMap<String, f64>, chain: &str, us: f64) {
+    let is_room = sums.len() < DIFFERENT;
+    match sums.get_mut(chain) {
+        Some(sum) => *sum += us,
+        None if is_room => drop(sums.insert(chain.to_owned(), us)),
+        None => {}
+    }
 }
 
 fn weighed(line: &str) -> Option<(&str, f64)> {

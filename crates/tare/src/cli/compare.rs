@@ -79,7 +79,7 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
             let found = compare::compare(*a, *b, &options)?;
             match args.json {
                 true => super::output::document("tare-compare", &ComparisonJson::of(&found))?,
-                false => super::output::text(&terminal::comparison(&found, &options, style))?,
+                false => super::output::as_is(&terminal::comparison(&found, &options, style))?,
             }
             let judged = found.metrics.iter().filter(|m| m.judged).map(|m| (names[1].as_str(), m)).collect();
             tell(judged, &found.losses, found.gate, &found.notes)?
@@ -88,7 +88,7 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
             let found = compare::compare_many(&sides, &options)?;
             match args.json {
                 true => super::output::document("tare-compare-many", &ManyComparisonJson::of(&found))?,
-                false => super::output::text(&terminal::many(&found, &options, style))?,
+                false => super::output::as_is(&terminal::many(&found, &options, style))?,
             }
             let judged = found.metrics.iter().filter(|row| row.metric.judged);
             let judged = judged.map(|row| (row.against.as_str(), &row.metric)).collect();
@@ -143,7 +143,7 @@ fn of_sessions(
     let found = compare::compare_sessions(of_a, of_b, options)?;
     match outputs.json {
         true => super::output::document("tare-compare", &ComparisonJson::of(&found))?,
-        false => super::output::text(&terminal::comparison(&found, options, Style::of_stdout(config::get().colour)))?,
+        false => super::output::as_is(&terminal::comparison(&found, options, Style::of_stdout(config::get().colour)))?,
     }
     Ok(found)
 }

@@ -200,7 +200,7 @@ fn on_the_track(run: &Locked, args: &FindArgs) -> Result<Exit, Problem> {
     };
     match args.json {
         true => output::document("tare-find", &FindJson::of(&found, &plan))?,
-        false => output::text(&terminal::find(&found, &plan, Style::of_stdout(config::get().colour)))?,
+        false => output::as_is(&terminal::find(&found, &plan, Style::of_stdout(config::get().colour)))?,
     }
     note(&format!("results: {path}"));
     if found.leader.is_some() {

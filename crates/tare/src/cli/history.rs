@@ -88,7 +88,7 @@ pub fn run(args: History) -> Result<Exit, Problem> {
         true => super::output::document("tare-history", &HistoryJson::of(&found))?,
         false => {
             let style = Style::of_stdout(config::get().colour);
-            super::output::text(&terminal::history(&found, args.fail_if_slower, style))?;
+            super::output::as_is(&terminal::history(&found, args.fail_if_slower, style))?;
         }
     }
     let failed = found.slower.is_some_and(|slower| !slower.is_empty());

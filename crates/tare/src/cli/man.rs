@@ -34,6 +34,6 @@ pub struct CompletionsArgs {
 pub fn complete(args: &CompletionsArgs, mut table: Command) -> Result<Exit, Problem> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut table, "tare", &mut script);
-    output::text(&String::from_utf8_lossy(&script))?;
+    output::as_is(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }

@@ -7,8 +7,13 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tare_report::terminal::{Style, wrap};
 
-/// Prints text on standard output. A closed pipe is no problem.
+/// Prints text on standard output, in which names of processes, files and servers steer no terminal.
 pub fn text(text: &str) -> Result<(), Problem> {
+    as_is(&tare_text::shown(text))
+}
+
+/// Prints what programs read, and what has colours and shows its names already. A closed pipe is no problem.
+pub fn as_is(text: &str) -> Result<(), Problem> {
     match io::stdout().lock().write_all(text.as_bytes()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
             Err(Problem::new(Exit::Machine, format!("cannot write to standard output: {e}")))
@@ -73,7 +78,7 @@ struct Headed<'a, T> {
 pub fn document<T: Serialize>(schema: &'static str, rest: &T) -> Result<(), Problem> {
     let document = document_text(schema, rest)?;
     PRINTED.store(true, Ordering::Relaxed);
-    text(&document)
+    as_is(&document)
 }
 
 pub fn document_text<T: Serialize>(schema: &'static str, rest: &T) -> Result<String, Problem> {

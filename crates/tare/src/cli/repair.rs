@@ -40,6 +40,6 @@ pub fn run(args: &Repair) -> Result<Exit, Problem> {
         0 => "every line is whole; nothing was changed\n".to_owned(),
         n => format!("{n} damaged lines were moved next to their file, to *.jsonl.damaged\n"),
     });
-    output::text(&tare_text::shown(&text))?;
+    output::text(&text)?;
     Ok(Exit::Done)
 }

@@ -55,6 +55,6 @@ pub fn print(results: &Results, json: bool, all: bool, statistic: Option<Statist
         super::output::document("tare-show", &SummaryJson::of(&summary, results))
     } else {
         let style = Style { all, statistic, ..Style::of_stdout(config::get().colour) };
-        super::output::text(&terminal::show(results, &summary, style))
+        super::output::as_is(&terminal::show(results, &summary, style))
     }
 }

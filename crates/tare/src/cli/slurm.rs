@@ -1,6 +1,6 @@
 //! `tare slurm`: a study as a job array.
 
-use super::output::{note, text};
+use super::output::{as_is, note};
 use super::shard::{Cut, cut};
 use super::{Exit, Problem};
 use clap::Args;
@@ -46,7 +46,7 @@ pub fn run(args: &SlurmArgs) -> Result<Exit, Problem> {
         args.nodes
     ));
     if args.submit {
-        text(&submit(&script)?)?;
+        as_is(&submit(&script)?)?;
     } else {
         note(&format!("submit it with:\n  sbatch {}", script.display()));
     }

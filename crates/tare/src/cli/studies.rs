@@ -62,7 +62,7 @@ pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
             Problem::new(Exit::Usage, format!("no built-in study is called {name}")).expected(known.join(", "))
         })?;
         if !args.json {
-            output::text(study.text)?;
+            output::as_is(study.text)?;
             return Ok(Exit::Done);
         }
     }

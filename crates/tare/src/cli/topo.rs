@@ -72,7 +72,7 @@ pub fn run(args: &TopoArgs) -> Result<Exit, Problem> {
     } else {
         output::lines(&drawing(&machine))?;
         if let Some(WithCosts { tables, costs }) = &measured {
-            output::text(&terminal::measured(tables, costs, terminal::Style::of_stdout(config::get().colour)))?;
+            output::as_is(&terminal::measured(tables, costs, terminal::Style::of_stdout(config::get().colour)))?;
         }
     }
     if let Some((path, page)) = page {

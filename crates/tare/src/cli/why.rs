@@ -67,7 +67,7 @@ pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
             }
             match args.json {
                 true => super::output::document("tare-why", &WhyJson::of(&found))?,
-                false => super::output::text(&terminal::why(&found, style))?,
+                false => super::output::as_is(&terminal::why(&found, style))?,
             }
         }
         sides => {
@@ -77,7 +77,7 @@ pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
             }
             match args.json {
                 true => super::output::document("tare-why", &WhyJson::of_times(&times))?,
-                false => super::output::text(&terminal::times(&times, style))?,
+                false => super::output::as_is(&terminal::times(&times, style))?,
             }
         }
     }

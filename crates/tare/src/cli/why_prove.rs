@@ -47,7 +47,7 @@ impl Asked<'_> {
         let trials: Vec<Trial> = ready.into_iter().map(|one| one.trial).collect();
         match self.json {
             true => output::document("tare-why", &WhyJson::of(self.found).planned(&trials, each_s))?,
-            false => output::text(&terminal::experiments(&trials, self.within_s, style()))?,
+            false => output::as_is(&terminal::experiments(&trials, self.within_s, style()))?,
         }
         Ok(Exit::Done)
     }
@@ -76,7 +76,7 @@ impl Asked<'_> {
         tare_files::write_whole(&record, text.as_bytes())?;
         match self.json {
             true => output::document("tare-why", &document)?,
-            false => output::text(&terminal::proofs(self.found, &proofs, style()))?,
+            false => output::as_is(&terminal::proofs(self.found, &proofs, style()))?,
         }
         output::note(&format!("recorded: {}", record.display()));
         Ok(if tare_engine::interrupted() { Exit::Interrupted } else { Exit::Done })

@@ -42,7 +42,7 @@ pub(super) fn fold(place: &Place, recording: &str, pid: u32) -> Result<Chains, U
                 }
             }
         });
-        let read = output.map(|output| frames::read(&mut BufReader::new(output)));
+        let read = output.map(|output| frames::read(BufReader::new(output)));
         drop(done);
         read
     });

@@ -1,12 +1,11 @@
 //! The symbol or the mapping that an address of a process lies in.
 
-use object::{Object, ObjectSegment, ObjectSymbol, ReadCache, SymbolKind};
+use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use procfs::process::{MMapPath, MemoryMap, Process};
 use std::collections::HashMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use tare_engine::symbol_file;
+use tare_engine::{ProgramFile, symbol_file};
 
 /// What memory that processes share is mapped from: semaphores and locks of servers with a process a connection.
 const SHARED: [&str; 4] = ["/dev/zero", "/dev/shm/", "/SYSV", "/memfd:"];
@@ -73,7 +72,7 @@ impl Addresses {
             match &map.pathname {
                 MMapPath::Path(path) if map.offset == 0 && !is_shared(path) => {
                     if let Some(program) = self.program(path) {
-                        let to = from + program.end;
+                        let to = from.saturating_add(program.end);
                         programs.push(Region { from, to, what: What::Program(program, from) });
                     }
                 }
@@ -105,12 +104,12 @@ fn kind(map: &MemoryMap) -> &'static str {
 
 /// The data symbols of a program or library; those of its file of symbols where there is one.
 fn read(path: &Path) -> Option<Program> {
-    let own = ReadCache::new(File::open(path).ok()?);
+    let own = ProgramFile::open(path)?;
     let file = object::File::parse(&own).ok()?;
-    let end = file.segments().map(|segment| segment.address() + segment.size()).max()?;
+    let end = file.segments().map(|segment| segment.address().saturating_add(segment.size())).max()?;
     let mut symbols = Vec::new();
-    let apart = symbol_file(path).filter(|apart| apart != path).and_then(|apart| File::open(apart).ok());
-    if let Some(apart) = apart.map(ReadCache::new) {
+    let apart = symbol_file(path).filter(|apart| apart != path);
+    if let Some(apart) = apart.and_then(|apart| ProgramFile::open(&apart)) {
         symbols.extend(object::File::parse(&apart).ok().iter().flat_map(|file| data(file.symbols())));
     }
     symbols.extend(data(file.symbols()).chain(data(file.dynamic_symbols())));
@@ -145,9 +144,83 @@ impl Program {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::fs::File;
     use std::sync::atomic::AtomicU64;
 
     static NAMED_ZEROES: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
+
+    /// A program of 64 bits: a segment, a note with its build id, and a table of one name.
+    fn program() -> Vec<u8> {
+        let mut file = b"\x7fELF\x02\x01\x01".to_vec();
+        file.resize(16, 0);
+        let mut add = |number: u64, bytes: usize| file.extend(&number.to_le_bytes()[..bytes]);
+        let header = [(3, 2), (62, 2), (1, 4), (0, 8), (64, 8), (SECTIONS as u64, 8), (0, 4), (64, 2), (56, 2), (2, 2)];
+        header.into_iter().chain([(64, 2), (3, 2), (2, 2)]).for_each(|(number, bytes)| add(number, bytes));
+        for (kind, at, size) in [(1, 0, 0x1000), (4, NOTE as u64, 36)] {
+            let words = [(kind, 4), (4, 4), (at, 8), (at, 8), (at, 8), (size, 8), (size, 8), (4, 8)];
+            words.into_iter().for_each(|(number, bytes)| add(number, bytes));
+        }
+        let note = [(4, 4), (20, 4), (3, 4), (u64::from(u32::from_le_bytes(*b"GNU\0")), 4)];
+        note.into_iter().chain([(1, 8), (2, 8), (3, 8)]).for_each(|(number, bytes)| add(number, bytes));
+        let symbols = [(0, 8), (0, 8), (0, 8), (1, 4), (0x11, 2), (1, 2), (0x800, 8), (0x40, 8)];
+        symbols.into_iter().for_each(|(number, bytes)| add(number, bytes));
+        file.extend(b"\0planted\0");
+        file.resize(SECTIONS, 0);
+        let mut add = |number: u64, bytes: usize| file.extend(&number.to_le_bytes()[..bytes]);
+        for (kind, at, size, link, each) in [(0, 0, 0, 0, 0), (2, SYMBOLS as u64, 48, 2, 24), (3, 264, 9, 0, 0)] {
+            let words = [(kind, 4), (0, 8), (0, 8), (at, 8), (size, 8), (link, 4), (1, 4), (8, 8), (each, 8)];
+            [(0, 4)].into_iter().chain(words).for_each(|(number, bytes)| add(number, bytes));
+        }
+        file
+    }
+
+    const NOTE: usize = 176;
+    const SYMBOLS: usize = 216;
+    const SECTIONS: usize = 280;
+
+    /// What is read of a program in which these numbers stand at these places, and which is so long.
+    fn of_changed(changes: &[(usize, u64)], length: u64) -> Option<Program> {
+        let mut file = program();
+        for (place, number) in changes {
+            let end = (place + 8).min(file.len());
+            file[*place..end].copy_from_slice(&number.to_le_bytes()[..end - place]);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("program");
+        std::fs::write(&path, &file).unwrap();
+        File::options().write(true).open(&path).unwrap().set_len(length.max(file.len() as u64)).unwrap();
+        let _ = symbol_file(&path);
+        let read = read(&path)?;
+        for address in changes.iter().map(|(_, number)| *number).chain([0, 0x800, u64::MAX]) {
+            let _ = read.name_of(address);
+        }
+        Some(read)
+    }
+
+    #[test]
+    fn a_hostile_program_takes_neither_memory_nor_time() {
+        let good = of_changed(&[], 0).unwrap();
+        assert_eq!((good.end, good.name_of(0x810)), (0x1000, "planted+0x10".to_owned()));
+        let (segment, size_of_table) = (64 + 16, SECTIONS + 64 + 32);
+        assert_eq!(of_changed(&[(segment, u64::MAX - 10)], 0).unwrap().end, u64::MAX);
+        assert!(of_changed(&[(size_of_table, 24 << 50)], 0).is_none(), "a table that is not there");
+        assert!(of_changed(&[(size_of_table, 24 << 23)], 1 << 30).is_none(), "a table of 192 MiB of nothing");
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+        assert!(read(&pipe).is_none() && symbol_file(&pipe).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn no_program_makes_it_panic(
+            places in prop::collection::vec(0_usize..470, 4),
+            numbers in prop::collection::vec(prop_oneof![any::<u64>(), 0_u64..600], 1..4),
+        ) {
+            let _ = of_changed(&places.into_iter().zip(numbers).collect::<Vec<_>>(), 0);
+        }
+    }
 
     #[test]
     fn an_address_has_the_name_of_its_symbol_or_of_what_it_lies_in() {

@@ -82,17 +82,20 @@ enum Part<'a> {
 fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut rest = text;
+    // Looked for once: braces without an end are as many as a text has letters.
+    let last_end = text.rfind("}}").unwrap_or(0);
     while let Some(at) = rest.find('{') {
         let (before, from) = rest.split_at(at);
         parts.push(Part::Plain(before));
-        let name = from[1..].split('}').next().unwrap_or_default();
-        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
-        if let Some(inner) = from.strip_prefix("{{").filter(|inner| inner.contains("}}")) {
+        let is_in_name = |c: char| c.is_ascii_lowercase() || c == '_';
+        let name = &from[1..from[1..].find(|c| !is_in_name(c)).map_or(from.len(), |end| 1 + end)];
+        let inner = from.strip_prefix("{{").filter(|inner| text.len() - inner.len() <= last_end);
+        if let Some(inner) = inner {
             let end = inner.find("}}").unwrap_or_default();
             // Without the outer braces of each side.
             parts.push(Part::Plain(&from[1..end + 3]));
             rest = &inner[end + 2..];
-        } else if is_name && from[1 + name.len()..].starts_with('}') {
+        } else if !name.is_empty() && from[1 + name.len()..].starts_with('}') {
             parts.push(Part::Name(name));
             rest = &from[name.len() + 2..];
         } else {
@@ -208,6 +211,17 @@ mod tests {
         assert!(!line.needs_server());
         let words = line.words(true, &values).unwrap();
         assert_eq!((words[1].as_str(), words.len()), ("-c", 3));
+    }
+
+    /// Each brace looked for its end once more: hours.
+    #[test]
+    fn braces_without_an_end_are_read_once() {
+        for braces in
+            ["{".repeat(1 << 20), "{a".repeat(1 << 19), "{{a".repeat(1 << 18), "}}".to_owned() + &"{{".repeat(1 << 19)]
+        {
+            assert!(CommandLine::new(&braces).is_ok());
+        }
+        assert_eq!(Values::default().fill("{{{a}} {{ }}{").unwrap(), "{{a} { }{");
     }
 
     #[test]

@@ -115,8 +115,8 @@ fn prepare(
 ) -> Result<Vec<Option<StatementId>>, SqlLoadError> {
     let (first, count) = statement.texts();
     let mut prepared = Vec::new();
-    for number in (first..).take(count as usize) {
-        let sql = statement.sql(dialect, number);
+    for number in 0..count {
+        let sql = statement.sql(dialect, first.wrapping_add_unsigned(number));
         prepared.push(match session.prepare(&sql) {
             Ok(id) => Some(id),
             Err(e) if e.kind == SqlErrorKind::NotPreparable && statement.values.is_empty() => None,

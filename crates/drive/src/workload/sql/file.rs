@@ -29,6 +29,29 @@ pub(super) struct File {
     pub errors: Errors,
 }
 
+/// Of each kind that a file names things of, at most: they are looked up by name, and by each other.
+const MOST: usize = 5_000;
+
+impl File {
+    pub fn check_counts(&self) -> Result<(), String> {
+        let statements = self.transactions.iter().map(|one| one.statements.len()).sum();
+        let roles = || self.steps.iter().flat_map(|step| step.roles.values());
+        let counts = [
+            ("counters", self.counters.len()),
+            ("parameters", self.parameters.len()),
+            ("transactions", self.transactions.len()),
+            ("statements", statements),
+            ("steps", self.steps.len()),
+            ("roles", roles().count()),
+            ("transactions of roles", roles().map(|role| role.run.len()).sum()),
+        ];
+        match counts.iter().find(|(_, count)| *count > MOST) {
+            Some((what, count)) => Err(format!("at most {MOST} {what}, not {count}")),
+            None => Ok(()),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Errors {

@@ -4,8 +4,8 @@ use super::file::{Data, Errors, File, Repeated};
 use super::parameter::Counters;
 use super::parameter::{self, Parameter};
 use super::sizes::Sizes;
-use super::statement::{self, Statement};
-use super::step::{self, Known, Step};
+use super::statement::{self, Known, Statement};
+use super::step::{self, Step};
 use tare_load::Random;
 
 #[derive(Debug)]
@@ -61,14 +61,16 @@ impl Mix {
         if file.transactions.is_empty() {
             return Err("at least one [[transaction]]".to_owned());
         }
+        file.check_counts()?;
         let sizes =
             Sizes { tables: asked.tables.unwrap_or(file.sizes.tables), rows: asked.rows.unwrap_or(file.sizes.rows) };
         let counters: Vec<String> = file.counters.keys().cloned().collect();
         let starts = file.counters.values().map(|start| start.value(sizes)).collect::<Result<_, _>>()?;
         let parameters = parameter::read(file.parameters, sizes, &counters)?;
+        let mut known = Known::of(&parameters);
         let mut transactions: Vec<Transaction> = Vec::new();
         for read in file.transactions {
-            let transaction = transaction(read, &parameters, &transactions)?;
+            let transaction = transaction(read, &mut known, &transactions)?;
             transactions.push(transaction);
         }
         let mut mix = Self {
@@ -82,9 +84,9 @@ impl Mix {
         };
         // Transactions that are asked for by name are run at once, and no steps.
         if asked.transaction.is_none() {
-            let known = mix.transactions.iter();
-            let known = known.map(|one| Known { name: &one.name, weight: one.weight, writes: one.writes });
-            mix.steps = step::read(file.steps, &known.collect::<Vec<_>>(), sizes)?;
+            let runs = mix.transactions.iter();
+            let runs = runs.map(|one| step::Known { name: &one.name, weight: one.weight, writes: one.writes });
+            mix.steps = step::read(file.steps, &runs.collect::<Vec<_>>(), sizes)?;
         }
         mix.choose(asked.transaction.as_deref())?;
         Ok(mix)
@@ -149,7 +151,7 @@ impl Mix {
 
 fn transaction(
     read: super::file::Transaction,
-    parameters: &[Parameter],
+    known: &mut Known<'_>,
     before: &[Transaction],
 ) -> Result<Transaction, String> {
     let is_word = !read.name.is_empty() && read.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -164,8 +166,9 @@ fn transaction(
     let mut statements: Vec<Statement> = written
         .iter()
         .enumerate()
-        .map(|(number, sql)| statement::read(&read.name, number + 1, sql, parameters))
+        .map(|(number, sql)| statement::read(&read.name, number + 1, sql, known))
         .collect::<Result<_, _>>()?;
+    let parameters = known.parameters;
     for statement in &mut statements {
         statement.draws = needs([&*statement], parameters, |parameter| parameter.each_statement);
     }
@@ -321,6 +324,57 @@ mod tests {
         assert!(wrong("next = \"added\"", "next = \"aded\"").contains("none of [counters] (added)"));
         assert!(wrong("after = \"id\"", "after = \"c\"").contains("no parameter with a range or a counter"));
         assert!(wrong("rows / 2 + 1", "rows / two").contains("rows, tables, and + - * /"));
+    }
+
+    #[test]
+    fn a_file_of_anyone_comes_to_no_more_than_the_limits() {
+        let of = |head: &str, statement: &str| {
+            read(&format!("{head}[[transaction]]\nname = \"a\"\nstatements = [{statement}]\n"))
+        };
+        let (rows, id) = ("rows = 1_000_000", "[parameters]\nid = { range = [1, 2] }\n");
+        let long = "x".repeat(1 << 20);
+        for (head, statement) in [
+            ("", format!("{{ sql = \"INSERT INTO t VALUES (1)\", {rows} }}")),
+            (id, format!("{{ sql = \"INSERT INTO t VALUES (:id, '{long}')\", rows = 65 }}")),
+            (
+                "[parameters]\nid = { letters = 65536 }\n",
+                "{ sql = \"INSERT INTO t VALUES (:id)\", rows = 1025 }".into(),
+            ),
+        ] {
+            let refused = of(head, &statement).unwrap_err();
+            assert!(refused.ends_with("at most 64 MiB for all statements, rows and values"), "{refused}");
+        }
+        assert!(
+            of(id, &format!("\"SELECT {}1\"", ":id, ".repeat(65_536))).unwrap_err().contains("at most 65535 values")
+        );
+        let many = |of: &dyn Fn(usize) -> String| (0..=5000).map(of).collect::<String>();
+        let parameters = many(&|number| format!("p{number} = {{ letters = 1 }}\n"));
+        let steps = many(&|number| format!("[[step]]\nname = \"s{number}\"\nroles.a = {{ run = [\"a\"] }}\n"));
+        let transactions = many(&|number| format!("[[transaction]]\nname = \"t{number}\"\nstatements = [\"x\"]\n"));
+        for (head, statements, what) in [
+            (format!("[counters]\n{}", many(&|number| format!("c{number} = 1\n"))), "\"x\"".into(), "counters"),
+            (format!("[parameters]\n{parameters}"), "\"x\"".into(), "parameters"),
+            (transactions, "\"x\"".into(), "transactions"),
+            (String::new(), many(&|_| "\"x\",".into()), "statements"),
+            (steps, "\"x\"".into(), "steps"),
+        ] {
+            let refused = of(&head, &statements).unwrap_err();
+            assert!(refused.starts_with("at most 5000 ") && refused.contains(what), "{refused}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_the_widest_range_are_drawn() {
+        let wide = |statement: &str| {
+            let parameter = format!("[parameters]\nid = {{ range = [{}, {}] }}\n", i64::MIN, i64::MAX);
+            read(&format!("{parameter}[[transaction]]\nname = \"a\"\nstatements = [\"{statement}\"]\n"))
+        };
+        assert!(wide("SELECT {id}").unwrap_err().contains("at most 10000 numbers"));
+        let (mix, mut random, mut drawn) =
+            (wide("SELECT :id").unwrap(), Random::new(1, Purpose::Transactions, 0), Vec::new());
+        mix.parameters[0].draw(&mut drawn, 1000, &[], &mix.counters(), &mut random);
+        let below = drawn.iter().filter(|value| matches!(value, Drawn::Int(number) if *number < 0)).count();
+        assert!((400..600).contains(&below), "{below}");
     }
 
     #[test]

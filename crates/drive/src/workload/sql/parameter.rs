@@ -64,10 +64,24 @@ impl Parameter {
         }
     }
 
+    /// Bytes of its longest value as text, where that is long.
+    pub fn longest(&self) -> usize {
+        match &self.drawing {
+            Drawing::List(values) => {
+                values.iter().map(|value| if let Drawn::Text(text) = value { text.len() } else { 0 }).max().unwrap_or(0)
+            }
+            Drawing::Letters(count) => *count,
+            Drawing::Template(template) => template.len(),
+            _ => 0,
+        }
+    }
+
     /// First value and number of values, where they are few and known beforehand: they may stand in a statement's text.
     pub fn few(&self) -> Option<(i64, u64)> {
         match &self.drawing {
-            Drawing::Range(first, last, _) if self.count.is_none() => Some((*first, last.abs_diff(*first) + 1)),
+            Drawing::Range(first, last, _) if self.count.is_none() => {
+                Some((*first, last.abs_diff(*first).saturating_add(1)))
+            }
             _ => None,
         }
     }
@@ -76,7 +90,7 @@ impl Parameter {
 impl Drawing {
     fn draw(&self, which: usize, values: &[Vec<Drawn>], counters: &Counters, random: &mut Random) -> Drawn {
         match self {
-            Self::Range(first, _, draw) => Drawn::Int(first + draw.draw(random).cast_signed()),
+            Self::Range(first, _, draw) => Drawn::Int(first.wrapping_add_unsigned(draw.draw(random))),
             Self::List(values) => values[random.below(values.len() as u64) as usize].clone(),
             Self::Letters(count) => Drawn::Text((0..*count).map(|_| letter(random)).collect()),
             Self::Template(template) => {
@@ -94,7 +108,8 @@ impl Drawing {
             Self::Next(counter, by) => Drawn::Int(counters.next(*counter, *by)),
             Self::Within(from, to) => {
                 let (from, to) = (counters.now(*from), counters.now(*to));
-                Drawn::Int(from + 1 + random.below(to.saturating_sub(from).max(1).unsigned_abs()).cast_signed())
+                let drawn = random.below(to.saturating_sub(from).max(1).unsigned_abs());
+                Drawn::Int(from.wrapping_add(1).wrapping_add_unsigned(drawn))
             }
         }
     }

@@ -2,11 +2,48 @@
 
 use super::file::Repeated;
 use super::parameter::Parameter;
+use std::collections::HashMap;
 use tare_engine::Dialect;
 
 /// Texts that a statement may come to by a parameter in its text, at most: each is prepared by every connection.
 const MOST_TEXTS: u64 = 10_000;
 const MOST_VALUES: usize = 65_535;
+/// Bytes that all statements of a file may come to, with every row and value written out.
+const LARGEST: usize = 64 << 20;
+/// What a value takes at least: its place among the others.
+const VALUE: usize = 64;
+
+/// What statements may name, and how much room is left for them.
+#[derive(Debug)]
+pub(super) struct Known<'a> {
+    pub parameters: &'a [Parameter],
+    numbers: HashMap<&'a str, usize>,
+    /// Bytes of each one's longest value.
+    longest: Vec<usize>,
+    room: usize,
+}
+
+impl<'a> Known<'a> {
+    pub fn of(parameters: &'a [Parameter]) -> Self {
+        let numbers = parameters.iter().enumerate().map(|(number, one)| (one.name.as_str(), number)).collect();
+        Self { parameters, numbers, longest: parameters.iter().map(Parameter::longest).collect(), room: LARGEST }
+    }
+
+    fn take(&mut self, bytes: usize) -> Result<(), String> {
+        let left = self.room.checked_sub(bytes);
+        self.room = left.ok_or_else(|| format!("at most {} MiB for all statements, rows and values", LARGEST >> 20))?;
+        Ok(())
+    }
+
+    fn find(&self, name: &str) -> Result<usize, String> {
+        self.numbers.get(name).copied().ok_or_else(|| {
+            let names = self.parameters.iter().map(|parameter| parameter.name.as_str());
+            let near =
+                tare_text::nearest(name, names.clone()).map_or(String::new(), |n| format!("; did you mean :{n}?"));
+            format!(":{name} is none of [parameters] ({}){near}", names.collect::<Vec<_>>().join(", "))
+        })
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct Statement {
@@ -69,7 +106,7 @@ enum Found {
 
 /// `:name` is a value that is sent, `{name}` a number in the text; `::` is a cast of PostgreSQL's, and nothing in
 /// quotes is either.
-pub(super) fn read(of: &str, number: usize, what: &Repeated, known: &[Parameter]) -> Result<Statement, String> {
+pub(super) fn read(of: &str, number: usize, what: &Repeated, known: &mut Known<'_>) -> Result<Statement, String> {
     let wrong = |what: String| format!("transaction {of}, statement {number}: {what}");
     let text = what.sql.trim().trim_end_matches(';');
     if text.is_empty() {
@@ -87,14 +124,8 @@ pub(super) fn read(of: &str, number: usize, what: &Repeated, known: &[Parameter]
             made.parts.push(Part::Sql(",".to_owned()));
         }
         made.add(&row, Some(which)).map_err(wrong)?;
-        if made.values.len() > MOST_VALUES {
-            break;
-        }
     }
     let Made { parts, values, in_text, .. } = made;
-    if values.len() > MOST_VALUES {
-        return Err(wrong(format!("at most {MOST_VALUES} values")));
-    }
     let reads = reads(&parts);
     Ok(Statement {
         name: format!("{of}_{number}"),
@@ -112,7 +143,11 @@ enum Piece {
     Found(Found),
 }
 
-fn pieces(text: &str, known: &[Parameter]) -> Result<Vec<Piece>, String> {
+fn too_many() -> String {
+    format!("at most {MOST_VALUES} values")
+}
+
+fn pieces(text: &str, known: &Known<'_>) -> Result<Vec<Piece>, String> {
     let (mut pieces, mut sql) = (Vec::new(), String::new());
     let mut quote = None;
     let mut before = ' ';
@@ -125,14 +160,14 @@ fn pieces(text: &str, known: &[Parameter]) -> Result<Vec<Piece>, String> {
         let found = match c {
             ':' if quote.is_none() && before != ':' && begins => {
                 let name = name(rest);
-                Some((Found::Value(find(&name, known)?), 1 + name.len()))
+                Some((Found::Value(known.find(&name)?), 1 + name.len()))
             }
             '{' if quote.is_none() && begins => {
                 let name = name(rest);
                 if !rest[1 + name.len()..].starts_with('}') {
                     return Err(format!("{{{name} has no }} behind it"));
                 }
-                Some((Found::Number(find(&name, known)?), 2 + name.len()))
+                Some((Found::Number(known.find(&name)?), 2 + name.len()))
             }
             _ => None,
         };
@@ -148,18 +183,13 @@ fn pieces(text: &str, known: &[Parameter]) -> Result<Vec<Piece>, String> {
             continue;
         };
         pieces.extend([Piece::Sql(std::mem::take(&mut sql)), Piece::Found(found)]);
+        if pieces.len() > 2 * MOST_VALUES {
+            return Err(too_many());
+        }
         rest = &rest[length..];
     }
     pieces.push(Piece::Sql(sql));
     Ok(pieces)
-}
-
-fn find(name: &str, known: &[Parameter]) -> Result<usize, String> {
-    known.iter().position(|parameter| parameter.name == name).ok_or_else(|| {
-        let names = known.iter().map(|parameter| parameter.name.as_str());
-        let near = tare_text::nearest(name, names.clone()).map_or(String::new(), |n| format!("; did you mean :{n}?"));
-        format!(":{name} is none of [parameters] ({}){near}", names.collect::<Vec<_>>().join(", "))
-    })
 }
 
 /// What stands before the row of an INSERT, and the row: its parentheses behind VALUES, up to the end.
@@ -171,19 +201,22 @@ fn split_row(text: &str) -> Result<(&str, &str), String> {
     if row.trim_start().starts_with('(') && row.ends_with(')') { Ok((head, row)) } else { Err(expected()) }
 }
 
-struct Made<'a> {
-    known: &'a [Parameter],
+struct Made<'a, 'k> {
+    known: &'a mut Known<'k>,
     parts: Vec<Part>,
     values: Vec<(usize, usize)>,
     in_text: Option<(usize, i64, u64)>,
 }
 
-impl Made<'_> {
+impl Made<'_, '_> {
     /// Adds pieces, of row number `row` where they are one.
     fn add(&mut self, pieces: &[Piece], row: Option<usize>) -> Result<(), String> {
         for piece in pieces {
             match piece {
-                Piece::Sql(text) => self.parts.push(Part::Sql(text.clone())),
+                Piece::Sql(text) => {
+                    self.known.take(VALUE + text.len())?;
+                    self.parts.push(Part::Sql(text.clone()));
+                }
                 Piece::Found(Found::Value(parameter)) => self.value(*parameter, row)?,
                 Piece::Found(Found::Number(parameter)) => self.number(*parameter)?,
             }
@@ -192,30 +225,33 @@ impl Made<'_> {
     }
 
     fn value(&mut self, parameter: usize, row: Option<usize>) -> Result<(), String> {
-        let count = match (self.known[parameter].count, row) {
-            (Some(_), Some(_)) => {
-                return Err(format!(":{} is a list, which no row may have", self.known[parameter].name));
-            }
+        let of = &self.known.parameters[parameter];
+        let count = match (of.count, row) {
+            (Some(_), Some(_)) => return Err(format!(":{} is a list, which no row may have", of.name)),
             (count, row) => count.map_or(row.unwrap_or(0)..row.unwrap_or(0) + 1, |count| 0..count),
         };
+        self.known.take(count.len() * VALUE.max(self.known.longest[parameter]))?;
         for (number, which) in count.enumerate() {
             if number > 0 {
                 self.parts.push(Part::Sql(", ".to_owned()));
             }
             self.parts.push(Part::Value);
             self.values.push((parameter, which));
+            if self.values.len() > MOST_VALUES {
+                return Err(too_many());
+            }
         }
         Ok(())
     }
 
     fn number(&mut self, parameter: usize) -> Result<(), String> {
-        let name = &self.known[parameter].name;
-        let few = self.known[parameter].few().filter(|(_, count)| *count <= MOST_TEXTS);
+        let name = &self.known.parameters[parameter].name;
+        let few = self.known.parameters[parameter].few().filter(|(_, count)| *count <= MOST_TEXTS);
         let (first, count) =
             few.ok_or_else(|| format!("{{{name}}} is to have a range of at most {MOST_TEXTS} numbers"))?;
         match self.in_text {
             Some((other, ..)) if other != parameter => {
-                Err(format!("{{{name}}} and {{{}}}: one parameter in a text", self.known[other].name))
+                Err(format!("{{{name}}} and {{{}}}: one parameter in a text", self.known.parameters[other].name))
             }
             _ => {
                 self.in_text = Some((parameter, first, count));

@@ -6,8 +6,10 @@ use crate::support::World;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tare_files::{Folder, Trust};
+use tare_findings::compare::Side;
 use tare_results::captures::{LockShare, LocksFile, ProfileFile, StatusFile, SymbolShare};
 use tare_results::waits::{FutexOperation, ThreadsTime, TimePart, TimeUse, WaitsFile};
+use tare_results::wakes::{ChargedShare, Doing, WakerShare, WakesFile};
 
 const STUDY: &str = "name = \"fuzzed\"\n[workload]\nrows = 20\n[sampling]\ntrials = 2\nsamples = 2\nwarmup_s = 0\n\
                      sample_s = 0.05\n[factors]\naslr = [\"on\", \"off\"]\n";
@@ -33,7 +35,7 @@ fn results(world: &World) -> PathBuf {
 }
 
 fn captures() -> Vec<(&'static str, &'static str, String)> {
-    use tare_results::captures::{FLAME_GRAPH, FOLDED, LOCKS, PROFILE, STATUS, WAITS, WALL};
+    use tare_results::captures::{FLAME_GRAPH, FOLDED, LOCKS, PROFILE, STATUS, WAITS, WAKES, WALL};
     let symbol = SymbolShare { symbol: "sqlite3_step".into(), self_fraction: 0.5, total_fraction: 0.9 };
     let profile = ProfileFile {
         schema: 2,
@@ -67,6 +69,16 @@ fn captures() -> Vec<(&'static str, &'static str, String)> {
         connections: time.clone(),
         background: time,
     };
+    let wakes = WakesFile {
+        schema: 2,
+        elapsed_s: 1.0,
+        threads: 2,
+        events: 900,
+        cut: false,
+        slept_fraction: 0.8,
+        woken_by: vec![WakerShare { who: "client".into(), wakes: 9, fraction: 0.5 }],
+        charged: vec![ChargedShare { who: "background log".into(), doing: Doing::Ran, fraction: 0.3 }],
+    };
     let json = |value: serde_json::Result<String>| value.unwrap();
     vec![
         (PROFILE, "profile.json", json(serde_json::to_string(&profile))),
@@ -74,6 +86,7 @@ fn captures() -> Vec<(&'static str, &'static str, String)> {
         (FLAME_GRAPH, "profile.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"></svg>".to_owned()),
         (LOCKS, "locks.json", json(serde_json::to_string(&locks))),
         (WAITS, "waits.json", json(serde_json::to_string(&waits))),
+        (WAKES, "wakes.json", json(serde_json::to_string(&wakes))),
         (WALL, "wall.folded", "ran;main 100000\nasleep;shared_futex;dict_sys 900000\n".to_owned()),
         (STATUS, "status.json", json(serde_json::to_string(&status))),
     ]
@@ -96,15 +109,27 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What show, report and compare do with what they can read.
+fn copied(from: &Path, to: &Path) {
+    for file in files(from) {
+        std::fs::create_dir_all(to.join(&file).parent().unwrap()).unwrap();
+        std::fs::copy(from.join(&file), to.join(&file)).unwrap();
+    }
+}
+
+/// What show, report, compare, history and why do with what they can read.
 pub fn summarised(path: &Path) {
     let Ok(results) = tare_results::open(path) else { return };
     let summary = tare_findings::summarize(&results);
     let _ = tare_report::terminal::show(&results, &summary, tare_report::terminal::Style::of_stdout(None));
     let page = tare_report::html::render(&results, &summary);
     assert_eq!(page.matches("<script").count(), 1, "nothing but our own script is in the page");
-    let side = tare_findings::compare::Side { results: &results, condition: None };
+    let side = Side { results: &results, condition: None };
     let _ = tare_findings::compare::compare(side, side, &tare_findings::compare::Options::default());
+    let style = tare_report::terminal::Style::of_stdout(None);
+    let _ = tare_findings::why::times(side).map(|times| tare_report::terminal::times(&times, style));
+    let [a, b] = ["aslr=on", "aslr=off"].map(|name| Side { condition: Some(name), ..side });
+    let _ = tare_findings::why::why(a, b).map(|found| tare_report::terminal::why(&found, style));
+    let _ = tare_findings::why::chains(a, b);
 }
 
 #[test]
@@ -160,21 +185,28 @@ fn exit_codes_are_those_of_the_contract() {
     let world = World::new();
     let place = results(&world);
     world.exits(0, &["report", "results"]);
+    copied(&place, &world.path("whole"));
     let good: Vec<(PathBuf, Vec<u8>)> =
         files(&place).into_iter().map(|file| (place.join(&file), std::fs::read(place.join(&file)).unwrap())).collect();
     let study = std::fs::read(world.path("study.toml")).unwrap();
     let mut chance = Chance::new();
-    let commands: [&[&str]; 8] = [
+    let commands: [&[&str]; 14] = [
         &["show", "results"],
         &["show", "results", "--json"],
         &["report", "results"],
         &["compare", "results:aslr=on", "results:aslr=off", "--fail-if-slower", "5"],
         &["compare", "results", "results", "results", "--json"],
         &["repair", "results"],
+        &["why", "results:aslr=on", "results:aslr=off"],
+        &["history", "results", "whole", "--json"],
+        &["merge", "results", "--out", "merged"],
+        &["export", "results", "--format", "csv", "--out", "exported.csv"],
+        &["export", "results", "--format", "svg", "--out", "exported.svg"],
+        &["export", "results", "--format", "junit"],
         &["run", "study.toml", "--dry-run"],
         &["run", "study.toml", "--dry-run", "--quick", "--json", "--topology", "node:2 core:4"],
     ];
-    for turn in 0..inputs() / 25 {
+    for turn in 0..commands.len().max(inputs() / 25) {
         let (path, bytes) = &good[chance.below(good.len())];
         let input = mutated(std::slice::from_ref(bytes), &mut chance);
         std::fs::write(path, &input).unwrap();

@@ -2,6 +2,7 @@
 
 use crate::fuzz::harness::{fuzz, inputs, texts};
 use crate::fuzz::results_files::summarised;
+use tare_drive::workload::sql::{BUILTIN_NAMES, Script, SqlSettings, of_scripts};
 use tare_study::language::builtin::BUILTIN;
 use tare_study::language::document::Source;
 use tare_study::language::parse::{Overrides, parse};
@@ -53,6 +54,35 @@ fn locations_sets_and_settings() {
         let _ = tare_text::Value::of_word(&text).seconds();
         for setting in tare_noise::Setting::ALL {
             let _ = setting.level(&text);
+        }
+    });
+}
+
+#[test]
+fn files_of_statements() {
+    let builtin = BUILTIN_NAMES.map(|name| {
+        let mut settings = SqlSettings::default();
+        settings.set_builtin(name).unwrap();
+        settings.text().unwrap().as_bytes().to_vec()
+    });
+    fuzz("files of statements", &builtin, inputs(), |input| {
+        let _ = SqlSettings::default().set_text(&String::from_utf8_lossy(input));
+    });
+}
+
+#[test]
+fn scripts_of_pgbench() {
+    let corpus = texts(&[
+        "\\set aid random(1, 100000 * :scale)\n\\set delta random(-5000, 5000)\nBEGIN;\n\
+         UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;\nEND;\n",
+        "SELECT ';' /* a; */ -- b;\n; /*! c */; SELECT $$ d; $$, $e$ f; $e$;\n",
+    ]);
+    let defined = [("scale".to_owned(), 3)].into();
+    fuzz("scripts of pgbench", &corpus, 4 * inputs(), |input| {
+        let text = String::from_utf8_lossy(input).into_owned();
+        let script = |file: &str| Script { file: file.to_owned(), text: text.clone(), weight: 2 };
+        if let Ok(text) = of_scripts(&[script("a.sql"), script("a.sql")], &defined) {
+            let _ = SqlSettings::default().set_text(&text);
         }
     });
 }

@@ -2,6 +2,7 @@
 
 use crate::support::World;
 use std::fmt::Write as _;
+use std::process::Command;
 
 /// A condition and a metric each, and what XML cannot hold.
 const NAMES: [(&str, &str); 3] = [
@@ -41,4 +42,21 @@ fn a_name_is_no_command_to_a_terminal_or_ci_system_and_breaks_no_format() {
             assert!(!written.contains(steers), "{args:?}: {written:?}");
         }
     }
+}
+
+/// What is printed without colours goes one way: the model of a machine that others describe stands for names of
+/// processes, folders and servers.
+#[test]
+fn a_machine_that_others_describe_steers_no_terminal() {
+    let world = World::new();
+    let xml = world.path("machine.xml");
+    let made = Command::new("lstopo").args(["--force", "-i", "package:1 pu:2"]).arg(&xml).status();
+    assert!(made.expect("lstopo is missing: sudo apt-get install hwloc").success());
+    let text = std::fs::read_to_string(&xml).unwrap();
+    let package = text.find("type=\"Package\"").unwrap();
+    let (before, after) = text.split_at(package + text[package..].find('>').unwrap() + 1);
+    let model = "<info name=\"CPUModel\" value=\"evil\u{1b}[31m\u{7} ::stop-commands::x\"/>";
+    std::fs::write(&xml, format!("{before}{model}{after}")).unwrap();
+    let (out, _) = world.exits(0, &["topo", "--topology", "machine.xml"]);
+    assert!(out.contains("evil\\u{1b}[31m\\u{7}") && !out.contains("::stop"), "{out:?}");
 }
