@@ -6,7 +6,9 @@ use tare_findings::answer::spread_from as spread_source;
 use tare_findings::figures::{count, figure, list, percent, times};
 use tare_findings::level_words::words_of;
 use tare_findings::summary::SpreadSources;
-use tare_findings::verdict::{LessStep, Moved, MovedAlone, Ranked, SpreadFrom, Tested, Untested, Verdict};
+use tare_findings::verdict::{
+    Alone, Estimate, LessStep, Moved, MovedAlone, Ranked, SpreadFrom, Tested, Untested, Verdict,
+};
 use tare_results::schema::Levels;
 
 /// The fewest trials of a condition from which anything is said without a caution.
@@ -43,7 +45,12 @@ pub(super) fn details(verdict: &Verdict) -> Vec<String> {
 
 fn nothing_tested(why: &Untested) -> Vec<String> {
     match why {
-        Untested::Alone(found) if found.modes.is_empty() => vec!["There is nothing to compare it with.".to_owned()],
+        Untested::Alone(Alone { modes, estimate: Estimate { mean, ci, unit, .. }, .. }) if modes.is_empty() => {
+            let interval = ci
+                .filter(|ci| ci.width() <= 2.0 * mean.abs())
+                .map(|ci| format!("95% interval of its mean {} to {}.", figure(ci.low, unit), figure(ci.high, unit)));
+            std::iter::once("There is nothing to compare it with.".to_owned()).chain(interval).collect()
+        }
         Untested::Alone(found) => {
             vec![format!(
                 "It has modes: {}. There is nothing to compare it with.",

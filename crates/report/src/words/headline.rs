@@ -146,17 +146,9 @@ fn alone(found: &Alone) -> String {
     }
     let called = if found.condition.is_empty() { "the only condition" } else { &found.condition };
     let mean = figure(estimate.mean, estimate.unit);
-    let over = match estimate.ci {
-        Some(ci) if ci.width() > 2.0 * estimate.mean.abs() => {
-            format!("an interval wider than it is, over {}", count(estimate.trials, "trial"))
-        }
-        Some(ci) => format!(
-            "95% interval {} to {} over {}",
-            figure(ci.low, estimate.unit),
-            figure(ci.high, estimate.unit),
-            count(estimate.trials, "trial")
-        ),
-        None => "a single trial".to_owned(),
+    let over = match estimate.trials {
+        1 => "a single trial".to_owned(),
+        trials => format!("mean of {trials} trials"),
     };
     first_that_fits([
         format!("Only {called} was measured: {metric} {mean} ({over})."),
