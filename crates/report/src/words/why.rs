@@ -195,7 +195,10 @@ pub fn not_distinguishable(found: &Why) -> Option<String> {
         let smallest = change.smallest_us.filter(|us| !change.shown && *us >= LEAST_US)?;
         Some(format!("{} ({})", part(&change.part), figure(smallest, "us")))
     };
-    let named: Vec<String> = all.filter_map(words).collect();
+    let whole = found.own();
+    let whole_us = whole.smallest_us.filter(|us| !whole.shown && *us >= LEAST_US);
+    let whole = whole_us.map(|us| format!("all ({})", figure(us, "us")));
+    let named: Vec<String> = all.filter_map(words).chain(whole).collect();
     (!named.is_empty()).then(|| {
         format!(
             "Not distinguishable, with the smallest difference that would probably have been seen: {}.",
