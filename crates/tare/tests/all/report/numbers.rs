@@ -53,10 +53,10 @@ fn the_reading_is_careful() {
     assert_eq!(clear.text, "placement moved throughput 5.0x: 65.4 k/s at same-pu, 13.0 k/s at other-node.");
     assert!(clear.details[0].starts_with("95% interval 4.9x to 5.1x for all pairs together; "), "{clear:?}");
     let one = summary_of_csv("a,0,0,tps,10\na,1,0,tps,11\n").answer;
-    assert_eq!(one.text, "Only a was measured: throughput 10.5 /s (mean of 2 trials).");
-    assert_eq!(one.details, ["There is nothing to compare it with."], "an interval wider than the mean is none");
-    let one = summary_of_csv("a,0,0,tps,10\na,1,0,tps,10.5\na,2,0,tps,11\n").answer;
-    assert!(one.text.ends_with("(mean of 3 trials).") && one.details[1].starts_with("95% interval of"), "{one:?}");
+    assert!(one.text.starts_with("Only a was measured: ") && one.text.ends_with(" (mean of 2 trials)."), "{one:?}");
+    assert!(one.details[0].contains("nothing to compare") && one.details[1].starts_with("95% interval of"), "{one:?}");
+    let wide = summary_of_csv("a,0,0,tps,10\na,1,0,tps,20\n").answer;
+    assert_eq!(wide.details, ["There is nothing to compare it with."], "an interval wider than the mean is none");
     let luck = summary_of_csv("a,0,0,tps,10\nb,0,0,tps,20\n").reading;
     assert!(luck.contains("cannot tell a difference of throughput from luck"), "{luck}");
     let same =
