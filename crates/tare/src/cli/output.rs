@@ -44,10 +44,12 @@ fn broken(text: &str, width: u16) -> String {
             return line.to_owned();
         }
         let indent = line.len() - line.trim_start().len();
-        // What stands in columns goes on in its own, where that leaves half of the line.
+        // What stands in columns goes on in its own, where that leaves half of the line and room for every word.
+        let longest = line.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
         let gap = line[indent..].find("  ").map(|at| indent + at);
         let column = gap.map(|at| at + line[at..].len() - line[at..].trim_start().len());
-        let wrapped = match column.filter(|at| *at <= usize::from(width) / 2) {
+        let room = |at: &usize| *at <= usize::from(width) / 2 && at + longest <= usize::from(width);
+        let wrapped = match column.filter(room) {
             Some(at) => wrap(style, &line[..at], &" ".repeat(line[..at].chars().count()), &line[at..]),
             None => wrap(style, &line[..indent], &" ".repeat(indent + 2), line),
         };
