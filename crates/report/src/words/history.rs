@@ -123,12 +123,14 @@ pub fn line(line: &MetricHistory) -> Vec<String> {
 /// What a reader has to know of all lines together.
 pub fn history(found: &History) -> Vec<String> {
     let order = match found.by_time {
-        true => "Runs are in the order of their first trials",
-        false => "Runs are in the order they were named, because not all say when they ran",
+        true => "in the order of their first trials",
+        false => "in the order they were named, because not all say when they ran",
     };
+    let runs = found.lines.iter().map(|line| line.points.len()).max().unwrap_or(0);
     vec![format!(
-        "{order}. Where nothing changes something is said in at most {:.0}% of histories, over {} together; changes \
+        "{} {order}. Where nothing changes something is said in at most {:.0}% of histories, over {} together; changes \
          below {} are not shown.",
+        count(runs, "run"),
         100.0 * ERROR_RATE,
         count(found.lines.len(), "line"),
         change(found.minimum_effect).trim_start_matches('+')
