@@ -21,7 +21,8 @@ pub fn picture(sentence: &str, ab: &Ab, course: &[Step]) -> String {
     standalone(&draw(sentence, ab, course).into_string())
 }
 
-fn draw(sentence: &str, ab: &Ab, course: &[Step]) -> Markup {
+/// The drawing: the ratio after each pair, with the sentence above it.
+pub fn draw(sentence: &str, ab: &Ab, course: &[Step]) -> Markup {
     let e = ab.rule.minimum_effect;
     let equal = Interval { low: 1.0 / (1.0 + e), high: 1.0 + e };
     let axis = axis(course, equal);

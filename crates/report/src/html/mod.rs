@@ -21,6 +21,7 @@ mod machines;
 mod measured;
 mod nodes;
 mod page;
+mod pairs;
 mod plans;
 mod plots;
 mod probes;

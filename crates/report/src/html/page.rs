@@ -4,7 +4,8 @@ use super::document::document;
 use super::given::Page;
 use super::{
     builds, captures, counters, curves, distance, environment, first_screen, grid, hosts, latencies, machines, nodes,
-    plans, plots, probes, record, relative, scaling, searches, seconds, stability, tables, time, waits, wakes, warm_up,
+    pairs, plans, plots, probes, record, relative, scaling, searches, seconds, stability, tables, time, waits, wakes,
+    warm_up,
 };
 use maud::{Markup, html};
 use tare_findings::summary::Summary;
@@ -67,6 +68,7 @@ const SCREEN_ONLY: [&str; 4] = ["threads", "metrics", "logs", "record"];
 /// (anchor, title, content) of every section that has something to show.
 fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
     let all = [
+        ("pairs", "Pair by pair", pairs::section(page)),
         // Over numbers a curve says more than a list.
         ("curves", "Curves", curves::section(page)),
         ("trials", "Every trial", plots::headline(page)),

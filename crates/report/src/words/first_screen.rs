@@ -1,9 +1,11 @@
 //! The first screen of a report: what was run, on what, what came out, how sure.
 
+use super::ab;
 use super::answer::AnswerJson;
 use super::further::further;
 use super::warnings::warnings;
 use std::collections::BTreeSet;
+use tare_findings::ab::Ab;
 use tare_findings::figures::{count, percent};
 use tare_findings::summary::{MetricSummary, Summary};
 use tare_results::{Results, Source};
@@ -24,11 +26,17 @@ pub struct FirstScreen {
 
 pub fn first_screen(summary: &Summary, results: &Results) -> FirstScreen {
     let answer = AnswerJson::of(&summary.answer);
+    let pairs = results.plan.as_ref().and_then(|plan| Ab::of(plan, &results.trials));
+    // What pairs were made for goes before what all their trials say.
+    let (out, of_all) = match &pairs {
+        Some(pairs) => (ab::sentence(pairs), Some(format!("Over all trials, whatever their pair: {}", answer.text))),
+        None => (answer.text, None),
+    };
     FirstScreen {
         run: what_was_run(summary, results),
         machine: on_what(results),
-        out: answer.text,
-        further: answer.details.into_iter().chain(further(summary, results)).collect(),
+        out,
+        further: of_all.into_iter().chain(answer.details).chain(further(summary, results)).collect(),
         warnings: warnings(summary, results),
         sure: how_sure(summary, results),
     }

@@ -164,7 +164,7 @@ struct CertificateJson<'a> {
 fn print(certificate: &Certificate, json: bool) -> Result<(), Problem> {
     let text = words::sentence(certificate);
     if !json {
-        return output::text(&format!("{text}\n\n{}", ab_output::lines(&words::rows(certificate))));
+        return output::lines(&format!("{text}\n\n{}", ab_output::lines(&words::rows(certificate))));
     }
     let alarms = certificate.alarms(Rule::Looks);
     let document = CertificateJson {

@@ -80,7 +80,7 @@ pub fn print(ab: &Ab, certified: Option<&Certified>, json: bool) -> Result<(), P
     }
     let mut rows = words::rows(ab);
     rows.push(("A/A here", certificate::alongside(certified)));
-    output::text(&format!("{}\n\n{}", words::sentence(ab), lines(&rows)))
+    output::lines(&format!("{}\n\n{}", words::sentence(ab), lines(&rows)))
 }
 
 fn of_machine(certified: &Certified) -> CertificateJson<'_> {

@@ -130,7 +130,7 @@ fn begin(args: &FindArgs) -> Result<Exit, Problem> {
     if args.dry_run {
         plan_view::print(&study, &plan, args.json)?;
         if !args.json {
-            output::text(&first_blocks(&plan))?;
+            output::lines(&first_blocks(&plan))?;
         }
         return Ok(Exit::Done);
     }

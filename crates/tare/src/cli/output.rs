@@ -48,8 +48,17 @@ fn broken(text: &str, width: u16) -> String {
         if line.chars().count() <= usize::from(width) {
             return line.to_owned();
         }
-        let indent: String = line.chars().take_while(|c| *c == ' ').collect();
-        wrap(style, &indent, &format!("{indent}  "), line).trim_end().to_owned()
+        let indent = line.len() - line.trim_start().len();
+        // What stands in columns goes on in its own, where that leaves half of the line and room for every word.
+        let longest = line.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
+        let gap = line[indent..].find("  ").map(|at| indent + at);
+        let column = gap.map(|at| at + line[at..].len() - line[at..].trim_start().len());
+        let room = |at: &usize| *at <= usize::from(width) / 2 && at + longest <= usize::from(width);
+        let wrapped = match column.filter(room) {
+            Some(at) => wrap(style, &line[..at], &" ".repeat(line[..at].chars().count()), &line[at..]),
+            None => wrap(style, &line[..indent], &" ".repeat(indent + 2), line),
+        };
+        wrapped.trim_end().to_owned()
     };
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
@@ -146,6 +155,7 @@ mod tests {
     fn notes_break_at_words_and_keep_their_indent() {
         let text = "one two three four five\n  six seven eight nine";
         assert_eq!(broken(text, 20), "one two three four\n  five\n  six seven eight\n    nine");
+        assert_eq!(broken("  nodes   1, 2, 4, 8, 16", 20), "  nodes   1, 2, 4,\n          8, 16");
         assert_eq!(broken("report:  /a/long/path/of/it", 40), "report:  /a/long/path/of/it");
     }
 }

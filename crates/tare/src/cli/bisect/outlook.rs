@@ -50,7 +50,7 @@ pub fn print(asked: &Asked, json: bool, trusted: bool) -> Result<(), Problem> {
     let document = Outlook { text, good, bad, commits: last, builds, pairs, pair_s, estimated_s };
     match json {
         true => output::document("tare-bisect-dry-run", &document),
-        false => output::text(&format!("{}\n\n  good  {good}\n  bad   {bad}\n", document.text)),
+        false => output::lines(&format!("{}\n\n  good  {good}\n  bad   {bad}\n", document.text)),
     }
 }
 

@@ -76,7 +76,7 @@ pub fn print(found: &Bisection, folder: &Path, json: bool) -> Result<(), Problem
         let inside = inside(found).map_or_else(String::new, |inside| {
             format!("\nWhich commit of the merge, with --build and all else as here:\n  {inside}\n")
         });
-        return output::text(&format!("{}\n\n{}{why}{inside}", words::sentence(found), rows.collect::<String>()));
+        return output::lines(&format!("{}\n\n{}{why}{inside}", words::sentence(found), rows.collect::<String>()));
     }
     let commit = |place: usize| CommitJson {
         commit: &found.line[place].id,

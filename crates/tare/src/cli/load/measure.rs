@@ -33,11 +33,11 @@ pub fn measure(asked: Asked<'_>, said: &SaidArgs, survives: bool) -> Result<Exit
     let viewed = Viewed { subject: &subject, measured, sample: &sample, outage, said };
     match (&asked.settings.workload.load, said.json) {
         (AnyLoad::Sql(_), true) => output::document("tare-load-sql", &sql_view::Document::of(&viewed))?,
-        (AnyLoad::Sql(_), false) => output::text(&sql_view::words(&viewed))?,
+        (AnyLoad::Sql(_), false) => output::lines(&sql_view::words(&viewed))?,
         (AnyLoad::Tpcc(_), true) => output::document("tare-load-tpcc", &tpcc_view::Document::of(&viewed))?,
-        (AnyLoad::Tpcc(_), false) => output::text(&tpcc_view::words(&viewed))?,
+        (AnyLoad::Tpcc(_), false) => output::lines(&tpcc_view::words(&viewed))?,
         (_, true) => output::document("tare-load", &view::Document::of(&viewed))?,
-        (_, false) => output::text(&view::words(&viewed))?,
+        (_, false) => output::lines(&view::words(&viewed))?,
     }
     if let Some(exit) = lines::ended(measured.elapsed_s) {
         return Ok(exit);

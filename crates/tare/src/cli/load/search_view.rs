@@ -17,7 +17,7 @@ struct Document<'a> {
 pub fn print(subject: &Subject, search: &SearchRecord, json: bool) -> Result<(), Problem> {
     match json {
         true => output::document("tare-load-search", &Document { measured: subject, search }),
-        false => output::text(&(subject.words() + &words(search))),
+        false => output::lines(&(subject.words() + &words(search))),
     }
 }
 

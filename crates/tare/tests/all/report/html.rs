@@ -134,3 +134,27 @@ fn nothing_is_loaded_from_anywhere() {
         }
     }
 }
+
+#[test]
+fn a_paired_comparison_begins_with_its_verdict_on_its_own_metric() {
+    let side = |name, tps: f64, cpus| fake::Fake { name, tps: vec![tps], between: 0.01, cpus: vec![cpus] };
+    let conditions =
+        vec![side("side=a build=old", 20_000.0, [0, 0, 2, 2]), side("side=b build=new", 16_000.0, [0, 0, 2, 2])];
+    let study = fake::Study { name: "ab", conditions, trials: 10, samples: 1, bad: Vec::new(), missing: 0 };
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(&study, dir.path());
+    let file = dir.path().join("plan.json");
+    let mut plan: serde_json::Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    plan["settle"] = serde_json::json!({
+        "a": "side=a build=old", "b": "side=b build=new", "metric": "latency_ms_p99", "minimum_effect": 0.02,
+        "alpha": 0.05, "rule": "looks", "by_time": false, "budget_s": null, "seed": 3, "sessions": 1,
+        "begun": [{"first_block": 0, "boot_id": "one"}],
+    });
+    fs::write(&file, plan.to_string()).unwrap();
+    let text = fs::read_to_string(write_report(dir.path()).unwrap()).unwrap();
+    let heading = text.split("<h1>").nth(1).unwrap().split("</h1>").next().unwrap();
+    assert!(heading.contains("after 10 pairs"), "{heading}");
+    let first = text.split("<section id=\"").nth(1).unwrap();
+    assert!(first.starts_with("pairs\"") && first.contains("B/A of latency_ms_p99"), "{first:.300}");
+    assert!(text.contains("Over all trials, whatever their pair: "), "{text:.3000}");
+}
