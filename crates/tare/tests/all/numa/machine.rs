@@ -61,7 +61,7 @@ impl Evidence {
 
 /// What the guest says when the kernel has booted.
 const JOB_BEGINS: &str = "job begins";
-/// What the kernel says of a boot that stands still, long before the limit: emulated CPUs sometimes go round for ever in
+/// What the kernel prints when a boot stands still, long before the limit: emulated CPUs sometimes loop for ever in
 /// code that another one has patched.
 const BOOT_STANDS: &str = "detected stalls on CPUs";
 /// Boots that are tried.

@@ -50,8 +50,8 @@ warmup_s = 0
 sample_s = 0.1
 "#;
 
-/// Server on node 0, memory as each level says; what is interleaved is MariaDB's cell, and what is preferred or on a node
-/// without CPUs is in `odd_nodes`. Without a mapping of the file: its pages would lie where they were written.
+/// Server on node 0, memory as each level says; MariaDB's cell is interleaved, and `odd_nodes` has what is preferred or
+/// on a node without CPUs. Without a mapping of the file: its pages would lie where they were written.
 const POLICIES: &str = r#"
 name = "policies"
 [engine]
@@ -90,8 +90,8 @@ warmup_s = 60
 sample_s = 60
 "#;
 
-/// Of the grid, the cells in which every server location is, with client locations of each kind and node; of its
-/// balanced conditions, those with both roles on both nodes. The CPUs of all others are those of the plan, which is whole.
+/// Of the grid, cells with every server location, and with client locations of each kind and node; of its balanced
+/// conditions, those with both roles on both nodes. The CPUs of all others are those of the plan, which is whole.
 fn grid_in_part() -> String {
     let whole = include_str!("../../../../../studies/mind-your-core.toml");
     let parts: Vec<&str> = whole.split("[[conditions]]").collect();
