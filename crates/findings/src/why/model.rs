@@ -103,8 +103,8 @@ pub struct PartChange {
     /// 95% interval of it, for this part alone.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// Share of the difference that is A's and B's own ([`Why::own`]); below 0 where it goes the other way. None of what
-    /// other programs took where the difference is without it.
+    /// Share of the difference that is A's and B's own ([`Why::own`]); below 0 where it goes the other way. None of
+    /// what other programs took where the difference is without it.
     pub share: Option<f64>,
     /// Chance of such a difference where there is none, adjusted over all parts (false discovery rate).
     pub p_value: f64,

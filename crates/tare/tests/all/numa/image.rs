@@ -1,6 +1,6 @@
 //! The root file system of a virtual machine, made on the fly: busybox, this build of `tare`, MariaDB, PostgreSQL where
-//! it is asked for, and prepared data directories, with every library that `ldd` names; or busybox, `tare` and MariaDB for
-//! another processor, without data.
+//! it is asked for, and prepared data directories, with every library that `ldd` names; or the first three for another
+//! processor, without data.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
