@@ -42,7 +42,7 @@ impl SampleRecord {
 }
 
 impl TrialRecord {
-    /// No more than [`MOST_HISTOGRAMS`].
+    /// No more than a thousand.
     pub fn histogram_names(&self) -> impl Iterator<Item = &str> {
         let all = self.samples.first().into_iter().flat_map(|sample| sample.histograms.keys().map(String::as_str));
         all.take(MOST_HISTOGRAMS)
