@@ -5,7 +5,8 @@ use super::style::Style;
 use super::text::{heading, plain, shorten, wrap};
 use crate::words::{between, proof, why as words};
 use tare_findings::figures::{Scale, count, figure};
-use tare_findings::why::{Changes, PartChange, Proof, SUSPECTS_SHOWN, TimeChange, Trial, Why};
+use tare_findings::why::{Changes, Proof, SUSPECTS_SHOWN, Trial, Why};
+use tare_stats::Interval;
 
 /// Functions and statements listed; `--json` has all that are shown.
 const LISTED: usize = 10;
@@ -54,30 +55,20 @@ fn waterfall(found: &Why, style: Style) -> String {
     let change = |us: f64| format!("{}{}", if us > 0.0 { "+" } else { "" }, scale.number(us));
     let interval = |ci| between(ci, "-", change);
     let mut all = Vec::new();
-    let mut line = |change_of: &PartChange| {
-        let star = if change_of.shown { " *" } else { "" };
-        let cells = vec![
-            plain(&words::part(&change_of.part)),
-            scale.number(change_of.a_us),
-            scale.number(change_of.b_us),
-            change(change_of.us) + star,
-            interval(change_of.ci),
-            change_of.share.map_or("-".to_owned(), words::signed),
-        ];
-        all.push(cells);
-    };
-    found.parts.iter().chain([&found.not_explained]).for_each(&mut line);
-    let mut sum = |name: &str, [a, b]: [f64; 2], change_of: TimeChange, share: String| {
-        let star = if change_of.shown { " *" } else { "" };
-        let of_both = change(change_of.us) + star;
-        all.push(vec![name.to_owned(), scale.number(a), scale.number(b), of_both, interval(change_of.ci), share]);
-    };
-    match found.undisturbed {
-        Some(own) => {
-            sum("all", [a, b], found.difference, "-".to_owned());
-            sum("without other programs", found.own_us(), own, words::signed(1.0));
-        }
-        None => sum("all", [a, b], found.difference, words::signed(1.0)),
+    let mut line =
+        |name: String, [a, b]: [f64; 2], (us, ci): (f64, Option<Interval>), shown: bool, share: Option<f64>| {
+            let star = if shown { " *" } else { "" };
+            let share = share.map_or("-".to_owned(), words::signed);
+            all.push(vec![name, scale.number(a), scale.number(b), change(us) + star, interval(ci), share]);
+        };
+    for part in found.parts.iter().chain([&found.not_explained]) {
+        line(plain(&words::part(&part.part)), [part.a_us, part.b_us], (part.us, part.ci), part.shown, part.share);
+    }
+    let whole = found.difference;
+    let share = found.undisturbed.is_none().then_some(1.0);
+    line("all".to_owned(), [a, b], (whole.us, whole.ci), whole.shown, share);
+    if let Some(own) = found.undisturbed {
+        line("without other programs".to_owned(), found.own_us(), (own.us, own.ci), own.shown, Some(1.0));
     }
     let [a, b] = found.sides.each_ref().map(|side| plain(&side.name));
     let over = if found.paired { "trials of the same block" } else { "trials" };

@@ -12,6 +12,9 @@ use std::os::fd::AsRawFd;
 use std::ptr;
 use tare_cpuset::NodeSet;
 
+/// From the kernel's include/uapi/linux/mempolicy.h: pages that other processes have mapped too.
+const MPOL_MF_MOVE_ALL: libc::c_int = 1 << 2;
+
 /// A mapping that is unmapped when it is dropped.
 struct Mapped {
     at: *mut libc::c_void,
@@ -119,8 +122,6 @@ fn spread(mapped: &Mapped, there: &[usize], nodes: &NodeSet) -> io::Result<()> {
 fn place(mapped: &Mapped, pages: &[usize], to: Option<&[i32]>) -> io::Result<Vec<i32>> {
     /// So that the lists stay small.
     const AT_ONCE: usize = 1 << 16;
-    /// From the kernel's include/uapi/linux/mempolicy.h: pages that other processes have mapped too.
-    const MPOL_MF_MOVE_ALL: libc::c_int = 1 << 2;
     let size = rustix::param::page_size();
     let mut found = Vec::with_capacity(pages.len());
     for (number, part) in pages.chunks(AT_ONCE).enumerate() {
@@ -142,16 +143,14 @@ fn place(mapped: &Mapped, pages: &[usize], to: Option<&[i32]>) -> io::Result<Vec
 }
 
 fn bind(mapped: &Mapped, mode: i32, mask: &[libc::c_ulong]) -> io::Result<()> {
-    /// From the kernel's include/uapi/linux/mempolicy.h: pages that other processes have mapped too.
-    const MPOL_MF_MOVE_ALL: libc::c_ulong = 1 << 2;
+    let flags = libc::c_ulong::from(MPOL_MF_MOVE_ALL.unsigned_abs());
     // The kernel takes one bit fewer than it is told.
     let max_node =
         if mask.is_empty() { 0 } else { mask.len() as libc::c_ulong * libc::c_ulong::from(libc::c_ulong::BITS) + 1 };
     let nodes = if mask.is_empty() { ptr::null() } else { mask.as_ptr() };
     // SAFETY: mbind reads max_node - 1 bits, which are those of `mask`; the pages are those of `mapped`, which no
     // reference of this process is to.
-    let outcome =
-        unsafe { libc::syscall(libc::SYS_mbind, mapped.at, mapped.bytes, mode, nodes, max_node, MPOL_MF_MOVE_ALL) };
+    let outcome = unsafe { libc::syscall(libc::SYS_mbind, mapped.at, mapped.bytes, mode, nodes, max_node, flags) };
     if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
