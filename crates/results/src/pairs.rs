@@ -10,8 +10,10 @@ pub use tare_stats::sequential::{FEWEST_PAIRS, Rule};
 
 /// Pairs that may be left out before nothing more is tried: so many, and as many again for each that counts.
 const MOST_LEFT_OUT: usize = 5;
-/// The part of the time of two samples that both must share in a duet.
-const TOGETHER: f64 = 0.9;
+/// The part of the time of all samples that both must share in a duet.
+const DUET: f64 = 0.9;
+/// The same where samples take turns: one side's last is behind the other's.
+const INTERLEAVED: f64 = 0.4;
 /// Pairs of a session without a time for it: more add little where sessions differ as much as pairs do.
 const PAIRS_OF_SESSION: usize = 6;
 
@@ -81,11 +83,15 @@ impl Pairs {
             let (Some(a_at), Some(b_at)) = sides else { continue };
             let (a, b) = (&records[a_at], &records[b_at]);
             // In a duet the place is a half of the machine.
-            let b_first = if rule.duet.is_some() { b.condition == rule.b } else { b_at < a_at };
+            let b_first = match rule {
+                Settle { duet: Some(_), .. } => b.condition == rule.b,
+                Settle { interleaved: true, .. } => first_sample(b) < first_sample(a),
+                _ => b_at < a_at,
+            };
             pairs.session_ended += usize::from(block >= session);
             match (side(a, metric.as_deref()), side(b, metric.as_deref())) {
                 (Side::Lost, _) | (_, Side::Lost) => pairs.lost += 1,
-                (Side::Value(_), Side::Value(_)) if rule.duet.is_some() && !at_the_same_time(a, b) => pairs.lost += 1,
+                (Side::Value(_), Side::Value(_)) if rule.is_together() && !were_together(rule, a, b) => pairs.lost += 1,
                 (Side::Value(own_a), Side::Value(own_b)) if same_boot(a, b) => {
                     pairs.measured.push(Measured { block, a: own_a, b: own_b, b_first });
                     pairs.add_controls(rule, a, b, b_first);
@@ -94,7 +100,7 @@ impl Pairs {
             }
         }
         pairs.metric = metric;
-        if rule.duet.is_some() {
+        if rule.is_together() {
             // Two trials take the time of one.
             pairs.elapsed_s /= 2.0;
             pairs.session_s /= 2.0;
@@ -255,12 +261,12 @@ fn value_of(record: &TrialRecord, name: &str) -> Option<f64> {
     value.filter(|value| value.is_finite() && *value > 0.0)
 }
 
-/// Whether the samples of two trials were measured at the same time, but for a small part at the ends.
-fn at_the_same_time(a: &TrialRecord, b: &TrialRecord) -> bool {
+/// Whether the samples of two trials were measured at the same time or by turns, but for a part at the ends.
+fn were_together(rule: &Settle, a: &TrialRecord, b: &TrialRecord) -> bool {
     let (Some(a), Some(b)) = (measured_between(a), measured_between(b)) else { return false };
     let both = a.1.min(b.1) - a.0.max(b.0);
     let either = a.1.max(b.1) - a.0.min(b.0);
-    both >= TOGETHER * either
+    both >= if rule.duet.is_some() { DUET } else { INTERLEAVED } * either
 }
 
 /// Seconds since the epoch at which the first sample began and the last one ended.
@@ -268,6 +274,11 @@ fn measured_between(record: &TrialRecord) -> Option<(f64, f64)> {
     let (first, last) = (record.samples.first()?, record.samples.last()?);
     let began = |text: &str| Some(text.parse::<jiff::Timestamp>().ok()?.as_microsecond() as f64 / 1e6);
     Some((began(&first.started_at)?, began(&last.started_at)? + last.elapsed_s))
+}
+
+/// When the first sample began, as the record has it: such times sort as text.
+fn first_sample(record: &TrialRecord) -> Option<&str> {
+    record.samples.first().map(|sample| sample.started_at.as_str())
 }
 
 /// Whether both ran on one boot of the machine: neighbours with a restart between them are none.

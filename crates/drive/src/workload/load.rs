@@ -216,6 +216,8 @@ pub struct LoadContext<'a> {
     pub seed: u64,
     pub counts: TrialSize,
     pub settle: &'a Settle,
+    /// Whether clients rest around each sample, while another server is measured.
+    pub takes_turns: bool,
     /// How that went: the first time that the server did not settle, else the last one.
     pub settled: Option<SettledRecord>,
     /// Where threads belong; also what [`LoadContext::watch`] proves.

@@ -152,6 +152,9 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
         let words = "both sides at the same time, each on one half of the machine: a ratio under contention";
         rows.push(("duet", words.to_owned()));
     }
+    if ab.rule.interleaved {
+        rows.push(("turns", "both servers run, and short samples of them take turns".to_owned()));
+    }
     if ab.verdict == AbVerdict::Undecided {
         rows.push(("to go", to_go(ab)));
         rows.extend(ab.stop.and_then(stopped).map(|why| ("stopped", why.to_owned())));

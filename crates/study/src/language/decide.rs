@@ -22,6 +22,8 @@ pub struct Decide {
     pub sessions: Option<usize>,
     /// Whether both sides run at the same time, each on one half of the machine.
     pub duet: bool,
+    /// Whether both servers run at the same time, and their samples take turns.
+    pub interleave: bool,
     /// Metrics that the change cannot touch.
     pub controls: Vec<String>,
     /// Seed of the order within pairs.
@@ -54,6 +56,8 @@ impl Keyed for Decide {
         ),
         key!(switch "duet" in duet,
             "on: both sides at the same time, each on one half of the machine, as `tare ab --duet`"),
+        key!(switch "interleave" in interleave,
+            "on: the servers of both sides run, and short samples of them take turns, as `tare ab --interleave`"),
         Key::words(
             "controls",
             "metrics that the change cannot touch, with commas between them: where one moves, nothing is claimed",

@@ -48,7 +48,8 @@ impl Queue {
         self.waiting.pop_front()
     }
 
-    /// The next one too where it is the other trial of the same block at its first attempt: the two of a duet.
+    /// The next one too where it is the other trial of the same block at its first attempt: a pair that is made
+    /// together.
     pub fn take_with(&mut self, next: &Next) -> Option<Next> {
         let is_other = |other: &Next| other.trial.block == next.trial.block && other.attempt == next.attempt;
         if self.waiting.front().is_some_and(is_other) { self.waiting.pop_front() } else { None }

@@ -45,6 +45,14 @@ pub fn resumed(mut plan: Plan, records: &[TrialRecord], boot_id: Option<String>)
     plan
 }
 
+/// Which trial of a pair, the first or the second of the plan, measures first in each of so many rounds of samples that
+/// take turns: in the first round the pair's first trial, which a draw put there, then as drawn for each round.
+pub fn turns(rule: &Settle, first_trial: usize, rounds: usize) -> Vec<usize> {
+    let seed = rule.seed.wrapping_add(1).wrapping_add(first_trial as u64);
+    let drawn = tare_stats::order::randomized_blocks(2, rounds.saturating_sub(1), seed);
+    std::iter::once(0).chain(drawn.into_iter().map(|order| order[0])).collect()
+}
+
 fn with_pairs(mut plan: Plan, rule: &Settle, pairs: usize) -> Plan {
     let order = tare_stats::order::randomized_blocks(2, pairs, rule.seed);
     for (block, order) in order.into_iter().enumerate().skip(plan.trials.len() / 2) {

@@ -65,6 +65,10 @@ pub struct AbArgs {
     /// With --certify: another link of A's sources, binary=PATH or 'command=PROGRAM ARGS'; what it moves is no change
     #[arg(long, value_name = "SIDE", value_parser = side, requires = "certify")]
     relinked: Option<Side>,
+    /// Start the servers of both sides of a pair, and let short samples of them take turns: noise of the machine that
+    /// lasts longer than a fifth of a second meets both
+    #[arg(long, conflicts_with_all = ["certify", "resume", "duet"])]
+    interleave: bool,
     /// Run both sides of a pair at the same time, each on one half of the machine, the halves exchanged at random:
     /// noise of the machine meets both. The ratio is one under contention
     #[arg(long, conflicts_with_all = ["certify", "resume"])]
@@ -98,6 +102,7 @@ Examples:
   tare ab --a binary=old/mariadbd --b binary=new/mariadbd --budget 30min
   tare ab --engine mariadb --a option.innodb_adaptive_hash_index=ON --b option.innodb_adaptive_hash_index=OFF
   tare ab --a 'command=./old --run' --b 'command=./new --run' --minimum-effect 5%
+  tare ab --interleave --load read_only --a binary=old/mariadbd --b binary=new/mariadbd --engine mariadb
   tare ab --duet --load read_only --a binary=old/mariadbd --b binary=new/mariadbd --engine mariadb
   tare ab --certify --engine mariadb --budget 1h";
 
@@ -142,6 +147,7 @@ impl AbArgs {
             budget_s: self.budget.or(decide.budget_s),
             sessions: self.sessions.or(decide.sessions),
             duet: self.duet || decide.duet,
+            interleave: self.interleave || decide.interleave,
             controls: if self.controls.is_empty() { decide.controls } else { self.controls.clone() },
             seed: self.on.seed.or(decide.seed),
         }

@@ -1,6 +1,6 @@
 //! What `tare ab` and its certificate share: what is measured, the rule that a plan gets, and the line after a pair.
 
-use super::{Problem, ab_duet, ab_sides};
+use super::{Problem, ab_sides, ab_together};
 use std::hash::{BuildHasher, Hasher};
 use tare_engine::same_value;
 use tare_findings::ab::Ab;
@@ -35,7 +35,7 @@ pub struct MeasuredOn<'a> {
 pub fn settle_of(decide: Decide, plan: Plan) -> Result<Plan, Problem> {
     let sides = ab_sides::conditions(&plan)?;
     // The plan holds one trial a condition: of a duet, whose two take the time of one, one a side and half.
-    let duet = ab_duet::of_plan(&plan);
+    let duet = ab_together::of_plan(&plan);
     let pair_s = if duet.is_some() { plan.estimated_s / 4.0 } else { plan.estimated_s };
     let fits = decide.budget_s.map(|budget_s| budget_s / pair_s.max(f64::MIN_POSITIVE));
     let sessions = decide.sessions.unwrap_or(1);
@@ -51,6 +51,7 @@ pub fn settle_of(decide: Decide, plan: Plan) -> Result<Plan, Problem> {
         begun: vec![Session { first_block: 0, boot_id }],
         controls: decide.controls,
         duet,
+        interleaved: decide.interleave,
         ..Settle::between(sides, looks, decide.seed.unwrap_or_else(fresh_seed))
     };
     Ok(settle::begun(plan, rule))

@@ -1,7 +1,7 @@
 //! The two sides of `tare ab`, and the study that has them as its two conditions.
 
 use super::study_file::StudyText;
-use super::{Exit, Problem, ab_duet, trust};
+use super::{Exit, Problem, ab_together, trust};
 use tare_drive::workload::AnyLoad;
 use tare_drive::workload::sessions::Pace;
 use tare_findings::probes::can_move;
@@ -142,7 +142,16 @@ pub fn sided(mut study: Study, machine: &Machine) -> Result<(Study, Decide), Pro
     let (a, b) = (read("a", &decide.a)?, read("b", &decide.b)?);
     decide.controls.extend(probes(&study, &[&a, &b]));
     let study = self::study(study, &[a], &[b])?;
-    Ok((if decide.duet { ab_duet::on_halves(study, machine)? } else { study }, decide))
+    let study = match (decide.duet, decide.interleave) {
+        (true, true) => {
+            return Err(Problem::new(Exit::Usage, "a duet and samples that take turns exclude each other")
+                .expected("one of duet and interleave"));
+        }
+        (true, false) => ab_together::on_halves(study, machine)?,
+        (false, true) => ab_together::by_turns(study)?,
+        (false, false) => study,
+    };
+    Ok((study, decide))
 }
 
 /// Records the probes alongside the samples where that is cheap and no side can move them: known work of the machine's

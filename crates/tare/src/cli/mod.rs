@@ -3,10 +3,10 @@
 mod ab;
 mod ab_certificates;
 mod ab_certify;
-mod ab_duet;
 mod ab_output;
 mod ab_plan;
 mod ab_sides;
+mod ab_together;
 mod ab_twins;
 mod args;
 mod beforehand;

@@ -37,9 +37,10 @@ pub struct TrialArgs {
     /// Whose file the record goes to: trials-WRITER.jsonl, which no one else writes; without one, the local run's
     #[arg(long)]
     writer: Option<String>,
-    /// Wait before the first sample until the run closes standard input: the other trial of a duet is as far then
+    /// Wait before each sample, and before the server is stopped, for a line on standard input or its end: the other
+    /// trial of the pair is as far then
     #[arg(long, requires = "parent")]
-    duet: bool,
+    paired: bool,
     /// Believe files that others own or may write to
     #[arg(long, conflicts_with = "parent")]
     trust: bool,
@@ -97,9 +98,9 @@ fn one(args: &TrialArgs) -> Result<Exit, Problem> {
     let study = parse_written(&study, &args.directory)?;
     let task = Task::find(&study, &plan, args.trial).map_err(TrialError::from)?;
     let tell = |step: Progress| {
-        let begins = matches!(step, Progress::Sample { sample: 0, .. });
+        let is_border = matches!(step, Progress::Sample { .. } | Progress::Stopping);
         Message::Step(step).send();
-        if begins && args.duet {
+        if is_border && args.paired {
             Handed::wait_for_other();
         }
     };

@@ -1,5 +1,6 @@
 //! One trial as a child process: started, listened to, stopped in time, and never outliving the run.
 
+use super::meeting::{Guest, Over, Pass};
 use super::{Attempt, Failure};
 use crate::state;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
@@ -7,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRefused;
@@ -42,28 +43,6 @@ impl Message {
     }
 }
 
-/// Where the two trials of a duet wait for each other before their first samples.
-#[derive(Debug, Default)]
-pub struct Meeting {
-    /// Trials that are there; as many as are needed once one has ended.
-    there: Mutex<usize>,
-    changed: Condvar,
-}
-
-impl Meeting {
-    const ALL: usize = 2;
-
-    fn arrive(&self, trials: usize) {
-        *self.there.lock().unwrap_or_else(PoisonError::into_inner) += trials;
-        self.changed.notify_all();
-    }
-
-    fn wait(&self) {
-        let there = self.there.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(self.changed.wait_while(there, |there| *there < Self::ALL));
-    }
-}
-
 /// What ends a run: set by signals.
 #[derive(Debug, Clone, Copy)]
 pub struct Stop<'a> {
@@ -85,12 +64,12 @@ pub fn run_child(
     directory: &Folder,
     attempt: &Attempt,
     interrupt: Stop<'_>,
-    (handed, meeting): (&Arc<Vec<u8>>, Option<&Arc<Meeting>>),
+    (handed, guest): (&Arc<Vec<u8>>, Option<&Guest>),
     padding: Option<String>,
     mut hear: impl FnMut(Message),
 ) -> io::Result<Exit> {
     // However this one ends, the other does not wait for it.
-    let _over = meeting.map(|meeting| Over(meeting));
+    let _over = guest.map(Over);
     let (trial, attempt, timeout) = (attempt.trial, attempt.attempt, attempt.timeout);
     let log = directory.make_sub(LOGS)?.new_log(&format!("trial-{trial:05}-{attempt}.log"))?;
     let mut command = Command::new(std::env::current_exe()?);
@@ -99,7 +78,7 @@ pub fn run_child(
         .arg(directory.path())
         .args(["--trial", &trial.to_string(), "--attempt", &attempt.to_string()])
         .args(["--parent", &std::process::id().to_string()])
-        .args(meeting.map(|_| "--duet"))
+        .args(guest.map(|_| "--paired"))
         .env_remove(PADDING)
         .envs(padding.map(|padding| (PADDING, padding)));
     let mut child = command
@@ -109,7 +88,7 @@ pub fn run_child(
         // A Ctrl-C in the terminal reaches the run alone, which then asks the trial to stop.
         .process_group(0)
         .spawn()?;
-    let lines = match hand_over(&mut child, handed, meeting).and_then(|()| listen(&mut child)) {
+    let lines = match hand_over(&mut child, handed, guest).and_then(|()| listen(&mut child)) {
         Ok(lines) => lines,
         Err(refused) => {
             stop(&mut child, INTERRUPT_GRACE, interrupt.at_once)?;
@@ -120,8 +99,8 @@ pub fn run_child(
     loop {
         match lines.recv_timeout(Duration::from_millis(100)) {
             Ok(message) => {
-                if let (Message::Step(Progress::Sample { sample: 0, .. }), Some(meeting)) = (&message, meeting) {
-                    meeting.arrive(1);
+                if let (Message::Step(step), Some(guest)) = (&message, guest) {
+                    guest.says(step);
                 }
                 hear(message);
             }
@@ -129,37 +108,27 @@ pub fn run_child(
             Err(RecvTimeoutError::Disconnected) => return child.wait().map(Exit::By),
         }
         if interrupt.asked.load(Ordering::Relaxed) {
-            // One that waits for the other hears nothing else.
-            meeting.inspect(|meeting| meeting.arrive(Meeting::ALL));
+            guest.inspect(|guest| guest.open());
             stop(&mut child, INTERRUPT_GRACE, interrupt.at_once)?;
             return Ok(Exit::Interrupted);
         }
         if deadline.is_some_and(|deadline| Instant::now() > deadline) {
-            meeting.inspect(|meeting| meeting.arrive(Meeting::ALL));
+            guest.inspect(|guest| guest.open());
             stop(&mut child, STOP_GRACE, interrupt.at_once)?;
             return Ok(Exit::TimedOut);
         }
     }
 }
 
-/// The end of one trial of a duet.
-struct Over<'m>(&'m Meeting);
-
-impl Drop for Over<'_> {
-    fn drop(&mut self) {
-        self.0.arrive(Meeting::ALL);
-    }
-}
-
-/// Gives the child what it is handed, and closes the pipe, in a duet when both trials are there. A pipe holds less than
-/// a plan may have, so a thread writes; a trial that is gone needs nothing.
-fn hand_over(child: &mut Child, handed: &Arc<Vec<u8>>, meeting: Option<&Arc<Meeting>>) -> io::Result<()> {
+/// Gives the child what it is handed, a line each time that it may go on, and closes the pipe where it waits no more. A
+/// pipe holds less than a plan may have, so a thread writes; a trial that is gone needs nothing.
+fn hand_over(child: &mut Child, handed: &Arc<Vec<u8>>, guest: Option<&Guest>) -> io::Result<()> {
     let Some(mut input) = child.stdin.take() else { return Ok(()) };
-    let (handed, meeting) = (Arc::clone(handed), meeting.cloned());
+    let (handed, guest) = (Arc::clone(handed), guest.cloned());
     let write = move || {
-        let _ = input.write_all(&handed);
-        if let Some(meeting) = meeting {
-            meeting.wait();
+        let mut written = input.write_all(&handed);
+        while let (Ok(()), Some(Pass::Turn)) = (&written, guest.as_ref().map(Guest::wait)) {
+            written = input.write_all(b"\n");
         }
     };
     Builder::new().spawn(write).map(drop).map_err(|e| io::Error::other(ThreadRefused::from(e)))

@@ -1,6 +1,7 @@
 //! The runner of every local run: each attempt is a child process that appends its own record.
 
-use super::child::{Exit, Meeting, Message, Stop, run_child};
+use super::child::{Exit, Message, Stop, run_child};
+use super::meeting::{Guest, Meeting};
 use super::{Attempt, Ended, Failure, Handed, Prepared, RunError, Runner};
 use crate::state;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -12,8 +13,10 @@ use tare_drive::workload::Progress;
 use tare_files::Folder;
 use tare_results::schema::{Plan, TrialRecord};
 use tare_results::store::{DirectoryError, LOGS, end_of_trials, read_trials_behind};
+
 use tare_study::language::spec::Study;
 use tare_study::language::write;
+use tare_study::plan::settle::turns;
 use tare_study::plan::stack;
 
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
@@ -34,6 +37,8 @@ pub struct Children<'a> {
     handed: Arc<Vec<u8>>,
     /// What of it says how long the environment of each trial is.
     plan: Option<Plan>,
+    /// Samples of a trial, at least 1.
+    rounds: usize,
     /// Records that a trial's process left of trials that shared its server, until their turn comes.
     companions: Vec<TrialRecord>,
 }
@@ -42,18 +47,27 @@ impl<'a> Children<'a> {
     /// Trials of this directory, until someone wants them to stop; with a password for a server that runs already, and
     /// whether the user trusts all who may write to the directory.
     pub fn new(directory: &'a Folder, stop: Stop<'a>, password: Option<String>, trusted: bool) -> Self {
-        Self { directory, stop, password, trusted, handed: Arc::default(), plan: None, companions: Vec::new() }
+        Self {
+            directory,
+            stop,
+            password,
+            trusted,
+            handed: Arc::default(),
+            plan: None,
+            rounds: 1,
+            companions: Vec::new(),
+        }
     }
 
     /// Runs a child to its end: how it ended, and why, where it said so itself.
     fn child(
         &self,
         attempt: &Attempt,
-        meeting: Option<&Arc<Meeting>>,
+        guest: Option<&Guest>,
         hear: &mut dyn FnMut(Progress),
     ) -> Result<(Exit, Option<Failure>), RunError> {
         let mut failure = None;
-        let handed = (&self.handed, meeting);
+        let handed = (&self.handed, guest);
         let padding = self.plan.as_ref().and_then(|plan| stack::padding(plan, attempt.trial));
         let exit = run_child(self.directory, attempt, self.stop, handed, padding, |message| match message {
             Message::Step(progress) => hear(progress),
@@ -116,6 +130,7 @@ impl Runner for Children<'_> {
         let handed = Handed { study: write::to_toml(study), plan: plan.clone(), password, trusted, results };
         self.handed = Arc::new(handed.to_bytes().map_err(RunError::Spawn)?);
         self.plan = Some(handed.plan);
+        self.rounds = (study.sampling.samples + study.sampling.drop_samples).max(1);
         Ok(())
     }
 
@@ -145,12 +160,13 @@ impl Runner for Children<'_> {
 
     fn run_both(&mut self, attempts: &[Attempt; 2], hear: &mut dyn FnMut(Progress)) -> Result<[Ended; 2], RunError> {
         let begun = [Begun::now(self.directory)?, Begun::now(self.directory)?];
-        let meeting = Arc::new(Meeting::default());
+        let meeting = Arc::new(self.meeting(attempts));
+        let [one, other] = [0, 1].map(|place| Guest { meeting: Arc::clone(&meeting), place });
         let (first, second) = thread::scope(|scope| {
             let second = Builder::new()
-                .spawn_scoped(scope, || self.child(&attempts[1], Some(&meeting), &mut |_| ()))
+                .spawn_scoped(scope, || self.child(&attempts[1], Some(&other), &mut |_| ()))
                 .map_err(|e| RunError::Spawn(io::Error::other(ThreadRefused::from(e))))?;
-            let first = self.child(&attempts[0], Some(&meeting), hear);
+            let first = self.child(&attempts[0], Some(&one), hear);
             let died = || RunError::Spawn(io::Error::other("the thread that waits for a trial has ended"));
             Ok::<_, RunError>((first?, second.join().map_err(|_| died())??))
         })?;
@@ -174,6 +190,12 @@ impl Begun {
 }
 
 impl Children<'_> {
+    /// Where two attempts wait for each other.
+    fn meeting(&self, attempts: &[Attempt; 2]) -> Meeting {
+        let rule = self.plan.as_ref().and_then(|plan| plan.settle.as_ref()).filter(|rule| rule.interleaved);
+        rule.map_or_else(Meeting::duet, |rule| Meeting::by_turns(turns(rule, attempts[0].trial, self.rounds)))
+    }
+
     /// What became of an attempt whose child has ended.
     fn ended(
         &mut self,

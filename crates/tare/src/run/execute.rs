@@ -7,7 +7,7 @@ use super::repeats::{self, Repeats};
 use super::{Attempt, Book, Ended, Listener, Prepared, RunError, Runner};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tare_results::schema::{Outcome, Plan, TrialRecord};
+use tare_results::schema::{Outcome, Plan, Settle, TrialRecord};
 use tare_study::language::spec::Study;
 use tare_study::plan::queue::{Next, Queue};
 use tare_study::plan::task::Task;
@@ -26,7 +26,7 @@ pub struct RunEnd {
 pub struct Run<'a, R, B> {
     pub study: &'a Study,
     pub plan: &'a Plan,
-    /// Runs the trials: one at a time, or the two of a duet.
+    /// Runs the trials: one at a time, or the two of a pair that is made together.
     pub runner: R,
     pub book: B,
 }
@@ -59,8 +59,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
                     return self.stop_in_time(&plan, &queue, listener);
                 }
                 listener.begin(&next, queue.done(), queue.left());
-                let is_duet = plan.settle.as_ref().is_some_and(|rule| rule.duet.is_some());
-                let other = if is_duet { queue.take_with(&next) } else { None };
+                let other = if are_together(&plan) { queue.take_with(&next) } else { None };
                 let turn: Vec<Next> = std::iter::once(next).chain(other).collect();
                 let Some(records) = self.turn(&plan, &turn, listener)? else {
                     return Ok(end(&queue, queue.left() + turn.len()));
@@ -141,7 +140,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         !task.is_ok_and(|task| task.condition.settings.engine.running.is_asked())
     }
 
-    /// One trial, or the two of a duet; none when interrupted. An attempt that left no record gets one here.
+    /// One trial, or the two of a pair; none when interrupted. An attempt that left no record gets one here.
     fn turn(
         &mut self,
         plan: &Plan,
@@ -183,6 +182,8 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         // Trials that share its server run in the same process.
         let rungs = ladder::rest_of_lifetime(plan, next.trial.trial).len() as f64;
         let of_one = estimate::limit_s(&task.condition.settings, sampling);
+        // Half of its samples' time is the other side's.
+        let rungs = if plan.settle.as_ref().is_some_and(|rule| rule.interleaved) { 2.0 * rungs } else { rungs };
         let limit_s = rungs * sampling.trial_timeout_s.unwrap_or(again * of_one);
         Ok(Attempt {
             trial: next.trial.trial,
@@ -190,6 +191,11 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
             timeout: Duration::try_from_secs_f64(limit_s).unwrap_or(Duration::MAX),
         })
     }
+}
+
+/// Whether the trials of a pair are run together.
+fn are_together(plan: &Plan) -> bool {
+    plan.settle.as_ref().is_some_and(Settle::is_together)
 }
 
 fn end(queue: &Queue, left: usize) -> RunEnd {

@@ -34,9 +34,9 @@ impl Handed {
         serde_json::from_slice(&bytes).map_err(io::Error::other)
     }
 
-    /// Waits until the run closes the pipe: the other trial of a duet is as far as this one, or has ended.
+    /// Waits until the run lets this trial of a pair go on: a line, or the end of the pipe, after which it does not wait.
     pub fn wait_for_other() {
         // A pipe that cannot be read is as good as closed.
-        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        let _ = io::stdin().lock().read_until(b'\n', &mut Vec::new());
     }
 }

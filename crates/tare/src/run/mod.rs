@@ -17,6 +17,7 @@ mod deadline;
 mod error;
 mod execute;
 mod handed;
+mod meeting;
 #[cfg(test)]
 mod recorded;
 mod repeats;

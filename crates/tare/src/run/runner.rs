@@ -1,5 +1,5 @@
 //! Whom a run works with: who runs a trial, who is told, and who keeps plan and records. Here trials are child
-//! processes, one at a time but for duets; a cluster's scheduler can run the same ones, for a trial that is handed
+//! processes, one at a time but for pairs that are made together; a cluster's scheduler can run the same ones, for a trial that is handed
 //! nothing needs no more than the results directory and its number.
 
 use super::{Failure, RunError};
@@ -42,7 +42,7 @@ pub enum Prepared {
     Interrupted,
 }
 
-/// Runs trials: one at a time, or the two of a duet.
+/// Runs trials: one at a time, or the two of a pair that is made together.
 pub trait Runner {
     /// What the next attempts are of; one that starts no process has no one to hand it to.
     fn take(&mut self, _study: &Study, _plan: &Plan) -> Result<(), RunError> {
@@ -51,7 +51,7 @@ pub trait Runner {
     /// Makes the data for the condition of a trial.
     fn prepare(&mut self, trial: usize, hear: &mut dyn FnMut(Progress)) -> Result<Prepared, RunError>;
     fn run(&mut self, attempt: &Attempt, hear: &mut dyn FnMut(Progress)) -> Result<Ended, RunError>;
-    /// Runs two attempts at the same time to their ends.
+    /// Runs the two attempts of a pair to their ends, at the same time or by turns.
     ///
     /// # Errors
     /// As [`Runner::run`].

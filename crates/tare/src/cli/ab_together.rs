@@ -1,8 +1,10 @@
-//! `tare ab --duet`: both sides at the same time, each on a half of the machine, the halves exchanged at random.
+//! Pairs whose two trials are made together. `tare ab --duet`: at the same time, each on a half of the machine, the
+//! halves exchanged at random. `tare ab --interleave`: both servers run, and their samples take turns.
 
 use super::{Exit, Problem};
 use tare_cpuset::CpuSet;
 use tare_drive::workload::AnyLoad;
+use tare_drive::workload::sessions::Pace;
 use tare_results::schema::{Duet, Plan};
 use tare_study::language::spec::{Factor, SIDE, Study};
 use tare_topology::{Machine, Marks, Placement};
@@ -10,9 +12,32 @@ use tare_topology::{Machine, Marks, Placement};
 /// The factors that put a side on a half.
 const PLACES: [&str; 3] = ["client", "server", "background"];
 
+/// The length of the samples that take turns, seconds: the states of a shared host last longer than this, and the caches
+/// are warm after a small part of it.
+const TURN_S: f64 = 0.2;
+
+/// A study whose samples are cut into short ones, which take turns.
+pub fn by_turns(mut study: Study) -> Result<Study, Problem> {
+    together("--interleave", &study)?;
+    let is_closed = match &study.base.workload.load {
+        AnyLoad::Oltp(load) => load.pace == Pace::Closed,
+        AnyLoad::Sql(load) => load.pace == Pace::Closed,
+        AnyLoad::Tpcc(load) => load.pace == Pace::Closed,
+        _ => false,
+    };
+    if !is_closed {
+        return Err(refused("--interleave", "clients rest while the other side is measured", "take out rate and slo"));
+    }
+    let cuts = (study.sampling.sample_s / TURN_S).round().max(1.0);
+    study.sampling.sample_s /= cuts;
+    study.sampling.samples *= cuts as usize;
+    study.sampling.attempts = 1;
+    Ok(study)
+}
+
 /// A study of two sides as one of four conditions: each of them on either half of the machine.
 pub fn on_halves(mut study: Study, machine: &Machine) -> Result<Study, Problem> {
-    fits(&study)?;
+    fits_on_halves(&study)?;
     let halves = halves(machine).ok_or_else(|| {
         Problem::new(Exit::Machine, "this machine has no two like halves for --duet")
             .at(format!("{} cores, {} PUs", machine.core_count(), machine.pu_count()))
@@ -43,15 +68,13 @@ pub fn of_plan(plan: &Plan) -> Option<Duet> {
     Some(Duet { a: second("a")?, b: second("b")? })
 }
 
-fn fits(study: &Study) -> Result<(), Problem> {
-    let refused = |what: &str, advice: &str| {
-        Err(Problem::new(Exit::Usage, format!("--duet: {what}")).advice(format!("{advice}, or leave --duet out")))
-    };
-    let places = ["placement", "nodes", "caches", "bind", "pairing"];
-    let named = study.conditions.iter().flatten().map(|factor| factor.name.as_str());
-    if named.clone().any(|name| PLACES.contains(&name) || places.contains(&name)) {
-        return refused("it places both sides itself, so a placement cannot be a side", "compare builds or options");
-    }
+fn refused(option: &str, what: &str, advice: &str) -> Problem {
+    Problem::new(Exit::Usage, format!("{option}: {what}")).advice(format!("{advice}, or leave {option} out"))
+}
+
+/// Whether two trials of the study can live at the same time.
+fn together(option: &str, study: &Study) -> Result<(), Problem> {
+    let refused = |what: &str, advice: &str| Err(refused(option, what, advice));
     if !matches!(study.base.workload.load, AnyLoad::Oltp(_) | AnyLoad::Sql(_) | AnyLoad::Tpcc(_)) {
         let why = "it takes a load that runs for a time: of fixed work, the slower side ends alone";
         return refused(why, "name a load such as read_only with --load");
@@ -59,13 +82,24 @@ fn fits(study: &Study) -> Result<(), Problem> {
     if !study.base.machine.is_empty() || study.factors.iter().any(|factor| factor.name.starts_with("machine.")) {
         return refused("settings of the whole machine cannot differ between two trials at once", "take them out");
     }
-    if study.base.capture.profile || study.base.capture.wakes {
-        return refused("perf records the whole machine, and so both sides", "take its captures out");
-    }
     if study.base.engine.running.is_asked() || study.base.client.on.host.is_some() {
         return refused("both sides are servers that tare starts, with their clients, on this host", "name programs");
     }
     Ok(())
+}
+
+fn fits_on_halves(study: &Study) -> Result<(), Problem> {
+    let option = "--duet";
+    let places = ["placement", "nodes", "caches", "bind", "pairing"];
+    let named = study.conditions.iter().flatten().map(|factor| factor.name.as_str());
+    if named.clone().any(|name| PLACES.contains(&name) || places.contains(&name)) {
+        let why = "it places both sides itself, so a placement cannot be a side";
+        return Err(refused(option, why, "compare builds or options"));
+    }
+    if study.base.capture.profile || study.base.capture.wakes {
+        return Err(refused(option, "perf records the whole machine, and so both sides", "take its captures out"));
+    }
+    together(option, study)
 }
 
 /// Two halves of the machine that exchanging like parts turns into one another: by packages, NUMA nodes, last-level
