@@ -198,3 +198,31 @@ fn a_duet_counts_pairs_whose_samples_were_measured_at_the_same_time_and_its_plac
     assert_eq!(pairs.measured, [first, Measured { block: 1, a: 103.0, b: 102.0, b_first: true }]);
     assert_eq!((pairs.lost, pairs.elapsed_s), (1, 6.0));
 }
+
+#[test]
+fn by_turns_the_side_whose_first_sample_began_first_was_first_and_one_that_ran_alone_makes_no_pair() {
+    let rule = Settle { interleaved: true, ..rule() };
+    let plan = plan(3);
+    let of = |trial: usize, began: [&str; 2]| {
+        let mut record = record(&plan, trial, 100.0 + trial as f64);
+        record.samples.push(record.samples[0].clone());
+        for (sample, at) in record.samples.iter_mut().zip(began) {
+            sample.started_at = format!("2026-01-01T00:00:{at}Z");
+        }
+        record
+    };
+    let a_of = |block: usize| plan.trials.iter().find(|t| t.block == block && t.condition == "a").unwrap().trial;
+    let b_of = |block: usize| plan.trials.iter().find(|t| t.block == block && t.condition == "b").unwrap().trial;
+    // The one that ended last is in the file last, whichever was first. The third pair was not made together.
+    let records = [
+        of(b_of(0), ["11", "12"]),
+        of(a_of(0), ["10", "13"]),
+        of(a_of(1), ["21", "22"]),
+        of(b_of(1), ["20", "23"]),
+        of(a_of(2), ["30", "31"]),
+        of(b_of(2), ["40", "41"]),
+    ];
+    let pairs = Pairs::of(&plan, &rule, &records);
+    assert_eq!(pairs.measured.iter().map(|pair| pair.b_first).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(pairs.lost, 1);
+}

@@ -7,7 +7,9 @@ use super::measured::MeasuredArgs;
 use super::output::note;
 use super::rounds::{self, Locked, RoundListener};
 use super::run::{Teller, execute, unless_interrupted};
-use super::{Exit, Problem, ab_certificates, ab_certify, ab_output, interrupt, plan_view, read_topology, study_file};
+use super::{
+    Exit, Problem, ab_certificates, ab_certify, ab_output, ab_together, interrupt, plan_view, read_topology, study_file,
+};
 use crate::run::RunEnd;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -236,7 +238,12 @@ fn compare(run: &Locked, teller: &Teller) -> Result<Exit, Problem> {
                     note(&format!("interrupted; go on with: tare ab --resume {path}"));
                     Ok(Exit::Interrupted)
                 }
-                _ => exit_of(&ab, &path.to_string()),
+                _ => {
+                    if ab.verdict == AbVerdict::Undecided && !ab.rule.is_together() && ab_together::would_help(study) {
+                        note("less of the machine's noise is in samples that take turns: --interleave");
+                    }
+                    exit_of(&ab, &path.to_string())
+                }
             }
         }
         None => {

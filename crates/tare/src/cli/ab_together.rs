@@ -35,6 +35,11 @@ pub fn by_turns(mut study: Study) -> Result<Study, Problem> {
     Ok(study)
 }
 
+/// Whether samples of the study can take turns, and nothing that one server does at rest is in the other's.
+pub fn would_help(study: &Study) -> bool {
+    !study.base.workload.load.load().writes() && by_turns(study.clone()).is_ok()
+}
+
 /// A study of two sides as one of four conditions: each of them on either half of the machine.
 pub fn on_halves(mut study: Study, machine: &Machine) -> Result<Study, Problem> {
     fits_on_halves(&study)?;

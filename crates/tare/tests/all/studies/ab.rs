@@ -329,3 +329,44 @@ fn both_sides_of_a_duet_are_measured_at_the_same_time_on_halves_that_are_exchang
     assert!(!halves.is_empty(), "{found}");
     world.assert_clean();
 }
+
+#[test]
+fn samples_of_both_sides_take_turns_while_both_servers_run() {
+    let world = World::new();
+    let sides = ["ab", "--interleave", "--a", "aslr=off", "--b", "aslr=off"];
+    let refused = |all: &[&str], why: &str| {
+        let (_, err) = world.exits(2, &[all, &["--dry-run"]].concat());
+        assert!(err.contains(why), "{err}");
+    };
+    refused(&["ab", "--interleave", "--a", "command=true", "--b", "command=true"], "a load that runs for a time");
+    refused(&[&sides[..], &["--set", "workload.rate=100"]].concat(), "clients rest");
+    refused(&[&sides[..], &["--set", "machine.thp=never"]].concat(), "settings of the whole machine");
+    world.exits(2, &[&sides[..], &["--duet"]].concat());
+    let short = ["--set", "sampling.sample_s=0.8", "--set", "sampling.warmup_s=0.1", "--set", "workload.rows=1000"];
+    let all = [&sides[..], &["--json", "--out", "results", "--budget", "8s"], &short, &QUIET].concat();
+    let output = world.output(&all);
+    let found = json(&String::from_utf8(output.stdout).unwrap());
+    assert!(found["interleaved"] == true && found["lost_pairs"] == 0 && found["pairs"].as_u64() >= Some(1), "{found}");
+    let records = trials(&world.path("results"));
+    for pair in records.chunks_exact(2) {
+        assert_eq!(pair[0]["block"], pair[1]["block"]);
+        let began = |record: &Value| -> Vec<f64> {
+            let samples = record["samples"].as_array().unwrap();
+            samples.iter().map(|sample| second_of_day(sample["started_at"].as_str().unwrap())).collect()
+        };
+        let (a, b) = (began(&pair[0]), began(&pair[1]));
+        assert_eq!((a.len(), b.len()), (4, 4));
+        let mut all: Vec<(f64, usize)> = a.iter().chain(&b).enumerate().map(|(at, began)| (*began, at % 4)).collect();
+        all.sort_by(|x, y| x.0.total_cmp(&y.0));
+        // Each begins when the one before it, of 0.2 s, has ended; and a round is over before the next one begins.
+        assert!(all.windows(2).all(|two| (two[1].0 - two[0].0).rem_euclid(86400.0) >= 0.199), "{all:?}");
+        assert!(all.chunks(2).all(|round| round[0].1 == round[1].1), "{all:?}");
+    }
+    world.assert_clean();
+}
+
+/// Of a time such as 2026-01-31T23:59:59.123456Z.
+fn second_of_day(time: &str) -> f64 {
+    let parts: Vec<f64> = time[11..].trim_end_matches('Z').split(':').map(|part| part.parse().unwrap()).collect();
+    3600.0 * parts[0] + 60.0 * parts[1] + parts[2]
+}
