@@ -167,7 +167,8 @@ pub(in crate::sqlite) fn slow_client([work_us, way_us]: [u64; 2]) {
 }
 
 /// Work of so many microseconds of CPU time: steps that depend on each other, whose speed a busy neighbour on the same
-/// core hardly changes, counted beforehand, so that no clock is asked meanwhile.
+/// core hardly changes. A host that slows the CPU down for a while changes it, so the clock is asked after each few
+/// microseconds of steps, which takes a fiftieth of them.
 #[inline(never)]
 fn tare_planted_work(us: u64) {
     static STEPS_EACH_US: OnceLock<f64> = OnceLock::new();
@@ -179,8 +180,18 @@ fn tare_planted_work(us: u64) {
         };
         (0..5).map(rate).fold(0.0, f64::max)
     });
-    steps((us as f64 * each) as u64);
+    let until = cpu_us() + us as f64;
+    loop {
+        let left = until - cpu_us();
+        if left <= 0.0 {
+            return;
+        }
+        steps((left.min(CLOCK_EVERY_US) * each) as u64 + 1);
+    }
 }
+
+/// Microseconds of steps between two looks at the clock.
+const CLOCK_EVERY_US: f64 = 10.0;
 
 #[inline(always)]
 fn steps(count: u64) {
