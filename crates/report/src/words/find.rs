@@ -94,6 +94,6 @@ pub fn stopped(find: &Find) -> Option<&'static str> {
         RaceStop::Decided => None,
         RaceStop::LastLook => Some("the last of its looks is over: give it a larger minimum effect"),
         RaceStop::Budget => Some("no further block fits into the time"),
-        RaceStop::NoneLeft => Some("the trials of every candidate failed, or were disturbed in every attempt"),
+        RaceStop::NoneLeft => Some("the trials of every candidate failed"),
     }
 }

@@ -35,7 +35,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
     pub fn execute(&mut self, listener: &mut dyn Listener) -> Result<RunEnd, RunError> {
         let mut plan = self.plan.clone();
         self.runner.take(self.study, &plan)?;
-        let mut prepared = false;
+        let (mut prepared, mut repeats_ended) = (false, false);
         let mut alike = Alike::default();
         let mut deadline = Deadline::of(self.study, &self.book.records()?);
         loop {
@@ -49,9 +49,14 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
                 prepared = true;
             }
             while let Some(next) = queue.take() {
-                if next.attempt > 1 && repeats.are_in_vain() && self.counts(&next, &mut as_measured, listener)? {
-                    queue.ended(next, Outcome::Ok);
-                    continue;
+                if next.attempt > 1 && repeats.are_in_vain() {
+                    if !std::mem::replace(&mut repeats_ended, true) {
+                        listener.repeats_end();
+                    }
+                    if self.counts(&next, &mut as_measured)? {
+                        queue.ended(next, Outcome::Ok);
+                        continue;
+                    }
                 }
                 if let Some(deadline) = &mut deadline
                     && !deadline.lasts_for(self.study, &plan, next.trial.trial)?
@@ -96,10 +101,8 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         &mut self,
         next: &Next,
         as_measured: &mut Option<BTreeMap<usize, TrialRecord>>,
-        listener: &mut dyn Listener,
     ) -> Result<bool, RunError> {
         if as_measured.is_none() {
-            listener.repeats_end();
             *as_measured = Some(repeats::put_aside(self.book.records()?));
         }
         let aside = as_measured.as_ref().and_then(|all| all.get(&next.trial.trial));

@@ -33,7 +33,7 @@ fn compared(verdict: AbVerdict, value: f64, low: f64, high: f64) -> Ab {
         slowdown: Some(Estimate { value, ci: Some(Interval { low, high }) }),
         pairs: 6,
         lost: 0,
-        disturbed: 1,
+        disturbed: 0,
         elapsed_s: 87.0,
         pair_s: 12.4,
         smallest_detectable: Some(0.034),
@@ -68,9 +68,12 @@ fn comparisons() -> Vec<(&'static str, Ab)> {
         ("undecided", undecided()),
         ("undecided, nothing settles it", Ab { pairs_to_go: None, pairs_to_go_at_most: None, ..undecided() }),
         ("no interval", Ab { pairs: 1, ..open.clone() }),
-        ("all left out", Ab { pairs: 0, disturbed: 5, stop: Some(Stop::LeftOut), ..open.clone() }),
+        ("none has a result", Ab { pairs: 0, lost: 5, stop: Some(Stop::LeftOut), ..open.clone() }),
+        ("slower, disturbed", Ab { disturbed: 5, ..slower() }),
+        ("undecided, disturbed", Ab { disturbed: 5, ..undecided() }),
         ("an untouched metric moved", Ab { controls: vec![moved], stop: Some(Stop::Control), ..slower() }),
         ("5 sessions", over_sessions(5, slower())),
+        ("5 sessions, disturbed", over_sessions(5, Ab { disturbed: 5, ..slower() })),
         ("2 sessions of 5", over_sessions(2, open)),
     ]
 }
