@@ -131,13 +131,10 @@ fn modes(summary: &Summary) -> Vec<String> {
         .iter()
         .filter_map(|condition| Some((condition, condition.metrics.iter().find(|metric| metric.name == *name)?)))
         .filter(|(_, metric)| !metric.modes.is_empty())
-        .enumerate()
-        .map(|(index, (condition, metric))| {
+        // What is read first names the modes of the first one, and counts the others.
+        .skip(1)
+        .map(|(condition, metric)| {
             let (modes, number) = (terms::modes(&metric.modes, &metric.unit), metric.modes.len());
-            // The reading names the cause of the first one.
-            if index == 0 {
-                return format!("{}: {name} has {number} modes, {modes}", condition.name);
-            }
             let cause = metric.mode_cause.as_ref().map_or_else(
                 || "no recorded covariate explains which trial falls where".to_owned(),
                 |cause| mode_cause(cause, &metric.unit),
