@@ -50,7 +50,7 @@ pub struct Ab {
     pub ci: Option<Interval>,
     /// B / A turned so that above 1 is slower.
     pub slowdown: Option<Estimate>,
-    /// Pairs that count.
+    /// Pairs of which both trials gave a result.
     pub pairs: usize,
     /// Of these, the ones of which a trial counts although it was disturbed.
     pub disturbed: usize,

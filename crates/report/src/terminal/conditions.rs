@@ -217,8 +217,7 @@ pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
     let known = |metric: &MetricSummary| metric.ci.is_none_or(|ci| ci.width() / 2.0 <= metric.mean.abs());
     let all_known = summary.conditions.iter().flat_map(|c| &c.metrics).all(known);
     let unknown = if all_known { "" } else { "; ±? where that is more than the mean: not known from so few trials" };
-    let has_none = |metric: &MetricSummary| metric.name == headline && !metric.has_mean();
-    let has_none = summary.conditions.iter().flat_map(|c| &c.metrics).any(has_none);
+    let has_none = summary.conditions.iter().flat_map(|c| &c.metrics).any(|metric| !metric.has_mean());
     let of_modes = if has_none { "; a range where the mean describes no trial" } else { "" };
     let more = if details > 0 { format!("; {details} more in the report and with --json") } else { String::new() };
     let mut text = heading(

@@ -106,7 +106,7 @@ pub fn line(ab: &Ab) -> String {
         all => format!("session {} of {all}, ", ab.rule.begun.len().max(1)),
     };
     let head = format!("{session}pair {}{aside}", ab.pairs);
-    let Some(ratio) = ab.ratio else { return format!("{head}: no figure yet") };
+    let Some(ratio) = ab.ratio else { return format!("{head}: no figure yet, which takes a pair in each order") };
     // Wider than a hundredfold says nothing yet.
     let told = ab.ci.filter(|ci| !ab.rule.certify && ci.low > 0.01 && ci.high < 100.0);
     let Some(ci) = told else { return format!("{head}: B/A {ratio:.4} so far") };

@@ -39,7 +39,11 @@ pub(super) fn details(verdict: &Verdict) -> Vec<String> {
             let alone = if pooled.iter().any(|step| step.less) { None } else { steps(less) };
             super::pooled::details(pooled).into_iter().chain(alone).collect()
         }
-        Verdict::ByLoad(loads) => loads.iter().map(|own| format!("{}: {}", own.load, headline(&own.verdict))).collect(),
+        // Of the others nothing is shown: the first sentence says so.
+        Verdict::ByLoad(loads) => {
+            let shown = loads.iter().filter(|own| own.shown);
+            shown.map(|own| format!("{}: {}", own.load, headline(&own.verdict))).collect()
+        }
     }
 }
 

@@ -99,9 +99,9 @@ fn disturbed_trials(results: &Results) -> Option<String> {
     let first = disturbed.first()?;
     let reason = first.reason.as_deref().unwrap_or_default();
     let all = usable.len();
-    let words = if disturbed.len() == 1 { "trial counts" } else { "trials count" };
+    let counts = if disturbed.len() == 1 { "counts" } else { "count" };
     Some(format!(
-        "{} of {all} {words} although disturbed, as none of their attempts was clean, like trial {} ({}): {reason}",
+        "{} of {all} trials {counts} although disturbed, as no attempt was clean, like trial {} ({}): {reason}",
         disturbed.len(),
         first.trial,
         first.condition
