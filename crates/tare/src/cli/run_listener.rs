@@ -16,6 +16,9 @@ use tare_text::{count, percent};
 /// Columns of a terminal in which the bar leaves room for the words.
 const ROOM_FOR_BAR: u16 = 100;
 
+/// Columns in which a line has room for the condition and what is known of it.
+const ROOM_FOR_NAMES: u16 = 60;
+
 /// Shows a run on standard error.
 pub struct TerminalListener {
     bar: Option<ProgressBar>,
@@ -70,6 +73,9 @@ impl TerminalListener {
     fn show(&self, step: &str) {
         let Some(bar) = &self.bar else { return };
         let left = self.pace.left(self.to_go(), Some(self.began.elapsed())).short();
+        if output::columns().is_some_and(|columns| columns < ROOM_FOR_NAMES) {
+            return bar.set_message(format!("{left} | {step}"));
+        }
         let last = if self.last.is_empty() { String::new() } else { format!("{} | ", self.last) };
         let disturbed = if self.disturbed == 0 { String::new() } else { format!("{} disturbed | ", self.disturbed) };
         bar.set_message(format!("{left} | {disturbed}{last}{step} | {}", self.condition));

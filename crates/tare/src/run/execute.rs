@@ -127,7 +127,9 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
     fn prepare(&mut self, listener: &mut dyn Listener) -> Result<bool, RunError> {
         for condition in self.plan.conditions.iter().filter(|c| c.realizable) {
             let Some(trial) = self.plan.trials.iter().find(|t| t.condition == condition.name) else { continue };
-            listener.preparing(&condition.name);
+            if self.makes_data(trial.trial) {
+                listener.preparing(&condition.name);
+            }
             match self.runner.prepare(trial.trial, &mut |progress| listener.hear(progress))? {
                 Prepared::Done => {}
                 Prepared::Interrupted => return Ok(false),
@@ -138,10 +140,15 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         Ok(true)
     }
 
-    /// Whether the data of this trial is made: on a server that runs already it is only looked at.
+    /// Whether the data of this trial is made: on a server that runs already it is only looked at, and what needs no
+    /// server has none.
     fn makes_data(&self, trial: usize) -> bool {
         let task = Task::find(self.study, self.plan, trial);
-        !task.is_ok_and(|task| task.condition.settings.engine.running.is_asked())
+        let makes = |task: Task| {
+            let settings = &task.condition.settings;
+            settings.workload.load.load().needs_server() && !settings.engine.running.is_asked()
+        };
+        task.map_or(true, makes)
     }
 
     /// One trial, or the two of a duet; none when interrupted. An attempt that left no record gets one here.
