@@ -19,6 +19,8 @@ pub struct Laps {
     pub trials: usize,
     /// Of them those without a value, because every attempt failed.
     pub without_value: usize,
+    /// Those that count although they were disturbed.
+    pub disturbed: usize,
     /// Seconds of all attempts together.
     pub elapsed_s: f64,
 }
@@ -58,8 +60,12 @@ impl Laps {
             for trial in planned {
                 let Some(i) = place.get(trial.condition.as_str()) else { continue };
                 laps.trials += 1;
-                match value(&records[last[&trial.trial]], laps.metric.as_deref()) {
-                    Some(value) => block[*i] = Some(sign * value.ln()),
+                let record = &records[last[&trial.trial]];
+                match value(record, laps.metric.as_deref()) {
+                    Some(value) => {
+                        block[*i] = Some(sign * value.ln());
+                        laps.disturbed += usize::from(record.reason.is_some());
+                    }
                     None => laps.without_value += 1,
                 }
             }

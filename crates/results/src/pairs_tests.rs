@@ -79,6 +79,25 @@ fn a_pair_with_a_disturbed_trial_counts_and_is_marked() {
 }
 
 #[test]
+fn a_disturbed_trial_counts_in_a_race_and_is_counted() {
+    let plan = plan(2);
+    let mut records: Vec<TrialRecord> = (0..4).map(|trial| record(&plan, trial, 100.0)).collect();
+    records[1].reason = Some("another process".into());
+    records[2].outcome = Outcome::Failed;
+    let race = crate::schema::Race {
+        candidates: ["a", "b"].map(str::to_owned).to_vec(),
+        metric: None,
+        minimum_effect: 0.02,
+        alpha: 0.05,
+        budget_s: None,
+        seed: 1,
+        sessions: 1,
+    };
+    let laps = crate::laps::Laps::of(&plan, &race, &records, None);
+    assert_eq!((laps.trials, laps.without_value, laps.disturbed), (4, 1, 1));
+}
+
+#[test]
 fn it_stops_at_the_budget_and_where_most_pairs_are_left_out() {
     let plan = plan(6);
     let mut records: Vec<TrialRecord> =

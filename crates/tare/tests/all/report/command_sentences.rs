@@ -101,6 +101,7 @@ fn race(decided: bool, values: [Option<f64>; 3]) -> Find {
         blocks: 8,
         trials: 24,
         without_value: 0,
+        disturbed: 0,
         elapsed_s: 150.0,
         cov: Some(0.01),
         trials_to_go: Some(6),
@@ -299,6 +300,8 @@ fn every_command_answers_in_one_short_sentence_that_its_table_bears_out() {
     for (what, found) in
         [("named", race(true, values)), ("undecided", race(false, values)), ("no result", race(false, [None; 3]))]
     {
+        let disturbed = Find { disturbed: 5, ..found.clone() };
+        said.push((format!("find, {what}, disturbed"), find::sentence(&disturbed)));
         said.push((format!("find, {what}"), find::sentence(&found)));
     }
     let slower = || Some(compared(AbVerdict::Slower, 1.031, 1.022, 1.04));
