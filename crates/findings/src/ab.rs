@@ -50,12 +50,12 @@ pub struct Ab {
     pub ci: Option<Interval>,
     /// B / A turned so that above 1 is slower.
     pub slowdown: Option<Estimate>,
-    /// Pairs of which both trials are clean.
+    /// Pairs of which both trials gave a result.
     pub pairs: usize,
+    /// Of these, the ones of which a trial counts although it was disturbed.
+    pub disturbed: usize,
     /// Pairs that were left out because a trial gave no result.
     pub lost: usize,
-    /// Pairs that were left out because a trial was disturbed.
-    pub disturbed: usize,
     /// Seconds of all trials.
     pub elapsed_s: f64,
     /// Mean seconds of a pair.
@@ -111,8 +111,8 @@ impl Ab {
             ci: found.ci,
             slowdown,
             pairs: pairs.measured.len(),
+            disturbed: pairs.measured.iter().filter(|pair| pair.disturbed).count(),
             lost: pairs.lost,
-            disturbed: pairs.disturbed,
             elapsed_s: pairs.elapsed_s,
             pair_s: pairs.elapsed_s / pairs.ended().max(1) as f64,
             smallest_detectable: outlook.and_then(|outlook| outlook.smallest_detectable),
@@ -154,6 +154,8 @@ pub struct Step {
     pub pair: usize,
     /// B / A of this pair alone.
     pub own: f64,
+    /// Whether a trial of it was disturbed.
+    pub disturbed: bool,
     /// B / A of all pairs up to this one; none as long as nothing separates the sides from their places.
     pub ratio: Option<Estimate>,
 }
@@ -173,7 +175,8 @@ pub fn course(plan: &Plan, records: &[TrialRecord]) -> Vec<Step> {
             let ci = so_far.ci.filter(|_| !rule.is_over_sessions());
             Some(Estimate { value: so_far.ratio?, ci })
         });
-        Step { pair: made, own: pair.log_ratio.exp(), ratio: if made == pairs.len() { last } else { ratio } }
+        let ratio = if made == pairs.len() { last } else { ratio };
+        Step { pair: made, own: pair.log_ratio.exp(), disturbed: found.measured[before].disturbed, ratio }
     };
     pairs.iter().enumerate().map(step).collect()
 }

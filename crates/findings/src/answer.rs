@@ -228,6 +228,7 @@ fn alone(conditions: &[ConditionTrials<'_>], name: &str) -> Untested {
         metric: name.to_owned(),
         modes: modes::StudyModes::of(&[condition], &collect::all_metrics(conditions), Some(name))
             .modes(condition, name),
+        range: modes::range_without_mean(&condition.means(name)),
         estimate,
     })
 }

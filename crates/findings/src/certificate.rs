@@ -87,7 +87,7 @@ pub struct Against {
     pub reason: Option<String>,
     /// Pairs of which both trials gave an undisturbed result.
     pub pairs: usize,
-    /// Pairs left out because a trial failed or was disturbed.
+    /// Pairs left out because a trial failed.
     pub left_out: usize,
     /// Seconds of all trials.
     pub elapsed_s: f64,
@@ -129,7 +129,7 @@ impl Against {
             twin,
             reason: None,
             pairs: pairs.len(),
-            left_out: found.lost + found.disturbed,
+            left_out: found.lost,
             elapsed_s: found.elapsed_s,
             looks: alarms(Rule::Looks)?,
             anytime: alarms(Rule::Anytime)?,

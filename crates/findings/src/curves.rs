@@ -49,13 +49,13 @@ pub struct Point {
     pub n: f64,
     /// Mean over the trials of this rung.
     pub mean: f64,
-    /// 95% interval over trials; none with a single one.
+    /// 95% interval over trials; none with a single one, or where the mean describes none of them.
     pub ci: Option<Interval>,
     pub trials: Vec<f64>,
     /// Those of `trials` that were disturbed and count all the same.
     pub disturbed: Vec<f64>,
-    /// The trials fall into two modes, and the mean describes none of them.
-    pub bimodal: bool,
+    /// Whether the mean describes the trials: those that fall into modes stand for themselves.
+    pub described: bool,
 }
 
 /// All charts of a metric: one for each numeric factor and each combination of levels too many for one chart.
@@ -165,10 +165,10 @@ fn point(n: f64, condition: &ConditionTrials<'_>, values: &MetricSummary, metric
         n,
         mean: values.mean,
         // A wide interval of few trials may reach below zero, where no throughput or time can be.
-        ci: values.ci.map(|ci| Interval { low: ci.low.max(0.0), high: ci.high }),
+        ci: values.interval().map(|ci| Interval { low: ci.low.max(0.0), high: ci.high }),
         trials: with.iter().map(|(_, mean)| *mean).collect(),
         disturbed: with.iter().filter(|(trial, _)| is_disturbed(trial)).map(|(_, mean)| *mean).collect(),
-        bimodal: !values.modes.is_empty(),
+        described: values.has_mean(),
     }
 }
 

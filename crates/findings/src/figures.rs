@@ -1,6 +1,6 @@
 //! Numbers as people read them: a unit on every figure, one scale a column.
 
-use crate::mode::Mode;
+use crate::mode::{Middle, Mode};
 use tare_stats::Interval;
 pub use tare_text::{count, percent};
 
@@ -85,13 +85,17 @@ impl Scale {
         }
     }
 
-    /// The mean as [`Scale::mean`] writes it; of trials that fall into modes each of these with its share of the
-    /// trials, for their mean describes none of them.
-    pub fn middle(&self, mean: f64, interval: Option<Interval>, modes: &[Mode]) -> Vec<String> {
-        if modes.is_empty() { vec![self.mean(mean, interval)] } else { shares(modes, |value| self.number(value)) }
+    /// What stands for trials: the mean as [`Scale::mean`] writes it, each mode with its share of the trials, or both
+    /// ends of the trials.
+    pub fn middle(&self, middle: Middle<'_>) -> Vec<String> {
+        match middle {
+            Middle::Mean(mean, interval) => vec![self.mean(mean, interval)],
+            Middle::Modes(modes) => shares(modes, |value| self.number(value)),
+            Middle::Range(least, most) => vec![format!("{} to {}", self.number(least), self.number(most))],
+        }
     }
 
-    /// The same without an interval and with the unit.
+    /// The mean with the unit and without an interval, or each mode.
     pub fn middle_figure(&self, mean: f64, modes: &[Mode]) -> Vec<String> {
         if modes.is_empty() { vec![self.figure(mean)] } else { shares(modes, |value| self.figure(value)) }
     }
@@ -227,7 +231,9 @@ mod tests {
         let scale = Scale::new("1/s", 86_000.0, 3);
         let modes = [(66_000.0, 0.4), (86_000.0, 0.6)].map(|(mean, weight)| Mode { mean, weight });
         let interval = Some(Interval { low: 70_000.0, high: 80_000.0 });
-        assert_eq!(scale.middle(78_000.0, interval, &modes), ["66.0 in 40%", "86.0 in 60%"]);
+        assert_eq!(scale.middle(Middle::Modes(&modes)), ["66.0 in 40%", "86.0 in 60%"]);
+        assert_eq!(scale.middle(Middle::Range(66_000.0, 86_000.0)), ["66.0 to 86.0"]);
+        assert_eq!(scale.middle(Middle::Mean(78_000.0, interval)), ["78.0 ± 5.0"]);
         assert_eq!(scale.middle_figure(78_000.0, &modes), ["66.0 k/s in 40%", "86.0 k/s in 60%"]);
         assert_eq!(scale.middle_figure(78_000.0, &[]), ["78.0 k/s"]);
     }

@@ -96,6 +96,8 @@ pub struct Find {
     /// Trials that were run in these blocks, those without a result too.
     pub trials: usize,
     pub without_value: usize,
+    /// Of the trials those that count although they were disturbed.
+    pub disturbed: usize,
     /// Seconds of all trials.
     pub elapsed_s: f64,
     /// CoV of one trial around its block and candidate, as a fraction.
@@ -160,6 +162,7 @@ impl Find {
             blocks: laps.blocks.len(),
             trials: laps.trials,
             without_value: laps.without_value,
+            disturbed: laps.disturbed,
             elapsed_s: laps.elapsed_s,
             cov: standing.sd,
             trials_to_go: outlook.map(|outlook| outlook.trials),

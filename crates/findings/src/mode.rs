@@ -1,6 +1,18 @@
 //! The modes that trials of one condition fall into, and their cause.
 
 use serde::Serialize;
+use tare_stats::Interval;
+
+/// What stands for the trials of a condition where one figure is wanted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Middle<'m> {
+    /// Their mean, with its interval over trials.
+    Mean(f64, Option<Interval>),
+    /// Each mode: the mean describes no trial.
+    Modes(&'m [Mode]),
+    /// From the least to the most: the mean describes no trial, and modes are not shown.
+    Range(f64, f64),
+}
 
 /// Whether the trials of a metric fall into modes, and what would have been seen: silence about modes is worth as much.
 #[derive(Debug, Clone, PartialEq, Serialize)]

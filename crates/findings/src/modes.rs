@@ -24,6 +24,21 @@ const HISTOGRAM: f64 = 1e-3;
 /// How far apart the modes are that the power is told of, in standard deviations of a mode.
 const APART: f64 = 4.0;
 
+/// Trials lie far apart where the most is at least this many times the least, as 37 and 24 are.
+const FAR_APART: f64 = 1.5;
+/// So many standard deviations about the mean are near it: of six trials with a normal distribution, one in 20 times
+/// none is.
+const NEAR: f64 = 0.5;
+
+/// The least and the most of trials that lie far apart and none of which is near their mean: of luck that gives one
+/// figure or another a few trials show no modes, but their mean describes none of them.
+pub(super) fn range_without_mean(means: &[f64]) -> Option<(f64, f64)> {
+    let (least, most) = descriptive::min_max(means)?;
+    let (mean, sd) = (descriptive::mean(means)?, descriptive::std_dev(means)?);
+    let far = least > 0.0 && most >= FAR_APART * least && means.iter().all(|v| (v - mean).abs() > NEAR * sd);
+    far.then_some((least, most))
+}
+
 /// The modes of all metrics of all conditions, tested together.
 pub(super) struct StudyModes<'a> {
     found: HashMap<(&'a str, String), Modes>,
@@ -304,5 +319,21 @@ fn word(feature: &Feature) -> Option<String> {
     match feature {
         Feature::Word(word) => Some(word.clone()),
         Feature::Number(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trials_far_apart_and_none_near_their_mean_are_a_range() {
+        let luck = [68.1, 305.0, 304.2, 67.3, 66.9, 303.8];
+        assert_eq!(range_without_mean(&luck), Some((66.9, 305.0)));
+        assert_eq!(range_without_mean(&[24.0, 37.0]), Some((24.0, 37.0)));
+        assert_eq!(range_without_mean(&[68.1, 305.0, 304.2, 67.3, 185.0]), None, "one is near it");
+        assert_eq!(range_without_mean(&[100.0, 100.1, 103.0, 103.1]), None, "they are not far apart");
+        assert_eq!(range_without_mean(&[10.0, 10.0, 10.0, 10.0, 10.0, 40.0]), None, "one lies far out");
+        assert_eq!((range_without_mean(&[5.0]), range_without_mean(&[0.0, 9.0])), (None, None));
     }
 }

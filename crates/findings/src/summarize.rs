@@ -101,19 +101,20 @@ fn metric_summary<'a>(condition: &ConditionTrials<'a>, name: &str, given: &Given
     let (found, within) = estimate::both(condition, name, &values)?;
     let of_samples = trials::summarize(Trials::new(&samples).ok()?, CONFIDENCE)?;
     let (modes, mode_cause) = given.modes.with_cause(condition, name, given.machine);
+    let means: Vec<f64> = values.iter().filter_map(|s| collect::mean(s)).collect();
     Some(MetricSummary {
         name: name.to_owned(),
         unit: described.unit.to_owned(),
         better: described.better,
         mean: found.mean,
-        median: descriptive::median(&values.iter().filter_map(|s| collect::mean(s)).collect::<Vec<_>>())
-            .unwrap_or(found.mean),
+        median: descriptive::median(&means).unwrap_or(found.mean),
         ci: within.ci,
         within_cov: of_samples.within_cov,
         between_cov: within.between_cov,
         components: spread::components(&samples),
         min: found.min,
         max: found.max,
+        far_from_mean: modes.is_empty() && modes::range_without_mean(&means).is_some(),
         modes,
         mode_cause,
         trials: found.trials,

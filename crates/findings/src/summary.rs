@@ -9,7 +9,7 @@ use super::grid::PlacementGrid;
 use super::groups::Group;
 use super::hosts::Hosts;
 use super::lifetimes::Lifetimes;
-use super::mode::{Mode, ModeCause, ModesTested};
+use super::mode::{Middle, Mode, ModeCause, ModesTested};
 use super::nodes::NodeSummary;
 use super::outliers::Outlier;
 use super::plans::QueryPlans;
@@ -300,9 +300,32 @@ pub struct MetricSummary {
     pub modes: Vec<Mode>,
     /// What the trials of each mode have in common, where a recorded covariate explains it.
     pub mode_cause: Option<ModeCause>,
+    /// No mode is shown, but the trials lie far apart and none of them is near their mean.
+    pub far_from_mean: bool,
     pub trials: usize,
     /// What the probes alongside the trials leave of their spread, where the study records them.
     pub probes: Vec<Weighed>,
+}
+
+impl MetricSummary {
+    /// What stands for its trials.
+    pub fn middle(&self) -> Middle<'_> {
+        match (self.modes.as_slice(), self.far_from_mean) {
+            ([], false) => Middle::Mean(self.mean, self.ci),
+            ([], true) => Middle::Range(self.min, self.max),
+            (modes, _) => Middle::Modes(modes),
+        }
+    }
+
+    /// The interval of the mean, where the mean stands for the trials.
+    pub fn interval(&self) -> Option<Interval> {
+        self.ci.filter(|_| self.has_mean())
+    }
+
+    /// Whether the mean stands for the trials.
+    pub fn has_mean(&self) -> bool {
+        matches!(self.middle(), Middle::Mean(..))
+    }
 }
 
 /// Effect of a factor or an interaction on a metric's mean and on its spread between trials.

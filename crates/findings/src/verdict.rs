@@ -233,8 +233,10 @@ pub struct Alone {
     pub condition: String,
     pub metric: String,
     pub estimate: Estimate,
-    /// The modes that its trials fall into; empty where one mean describes them.
+    /// The modes that its trials fall into; empty where none are shown.
     pub modes: Vec<Mode>,
+    /// The least and the most of trials none of which is near their mean; none where that describes them.
+    pub range: Option<(f64, f64)>,
 }
 
 /// How a factor moves what was measured, the other factors averaged out.

@@ -1,7 +1,7 @@
 //! Trials of many conditions as a race: blocks that every condition that is left runs in once.
 
 use crate::metric::{self, Better};
-use crate::pairs::{Side, headline, side};
+use crate::pairs::{headline, value};
 use crate::schema::{Plan, Race, TrialRecord};
 use std::collections::BTreeMap;
 use tare_stats::racing::{LOOKS, Standing, judge};
@@ -17,8 +17,10 @@ pub struct Laps {
     /// candidate was not in it or gave no value.
     pub blocks: Vec<Vec<Option<f64>>>,
     pub trials: usize,
-    /// Of them those without a value, because they failed or were disturbed in every attempt.
+    /// Of them those without a value, because every attempt failed.
     pub without_value: usize,
+    /// Those that count although they were disturbed.
+    pub disturbed: usize,
     /// Seconds of all attempts together.
     pub elapsed_s: f64,
 }
@@ -58,9 +60,13 @@ impl Laps {
             for trial in planned {
                 let Some(i) = place.get(trial.condition.as_str()) else { continue };
                 laps.trials += 1;
-                match side(&records[last[&trial.trial]], laps.metric.as_deref()) {
-                    Side::Value(value) => block[*i] = Some(sign * value.ln()),
-                    Side::Disturbed | Side::Lost => laps.without_value += 1,
+                let record = &records[last[&trial.trial]];
+                match value(record, laps.metric.as_deref()) {
+                    Some(value) => {
+                        block[*i] = Some(sign * value.ln());
+                        laps.disturbed += usize::from(record.reason.is_some());
+                    }
+                    None => laps.without_value += 1,
                 }
             }
             laps.blocks.push(block);

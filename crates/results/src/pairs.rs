@@ -26,6 +26,9 @@ pub struct Measured {
     pub b: f64,
     /// Whether B ran first, or in a duet on the first half of the machine.
     pub b_first: bool,
+    /// Whether a trial of it counts although it was disturbed: that is a matter of the machine and not of the side, so
+    /// the pair counts too.
+    pub disturbed: bool,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -34,10 +37,8 @@ pub struct Pairs {
     pub metric: Option<String>,
     /// Those that count, in the order of their blocks.
     pub measured: Vec<Measured>,
-    /// Pairs of which a trial gave no usable result.
+    /// Pairs of which a trial gave no usable result, or with a restart of the machine between the two.
     pub lost: usize,
-    /// Pairs of which a trial was disturbed in every attempt.
-    pub disturbed: usize,
     pub elapsed_s: f64,
     /// Of these, the seconds of the last session.
     pub session_s: f64,
@@ -55,13 +56,6 @@ impl Measured {
 /// Whether these separate the sides from their places.
 fn estimates(pairs: &[Pair]) -> bool {
     Fit::of(pairs).is_ok_and(|fit| fit.is_some())
-}
-
-/// What became of a trial that is compared with others of its block.
-pub(crate) enum Side {
-    Value(f64),
-    Disturbed,
-    Lost,
 }
 
 impl Pairs {
@@ -85,18 +79,19 @@ impl Pairs {
             // In a duet the place is a half of the machine.
             let b_first = match rule {
                 Settle { duet: Some(_), .. } => b.condition == rule.b,
+                // Both were started together.
                 Settle { interleaved: true, .. } => first_sample(b) < first_sample(a),
-                _ => b_at < a_at,
+                _ => (began(&b.started_at), b_at) < (began(&a.started_at), a_at),
             };
             pairs.session_ended += usize::from(block >= session);
-            match (side(a, metric.as_deref()), side(b, metric.as_deref())) {
-                (Side::Lost, _) | (_, Side::Lost) => pairs.lost += 1,
-                (Side::Value(_), Side::Value(_)) if rule.is_together() && !were_together(rule, a, b) => pairs.lost += 1,
-                (Side::Value(own_a), Side::Value(own_b)) if same_boot(a, b) => {
-                    pairs.measured.push(Measured { block, a: own_a, b: own_b, b_first });
+            let together = same_boot(a, b) && (!rule.is_together() || were_together(rule, a, b));
+            match (value(a, metric.as_deref()), value(b, metric.as_deref())) {
+                (Some(own_a), Some(own_b)) if together => {
+                    let disturbed = a.reason.is_some() || b.reason.is_some();
+                    pairs.measured.push(Measured { block, a: own_a, b: own_b, b_first, disturbed });
                     pairs.add_controls(rule, a, b, b_first);
                 }
-                _ => pairs.disturbed += 1,
+                _ => pairs.lost += 1,
             }
         }
         pairs.metric = metric;
@@ -110,7 +105,7 @@ impl Pairs {
 
     /// All that have ended, those that are left out too.
     pub fn ended(&self) -> usize {
-        self.measured.len() + self.lost + self.disturbed
+        self.measured.len() + self.lost
     }
 
     fn add_controls(&mut self, rule: &Settle, a: &TrialRecord, b: &TrialRecord, b_first: bool) {
@@ -198,7 +193,7 @@ impl Pairs {
     }
 
     fn too_many_left_out(&self) -> bool {
-        self.lost + self.disturbed >= MOST_LEFT_OUT + self.measured.len()
+        self.lost >= MOST_LEFT_OUT + self.measured.len()
     }
 
     /// Why no further pair is made although nothing is decided.
@@ -219,7 +214,7 @@ pub enum Stop {
     Settled,
     LastLook,
     Budget,
-    /// More pairs were lost or disturbed than counted.
+    /// More pairs were lost than counted.
     LeftOut,
     /// This session has its pairs; others are to follow.
     Session,
@@ -241,13 +236,9 @@ pub(crate) fn headline(records: &[TrialRecord]) -> Option<String> {
     names.into_iter().min_by_key(|name| metric::describe(name).rank).cloned()
 }
 
-pub(crate) fn side(record: &TrialRecord, metric: Option<&str>) -> Side {
-    match (record.outcome, &record.reason) {
-        (Outcome::Failed, _) => return Side::Lost,
-        (Outcome::Disturbed, _) | (Outcome::Ok, Some(_)) => return Side::Disturbed,
-        (Outcome::Ok, None) => {}
-    }
-    metric.and_then(|metric| value_of(record, metric)).map_or(Side::Lost, Side::Value)
+/// The value of a trial that counts, also of one that is disturbed; none of one that is to run again.
+pub(crate) fn value(record: &TrialRecord, metric: Option<&str>) -> Option<f64> {
+    metric.filter(|_| record.outcome == Outcome::Ok).and_then(|metric| value_of(record, metric))
 }
 
 /// The value of a metric or, where there is none of that name, of a covariate: above 0.
@@ -272,13 +263,17 @@ fn were_together(rule: &Settle, a: &TrialRecord, b: &TrialRecord) -> bool {
 /// Seconds since the epoch at which the first sample began and the last one ended.
 fn measured_between(record: &TrialRecord) -> Option<(f64, f64)> {
     let (first, last) = (record.samples.first()?, record.samples.last()?);
-    let began = |text: &str| Some(text.parse::<jiff::Timestamp>().ok()?.as_microsecond() as f64 / 1e6);
-    Some((began(&first.started_at)?, began(&last.started_at)? + last.elapsed_s))
+    let seconds = |text: &str| Some(began(text)?.as_microsecond() as f64 / 1e6);
+    Some((seconds(&first.started_at)?, seconds(&last.started_at)? + last.elapsed_s))
 }
 
-/// When the first sample began, as the record has it: such times sort as text.
-fn first_sample(record: &TrialRecord) -> Option<&str> {
-    record.samples.first().map(|sample| sample.started_at.as_str())
+fn began(started_at: &str) -> Option<jiff::Timestamp> {
+    started_at.parse().ok()
+}
+
+/// When the first sample began.
+fn first_sample(record: &TrialRecord) -> Option<jiff::Timestamp> {
+    began(&record.samples.first()?.started_at)
 }
 
 /// Whether both ran on one boot of the machine: neighbours with a restart between them are none.

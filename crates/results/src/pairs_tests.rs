@@ -40,23 +40,61 @@ fn a_pair_is_a_block_and_its_first_the_one_that_ended_first() {
     let records: Vec<TrialRecord> = (0..5).map(|trial| record(&plan, trial, 100.0 + trial as f64)).collect();
     let pairs = Pairs::of(&plan, &rule(), &records);
     assert_eq!(pairs.metric.as_deref(), Some("tps"));
-    let first = Measured { block: 0, a: 100.0, b: 101.0, b_first: false };
-    assert_eq!(pairs.measured, [first, Measured { block: 1, a: 103.0, b: 102.0, b_first: true }]);
+    let first = Measured { block: 0, a: 100.0, b: 101.0, b_first: false, disturbed: false };
+    assert_eq!(pairs.measured, [first, Measured { block: 1, a: 103.0, b: 102.0, b_first: true, disturbed: false }]);
     assert_eq!((pairs.ended(), pairs.elapsed_s), (2, 10.0));
 }
 
 #[test]
-fn failed_and_disturbed_trials_drop_their_pair_and_are_counted() {
+fn failed_trials_drop_their_pair_and_are_counted() {
     let plan = plan(4);
     let mut records: Vec<TrialRecord> = (0..8).map(|trial| record(&plan, trial, 100.0)).collect();
     records[0].outcome = Outcome::Failed;
-    records[2].reason = Some("another process".into());
     records[5].samples[0].metrics.insert("tps".into(), 0.0);
     let pairs = Pairs::of(&plan, &rule(), &records);
-    assert_eq!((pairs.measured.len(), pairs.lost, pairs.disturbed), (1, 2, 1));
+    assert_eq!((pairs.measured.len(), pairs.lost), (2, 2));
     // A failed attempt that was made good counts.
     records.push(record(&plan, 0, 100.0));
     assert_eq!(Pairs::of(&plan, &rule(), &records).lost, 1);
+}
+
+#[test]
+fn a_pair_with_a_disturbed_trial_counts_and_is_marked() {
+    let plan = plan(2);
+    let at = |trial: usize, second: u32| TrialRecord {
+        started_at: format!("2026-01-01T00:00:{second:02}Z"),
+        ..record(&plan, trial, 100.0)
+    };
+    let put_aside = TrialRecord { outcome: Outcome::Disturbed, reason: Some("another process".into()), ..at(0, 1) };
+    let mut records = vec![put_aside.clone(), at(1, 3), at(2, 5), at(3, 7)];
+    assert_eq!(Pairs::of(&plan, &rule(), &records).measured.len(), 1, "it is to run again");
+    // It counts as it was measured: the first of its pair, whenever that was written.
+    records.push(TrialRecord { outcome: Outcome::Ok, attempt: 2, ..put_aside });
+    let pairs = Pairs::of(&plan, &rule(), &records);
+    let found: Vec<(bool, bool)> = pairs.measured.iter().map(|pair| (pair.b_first, pair.disturbed)).collect();
+    assert_eq!(found, [(false, true), (true, false)]);
+    // Run again, it was the second of its pair.
+    records.last_mut().unwrap().started_at = "2026-01-01T00:00:09Z".to_owned();
+    assert!(Pairs::of(&plan, &rule(), &records).measured[0].b_first);
+}
+
+#[test]
+fn a_disturbed_trial_counts_in_a_race_and_is_counted() {
+    let plan = plan(2);
+    let mut records: Vec<TrialRecord> = (0..4).map(|trial| record(&plan, trial, 100.0)).collect();
+    records[1].reason = Some("another process".into());
+    records[2].outcome = Outcome::Failed;
+    let race = crate::schema::Race {
+        candidates: ["a", "b"].map(str::to_owned).to_vec(),
+        metric: None,
+        minimum_effect: 0.02,
+        alpha: 0.05,
+        budget_s: None,
+        seed: 1,
+        sessions: 1,
+    };
+    let laps = crate::laps::Laps::of(&plan, &race, &records, None);
+    assert_eq!((laps.trials, laps.without_value, laps.disturbed), (4, 1, 1));
 }
 
 #[test]
@@ -135,7 +173,7 @@ fn a_pair_with_a_restart_in_between_is_none() {
         record.ran_on = ran_on(if trial < 3 { "first" } else { "second" });
     }
     let pairs = Pairs::of(&plan, &rule(), &records);
-    assert_eq!((pairs.measured.len(), pairs.disturbed), (2, 1));
+    assert_eq!((pairs.measured.len(), pairs.lost), (2, 1));
 }
 
 #[test]
@@ -194,8 +232,8 @@ fn a_duet_counts_pairs_whose_samples_were_measured_at_the_same_time_and_its_plac
     // The last pair shares half a second of one and a half. Which trial ended first is no place.
     let records = [at(1, "10.05"), at(0, "10.00"), at(2, "20.00"), at(3, "20.05"), at(4, "30.00"), at(5, "30.50")];
     let pairs = Pairs::of(&plan, &rule, &records);
-    let first = Measured { block: 0, a: 100.0, b: 101.0, b_first: false };
-    assert_eq!(pairs.measured, [first, Measured { block: 1, a: 103.0, b: 102.0, b_first: true }]);
+    let first = Measured { block: 0, a: 100.0, b: 101.0, b_first: false, disturbed: false };
+    assert_eq!(pairs.measured, [first, Measured { block: 1, a: 103.0, b: 102.0, b_first: true, disturbed: false }]);
     assert_eq!((pairs.lost, pairs.elapsed_s), (1, 6.0));
 }
 

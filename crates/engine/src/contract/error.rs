@@ -102,6 +102,16 @@ impl EngineError {
         }
     }
 
+    /// Whether the server was reached, and has no database of the name.
+    pub fn is_no_database(&self) -> bool {
+        let Self::Connect { source, .. } = self else { return false };
+        match source.code {
+            Some(Code::Number(number)) => number == NO_DATABASE,
+            Some(Code::State(state)) => state.as_str() == "3D000",
+            None => false,
+        }
+    }
+
     /// Goes on, unless the end of this program is wanted.
     pub(crate) fn unless_interrupted() -> Result<(), Self> {
         if interrupted() { Err(Self::Interrupted) } else { Ok(()) }
@@ -144,6 +154,9 @@ fn is_full(cause: &(dyn Error + 'static)) -> bool {
 
 /// MySQL's and MariaDB's numbers: access denied, with and without a password, and to an account of the system alone.
 const LOGIN_REFUSED: [u32; 3] = [1045, 1698, 3955];
+
+/// MySQL's and MariaDB's number: unknown database.
+const NO_DATABASE: u32 = 1049;
 
 fn none_of(searched: &[PathBuf]) -> String {
     match searched {

@@ -7,12 +7,14 @@ use crate::process::process_tree::ProcessTree;
 use crate::{Binary, EngineError};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
+use std::collections::BTreeMap;
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRefused;
@@ -49,11 +51,38 @@ pub fn list_questions_in(state_directory: &Path) {
     let _ = LISTED.set(state_directory.to_owned());
 }
 
-/// What the program prints until it ends: what it started is ended with it.
+/// A question, and the file that was asked: device, inode, bytes, seconds and nanoseconds of its last change.
+type Asked = (PathBuf, [i128; 5], Vec<String>, Option<String>, bool);
+
+/// Answers that this process has had: planning a study asks the same of a server for every option that it sets.
+static ANSWERED: Mutex<BTreeMap<Asked, String>> = Mutex::new(BTreeMap::new());
+
+/// None where there is no such file.
+fn key(question: &Question<'_>) -> Option<Asked> {
+    let file = question.program.metadata().ok()?;
+    let file =
+        [file.dev().into(), file.ino().into(), file.size().into(), file.ctime().into(), file.ctime_nsec().into()];
+    let arguments = question.arguments.iter().map(|word| (*word).to_owned()).collect();
+    Some((question.program.to_owned(), file, arguments, question.libraries.map(str::to_owned), question.with_errors))
+}
+
+/// What the program prints until it ends: what it started is ended with it. As long as its file stays the same it is
+/// asked once by this process.
 ///
 /// # Errors
 /// [`EngineError::BinaryUnusable`] when it cannot be run, takes too long or says too much.
 pub(crate) fn ask(question: &Question<'_>) -> Result<String, EngineError> {
+    let known = || ANSWERED.lock().unwrap_or_else(PoisonError::into_inner);
+    let asked = key(question);
+    if let Some(answer) = asked.as_ref().and_then(|asked| known().get(asked).cloned()) {
+        return Ok(answer);
+    }
+    let answer = ask_anew(question)?;
+    known().extend(asked.map(|asked| (asked, answer.clone())));
+    Ok(answer)
+}
+
+fn ask_anew(question: &Question<'_>) -> Result<String, EngineError> {
     let asked = question.arguments.join(" ");
     let unusable = |reason: String| EngineError::BinaryUnusable { path: question.program.to_owned(), reason };
     let unheard = |error: io::Error| unusable(format!("cannot be run: {error}"));
@@ -154,6 +183,25 @@ pub(crate) fn start(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_program_is_asked_once_until_its_file_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("server");
+        let of = |version: u32| {
+            let script = format!("#!/bin/sh\necho asked >> {}\necho {version}\n", folder.path().join("log").display());
+            std::fs::write(&program, script).unwrap();
+            std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        };
+        let answers =
+            || ["--version", "--version", "--help"].map(|word| ask(&Question::new(&program, &[word])).unwrap());
+        let asked = || std::fs::read_to_string(folder.path().join("log")).unwrap().lines().count();
+        of(1);
+        assert_eq!((answers().concat().as_str(), asked()), ("1\n1\n1\n", 2));
+        of(22);
+        assert_eq!((answers().concat().as_str(), asked()), ("22\n22\n22\n", 4));
+    }
 
     #[test]
     fn an_answer_comes_and_a_program_that_does_not_answer_or_says_too_much_is_named() {

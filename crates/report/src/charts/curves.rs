@@ -53,21 +53,20 @@ fn curve(line: &Curve, index: usize, x: &Rungs, y: &Axis) -> Markup {
     let class = marks::class(index);
     let means = line.points.iter().map(|p| (x.at(p.n), y.at(p.mean)));
     let clean = |p: &Point| p.trials.iter().copied().filter(|v| !p.disturbed.contains(v)).collect::<Vec<_>>();
-    let dots = |modes: bool| {
-        let points = line.points.iter().filter(move |p| p.bimodal == modes);
+    let dots = |described: bool| {
+        let points = line.points.iter().filter(move |p| p.described == described);
         points.flat_map(|p| clean(p).into_iter().map(|v| (x.at(p.n), y.at(v))))
     };
     html! {
         path class=(format!("curve dash{} {class}", index % 4)) d=(through(means)) {}
-        path class=(format!("samples {class}")) d=(marks::dots(dots(false))) {}
-        // Where trials fall into modes they stand for themselves: their mean describes none of them.
-        path class=(format!("dots small {class}")) d=(marks::dots(dots(true))) {}
+        path class=(format!("samples {class}")) d=(marks::dots(dots(true))) {}
+        path class=(format!("dots small {class}")) d=(marks::dots(dots(false))) {}
         @for point in &line.points {
             @if let Some(ci) = point.ci { path class=(format!("whisker {class}")) d=(whisker(x.at(point.n), ci, y)) {} }
             @for value in &point.disturbed {
                 path class=(format!("disturbed {class}")) d=(marks::path(0, x.at(point.n), y.at(*value), 2.6)) {}
             }
-            @if !point.bimodal {
+            @if point.described {
                 path class=(class) d=(marks::path(index, x.at(point.n), y.at(point.mean), 4.6)) { title { (tooltip(line, point, y)) } }
             }
         }
@@ -135,7 +134,7 @@ pub(super) mod tests {
                         ci: Some(Interval { low: mean * 0.95, high: mean * 1.05 }),
                         trials: vec![mean, mean * 1.02],
                         disturbed: vec![mean * 1.02],
-                        bimodal: false,
+                        described: true,
                     }
                 })
                 .into(),

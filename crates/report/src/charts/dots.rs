@@ -4,6 +4,7 @@ use super::axis::{Axis, px, shown};
 use super::marks;
 use maud::{Markup, html};
 use tare_findings::figures::{Scale, count, percent};
+use tare_findings::mode::{Middle, Mode};
 use tare_findings::summary::MetricSummary;
 use tare_results::schema::TrialRecord;
 use tare_stats::Interval;
@@ -67,7 +68,7 @@ pub fn draw_slim(metric: &str, rows: &[DotRow<'_>]) -> Markup {
 }
 
 fn values(rows: &[DotRow<'_>]) -> Vec<f64> {
-    let ends = rows.iter().filter_map(|row| row.summary.ci).flat_map(|ci| [ci.low, ci.high]);
+    let ends = rows.iter().filter_map(|row| row.summary.interval()).flat_map(|ci| [ci.low, ci.high]);
     shown(rows.iter().filter_map(DotRow::range).flat_map(|(low, high)| [low, high]), ends)
 }
 
@@ -96,7 +97,6 @@ fn draw_row(row: &DotRow<'_>, axis: &Axis, top: f64, detailed: bool, shape: &Sha
     let marks_top = if shape.stacked { top + shape.row - 44.0 } else { top };
     let (interval_y, trials_y, samples_y) = (marks_top + 9.0, marks_top + 23.0, marks_top + 36.0);
     let class = marks::class(row.mark.unwrap_or(0));
-    let bimodal = !row.summary.modes.is_empty();
     let figures = Scale::new(&row.summary.unit, row.summary.max, 4);
     html! {
         line.rule x1="0" x2=(px(shape.width)) y1=(px(top)) y2=(px(top)) {}
@@ -116,8 +116,8 @@ fn draw_row(row: &DotRow<'_>, axis: &Axis, top: f64, detailed: bool, shape: &Sha
         @if row.samples().next().is_some() {
             path class=(format!("samples {class}")) d=(marks::dots_in_a_row(row.samples().map(|v| axis.at(v)), samples_y)) {}
         }
-        @if let Some(Interval { low, high }) = row.summary.ci {
-            path class=(if bimodal { format!("interval faint {class}") } else { format!("interval {class}") })
+        @if let Some(Interval { low, high }) = row.summary.interval() {
+            path class=(format!("interval {class}"))
                 d=(format!("M{} {y}H{}M{m} {}V{}", px(axis.at(low)), px(axis.at(high)), px(interval_y - 4.0),
                     px(interval_y + 4.0), y = px(interval_y), m = px(axis.at(row.summary.mean)))) {}
         }
@@ -142,21 +142,17 @@ fn jitter(index: usize) -> f64 {
     [0.0, -4.0, 4.0, -2.0, 2.0][index % 5]
 }
 
-/// The figures of a row: modes and weights in place of a mean where there are two.
+/// The figures of a row: what stands for its trials, and below a single figure how far they lie apart.
 fn figures_of(row: &DotRow<'_>, scale: &Scale) -> Vec<String> {
     let summary = row.summary;
-    if summary.modes.is_empty() {
-        let spread = summary
-            .between_cov
-            .map_or_else(|| "one trial: no interval".to_owned(), |cov| format!("between trials {}", percent(cov)));
-        vec![format!("{} {}", scale.mean(summary.mean, summary.ci), scale.unit), spread]
-    } else {
-        summary
-            .modes
-            .iter()
-            .map(|mode| format!("{} in {} of trials", scale.figure(mode.mean), percent(mode.weight)))
-            .collect()
+    if let Middle::Modes(modes) = summary.middle() {
+        let mode = |mode: &Mode| format!("{} in {} of trials", scale.figure(mode.mean), percent(mode.weight));
+        return modes.iter().map(mode).collect();
     }
+    let spread = summary
+        .between_cov
+        .map_or_else(|| "one trial: no interval".to_owned(), |cov| format!("between trials {}", percent(cov)));
+    vec![format!("{} {}", scale.middle(summary.middle()).join(" "), scale.unit), spread]
 }
 
 /// The name of a condition in at most three lines.

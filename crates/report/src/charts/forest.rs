@@ -94,13 +94,16 @@ fn draw_line(line: &ForestLine, y: f64, at: &dyn Fn(f64) -> f64, frame: &Frame) 
     let radius = if line.strong { 5.0 } else { 3.2 };
     let interval =
         line.ci.map_or(String::new(), |Interval { low, high }| format!(" ({} to {})", times(low), times(high)));
-    let (text_y, letters) = if frame.slim { (-9.0, LETTERS_ABOVE) } else { (4.0, LETTERS) };
+    let (text_y, label) = match frame.slim {
+        true => (-9.0, ending(&line.label, LETTERS_ABOVE)),
+        false => (4.0, shortened(&line.label, LETTERS)),
+    };
     let ((label_x, label_side), (value_x, value_side)) = match frame.slim {
         true => ((frame.left, "start"), (frame.right, "end")),
         false => ((frame.left - 12.0, "end"), (frame.right + 12.0, "start")),
     };
     html! {
-        text.label x=(px(label_x)) y=(px(y + text_y)) text-anchor=(label_side) { (shortened(&line.label, letters)) }
+        text.label x=(px(label_x)) y=(px(y + text_y)) text-anchor=(label_side) { (label) }
         @if let Some(Interval { low, high }) = line.ci {
             path class={ "interval " (class) } d=(format!("M{} {y}H{}", px(at(low)), px(at(high)), y = px(y))) {}
         }
@@ -109,6 +112,14 @@ fn draw_line(line: &ForestLine, y: f64, at: &dyn Fn(f64) -> f64, frame: &Frame) 
             title { (line.label) ": " (times(line.ratio)) (interval) }
         }
         text.value x=(px(value_x)) y=(px(y + text_y)) text-anchor=(value_side) { (times(line.ratio)) (interval) }
+    }
+}
+
+/// The end of what is too long for its place: there stand the levels, which tell lines of one factor apart.
+fn ending(text: &str, letters: usize) -> String {
+    match text.chars().count().checked_sub(letters) {
+        None | Some(0) => text.to_owned(),
+        Some(more) => format!("…{}", text.chars().skip(more + 1).collect::<String>()),
     }
 }
 
@@ -123,5 +134,24 @@ fn description(lines: &[ForestLine]) -> String {
         format!("{} ratios; every interval holds 1x, which is no effect.", lines.len())
     } else {
         format!("{} ratios. Intervals that exclude 1x: {}.", lines.len(), shown.join("; "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_one_factor_differ_on_a_small_screen() {
+        let line = |level: &str| ForestLine {
+            label: format!("transaction={level} {level}/hot_points"),
+            ratio: 1.0,
+            ci: None,
+            strong: true,
+            shown: false,
+        };
+        let [_, slim] = draw("t", "w", &["insert", "update_index"].map(line));
+        let slim = slim.into_string();
+        assert!(slim.contains(">…nsert insert/hot_points<") && slim.contains(">…update_index/hot_points<"), "{slim}");
     }
 }

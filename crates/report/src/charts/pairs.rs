@@ -41,8 +41,9 @@ pub fn draw(sentence: &str, ab: &Ab, course: &[Step]) -> Markup {
             text.label x="16" y="24" { (sentence) }
             text.axis x="16" y="46" {
                 (axis.label(&format!("B/A of {metric}")))
-                "; interval over all looks, blue where it excludes 1; hollow: each pair alone; shaded: equal within "
-                (percent(e))
+                "; interval over all looks, blue where it excludes 1; hollow: each pair alone"
+                @if course.iter().any(|step| step.disturbed) { " (x: disturbed)" }
+                "; shaded: equal within " (percent(e))
             }
             rect.equal x=(px(LEFT)) y=(px(upper)) width=(px(RIGHT - LEFT)) height=(px(lower - upper)) {}
             (axis.vertical(LEFT, RIGHT))
@@ -52,7 +53,11 @@ pub fn draw(sentence: &str, ab: &Ab, course: &[Step]) -> Markup {
                 @if step.pair % every == 0 || step.pair == 1 {
                     text.tick x=(px(x)) y=(px(BOTTOM + 16.0)) text-anchor="middle" { (step.pair) }
                 }
-                circle.hollow cx=(px(x)) cy=(px(axis.at(step.own))) r="2.4" {}
+                @if step.disturbed {
+                    path.hollow d=(cross(x, axis.at(step.own), 3.0)) {}
+                } @else {
+                    circle.hollow cx=(px(x)) cy=(px(axis.at(step.own))) r="2.4" {}
+                }
                 @if let Some(ratio) = step.ratio {
                     @if let Some(ci) = ratio.ci {
                         path class={ "interval " (shown(Some(ci))) }
@@ -66,6 +71,11 @@ pub fn draw(sentence: &str, ab: &Ab, course: &[Step]) -> Markup {
             text.axis x=(px(f64::midpoint(LEFT, RIGHT))) y=(px(BOTTOM + 38.0)) text-anchor="middle" { "pairs" }
         }
     }
+}
+
+fn cross(x: f64, y: f64, r: f64) -> String {
+    let [left, right, top, bottom] = [x - r, x + r, y - r, y + r].map(px);
+    format!("M{left} {top}L{right} {bottom}M{left} {bottom}L{right} {top}")
 }
 
 /// An axis that holds what counts as equal, every pair, and of intervals as much as that leaves readable.
@@ -89,6 +99,7 @@ mod tests {
         let step = |pair: usize, half: f64| Step {
             pair,
             own: 1.02,
+            disturbed: false,
             ratio: Some(Estimate { value: 1.02, ci: Some(Interval { low: 1.02 - half, high: 1.02 + half }) }),
         };
         let course = [step(3, 0.9), step(4, 0.03), step(5, 0.01)];

@@ -84,13 +84,17 @@ fn panel(own: &Curve, x: &Rungs, y: &Axis, width: f64) -> Markup {
             Some(format!("M{} {}V{}", px(x.at(point.n)), px(y.at(low)), px(y.at(high))))
         })
         .collect();
+    // The mean of trials that fall into modes describes none of them: they stand for themselves.
+    let themselves =
+        own.points.iter().filter(|p| !p.described).flat_map(|p| p.trials.iter().map(|v| (x.at(p.n), y.at(*v))));
     let figure = own.points.last().map(|last| y.scale.figure(last.mean)).unwrap_or_default();
     // The name has what the figure leaves; all of it is in the tooltip.
     let letters = ((width - DIGIT * (figure.chars().count() + 1) as f64) / LETTER) as usize;
     html! {
         path.curve.m0 d=(path(own, x, y)) {}
         path.whisker.m0 d=(whiskers) {}
-        path.dots.m0 d=(marks::dots(own.points.iter().map(|p| (x.at(p.n), y.at(p.mean))))) {}
+        path.dots.m0 d=(marks::dots(own.points.iter().filter(|p| p.described).map(|p| (x.at(p.n), y.at(p.mean))))) {}
+        path.samples.m0 d=(marks::dots(themselves)) {}
         text.name x="0" y="-7" { (shortened(&own.label, letters.max(3))) title { (own.label) } }
         text.value x=(px(width)) y="-7" text-anchor="end" { (figure) }
     }

@@ -50,9 +50,9 @@ pub(super) fn scale(source: &Source<'_>, name: &str) -> Scale {
     Scale::new(unit, largest, 4)
 }
 
-/// The mean with the half-width of its interval; the modes where there are several, for the mean is none of them.
+/// The mean with the half-width of its interval, or what stands in its place where it describes no trial.
 pub(super) fn middle(metric: &MetricSummary, scale: &Scale) -> String {
-    scale.middle(metric.mean, metric.ci, &metric.modes).join(" or ")
+    scale.middle(metric.middle()).join(" or ")
 }
 
 /// What comes from outside stays text: no markup, no table cell of its own, one line.

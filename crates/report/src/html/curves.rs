@@ -77,8 +77,8 @@ fn note(page: &Page<'_>) -> String {
     if page.results.trials.iter().any(|trial| trial.outcome == Outcome::Ok && is_disturbed(trial)) {
         note.push_str(HOLLOW);
     }
-    if all().any(|metric| !metric.modes.is_empty()) {
-        note.push_str(" Where trials fall into modes there is no mark: their mean describes none of them.");
+    if all().any(|metric| !metric.has_mean()) {
+        note.push_str(" Where there is no mark the mean describes no trial.");
     }
     note
 }

@@ -52,6 +52,7 @@ fn table(page: &Page<'_>, grid: &PlacementGrid) -> Markup {
 fn cell(page: &Page<'_>, grid: &PlacementGrid, found: &GridCell, scale: &Scale) -> Markup {
     let listed: Vec<String> = found.trials.iter().take(LISTED).map(|mean| scale.number(*mean)).collect();
     let more = if found.trials.len() > LISTED { " …" } else { "" };
-    let modes = page.summary.metric(&found.condition, &grid.metric).map_or(&[][..], |metric| &metric.modes);
-    html! { @for line in scale.middle(found.mean, found.ci, modes) { (line) br; } small { (listed.join(" ")) (more) } }
+    let metric = page.summary.metric(&found.condition, &grid.metric);
+    let middle = metric.map_or(Vec::new(), |metric| scale.middle(metric.middle()));
+    html! { @for line in middle { (line) br; } small { (listed.join(" ")) (more) } }
 }

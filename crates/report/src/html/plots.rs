@@ -36,9 +36,8 @@ pub(super) fn headline(page: &Page<'_>) -> Option<Markup> {
         p.note {
             (metric) ", " (better_word(first.summary.better)) "; best first. A large dot is a trial, a small pale dot a "
             "sample, the bar a 95% interval with its mean"
-            @if rows.iter().any(|row| !row.summary.modes.is_empty()) {
-                "; diamonds are the two modes of a condition, whose mean describes no trial"
-            }
+            @if rows.iter().any(|row| !row.summary.modes.is_empty()) { "; diamonds are the modes of a condition" }
+            @if rows.iter().any(|row| !row.summary.has_mean()) { "; without a bar the mean describes no trial" }
             "."
             @if rows.iter().flat_map(|row| &row.trials).any(|dot| dot.disturbed) { (HOLLOW) }
         }

@@ -122,7 +122,8 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
         (fold(false, "Interactions, on the mean", "ratio; 1x is no interaction", &lines(&interactions, &mean)))
         (fold(false, "Interactions, on the spread", "ratio; 1x is no interaction", &lines(&interactions, &spread)))
         (causes(page))
-        details open[page.summary.effects.len() <= 40] { summary { "Table of effects" } (table) }
+        @let long = page.summary.effects.len() > 40;
+        details class=[long.then_some("screen-only")] open[!long] { summary { "Table of effects" } (table) }
     })
 }
 

@@ -7,6 +7,7 @@ use super::scroll::{head, row, scroll, table};
 use crate::words::{self, between};
 use maud::{Markup, html};
 use tare_findings::figures::{Scale, percent, times};
+use tare_findings::mode::Middle;
 use tare_findings::summary::{ConditionSummary, MetricSummary};
 
 /// Rows of the table of all metrics; a study of many conditions has the rest in `tare show --json`.
@@ -42,9 +43,6 @@ pub(super) fn conditions(page: &Page<'_>) -> Option<Markup> {
                 } } }
             }
         }))
-        @for condition in &page.summary.unrealizable {
-            p.note { (condition.name) ": not realizable here, " (condition.reason) }
-        }
     })
 }
 
@@ -53,10 +51,10 @@ fn cells(metric: &MetricSummary, scale: &Scale) -> Markup {
     let cov = |cov: Option<f64>| cov.map_or("–".to_owned(), percent);
     html! {
         td { (metric.trials) }
-        @if metric.modes.is_empty() {
-            td { (scale.number(metric.mean)) } td { (low) } td { (high) }
-        } @else {
-            td { (metric.modes.len()) " modes" } td { "–" } td { "–" }
+        @match metric.middle() {
+            Middle::Mean(mean, _) => { td { (scale.number(mean)) } td { (low) } td { (high) } },
+            Middle::Modes(modes) => { td { (modes.len()) " modes" } td { "–" } td { "–" } },
+            Middle::Range(..) => { td { "range" } td { "–" } td { "–" } },
         }
         td { (scale.number(metric.median)) }
         td { (cov(metric.within_cov)) } td { (cov(metric.between_cov)) }

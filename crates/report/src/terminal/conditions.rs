@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tare_findings::aside;
 use tare_findings::figures::{Scale, half_width, percent};
 use tare_findings::level_words::words_of;
+use tare_findings::mode::Middle;
 use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
 use tare_results::metric::{Better, describe, sort_key};
 use tare_results::schema::Levels;
@@ -111,7 +112,7 @@ impl Columns {
         let one = |(_, (condition, metric)): (usize, &Row<'_>)| {
             let name = wrap(style, "", "  ", &plain(&condition.name));
             let Some(metric) = metric else { return format!("{name}  no usable trial\n") };
-            let middle = self.scale.middle(metric.mean, metric.ci, &metric.modes).join(" or ");
+            let middle = self.scale.middle(metric.middle()).join(" or ");
             let between = metric.between_cov.map_or(String::new(), |cov| format!("; between {}", percent(cov)));
             let statistic = style.statistic.map_or(String::new(), |statistic| {
                 format!("; {} {}", statistic.head(), statistic.cell(metric, &self.scale))
@@ -169,7 +170,7 @@ impl States {
 fn figures_of(metric: Option<&MetricSummary>, scale: &Scale, top: f64) -> Vec<String> {
     let Some(metric) = metric else { return vec!["no usable trial".to_owned()] };
     let cov = |cov: Option<f64>| cov.map_or("-".to_owned(), percent);
-    let middle = scale.middle(metric.mean, metric.ci, &metric.modes).join("\n");
+    let middle = scale.middle(metric.middle()).join("\n");
     vec![
         middle,
         cov(metric.between_cov),
@@ -181,6 +182,7 @@ fn figures_of(metric: Option<&MetricSummary>, scale: &Scale, top: f64) -> Vec<St
 }
 
 /// `····├─●─┤····`: range of the trials as dots, interval as a line, mean as a ball; modes as balls without a line.
+/// Where neither stands for the trials, their ends are balls.
 fn strip(metric: &MetricSummary, top: f64) -> String {
     if top <= 0.0 || metric.min < 0.0 {
         return String::new();
@@ -188,13 +190,13 @@ fn strip(metric: &MetricSummary, top: f64) -> String {
     let cell = |value: f64| ((value / top * (STRIP - 1) as f64).round().max(0.0) as usize).min(STRIP - 1);
     let mut cells = vec![' '; STRIP];
     cells[cell(metric.min)..=cell(metric.max)].fill('·');
-    if metric.modes.is_empty() {
-        if let Some(Interval { low, high }) = metric.ci {
-            cells[cell(low)..=cell(high)].fill('─');
-        }
-        cells[cell(metric.mean)] = '●';
-    } else {
-        metric.modes.iter().for_each(|mode| cells[cell(mode.mean)] = '●');
+    if let Some(Interval { low, high }) = metric.interval() {
+        cells[cell(low)..=cell(high)].fill('─');
+    }
+    match metric.middle() {
+        Middle::Mean(mean, _) => cells[cell(mean)] = '●',
+        Middle::Modes(modes) => modes.iter().for_each(|mode| cells[cell(mode.mean)] = '●'),
+        Middle::Range(least, most) => [least, most].into_iter().for_each(|end| cells[cell(end)] = '●'),
     }
     cells.into_iter().collect()
 }
@@ -215,9 +217,8 @@ pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
     let known = |metric: &MetricSummary| metric.ci.is_none_or(|ci| ci.width() / 2.0 <= metric.mean.abs());
     let all_known = summary.conditions.iter().flat_map(|c| &c.metrics).all(known);
     let unknown = if all_known { "" } else { "; ±? where that is more than the mean: not known from so few trials" };
-    let has_modes = |metric: &MetricSummary| metric.name == headline && !metric.modes.is_empty();
-    let any_modes = summary.conditions.iter().flat_map(|c| &c.metrics).any(has_modes);
-    let of_modes = if any_modes { "; a range where trials fall into modes" } else { "" };
+    let has_none = summary.conditions.iter().flat_map(|c| &c.metrics).any(|metric| !metric.has_mean());
+    let of_modes = if has_none { "; a range where the mean describes no trial" } else { "" };
     let more = if details > 0 { format!("; {details} more in the report and with --json") } else { String::new() };
     let mut text = heading(
         style,
@@ -297,7 +298,7 @@ fn flowed(row: &[String], columns: &[String], style: Style) -> String {
     format!("{name}{unit}\n{}", cells.chunks(each).map(line).collect::<String>())
 }
 
-/// One metric over all conditions. Where the headline falls into modes, no mean stands for the trials: a range does.
+/// One metric over all conditions. Where no mean of the headline stands for the trials, a range does.
 fn other_row(name: &str, headline: &str, chunk: &[&ConditionSummary]) -> Vec<String> {
     let by_condition: BTreeMap<&str, &MetricSummary> = chunk
         .iter()
@@ -311,10 +312,10 @@ fn other_row(name: &str, headline: &str, chunk: &[&ConditionSummary]) -> Vec<Str
     let mut cells = vec![plain(name), scale.unit.clone()];
     cells.extend(chunk.iter().map(|condition| {
         by_condition.get(condition.name.as_str()).map_or("-".to_owned(), |metric| {
-            if !metric.modes.is_empty() {
-                return scale.middle(metric.mean, metric.ci, &metric.modes).join(" or ");
+            if !metric.has_mean() {
+                return scale.middle(metric.middle()).join(" or ");
             }
-            if condition.metrics.iter().any(|metric| metric.name == headline && !metric.modes.is_empty()) {
+            if condition.metrics.iter().any(|metric| metric.name == headline && !metric.has_mean()) {
                 return format!("{} to {}", scale.number(metric.min), scale.number(metric.max));
             }
             let half = metric.ci.map(|ci| ci.width() / 2.0 / metric.mean.abs());

@@ -35,6 +35,6 @@ fn one(grid: &PlacementGrid, summary: &Summary, style: Style) -> String {
 }
 
 fn cell(found: &GridCell, grid: &PlacementGrid, summary: &Summary, scale: &Scale) -> String {
-    let modes = summary.metric(&found.condition, &grid.metric).map_or(&[][..], |metric| &metric.modes);
-    scale.middle(found.mean, found.ci, modes).join("\n")
+    let metric = summary.metric(&found.condition, &grid.metric);
+    metric.map_or(String::new(), |metric| scale.middle(metric.middle()).join("\n"))
 }

@@ -11,7 +11,7 @@ pub fn sentence(ab: &Ab) -> String {
     if let Some(control) = ab.moved() {
         return format!(
             "Nothing is claimed after {}: {}, which the change cannot touch, moved {}.",
-            count(ab.pairs, "pair"),
+            pairs(ab),
             control.name,
             control.ratio.map_or_else(String::new, by)
         );
@@ -34,14 +34,26 @@ pub fn sentence(ab: &Ab) -> String {
 /// For which sessions it holds, and after what.
 fn decided(ab: &Ab) -> String {
     let (pairs, within) = (count(ab.pairs, "pair"), duration(ab.elapsed_s));
+    let disturbed = of_them_disturbed(ab);
     if ab.is_over_sessions() {
-        return format!(", decided over {} of {pairs} in {within}", count(ab.sessions, "session"));
+        return format!(", decided over {} of {pairs} in {within}{disturbed}", count(ab.sessions, "session"));
     }
     if ab.rule.duet.is_some() {
-        return format!(" under contention, in this session, after {pairs} in {within}");
+        return format!(" under contention, in this session, after {pairs} in {within}{disturbed}");
     }
     let held = if ab.sessions > 1 { "in these sessions" } else { "in this session" };
-    format!(" {held}, decided after {pairs} in {within}")
+    format!(" {held}, decided after {pairs} in {within}{disturbed}")
+}
+
+/// How many of the pairs that count were disturbed; nothing where none was.
+fn of_them_disturbed(ab: &Ab) -> String {
+    if ab.disturbed == 0 { String::new() } else { format!(", {} of them disturbed", ab.disturbed) }
+}
+
+/// The pairs that count, `18 pairs (3 disturbed)`.
+fn pairs(ab: &Ab) -> String {
+    let disturbed = if ab.disturbed == 0 { String::new() } else { format!(" ({} disturbed)", ab.disturbed) };
+    count(ab.pairs, "pair") + &disturbed
 }
 
 fn by(ratio: Estimate) -> String {
@@ -58,13 +70,9 @@ fn without_interval(ab: &Ab) -> String {
             ab.rule.sessions
         );
     }
-    let (pairs, within) = (count(ab.pairs, "pair"), duration(ab.elapsed_s));
+    let (pairs, within) = (pairs(ab), duration(ab.elapsed_s));
     if ab.stop == Some(Stop::LeftOut) {
-        let left_out = ab.lost + ab.disturbed;
-        return format!(
-            "Undecided: {pairs} counted in {within} and {left_out} were left out, disturbed or failed; repeat this on a \
-             quieter machine."
-        );
+        return format!("Undecided: {pairs} counted in {within}, and {} gave no result.", ab.lost);
     }
     format!("Undecided after {pairs} in {within}: these carry no interval yet.")
 }
@@ -84,21 +92,21 @@ fn undecided(ab: &Ab) -> String {
         }
         None => format!(" {effect} cannot be settled here."),
     };
-    format!("Undecided after {}:{seen}{more}", count(ab.pairs, "pair"))
+    format!("Undecided after {}:{seen}{more}", pairs(ab))
 }
 
 /// What is known after a pair, in one line.
 pub fn line(ab: &Ab) -> String {
-    let left_out = match ab.lost + ab.disturbed {
-        0 => String::new(),
-        left_out => format!(", {left_out} left out"),
-    };
+    let aside = [(ab.disturbed, "disturbed"), (ab.lost, "without a result")];
+    let aside = aside.into_iter().filter(|(pairs, _)| *pairs > 0);
+    let aside: Vec<String> = aside.map(|(pairs, what)| format!("{pairs} {what}")).collect();
+    let aside = if aside.is_empty() { String::new() } else { format!(" ({})", aside.join(", ")) };
     let session = match ab.rule.sessions {
         0 | 1 => String::new(),
         all => format!("session {} of {all}, ", ab.rule.begun.len().max(1)),
     };
-    let head = format!("{session}pair {}{left_out}", ab.pairs);
-    let Some(ratio) = ab.ratio else { return format!("{head}: no figure yet") };
+    let head = format!("{session}pair {}{aside}", ab.pairs);
+    let Some(ratio) = ab.ratio else { return format!("{head}: no figure yet, which takes a pair in each order") };
     // Wider than a hundredfold says nothing yet.
     let told = ab.ci.filter(|ci| !ab.rule.certify && ci.low > 0.01 && ci.high < 100.0);
     let Some(ci) = told else { return format!("{head}: B/A {ratio:.4} so far") };
@@ -142,7 +150,7 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
             }),
         ),
         ("effect", format!("changes below {} count as equivalent", percent(ab.rule.minimum_effect))),
-        ("pairs", format!("{} in {}{}", ab.pairs, duration(ab.elapsed_s), left_out(ab))),
+        ("pairs", format!("{} in {}{}{}", ab.pairs, duration(ab.elapsed_s), of_them_disturbed(ab), lost(ab))),
         ("slot", ab.slot.map_or_else(none, |slot| format!("{} {:.4}{}", places(ab), slot.value, interval(slot.ci)))),
         ("80% power", ab.smallest_detectable.map_or_else(none, |seen| format!("a change of {}", percent(seen)))),
         ("sessions", sessions(ab)),
@@ -181,10 +189,8 @@ fn places(ab: &Ab) -> &'static str {
     if ab.rule.duet.is_some() { "second/first half of the machine" } else { "second/first of a pair" }
 }
 
-fn left_out(ab: &Ab) -> String {
-    let lost = if ab.lost > 0 { format!(", {} lost to failed trials", ab.lost) } else { String::new() };
-    let disturbed = if ab.disturbed > 0 { format!(", {} left out as disturbed", ab.disturbed) } else { String::new() };
-    format!("{lost}{disturbed}")
+fn lost(ab: &Ab) -> String {
+    if ab.lost > 0 { format!("; {} gave no result", count(ab.lost, "more pair")) } else { String::new() }
 }
 
 fn sessions(ab: &Ab) -> String {
@@ -235,7 +241,7 @@ fn stopped(stop: Stop) -> Option<&'static str> {
         Stop::Budget => Some("no further pair fits into the budget"),
         Stop::Session => Some("this session has its pairs; the others are to follow"),
         Stop::Control => Some("what the change cannot touch moved: the machine did, or the change reaches further"),
-        Stop::LeftOut => Some("more pairs were left out than counted; quieten the machine, or see the logs of trials"),
+        Stop::LeftOut => Some("more pairs gave no result than counted; see the logs of trials"),
     }
 }
 
@@ -313,8 +319,8 @@ mod tests {
             ci: Some(Interval { low: 1.0 / high, high: 1.0 / low }),
             slowdown: Some(Estimate { value, ci: Some(Interval { low, high }) }),
             pairs: 18,
+            disturbed: 0,
             lost: 0,
-            disturbed: 1,
             elapsed_s: 540.0,
             pair_s: 30.0,
             smallest_detectable: Some(0.034),
@@ -375,10 +381,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_and_to_go_is_said() {
-        let rows = rows(&ab(AbVerdict::Undecided, (1.001, 0.97, 1.03)));
+    fn what_is_disturbed_lost_and_to_go_is_said() {
+        let mut found = ab(AbVerdict::Undecided, (1.001, 0.97, 1.03));
+        (found.disturbed, found.lost) = (15, 1);
+        assert!(
+            line(&found).starts_with("pair 18 (15 disturbed, 1 without a result): B/A 0.9990 "),
+            "{}",
+            line(&found)
+        );
+        let rows = rows(&found);
         let row = |name: &str| rows.iter().find(|(own, _)| *own == name).unwrap().1.clone();
-        assert_eq!(row("pairs"), "18 in 9 min, 1 left out as disturbed");
+        assert_eq!(row("pairs"), "18 in 9 min, 15 of them disturbed; 1 more pair gave no result");
         assert_eq!(row("to go"), "about 25 pairs (13 min), at most 60 (30 min) at 95%");
         assert_eq!(row("sessions"), "1: the verdict holds in this session");
     }

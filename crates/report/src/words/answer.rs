@@ -34,7 +34,10 @@ impl AnswerJson {
             (true, false) => "Inconclusive: ",
             (true, true) => "Inconclusive rehearsal: ",
         };
-        let text = format!("{kind}{text}");
+        // What is only described was disturbed then, all of it.
+        let all_disturbed = |found: &Disturbed| found.without == Without::Untested && found.trials == found.of;
+        let disturbed = if answer.disturbed.as_ref().is_some_and(all_disturbed) { "Disturbed: " } else { "" };
+        let text = format!("{kind}{disturbed}{text}");
         if answer.is_rehearsal {
             details.insert(0, "A rehearsal (--quick) is too short to rely on.".to_owned());
         }
@@ -68,7 +71,8 @@ fn not_measured(answer: &Answer) -> Vec<String> {
 
 /// What rests on disturbed trials is told apart from what clean ones say, and never mixed with it.
 fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Vec<String>, Vec<&'v Verdict>) {
-    let lead = format!("{} of {} trials were disturbed", disturbed.trials, disturbed.of);
+    let were = if disturbed.trials == 1 { "was" } else { "were" };
+    let lead = format!("{} of {} trials {were} disturbed", disturbed.trials, disturbed.of);
     let with_them = format!("With them: {}", headline(all));
     let clean =
         |clean: &'v Verdict, what: String| (headline(clean), [details(clean), vec![what]].concat(), vec![clean, all]);

@@ -39,15 +39,19 @@ pub(super) fn details(verdict: &Verdict) -> Vec<String> {
             let alone = if pooled.iter().any(|step| step.less) { None } else { steps(less) };
             super::pooled::details(pooled).into_iter().chain(alone).collect()
         }
-        Verdict::ByLoad(loads) => loads.iter().map(|own| format!("{}: {}", own.load, headline(&own.verdict))).collect(),
+        // Of the others nothing is shown: the first sentence says so.
+        Verdict::ByLoad(loads) => {
+            let shown = loads.iter().filter(|own| own.shown);
+            shown.map(|own| format!("{}: {}", own.load, headline(&own.verdict))).collect()
+        }
     }
 }
 
 fn nothing_tested(why: &Untested) -> Vec<String> {
     match why {
-        Untested::Alone(Alone { modes, estimate: Estimate { mean, ci, unit, .. }, .. }) if modes.is_empty() => {
+        Untested::Alone(Alone { modes, range, estimate: Estimate { mean, ci, unit, .. }, .. }) if modes.is_empty() => {
             let interval = ci
-                .filter(|ci| ci.width() <= 2.0 * mean.abs())
+                .filter(|ci| range.is_none() && ci.width() <= 2.0 * mean.abs())
                 .map(|ci| format!("95% interval of its mean {} to {}.", figure(ci.low, unit), figure(ci.high, unit)));
             std::iter::once("There is nothing to compare it with.".to_owned()).chain(interval).collect()
         }

@@ -11,18 +11,22 @@ use tare_text::{count, percent};
 pub fn sentence(find: &Find) -> String {
     let (trials, within) = (count(find.trials, "trial"), duration(find.elapsed_s));
     let all = find.candidates.len();
+    let disturbed = match find.disturbed {
+        0 => String::new(),
+        trials => format!(", {trials} of them disturbed"),
+    };
     match find.ahead() {
-        None => format!("No candidate of {all} has a result after {trials} in {within}."),
+        None => format!("No candidate of {all} has a result after {trials} in {within}{disturbed}."),
         Some(named) if find.decided => {
             let (name, effect, sure) = (&named.name, percent(find.rule.minimum_effect), confidence(find));
             format!(
-                "{name} is the best of {all}, or within {effect} of the best ({sure} confidence): {trials} in {within}."
+                "{name} is the best of {all}, or within {effect} of the best ({sure} confidence): {trials} in {within}{disturbed}."
             )
         }
         Some(ahead) => {
             let left = find.left().count();
             format!(
-                "Undecided after {trials} in {within}: {left} of {all} remain, {} is ahead; {}.",
+                "Undecided after {trials} in {within}{disturbed}: {left} of {all} remain, {} is ahead; {}.",
                 ahead.name,
                 to_go(find)
             )
@@ -94,6 +98,6 @@ pub fn stopped(find: &Find) -> Option<&'static str> {
         RaceStop::Decided => None,
         RaceStop::LastLook => Some("the last of its looks is over: give it a larger minimum effect"),
         RaceStop::Budget => Some("no further block fits into the time"),
-        RaceStop::NoneLeft => Some("the trials of every candidate failed, or were disturbed in every attempt"),
+        RaceStop::NoneLeft => Some("the trials of every candidate failed"),
     }
 }

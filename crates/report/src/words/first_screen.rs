@@ -102,9 +102,8 @@ fn how_sure(summary: &Summary, results: &Results) -> String {
     let unit = unit(results);
     let widest = measured
         .iter()
-        // The mean of two modes describes no trial, and its interval nothing.
-        .filter(|(_, metric)| metric.modes.is_empty())
-        .filter_map(|(name, metric)| Some((name, metric.ci?.width() / 2.0 / metric.mean, metric.trials)))
+        // A mean that describes no trial has no interval that says anything.
+        .filter_map(|(name, metric)| Some((name, metric.interval()?.width() / 2.0 / metric.mean, metric.trials)))
         .filter(|(_, half, _)| half.is_finite())
         .max_by(|a, b| a.1.total_cmp(&b.1));
     let widest = match widest {

@@ -74,11 +74,25 @@ fn of_headline(summary: &Summary, metric: &str) -> Vec<String> {
     let sources = summary.spread_sources.as_ref().filter(|_| !is_answer);
     let all = [
         modes_sentence(summary, metric),
+        far_sentence(summary, metric),
         sources.map(|sources| details::spread(sources, levels)),
         steadiness::residuals(summary),
         steadiness::spread(summary),
     ];
     all.into_iter().flatten().chain(culprits::sentences(summary, metric)).collect()
+}
+
+/// Conditions of which a range stands in the table: trials that lie far apart, none of them near the mean.
+fn far_sentence(summary: &Summary, metric: &str) -> Option<String> {
+    let far = |condition: &&ConditionSummary| condition.metrics.iter().any(|m| m.name == metric && m.far_from_mean);
+    let names: Vec<String> = summary.conditions.iter().filter(far).map(|condition| condition.name.clone()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "No trial of {} is near the mean of its trials, so their range stands in its place; more trials show whether they \
+             fall into modes.",
+            list(&names)
+        )
+    })
 }
 
 fn modes_of<'a>(summary: &'a Summary, metric: &str) -> Vec<(&'a ConditionSummary, &'a MetricSummary)> {

@@ -136,9 +136,12 @@ fn nothing_tested(why: &Untested) -> String {
 
 fn alone(found: &Alone) -> String {
     let (metric, estimate) = (phrase(&found.metric), &found.estimate);
-    if !found.modes.is_empty() {
-        let means: Vec<f64> = found.modes.iter().map(|mode| mode.mean).collect();
-        let either = joined(&means, "or", estimate.unit);
+    let either = match found.range {
+        Some((least, most)) if found.modes.is_empty() => Some(joined(&[least, most], "to", estimate.unit)),
+        _ if found.modes.is_empty() => None,
+        _ => Some(joined(&found.modes.iter().map(|mode| mode.mean).collect::<Vec<_>>(), "or", estimate.unit)),
+    };
+    if let Some(either) = either {
         return first_that_fits([
             format!("Unchanged settings gave {metric} of {either} by chance."),
             format!("Unchanged settings gave {either} by chance."),

@@ -99,9 +99,9 @@ fn disturbed_trials(results: &Results) -> Option<String> {
     let first = disturbed.first()?;
     let reason = first.reason.as_deref().unwrap_or_default();
     let all = usable.len();
-    let words = if disturbed.len() == 1 { "trial counts" } else { "trials count" };
+    let counts = if disturbed.len() == 1 { "counts" } else { "count" };
     Some(format!(
-        "{} of {all} {words} although disturbed, as none of their attempts was clean, like trial {} ({}): {reason}",
+        "{} of {all} trials {counts} although disturbed, as no attempt was clean, like trial {} ({}): {reason}",
         disturbed.len(),
         first.trial,
         first.condition
@@ -131,13 +131,10 @@ fn modes(summary: &Summary) -> Vec<String> {
         .iter()
         .filter_map(|condition| Some((condition, condition.metrics.iter().find(|metric| metric.name == *name)?)))
         .filter(|(_, metric)| !metric.modes.is_empty())
-        .enumerate()
-        .map(|(index, (condition, metric))| {
+        // What is read first names the modes of the first one, and counts the others.
+        .skip(1)
+        .map(|(condition, metric)| {
             let (modes, number) = (terms::modes(&metric.modes, &metric.unit), metric.modes.len());
-            // The reading names the cause of the first one.
-            if index == 0 {
-                return format!("{}: {name} has {number} modes, {modes}", condition.name);
-            }
             let cause = metric.mode_cause.as_ref().map_or_else(
                 || "no recorded covariate explains which trial falls where".to_owned(),
                 |cause| mode_cause(cause, &metric.unit),

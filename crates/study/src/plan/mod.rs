@@ -7,6 +7,7 @@
 //! | `design` | factors to conditions |
 //! | `limits` | how large a study may be |
 //! | `builds`, `programs` | server programs, each asked once, and names that tell them apart |
+//! | `commands` | names that tell command lines apart |
 //! | `option_files` | options that a study's option file gives its servers |
 //! | `available` | whether a condition can be done here |
 //! | `memory_nodes` | servers whose memory a control group has to keep on its nodes |
@@ -30,6 +31,7 @@ pub mod adapt;
 pub mod available;
 mod builds;
 mod cases;
+mod commands;
 pub mod design;
 mod each_node;
 pub mod estimate;

@@ -4,7 +4,7 @@ use super::available::available;
 use super::design::{self, Condition};
 use super::programs::Programs;
 use super::two_hosts::{ClientHosts, placement};
-use super::{builds, estimate, ladder, limits, memory_nodes, needs, option_files, pilot, pool_memory};
+use super::{builds, commands, estimate, ladder, limits, memory_nodes, needs, option_files, pilot, pool_memory};
 use crate::language::spec::Study;
 use crate::language::values::to_values;
 use std::collections::BTreeMap;
@@ -45,6 +45,7 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         }
         None => builds::name(&mut conditions),
     }
+    notes.extend(commands::name(&mut conditions));
     pool_memory::fold(&mut conditions);
     let hosts = (place == Where::Here).then(ClientHosts::default);
     if hosts.is_none() && conditions.iter().any(|c| c.settings.client.on.host.is_some()) {

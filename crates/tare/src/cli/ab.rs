@@ -223,11 +223,11 @@ pub fn decide(study: Study, out: Option<&Path>, teller: &Teller) -> Result<Exit,
 /// Adds pairs until it is settled; shows what is decided however that ends.
 fn compare(run: &Locked, teller: &Teller) -> Result<Exit, Problem> {
     let Locked { study, plan, directory, .. } = run;
-    let end = execute(study, plan, directory, teller, &mut RoundListener(pair_line));
+    let end = execute(study, plan, directory, teller, &mut RoundListener::new(pair_line));
     let plan = read_plan(directory.folder())?;
     let records = read_trials(directory.folder())?;
     let path = directory.path().display();
-    match Ab::of(&plan, &records).filter(|ab| ab.pairs + ab.lost + ab.disturbed > 0) {
+    match Ab::of(&plan, &records).filter(|ab| ab.pairs + ab.lost > 0) {
         Some(ab) => {
             let certified = ab_certificates::of(study, &plan);
             ab_output::print(&ab, certified.as_ref(), teller.json)?;

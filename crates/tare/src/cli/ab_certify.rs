@@ -64,12 +64,9 @@ pub fn run(
     let Some(metric) = found.iter().find_map(|found| found.metric.clone()) else {
         return match interrupted {
             true => Ok(Exit::Interrupted),
-            false => Err(Problem::new(
-                Exit::TrialFailed,
-                "no pair counts: trials failed for good, or were disturbed in every attempt",
-            )
-            .at(found.iter().filter_map(|own| own.against.reason.clone()).collect::<Vec<_>>().join("; "))
-            .advice(format!("read the reasons in the folders below {}", out.display()))),
+            false => Err(Problem::new(Exit::TrialFailed, "no pair counts: trials failed for good")
+                .at(found.iter().filter_map(|own| own.against.reason.clone()).collect::<Vec<_>>().join("; "))
+                .advice(format!("read the reasons in the folders below {}", out.display()))),
         };
     };
     let (engine, load) = ab_certificates::measured(&base);
@@ -125,7 +122,7 @@ impl Run<'_> {
         }
         room_for_data(&plan)?;
         let directory = begun_in(&out.join(name), &study, &plan, self.machine, self.teller.trusted)?;
-        let end = execute(&study, &plan, &directory, &self.teller, &mut RoundListener(pair_line));
+        let end = execute(&study, &plan, &directory, &self.teller, &mut RoundListener::new(pair_line));
         let (plan, records) = (read_plan(directory.folder())?, read_trials(directory.folder())?);
         let found = Found::of(twin, &plan, &records).map(Box::new);
         match (end, found) {

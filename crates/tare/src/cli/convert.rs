@@ -127,6 +127,8 @@ const NO_SERVER: &str = "start the server, or name the place where it listens: -
                          --port PORT (in a study under [engine])";
 const LOGIN: &str = "give the account's password: TARE_PASSWORD, --ask-password, ~/.my.cnf or ~/.pgpass; another \
                      account: --user USER (in a study: engine.user)";
+const NO_DATABASE: &str = "make it with the server's own client, or name another one: --database NAME (in a study: \
+                           engine.database)";
 
 impl From<EngineError> for Problem {
     fn from(e: EngineError) -> Self {
@@ -142,6 +144,7 @@ impl From<EngineError> for Problem {
             EngineError::NoAddress { .. } => (Exit::Usage, Some(NO_ADDRESS.to_owned())),
             EngineError::NoServer { .. } => (Exit::Machine, Some(NO_SERVER.to_owned())),
             e if e.is_login_refused() => (Exit::Machine, Some(LOGIN.to_owned())),
+            e if e.is_no_database() => (Exit::Machine, Some(NO_DATABASE.to_owned())),
             _ => (Exit::Machine, None),
         };
         let problem = Self::new(exit, e.to_string());

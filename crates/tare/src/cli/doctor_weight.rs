@@ -92,7 +92,7 @@ fn of_samples(
     room_for_data(&plan)?;
     let scratch = scratch()?;
     let directory = begun_in(&scratch.0.join("results"), &short, &plan, machine, false)?;
-    let end = execute(&short, &plan, &directory, teller, &mut RoundListener(|_, _| None))?;
+    let end = execute(&short, &plan, &directory, teller, &mut RoundListener::new(|_, _| None))?;
     if end.left > 0 {
         return Ok(None);
     }

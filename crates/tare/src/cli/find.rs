@@ -189,7 +189,7 @@ fn first_blocks(plan: &Plan) -> String {
 fn on_the_track(run: &Locked, args: &FindArgs) -> Result<Exit, Problem> {
     let Locked { study, plan, directory, .. } = run;
     let teller = args.teller();
-    let end = execute(study, plan, directory, &teller, &mut RoundListener(block_line));
+    let end = execute(study, plan, directory, &teller, &mut RoundListener::new(block_line));
     let plan = read_plan(directory.folder())?;
     let records = read_trials(directory.folder())?;
     let path = directory.path().display();

@@ -34,11 +34,16 @@ pub fn note(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", fitted(&tare_text::shown(line)));
 }
 
+/// Columns of the terminal that standard error is; none where it is none, or none that says so.
+pub fn columns() -> Option<u16> {
+    let err = io::stderr();
+    let size = err.is_terminal().then(|| rustix::termios::tcgetwinsize(&err).ok()).flatten();
+    size.map(|size| size.ws_col).filter(|columns| *columns > 0)
+}
+
 /// Text for standard error, whose long lines break at words where that is a terminal.
 pub fn fitted(text: &str) -> String {
-    let err = io::stderr();
-    let width = err.is_terminal().then(|| rustix::termios::tcgetwinsize(&err).ok()).flatten().map(|size| size.ws_col);
-    width.filter(|width| *width > 0).map_or_else(|| text.to_owned(), |width| broken(text, width))
+    columns().map_or_else(|| text.to_owned(), |columns| broken(text, columns))
 }
 
 /// Lines that are longer than so many columns break at words; what follows stands below what they began with.

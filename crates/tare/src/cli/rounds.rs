@@ -3,7 +3,7 @@
 
 use super::output::note;
 use super::run::{Teller, begun_before, begun_in, default_out, host, room_for_data, unless_interrupted};
-use super::run_listener::disturbed;
+use super::run_listener::{disturbed, repeats_in_vain};
 use super::{Problem, plan_view, trust};
 use crate::run::Listener;
 use crate::state::Host;
@@ -53,7 +53,17 @@ type Line = fn(&Plan, &[TrialRecord]) -> Option<String>;
 
 /// A line after each round, and what went wrong in between.
 #[derive(Debug)]
-pub struct RoundListener(pub Line);
+pub struct RoundListener {
+    line: Line,
+    /// Whether it is said that disturbance does not end: a line for each trial would say it again.
+    repeats_ended: bool,
+}
+
+impl RoundListener {
+    pub fn new(line: Line) -> Self {
+        Self { line, repeats_ended: false }
+    }
+}
 
 impl Listener for RoundListener {
     fn begin(&mut self, _next: &Next, _done: usize, _left: usize) {}
@@ -65,17 +75,23 @@ impl Listener for RoundListener {
         match record.outcome {
             Outcome::Ok => {}
             Outcome::Failed => note(&format!("trial {} ({}) failed: {reason}", record.trial, record.condition)),
+            Outcome::Disturbed if self.repeats_ended => {}
             Outcome::Disturbed => note(&disturbed(record)),
         }
     }
 
     fn looked(&mut self, plan: &Plan, records: &[TrialRecord]) {
-        if let Some(line) = self.0(plan, records) {
+        if let Some(line) = (self.line)(plan, records) {
             note(&line);
         }
     }
 
     fn decided(&mut self, _plan: &Plan) {}
+
+    fn repeats_end(&mut self) {
+        self.repeats_ended = true;
+        note(&repeats_in_vain());
+    }
 
     fn preparing(&mut self, condition: &str) {
         note(&format!("preparing data of {condition}"));

@@ -240,10 +240,13 @@ fn has_place(plan: &Plan, out: Option<&Path>, trusted: bool) -> Result<(), Probl
 /// Refuses to begin what the disk has no room for.
 pub fn room_for_data(plan: &Plan) -> Result<(), Problem> {
     let Some(needs) = &plan.needs else { return Ok(()) };
+    // Small tables are less than the files that a server makes for itself.
+    let smaller = match 4 * needs.data_bytes > needs.disk_bytes {
+        true => ", or make the tables smaller (--set workload.rows=...)",
+        false => "",
+    };
     needs::fits_disk(needs, &state::cache_directory()?).map_err(|e| {
-        Problem::new(Exit::Machine, e).advice(
-            "make room, put TARE_CACHE_DIR on another disk, or make the tables smaller (--set workload.rows=...)",
-        )
+        Problem::new(Exit::Machine, e).advice(format!("make room, or put TARE_CACHE_DIR on another disk{smaller}"))
     })
 }
 

@@ -1,5 +1,6 @@
 //! Progress of a run on the terminal: trial i of n, condition, time left, last value. Plain lines where there is none.
 
+use super::output;
 use super::time_left::{TimeLeft, ToGo};
 use crate::run::{IN_VAIN, Listener};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -11,6 +12,12 @@ use tare_results::metric;
 use tare_results::schema::{Outcome, Plan, TrialRecord};
 use tare_study::plan::queue::Next;
 use tare_text::{count, percent};
+
+/// Columns of a terminal in which the bar leaves room for the words.
+const ROOM_FOR_BAR: u16 = 100;
+
+/// Columns in which a line has room for the condition and what is known of it.
+const ROOM_FOR_NAMES: u16 = 60;
 
 /// Shows a run on standard error.
 pub struct TerminalListener {
@@ -35,7 +42,9 @@ impl TerminalListener {
         let total = plan.trials.len();
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(total as u64);
-            if let Ok(style) = ProgressStyle::with_template("[{bar:24}] {pos}/{len} {wide_msg}") {
+            let has_room = output::columns().is_none_or(|columns| columns >= ROOM_FOR_BAR);
+            let template = if has_room { "[{bar:24}] {pos}/{len} {wide_msg}" } else { "{pos}/{len} {wide_msg}" };
+            if let Ok(style) = ProgressStyle::with_template(template) {
                 bar.set_style(style.progress_chars("=> "));
             }
             bar
@@ -64,6 +73,9 @@ impl TerminalListener {
     fn show(&self, step: &str) {
         let Some(bar) = &self.bar else { return };
         let left = self.pace.left(self.to_go(), Some(self.began.elapsed())).short();
+        if output::columns().is_some_and(|columns| columns < ROOM_FOR_NAMES) {
+            return bar.set_message(format!("{left} | {step}"));
+        }
         let last = if self.last.is_empty() { String::new() } else { format!("{} | ", self.last) };
         let disturbed = if self.disturbed == 0 { String::new() } else { format!("{} disturbed | ", self.disturbed) };
         bar.set_message(format!("{left} | {disturbed}{last}{step} | {}", self.condition));
@@ -77,8 +89,8 @@ impl TerminalListener {
 
     fn line(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.println(tare_text::shown(text)),
-            None => super::output::note(text),
+            Some(bar) => bar.println(output::fitted(&tare_text::shown(text))),
+            None => output::note(text),
         }
     }
 }
@@ -157,10 +169,7 @@ impl Listener for TerminalListener {
     }
 
     fn repeats_end(&mut self) {
-        self.line(&format!(
-            "the last {IN_VAIN} repeats were disturbed too: no more are made, and trials that were put aside count as \
-             they were measured, marked as disturbed"
-        ));
+        self.line(&repeats_in_vain());
     }
 
     fn preparing(&mut self, condition: &str) {
@@ -183,10 +192,18 @@ fn value_of(record: &TrialRecord) -> Option<String> {
     under().or_else(one).or_else(queries)
 }
 
+/// That trials are no longer repeated.
+pub(super) fn repeats_in_vain() -> String {
+    format!(
+        "the last {IN_VAIN} repeats were disturbed too: no more are made, and trials that were put aside count as they \
+         were measured, marked as disturbed"
+    )
+}
+
 /// That a trial was disturbed, by the programs that did it where they are known.
 pub(super) fn disturbed(record: &TrialRecord) -> String {
     let by = disturbers(record).or_else(|| record.reason.clone()).unwrap_or_default();
-    format!("trial {} ({}) was disturbed and will run again: {by}", record.trial, record.condition)
+    format!("trial {} ({}) was disturbed: {by}", record.trial, record.condition)
 }
 
 /// The programs that disturbed a trial, in short; none where none is known.

@@ -137,7 +137,7 @@ impl Asked<'_> {
         room_for_data(&plan)?;
         let directory = begun_in(&out, &study, &plan, machine, self.trusted)?;
         let teller = Teller::of(self.json, self.trusted);
-        execute(&study, &plan, &directory, &teller, &mut RoundListener(pair_line))?;
+        execute(&study, &plan, &directory, &teller, &mut RoundListener::new(pair_line))?;
         let (plan, records) = (read_plan(directory.folder())?, read_trials(directory.folder())?);
         Ok(Ab::of(&plan, &records).filter(|_| !tare_engine::interrupted()).map(|ab| Proof::of(trial, &ab)))
     }

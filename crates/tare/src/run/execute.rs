@@ -35,7 +35,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
     pub fn execute(&mut self, listener: &mut dyn Listener) -> Result<RunEnd, RunError> {
         let mut plan = self.plan.clone();
         self.runner.take(self.study, &plan)?;
-        let mut prepared = false;
+        let (mut prepared, mut repeats_ended) = (false, false);
         let mut alike = Alike::default();
         let mut deadline = Deadline::of(self.study, &self.book.records()?);
         loop {
@@ -49,9 +49,14 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
                 prepared = true;
             }
             while let Some(next) = queue.take() {
-                if next.attempt > 1 && repeats.are_in_vain() && self.counts(&next, &mut as_measured, listener)? {
-                    queue.ended(next, Outcome::Ok);
-                    continue;
+                if next.attempt > 1 && repeats.are_in_vain() {
+                    if !std::mem::replace(&mut repeats_ended, true) {
+                        listener.repeats_end();
+                    }
+                    if self.counts(&next, &mut as_measured)? {
+                        queue.ended(next, Outcome::Ok);
+                        continue;
+                    }
                 }
                 if let Some(deadline) = &mut deadline
                     && !deadline.lasts_for(self.study, &plan, next.trial.trial)?
@@ -95,10 +100,8 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         &mut self,
         next: &Next,
         as_measured: &mut Option<BTreeMap<usize, TrialRecord>>,
-        listener: &mut dyn Listener,
     ) -> Result<bool, RunError> {
         if as_measured.is_none() {
-            listener.repeats_end();
             *as_measured = Some(repeats::put_aside(self.book.records()?));
         }
         let aside = as_measured.as_ref().and_then(|all| all.get(&next.trial.trial));
@@ -123,7 +126,9 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
     fn prepare(&mut self, listener: &mut dyn Listener) -> Result<bool, RunError> {
         for condition in self.plan.conditions.iter().filter(|c| c.realizable) {
             let Some(trial) = self.plan.trials.iter().find(|t| t.condition == condition.name) else { continue };
-            listener.preparing(&condition.name);
+            if self.makes_data(trial.trial) {
+                listener.preparing(&condition.name);
+            }
             match self.runner.prepare(trial.trial, &mut |progress| listener.hear(progress))? {
                 Prepared::Done => {}
                 Prepared::Interrupted => return Ok(false),
@@ -134,10 +139,15 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         Ok(true)
     }
 
-    /// Whether the data of this trial is made: on a server that runs already it is only looked at.
+    /// Whether the data of this trial is made: on a server that runs already it is only looked at, and what needs no
+    /// server has none.
     fn makes_data(&self, trial: usize) -> bool {
         let task = Task::find(self.study, self.plan, trial);
-        !task.is_ok_and(|task| task.condition.settings.engine.running.is_asked())
+        let makes = |task: Task| {
+            let settings = &task.condition.settings;
+            settings.workload.load.load().needs_server() && !settings.engine.running.is_asked()
+        };
+        task.map_or(true, makes)
     }
 
     /// One trial, or the two of a pair; none when interrupted. An attempt that left no record gets one here.

@@ -122,7 +122,7 @@ impl Bench<'_> {
     pub fn measure(&self, two: Two, programs: [&Path; 2], until: Until) -> Result<bool, Problem> {
         let Some((study, plan, directory)) = self.begin_or_go_on(two, programs, until)? else { return Ok(false) };
         let end =
-            execute(&study, &plan, &directory, self.teller, &mut RoundListener(pair_line)).map_err(|problem| {
+            execute(&study, &plan, &directory, self.teller, &mut RoundListener::new(pair_line)).map_err(|problem| {
                 let resume = format!("then go on with: tare bisect --resume {}", self.folder.path().display());
                 problem.advice(format!("see {}/logs; {resume}", directory.path().display()))
             })?;

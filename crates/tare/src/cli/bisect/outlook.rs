@@ -38,14 +38,15 @@ pub fn print(asked: &Asked, json: bool, trusted: bool) -> Result<(), Problem> {
         (Some(s), false) => format!("; {} of trials", duration(s)),
         (None, _) => String::new(),
     };
+    let range = |of: &Range, noun| match of.low == of.high {
+        true => count(of.low, noun),
+        false => format!("{} to {} {noun}s", of.low, of.high),
+    };
     let text = format!(
-        "{} to bisect: {} to {} pairs and {} to {} builds in 8 of 10 bisections, if the step is {effect} and a pair \
-         spreads as far{time}.",
-        count(last, "commit"),
-        pairs.low,
-        pairs.high,
-        builds.low,
-        builds.high
+        "{} to bisect: {} and {} in 8 of 10 bisections, if the step is {effect} and a pair spreads as far{time}.",
+        count(last, if asked.build.is_some() { "commit" } else { "build" }),
+        range(&pairs, "pair"),
+        range(&builds, "build"),
     );
     let document = Outlook { text, good, bad, commits: last, builds, pairs, pair_s, estimated_s };
     match json {

@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 /// What follows `tare load`: one of sysbench's workloads with its options, or another load with its own.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(next_line_help = true)]
 #[command(disable_help_subcommand = true, subcommand_help_heading = "Another load", override_usage = USAGE)]
 pub struct LoadCommand {
     #[command(subcommand)]

@@ -3,10 +3,11 @@
 use super::asked::Asked;
 use super::measure::measure;
 use super::oltp_args::{LoadArgs, Weighed, Work};
-use super::rows::filled;
+use super::rows::{Done, done, filled};
 use super::scripts::Statements;
 use super::{lines, scripts};
 use crate::cli::{Exit, Problem};
+use std::time::Instant;
 use tare_drive::workload::oltp::{self, Fill, OltpSettings, Tables, Workload};
 use tare_drive::workload::{AnyLoad, sessions_on};
 use tare_load::Distribution;
@@ -42,8 +43,9 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
         _ => settings.tables,
     };
     if args.cleans_up() {
+        let began = Instant::now();
         oltp::cleanup(session.as_mut(), &dropped).map_err(failed)?;
-        return Ok(Exit::Done);
+        return done(Done::Dropped, None, began, args.said.json);
     }
     oltp::check_for(session.as_mut(), &settings.tables, settings.workload).map_err(|e| {
         Problem::new(Exit::Usage, e.to_string()).advice("make the tables with the same options and --prepare")
@@ -66,9 +68,9 @@ fn no_workload() -> Problem {
 fn prepare(args: &LoadArgs, asked: &Asked<'_>, settings: &OltpSettings) -> Result<Exit, Problem> {
     let (engine, target) = (asked.engine, &asked.target);
     if settings.workload == Workload::BulkInsert {
-        let mut session = engine.connect(target)?;
+        let (mut session, began) = (engine.connect(target)?, Instant::now());
         oltp::prepare_bulk(session.as_mut(), asked.threads(), engine.dialect()).map_err(failed)?;
-        return Ok(Exit::Done);
+        return done(Done::Prepared, Some(0), began, args.said.json);
     }
     let is_said = args.make_up.keys.get("distribution").is_some();
     let fill = Fill {
@@ -79,7 +81,7 @@ fn prepare(args: &LoadArgs, asked: &Asked<'_>, settings: &OltpSettings) -> Resul
         dialect: engine.dialect(),
     };
     let Tables { tables, rows, .. } = settings.tables;
-    filled(&count(tables, "table"), Some(tables as u64 * rows), |go_on| {
+    filled((&count(tables, "table"), args.said.json), Some(tables as u64 * rows), |go_on| {
         oltp::prepare(&fill, &|| engine.connect(target), go_on).map_err(failed)
     })
 }

@@ -1,6 +1,8 @@
-//! How far tables are filled, for someone who waits at a prompt.
+//! What is done to the tables of a server: how far they are filled, for someone who waits at a prompt, and the document
+//! of its end.
 
 use crate::cli::{Exit, Problem, interrupt, output};
+use serde::Serialize;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -12,9 +14,33 @@ const EVERY_S: u64 = 2;
 /// What is asked now and then by who fills tables, with the rows that were added: whether to go on.
 pub type GoOn<'a> = dyn Fn(u64) -> ControlFlow<()> + Sync + 'a;
 
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Done {
+    Prepared,
+    Dropped,
+}
+
+/// The document of `tare load --prepare --json`, and of `--cleanup`.
+#[derive(Serialize)]
+struct Document {
+    done: Done,
+    /// Rows that were added; none where that is not known.
+    rows: Option<u64>,
+    elapsed_s: f64,
+}
+
+/// The end of what began then: a document, where one is asked for.
+pub fn done(done: Done, rows: Option<u64>, began: Instant, json: bool) -> Result<Exit, Problem> {
+    if json {
+        output::document("tare-load-tables", &Document { done, rows, elapsed_s: began.elapsed().as_secs_f64() })?;
+    }
+    Ok(Exit::Done)
+}
+
 /// Fills tables until Ctrl-C, and says how far that is; `all` is how many rows there will be, where that is known.
 pub fn filled(
-    of: &str,
+    (of, json): (&str, bool),
     all: Option<u64>,
     fill: impl FnOnce(&GoOn<'_>) -> Result<(), Problem>,
 ) -> Result<Exit, Problem> {
@@ -24,9 +50,9 @@ pub fn filled(
         rows.add(added);
         if interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
-    let seconds = rows.began.elapsed().as_secs_f64();
-    output::note(&format!("{of}, {} rows in {seconds:.1} s", rows.added.into_inner()));
-    Ok(Exit::Done)
+    let (seconds, added) = (rows.began.elapsed().as_secs_f64(), rows.added.into_inner());
+    output::note(&format!("{of}, {added} rows in {seconds:.1} s"));
+    done(Done::Prepared, Some(added), rows.began, json)
 }
 
 /// Counts rows as they are added, and says now and then how many there are.

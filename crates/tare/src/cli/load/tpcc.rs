@@ -2,10 +2,11 @@
 
 use super::asked::Asked;
 use super::measure::measure;
-use super::rows::filled;
+use super::rows::{Done, done, filled};
 use super::tpcc_args::{TpccArgs, TpccCommand};
 use super::tpcc_view::{Looked, NOT_OFFICIAL};
 use crate::cli::{Exit, Problem, interrupt, output};
+use std::time::Instant;
 use tare_drive::workload::tpcc::{self, CONDITIONS, Checked, Fill, TpccError, TpccSettings};
 use tare_drive::workload::{AnyLoad, Load};
 use tare_engine::Session;
@@ -38,12 +39,13 @@ pub fn run(args: &TpccArgs) -> Result<Exit, Problem> {
             }
             measure(asked, &args.said, false)
         }
-        TpccCommand::Prepare => prepare(&asked, &settings),
+        TpccCommand::Prepare => prepare(args, &asked, &settings),
         TpccCommand::Check => check(args, &asked, &settings),
         TpccCommand::Cleanup => {
+            let began = Instant::now();
             let dropped = tpcc::cleanup(asked.engine.connect(&asked.target)?.as_mut()).map_err(failed)?;
             output::note(&format!("dropped {}", count(dropped, "table")));
-            Ok(Exit::Done)
+            done(Done::Dropped, None, began, args.said.json)
         }
     }
 }
@@ -52,7 +54,7 @@ fn failed(error: TpccError) -> Problem {
     Problem::new(Exit::TrialFailed, error.to_string())
 }
 
-fn prepare(asked: &Asked<'_>, settings: &TpccSettings) -> Result<Exit, Problem> {
+fn prepare(args: &TpccArgs, asked: &Asked<'_>, settings: &TpccSettings) -> Result<Exit, Problem> {
     let (engine, target) = (asked.engine, &asked.target);
     drop(engine.connect(target)?);
     let fill = Fill {
@@ -61,7 +63,7 @@ fn prepare(asked: &Asked<'_>, settings: &TpccSettings) -> Result<Exit, Problem> 
         sessions: std::thread::available_parallelism().map_or(1, usize::from),
         dialect: engine.dialect(),
     };
-    filled(&count(settings.warehouses as usize, "warehouse"), None, |go_on| {
+    filled((&count(settings.warehouses as usize, "warehouse"), args.said.json), None, |go_on| {
         tpcc::prepare(&fill, &|| engine.connect(target), go_on).map_err(|e| match e {
             TpccError::Create { .. } => {
                 failed(e).advice("where tables of an earlier time are in the way: tare load tpcc cleanup")

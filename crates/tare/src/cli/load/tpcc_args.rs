@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 /// TPC-C's tables and transactions on any running server; no official TPC-C result, nor comparable with one
 #[derive(Debug, Args)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = AFTER_HELP, next_line_help = true)]
 pub struct TpccArgs {
     /// run: measure; prepare: make and fill the tables; check: look whether the standard's consistency conditions hold
     /// in them; cleanup: drop them

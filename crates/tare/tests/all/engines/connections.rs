@@ -61,6 +61,9 @@ fn a_refused_account_and_a_missing_socket_are_the_same_for_every_command() {
         assert!(err.contains("Access denied") && err.contains("TARE_PASSWORD"), "{words:?}: {err}");
         assert!(!err.contains("cannot prepare") && !err.contains("no server listens"), "{words:?}: {err}");
     }
+    let no_database = theirs.load(&["--database", "nothing"]);
+    let (_, err) = theirs.world.exits(3, &no_database.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(err.contains("Unknown database") && err.contains("do now: make it"), "{err}");
     let nowhere = theirs.world.path("nothing.sock");
     let left = theirs.world.path("left.sock");
     drop_listener(&left);

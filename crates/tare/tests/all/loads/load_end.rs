@@ -12,7 +12,10 @@ fn prepared() -> (World, Box<dyn Server>, String) {
     let world = World::new();
     let server = server_beside(&world, &Sqlite);
     let socket = server.address().to_string();
-    let (_, err) = world.exits(0, &load(&socket, &["--prepare"]));
+    let (out, err) = world.exits(0, &load(&socket, &["--prepare", "--json"]));
+    let made = json(&out);
+    assert_eq!((&made["schema"], &made["done"]), (&"tare-load-tables".into(), &"prepared".into()), "{made}");
+    assert!(made["rows"].as_u64().is_some_and(|rows| rows > 0), "{made}");
     assert!(err.contains("1 table, 500 rows in "), "{err}");
     (world, server, socket)
 }

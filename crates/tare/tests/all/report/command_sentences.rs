@@ -33,7 +33,7 @@ fn compared(verdict: AbVerdict, value: f64, low: f64, high: f64) -> Ab {
         slowdown: Some(Estimate { value, ci: Some(Interval { low, high }) }),
         pairs: 6,
         lost: 0,
-        disturbed: 1,
+        disturbed: 0,
         elapsed_s: 87.0,
         pair_s: 12.4,
         smallest_detectable: Some(0.034),
@@ -68,9 +68,12 @@ fn comparisons() -> Vec<(&'static str, Ab)> {
         ("undecided", undecided()),
         ("undecided, nothing settles it", Ab { pairs_to_go: None, pairs_to_go_at_most: None, ..undecided() }),
         ("no interval", Ab { pairs: 1, ..open.clone() }),
-        ("all left out", Ab { pairs: 0, disturbed: 5, stop: Some(Stop::LeftOut), ..open.clone() }),
+        ("none has a result", Ab { pairs: 0, lost: 5, stop: Some(Stop::LeftOut), ..open.clone() }),
+        ("slower, disturbed", Ab { disturbed: 5, ..slower() }),
+        ("undecided, disturbed", Ab { disturbed: 5, ..undecided() }),
         ("an untouched metric moved", Ab { controls: vec![moved], stop: Some(Stop::Control), ..slower() }),
         ("5 sessions", over_sessions(5, slower())),
+        ("5 sessions, disturbed", over_sessions(5, Ab { disturbed: 5, ..slower() })),
         ("2 sessions of 5", over_sessions(2, open)),
     ]
 }
@@ -98,6 +101,7 @@ fn race(decided: bool, values: [Option<f64>; 3]) -> Find {
         blocks: 8,
         trials: 24,
         without_value: 0,
+        disturbed: 0,
         elapsed_s: 150.0,
         cov: Some(0.01),
         trials_to_go: Some(6),
@@ -296,6 +300,8 @@ fn every_command_answers_in_one_short_sentence_that_its_table_bears_out() {
     for (what, found) in
         [("named", race(true, values)), ("undecided", race(false, values)), ("no result", race(false, [None; 3]))]
     {
+        let disturbed = Find { disturbed: 5, ..found.clone() };
+        said.push((format!("find, {what}, disturbed"), find::sentence(&disturbed)));
         said.push((format!("find, {what}"), find::sentence(&found)));
     }
     let slower = || Some(compared(AbVerdict::Slower, 1.031, 1.022, 1.04));

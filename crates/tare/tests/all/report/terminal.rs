@@ -30,6 +30,52 @@ fn two_modes_on_a_terminal() {
     insta::assert_snapshot!(shown(&fake::bimodal()));
 }
 
+/// The parts of a page, rows of charts and of tables, that belong to a condition.
+fn rows_of<'p>(page: &'p str, condition: &str) -> Vec<&'p str> {
+    let mark = format!("data-c=\"{condition}\"");
+    let rows = page.split(&mark).skip(1);
+    rows.map(|row| row.split("data-c=").next().unwrap().split("</svg>").next().unwrap()).collect()
+}
+
+/// By luck one figure or the other: modes are tested for from six trials on, and shown from more.
+#[test]
+fn trials_that_lie_far_apart_have_no_mean_on_terminal_and_page() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("few.csv");
+    let trials = |name: &str, values: [f64; 5]| -> String {
+        values.iter().enumerate().map(|(trial, value)| format!("pairs={name},{trial},0,tps,{value}\n")).collect()
+    };
+    let luck = trials("by-luck", [68_100.0, 305_300.0, 304_700.0, 67_800.0, 303_900.0]);
+    let design = trials("by-design", [304_200.0, 305_100.0, 304_800.0, 305_700.0, 303_100.0]);
+    std::fs::write(&file, format!("condition,trial,sample,metric,value\n{luck}{design}")).unwrap();
+    let results = open(&file).unwrap();
+    let summary = summarize(&results);
+    let text = terminal::show(&results, &summary, PLAIN);
+    let row = text.lines().find(|line| line.starts_with("by-luck")).unwrap();
+    assert!(row.contains(" 67.8 to 305.3 ") && !row.contains('±') && row.ends_with("●···········●"), "{text}");
+    let said = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("No trial of pairs=by-luck is near the mean of its trials"), "{text}");
+    let page = tare_report::html::render(&results, &summary);
+    let rows = rows_of(&page, "pairs=by-luck");
+    let chart = rows.iter().find(|row| row.contains("class=\"label\"")).unwrap();
+    assert!(chart.contains("67.8 to 305.3 k/s") && !chart.contains("interval"), "{chart}");
+}
+
+/// The modes stand in the chart without a bar of their mean, and are said once below the table.
+#[test]
+fn modes_have_no_bar_of_a_mean_and_are_said_once() {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(&fake::bimodal(), dir.path());
+    let results = open(dir.path()).unwrap();
+    let summary = summarize(&results);
+    let page = tare_report::html::render(&results, &summary);
+    let rows = rows_of(&page, "placement=float");
+    let rows: Vec<&&str> = rows.iter().filter(|row| row.contains("class=\"mode")).collect();
+    assert!(!rows.is_empty() && rows.iter().all(|row| !row.contains("class=\"interval")), "{rows:?}");
+    let text = terminal::show(&results, &summary, PLAIN);
+    assert_eq!(text.matches("24.7 k/s in 70% of trials").count(), 1, "{text}");
+}
+
 #[test]
 fn eight_conditions_on_a_terminal() {
     insta::assert_snapshot!(shown(&fake::eight()));

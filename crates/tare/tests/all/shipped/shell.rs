@@ -12,6 +12,20 @@ fn commands(world: &World) -> Vec<String> {
 }
 
 #[test]
+fn help_is_readable_on_a_narrow_terminal() {
+    let world = World::new();
+    let commands = commands(&world);
+    for command in commands.iter().map(String::as_str).chain(["load tpcc"]) {
+        let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        let help = world.tare(&words).env("COLUMNS", "40").output().unwrap().stdout;
+        let help = String::from_utf8(help).unwrap();
+        // A column that holds one word a line has as many of these as its text has words.
+        let deep = help.lines().filter(|line| line.starts_with(&" ".repeat(28))).count();
+        assert!(deep < 10, "{command}: {deep} lines begin in the last third\n{help}");
+    }
+}
+
+#[test]
 fn completions_name_every_command_and_no_internal_one() {
     let world = World::new();
     let commands = commands(&world);

@@ -2,7 +2,7 @@
 
 use crate::support::{World, json, trials, wait_for_trials};
 use serde_json::Value;
-use std::process::Stdio;
+use std::process::{Child, Command, Stdio};
 
 /// Trials of tests run next to other tests.
 const QUIET: [&str; 4] = ["--set", "sampling.steal_limit=off", "--set", "sampling.foreign_cpu_limit=off"];
@@ -37,6 +37,37 @@ fn a_command_with_a_dialled_slowdown_is_slower_and_exits_with_1() {
     assert!(firsts.contains(&true) && firsts.contains(&false), "{firsts:?}");
     world.exits(0, &["show", "results"]);
     world.assert_clean();
+}
+
+/// A loop that takes a CPU until it is dropped.
+struct Busy(Child);
+
+impl Busy {
+    fn loops() -> Self {
+        Self(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.kill().and_then(|()| self.0.wait());
+    }
+}
+
+#[test]
+fn on_a_busy_machine_a_slowdown_is_found_from_pairs_that_count_as_disturbed() {
+    let world = World::new();
+    let _busy = Busy::loops();
+    let all = ["ab", "--json", "--out", "results", "--a", "command=sleep 0.3", "--b", "command=sleep 0.6"];
+    let (out, err) = world.exits(1, &[&all[..], &["--budget", "2min", "--seed", "5"]].concat());
+    let found = json(&out);
+    assert_eq!(found["verdict"], "slower", "{found}{err}");
+    assert!(found["disturbed_pairs"].as_u64().unwrap() > 0, "{found}{err}");
+    assert!(found["text"].as_str().unwrap().contains(" of them disturbed.") && words(&found) <= 25, "{found}");
+    // What it means is said once, and no trial is repeated from then on.
+    assert_eq!(err.matches("were disturbed too").count(), 1, "{err}");
+    let svg = std::fs::read_to_string(world.path("results/ab.svg")).unwrap();
+    assert!(svg.contains("x: disturbed"), "{svg}");
 }
 
 fn words(found: &Value) -> usize {
