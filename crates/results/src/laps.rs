@@ -1,7 +1,7 @@
 //! Trials of many conditions as a race: blocks that every condition that is left runs in once.
 
 use crate::metric::{self, Better};
-use crate::pairs::{headline, value};
+use crate::pairs::{headline, spent_s, value};
 use crate::schema::{Plan, Race, TrialRecord};
 use std::collections::BTreeMap;
 use tare_stats::racing::{LOOKS, Standing, judge};
@@ -49,7 +49,7 @@ impl Laps {
         let metric = asked.or_else(|| headline(records));
         let last: BTreeMap<usize, usize> = records.iter().enumerate().map(|(at, record)| (record.trial, at)).collect();
         let place: BTreeMap<&str, usize> = race.candidates.iter().enumerate().map(|(i, c)| (c.as_str(), i)).collect();
-        let elapsed_s = records.iter().map(|record| record.elapsed_s).sum();
+        let elapsed_s = spent_s(records.iter());
         let mut laps = Self { metric, elapsed_s, ..Self::default() };
         let sign = laps.sign();
         for planned in plan.blocks().into_values() {

@@ -64,10 +64,10 @@ impl Pairs {
         let metric = rule.metric.clone().or_else(|| headline(records));
         // The last attempt counts.
         let last: BTreeMap<usize, usize> = records.iter().enumerate().map(|(at, record)| (record.trial, at)).collect();
-        let mut pairs = Self { elapsed_s: records.iter().map(|record| record.elapsed_s).sum(), ..Self::default() };
+        let mut pairs = Self { elapsed_s: spent_s(records.iter()), ..Self::default() };
         let session = rule.begun.last().map_or(0, |session| session.first_block);
         let own = records.iter().filter(|record| record.block >= session);
-        pairs.session_s = own.map(|record| record.elapsed_s).sum();
+        pairs.session_s = spent_s(own);
         for (block, planned) in plan.blocks() {
             let record = |is_side: &dyn Fn(&str) -> bool| {
                 let planned = planned.iter().find(|trial| is_side(&trial.condition))?;
@@ -234,6 +234,14 @@ pub(crate) fn headline(records: &[TrialRecord]) -> Option<String> {
     let ok = records.iter().filter(|record| record.outcome == Outcome::Ok);
     let names: BTreeSet<&String> = ok.flat_map(|record| &record.samples).flat_map(|s| s.metrics.keys()).collect();
     names.into_iter().min_by_key(|name| metric::describe(name).rank).cloned()
+}
+
+/// Seconds of all attempts. One that counts as it was measured has two records, and took its time once.
+pub(crate) fn spent_s<'r>(records: impl Iterator<Item = &'r TrialRecord>) -> f64 {
+    let mut seen = BTreeSet::new();
+    let attempts =
+        records.filter(|record| record.started_at.is_empty() || seen.insert((record.trial, &*record.started_at)));
+    attempts.map(|record| record.elapsed_s).sum()
 }
 
 /// The value of a trial that counts, also of one that is disturbed; none of one that is to run again.

@@ -73,9 +73,11 @@ fn a_pair_with_a_disturbed_trial_counts_and_is_marked() {
     let pairs = Pairs::of(&plan, &rule(), &records);
     let found: Vec<(bool, bool)> = pairs.measured.iter().map(|pair| (pair.b_first, pair.disturbed)).collect();
     assert_eq!(found, [(false, true), (true, false)]);
+    assert_eq!(pairs.elapsed_s, 8.0, "five records of four attempts");
     // Run again, it was the second of its pair.
     records.last_mut().unwrap().started_at = "2026-01-01T00:00:09Z".to_owned();
-    assert!(Pairs::of(&plan, &rule(), &records).measured[0].b_first);
+    let pairs = Pairs::of(&plan, &rule(), &records);
+    assert!(pairs.measured[0].b_first && pairs.elapsed_s == 10.0);
 }
 
 #[test]

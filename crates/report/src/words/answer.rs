@@ -72,7 +72,7 @@ fn not_measured(answer: &Answer) -> Vec<String> {
 /// What rests on disturbed trials is told apart from what clean ones say, and never mixed with it.
 fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Vec<String>, Vec<&'v Verdict>) {
     let were = if disturbed.trials == 1 { "was" } else { "were" };
-    let lead = format!("{} of {} trials {were} disturbed", disturbed.trials, disturbed.of);
+    let lead = format!("{} of {} {were} disturbed", disturbed.trials, count(disturbed.of, "trial"));
     let with_them = format!("With them: {}", headline(all));
     let clean =
         |clean: &'v Verdict, what: String| (headline(clean), [details(clean), vec![what]].concat(), vec![clean, all]);

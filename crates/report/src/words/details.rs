@@ -178,3 +178,17 @@ fn listed(mut names: Vec<String>) -> String {
     }
     list(&names)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_findings::verdict::OfLoad;
+
+    #[test]
+    fn of_many_loads_those_alone_have_a_line_of_which_something_is_shown() {
+        let of =
+            |load: &str, shown| OfLoad { load: load.to_owned(), shown, verdict: Verdict::Untested(Untested::NoTrial) };
+        let found = details(&Verdict::ByLoad(vec![of("scan", false), of("insert", true), of("delete", false)]));
+        assert_eq!(found, ["insert: No trial has been recorded yet."]);
+    }
+}

@@ -101,8 +101,9 @@ fn disturbed_trials(results: &Results) -> Option<String> {
     let all = usable.len();
     let counts = if disturbed.len() == 1 { "counts" } else { "count" };
     Some(format!(
-        "{} of {all} trials {counts} although disturbed, as no attempt was clean, like trial {} ({}): {reason}",
+        "{} of {} {counts} although disturbed, as no attempt was clean, like trial {} ({}): {reason}",
         disturbed.len(),
+        count(all, "trial"),
         first.trial,
         first.condition
     ))

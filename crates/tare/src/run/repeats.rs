@@ -47,14 +47,12 @@ pub fn put_aside(records: Vec<TrialRecord>) -> BTreeMap<usize, TrialRecord> {
     disturbed.map(|record| (record.trial, record)).collect()
 }
 
-/// The record with which such a trial counts as it was measured, in place of a repeat; it says so, and took no time of
-/// its own.
+/// The record with which such a trial counts as it was measured, in place of a repeat; it says so.
 pub fn counted(put_aside: &TrialRecord) -> TrialRecord {
     let reason = put_aside.reason.as_deref().unwrap_or("no reason recorded");
     TrialRecord {
         outcome: Outcome::Ok,
         attempt: put_aside.attempt + 1,
-        elapsed_s: 0.0,
         reason: Some(format!(
             "counted although disturbed, as attempt {} measured it: the last {IN_VAIN} repeats were disturbed too; {reason}",
             put_aside.attempt
@@ -72,7 +70,6 @@ mod tests {
         let planned = PlannedTrial { trial, block: 0, condition: "c".to_owned(), lifetime: None };
         TrialRecord {
             outcome,
-            elapsed_s: 2.0,
             reason: reason.map(str::to_owned),
             ..TrialRecord::new(&planned, attempt, BTreeMap::new(), String::new())
         }
@@ -103,7 +100,6 @@ mod tests {
     fn what_counts_as_it_was_measured_says_so_and_is_disturbed() {
         let record = counted(&put_aside(vec![first(3)])[&3]);
         assert_eq!((record.trial, record.attempt, record.outcome), (3, 2, Outcome::Ok));
-        assert_eq!(record.elapsed_s, 0.0, "its time is that of the attempt");
         assert!(is_disturbed(&record) && record.reason.as_deref().unwrap().ends_with("too; hog"), "{record:?}");
     }
 }

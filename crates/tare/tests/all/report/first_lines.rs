@@ -132,6 +132,16 @@ fn change(path: &Path, how: impl Fn(String) -> String) {
 }
 
 #[test]
+fn what_is_only_described_and_was_disturbed_says_so_first() {
+    let mut made = study("first-look", 1.0, 1);
+    made.conditions.truncate(1);
+    let text = BUILTIN.iter().find(|builtin| builtin.name == "first-look").unwrap().text;
+    let line = |disturbed: &dyn Fn(u64) -> bool| told(text, &made, false, disturbed, false).answer.text;
+    let (clean, disturbed) = (line(&|_| false), line(&|_| true));
+    assert!(clean.starts_with("Only ") && disturbed == format!("Disturbed: {clean}"), "{clean} {disturbed}");
+}
+
+#[test]
 fn every_built_in_study_is_answered_in_one_short_sentence_that_its_table_bears_out() {
     let mut golden = String::new();
     let slips: Vec<Regex> = SLIPS.iter().map(|slip| Regex::new(slip).unwrap()).collect();

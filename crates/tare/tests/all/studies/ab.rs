@@ -66,6 +66,7 @@ fn on_a_busy_machine_a_slowdown_is_found_from_pairs_that_count_as_disturbed() {
     assert!(found["text"].as_str().unwrap().contains(" of them disturbed.") && words(&found) <= 25, "{found}");
     // What it means is said once, and no trial is repeated from then on.
     assert_eq!(err.matches("were disturbed too").count(), 1, "{err}");
+    assert!(!err.contains("preparing data"), "a command has none: {err}");
     let svg = std::fs::read_to_string(world.path("results/ab.svg")).unwrap();
     assert!(svg.contains("x: disturbed"), "{svg}");
 }
