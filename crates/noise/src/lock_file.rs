@@ -8,6 +8,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
+use tare_cpuset::observe::proc_text;
 
 /// Folder of root's own locks: others can see in it that they are held, and cannot hold them.
 pub(crate) const ROOT_DIR: &str = "/run/tare";
@@ -81,12 +82,11 @@ pub(super) fn lives(pid: i32) -> bool {
 
 pub(super) fn describe(holder: Option<i32>) -> String {
     let Some(pid) = holder else { return "a process that cannot be seen from here".to_owned() };
-    let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let command = String::from_utf8_lossy(&command).replace('\0', " ");
+    let command = proc_text(&format!("/proc/{pid}/cmdline")).unwrap_or_default().replace('\0', " ");
     let user = fs::metadata(format!("/proc/{pid}")).map_or(String::new(), |process| {
         let user = process.uid();
         // No directory of users is asked: it may be on a network that does not answer.
-        let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+        let users = proc_text("/etc/passwd").unwrap_or_default();
         let is_this = |line: &&str| line.split(':').nth(2) == Some(&user.to_string());
         let name = users.lines().find(is_this).and_then(|line| line.split(':').next());
         name.map_or_else(|| format!(" of user {user}"), |name| format!(" of user {name}"))
