@@ -4,6 +4,7 @@ use super::{Exit, Problem, output, read_topology};
 use crate::config;
 use clap::Args;
 use serde::Serialize;
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 use tare_report::{html, terminal};
@@ -76,10 +77,9 @@ pub fn run(args: &TopoArgs) -> Result<Exit, Problem> {
         }
     }
     if let Some((path, page)) = page {
-        std::fs::write(path, page).map_err(|e| {
-            Problem::new(Exit::Machine, format!("cannot write the heat maps: {e}")).at(path.display().to_string())
-        })?;
-        eprintln!("heat maps: {}", path.display());
+        tare_files::write_named(&[], path, |file| file.write_all(page.as_bytes()))
+            .map_err(|e| Problem::new(Exit::Machine, format!("cannot write the heat maps: {e}")))?;
+        output::note(&format!("heat maps: {}", path.display()));
     }
     Ok(Exit::Done)
 }
