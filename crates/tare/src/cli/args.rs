@@ -131,6 +131,11 @@ fn refuse(mut error: clap::Error) -> ! {
         let text = error.to_string();
         let what = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
         super::output::error(&Problem::new(Exit::Usage, what).advice("see the options with --help"));
+        // A shell makes options of the names of files.
+        if tare_text::shown(&text) != text {
+            super::output::note(text.trim_end());
+            std::process::exit(error.exit_code());
+        }
     }
     error.exit()
 }

@@ -93,7 +93,7 @@ pub fn run_child(
     let _over = meeting.map(|meeting| Over(meeting));
     let (trial, attempt, timeout) = (attempt.trial, attempt.attempt, attempt.timeout);
     let log = directory.make_sub(LOGS)?.new_log(&format!("trial-{trial:05}-{attempt}.log"))?;
-    let mut command = Command::new(std::env::current_exe()?);
+    let mut command = Command::new(tare_engine::own_program()?);
     command
         .args(["trial", "--directory"])
         .arg(directory.path())
