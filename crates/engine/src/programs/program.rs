@@ -16,7 +16,7 @@ const MORE_PLACES: [&str; 5] =
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
 /// The file of this very program. Where another one, or none, has its name by now, as after an upgrade, it is the
-/// kernel's link to it: the kernel calls a program that is gone `NAME (deleted)`, and anyone may have put a file there.
+/// kernel's link to it. The kernel calls a program that is gone `NAME (deleted)`, and anyone may have put a file there.
 ///
 /// # Errors
 /// Where /proc does not say what runs.

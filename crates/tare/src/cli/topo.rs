@@ -4,7 +4,6 @@ use super::{Exit, Problem, output, read_topology};
 use crate::config;
 use clap::Args;
 use serde::Serialize;
-use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 use tare_report::{html, terminal};

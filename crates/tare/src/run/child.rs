@@ -93,7 +93,9 @@ pub fn run_child(
     let _over = meeting.map(|meeting| Over(meeting));
     let (trial, attempt, timeout) = (attempt.trial, attempt.attempt, attempt.timeout);
     let log = directory.make_sub(LOGS)?.new_log(&format!("trial-{trial:05}-{attempt}.log"))?;
-    let mut command = Command::new(tare_engine::own_program()?);
+    // What has this program's name by now may be another one, and anyone's.
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0(std::env::current_exe()?);
     command
         .args(["trial", "--directory"])
         .arg(directory.path())

@@ -65,7 +65,13 @@ fn a_machine_that_others_describe_steers_no_terminal() {
 #[test]
 fn the_name_of_a_file_that_is_taken_for_an_option_steers_no_terminal() {
     let world = World::new();
-    let (_, err) = world.exits(2, &["show", "--\u{1b}]0;evil\u{7}\n::stop-commands::x"]);
-    assert!(err.contains("\\u{1b}]0;evil") && !err.contains('\u{1b}'), "{err:?}");
-    assert!(!err.lines().any(|line| line.trim_start().starts_with("::stop")), "{err:?}");
+    for coloured in ["0", "1"] {
+        let mut tare = world.tare(&["show", "--\u{1b}]0;evil\u{7}\u{202e}\n::stop-commands::x"]);
+        // As on a terminal.
+        let output = tare.env("CLICOLOR_FORCE", coloured).output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && err.contains("unexpected argument"), "{err:?}");
+        assert!(!err.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{err:?}");
+        assert!(!err.lines().any(|line| line.trim_start().starts_with("::stop")), "{err:?}");
+    }
 }

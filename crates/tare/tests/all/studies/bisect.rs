@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Trials of tests run next to other tests.
@@ -177,6 +177,15 @@ fn what_cannot_be_bisected_is_refused_with_what_to_do() {
     }
 }
 
+/// It ends with the test that fails.
+struct Watched(Child);
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        let _ = self.0.kill().and_then(|()| self.0.wait());
+    }
+}
+
 #[test]
 fn a_git_that_hangs_and_a_build_that_is_read_without_end_end_with_the_first_signal() {
     let world = World::new();
@@ -204,12 +213,12 @@ fn a_git_that_hangs_and_a_build_that_is_read_without_end_end_with_the_first_sign
     let cases: [(&mut Command, &dyn Fn(u32) -> bool); 2] =
         [(hanging.env("PATH", &path), &is_asking), (&mut reading, &is_reading)];
     for (command, is_at_it) in cases {
-        let mut run = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-        wait_until(|| is_at_it(run.id()));
-        kill_process(Pid::from_raw(run.id().cast_signed()).unwrap(), Signal::TERM).unwrap();
+        let mut run = Watched(command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap());
+        wait_until(|| is_at_it(run.0.id()));
+        kill_process(Pid::from_raw(run.0.id().cast_signed()).unwrap(), Signal::TERM).unwrap();
         let mut code = None;
         wait_until(|| {
-            code = run.try_wait().unwrap();
+            code = run.0.try_wait().unwrap();
             code.is_some()
         });
         assert_eq!(code.unwrap().code(), Some(130));
