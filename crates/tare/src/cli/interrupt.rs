@@ -44,8 +44,8 @@ pub fn stop() -> Result<Stop<'static>, Problem> {
     Ok(Stop { asked: &ASKED, at_once: &AT_ONCE })
 }
 
-/// What `wait` waits for without looking at the flags, as for a line from the user; else `Interrupted`. It goes on then, in
-/// a thread that ends with this process.
+/// What `wait` waits for without looking at the flags, as for a line from the user; else `Interrupted`. It goes on
+/// then, in a thread that ends with this process.
 pub fn awaited<T: Send + 'static>(wait: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
     let (send, receive) = channel();
     // No one listens after a signal.

@@ -207,7 +207,7 @@ fn a_git_that_hangs_and_a_build_that_is_read_without_end_end_with_the_first_sign
     let is_asking = |_: u32| {
         world.processes().iter().any(|pid| {
             let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&line).contains("sleep\0600")
+            String::from_utf8_lossy(&line).contains("sleep\u{0}600")
         })
     };
     let cases: [(&mut Command, &dyn Fn(u32) -> bool); 2] =
