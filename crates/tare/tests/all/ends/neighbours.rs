@@ -60,9 +60,9 @@ fn a_program_whose_name_is_no_text_is_bound_watched_and_measured() {
     assert_eq!(run.wait().unwrap().code(), Some(0), "{}", said(&world));
     let records = trials(&world.path("results"));
     assert!(records.len() == 3 && records.iter().all(|record| record["outcome"] == "ok"), "{records:?}");
-    // Of the thread that has that name.
-    let counted = |record: &Value| record["samples"][0]["covariates"]["background_voluntary_switches"].is_number();
-    assert!(records.iter().all(counted), "{records:?}");
+    // Read of the process that has that name.
+    let is_read = |record: &Value| record["samples"][0]["covariates"]["server_swapped_bytes"].is_number();
+    assert!(records.iter().all(is_read), "{records:?}");
     world.assert_clean();
 }
 
