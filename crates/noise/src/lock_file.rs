@@ -108,7 +108,13 @@ mod tests {
     fn the_command_of_a_holder_is_one_short_line() {
         let line = format!("sleep 60; :\n::stop-commands::x\n\u{1b}[31m{}", "x".repeat(100_000));
         let mut holder = Command::new("sh").args(["-c", &line]).spawn().unwrap();
-        let said = describe(Some(holder.id().cast_signed()));
+        let pid = holder.id().cast_signed();
+        // It has no arguments for a moment when it is begun.
+        let deadline = std::time::Instant::now() + Duration::from_secs(10);
+        while !describe(Some(pid)).contains("sleep") && std::time::Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let said = describe(Some(pid));
         holder.kill().and_then(|()| holder.wait()).unwrap();
         assert!(said.contains("sleep 60; :\\u{a}") && said.len() < COMMAND + 100, "{said}");
         assert!(!said.contains(|c: char| c.is_control()), "{said:?}");
