@@ -2,7 +2,8 @@
 //! started: the kernel refuses one of them in the middle, and a thread that gets no memory for its stack of signals
 //! ends its process.
 
-use procfs::process::{Process, all_processes};
+use crate::observe::{parse, proc_text};
+use procfs::process::{Status, all_processes};
 use rustix::process::{Resource, getrlimit, getuid};
 use std::fs;
 use std::io;
@@ -103,7 +104,7 @@ impl Limits {
 }
 
 fn mappings() -> Option<Limit> {
-    let used = fs::read_to_string("/proc/self/maps").ok()?.lines().count() as u64;
+    let used = proc_text("/proc/self/maps").ok()?.lines().count() as u64;
     sysctl("vm.max_map_count", Kind::Mappings, used, "sudo sysctl -w vm.max_map_count=")
 }
 
@@ -143,7 +144,7 @@ fn of_user() -> Option<Limit> {
 fn is_exempt() -> bool {
     const SYS_ADMIN: u64 = 1 << 21;
     const SYS_RESOURCE: u64 = 1 << 24;
-    let capable = Process::myself().and_then(|process| process.status()).map(|status| status.capeff);
+    let capable = parse::<Status>("/proc/self/status").map(|status| status.capeff);
     let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     let everyone = map.split_whitespace().eq(["0", "0", "4294967295"]);
     everyone && capable.is_ok_and(|capable| capable & (SYS_ADMIN | SYS_RESOURCE) != 0)

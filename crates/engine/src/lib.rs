@@ -65,7 +65,7 @@ pub use process::tagged::TaggedProcesses;
 pub use programs::ask::list_questions_in;
 pub use programs::content::{file_sha1, program_sha1};
 pub use programs::installed::installed;
-pub use programs::program::{Binary, prefer_programs};
+pub use programs::program::{Binary, own_program, prefer_programs};
 pub use programs::symbols::{ProgramFile, symbol_file};
 pub use registry::{UnknownEngine, engine_by_name, engine_name, engine_names};
 pub use sqlite::Sqlite;

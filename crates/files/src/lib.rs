@@ -17,7 +17,7 @@
 //!
 //! The rule: what is found under a name that others could have put there is data, never a decision. State, caches and
 //! run folders are [`PrivateFolder`]s; results directories are [`Folder`]s, believed or read as
-//! data; files that a user names are read with [`read_named`] and written with [`write_whole`].
+//! data; files that a user names are read with [`read_named`] and written with [`write_named`].
 
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
@@ -47,4 +47,4 @@ pub use private::{Access, PrivateFolder};
 pub use read::{open_named, open_regular, read_all, read_named, read_named_file, read_regular};
 pub use rights::close_to_others;
 pub use room::{NoRoom, check_room, disk_bytes};
-pub use whole::{write_whole, write_whole_of, write_whole_with};
+pub use whole::{write_named, write_whole, write_whole_with};

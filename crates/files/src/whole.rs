@@ -3,7 +3,7 @@
 use crate::crash;
 use crate::error::{FilesError, Result};
 use crate::rights::Rights;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -29,20 +29,46 @@ pub fn write_whole_with(path: &Path, content: impl FnOnce(&mut (dyn Write + Send
     write_in(opened.as_fd(), name, content, Rights::inside(opened.as_fd(), path)?.file, path)
 }
 
-/// Writes whole what was made of others: who may not read one of those files, or enter one of those folders, may not
-/// read this.
+/// Writes what was made of others to where the user named: who may not read one of those files, or enter one of those
+/// folders, may not read a file of it, which is written whole. A pipe or device is written into, unless another user
+/// put it there, and so is what is open already (`/dev/stdout`).
 ///
 /// # Errors
 /// As [`write_whole_with`].
-pub fn write_whole_of(
+pub fn write_named(
     sources: &[&Path],
     path: &Path,
     content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
 ) -> Result<()> {
+    if let Some(stream) = stream(path).map_err(|e| FilesError::io("open", path, e))? {
+        let mut buffer = BufWriter::new(stream);
+        return content(&mut buffer).and_then(|()| buffer.flush()).map_err(|e| FilesError::io("write", path, e));
+    }
     let (opened, name) = folder_of(path)?;
     let is_closed = sources.iter().any(|source| Rights::are_of_owner_alone(source));
     let rights = if is_closed { Rights::PRIVATE } else { Rights::inside(opened.as_fd(), path)? };
     write_in(opened.as_fd(), name, content, rights.file, path)
+}
+
+/// Names under which the kernel has what is open already.
+const OPEN: [&str; 4] = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd"];
+
+/// What is no regular file, opened; none for a file, where there is nothing yet, and for what another user put there.
+fn stream(path: &Path) -> rustix::io::Result<Option<File>> {
+    let open = |path: &Path, flags: OFlags| rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty());
+    if OPEN.iter().any(|open| path.starts_with(open)) {
+        return open(path, OFlags::WRONLY).map(|file| Some(File::from(file)));
+    }
+    let Ok(found) = open(path, OFlags::PATH | OFlags::NOFOLLOW) else { return Ok(None) };
+    let stat = rustix::fs::fstat(&found)?;
+    let ours = stat.st_uid == 0 || stat.st_uid == rustix::process::geteuid().as_raw();
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Fifo | FileType::CharacterDevice | FileType::BlockDevice if ours => {
+            let same = format!("/proc/self/fd/{}", found.as_raw_fd());
+            open(Path::new(&same), OFlags::WRONLY).map(|file| Some(File::from(file)))
+        }
+        _ => Ok(None),
+    }
 }
 
 /// Writes whole in an open folder; `path` is for the error.
@@ -174,10 +200,39 @@ mod tests {
         let (private, shown) = (at("private", 0o700), at("shown", 0o755));
         let made = |sources: &[&Path]| {
             let path = shown.join("export.csv");
-            write_whole_of(sources, &path, |file| file.write_all(b"a")).unwrap();
+            write_named(sources, &path, |file| file.write_all(b"a")).unwrap();
             std::fs::metadata(&path).unwrap().permissions().mode() & 0o777
         };
         assert_eq!((made(&[&shown]), made(&[&shown, &private])), (0o644, 0o600));
+    }
+
+    #[test]
+    fn a_pipe_is_written_into_and_one_of_another_user_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let (own, foreign) = (folder.path().join("own"), folder.path().join("foreign"));
+        for pipe in [&own, &foreign] {
+            rustix::fs::mknodat(CWD, pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
+        }
+        let read = |path: &Path| {
+            let reader = rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty()).unwrap();
+            write_named(&[], path, |file| file.write_all(b"page")).unwrap();
+            io::read_to_string(File::from(reader)).unwrap()
+        };
+        assert_eq!(read(&own), "page");
+        if std::os::unix::fs::chown(&foreign, Some(12_345), None).is_ok() {
+            assert_eq!(read(&foreign), "", "another user reads it");
+            assert_eq!(std::fs::read(&foreign).unwrap(), b"page");
+        }
+    }
+
+    /// Its name would be taken from every other program of the machine.
+    #[test]
+    fn what_is_open_already_is_written_into() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = File::create(folder.path().join("output")).unwrap();
+        let open = format!("/proc/self/fd/{}", file.as_raw_fd());
+        write_named(&[], Path::new(&open), |file| file.write_all(b"page")).unwrap();
+        assert_eq!(std::fs::read(folder.path().join("output")).unwrap(), b"page");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use tare_cpuset::observe::proc_text;
 use tare_files::crash;
 
 /// `off` leaves servers where they are started.
@@ -33,8 +34,8 @@ impl ControlGroup {
         if std::env::var_os(SWITCH).is_some_and(|value| value == "off") {
             return None;
         }
-        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-        let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+        let mounts = proc_text("/proc/self/mountinfo").ok()?;
+        let own = proc_text("/proc/self/cgroup").ok()?;
         let here = places(&mounts, &own).into_iter().find(|place| is_open(place))?;
         Some(Self(here.join(format!("{PREFIX}{name}"))))
     }

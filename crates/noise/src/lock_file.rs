@@ -8,6 +8,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
+use tare_cpuset::observe::proc_text;
 
 /// Folder of root's own locks: others can see in it that they are held, and cannot hold them.
 pub(crate) const ROOT_DIR: &str = "/run/tare";
@@ -79,17 +80,43 @@ pub(super) fn lives(pid: i32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
 }
 
+/// Characters of a command that are shown.
+const COMMAND: usize = 200;
+
 pub(super) fn describe(holder: Option<i32>) -> String {
     let Some(pid) = holder else { return "a process that cannot be seen from here".to_owned() };
-    let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let command = String::from_utf8_lossy(&command).replace('\0', " ");
+    let command = proc_text(&format!("/proc/{pid}/cmdline")).unwrap_or_default().replace('\0', " ");
+    // It is another user's, and may be megabytes of lines.
+    let command: String = tare_text::shown_name(command.trim()).chars().take(COMMAND).collect();
     let user = fs::metadata(format!("/proc/{pid}")).map_or(String::new(), |process| {
         let user = process.uid();
         // No directory of users is asked: it may be on a network that does not answer.
-        let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+        let users = proc_text("/etc/passwd").unwrap_or_default();
         let is_this = |line: &&str| line.split(':').nth(2) == Some(&user.to_string());
         let name = users.lines().find(is_this).and_then(|line| line.split(':').next());
         name.map_or_else(|| format!(" of user {user}"), |name| format!(" of user {name}"))
     });
-    format!("process {pid}{user} ({})", command.trim())
+    format!("process {pid}{user} ({command})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn the_command_of_a_holder_is_one_short_line() {
+        let line = format!("sleep 60; :\n::stop-commands::x\n\u{1b}[31m{}", "x".repeat(100_000));
+        let mut holder = Command::new("sh").args(["-c", &line]).spawn().unwrap();
+        let pid = holder.id().cast_signed();
+        // It has no arguments for a moment when it is begun.
+        let deadline = std::time::Instant::now() + Duration::from_secs(10);
+        while !describe(Some(pid)).contains("sleep") && std::time::Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let said = describe(Some(pid));
+        holder.kill().and_then(|()| holder.wait()).unwrap();
+        assert!(said.contains("sleep 60; :\\u{a}") && said.len() < COMMAND + 100, "{said}");
+        assert!(!said.contains(|c: char| c.is_control()), "{said:?}");
+    }
 }

@@ -9,6 +9,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use tare_cpuset::NodeSet;
+use tare_cpuset::observe::proc_text;
 
 /// Where the groups of version 2 below it get their controllers from.
 const CONTROL: &str = "cgroup.subtree_control";
@@ -79,7 +80,7 @@ impl MemoryGroups {
         if std::env::var_os(SWITCH).is_some_and(|value| value == "off") {
             return Err(format!("{SWITCH}=off forbids control groups"));
         }
-        let read = |path| fs::read_to_string(path).unwrap_or_default();
+        let read = |path| proc_text(path).unwrap_or_default();
         let found = candidates(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"), controllers);
         let mut why =
             format!("no control group hierarchy of this machine has the controller {}", controllers.join(" and "));
@@ -187,8 +188,8 @@ impl MemoryGroup {
 
 /// The limit of the memory of the group that a process is in, bytes; none where it has none of its own.
 pub fn memory_limit_bytes(pid: u32) -> Option<u64> {
-    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-    let own = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+    let mounts = proc_text("/proc/self/mountinfo").ok()?;
+    let own = proc_text(&format!("/proc/{pid}/cgroup")).ok()?;
     let limit = |hierarchy: Hierarchy<'_>| {
         let (controller, file) = match hierarchy.version {
             1 if hierarchy.controllers.contains(&MEMORY) => (MEMORY, LIMIT_FILES_1[0]),

@@ -150,10 +150,10 @@ pub(crate) fn read(place: &Place, trial: &TrialRecord) -> (Captures, Vec<String>
 }
 
 impl Captures {
-    /// Folded chains of the trial that they are of, [`FOLDED`] or [`WALL`]; none where there are none or they cannot be
-    /// read.
+    /// Folded chains of the trial that they are of, [`FOLDED`] or [`WALL`], in plain text; none where there are none or
+    /// they cannot be read.
     pub fn folded(&self, trial: &TrialRecord, name: &str) -> Option<String> {
-        text(self.place.as_ref()?, trial, name, 1).ok().flatten()
+        text(self.place.as_ref()?, trial, name, 2).ok().flatten().map(|chains| tare_text::shown(&chains))
     }
 }
 

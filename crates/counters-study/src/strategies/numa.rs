@@ -58,7 +58,8 @@ impl Libnuma {
 
 /// From here on the calling thread's allocations come from all nodes in turn. It ends with the thread.
 pub(crate) fn interleave_own_allocations() -> io::Result<()> {
-    let allowed = std::fs::read_to_string("/proc/self/status")?
+    // The name of the program may be any bytes.
+    let allowed = String::from_utf8_lossy(&std::fs::read("/proc/self/status")?)
         .lines()
         .find_map(|line| line.strip_prefix("Mems_allowed_list:").and_then(cpus::parse_list))
         .ok_or(io::ErrorKind::InvalidData)?;

@@ -1,7 +1,7 @@
 //! Threads at one moment: where they run, how long they ran and waited, how often they were moved.
 
 use super::error::ObserveError;
-use super::proc_file::{optional, parse};
+use super::proc_file::{optional, parse, proc_text};
 use super::thread_ref::ThreadRef;
 use procfs::process::{Process, Schedstat, Stat, Status};
 #[cfg(feature = "serde")]
@@ -81,7 +81,7 @@ pub fn thread(thread: ThreadRef) -> Result<ThreadSample, ObserveError> {
     let status: Status = parse(&format!("{folder}/status"))?;
     let schedstat: Option<Schedstat> = optional(parse(&format!("{folder}/schedstat")))?;
     let sched = format!("{folder}/sched");
-    let sched = optional(fs::read_to_string(&sched).map_err(|e| ObserveError::of_io(&sched, &e)))?;
+    let sched = optional(proc_text(&sched).map_err(|e| ObserveError::of_io(&sched, &e)))?;
     let seconds = |ticks: u64| ticks as f64 / procfs::ticks_per_second() as f64;
     Ok(ThreadSample {
         thread,
@@ -127,4 +127,29 @@ fn processor(stat: &Stat, thread: ThreadRef) -> Result<u32, ObserveError> {
 fn migrations(sched: &str) -> Option<u64> {
     let (_, value) = sched.lines().find(|line| line.starts_with("se.nr_migrations"))?.split_once(':')?;
     value.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_of_any_name_is_seen_whole() {
+        let (told, here) = std::sync::mpsc::channel();
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let named = std::thread::spawn(move || {
+            rustix::thread::set_name(c"\xff\xfe) R \n:\\").unwrap();
+            told.send(ThreadRef::of_this_thread()).unwrap();
+            let _ = ended.recv();
+        });
+        let other = here.recv().unwrap();
+        let sample = thread(other).unwrap();
+        assert_eq!(sample.name, "\u{fffd}\u{fffd}) R \n:\\");
+        assert!(sample.voluntary_switches.is_some(), "{sample:?}");
+        assert!(threads(other.pid).unwrap().iter().any(|sample| sample.thread == other));
+        assert_eq!(ThreadRef::of_tid(other.tid).unwrap(), other);
+        assert!(super::super::usage::switches(other.pid).unwrap().iter().any(|(thread, _)| *thread == other));
+        drop(end);
+        named.join().unwrap();
+    }
 }

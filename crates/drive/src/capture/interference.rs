@@ -94,6 +94,6 @@ fn asleep_s() -> f64 {
 }
 
 fn swapped_bytes(pid: u32) -> Option<u64> {
-    let status = procfs::process::Process::new(pid.cast_signed()).and_then(|process| process.status()).ok()?;
+    let status: procfs::process::Status = tare_cpuset::observe::parse(&format!("/proc/{pid}/status")).ok()?;
     Some(status.vmswap? * 1024)
 }

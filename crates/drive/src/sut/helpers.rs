@@ -4,6 +4,7 @@
 use procfs::process::Process;
 use std::collections::BTreeSet;
 use tare_cpuset::ThreadRef;
+use tare_cpuset::observe::proc_text;
 
 /// What a process that works for a connection besides its own calls itself.
 pub const PARALLEL_WORKER: &str = "parallel worker";
@@ -46,8 +47,10 @@ fn title(pid: i32) -> Option<String> {
     if process.stat().ok()?.comm != NAME {
         return None;
     }
-    let title = process.cmdline().ok()?.into_iter().next()?;
-    title.starts_with("postgres: ").then_some(title)
+    let title = proc_text(&format!("/proc/{pid}/cmdline")).ok()?;
+    // Its first word; databases and users in it may have names of any bytes.
+    let title = title.split('\0').next()?;
+    title.starts_with("postgres: ").then(|| title.to_owned())
 }
 
 /// Looks for parallel workers, which live as long as one query.

@@ -8,7 +8,7 @@
 //! number of pages. The program itself and its brk heap stay where they are without randomisation.
 
 use crate::EngineError;
-use procfs::process::{MMapPath, Process};
+use procfs::process::{MMapPath, MemoryMaps, Process};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fmt;
 use std::fs;
@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::thread::Builder;
 use tare_cpuset::ThreadRefused;
+use tare_cpuset::observe::parse;
 
 /// The smallest gap that the kernel leaves for the stack, and so the smallest limit that moves anything.
 const LEAST_GAP: u64 = 128 << 20;
@@ -161,10 +162,10 @@ impl Positions {
     /// Reads them; none when the process is gone or belongs to someone else.
     pub fn of(pid: u32) -> Option<Self> {
         let process = Process::new(pid.cast_signed()).ok()?;
-        let maps = process.maps().ok()?;
-        let program = process.exe().ok()?;
+        let maps: MemoryMaps = parse(&format!("/proc/{pid}/maps")).ok()?;
+        let program = process.exe().ok()?.to_string_lossy().into_owned();
         let stack = maps.iter().find(|map| map.pathname == MMapPath::Stack)?.address;
-        let is_program = |path: &MMapPath| matches!(path, MMapPath::Path(path) if *path == program);
+        let is_program = |path: &MMapPath| matches!(path, MMapPath::Path(path) if path.as_os_str() == &*program);
         Some(Self {
             exe: maps.iter().find(|map| is_program(&map.pathname))?.address.0,
             heap: maps.iter().find(|map| map.pathname == MMapPath::Heap).map_or(0, |map| map.address.0),

@@ -1,10 +1,12 @@
 //! The memory allocator of a server: the C library's, or another one preloaded.
 
 use crate::EngineError;
+use procfs::process::{MMapPath, MemoryMaps};
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use tare_cpuset::observe::parse;
 
 /// Where distributions put shared libraries: Debian's multiarch folders first.
 const FOLDERS: [&str; 8] = [
@@ -53,13 +55,13 @@ impl Allocator {
     pub fn verify(&self, pid: u32) -> Result<String, EngineError> {
         let different =
             |found: String| EngineError::NotInEffect { setting: "allocator", asked: self.to_string(), found };
-        let maps = fs::read_to_string(format!("/proc/{pid}/maps")).map_err(|e| different(e.to_string()))?;
-        let mapped = |wanted: &dyn Fn(&str) -> bool| {
-            maps.lines().filter_map(|line| line.split_whitespace().nth(5)).find(|path| wanted(path)).map(str::to_owned)
-        };
+        let maps: MemoryMaps = parse(&format!("/proc/{pid}/maps")).map_err(|e| different(e.to_string()))?;
+        let paths =
+            maps.iter().filter_map(|map| if let MMapPath::Path(path) = &map.pathname { path.to_str() } else { None });
+        let mapped = |wanted: &dyn Fn(&str) -> bool| paths.clone().find(|path| wanted(path)).map(str::to_owned);
         if let Some(library) = self.library().map_err(different)? {
             let real = fs::canonicalize(&library).unwrap_or(library);
-            let found = mapped(&|path| Path::new(path) == real);
+            let found = mapped(&|path| path == real.to_string_lossy());
             return match found {
                 Some(path) => Ok(format!("{path} mapped by the server process")),
                 None => Err(different("no such library mapped".into())),

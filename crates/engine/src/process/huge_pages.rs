@@ -1,12 +1,12 @@
 //! Whether a server has the huge pages that it was asked to use: servers go on without, and say so at most in a log.
 
 use crate::EngineError;
-use std::fs;
+use tare_cpuset::observe::proc_text;
 
 /// Fails an option that asks for huge pages when `pid` has less than `wanted_bytes` of them mapped.
 pub(crate) fn verify(engine: &'static str, option: &str, pid: u32, wanted_bytes: u64) -> Result<(), EngineError> {
     let path = format!("/proc/{pid}/smaps");
-    let maps = fs::read_to_string(&path).map_err(|e| EngineError::io("read", path.as_ref(), e))?;
+    let maps = proc_text(&path).map_err(|e| EngineError::io("read", path.as_ref(), e))?;
     let found = huge_bytes(&maps, rustix::param::page_size() as u64);
     if found >= wanted_bytes {
         return Ok(());

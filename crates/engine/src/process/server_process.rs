@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use tare_cpuset::observe::proc_text;
 use tare_files::LogFile;
 
 /// How often a process is looked at while something is waited for.
@@ -295,8 +296,8 @@ fn no_namespace(program: &Path, source: &io::Error) -> EngineError {
 
 /// Reads back whether the running process has `library` mapped: the loader only warns about one that it cannot load.
 pub(crate) fn verify_preload(pid: u32, library: &Path) -> Result<(), EngineError> {
-    let path = PathBuf::from(format!("/proc/{pid}/maps"));
-    let maps = fs::read_to_string(&path).map_err(|source| EngineError::io("read", &path, source))?;
+    let path = format!("/proc/{pid}/maps");
+    let maps = proc_text(&path).map_err(|source| EngineError::io("read", path.as_ref(), source))?;
     let real = fs::canonicalize(library).unwrap_or_else(|_| library.to_owned());
     if maps.lines().any(|line| line.ends_with(&*real.to_string_lossy())) {
         return Ok(());

@@ -1,6 +1,7 @@
 //! Which program a process runs: its content, not its name.
 
 use crate::data::working::{Stamp, keeps_times};
+use crate::process::guard::interrupted;
 use crate::process::leftovers::boot_id;
 use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
@@ -53,11 +54,14 @@ fn is_settled(stamp: &Stamp) -> bool {
     SystemTime::now().duration_since(UNIX_EPOCH + since).is_ok_and(|age| age > SETTLED)
 }
 
-/// SHA-1 of what is left of a file, in hexadecimal digits.
+/// SHA-1 of what is left of a file, in hexadecimal digits; a signal ends a file without an end.
 pub fn file_sha1(file: &mut File) -> io::Result<String> {
     let mut hash = Sha1::new();
     let mut piece = vec![0; 1 << 18];
     loop {
+        if interrupted() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
         match file.read(&mut piece)? {
             0 => break,
             read => hash.update(&piece[..read]),

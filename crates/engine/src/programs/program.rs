@@ -4,6 +4,7 @@ use super::symbols::build_id;
 use crate::EngineError;
 use std::collections::BTreeMap;
 use std::env;
+use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -13,6 +14,18 @@ const MORE_PLACES: [&str; 5] =
     ["/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mariadb/bin", "/usr/local/mysql/bin"];
 /// Where the loader looks for libraries first.
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
+
+/// The file of this very program. Where another one, or none, has its name by now, as after an upgrade, it is the
+/// kernel's link to it. The kernel calls a program that is gone `NAME (deleted)`, and anyone may have put a file there.
+///
+/// # Errors
+/// Where /proc does not say what runs.
+pub fn own_program() -> io::Result<PathBuf> {
+    let running = Path::new("/proc/self/exe");
+    let file = |path: &Path| path.metadata().map(|found| (found.dev(), found.ino()));
+    let (named, own) = (env::current_exe()?, file(running)?);
+    Ok(if file(&named).is_ok_and(|found| found == own) { named } else { running.to_owned() })
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binary {

@@ -142,6 +142,22 @@ mod tests {
         assert_eq!(symbol_file(Path::new("/usr/bin/mariadb-install-db")), None);
     }
 
+    /// A note of anyone's would be the name of a file.
+    #[test]
+    fn a_build_id_of_another_length_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let (source, program) = (folder.path().join("empty.s"), folder.path().join("empty"));
+        std::fs::write(&source, ".globl _start\n_start: nop\n").unwrap();
+        let of = |bytes: usize| {
+            let id = format!("-Wl,--build-id=0x{}", "ab".repeat(bytes));
+            let mut cc = std::process::Command::new("cc");
+            let made = cc.args(["-nostdlib", "-static", "-o"]).arg(&program).arg(&source).arg(id).status().unwrap();
+            assert!(made.success());
+            build_id(&program).map(|id| id.len() / 2)
+        };
+        assert_eq!([1, 2, 20, 64, 65].map(of), [None, Some(2), Some(20), Some(64), None]);
+    }
+
     #[test]
     fn a_program_has_one_and_a_script_has_none() {
         let id = build_id(Path::new("/usr/sbin/mariadbd")).unwrap();

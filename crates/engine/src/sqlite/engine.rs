@@ -14,7 +14,7 @@ use crate::process::server_process::{Launch, StopPolicy};
 use crate::programs::ask::{Question, ask, start as said};
 use crate::{
     Address, Binary, ConnectTarget, DataDirectory, EngineError, PrepareRequest, Server, Session, StartRequest,
-    StopOutcome, Transport,
+    StopOutcome, Transport, own_program,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -32,9 +32,7 @@ const PROGRAM: &str = "tare";
 pub(super) fn binary(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     let path = match explicit {
         Some(path) => path.to_owned(),
-        None => {
-            std::env::current_exe().map_err(|source| EngineError::io("find", Path::new("/proc/self/exe"), source))?
-        }
+        None => own_program().map_err(|source| EngineError::io("find", Path::new("/proc/self/exe"), source))?,
     };
     Binary::identified(path, "SQLite", rusqlite::version().to_owned(), None)
 }

@@ -85,6 +85,18 @@ fn weighed(line: &str) -> Option<(&str, f64)> {
 mod tests {
     use super::*;
 
+    /// Each may have 64 MiB, and there may be thousands.
+    #[test]
+    fn a_recording_is_read_when_the_one_before_was_told() {
+        let said = std::cell::RefCell::new(Vec::new());
+        let recorded = (1..=3).map(|number| {
+            said.borrow_mut().push(format!("read {number}"));
+            (1.0, format!("chain-{number} 1"))
+        });
+        assert_eq!(parts(recorded, |chain, _| said.borrow_mut().push(chain.to_owned())), 3);
+        assert_eq!(*said.borrow(), ["read 1", "chain-1", "read 2", "chain-2", "read 3", "chain-3"]);
+    }
+
     #[test]
     fn chains_of_either_side_are_there() {
         let side = |chains: &[(&str, f64)]| chains.iter().map(|(chain, us)| ((*chain).to_owned(), *us)).collect();

@@ -29,8 +29,9 @@ fn without(head: &str, attribute: &str) -> String {
     parts.map_or_else(|| head.to_owned(), |(before, after)| format!("{before}{after}"))
 }
 
-/// XML 1.0 has no way to write other characters, and a picture with one of them is no picture (section 2.2).
-fn characters_of_xml(text: &str) -> Cow<'_, str> {
+/// XML 1.0 has no way to write other characters, and a picture with one of them is no picture (section 2.2); in a page
+/// of HTML they are errors, and steer the terminal that it is shown on.
+pub fn characters_of_xml(text: &str) -> Cow<'_, str> {
     let not_allowed = |c: char| c < ' ' && !matches!(c, '\t' | '\n' | '\r') || matches!(c, '\u{fffe}' | '\u{ffff}');
     match text.contains(not_allowed) {
         true => Cow::Owned(text.replace(not_allowed, "\u{fffd}")),

@@ -1,7 +1,9 @@
 //! What every page of tare is wrapped in: nothing loaded, one style, one script of ours that pages do without.
 
 use super::scroll::scroll;
+use crate::charts::alone::characters_of_xml;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use std::borrow::Cow;
 
 pub(super) fn figure(name: &str, drawing: &Markup) -> Markup {
     html! {
@@ -28,7 +30,7 @@ const POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inlin
      script-src 'sha256-Q0+D/qVClcownY1BsHIdVOKoiW1N9XqmXxYtr+bUBdY='";
 
 pub(super) fn document(title: &str, body: &Markup) -> String {
-    html! {
+    let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
@@ -42,5 +44,20 @@ pub(super) fn document(title: &str, body: &Markup) -> String {
             body { (body) script { (PreEscaped(SCRIPT)) } }
         }
     }
-    .into_string()
+    .into_string();
+    match characters_of_xml(&page) {
+        Cow::Owned(plain) => plain,
+        Cow::Borrowed(_) => page,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_page_holds_what_steers_a_terminal() {
+        let page = document("a\u{1b}[31m", &html! { p { "name\u{7}\tof\nany" } });
+        assert!(page.contains("a\u{fffd}[31m - tare") && page.contains("name\u{fffd}\tof\nany"), "{page}");
+    }
 }

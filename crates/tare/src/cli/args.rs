@@ -4,6 +4,7 @@ use super::{Exit, Problem};
 use crate::config;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
+use std::ffi::OsString;
 use std::process::ExitCode;
 use tare_engine::sqlite::{ServeArgs, serve};
 
@@ -131,6 +132,12 @@ fn refuse(mut error: clap::Error) -> ! {
         let text = error.to_string();
         let what = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
         super::output::error(&Problem::new(Exit::Usage, what).advice("see the options with --help"));
+        // A shell makes options of the names of files, and clap sends them as they are.
+        let steers = |word: OsString| tare_text::shown_name(&word.to_string_lossy()) != word.to_string_lossy();
+        if std::env::args_os().any(steers) {
+            super::output::note(text.trim_end());
+            std::process::exit(error.exit_code());
+        }
     }
     error.exit()
 }

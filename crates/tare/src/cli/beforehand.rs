@@ -1,10 +1,8 @@
 //! What is said and asked before a run begins: what it will do, how long that takes, and whether that is wanted.
 
 use super::output::{duration, note};
-use super::{Exit, Problem, plan_view};
+use super::{Exit, Problem, interrupt, plan_view};
 use std::io::{IsTerminal, Write};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
 use tare_results::schema::Plan;
 use tare_study::language::spec::Study;
 
@@ -35,23 +33,9 @@ pub fn is_wanted(plan: &Plan, yes: bool, shorter: Option<String>) -> Result<bool
             .advice(format!("say --yes to begin all the same{shorter}")));
     }
     let _ = write!(std::io::stderr(), "This takes about {time}{shorter}.\nBegin? [y/N] ");
-    Ok(answer().is_some_and(|line| matches!(line.trim().to_lowercase().as_str(), "y" | "yes")))
-}
-
-/// A line from the terminal; none where it ends, or a signal comes first.
-fn answer() -> Option<String> {
-    let (send, receive) = mpsc::channel();
-    let read = move || {
+    let line = interrupt::awaited(|| {
         let mut line = String::new();
-        // No one waits for it after a signal.
-        let _ = std::io::stdin().read_line(&mut line).map(|_| send.send(line));
-    };
-    std::thread::Builder::new().name("answer".into()).spawn(read).ok()?;
-    loop {
-        match receive.recv_timeout(Duration::from_millis(100)) {
-            Ok(line) => return Some(line),
-            Err(RecvTimeoutError::Timeout) if !tare_engine::interrupted() => {}
-            Err(_) => return None,
-        }
-    }
+        std::io::stdin().read_line(&mut line).map(|_| line)
+    });
+    Ok(line.is_ok_and(|line| matches!(line.trim().to_lowercase().as_str(), "y" | "yes")))
 }

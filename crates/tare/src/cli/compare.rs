@@ -150,7 +150,7 @@ fn of_sessions(
 
 fn written(opened: &Opened, path: &Path, bytes: &[u8]) -> Result<(), Problem> {
     let of: Vec<&Path> = opened.results.iter().map(|(path, _)| path.as_path()).collect();
-    tare_files::write_whole_of(&of, path, |file| file.write_all(bytes)).map_err(|error| {
+    tare_files::write_named(&of, path, |file| file.write_all(bytes)).map_err(|error| {
         Problem::new(Exit::Machine, error.to_string()).expected("a directory that exists, with room in it")
     })
 }

@@ -1,6 +1,6 @@
 //! `tare studies --engines`: which servers this machine has, and how the rest is installed.
 
-use super::{Problem, output};
+use super::{Problem, interrupt, output};
 use serde::Serialize;
 use std::path::PathBuf;
 use tare_engine::{Binary, engine_by_name, engine_names, installed};
@@ -25,6 +25,7 @@ struct Found {
 
 /// Prints every engine with its servers in the usual places and under these folders.
 pub fn print(under: &[PathBuf], json: bool) -> Result<(), Problem> {
+    interrupt::stop()?;
     let mut engines = Vec::new();
     for name in engine_names() {
         let engine = engine_by_name(name).map_err(|e| Problem::new(super::Exit::Usage, e.to_string()))?;
@@ -32,6 +33,9 @@ pub fn print(under: &[PathBuf], json: bool) -> Result<(), Problem> {
         let found: Vec<Found> = installed(engine, under).into_iter().map(|b| of(b, usual.as_ref())).collect();
         let install = if found.is_empty() { engine.install() } else { None };
         engines.push(Engine { engine: name, found, install });
+    }
+    if tare_engine::interrupted() {
+        return Err(interrupt::problem("asking servers for their versions"));
     }
     if json {
         output::document("tare-engines", &serde_json::json!({ "engines": engines }))

@@ -2,9 +2,7 @@
 
 use super::{Exit, Problem, output};
 use clap::Args;
-use rustix::fs::{Mode, OFlags};
 use serde::Serialize;
-use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use tare_report::export::format::Format;
@@ -91,7 +89,7 @@ fn charts(sources: &[Source<'_>], format: Format, folder: &Path, of: &[&Path]) -
     })?;
     for (name, svg) in sources.iter().flat_map(svg::charts) {
         let path = folder.join(format!("{name}.{format}"));
-        whole(&path, of, |out| write_chart(&svg, format, out)).map_err(|error| not_written(&path, &error))?;
+        to_file(&path, of, |out| write_chart(&svg, format, out))?;
     }
     Ok(())
 }
@@ -108,24 +106,8 @@ fn write_chart(svg: &str, format: Format, out: Sink<'_>) -> io::Result<()> {
 
 type Sink<'a> = &'a mut (dyn Write + Send);
 
-/// Names under which the shell has what is open already.
-const OPEN: [&str; 4] = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd"];
-
-/// Writes a pipe or device as it comes, and a file whole or not at all. A link in the file's place is replaced.
 fn to_file(path: &Path, of: &[&Path], write: impl FnOnce(Sink<'_>) -> io::Result<()>) -> Result<(), Problem> {
-    let written = match stream(path) {
-        Some(stream) => {
-            let mut out = BufWriter::new(stream);
-            write(&mut out).and_then(|()| out.flush())
-        }
-        None => whole(path, of, write),
-    };
-    written.map_err(|error| not_written(path, &error))
-}
-
-/// Writes a file that no one may read who may not read what it is made of.
-fn whole(path: &Path, of: &[&Path], write: impl FnOnce(Sink<'_>) -> io::Result<()>) -> io::Result<()> {
-    tare_files::write_whole_of(of, path, write).map_err(io::Error::from)
+    tare_files::write_named(of, path, write).map_err(|error| not_written(path, &error.into()))
 }
 
 fn not_written(path: &Path, error: &io::Error) -> Problem {
@@ -138,19 +120,6 @@ fn not_written(path: &Path, error: &io::Error) -> Problem {
         ErrorKind::PermissionDenied => problem.advice("write it elsewhere with --out"),
         _ => problem.expected("a file that can be written, with room for it"),
     }
-}
-
-/// What is no regular file, opened; none for a file, where there is nothing yet, and for what another user put there.
-fn stream(path: &Path) -> Option<File> {
-    let is_open = OPEN.iter().any(|open| path.starts_with(open));
-    let me = rustix::process::geteuid().as_raw();
-    if !is_open && tare_files::owner_of(path).ok().is_none_or(|owner| owner != 0 && owner != me) {
-        return None;
-    }
-    let links = if is_open { OFlags::empty() } else { OFlags::NOFOLLOW };
-    let opened = rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC | links, Mode::empty());
-    let file = File::from(opened.ok()?);
-    (is_open || !file.metadata().ok()?.is_file()).then_some(file)
 }
 
 fn to_stdout(write: impl FnOnce(Sink<'_>) -> io::Result<()>) -> Result<(), Problem> {

@@ -81,7 +81,7 @@ pub fn run(args: History) -> Result<Exit, Problem> {
             false => html::history_page(&found, args.fail_if_slower),
         };
         let sources: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
-        tare_files::write_whole_of(&sources, path, |file| file.write_all(drawn.as_bytes()))?;
+        tare_files::write_named(&sources, path, |file| file.write_all(drawn.as_bytes()))?;
         super::output::note(&format!("written: {}", path.display()));
     }
     match args.json {

@@ -4,8 +4,12 @@ use super::{Exit, Problem};
 use crate::run::Stop;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, OnceLock};
+use std::thread::Builder;
+use std::time::Duration;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 static AT_ONCE: AtomicBool = AtomicBool::new(false);
@@ -21,7 +25,7 @@ pub fn outlive_file_limit() {
 /// Both flags; the handlers are installed by the first call. Whatever they say, everything is put back.
 pub fn stop() -> Result<Stop<'static>, Problem> {
     if LISTENER.get().is_none() {
-        let failed = |e: std::io::Error| Problem::new(Exit::Machine, format!("cannot handle signals: {e}"));
+        let failed = |e: io::Error| Problem::new(Exit::Machine, format!("cannot handle signals: {e}"));
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(failed)?;
         let listen = move || {
             for _ in signals.forever() {
@@ -30,7 +34,7 @@ pub fn stop() -> Result<Stop<'static>, Problem> {
                 }
             }
         };
-        std::thread::Builder::new().name("signals".into()).spawn(listen).map_err(failed)?;
+        Builder::new().name("signals".into()).spawn(listen).map_err(failed)?;
         let _ = LISTENER.set(());
         // Servers are ended, and waiting for them and for what they are asked ends, with the first signal.
         tare_engine::interrupted_by(&ASKED);
@@ -38,6 +42,26 @@ pub fn stop() -> Result<Stop<'static>, Problem> {
         let _ = crate::state::directory().map(|state| tare_engine::list_questions_in(&state));
     }
     Ok(Stop { asked: &ASKED, at_once: &AT_ONCE })
+}
+
+/// What `wait` waits for without looking at the flags, as for a line from the user; else `Interrupted`. It goes on
+/// then, in a thread that ends with this process.
+pub fn awaited<T: Send + 'static>(wait: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+    let (send, receive) = channel();
+    // No one listens after a signal.
+    Builder::new().name("awaited".into()).spawn(move || drop(send.send(wait())))?;
+    loop {
+        match receive.recv_timeout(Duration::from_millis(100)) {
+            Ok(answer) => return answer,
+            Err(RecvTimeoutError::Timeout) if !tare_engine::interrupted() => {}
+            Err(_) => return Err(io::ErrorKind::Interrupted.into()),
+        }
+    }
+}
+
+/// What a signal left unfinished.
+pub fn problem(while_doing: &str) -> Problem {
+    Problem::new(Exit::Interrupted, format!("interrupted while {while_doing}"))
 }
 
 pub fn flag() -> Result<&'static AtomicBool, Problem> {

@@ -24,7 +24,7 @@ pub fn run(args: &ReadTopologyArgs) -> Result<Exit, Problem> {
 
 /// What `--topology` names, read by this program in a process of its own.
 pub fn describe(spec: &str) -> Result<Machine, Problem> {
-    let program = std::env::current_exe()
+    let program = tare_engine::own_program()
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot find this program's own file: {e}")))?;
     Ok(Machine::describe(spec, &TopologyReader::new(program, ["read-topology"]))?)
 }

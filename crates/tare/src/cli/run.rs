@@ -99,7 +99,6 @@ pub fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Exit, Pro
         None if trusted => (Machine::this()?, Where::Here),
         None => (Machine::this()?, Where::HereUntrusted),
     };
-    // Programs of the study are asked from here on: they end when this one does.
     interrupt::stop()?;
     let mut study = asked_for(args, file.as_ref())?;
     if place == Where::Here {

@@ -1,6 +1,9 @@
 //! Passwords from the environment and from a prompt: kept in this process, and in no environment that others inherit.
 
-use super::{Exit, Problem};
+use super::{Exit, Problem, interrupt};
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+use std::fs::File;
+use std::io::ErrorKind;
 use std::sync::OnceLock;
 
 const VARIABLE: &str = "TARE_PASSWORD";
@@ -27,9 +30,17 @@ pub fn password(ask: bool) -> Result<Option<String>, Problem> {
     if !ask {
         return Ok(of_environment());
     }
-    rpassword::prompt_password("password: ").map(Some).map_err(|e| {
-        Problem::new(Exit::Usage, format!("cannot ask for a password: {e}"))
+    // What is typed is not shown until this is put back, which a signal must not prevent.
+    let terminal = File::open("/dev/tty").ok();
+    let before = terminal.as_ref().and_then(|terminal| tcgetattr(terminal).ok());
+    let answer = interrupt::awaited(|| rpassword::prompt_password("password: "));
+    if let (Some(terminal), Some(before)) = (terminal, before) {
+        let _ = tcsetattr(terminal, OptionalActions::Now, &before);
+    }
+    answer.map(Some).map_err(|e| match e.kind() {
+        ErrorKind::Interrupted => interrupt::problem("waiting for a password"),
+        _ => Problem::new(Exit::Usage, format!("cannot ask for a password: {e}"))
             .expected("a terminal")
-            .advice("put it into TARE_PASSWORD, ~/.my.cnf or ~/.pgpass")
+            .advice("put it into TARE_PASSWORD, ~/.my.cnf or ~/.pgpass"),
     })
 }

@@ -1,8 +1,9 @@
 //! `tare shard`: one study for several machines.
 
 use super::output::{duration, note};
+use super::run::unless_interrupted;
 use super::study_file::{self, StudyChanges, StudyText};
-use super::{Exit, Problem, plan_view, read_topology};
+use super::{Exit, Problem, interrupt, plan_view, read_topology};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tare_results::shards::Sharded;
@@ -64,7 +65,8 @@ pub fn cut(args: &Cut, count: usize) -> Result<Sharded, Problem> {
     if place == Where::Here {
         args.changes.are_servers(&study)?;
     }
-    let (study, plan) = study_file::planned(study, &machine, place, true)?;
+    let planned = unless_interrupted(study_file::planned(study, &machine, place, true))?;
+    let (study, plan) = planned.ok_or_else(|| interrupt::problem("planning"))?;
     let usage = |e: String| Problem::new(Exit::Usage, e);
     if study.sampling.target_half_width.is_some() {
         return Err(usage("a study that chooses its number of trials while it runs cannot be cut into shards".into())

@@ -1,7 +1,7 @@
 //! The study that a command names: a file or a built-in one.
 
 use super::problem::expectation;
-use super::{Exit, Problem, trust};
+use super::{Exit, Problem, interrupt, trust};
 use crate::state;
 use clap::Args;
 use std::path::Path;
@@ -127,6 +127,8 @@ pub fn planned(mut study: Study, machine: &Machine, place: Where, trusted: bool)
         return Err(Problem::new(Exit::Usage, "a study with [decide] is compared pair by pair, on one machine")
             .advice("run it with: tare run STUDY"));
     }
+    // Programs that are asked from here on end with this one, with all that they start.
+    interrupt::stop()?;
     let asked = if trusted { place } else { Where::HereUntrusted };
     let notes = adapt(&mut study, machine, asked).map_err(|e| Problem::new(Exit::Usage, e))?;
     let plan_of = |study: &Study| {

@@ -76,10 +76,9 @@ pub fn run(args: &TopoArgs) -> Result<Exit, Problem> {
         }
     }
     if let Some((path, page)) = page {
-        std::fs::write(path, page).map_err(|e| {
-            Problem::new(Exit::Machine, format!("cannot write the heat maps: {e}")).at(path.display().to_string())
-        })?;
-        eprintln!("heat maps: {}", path.display());
+        tare_files::write_named(&[], path, |file| file.write_all(page.as_bytes()))
+            .map_err(|e| Problem::new(Exit::Machine, format!("cannot write the heat maps: {e}")))?;
+        output::note(&format!("heat maps: {}", path.display()));
     }
     Ok(Exit::Done)
 }

@@ -93,7 +93,7 @@ fn write_folded(chains: &[ChainTime], path: &Path, of: &[&Path]) -> Result<(), P
     }
     let ns = |us: f64| (1e3 * us).round();
     let lines = chains.iter().map(|one| format!("{} {} {}\n", one.chain, ns(one.a_us), ns(one.b_us)));
-    Ok(tare_files::write_whole_of(of, path, |file| file.write_all(lines.collect::<String>().as_bytes()))?)
+    Ok(tare_files::write_named(of, path, |file| file.write_all(lines.collect::<String>().as_bytes()))?)
 }
 
 impl From<WhyError> for Problem {

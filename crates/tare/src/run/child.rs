@@ -72,7 +72,9 @@ pub fn run_child(
     let _over = guest.map(Over);
     let (trial, attempt, timeout) = (attempt.trial, attempt.attempt, attempt.timeout);
     let log = directory.make_sub(LOGS)?.new_log(&format!("trial-{trial:05}-{attempt}.log"))?;
-    let mut command = Command::new(std::env::current_exe()?);
+    // What has this program's name by now may be another one, and anyone's.
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0(std::env::current_exe()?);
     command
         .args(["trial", "--directory"])
         .arg(directory.path())

@@ -2,8 +2,8 @@
 //! group: asked for at its start, and read back from the running process.
 
 use super::{Trial, TrialError};
-use std::fs;
 use tare_cpuset::NodeSet;
+use tare_cpuset::observe::proc_text;
 use tare_engine::{EngineError, Server, engine_by_name};
 use tare_noise::{MemoryConfines, MemoryGroups};
 use tare_results::schema::AppliedSetting;
@@ -58,7 +58,7 @@ pub(super) fn verify(
     server: &dyn Server,
 ) -> Result<AppliedSetting, TrialError> {
     let pid = server.pid();
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let status = proc_text(&format!("/proc/{pid}/status")).unwrap_or_default();
     let allowed = status.lines().find_map(|line| line.strip_prefix("Mems_allowed_list:")).unwrap_or_default().trim();
     if allowed.parse::<NodeSet>().ok().as_ref() != Some(nodes) {
         let (asked, found) = (nodes.to_string(), allowed.to_owned());

@@ -6,11 +6,12 @@ use super::error::BindError;
 use crate::observe::NodePages;
 use crate::{MemoryPolicy, Nodes};
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions, read_to_string};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr;
 use tare_cpuset::NodeSet;
+use tare_cpuset::observe::proc_text;
 
 /// From the kernel's include/uapi/linux/mempolicy.h: pages that other processes have mapped too.
 const MPOL_MF_MOVE_ALL: libc::c_int = 1 << 2;
@@ -66,7 +67,7 @@ pub fn shared_memory_pages(pid: i32) -> Result<BTreeMap<u32, NodePages>, BindErr
 
 /// The largest shared memory of a process, mapped; else the reason.
 fn largest(pid: i32) -> Result<Mapped, String> {
-    let maps = read_to_string(format!("/proc/{pid}/maps")).map_err(|e| e.to_string())?;
+    let maps = proc_text(&format!("/proc/{pid}/maps")).map_err(|e| e.to_string())?;
     let largest = maps.lines().filter_map(shared).max_by_key(|(start, end)| end - start);
     let (start, end) = largest.ok_or_else(|| format!("process {pid} has no shared memory"))?;
     let path = format!("/proc/{pid}/map_files/{start:x}-{end:x}");

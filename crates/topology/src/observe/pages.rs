@@ -4,9 +4,8 @@ use super::numa_maps::{Mapping, mappings, policy_of};
 use crate::MemoryPolicy;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
-use tare_cpuset::observe::ObserveError;
+use tare_cpuset::observe::{ObserveError, proc_text};
 
 /// Pages of a process on one node.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,7 +65,7 @@ pub struct PagesByPolicy {
 pub fn pages_by_policy(pid: i32, policy: &MemoryPolicy) -> Result<PagesByPolicy, ObserveError> {
     let (path, of_sizes) = (format!("/proc/{pid}/numa_maps"), format!("/proc/{pid}/maps"));
     let failed = |e: io::Error| ObserveError::of_io(&path, &e);
-    let sizes = fs::read_to_string(&of_sizes).map_err(|e| ObserveError::of_io(&of_sizes, &e))?;
+    let sizes = proc_text(&of_sizes).map_err(|e| ObserveError::of_io(&of_sizes, &e))?;
     let sizes: BTreeMap<u64, u64> = sizes.lines().filter_map(size).collect();
     let mut found = PagesByPolicy::default();
     for mapping in mappings(&path).map_err(failed)? {

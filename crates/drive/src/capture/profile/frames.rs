@@ -32,7 +32,11 @@ pub(super) struct Chains {
 
 /// Reads all samples. A line that is none is passed over.
 pub(super) fn read(script: impl BufRead) -> Result<Chains> {
-    let mut script = script.take(ALL);
+    read_within(ALL, script)
+}
+
+fn read_within(bytes: u64, script: impl BufRead) -> Result<Chains> {
+    let mut script = script.take(bytes);
     let mut chains = Chains::default();
     let mut line = Vec::new();
     let mut period = 0;
@@ -89,7 +93,8 @@ fn frame(text: &str) -> Option<String> {
     } else {
         without_parameters(symbol).replace(';', ":")
     };
-    Some(if kernel { name + KERNEL } else { name })
+    let name = tare_text::shown_name(&name);
+    Some(if kernel { format!("{name}{KERNEL}") } else { name.into_owned() })
 }
 
 /// A demangled C++ name without its parameter list, which says little and fills a table.
@@ -147,6 +152,7 @@ mod tests {
             ("71cb std::function<void (int)>::operator()(int) const (/m)", "std::function<void (int)>::operator()"),
             ("71cb <std::time::Instant>::elapsed (/usr/bin/tare)", "<std::time::Instant>::elapsed"),
             ("71cb [unknown] (/usr/lib/libaio.so.1)", "[libaio.so.1]"),
+            ("71cb \u{1b}[31mred;\u{202e} (/m)", "\\u{1b}[31mred:\\u{202e}"),
             ("71cb [unknown] ([unknown])", "[unknown]"),
             ("ffffffff81 queued_spin_lock_slowpath ([kernel.kallsyms])", "queued_spin_lock_slowpath_[k]"),
             ("ffffffff81 nvme_queue_rq ([nvme])", "nvme_queue_rq_[k]"),
@@ -172,6 +178,13 @@ mod tests {
         let (chain, weight) = chains.weights.first_key_value().unwrap();
         assert_eq!((chains.samples, *weight, chains.weights.len()), (3, 3 * HEAVIEST, 1));
         assert!(chain.starts_with("main;nnn") && chain.len() < 20_000, "{}", chain.len());
+    }
+
+    #[test]
+    fn lines_of_perf_without_end_are_cut() {
+        let sample = "10 c: \n\t1 a (x)\n\n";
+        let chains = read_within(2 * sample.len() as u64, Cursor::new(sample.repeat(3))).unwrap();
+        assert_eq!((chains.samples, chains.weights["a"]), (2, 20));
     }
 
     proptest! {

@@ -1,10 +1,11 @@
 //! The symbol or the mapping that an address of a process lies in.
 
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
-use procfs::process::{MMapPath, MemoryMap, Process};
+use procfs::process::{MMapPath, MemoryMap, MemoryMaps};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use tare_cpuset::observe::parse;
 use tare_engine::{ProgramFile, symbol_file};
 
 /// What memory that processes share is mapped from: semaphores and locks of servers with a process a connection.
@@ -64,7 +65,7 @@ impl Addresses {
     }
 
     fn regions(&mut self, pid: i32) -> Vec<Region> {
-        let Ok(maps) = Process::new(pid).and_then(|process| process.maps()) else { return Vec::new() };
+        let Ok(maps) = parse::<MemoryMaps>(&format!("/proc/{pid}/maps")) else { return Vec::new() };
         let mut programs = Vec::new();
         let mut others = Vec::new();
         for map in &maps {

@@ -1,16 +1,16 @@
 //! Builds of the line: each made once, in a folder of its own that stays with the results.
 
 use super::super::output::note;
-use super::super::{Exit, Problem};
+use super::super::{Exit, Problem, interrupt};
 use super::asked::Asked;
 use super::git;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tare_drive::workload::program::{Ended, Job, ProgramError, to_its_end};
 use tare_engine::file_sha1;
-use tare_files::Folder;
+use tare_files::{Folder, open_named};
 
 /// The folder of them.
 const BUILDS: &str = "builds";
@@ -172,11 +172,14 @@ impl<'a> Builds<'a> {
 }
 
 fn content(path: &Path) -> Result<String, Problem> {
-    File::open(path).and_then(|mut file| file_sha1(&mut file)).map_err(|e| {
-        Problem::new(Exit::Usage, format!("a build cannot be read: {e}"))
+    // What stands there may be any file by now.
+    let opened = open_named(path).map_err(io::Error::from).and_then(|file| file.ok_or(ErrorKind::NotFound.into()));
+    opened.and_then(|mut file| file_sha1(&mut file)).map_err(|e| match e.kind() {
+        ErrorKind::Interrupted => interrupt::problem("reading a build"),
+        _ => Problem::new(Exit::Usage, format!("a build cannot be read: {e}"))
             .at(path.display().to_string())
             .expected("what was built, which stays with the bisection")
-            .advice("put it back; or begin another bisection, in another folder")
+            .advice("put it back; or begin another bisection, in another folder"),
     })
 }
 
@@ -192,6 +195,6 @@ fn program(ended: &Ended, named: Option<&Path>, source: &Path, log: &Path) -> Re
     }
 }
 
-fn unusable(path: &Path, e: &std::io::Error) -> Problem {
+fn unusable(path: &Path, e: &io::Error) -> Problem {
     Problem::new(Exit::Machine, format!("cannot use the folder of a build: {e}")).at(path.display().to_string())
 }

@@ -1,14 +1,17 @@
 //! The commits between two, and a source tree of one, without a change of the user's checkout or repository.
 
-use super::super::{Exit, Problem};
+use super::super::{Exit, Problem, interrupt};
 use super::asked::MOST;
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tare_findings::bisect::Commit;
 
 /// Between the fields of a commit.
 const BETWEEN: char = '\u{1f}';
+/// Columns of a commit's first line; a longer one is cut.
+const SUBJECT: usize = 200;
 
 /// The git directory that is used from here.
 pub fn repository() -> Result<PathBuf, Problem> {
@@ -26,7 +29,7 @@ pub fn line(good: &str, bad: &str) -> Result<Vec<Commit>, Problem> {
             .expected("GOOD among the ancestors of BAD")
             .advice("name the commit where both branches part: git merge-base GOOD BAD"));
     }
-    let format = format!("--format=%H{BETWEEN}%aI{BETWEEN}%P{BETWEEN}%s");
+    let format = format!("--format=%H{BETWEEN}%aI{BETWEEN}%P{BETWEEN}%<({SUBJECT},trunc)%s");
     let show = ["-c", "log.showSignature=false", "log", "--first-parent", format.as_str()];
     let mut line = commits(&asked(&[&show[..], &["-1", from.as_str()]].concat())?);
     let range = format!("{from}..{to}");
@@ -51,7 +54,7 @@ pub fn sources(repository: &Path, commit: &str, into: &Path) -> Result<(), Probl
         command.env_remove(own);
     }
     command.arg("-C").arg(into).args(checkout).args(["--detach", commit]);
-    done(command.output().map_err(missing)?).map(drop)
+    done(ended(command)?).map(drop)
 }
 
 fn commit(name: &str) -> Result<String, Problem> {
@@ -71,7 +74,7 @@ fn commits(text: &str) -> Vec<Commit> {
             id: fields.next()?.to_owned(),
             author_date: Some(fields.next()?.to_owned()),
             merged: fields.next()?.split(' ').skip(1).map(str::to_owned).collect(),
-            subject: Some(fields.next()?.to_owned()),
+            subject: Some(fields.next()?.trim_end().to_owned()),
         })
     };
     text.lines().filter_map(one).collect()
@@ -82,7 +85,18 @@ fn asked(words: &[&str]) -> Result<String, Problem> {
 }
 
 fn git<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> Result<Output, Problem> {
-    program().args(words).output().map_err(missing)
+    let mut command = program();
+    command.args(words);
+    ended(command)
+}
+
+/// It may fetch what a repository lacks, from a server that does not answer, and run filters of the user's.
+fn ended(mut command: Command) -> Result<Output, Problem> {
+    tare_engine::dies_with_parent(&mut command);
+    interrupt::awaited(move || command.output()).map_err(|e| match e.kind() {
+        ErrorKind::Interrupted => interrupt::problem("git was at work"),
+        _ => missing(e),
+    })
 }
 
 fn program() -> Command {

@@ -9,5 +9,6 @@ mod helpers;
 mod killed;
 mod kills;
 mod moments;
+mod neighbours;
 mod settings;
 mod trust;

@@ -303,14 +303,15 @@ fn a_program_that_does_not_say_its_version_is_told_about_and_ends_with_ctrl_c() 
     let world = World::new();
     let hangs = world.path("mariadbd");
     // Its helper names this world, so that it is found when it is left behind.
-    let script = format!("#!/bin/sh\nsh -c 'sleep 600; : {}' & wait\n", world.directory.path().display());
+    let script = format!("#!/bin/sh\nsetsid sh -c 'sleep 600; : {}' & wait\n", world.directory.path().display());
     std::fs::write(&hangs, script).unwrap();
     std::fs::set_permissions(&hangs, std::fs::Permissions::from_mode(0o755)).unwrap();
     let study = world.study(&format!("{STUDY}[engine]\nname = \"mariadb\"\nbinary = \"{}\"\n", hangs.display()));
-    let args = vec!["run", &study, "--out", "results"];
-    let asked = Interrupted { world: &world, args, server: None };
-    asked.at_moments(3, Duration::from_millis(1500));
-    let (_, err) = world.exits(3, &asked.args);
+    let run = vec!["run", &study, "--out", "results"];
+    for args in [vec!["studies", "--engines", "--under", "."], vec!["shard", &study, "--into", "1"], run.clone()] {
+        Interrupted { world: &world, args, server: None }.at_moments(3, Duration::from_millis(1500));
+    }
+    let (_, err) = world.exits(3, &run);
     assert!(err.contains("does not answer to") && err.contains("within 10 s"), "{err}");
     world.assert_clean();
 }

@@ -60,3 +60,18 @@ fn a_machine_that_others_describe_steers_no_terminal() {
     let (out, _) = world.exits(0, &["topo", "--topology", "machine.xml"]);
     assert!(out.contains("evil\\u{1b}[31m\\u{7}") && !out.contains("::stop"), "{out:?}");
 }
+
+/// A shell makes words of the names of files, and one that begins with `--` is an option that does not exist.
+#[test]
+fn the_name_of_a_file_that_is_taken_for_an_option_steers_no_terminal() {
+    let world = World::new();
+    for coloured in ["0", "1"] {
+        let mut tare = world.tare(&["show", "--\u{1b}]0;evil\u{7}\u{202e}\n::stop-commands::x"]);
+        // As on a terminal.
+        let output = tare.env("CLICOLOR_FORCE", coloured).output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && err.contains("unexpected argument"), "{err:?}");
+        assert!(!err.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{err:?}");
+        assert!(!err.lines().any(|line| line.trim_start().starts_with("::stop")), "{err:?}");
+    }
+}

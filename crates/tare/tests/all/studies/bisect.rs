@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Trials of tests run next to other tests.
@@ -118,7 +118,7 @@ fn ended(world: &World, words: &[&str], signal: Signal, as_soon_as: impl Fn()) -
     run.wait_with_output().unwrap()
 }
 
-fn wait_until(is_so: impl Fn() -> bool) {
+fn wait_until(mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !is_so() {
         assert!(Instant::now() < deadline, "nothing happened within a minute");
@@ -177,6 +177,55 @@ fn what_cannot_be_bisected_is_refused_with_what_to_do() {
     }
 }
 
+/// It ends with the test that fails.
+struct Watched(Child);
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        let _ = self.0.kill().and_then(|()| self.0.wait());
+    }
+}
+
+#[test]
+fn a_git_that_hangs_and_a_build_that_is_read_without_end_end_with_the_first_signal() {
+    let world = World::new();
+    let commits = repository(&world);
+    std::fs::create_dir(world.path("bin")).unwrap();
+    std::fs::rename(program(&world, "git", "600"), world.path("bin/git")).unwrap();
+    let git = ["bisect", &commits[0], "HEAD", "--build", "true", "--command", "{binary}"];
+    let path = format!("{}:{}", world.path("bin").display(), std::env::var("PATH").unwrap());
+    let mut hanging = world.tare(&git);
+    let endless = world.path("endless");
+    std::fs::File::create(&endless).unwrap().set_len(1 << 40).unwrap();
+    let other = program(&world, "other", "0.01");
+    let builds = format!("{},{other}", endless.display());
+    let mut reading = world.tare(&[&["bisect", "--builds", &builds, "--command", "{binary}"], &QUIET[..]].concat());
+    let is_reading = |pid: u32| {
+        let open = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+        open.into_iter().any(|open| std::fs::read_link(open.path()).is_ok_and(|path| path == endless))
+    };
+    let is_asking = |_: u32| {
+        world.processes().iter().any(|pid| {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).contains("sleep\u{0}600")
+        })
+    };
+    let cases: [(&mut Command, &dyn Fn(u32) -> bool); 2] =
+        [(hanging.env("PATH", &path), &is_asking), (&mut reading, &is_reading)];
+    for (command, is_at_it) in cases {
+        let mut run = Watched(command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap());
+        wait_until(|| is_at_it(run.0.id()));
+        kill_process(Pid::from_raw(run.0.id().cast_signed()).unwrap(), Signal::TERM).unwrap();
+        let mut code = None;
+        wait_until(|| {
+            code = run.0.try_wait().unwrap();
+            code.is_some()
+        });
+        assert_eq!(code.unwrap().code(), Some(130));
+    }
+    world.assert_clean();
+}
+
 #[test]
 fn a_line_without_end_a_build_without_end_and_a_hostile_subject_are_held() {
     let world = World::new();
@@ -186,8 +235,9 @@ fn a_line_without_end_a_build_without_end_and_a_hostile_subject_are_held() {
     let (_, err) = world.exits(2, &["bisect", "--builds", "a\u{1b}]0;owned\u{7},b", "--command", "{binary}"]);
     assert!(err.contains("owned") && !err.contains('\u{1b}'), "{err}");
     let commits = repository(&world);
-    let subject = "::stop-commands::owned \u{1b}]0;owned\u{7}";
-    git(world.directory.path(), &["commit", "--quiet", "--allow-empty", "-m", subject]);
+    let subject = format!("::stop-commands::owned \u{1b}]0;owned\u{7} {}", "x".repeat(1 << 20));
+    std::fs::write(world.path("message"), subject).unwrap();
+    git(world.directory.path(), &["commit", "--quiet", "--allow-empty", "-F", "message"]);
     let line = ["bisect", &commits[7], "HEAD", "--command", "{binary}"];
     let (planned, _) = world.exits(0, &[&line[..], &["--build", "true", "--dry-run", "--json"]].concat());
     assert!(!planned.contains('\u{1b}'), "{planned}");
@@ -198,5 +248,7 @@ fn a_line_without_end_a_build_without_end_and_a_hostile_subject_are_held() {
     let err = String::from_utf8_lossy(&out.stderr);
     assert!(began.elapsed().as_secs() < 60 && !out.status.success() && err.contains("build.log"), "{err}");
     assert!(err.contains("stop-commands") && !err.contains('\u{1b}') && !err.contains(" ::stop"), "{err}");
+    let asked = std::fs::metadata(world.path("x/bisect.json")).unwrap();
+    assert!(asked.len() < 10_000, "the subject is kept whole");
     world.assert_clean();
 }

@@ -5,7 +5,13 @@ use crate::support::{World, json};
 #[test]
 fn distances_come_as_json_and_as_heat_maps() {
     let world = World::new();
-    let (out, err) = world.exits(0, &["topo", "--measure", "--limit-s", "5", "--html", "heat.html", "--json"]);
+    // Where the name is a link of someone else's, what it leads to is left alone.
+    let name = "heat\u{1b}[31m.html";
+    std::fs::write(world.path("victim"), "precious").unwrap();
+    std::os::unix::fs::symlink(world.path("victim"), world.path(name)).unwrap();
+    let (out, err) = world.exits(0, &["topo", "--measure", "--limit-s", "5", "--html", name, "--json"]);
+    assert!(err.contains("heat\\u{1b}[31m.html") && !err.contains('\u{1b}'), "{err:?}");
+    assert_eq!(std::fs::read_to_string(world.path("victim")).unwrap(), "precious");
     let document = json(&out);
     let measured = &document["measured"];
     let cpus = measured["cpus"].as_array().unwrap().len();
@@ -14,7 +20,7 @@ fn distances_come_as_json_and_as_heat_maps() {
     assert!(measured["costs"]["sentences"].is_array());
     assert!(document["nodes"].is_array(), "what topo says without --measure is still there");
 
-    let page = std::fs::read_to_string(world.path("heat.html")).unwrap();
+    let page = std::fs::read_to_string(world.path(name)).unwrap();
     assert_eq!(page.matches("<svg").count(), 3);
     assert_eq!(page.matches("<script").count(), 1, "our own, in the page itself");
     for outside in ["http://", "https://", "src="] {

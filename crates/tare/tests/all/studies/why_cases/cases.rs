@@ -35,7 +35,7 @@ pub enum Other {
     Quota,
     /// Two runs with these files of statements, `mix.toml`.
     Statements([&'static str; 2]),
-    /// The program `slow-file`: the engine's, whose flushes of files take 5 ms longer.
+    /// The program `slow/sbin/mariadbd`: the engine's, whose flushes of files take 5 ms longer.
     SlowFile,
 }
 
@@ -271,7 +271,7 @@ pub const CASES: [Case; 25] = [
         planted: "MariaDB: fdatasync of a slow file, 5000 us each",
         engine: "mariadb",
         workload: UPDATE,
-        more: "[factors]\nbuild = [\"plain\", \"slow\"]\n[builds.plain]\n[builds.slow]\nbinary = \"slow-file\"",
+        more: "[factors]\nbuild = [\"plain\", \"slow\"]\n[builds.plain]\n[builds.slow]\nbinary = \"slow/sbin/mariadbd\"",
         sides: ["build=plain", "build=slow"],
         kinds: &["commit"],
         size: Size::Us(5000.0),

@@ -120,7 +120,7 @@ impl Drop for Group {
     }
 }
 
-/// The program `slow-file` in the world: MariaDB's with flushes that take longer.
+/// MariaDB's program in the world, with flushes that take longer, in a tree with all that belongs to it.
 fn slow_file(world: &World) -> Result<(), String> {
     let write = |name: &str, text: &str| std::fs::write(world.path(name), text).map_err(|e| e.to_string());
     write("shim.c", SHIM)?;
@@ -129,7 +129,14 @@ fn slow_file(world: &World) -> Result<(), String> {
     if !made.is_ok_and(|status| status.success()) {
         return Err("no C compiler here".to_owned());
     }
+    for folder in ["slow/bin", "slow/sbin"] {
+        std::fs::create_dir_all(world.path(folder)).map_err(|e| e.to_string())?;
+    }
+    for part in ["bin/mariadb-install-db", "bin/my_print_defaults", "bin/resolveip", "share", "lib"] {
+        let from = Path::new("/usr").join(part);
+        std::os::unix::fs::symlink(&from, world.path("slow").join(part)).map_err(|e| e.to_string())?;
+    }
     let program = "/usr/sbin/mariadbd";
-    write("slow-file", &format!("#!/bin/sh\nLD_PRELOAD={} exec {program} \"$@\"\n", library.display()))?;
-    std::fs::set_permissions(world.path("slow-file"), Permissions::from_mode(0o755)).map_err(|e| e.to_string())
+    write("slow/sbin/mariadbd", &format!("#!/bin/sh\nLD_PRELOAD={} exec {program} \"$@\"\n", library.display()))?;
+    std::fs::set_permissions(world.path("slow/sbin/mariadbd"), Permissions::from_mode(0o755)).map_err(|e| e.to_string())
 }

@@ -1,0 +1,171 @@
+//! What other users of the machine, and names that no one checks, can do to a run: processes and threads of any name, a
+//! program that is exchanged while it runs, a question that no one answers.
+
+use crate::support::{World, json, text, trials, wait_for_trials};
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const STUDY: &str = r#"
+name = "among-others"
+[workload]
+rows = 200
+[sampling]
+trials = 3
+warmup_s = 0.05
+sample_s = 0.3
+seed = 5
+[placement]
+client = "all"
+server = "all"
+bind = "thread"
+pairing = "same-pu"
+[capture]
+waits = "on"
+"#;
+
+/// `tare` under another name.
+fn under(world: &World, name: &str) -> PathBuf {
+    let (own, named) = (Path::new(env!("CARGO_BIN_EXE_tare")), world.path(name));
+    // A link takes no room, where the two are on one file system.
+    fs::hard_link(own, &named).or_else(|_| fs::copy(own, &named).map(drop)).unwrap();
+    named
+}
+
+/// `program` in the world, as `tare` is there.
+fn started(world: &World, program: &Path, args: &[&str]) -> Child {
+    let tare = world.tare(args);
+    let mut command = Command::new(program);
+    command.args(tare.get_args()).current_dir(world.directory.path());
+    command.envs(tare.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.stdout(Stdio::null()).stderr(fs::File::create(world.path("err")).unwrap()).spawn().unwrap()
+}
+
+fn said(world: &World) -> String {
+    text(&fs::read(world.path("err")).unwrap())
+}
+
+/// The kernel keeps 15 bytes of a name, and cuts within a character.
+#[test]
+fn a_program_whose_name_is_no_text_is_bound_watched_and_measured() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let program = under(&world, "tare-measured-é");
+    let mut run = started(&world, &program, &["run", &study, "--out", "results"]);
+    assert_eq!(run.wait().unwrap().code(), Some(0), "{}", said(&world));
+    let records = trials(&world.path("results"));
+    assert!(records.len() == 3 && records.iter().all(|record| record["outcome"] == "ok"), "{records:?}");
+    // Read of the process that has that name.
+    let is_read = |record: &Value| record["samples"][0]["covariates"]["server_swapped_bytes"].is_number();
+    assert!(records.iter().all(is_read), "{records:?}");
+    world.assert_clean();
+}
+
+#[test]
+fn processes_of_any_name_are_no_hindrance() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let names: [&[u8]; 4] = [b"\xff\xfe) R 1 1", b"a\nState:\tZ", b"\x1b]0;evil\x07", b"(((\\n"];
+    let mut others: Vec<Child> = Vec::new();
+    for name in names {
+        let program = world.path("").join(OsStr::from_bytes(name));
+        fs::copy("/bin/sleep", &program).unwrap();
+        others.push(Command::new(&program).arg("600").spawn().unwrap());
+    }
+    let doctor = world.output(&["doctor"]);
+    let mut run = started(&world, Path::new(env!("CARGO_BIN_EXE_tare")), &["run", &study, "--out", "results"]);
+    let code = run.wait().unwrap().code();
+    for other in &mut others {
+        other.kill().and_then(|()| other.wait()).unwrap();
+    }
+    assert!(matches!(doctor.status.code(), Some(0 | 1)), "{}", text(&doctor.stderr));
+    assert!(!text(&doctor.stdout).contains('\u{1b}'), "{}", text(&doctor.stdout));
+    assert_eq!(code, Some(0), "{}", said(&world));
+    world.assert_clean();
+}
+
+/// Any user may mount a file system of their own (fusermount), in a folder of any name.
+#[test]
+fn a_mount_of_any_name_keeps_no_server_out_of_its_group() {
+    let world = World::new();
+    let script = "\"$0\" doctor --json >before; name=$(printf 'at-\\377'); mkdir $name
+        mount -t tmpfs none $name || exit 77
+        \"$0\" doctor --json >after; exit 0";
+    let tare = world.tare(&[]);
+    let rights = if rustix::process::geteuid().is_root() { "-m" } else { "-rm" };
+    let mut shell = Command::new("unshare");
+    shell.args([rights, "sh", "-c", script]).arg(tare.get_program()).current_dir(world.directory.path());
+    shell.envs(tare.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = shell.output().expect("unshare (Debian package util-linux)");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let found = |file: &str| {
+        let document = json(&fs::read_to_string(world.path(file)).unwrap());
+        let findings = document["findings"].as_array().unwrap().iter();
+        findings.filter(|finding| finding["name"] == "server_group").cloned().collect::<Vec<_>>()
+    };
+    assert!(!found("before").is_empty() && found("before") == found("after"), "{:?}", found("after"));
+}
+
+/// The kernel calls a program that is gone `NAME (deleted)`: a file of that name is anyone's in a public folder.
+#[test]
+fn a_program_that_is_gone_or_exchanged_runs_its_trials_to_the_end() {
+    for exchanged in [false, true] {
+        let world = World::new();
+        let study = world.study(STUDY);
+        let program = under(&world, "tare-that-goes");
+        let mut run = started(&world, &program, &["run", &study, "--out", "results"]);
+        wait_for_trials(&world.path("results"), 1);
+        fs::remove_file(&program).unwrap();
+        let planted = world.path("planted");
+        let script = format!("#!/bin/sh\ntouch {}\n", planted.display());
+        let place = if exchanged { program.clone() } else { world.path("tare-that-goes (deleted)") };
+        fs::write(&place, script).unwrap();
+        fs::set_permissions(&place, fs::Permissions::from_mode(0o755)).unwrap();
+        let code = run.wait().unwrap().code();
+        assert!(!planted.exists(), "another program was run: {}", said(&world));
+        assert_eq!(code, Some(0), "{}", said(&world));
+        let records = trials(&world.path("results"));
+        assert!(records.len() == 3 && records.iter().all(|record| record["outcome"] == "ok"), "{records:?}");
+    }
+}
+
+#[test]
+fn sigterm_ends_a_run_that_asks_for_a_password_and_shows_what_is_typed_again() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let tare = world.tare(&["run", &study, "--out", "results", "--ask-password"]);
+    let words: Vec<String> = tare.get_args().map(|word| format!("'{}'", word.display())).collect();
+    let line = format!("'{}' {}; echo code $?; stty -a", tare.get_program().display(), words.join(" "));
+    let mut terminal = Command::new("python3");
+    let spawn = "import pty, sys; pty.spawn(['sh', '-c', sys.argv[1]])";
+    terminal.args(["-c", spawn, &line]).current_dir(world.directory.path());
+    terminal.envs(tare.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    // Its input stays open: its end would be the answer.
+    let output = fs::File::create(world.path("said")).unwrap();
+    let mut terminal = terminal.stdin(Stdio::piped()).stdout(output).stderr(Stdio::null()).spawn().unwrap();
+    let said = || text(&fs::read(world.path("said")).unwrap_or_default());
+    let until = |what: &str, is_so: &dyn Fn() -> bool| {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !is_so() {
+            assert!(Instant::now() < deadline, "{what}: {}", said());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    until("it asks", &|| said().contains("password: "));
+    for pid in world.processes() {
+        let line = text(&fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
+        if line.contains("--ask-password") && line.starts_with(env!("CARGO_BIN_EXE_tare")) {
+            let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
+            rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        }
+    }
+    until("it ends", &|| said().contains("code "));
+    terminal.wait().unwrap();
+    assert!(said().contains("code 130") && said().contains(" echo ") && said().contains(" icanon"), "{}", said());
+    assert!(!world.path("results").exists(), "nothing was begun");
+}
