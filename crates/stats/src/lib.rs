@@ -81,6 +81,7 @@ pub mod simultaneous;
 pub mod spread;
 mod studentized;
 pub mod trials;
+mod welch;
 pub mod worth;
 
 pub use error::Error;

@@ -11,9 +11,9 @@ pub use crate::blocks::Condition;
 /// Members beyond which only pairs with one of the two ends are tested: those of a thousand are half a million.
 const MOST_MEMBERS: usize = 200;
 /// What it costs that the trials themselves say whose spread stands for a condition's: where one is called noisy by
-/// chance the others look quiet. With this factor on every p-value the rate holds for three conditions and more, see
-/// the tests.
-const CHOICE: f64 = 1.25;
+/// chance the others look quiet. With this factor on every p-value of such a study the rate holds over all studies, see
+/// the tests; where none is called so, what all vary by is as independent of that as of the means, and nothing is lost.
+const CHOICE: f64 = 4.0;
 /// Members of which the studentized range of all bounds a pair's chance: with fewer it is hardly below Holm's, with
 /// more it takes long.
 const RANGE: (usize, usize) = (5, 30);
@@ -66,7 +66,7 @@ impl Pair {
 }
 
 /// Ranks conditions by all their pairs, each with its own standard error or the pooled one (see [`Model`]), p-values
-/// adjusted by Holm, with the pooled one at most to that of the studentized range of all (Tukey); `alpha` is the chance
+/// adjusted by Holm, with one spread for all at most to that of the studentized range of all (Tukey); `alpha` is the chance
 /// that any is shown to differ where none does. None below two conditions with trials.
 pub fn rank(conditions: &[Condition], alpha: f64, blocks: bool) -> Option<Ranking> {
     let members: Vec<Vec<usize>> = (0..conditions.len()).map(|place| vec![place]).collect();
@@ -100,15 +100,17 @@ fn rank_in_unit(conditions: &[Condition], members: &[Vec<usize>], alpha: f64, bl
     let (&low, &high) = (order.first()?, order.last()?);
     let pairs = tested_pairs(&order);
     let found: Vec<Option<Contrast>> = pairs.iter().map(|(low, high)| compared.pair(*low, *high)).collect();
-    let cost = if matches!(model.analysis().spread, Spread::Own) { 1.0 } else { CHOICE };
+    let cost = match model.analysis().spread {
+        Spread::Own | Spread::Pooled { .. } => 1.0,
+        Spread::SomeOwn { .. } | Spread::Unequal { .. } => CHOICE,
+    };
     let p_value = |pair: &Option<Contrast>| pair.map_or(1.0, |pair| (cost * pair.p_value()).min(1.0));
     let all = members.len() * (members.len() - 1) / 2;
     let pooled = matches!(model.analysis().spread, Spread::Pooled { .. });
     let by_range = |place: usize| {
         let usual = pooled && (RANGE.0..=RANGE.1).contains(&members.len());
         let pair = found[place].filter(|pair| usual && pair.p_value() * all as f64 <= RANGE_FROM)?;
-        let chance = upper_tail(pair.statistic() * std::f64::consts::SQRT_2, members.len(), pair.df);
-        Some(cost * chance)
+        Some(upper_tail(pair.statistic() * std::f64::consts::SQRT_2, members.len(), pair.df))
     };
     let adjusted = holm_bounded(&found.iter().map(p_value).collect::<Vec<_>>(), all, by_range);
     let is_shown = |place: usize| adjusted[place] <= alpha;

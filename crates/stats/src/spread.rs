@@ -6,7 +6,7 @@
 
 use crate::descriptive::{cov, mean, std_dev};
 use crate::quantiles::t_two_sided;
-use crate::{Estimate, Interval};
+use crate::{Estimate, Interval, welch};
 
 /// Fewest trials of a condition whose spread has an interval.
 const FEWEST: usize = 4;
@@ -32,9 +32,8 @@ pub fn between(metrics: &[Vec<f64>], confidence: f64) -> Option<Estimate> {
 pub fn ratio(a: &[Vec<f64>], b: &[Vec<f64>], confidence: f64) -> Option<Estimate> {
     let (a, b) = (log_cov(a)?, log_cov(b)?);
     let error = a.error.zip(b.error).map(|((a, a_df), (b, b_df))| {
-        let (a2, b2) = (a * a, b * b);
-        let df = (a2 + b2).powi(2) / (a2 * a2 / a_df + b2 * b2 / b_df);
-        ((a2 + b2).sqrt(), df)
+        let (total, df) = welch::sum([(a * a, a_df), (b * b, b_df)]);
+        (total.sqrt(), df)
     });
     Some(estimate(b.value - a.value, error, confidence))
 }

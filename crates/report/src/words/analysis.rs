@@ -1,6 +1,7 @@
 //! What an answer rests on: how the trials were compared, and how many of them.
 
 use tare_findings::collect;
+use tare_findings::figures::count;
 use tare_findings::summary::Summary;
 use tare_results::Results;
 use tare_stats::blocks::Spread;
@@ -16,6 +17,11 @@ pub(super) fn sentence(summary: &Summary, results: &Results) -> Option<String> {
     };
     let spread = match analysis.spread {
         Spread::Pooled { p_value } => format!("spreads are not shown to differ ({}) and are pooled", chance(p_value)),
+        Spread::SomeOwn { p_value, conditions } => {
+            let vary = if conditions == 1 { "varies" } else { "vary" };
+            let those = count(conditions, "condition");
+            format!("{those} {vary} more than the others ({}), whose spreads are pooled", chance(p_value))
+        }
         Spread::Unequal { p_value } => format!("spreads differ ({}), so each condition keeps its own", chance(p_value)),
         Spread::Own => "each condition has its own spread".to_owned(),
     };

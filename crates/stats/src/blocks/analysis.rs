@@ -26,7 +26,14 @@ pub enum Spread {
         /// Chance of such a spread of the noisiest condition where all vary alike.
         p_value: f64,
     },
-    /// Each its own: one is shown to vary more than the others.
+    /// One for all but the conditions that are shown to vary more: those have their own.
+    SomeOwn {
+        /// Chance of such a spread of the noisiest condition where all vary alike.
+        p_value: f64,
+        /// Conditions that have their own.
+        conditions: usize,
+    },
+    /// Each its own: too many are shown to vary more than the others.
     Unequal {
         /// Chance of such a spread of the noisiest condition where all vary alike.
         p_value: f64,

@@ -18,13 +18,43 @@ pub(super) struct Fit {
     unscaled: Unscaled,
 }
 
-/// Variances of contrasts in units of that of a trial.
+/// What the variances of contrasts come from.
 #[derive(Debug, Clone)]
 enum Unscaled {
     /// Every block holds each condition once: this many blocks.
     Complete(f64),
-    /// A generalised inverse of the normal equations, blocks eliminated, and the row of each condition.
-    Matrix(Vec<Vec<f64>>, Vec<Option<usize>>),
+    Matrix(Matrix),
+}
+
+/// The normal equations of the conditions, blocks eliminated.
+#[derive(Debug, Clone)]
+struct Matrix {
+    /// A generalised inverse of them.
+    inverse: Vec<Vec<f64>>,
+    /// The conditions of its rows.
+    present: Vec<usize>,
+    /// The rows of each block's trials.
+    members: Vec<Vec<usize>>,
+}
+
+impl Matrix {
+    fn row(&self, condition: usize) -> Option<usize> {
+        self.present.iter().position(|present| *present == condition)
+    }
+
+    /// A trial counts in a contrast with what its condition does, less the mean of that over its block.
+    fn squares(&self, weights: &[(usize, f64)]) -> Option<Vec<(usize, f64)>> {
+        let weights: Vec<(usize, f64)> =
+            weights.iter().map(|(c, w)| Some((self.row(*c)?, *w))).collect::<Option<_>>()?;
+        let of_row = |row: usize| weights.iter().map(|(i, w)| w * self.inverse[*i][row]).sum::<f64>();
+        let loads: Vec<f64> = (0..self.present.len()).map(of_row).collect();
+        let mut squares = vec![0.0; loads.len()];
+        for members in &self.members {
+            let centre = members.iter().map(|row| loads[*row]).sum::<f64>() / members.len() as f64;
+            members.iter().for_each(|row| squares[*row] += (loads[*row] - centre).powi(2));
+        }
+        Some(self.present.iter().copied().zip(squares).collect())
+    }
 }
 
 impl Fit {
@@ -63,24 +93,16 @@ impl Fit {
         Some(Self { effects, residuals, df, unscaled })
     }
 
-    /// The contrast of the effects, and its variance in units of that of a trial. None where a condition has no trial.
-    pub fn contrast(&self, weights: &[(usize, f64)]) -> Option<(f64, f64)> {
-        Some((self.value(weights)?, self.unscaled(weights)?))
-    }
-
     /// The contrast of the effects.
     pub fn value(&self, weights: &[(usize, f64)]) -> Option<f64> {
         weights.iter().map(|(c, w)| Some(w * self.effects[*c]?)).sum()
     }
 
-    fn unscaled(&self, weights: &[(usize, f64)]) -> Option<f64> {
+    /// The variance of a contrast by condition, in units of that of the condition's trials. None where one has no trial.
+    pub fn unscaled(&self, weights: &[(usize, f64)]) -> Option<Vec<(usize, f64)>> {
         match &self.unscaled {
-            Unscaled::Complete(n) => Some(weights.iter().map(|(_, w)| w * w).sum::<f64>() / n),
-            Unscaled::Matrix(inverse, rows) => {
-                let rows: Vec<(usize, f64)> =
-                    weights.iter().map(|(c, w)| Some((rows[*c]?, *w))).collect::<Option<_>>()?;
-                Some(rows.iter().flat_map(|(i, a)| rows.iter().map(move |(j, b)| a * b * inverse[*i][*j])).sum())
-            }
+            Unscaled::Complete(n) => Some(weights.iter().map(|(c, w)| (*c, w * w / n)).collect()),
+            Unscaled::Matrix(matrix) => matrix.squares(weights),
         }
     }
 }
@@ -108,11 +130,11 @@ fn reduced(
     of_blocks: &[usize],
     (conditions, blocks): (&[f64], &[f64]),
 ) -> Option<(Vec<f64>, Unscaled)> {
-    let mut rows = vec![None; table.conditions];
-    present.iter().enumerate().for_each(|(row, c)| rows[*c] = Some(row));
     let k = present.len();
+    let mut rows = vec![0; table.conditions];
+    present.iter().enumerate().for_each(|(row, c)| rows[*c] = row);
     let mut members: Vec<Vec<usize>> = vec![Vec::new(); table.blocks];
-    table.entries.iter().for_each(|entry| members[entry.block].extend(rows[entry.condition]));
+    table.entries.iter().for_each(|entry| members[entry.block].push(rows[entry.condition]));
     let mut matrix = vec![vec![1.0; k]; k];
     let mut right: Vec<f64> = present.iter().map(|c| conditions[*c]).collect();
     for (block, members) in members.iter().enumerate() {
@@ -124,5 +146,6 @@ fn reduced(
         }
     }
     let inverse = inverse_spd(&matrix)?;
-    Some((crate::linear::times(&inverse, &right), Unscaled::Matrix(inverse, rows)))
+    let effects = crate::linear::times(&inverse, &right);
+    Some((effects, Unscaled::Matrix(Matrix { inverse, present: present.to_vec(), members })))
 }

@@ -2,17 +2,16 @@
 
 use super::analysis::{Analysis, Spread};
 use super::fit::{Fit, MOST_CONDITIONS};
-use super::spread::equal_spread;
+use super::spread::{Spreads, noisiest};
 use super::table::{Condition, Table};
 use crate::descriptive::{mean, std_dev};
 use crate::quantiles::t_upper_tail;
+use crate::welch;
 
 /// Blocks below which nothing is pooled: no test shows with four that one condition varies ten times as much.
 const FEWEST_BLOCKS: usize = 5;
 /// Trials of each condition below which nothing is pooled.
 const FEWEST_TRIALS: usize = 3;
-/// Chance of being judged unequal where all vary alike.
-const UNEQUAL: f64 = 0.05;
 /// Differences below rounding are none, in units of the largest value.
 const ROUNDING: f64 = 1e-13;
 
@@ -53,8 +52,8 @@ pub struct Model {
 
 #[derive(Debug, Clone)]
 enum Errors {
-    /// One variance for all trials.
-    Pooled { fit: Fit, variance: f64 },
+    /// One variance for all trials but those of conditions that have their own.
+    Pooled { fit: Fit, spreads: Spreads },
     /// The fit without each block in turn: the jackknife over blocks, which in complete blocks is the standard error of
     /// the contrasts of each block.
     Jackknife { fit: Fit, without: Vec<Fit>, trials: Vec<usize> },
@@ -72,8 +71,8 @@ struct Own {
 
 impl Model {
     /// The model of these conditions; `blocks` says that trials with one number ran in one block. Blocks are taken out
-    /// where conditions are connected through them. The residuals are pooled where no condition is shown to vary more
-    /// than the others.
+    /// where conditions are connected through them. The residuals are pooled, but for those of conditions that are shown
+    /// to vary more than the others.
     pub fn of(conditions: &[Condition], blocks: bool) -> Self {
         let of = conditions.iter().map(Vec::len).sum();
         let values = conditions.iter().flatten().map(|(_, value)| value.abs());
@@ -96,12 +95,9 @@ impl Model {
     pub fn contrast(&self, weights: &[(usize, f64)]) -> Option<Contrast> {
         let weights: Vec<(usize, f64)> = weights.iter().copied().filter(|(_, w)| *w != 0.0).collect();
         let mut found = match &self.errors {
-            Errors::Pooled { fit, variance } => {
-                let (value, unscaled) = fit.contrast(&weights)?;
-                Contrast { value, se: (variance * unscaled).sqrt(), df: fit.df }
-            }
+            Errors::Pooled { fit, spreads } => pooled(fit, spreads, &weights)?,
             Errors::Jackknife { fit, without, trials } => jackknife(fit, without, trials, &weights)?,
-            Errors::Each(conditions) => welch(conditions, &weights)?,
+            Errors::Each(conditions) => each_own(conditions, &weights)?,
         };
         let scale: f64 = weights.iter().map(|(_, w)| w.abs()).sum();
         if found.value.abs() <= scale * self.rounding {
@@ -133,34 +129,40 @@ fn by_block(conditions: &[Condition], of: usize) -> Option<(Analysis, Errors)> {
     if conditions.iter().zip(&fit.effects).any(|(condition, effect)| effect.is_none() && !condition.is_empty()) {
         return None;
     }
-    let spread = spread(&table, &fit);
+    let n = table.of_conditions();
+    let enough = table.conditions > 2 && table.blocks >= FEWEST_BLOCKS && n.iter().all(|n| *n >= FEWEST_TRIALS);
+    let noisiest = noisiest(&table, &fit).filter(|_| enough);
+    let spreads = noisiest.and_then(|_| Spreads::of(&table, &fit));
+    let spread = match (noisiest, spreads.as_ref().map(Spreads::apart)) {
+        (Some((_, p_value)), Some(0)) => Spread::Pooled { p_value },
+        (Some((_, p_value)), Some(conditions)) => Spread::SomeOwn { p_value, conditions },
+        (Some((_, p_value)), None) => Spread::Unequal { p_value },
+        (None, _) => Spread::Own,
+    };
     let analysis = Analysis { by_block: true, spread, trials: table.entries.len(), of };
-    let errors = match spread {
-        Spread::Pooled { .. } => {
-            let squares: f64 = fit.residuals.iter().map(|r| r * r).sum();
-            Errors::Pooled { variance: squares / fit.df, fit }
-        }
-        Spread::Unequal { .. } | Spread::Own => {
+    let errors = match spreads {
+        Some(spreads) => Errors::Pooled { fit, spreads },
+        None => {
             let without = (0..table.blocks).map(|block| Fit::of(&table.without(block))).collect::<Option<_>>()?;
-            Errors::Jackknife { fit, without, trials: table.of_conditions() }
+            Errors::Jackknife { fit, without, trials: n }
         }
     };
     Some((analysis, errors))
-}
-
-fn spread(table: &Table, fit: &Fit) -> Spread {
-    let enough = table.blocks >= FEWEST_BLOCKS && table.of_conditions().iter().all(|n| *n >= FEWEST_TRIALS);
-    match equal_spread(table, fit).filter(|_| enough && table.conditions > 2) {
-        Some(p_value) if p_value > UNEQUAL => Spread::Pooled { p_value },
-        Some(p_value) => Spread::Unequal { p_value },
-        None => Spread::Own,
-    }
 }
 
 fn each(condition: &Condition) -> Option<Own> {
     let values: Vec<f64> = condition.iter().map(|(_, value)| *value).collect();
     let n = values.len() as f64;
     Some(Own { mean: mean(&values)?, error: std_dev(&values).map(|sd| (sd * sd / n, n - 1.0)) })
+}
+
+fn pooled(fit: &Fit, spreads: &Spreads, weights: &[(usize, f64)]) -> Option<Contrast> {
+    let unscaled = fit.unscaled(weights)?;
+    let shared: f64 = unscaled.iter().filter(|(c, _)| spreads.own[*c].is_none()).map(|(_, scale)| scale).sum();
+    let own = unscaled.iter().filter_map(|(c, scale)| spreads.own[*c].map(|(variance, df)| (scale * variance, df)));
+    let (common, df) = spreads.common;
+    let (variance, df) = welch::sum(own.chain([(shared * common, df)]));
+    Some(Contrast { value: fit.value(weights)?, se: variance.sqrt(), df })
 }
 
 fn jackknife(fit: &Fit, without: &[Fit], trials: &[usize], weights: &[(usize, f64)]) -> Option<Contrast> {
@@ -172,7 +174,7 @@ fn jackknife(fit: &Fit, without: &[Fit], trials: &[usize], weights: &[(usize, f6
     Some(Contrast { value, se: ((m - 1.0) / m * squares).sqrt(), df: fewest as f64 - 1.0 })
 }
 
-fn welch(conditions: &[Option<Own>], weights: &[(usize, f64)]) -> Option<Contrast> {
+fn each_own(conditions: &[Option<Own>], weights: &[(usize, f64)]) -> Option<Contrast> {
     let parts: Vec<(f64, f64, f64)> = weights
         .iter()
         .map(|(c, w)| {
@@ -181,11 +183,8 @@ fn welch(conditions: &[Option<Own>], weights: &[(usize, f64)]) -> Option<Contras
             Some((w * own.mean, w * w * variance, df))
         })
         .collect::<Option<_>>()?;
-    let variance: f64 = parts.iter().map(|part| part.1).sum();
-    let df = variance * variance / parts.iter().map(|(_, v, df)| v * v / df).sum::<f64>();
-    let all: f64 = parts.iter().map(|part| part.2).sum();
-    let value = parts.iter().map(|part| part.0).sum();
-    Some(Contrast { value, se: variance.sqrt(), df: if df.is_finite() { df } else { all } })
+    let (variance, df) = welch::sum(parts.iter().map(|(_, variance, df)| (*variance, *df)));
+    Some(Contrast { value: parts.iter().map(|part| part.0).sum(), se: variance.sqrt(), df })
 }
 
 #[cfg(test)]
@@ -212,6 +211,38 @@ mod tests {
         let of_all = sum(&mut rows.iter().flatten().map(|t| t.1)).powi(2) / 15.0;
         let squares = all - of_conditions - of_blocks + of_all;
         assert!((found.se - (squares / 8.0 * 2.0 / 5.0).sqrt()).abs() < 1e-9, "{found:?}, {squares}");
+    }
+
+    /// The others are compared as if it were not there, and it with them by Welch.
+    #[test]
+    fn a_noisy_condition_keeps_its_own_spread_and_the_rest_pool_theirs() {
+        let noise = [4.0, -7.0, 1.0, 8.0, -6.0];
+        let noisy = complete()[0].iter().zip(noise).map(|((block, v), noise)| (*block, v + noise)).collect();
+        let model = Model::of(&[complete(), vec![noisy]].concat(), true);
+        assert!(matches!(model.analysis().spread, Spread::SomeOwn { conditions: 1, .. }), "{:?}", model.analysis());
+        let (weights, rest) = ([(0, -1.0), (2, 1.0)], Model::of(&complete(), true));
+        let (found, without) = (model.contrast(&weights).unwrap(), rest.contrast(&weights).unwrap());
+        assert!((found.value - without.value).abs() < 1e-12 && (found.df - 8.0).abs() < 1e-9, "{found:?}");
+        assert!((found.se - without.se).abs() < 1e-12, "{found:?} {without:?}");
+        let with_noisy = model.contrast(&[(0, -1.0), (3, 1.0)]).unwrap();
+        // Of the five noises the variance is 42.5; what the others vary by is hardly anything next to it.
+        assert!((with_noisy.se - (42.5_f64 / 5.0).sqrt()).abs() < 0.05, "{with_noisy:?}");
+        assert!(with_noisy.df < 4.1, "{with_noisy:?}");
+    }
+
+    /// Whether the variance of a contrast is taken in closed form or through the trials of each block.
+    #[test]
+    fn a_block_without_a_difference_changes_no_standard_error_but_by_what_it_holds() {
+        let mut all = complete();
+        all[0].remove(4);
+        let table = Table::of(&all);
+        let fit = Fit::of(&table).unwrap();
+        let weights = [(1, -1.0), (2, 1.0)];
+        let unscaled: f64 = fit.unscaled(&weights).unwrap().iter().map(|(_, scale)| scale).sum();
+        // The two are compared in all five blocks, whatever the third did.
+        assert!((unscaled - 2.0 / 5.0).abs() < 1e-12, "{unscaled}");
+        let with_lost: f64 = fit.unscaled(&[(0, -1.0), (2, 1.0)]).unwrap().iter().map(|(_, scale)| scale).sum();
+        assert!(with_lost > 2.0 / 5.0 && with_lost < 2.0 / 4.0, "{with_lost}");
     }
 
     #[test]

@@ -44,6 +44,14 @@ impl Table {
         self.of_chosen(&others)
     }
 
+    /// The trials of some conditions, which are numbered anew.
+    pub fn among(&self, members: &[usize]) -> Self {
+        let own = |member: &usize| -> Condition {
+            self.entries.iter().filter(|entry| entry.condition == *member).map(|e| (e.block, e.value)).collect()
+        };
+        Self::of(&members.iter().map(own).collect::<Vec<_>>())
+    }
+
     /// The trials of the blocks that hold every condition once.
     pub fn complete(&self) -> Self {
         let mut counts = vec![vec![0usize; self.conditions]; self.blocks];

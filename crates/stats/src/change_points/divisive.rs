@@ -17,25 +17,33 @@ const DIFFERENCES: f64 = 4e9;
 /// ... but never less than this.
 const FEWEST_PERMUTATIONS: usize = 199;
 
-/// The splits in the order of time. What is found as if runs were independent says what they leave; with what their
-/// resemblance costs the splits are looked for again, Q divided by it: the square of a distance of means grows by that,
-/// and with it Q.
+/// The splits in the order of time: those found as if runs were independent, less those that the resemblance of runs
+/// explains.
+///
+/// What resemblance costs is held against the distance of means in units of what segments leave. Held against Q, which
+/// grows with the step as the Q of runs that have changed places does, it hid steps of any size in short lines.
 pub(super) fn splits(values: &[f64], rate: f64, seed: u64) -> Vec<Split> {
     let (held, _) = outliers::held(values, outliers::reach(values));
-    let found = divided(values, 1.0, rate, seed);
-    match resemblance::cost(&held, &places(&found)) {
-        cost if cost > 1.0 && !found.is_empty() => divided(values, cost, rate, seed),
-        _ => found,
+    let mut found = divided(&held, values, rate, seed);
+    loop {
+        let p_values = resemblance::p_values(&held, &places(&found));
+        let weakest = p_values.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
+        match weakest.filter(|(_, p_value)| *p_value > rate) {
+            Some((turn, _)) => found.remove(turn),
+            None => {
+                found.iter_mut().zip(p_values).for_each(|(split, p)| split.p_value = split.p_value.max(p));
+                return found;
+            }
+        };
+        found = settled(&held, found);
     }
 }
 
 /// Splits added one by one as long as the next one is significant at `rate`: the best of all segments, against the best
 /// of all segments when runs change places inside theirs.
-fn divided(values: &[f64], cost: f64, rate: f64, seed: u64) -> Vec<Split> {
-    let reach = outliers::reach(values);
-    let (held, _) = outliers::held(values, reach);
+fn divided(held: &[f64], values: &[f64], rate: f64, seed: u64) -> Vec<Split> {
     // A step whose runs have changed places is no series of outliers.
-    let at_random_reach = reach.max(outliers::reach_in_any_order(values));
+    let at_random_reach = outliers::reach(values).max(outliers::reach_in_any_order(values));
     let mut found: Vec<Split> = Vec::new();
     loop {
         let all = segments(&places(&found), held.len());
@@ -45,20 +53,20 @@ fn divided(values: &[f64], cost: f64, rate: f64, seed: u64) -> Vec<Split> {
             };
             all.iter().filter_map(of).max_by(|a, b| a.1.total_cmp(&b.1))
         };
-        let Some((place, q)) = best(&held) else { break };
+        let Some((place, q)) = best(held) else { break };
         let mut at_random = values.to_vec();
         let mut rng = generator(seed);
         let next = || {
             all.iter().for_each(|segment| shuffle(&mut rng, &mut at_random[segment.clone()]));
             best(&outliers::held(&at_random, at_random_reach).0).map_or(0.0, |(_, q)| q)
         };
-        match significant(q / cost, rate, held.len(), next) {
+        match significant(q, rate, held.len(), next) {
             Some(p_value) => found.push(Split { place, p_value }),
             None => break,
         }
         found.sort_by_key(|split| split.place);
     }
-    settled(&held, found)
+    settled(held, found)
 }
 
 /// p = (1 + k) / (1 + P) where it is at most `rate`; as soon as it can no longer be, nothing more is drawn.

@@ -6,9 +6,11 @@ use crate::descriptive::{mean, median, std_dev, variance};
 use crate::quantiles::{f_upper_tail, t_upper_tail};
 use std::collections::HashMap;
 
-/// Blocks are taken out where they are shown to differ at this chance: it costs half of what two conditions a level
-/// tell, and where they do not differ there is nothing to take out.
-const BLOCKS_DIFFER: f64 = 0.1;
+/// Blocks are taken out of the test where they are shown to differ at this chance: it costs half of what two conditions
+/// a level tell, and where they do not differ there is nothing to take out.
+pub(super) const DIFFER: f64 = 0.1;
+/// Out of the ratio and its interval already at this one: blocks that are left in draw the ratio towards 1.
+pub(super) const MAY_DIFFER: f64 = 0.5;
 /// Fewest whole blocks of which anything is said.
 const FEWEST: usize = 3;
 
@@ -33,9 +35,10 @@ fn whole(cells: &[&Cell], blocks: &[&[usize]]) -> Vec<Vec<f64>> {
     blocks.first().map_or(Vec::new(), |first| first.iter().filter_map(of_block).collect())
 }
 
-/// Whether blocks are shown to move all conditions together, in the metrics' average: the F test of the additive model,
-/// each condition in units of its own spread, for a noisy one would hide what the others have in common.
-pub(super) fn blocks_differ(metrics: &[Vec<Cell>], blocks: &[Vec<usize>]) -> bool {
+/// Chance of blocks that move all conditions together so much where none does, in the metrics' average: the F test of
+/// the additive model, each condition in units of its own spread, for a noisy one would hide what the others have in
+/// common. 1 where nothing can be said.
+pub(super) fn blocks_differ(metrics: &[Vec<Cell>], blocks: &[Vec<usize>]) -> f64 {
     let blocks: Vec<&[usize]> = blocks.iter().map(Vec::as_slice).collect();
     let mut sum: Vec<Vec<f64>> = Vec::new();
     for cells in metrics.iter().filter(|cells| cells.len() == blocks.len()) {
@@ -50,12 +53,12 @@ pub(super) fn blocks_differ(metrics: &[Vec<Cell>], blocks: &[Vec<usize>]) -> boo
     }
     let (b, k) = (sum.len() as f64, sum.first().map_or(0.0, |block| block.len() as f64));
     if sum.len() < FEWEST || k < 2.0 {
-        return false;
+        return 1.0;
     }
     let all: f64 = sum.iter().flatten().map(|v| v * v).sum();
     let of_blocks: f64 = sum.iter().map(|block| block.iter().sum::<f64>().powi(2) / k).sum();
     let rest = (all - of_blocks) / ((b - 1.0) * (k - 1.0));
-    rest <= 0.0 || f_upper_tail(of_blocks / (b - 1.0) / rest, b - 1.0, (b - 1.0) * (k - 1.0)) <= BLOCKS_DIFFER
+    if rest > 0.0 { f_upper_tail(of_blocks / (b - 1.0) / rest, b - 1.0, (b - 1.0) * (k - 1.0)) } else { 0.0 }
 }
 
 /// One figure of each cell, from its values in all blocks.
@@ -161,51 +164,4 @@ fn ln_ratio(high: &[Vec<f64>], low: &[Vec<f64>]) -> Option<f64> {
     let squares = |level: &[Vec<f64>]| Some(without_cells(level)?.iter().flatten().map(|v| v * v).sum::<f64>());
     let ln = (squares(high)? / squares(low)?).ln();
     ln.is_finite().then_some(ln)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::quantiles::t_two_sided;
-    use rand::rngs::StdRng;
-    use rand::{RngExt, SeedableRng};
-    use rand_distr::{Distribution, LogNormal, StandardNormal, StudentT};
-
-    type Draw = fn(&mut StdRng) -> f64;
-
-    /// On seeds that tuned nothing: 2 x 2 conditions, one level three times as noisy, and blocks that differ by half of
-    /// the wider spread.
-    #[test]
-    fn intervals_of_a_ratio_of_spreads_cover_it_where_blocks_are_taken_out() {
-        const TIMES: u32 = 300;
-        let shapes: [(&str, Draw); 3] = [
-            ("normal", |rng| StandardNormal.sample(rng)),
-            ("t3", |rng| StudentT::new(3.0).unwrap().sample(rng)),
-            ("lognormal 0.5", |rng| LogNormal::new(0.0, 0.5).unwrap().sample(rng)),
-        ];
-        for (seed, (name, draw)) in shapes.into_iter().enumerate() {
-            for n in [5, 10] {
-                let mut rng = StdRng::seed_from_u64(88_200 + 10 * n as u64 + seed as u64);
-                let (mut covers, mut seen) = (0, 0);
-                for _ in 0..TIMES {
-                    let shifts: Vec<f64> = (0..n).map(|_| 0.0015 * (rng.random_range(-1.7..1.7))).collect();
-                    let cell = |c: usize| {
-                        let scale = if c & 1 == 1 { 0.003 } else { 0.001 };
-                        let trials = shifts.iter().map(|shift| shift + scale * draw(&mut rng)).collect();
-                        Cell { levels: vec![c & 1 == 1, c & 2 == 2], trials }
-                    };
-                    let cells: Vec<Cell> = (0..4).map(cell).collect();
-                    let blocks: Vec<Vec<usize>> = vec![(0..n).collect(); 4];
-                    let found = of_factor(std::slice::from_ref(&cells), &blocks, 0).unwrap();
-                    let (ln, variance, df) = found.ratios[0];
-                    covers += u32::from((ln - 9_f64.ln()).abs() <= t_two_sided(0.95, df) * variance.sqrt());
-                    seen += u32::from(blocks_differ(&[cells], &blocks));
-                }
-                let share = |count: u32| f64::from(count) / f64::from(TIMES);
-                println!("{name}, {n} blocks: covers {:.3}, blocks seen to differ {:.3}", share(covers), share(seen));
-                // 92 to 96% of 1,000 with 4 to 20 blocks, less three standard deviations.
-                assert!(share(covers) >= 0.88, "{name}, {n} blocks: {}", share(covers));
-            }
-        }
-    }
 }

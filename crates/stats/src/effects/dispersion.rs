@@ -4,6 +4,7 @@ use super::design::{Cell, Design};
 use crate::descriptive::{mean, variance};
 use crate::linear::{dot, gram, inverse_spd, moment, times};
 use crate::quantiles::trigamma;
+use crate::welch;
 
 /// Log-linear model of the between-trial variance of ln(value), which is the squared CoV for small spreads.
 pub(super) struct Dispersion {
@@ -48,9 +49,7 @@ pub(super) fn fit(cells: &[&Cell], factors: usize, max_order: usize) -> Option<D
         let Some(own) = &jackknifed else {
             return (shares.zip(&weights).map(|(share, w)| share * trigamma(*w)).sum(), f64::INFINITY);
         };
-        let parts: Vec<f64> = shares.zip(own).map(|(share, own)| share * own).collect();
-        let total: f64 = parts.iter().sum();
-        (total, total * total / parts.iter().zip(&weights).map(|(part, w)| part * part / (2.0 * w)).sum::<f64>())
+        welch::sum(shares.zip(own).zip(&weights).map(|((share, own), w)| (share * own, 2.0 * w)))
     };
     let errors = (0..values.len()).map(error_of).collect();
     let fitted: Vec<f64> = design.x.iter().map(|row| dot(row, &values).exp()).collect();

@@ -5,6 +5,7 @@ use crate::blocks::{Analysis, Model};
 use crate::descriptive::{mean, variance};
 use crate::linear::{dot, gram, inverse_spd, moment, times};
 use crate::quantiles::t_upper_tail;
+use crate::welch;
 
 /// A coefficient of the model of ln(value), its standard error and degrees of freedom where trials are replicated.
 pub(super) struct Coefficient {
@@ -72,11 +73,9 @@ pub(super) fn fit(cells: &[&Cell], design: &Design) -> Option<Vec<Coefficient>> 
     });
     let errors: Vec<(f64, f64)> = errors.collect();
     let error = |j: usize| {
-        let parts: Vec<(f64, f64)> =
-            design.x.iter().zip(&errors).map(|(row, (v, df))| (dot(&inverse[j], row).powi(2) * v, *df)).collect();
-        let total: f64 = parts.iter().map(|p| p.0).sum();
-        let df = total * total / parts.iter().map(|(v, df)| v * v / df).sum::<f64>();
-        (df_total >= 1.0).then_some((total.sqrt(), if df.is_finite() { df } else { df_total }))
+        let parts = design.x.iter().zip(&errors).map(|(row, (v, df))| (dot(&inverse[j], row).powi(2) * v, *df));
+        let (total, df) = welch::sum(parts);
+        (df_total >= 1.0).then_some((total.sqrt(), df))
     };
     Some(values.into_iter().enumerate().map(|(j, value)| Coefficient { value, error: error(j) }).collect())
 }

@@ -1,6 +1,6 @@
 //! Where the spread between restarts comes from: factors ranked over all queries of a study.
 
-use super::block_spread::{BlockSpread, blocks_differ, of_factor};
+use super::block_spread::{BlockSpread, DIFFER, MAY_DIFFER, blocks_differ, of_factor};
 use super::design::{Cell, log_cells};
 use super::dispersion::{Dispersion, fit, inflation};
 use super::report::log_estimate;
@@ -84,9 +84,10 @@ pub fn sources_at(
     }
     let shared = shared_luck(&fits);
     let with_trials = |cells: &Vec<Cell>| cells.iter().all(|cell| !cell.trials.is_empty());
-    let in_blocks = !blocks.is_empty() && metrics.iter().all(with_trials) && blocks_differ(&logs, blocks);
+    let in_blocks = !blocks.is_empty() && metrics.iter().all(with_trials);
+    let chance = if in_blocks { blocks_differ(&logs, blocks) } else { 1.0 };
     let of_blocks: Vec<Option<BlockSpread>> =
-        (0..factors.len()).map(|f| in_blocks.then(|| of_factor(&logs, blocks, f)).flatten()).collect();
+        (0..factors.len()).map(|factor| of_factor(&logs, blocks, factor).filter(|_| chance <= MAY_DIFFER)).collect();
     let own = of_blocks.iter().enumerate();
     let combined: Vec<Option<(f64, f64)>> = own
         .map(|(factor, of_blocks)| match of_blocks {
@@ -95,8 +96,11 @@ pub fn sources_at(
         })
         .collect();
     let plain = brown_forsythe(&logs, factors.len());
-    let chances: Vec<f64> =
-        plain.iter().zip(&of_blocks).map(|(plain, of)| of.as_ref().map_or(*plain, |of| of.p_value)).collect();
+    let chances: Vec<f64> = plain
+        .iter()
+        .zip(&of_blocks)
+        .map(|(plain, of)| of.as_ref().filter(|_| chance <= DIFFER).map_or(*plain, |of| of.p_value))
+        .collect();
     let adjusted = holm(&chances);
 
     let mut ranking: Vec<FactorSpread> = factors

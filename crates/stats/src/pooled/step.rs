@@ -4,6 +4,7 @@ use super::variances::{Variance, alike, pooled};
 use crate::descriptive::{mean, std_dev};
 use crate::interval::{Estimate, Interval};
 use crate::quantiles::{t, t_upper_tail};
+use crate::welch;
 
 /// A step on one ladder.
 #[derive(Debug, Clone, PartialEq)]
@@ -167,10 +168,7 @@ fn by_ladder(own: &[Option<Own>], rest: &[usize]) -> Option<(f64, f64, f64)> {
     let all: Vec<Own> = rest.iter().filter_map(|ladder| own[*ladder]).collect();
     let m = all.len() as f64;
     let value = mean(&all.iter().map(|own| own.mean).collect::<Vec<_>>())?;
-    let parts = all.iter().map(|own| (own.variance / own.n, own.df));
-    let variance: f64 = parts.clone().map(|(variance, _)| variance).sum();
-    let squares: f64 = parts.map(|(variance, df)| variance * variance / df).sum();
-    let df = if squares > 0.0 { variance * variance / squares } else { all.iter().map(|own| own.df).sum() };
+    let (variance, df) = welch::sum(all.iter().map(|own| (own.variance / own.n, own.df)));
     Some((value, variance.sqrt() / m, df))
 }
 

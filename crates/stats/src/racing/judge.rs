@@ -57,27 +57,25 @@ impl Standing {
 struct Look<'a> {
     blocks: Vec<&'a [Option<f64>]>,
     fit: Fit,
-    /// The chance that one bound of this look may fail with.
-    share: f64,
+    alpha: f64,
 }
 
 impl<'a> Look<'a> {
     fn of(blocks: &'a [Vec<Option<f64>>], candidates: usize, question: &Question) -> Option<Self> {
         let blocks: Vec<&[Option<f64>]> = blocks.iter().map(Vec::as_slice).collect();
         let fit = Fit::of(&blocks, candidates)?;
-        let share = share(candidates, blocks.len(), question.alpha);
-        Some(Self { blocks, fit, share })
+        Some(Self { blocks, fit, alpha: question.alpha })
     }
 
-    /// Mean of y_i - y_j and the half-width of its interval.
-    fn between(&self, i: usize, j: usize) -> Option<(f64, f64)> {
+    /// Mean of y_i - y_j and the half-width of its interval, one of those of so many candidates.
+    fn between(&self, i: usize, j: usize, candidates: usize) -> Option<(f64, f64)> {
         let (mean, shared) = difference(&self.blocks, i, j)?;
-        Some((mean, self.fit.half_width(i, j, shared, self.share)))
+        Some((mean, self.fit.half_width(i, j, shared, share(candidates, self.blocks.len(), self.alpha))))
     }
 
     /// How much better than j candidate i may be.
-    fn bound(&self, i: usize, j: usize) -> f64 {
-        if i == j { 0.0 } else { self.between(i, j).map_or(f64::INFINITY, |(mean, half)| mean + half) }
+    fn bound(&self, i: usize, j: usize, candidates: usize) -> f64 {
+        if i == j { 0.0 } else { self.between(i, j, candidates).map_or(f64::INFINITY, |(mean, half)| mean + half) }
     }
 }
 
@@ -146,7 +144,8 @@ fn lose(standing: &mut Standing, block: &[Option<f64>], seen: &mut [[usize; 2]],
 
 fn drop_worse(standing: &mut Standing, look: &Look<'_>) {
     let left = standing.left();
-    let worse = |i: &usize| left.iter().any(|j| j != i && look.bound(*i, *j) < 0.0);
+    let candidates = standing.ended.len();
+    let worse = |i: &usize| left.iter().any(|j| j != i && look.bound(*i, *j, candidates) < 0.0);
     for i in left.iter().copied().filter(worse).collect::<Vec<_>>() {
         standing.ended[i] = Some(End::Worse(look.blocks.len()));
     }
@@ -154,8 +153,10 @@ fn drop_worse(standing: &mut Standing, look: &Look<'_>) {
 
 fn drop_close(standing: &mut Standing, look: &Look<'_>, effect: f64) {
     let Some(leader) = standing.leader else { return };
-    for i in standing.left() {
-        if i != leader && look.bound(i, leader) <= effect {
+    // What is shown to be worse cannot be named: only the others' bounds can fail.
+    let left = standing.left();
+    for i in left.iter().copied() {
+        if i != leader && look.bound(i, leader, left.len()) <= effect {
             standing.ended[i] = Some(End::Close(look.blocks.len()));
         }
     }
@@ -177,7 +178,7 @@ fn compare_with_leader(standing: &mut Standing, blocks: &[Vec<Option<f64>>], que
     let look = Look::of(blocks, standing.ended.len(), question);
     standing.sd = look.as_ref().map(|look| look.fit.variance.sqrt());
     for i in (0..standing.ended.len()).filter(|i| *i != leader) {
-        let half = look.as_ref().and_then(|look| look.between(i, leader)).map(|(_, half)| half);
+        let half = look.as_ref().and_then(|look| look.between(i, leader, standing.ended.len())).map(|(_, half)| half);
         standing.ratios[i] = difference(&slices, i, leader).map(|(mean, _)| Estimate {
             value: mean.exp(),
             ci: half.and_then(|half| Interval::finite((mean - half).exp(), (mean + half).exp())),

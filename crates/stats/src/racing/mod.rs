@@ -10,14 +10,15 @@
 //! U(i, j) = mean(y_i - y_j) + t(1 - w(n) alpha / M(k), df) * sqrt((v_i + v_j) / n)
 //! ```
 //!
-//! with n blocks ([`LOOKS`]), k candidates at the start, w(n) = min(n, 10) / 10, and v the common variance; M(k) is as
-//! many independent bounds as all of them count: among k equals the best is dropped at any look with chance alpha. A
-//! candidate whose spread is shown to be larger (F, p < 0.01) has its own, with its own degrees of freedom. At a look a
-//! candidate i is dropped when U(i, j) < 0 for some j (worse), for good, or U(i, w) is at most the minimum effect
-//! (close), where w is the one that is ahead then; where another is ahead at a later look, i is compared with that one
-//! again. The race is decided when w alone is left. Unless one of the bounds of the best candidate fails, which equals
-//! make most likely, it is never worse, so it is w or close to w: the named one is more than the minimum effect behind
-//! the best with a chance of at most alpha.
+//! with n blocks ([`LOOKS`]), k candidates, w(n) = min(n, 5) / 5, and v the common variance; M(k) is as many
+//! independent bounds as all of them count: among k equals the best is dropped at any look with chance alpha. A
+//! candidate is worse than another by the k at the start; for being close only those count that are not shown to be
+//! worse by then: no other can be named. A candidate whose spread is shown to be larger (F, p < 0.01) has its own, with
+//! its own degrees of freedom. At a look a candidate i is dropped when U(i, j) < 0 for some j (worse), for good, or
+//! U(i, w) is at most the minimum effect (close), where w is the one that is ahead then; where another is ahead at a
+//! later look, i is compared with that one again. The race is decided when w alone is left. Unless one of the bounds of
+//! the best candidate fails, which equals make most likely, it is never worse, so it is w or close to w: the named one
+//! is more than the minimum effect behind the best with a chance of at most alpha.
 //!
 //! | file | holds |
 //! | --- | --- |

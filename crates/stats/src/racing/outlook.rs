@@ -1,7 +1,7 @@
 //! How many more blocks and trials a race takes, if means and spread stay as they are.
 
 use super::fit::{Fit, difference};
-use super::judge::{Question, Standing};
+use super::judge::{End, Question, Standing};
 use super::share::{LOOKS, share};
 
 /// What it would take to decide a race.
@@ -24,19 +24,23 @@ pub fn outlook(blocks: &[Vec<Option<f64>>], question: &Question, standing: &Stan
     let fit = Fit::of(&slices, candidates)?;
     let leader = standing.leader?;
     let mut left = standing.left();
+    let is_able = |end: &&Option<End>| matches!(end, None | Some(End::Close(_)));
+    let mut able = standing.ended.iter().filter(is_able).count();
     let mut trials = 0;
     for count in blocks.len() + 1..=LOOKS[LOOKS.len() - 1] {
         trials += left.len();
         if !LOOKS.contains(&count) {
             continue;
         }
-        let bound = |i: usize, j: usize| {
+        let bound = |i: usize, j: usize, of: usize| {
             let Some((mean, shared)) = difference(&slices, i, j) else { return f64::INFINITY };
-            mean + fit.half_width(i, j, shared + count - blocks.len(), share(candidates, count, question.alpha))
+            mean + fit.half_width(i, j, shared + count - blocks.len(), share(of, count, question.alpha))
         };
-        let worse = |i: usize| left.iter().any(|j| *j != i && bound(i, *j) < 0.0);
-        let close = |i: usize| i != leader && bound(i, leader) <= question.minimum_effect.ln_1p();
-        left = left.iter().copied().filter(|i| !worse(*i) && !close(*i)).collect();
+        let worse = |i: usize| left.iter().any(|j| *j != i && bound(i, *j, candidates) < 0.0);
+        let better: Vec<usize> = left.iter().copied().filter(|i| !worse(*i)).collect();
+        able -= left.len() - better.len();
+        let close = |i: usize| i != leader && bound(i, leader, able) <= question.minimum_effect.ln_1p();
+        left = better.into_iter().filter(|i| !close(*i)).collect();
         if left.len() <= 1 {
             return Some(Outlook { blocks: count - blocks.len(), trials });
         }

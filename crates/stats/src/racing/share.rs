@@ -4,26 +4,26 @@
 pub const LOOKS: [usize; 18] = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 18, 21, 25, 30, 35, 41];
 /// Blocks from which on every look has the full share: those before it have as much less as they have fewer blocks, for
 /// what is decided there is far apart.
-const FULL: usize = 10;
+const FULL: usize = 5;
 /// The error at which [`TESTS`] was found.
 const ALPHA: f64 = 0.05;
-/// Candidates at the start, and as how many independent bounds all of theirs count: with the error over so many, the
+/// Candidates, and as how many independent bounds all of theirs count: with the error over so many, the
 /// best of that many equals is dropped at any of the looks in 5% of races (`benches/find shares`, 12,000 races each; 4%
 /// added for what these leave open).
 const TESTS: [(usize, f64); 13] = [
-    (2, 5.8),
-    (3, 11.0),
-    (4, 15.5),
-    (6, 25.5),
-    (8, 37.0),
-    (12, 54.0),
-    (16, 73.0),
-    (24, 104.0),
-    (32, 135.0),
-    (48, 182.0),
-    (64, 256.0),
-    (96, 390.0),
-    (128, 480.0),
+    (2, 6.8),
+    (3, 12.5),
+    (4, 18.2),
+    (6, 30.7),
+    (8, 45.8),
+    (12, 63.2),
+    (16, 87.7),
+    (24, 119.0),
+    (32, 158.0),
+    (48, 221.0),
+    (64, 299.0),
+    (96, 458.0),
+    (128, 563.0),
 ];
 
 /// How much of the full share a look has, by the blocks that it comes after.

@@ -6,6 +6,7 @@ use crate::descriptive::{mean, std_dev, variance};
 use crate::error::{Error, all_finite};
 use crate::interval::Interval;
 use crate::quantiles::{t_two_sided, t_upper_tail};
+use crate::welch;
 
 /// B - A of two means, in the unit of the values.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -93,17 +94,13 @@ impl Difference {
             let se = std_dev(&each).map_or(f64::NAN, |sd| sd / (each.len() as f64).sqrt());
             return Contrast { value, se, df: each.len() as f64 - 1.0 };
         };
-        let (mut total, mut by_df, mut all_df) = (0.0, 0.0, 0.0);
-        for ((arm, times), inflation) in [(a, times), (b, 1.0)].into_iter().zip(inflation) {
+        let part = |((arm, times), inflation): ((&Vec<f64>, f64), f64)| {
             let n = arm.len() as f64;
             let own = variance(arm).map_or(f64::NAN, |v| times * times * v / n * inflation);
-            let df = super::fieller::fewer(n - 1.0, inflation);
-            total += own;
-            by_df += own * own / df;
-            all_df += df;
-        }
-        let df = total * total / by_df;
-        Contrast { value, se: total.sqrt(), df: if df.is_finite() { df } else { all_df } }
+            (own, super::fieller::fewer(n - 1.0, inflation))
+        };
+        let (total, df) = welch::sum([(a, times), (b, 1.0)].into_iter().zip(inflation).map(part));
+        Contrast { value, se: total.sqrt(), df }
     }
 
     /// The mean of A times this is what a ratio of `theta` would come to from there.

@@ -5,6 +5,7 @@ use crate::error::{Error, all_finite, all_positive, valid_confidence};
 use crate::interval::{Estimate, Interval};
 use crate::quantiles::{t_two_sided, t_upper_tail};
 use crate::trials::signed_mean_interval;
+use crate::welch;
 
 /// A ratio that can be tested against any value.
 pub(super) trait Tested {
@@ -67,8 +68,7 @@ impl Moments {
             return None;
         }
         let parts = [0, 1].map(|i| self.se2[i] / self.mean[i].powi(2));
-        let total = parts[0] + parts[1];
-        let df = total * total / (parts[0].powi(2) / self.df[0] + parts[1].powi(2) / self.df[1]);
+        let (total, df) = welch::sum(parts.into_iter().zip(self.df));
         let half = t_two_sided(confidence, df) * total.sqrt();
         Interval::finite((self.held_ratio().ln() - half).exp(), (self.held_ratio().ln() + half).exp())
     }
@@ -76,9 +76,8 @@ impl Moments {
     /// Standard error and Welch-Satterthwaite degrees of freedom of mean(B) - theta mean(A), theta in held units.
     fn contrast(&self, theta: f64) -> (f64, f64) {
         let parts = [theta * theta * self.se2[0], self.se2[1]];
-        let total = parts[0] + parts[1];
-        let df = total * total / (parts[0].powi(2) / self.df[0] + parts[1].powi(2) / self.df[1]);
-        (total.sqrt(), if df.is_finite() { df } else { self.df[0] + self.df[1] })
+        let (total, df) = welch::sum(parts.into_iter().zip(self.df));
+        (total.sqrt(), df)
     }
 }
 

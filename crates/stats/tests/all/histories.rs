@@ -47,7 +47,7 @@ fn lines_without_a_change_say_something_in_at_most_what_is_promised() {
 #[test]
 fn sessions_that_resemble_the_ones_before_are_seldom_changes() {
     let mut rng = generator(9012);
-    for (rho, runs) in [(0.4, 40), (0.4, 20), (0.2, 40)] {
+    for (rho, runs) in [(0.4, 40), (0.4, 20), (0.4, 14), (0.2, 40)] {
         let found = share(300, || says_something(&of(&resembling(&mut rng, rho, 2.0, runs))));
         println!("AR(1) {rho}, {runs} runs: {found:.3}");
         assert!(found <= 23.0 / 300.0, "{rho} {runs}: {found}");
@@ -76,6 +76,23 @@ fn a_step_of_two_percent_is_found_near_its_place() {
         );
         assert!(right >= least && seen as f64 >= 100.0 * said, "CoV {cov}: {right}, {seen}");
         assert!(covered.0 * 100 >= covered.1 * 80, "{covered:?}");
+    }
+}
+
+/// Twenty standard deviations, in the middle or near the end, whether neighbours resemble each other or not. Of 8 runs
+/// the halves alone are few enough orders of 70.
+#[test]
+fn a_plain_step_is_found_in_short_histories() {
+    let mut rng = generator(9016);
+    for (runs, at, rho) in [(14, 7, 0.0), (14, 10, 0.0), (14, 7, 0.5), (10, 5, 0.0), (8, 4, 0.0)] {
+        let found = share(100, || {
+            let mut values = resembling(&mut rng, rho, 0.25, runs);
+            values[at..].iter_mut().for_each(|value| *value *= 0.95);
+            let found = of(&values);
+            found.drift.is_none() && found.changes.iter().map(|change| change.first_after).eq([at])
+        });
+        println!("-5% after {at} of {runs} runs at CoV 0.25%, AR(1) {rho}: {found:.2}");
+        assert!(found >= 0.97, "{runs} {at} {rho}: {found}");
     }
 }
 
