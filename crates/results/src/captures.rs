@@ -15,8 +15,7 @@
 
 use super::place::Place;
 use super::schema::{SCHEMA, TrialRecord};
-use super::waits::WaitsFile;
-use super::wakes::WakesFile;
+use super::waits::{WaitsFile, WakesFile};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

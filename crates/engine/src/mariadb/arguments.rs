@@ -1,7 +1,7 @@
 //! The command line of a private instance.
 
 use super::Kind;
-use crate::contract::options::bytes_of;
+use crate::contract::option_file::bytes_of;
 use crate::data::directories::{memory_for, memory_for_bytes};
 use crate::{EngineError, Footprint};
 use std::collections::BTreeMap;

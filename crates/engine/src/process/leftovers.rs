@@ -4,8 +4,7 @@
 //! server process, what marks all that it starts, and the directories that go with it. A process is identified by
 //! number *and* start time *and* boot, so a number that the kernel gave to someone else is never killed.
 
-use super::identity::Identity;
-use super::process_tree::ProcessTree;
+use super::process_tree::{Identity, ProcessTree};
 use crate::EngineError;
 use crate::data::directories::not_private;
 use procfs::process::Process;

@@ -3,7 +3,6 @@
 mod controller;
 mod error;
 mod events;
-mod interval;
 mod live;
 mod observer;
 mod phase;

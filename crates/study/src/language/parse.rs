@@ -1,12 +1,10 @@
 //! TOML to [`Study`], with a place, an expectation and the nearest right name for every mistake.
 
-use super::document::{Source, StudyError};
-use super::fields;
+use super::document::{Place, Places, Source, StudyError};
 use super::key::{Field, WORKLOAD};
-use super::places::{Place, Places};
 use super::settings::{Sampling, Settings};
 use super::spec::{Design, Factor, Study, set_build_key};
-use super::{check, decide, machine, refused};
+use super::{check, decide, fields, machine, refused};
 use std::ops::Range;
 use std::path::Path;
 use tare_results::question::{self, Question};

@@ -13,10 +13,9 @@ use tare_study::language::made::check_value;
 use tare_study::language::parse::{Overrides, parse};
 use tare_study::language::spec::Study;
 use tare_study::plan::adapt::adapt;
-use tare_study::plan::made;
-use tare_study::plan::programs::Programs;
+use tare_study::plan::builds::Programs;
 use tare_study::plan::resolve::{Where, resolve};
-use tare_study::plan::within;
+use tare_study::plan::{made, within};
 use tare_text::Value;
 use tare_topology::Machine;
 

@@ -2,7 +2,7 @@
 
 use super::batch::{Batch, Cell, Out};
 use super::random::{Constants, between, data, decimal, digits, last_name, letters};
-use super::sizes::{DISTRICTS, NAMES};
+use super::settings::{DISTRICTS, NAMES};
 use super::{Sizes, TpccError};
 use tare_load::{Purpose, Random};
 

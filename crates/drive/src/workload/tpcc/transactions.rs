@@ -3,7 +3,7 @@
 use super::input::{Customer, Input, OrderLine, Terminal, Who};
 use super::prepared::{Failed, Prepared};
 use super::random::decimal;
-use super::sizes::DISTRICTS;
+use super::settings::DISTRICTS;
 use super::{Kind, Statement};
 use tare_engine::Param::{Int, Text};
 
