@@ -76,7 +76,6 @@ pub struct LocksFile {
     pub source: String,
     /// Length of the sample, seconds.
     pub elapsed_s: f64,
-    /// Connections that worked while it was taken.
     pub threads: usize,
     pub waits: Vec<LockShare>,
 }
@@ -91,7 +90,6 @@ pub enum WaitKind {
     Row,
     /// The log, until it is on storage.
     Log,
-    /// Reads and writes of files.
     File,
     /// A time that passes: backing off, sleeping.
     Pause,
@@ -124,9 +122,7 @@ pub struct StatusFile {
 pub struct Captures {
     pub place: Option<Place>,
     pub profile: Option<ProfileFile>,
-    /// Lock waits, where there are any.
     pub locks: Option<LocksFile>,
-    /// The server's counters, where it has any.
     pub status: Option<StatusFile>,
     /// Wall-clock time of the server's threads, where it was captured.
     pub waits: Option<WaitsFile>,

@@ -19,7 +19,6 @@ pub struct Laps {
     pub trials: usize,
     /// Of them those without a value, because they failed or were disturbed in every attempt.
     pub without_value: usize,
-    /// Seconds of all attempts together.
     pub elapsed_s: f64,
 }
 

@@ -29,12 +29,10 @@ impl fmt::Display for DamagedLine {
     }
 }
 
-/// All that the files of records hold.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     /// In the order of files and lines; the local run's own file first.
     pub trials: Vec<TrialRecord>,
-    /// What could not be read.
     pub damaged: Vec<DamagedLine>,
     pub files: usize,
 }

@@ -121,7 +121,6 @@ pub struct WakesFile {
     pub charged: Vec<ChargedShare>,
 }
 
-/// Sleeps that threads of one kind ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WakerShare {
     /// `client`, `connection`, `background NAME`, `interrupt`, or the name of another program's thread.

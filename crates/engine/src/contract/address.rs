@@ -107,7 +107,6 @@ pub struct ConnectTarget {
     pub address: Address,
     /// Account; the embedded engine ignores it.
     pub user: String,
-    /// Password, empty for none.
     pub password: String,
     /// Database to start in; the embedded engine has only one and ignores it.
     pub database: Option<String>,
@@ -159,7 +158,6 @@ pub enum Charset {
     Utf8mb3,
     /// cp1252, West European.
     Latin1,
-    /// Seven bits.
     Ascii,
     /// Bytes, converted by no one.
     Binary,

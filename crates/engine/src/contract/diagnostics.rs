@@ -93,7 +93,6 @@ pub struct SelfReport {
     pub settings: BTreeMap<String, ServerSetting>,
     pub build: BTreeMap<String, String>,
     pub option_files: Vec<String>,
-    /// Memory for pages of tables, bytes.
     pub buffer_pool_bytes: Option<u64>,
 }
 

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 /// The longest option file that is read, bytes.
 const LARGEST: u64 = 1 << 20;
-/// Files that may include each other.
 const DEPTH: usize = 8;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -40,7 +40,6 @@ pub struct StartRequest {
     pub data: DataDirectory,
     /// Made with mode 0700 and removed after stop; holds the socket and the pid file. Must not exist or be empty.
     pub run_directory: PathBuf,
-    /// The server's log; appended to.
     pub log: LogFile,
     /// Where the server is listed while it lives, for [`crate::reap_leftovers`].
     pub state_directory: Option<PathBuf>,
@@ -280,7 +279,6 @@ pub trait Engine: Send + Sync {
     }
 }
 
-/// A running server. Dropping it kills it.
 pub trait Server: Send + Sync {
     /// Process id; with a process a connection that of the one that started all others.
     fn pid(&self) -> u32;

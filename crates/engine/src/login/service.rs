@@ -5,7 +5,6 @@ use super::text::{Closed, in_home, read, variable};
 use crate::{EngineError, TlsMode};
 use std::path::{Path, PathBuf};
 
-/// What libpq's sslmode may be.
 pub(super) const MODES: &str = "disable, allow, prefer, require, verify-ca or verify-full";
 const SYSTEM: &str = "/etc/postgresql-common/pg_service.conf";
 

@@ -77,7 +77,6 @@ pub(super) fn shaping(options: &BTreeMap<String, String>) -> BTreeMap<String, St
         .collect()
 }
 
-/// `--name=value` for each option.
 pub(crate) fn given(engine: &'static str, options: &BTreeMap<String, String>) -> Result<Vec<OsString>, EngineError> {
     let argument = |(name, value): (&String, &String)| {
         let variable = variable_name(name);

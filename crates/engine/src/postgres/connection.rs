@@ -16,7 +16,6 @@ const LOGIN_MESSAGES: usize = 200;
 const IN_BINARY: [u8; 2] = [0, 1];
 const IN_TEXT: [u8; 2] = [0, 0];
 
-/// A logged-in connection over any stream.
 #[derive(Debug)]
 pub(super) struct Connection<S> {
     messages: Messages<S>,

@@ -5,7 +5,6 @@ use crate::transport::stream::Channel;
 use crate::{Code, Param, SqlError, SqlErrorKind, SqlState};
 use std::io::{self, Write};
 
-/// Bytes before what a message says.
 const HEADER: usize = 5;
 /// No message of a benchmark is larger; more means that the stream is out of step.
 const LIMIT: usize = 64 << 20;
@@ -13,7 +12,6 @@ const LIMIT: usize = 64 << 20;
 const LOGIN_LIMIT: usize = 64 << 10;
 /// Bytes of an error's text that are kept; servers say less.
 const TEXT: usize = 4096;
-/// Bytes of a piece of COPY data.
 const PIECE: usize = 64 << 10;
 
 #[derive(Debug)]
@@ -67,7 +65,6 @@ pub(super) fn put(out: &mut Vec<u8>, kind: u8, body: impl FnOnce(&mut Vec<u8>)) 
     out[start..start + 4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// Appends a string and its NUL.
 #[inline]
 pub(super) fn put_text(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());

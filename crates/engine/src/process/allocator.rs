@@ -24,7 +24,6 @@ const KNOWN: [&str; 4] = ["libjemalloc", "libtcmalloc", "libmimalloc", "libhoard
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Allocator {
     System,
-    /// jemalloc, preloaded.
     Jemalloc,
     /// tcmalloc without its profiler, preloaded.
     Tcmalloc,

@@ -118,7 +118,6 @@ pub(crate) fn boot_id() -> String {
     fs::read_to_string(BOOT_ID).unwrap_or_default().trim().to_owned()
 }
 
-/// One leftover that was cleared away.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reaped {
     /// The server (and its wrapper) that was still running and was killed.

@@ -17,7 +17,6 @@ use tare_cpuset::ThreadRef;
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
 
-/// A logged-in connection over any stream.
 #[derive(Debug)]
 pub(crate) struct Connection<S> {
     pub(super) packets: Packets<S>,

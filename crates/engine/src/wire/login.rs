@@ -24,7 +24,6 @@ const STEPS: usize = 8;
 /// The server's half-way answers of `caching_sha2_password`.
 const FAST_IS_ENOUGH: u8 = 3;
 const PASSWORD_IS_NEEDED: u8 = 4;
-/// Asks for the server's public key.
 const WANT_KEY: u8 = 2;
 
 /// Who gave a key that was no file.

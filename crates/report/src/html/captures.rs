@@ -16,7 +16,6 @@ use tare_findings::summary::{CaptureSummary, GrowthRanking, Profiled};
 use tare_findings::why;
 use tare_results::captures::{FOLDED, WALL};
 
-/// Bytes of flame graphs in a page.
 const FLAME_BYTES: usize = 150_000;
 const COLOURS: &str =
     "orange takes longer in B, blue takes less, the darker the more of its time, grey differs by less than 5%";

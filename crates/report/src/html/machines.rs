@@ -17,7 +17,6 @@ const THREADS: usize = 24;
 /// Rows of the table of threads over all conditions.
 const THREAD_ROWS: usize = 1000;
 
-/// Trials that are drawn together.
 struct Group<'a> {
     condition: &'a str,
     caption: String,

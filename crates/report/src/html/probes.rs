@@ -7,7 +7,6 @@ use maud::{Markup, html};
 use tare_findings::figures::{Scale, percent};
 use tare_findings::probe_rows;
 
-/// The table; none where nothing was probed.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let rows = probe_rows::rows(page.summary);
     let first = rows.first()?;

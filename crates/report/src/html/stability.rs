@@ -21,7 +21,6 @@ const DOTS: usize = 20_000;
 /// Lines of a forest of single metrics.
 const LINES: usize = 150;
 
-/// A ratio and its interval.
 type Ratio = (f64, Option<tare_stats::Interval>, bool);
 
 /// Metrics that a study is about, when there are several.

@@ -13,7 +13,6 @@ use tare_findings::waits::{ClassTime, WaitsSummary};
 const CONDITIONS: usize = 24;
 const ROWS: usize = 14;
 
-/// None where it was not captured.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let captures = &page.summary.captures;
     let with: Vec<(&CaptureSummary, &WaitsSummary)> =

@@ -11,7 +11,6 @@ use tare_findings::wakes::WakesSummary;
 /// Conditions with tables of their own; the rest are in `tare show --json`.
 const CONDITIONS: usize = 24;
 
-/// None where it was not captured.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let captures = &page.summary.captures;
     let with: Vec<(&str, &WakesSummary)> =

@@ -85,7 +85,6 @@ pub(super) fn cost(summary: &Summary, style: Style) -> Option<String> {
 /// Rows of a condition, and the share below which one is the report's alone.
 const ROWS: usize = 6;
 const LEAST_SHARE: f64 = 0.005;
-/// Letters of a thread's name.
 const THREAD: usize = 30;
 
 /// Where the server's threads spend time, one table for all conditions.

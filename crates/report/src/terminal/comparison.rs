@@ -10,7 +10,6 @@ use tare_findings::mode::Mode;
 use tare_results::metric::describe;
 use tare_stats::Interval;
 
-/// Everything `tare compare` prints.
 pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String {
     let identical =
         found.identical.iter().map(|programs| style.bold(&wrap(style, "", "", &plain(&words::identical(programs)))));

@@ -8,7 +8,6 @@ use tare_findings::figures::times;
 use tare_findings::summary::Summary;
 use tare_results::Results;
 
-/// Everything `tare show` prints.
 pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
     let screen = first_screen(summary, results);
     let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&screen.out)))];

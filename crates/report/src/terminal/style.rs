@@ -28,7 +28,6 @@ pub struct Style {
     pub plain: bool,
     /// Every row of every table, however many conditions there are.
     pub all: bool,
-    /// What is shown alongside the mean.
     pub statistic: Option<Statistic>,
 }
 

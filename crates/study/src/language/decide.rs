@@ -17,14 +17,11 @@ pub struct Decide {
     pub metric: Option<String>,
     /// The smallest change of interest, as a fraction.
     pub minimum_effect: Option<f64>,
-    /// Seconds for all trials.
     pub budget_s: Option<f64>,
     pub sessions: Option<usize>,
     /// Whether both sides run at the same time, each on one half of the machine.
     pub duet: bool,
-    /// Metrics that the change cannot touch.
     pub controls: Vec<String>,
-    /// Seed of the order within pairs.
     pub seed: Option<u64>,
 }
 
@@ -87,7 +84,6 @@ pub fn sessions(text: &str) -> Result<usize, String> {
     })
 }
 
-/// Sets a key of `[decide]`.
 pub(super) fn set(
     decide: &mut Option<Decide>,
     source: Source<'_>,

@@ -306,7 +306,6 @@ fn of_loads() -> Vec<Field> {
     fields
 }
 
-/// The field known by `key` in `section`.
 pub fn find(section: &str, key: &str) -> Option<Field> {
     all().into_iter().find(|f| f.section == section && f.key == key)
 }

@@ -18,9 +18,7 @@ pub struct Overrides {
     pub quick: bool,
     /// `--article`: the study's `[article]` tables, the size and settings that an article published.
     pub article: bool,
-    /// The engine named by `--engine`.
     pub engine: Option<String>,
-    /// `--set path.to.key=value`, in order.
     pub sets: Vec<String>,
     /// `--binary`: programs that are the levels of the factor of that name; none where the study's own stand.
     pub binaries: Vec<String>,

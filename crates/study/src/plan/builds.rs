@@ -175,7 +175,6 @@ fn product(binary: &Binary) -> String {
     binary.product.split_whitespace().next().unwrap_or_default().to_lowercase()
 }
 
-/// A version without the packager's additions.
 fn short(version: &str) -> String {
     version.split(['-', '+']).next().unwrap_or(version).to_owned()
 }

@@ -148,7 +148,6 @@ fn reason(problem: &Problem) -> String {
         .join("; ")
 }
 
-/// What `tare ab --certify --json` prints.
 #[derive(Serialize)]
 struct CertificateJson<'a> {
     text: String,

@@ -12,7 +12,6 @@ use tare_results::schema::{Outcome, Plan, TrialRecord};
 use tare_study::plan::queue::Next;
 use tare_text::{count, percent};
 
-/// Shows a run on standard error.
 pub struct TerminalListener {
     bar: Option<ProgressBar>,
     total: usize,
@@ -54,7 +53,6 @@ impl TerminalListener {
         }
     }
 
-    /// Takes the bar away.
     pub fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

@@ -19,7 +19,6 @@ use tare_study::plan::{made, within};
 use tare_text::Value;
 use tare_topology::Machine;
 
-/// The largest study that is read, bytes.
 const LARGEST: u64 = 16 << 20;
 
 /// What a command line changes in the study that it names.
@@ -150,7 +149,6 @@ pub fn planned(mut study: Study, machine: &Machine, place: Where, trusted: bool)
 pub struct StudyText {
     origin: String,
     text: String,
-    /// Whether what it names may be run.
     pub trusted: bool,
 }
 

@@ -79,7 +79,6 @@ pub(super) fn flame_graph(chains: &Chains) -> Result<Vec<u8>, Unavailable> {
 
 /// Symbols with a smaller share, of their own and with what they call, are noise.
 const SMALLEST: f64 = 1.0 / 5_000.0;
-/// Symbols in a table at most.
 const LISTED: usize = 600;
 
 /// The largest shares first; how the samples were taken is the caller's to add.

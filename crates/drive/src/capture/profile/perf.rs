@@ -145,7 +145,6 @@ enum Scope {
     Threads,
 }
 
-/// Samples a second and PU.
 fn frequency_hz(sample_s: f64, pus: usize) -> u64 {
     let all = SAMPLES_PER_S.min(SAMPLES / sample_s.max(0.1));
     ((all / pus as f64) as u64).clamp(5, 997)
@@ -154,7 +153,6 @@ fn frequency_hz(sample_s: f64, pus: usize) -> u64 {
 const INSTALL: &str = "sudo apt-get install linux-perf (Debian), sudo apt-get install linux-tools-generic (Ubuntu)";
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 
-/// perf could not be started.
 pub(super) fn not_started(error: &io::Error) -> Unavailable {
     Unavailable(match error.kind() {
         ErrorKind::NotFound => format!("perf is not installed: {INSTALL}"),

@@ -16,7 +16,6 @@ use tare_engine::Unavailable;
 use tare_results::schema::SCHEMA;
 use tare_results::waits::{ThreadsTime, TimeUse, WaitsFile};
 
-/// Looks a second at most.
 const LOOKS_PER_S: f64 = 150.0;
 /// Looks at one thread a second, over all threads: each takes one or two microseconds.
 const READS_PER_S: f64 = 6_000.0;

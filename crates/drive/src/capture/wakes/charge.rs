@@ -105,7 +105,6 @@ impl Charges<'_> {
     }
 }
 
-/// What a thread did for a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Ran,

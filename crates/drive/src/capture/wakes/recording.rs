@@ -18,7 +18,6 @@ use tare_results::waits::WakesFile;
 const LOG: &str = "wakes.log";
 /// Events that are read at most: some seconds of a server that switches for every statement.
 const EVENTS: u64 = 2_000_000;
-/// Megabytes of a recording at most.
 const LARGEST: &str = "256M";
 /// What the kernel lets only root, or who has CAP_PERFMON, see of all threads.
 const ROOT: &str = "scheduler tracepoints need root, or CAP_PERFMON and a readable /sys/kernel/tracing";

@@ -6,7 +6,6 @@ use tare_counters_study::strategies::Strategy;
 use tare_counters_study::workload::{Hooks, MemoryScope, Mode, Padding, run};
 use tare_text::{Key, Keyed, key};
 
-/// Settings of the workload `counters`; see `tare-counters`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CountersSettings {
     pub strategy: Strategy,

@@ -102,7 +102,6 @@ fn stream(
     }
 }
 
-/// Why not all rows were sent.
 enum Unsent {
     Stopped(Dbt3Error),
     Connection(io::Error),

@@ -17,7 +17,6 @@ pub struct QuerySet(u32);
 pub struct QuerySetError;
 
 impl QuerySet {
-    /// All of the 22 queries.
     pub const ALL: Self = Self(((1 << QUERIES) - 1) << 1);
 
     /// One query, of 1 to 22.

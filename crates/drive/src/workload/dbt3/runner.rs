@@ -174,7 +174,6 @@ impl Runner<'_> {
     }
 }
 
-/// One sample while its queries come in.
 #[derive(Debug, Clone, Default)]
 pub struct SampleBuilder {
     metrics: Vec<(Named, f64)>,

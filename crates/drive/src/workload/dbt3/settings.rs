@@ -7,7 +7,6 @@ use tare_text::{Key, Keyed, key};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Dbt3Settings {
     pub scale: Scale,
-    /// Which of the 22 queries are measured.
     pub queries: QuerySet,
     pub order: Order,
     /// Executions of each query before its measured ones.

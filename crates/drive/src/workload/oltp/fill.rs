@@ -161,7 +161,6 @@ const ROWS_PER_STATEMENT: u64 = 200_000;
 /// Rows between two looks whether the work is to stop.
 const ROWS_PER_LOOK: u64 = 1000;
 
-/// Fills a table over the connection.
 pub(super) fn stream_rows(
     session: &mut dyn Session,
     fill: &Fill,

@@ -235,13 +235,10 @@ pub fn to_its_end(job: &Job, limit_s: f64, go_on: &dyn Fn() -> bool) -> Result<E
 /// What a process and those that it waited for used.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Usage {
-    /// CPU time in user mode, seconds.
     pub user_s: f64,
-    /// CPU time in the kernel, seconds.
     pub system_s: f64,
     /// Resident memory of the largest of them at its largest.
     pub peak_memory_bytes: f64,
-    /// Page faults that needed no reading.
     pub minor_faults: f64,
     /// Page faults that read from a disk.
     pub major_faults: f64,
@@ -262,7 +259,6 @@ impl Usage {
         self.involuntary_switches += other.involuntary_switches;
     }
 
-    /// User and kernel together, seconds.
     pub fn cpu_s(&self) -> f64 {
         self.user_s + self.system_s
     }

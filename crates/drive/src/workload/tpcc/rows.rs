@@ -20,7 +20,6 @@ pub(super) enum Piece {
 }
 
 impl Piece {
-    /// Every piece, the longest first.
     pub fn all(sizes: Sizes) -> Vec<Self> {
         let of_one = |warehouse| [Self::Orders(warehouse), Self::Stock(warehouse), Self::People(warehouse)];
         let warehouses = (1..=sizes.warehouses).flat_map(of_one);

@@ -81,7 +81,6 @@ pub(super) const NAMES: i64 = 1000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
-    /// Warehouses, which are numbered from 1.
     pub warehouses: i64,
     /// Items that can be ordered, from 1.
     pub items: i64,

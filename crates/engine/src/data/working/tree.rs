@@ -71,7 +71,6 @@ impl Tree {
         Ok(())
     }
 
-    /// Bytes of all files, holes included.
     pub(super) fn bytes(&self) -> u64 {
         self.files.values().map(|stamp| stamp.bytes).sum()
     }
