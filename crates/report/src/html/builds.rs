@@ -2,10 +2,10 @@
 
 use super::given::Page;
 use super::scroll::Head::{L, R};
-use super::scroll::{captioned, row, table};
-use crate::words::{between, build_verdict};
+use super::scroll::{captioned, drawn, row};
+use crate::tables;
 use maud::{Markup, html};
-use tare_findings::figures::{percent, times};
+use tare_findings::figures::percent;
 use tare_findings::level_words::words_of;
 use tare_findings::summary::{BuildComparison, Changed};
 
@@ -20,11 +20,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
             (first.metric) " of each build divided by that of " (first.a) ", other levels the same. Intervals are for each ratio alone, "
             "verdicts at 95% over all of them together."
         }
-        (table("Builds side by side", &[L("at"), L("build"), R("ratio"), R("95% interval"), L("verdict")],
-            builds.iter().map(|found| row![
-                words_of(&found.levels), found.b, times(found.ratio), between(found.ci, "–", times),
-                build_verdict(found.verdict)
-            ])))
+        (drawn("Builds side by side", None, &tables::builds(builds)))
         @for found in inside { (changes(found)) }
     })
 }

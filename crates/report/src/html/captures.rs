@@ -4,13 +4,13 @@
 use super::document::figure;
 use super::given::Page;
 use super::scroll::Head::{L, R};
-use super::scroll::{captioned, row, table};
+use super::scroll::{captioned, drawn, row, table};
 use crate::charts::flame::{self, Width};
 use crate::charts::flame_difference;
-use crate::words::between;
+use crate::tables;
 use maud::{Markup, html};
 use tare_findings::compare::Side;
-use tare_findings::figures::{change, count, percent, times};
+use tare_findings::figures::{count, percent, times};
 use tare_findings::level_words::words_of;
 use tare_findings::summary::{CaptureSummary, GrowthRanking, Profiled};
 use tare_findings::why;
@@ -50,11 +50,7 @@ fn table_of(ranking: &GrowthRanking) -> Markup {
     html! {
         details open[open] {
             summary { (caption) }
-            (table(&caption, &[L("name"), R("first rung"), R("last rung"), R("each doubling"),
-                R("95% interval")], ranking.grown.iter().take(ROWS).map(|grown| row![
-                grown.name, percent(grown.first), percent(grown.last), change(grown.per_doubling),
-                between(grown.ci, "–", change)
-            ])))
+            (drawn(&caption, None, &tables::growth(["name", "first rung", "last rung"], ranking.grown.iter().take(ROWS))))
         }
     }
 }

@@ -1,11 +1,14 @@
 //! Builds by loads: relative throughput with colour where it is decided, and what an operation costs.
 
 use super::given::Page;
-use super::scroll::scroll;
+use super::scroll::{drawn, scroll};
+use crate::tables;
 use maud::{Markup, html};
 use tare_findings::level_words::words_of;
 use tare_findings::relative::{RelativeCell, RelativeTable};
 use tare_stats::ratio::Verdict;
+
+const COSTS: [&str; 7] = ["CPU µs", "switches", "reads", "writes", "flushes", "read KB", "written KB"];
 
 /// The table; none where no load varies alongside builds or an option.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
@@ -29,24 +32,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
             }
         }))
         @if table.has_costs() {
-            (scroll("Cost of an operation", &html! {
-                table {
-                    thead { tr {
-                        th.l scope="col" { "load" } th.l scope="col" { (table.factor) } th scope="col" { "CPU µs" }
-                        th scope="col" { "switches" } th scope="col" { "reads" } th scope="col" { "writes" }
-                        th scope="col" { "flushes" } th scope="col" { "read KB" } th scope="col" { "written KB" }
-                    } }
-                    tbody { @for row in &table.rows { @for (column, cell) in table.columns.iter().zip(&row.cells) {
-                        @if let Some(cell) = cell { tr {
-                            th scope="row" { (words_of(&row.levels)) } td.l { (column) }
-                            (number(cell.cost.cpu_us, 1.0)) (number(cell.cost.switches, 1.0))
-                            (number(cell.cost.reads, 1.0)) (number(cell.cost.writes, 1.0))
-                            (number(cell.cost.flushes, 1.0))
-                            (number(cell.cost.read_bytes, 1000.0)) (number(cell.cost.written_bytes, 1000.0))
-                        } }
-                    } } }
-                }
-            }))
+            (drawn("Cost of an operation", None, &tables::costs(&table, COSTS)))
         }
     })
 }
@@ -65,8 +51,4 @@ fn figure(cell: Option<&RelativeCell>) -> Markup {
             @if let Some(interval) = interval { small { (interval) } }
         }
     }
-}
-
-fn number(figure: Option<f64>, unit: f64) -> Markup {
-    html! { td { (figure.map_or("–".to_owned(), |figure| format!("{:.2}", figure / unit))) } }
 }
