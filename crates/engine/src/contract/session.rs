@@ -87,8 +87,7 @@ pub trait Session: Send {
     /// Executes and discards the rows: the number of rows returned, or changed where none are returned.
     fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError>;
     /// Executes a prepared statement and returns its rows as text, NULL as None.
-    fn fetch(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<Vec<Vec<Option<String>>>, SqlError> {
-        let _ = (statement, params);
+    fn fetch(&mut self, _statement: StatementId, _params: &[Param<'_>]) -> Result<Vec<Vec<Option<String>>>, SqlError> {
         Err(SqlError::own(SqlErrorKind::Other, "rows of prepared statements are not read from this database"))
     }
     /// Runs text without parameters and discards the rows; the number as for [`Session::execute`].
@@ -104,8 +103,7 @@ pub trait Session: Send {
     fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError>;
     /// How long the server may say nothing while it owes an answer, and how long an answer may go on; none: for ever.
     /// A session that this has ended is lost. New sessions have [`SILENCE`].
-    fn set_timeout(&mut self, limit: Option<Duration>) -> Result<(), SqlError> {
-        let _ = limit;
+    fn set_timeout(&mut self, _limit: Option<Duration>) -> Result<(), SqlError> {
         Ok(())
     }
     /// How the connection is encrypted, in words (version, cipher suite); none: it is not.
@@ -118,8 +116,7 @@ pub trait Session: Send {
     }
     /// Runs a statement whose rows follow over the connection, as [`crate::BulkLoad::Stream`] says; `feed` writes
     /// them. The number of rows that were taken.
-    fn load(&mut self, sql: &str, feed: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<u64, SqlError> {
-        let _ = (sql, feed);
+    fn load(&mut self, _sql: &str, _feed: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<u64, SqlError> {
         Err(SqlError::own(SqlErrorKind::Other, "rows cannot be sent behind a statement to this database"))
     }
 }

@@ -1,7 +1,7 @@
 //! The controller: starts the client threads, announces the phases, collects the reports.
 
 use super::error::RunError;
-use super::live::IntervalClock;
+use super::interval::IntervalClock;
 use super::observer::{Observer, Reading, RunPhase};
 use super::phase::{Phase, Shared};
 use super::report::{Message, ThreadReport, Window, summarise};

@@ -1,12 +1,8 @@
 //! What client threads tell while they send: totals since the start, each thread in cache lines of its own, and the
 //! latencies of all of them in buckets.
 
-use super::observer::{Interval, RunPhase};
-use super::phase::Shared;
-use super::settings::Intervals;
 use crate::client::Queries;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::Instant;
 
 /// Totals of one thread since the start of the warm-up; only it writes them. Two cache lines for itself: the second
 /// because processors fetch lines in pairs.
@@ -128,48 +124,6 @@ impl Looked {
             seen >= rank
         })?;
         Some(middle_ms(bucket))
-    }
-}
-
-/// The last look, and how often there is one.
-pub(super) struct IntervalClock<'a> {
-    asked: Intervals,
-    shared: &'a Shared,
-    at: Instant,
-    totals: Totals,
-    latencies: Looked,
-}
-
-impl<'a> IntervalClock<'a> {
-    pub(super) fn new(asked: Intervals, shared: &'a Shared, start: Instant) -> Self {
-        let mut latencies = Looked::new();
-        // What came before belongs to no interval of this stage.
-        latencies.percentile(shared.latencies(), asked.percentile);
-        Self { asked, shared, at: start, totals: shared.totals(), latencies }
-    }
-
-    /// The interval that ends with this second, where one does.
-    pub(super) fn look(&mut self, stage: RunPhase, second: u64, now: Instant) -> Option<Interval> {
-        if !second.is_multiple_of(self.asked.every_s) {
-            return None;
-        }
-        let before = std::mem::replace(&mut self.totals, self.shared.totals());
-        let length_s = now.duration_since(std::mem::replace(&mut self.at, now)).as_secs_f64();
-        let totals = &self.totals;
-        let per_s = |now: u64, before: u64| (now - before) as f64 / length_s;
-        Some(Interval {
-            stage,
-            second,
-            threads: self.shared.threads(),
-            tps: per_s(totals.completed, before.completed),
-            reads_per_s: per_s(totals.queries.read, before.queries.read),
-            writes_per_s: per_s(totals.queries.write, before.queries.write),
-            others_per_s: per_s(totals.queries.other, before.queries.other),
-            latency_ms: self.latencies.percentile(self.shared.latencies(), self.asked.percentile),
-            restarts_per_s: per_s(totals.restarts, before.restarts),
-            reconnects_per_s: per_s(totals.reconnects, before.reconnects),
-            counted_per_s: per_s(totals.counted, before.counted),
-        })
     }
 }
 

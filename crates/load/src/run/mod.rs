@@ -3,6 +3,7 @@
 mod controller;
 mod error;
 mod events;
+mod interval;
 mod live;
 mod observer;
 mod phase;

@@ -1,6 +1,8 @@
 //! The thread that looks at the server's threads while the capture sample is taken.
 
 use super::addresses::Addresses;
+
+use super::followed::{Counted, Followed};
 use super::parts;
 use super::sleep::{Descriptors, Sleep, sleep};
 use super::tally::Tally;
@@ -11,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRef;
-use tare_cpuset::observe::{self, InCall, InCallFile, ObserveError};
+use tare_cpuset::observe::{self, InCall, ObserveError};
 use tare_engine::Unavailable;
 use tare_results::schema::SCHEMA;
 use tare_results::waits::{ThreadsTime, TimeUse, WaitsFile};
@@ -158,45 +160,6 @@ fn pause(looks: u64, threads: usize) -> Duration {
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
     let per_s = LOOKS_PER_S.min(READS_PER_S / threads.max(1) as f64).max(1.0);
     Duration::from_secs_f64((0.5 + (looks as f64 * GOLDEN).fract()) / per_s)
-}
-
-/// A thread, its file, and what the kernel had counted when it was first looked at.
-pub(super) struct Followed {
-    pub thread: ThreadRef,
-    pub is_connection: bool,
-    pub file: InCallFile,
-    since: Instant,
-    counted: Option<Counted>,
-}
-
-/// What the kernel counts exactly, nanoseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Counted {
-    pub elapsed_ns: f64,
-    pub ran_ns: f64,
-    pub waited_ns: f64,
-}
-
-impl Followed {
-    pub fn new(thread: ThreadRef, is_connection: bool) -> Result<Self, ObserveError> {
-        let file = InCallFile::open(thread)?;
-        Ok(Self { thread, is_connection, file, since: Instant::now(), counted: counted(thread) })
-    }
-
-    /// What it did since; none where the kernel does not count, or the thread has ended.
-    pub fn did(&self) -> Option<Counted> {
-        let (before, now) = (self.counted?, counted(self.thread)?);
-        Some(Counted {
-            elapsed_ns: self.since.elapsed().as_nanos() as f64,
-            ran_ns: now.ran_ns - before.ran_ns,
-            waited_ns: now.waited_ns - before.waited_ns,
-        })
-    }
-}
-
-fn counted(thread: ThreadRef) -> Option<Counted> {
-    let now = observe::thread(thread).ok()?;
-    Some(Counted { elapsed_ns: 0.0, ran_ns: now.run_ns? as f64, waited_ns: now.wait_ns? as f64 })
 }
 
 #[cfg(test)]

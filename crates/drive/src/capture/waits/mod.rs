@@ -2,13 +2,15 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `looker` | the thread that looks, and what it has seen; one thread of the server: its file, and what the kernel counts of it |
+//! | `looker` | the thread that looks, and what it has seen |
+//! | `followed` | one thread of the server: its file, and what the kernel counts of it |
 //! | `sleep` | in what a thread sleeps, by the system call that it is in |
 //! | `tally` | how often what was seen, by class of thread |
 //! | `addresses` | the symbol or mapping that an address lies in |
-//! | `parts` | shares of the time, which add up to 1; the same and the profile as folded chains of wall-clock time |
+//! | `parts` | shares of the time, which add up to 1, also as folded chains of wall-clock time |
 
 mod addresses;
+mod followed;
 mod looker;
 mod parts;
 mod sleep;

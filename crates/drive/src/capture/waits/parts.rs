@@ -3,7 +3,7 @@
 
 use super::super::place::{Captured, FOLDED_FILE, Place};
 use super::addresses::Addresses;
-use super::looker::Counted;
+use super::followed::Counted;
 use super::sleep::{Futex, Sleep};
 use super::tally::{Sightings, Tally};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
