@@ -34,21 +34,17 @@ mod tls;
 mod transport;
 mod wire;
 
-pub use contract::address::{Address, ConnectTarget, PasswordKey, Tls, TlsIdentity, TlsMode, Transport};
-pub use contract::charset::Charset;
-pub use contract::code::{Code, SqlState};
-pub use contract::diagnostics::{Diagnostics, LockWait, Unavailable, WaitKind};
+pub use contract::address::{Address, Charset, ConnectTarget, PasswordKey, Tls, TlsIdentity, TlsMode, Transport};
+pub use contract::diagnostics::{Diagnostics, LockWait, SelfReport, ServerSetting, Unavailable, WaitKind};
 pub use contract::dialect::{Backlog, BulkLoad, Collation, Counted, Dialect, Done, Identity, Index, PoolPages, Scan};
 pub use contract::error::EngineError;
-pub use contract::option_file::OptionFile;
-pub use contract::options::{bytes, same_value};
+pub use contract::option_file::{OptionFile, bytes, same_value};
 pub use contract::running::RunningServer;
 pub use contract::server::{
     DEFAULT_DATABASE, DataDirectory, Engine, Fill, Footprint, PoolMemory, PrepareRequest, Server, StartRequest,
     StopOutcome,
 };
-pub use contract::server_settings::{SelfReport, ServerSetting};
-pub use contract::session::{Param, SET_UP, SILENCE, Session, SqlError, SqlErrorKind, StatementId};
+pub use contract::session::{Code, Param, SET_UP, SILENCE, Session, SqlError, SqlErrorKind, SqlState, StatementId};
 pub use data::cache::remove_half_made;
 pub use data::working::{CopyMethod, Restored, WorkingCopy, remove_working_copies};
 pub use login::{Login, target_of};

@@ -1,9 +1,8 @@
 //! A folder that is open: what it holds is found through its handle, whatever becomes of its name, and through no link.
 
 use crate::error::{FilesError, Result};
-use crate::owner::Trust;
+use crate::owner::{Rights, Trust};
 use crate::read::{READ, check_regular, names_inside, opened, read_all};
-use crate::rights::Rights;
 use crate::walk::{self, Last, no_folder};
 use crate::whole::{new_in, write_in};
 use rustix::fs::{AtFlags, Mode, OFlags};

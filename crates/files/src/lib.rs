@@ -4,11 +4,10 @@
 //! | --- | --- |
 //! | `crash` | places at which tests end the program as a crash would |
 //! | `error` | what can be wrong with a file or folder, and what to do about it |
-//! | `owner` | whose a file is, who else could change it, and who is believed |
+//! | `owner` | whose a file is, who else could change it, and who is believed; who may do what with new files and folders |
 //! | `walk` | the way to a file, each folder checked by its handle before the next name is taken from it |
 //! | `folder` | an open folder of results: all that it holds is found through its handle |
 //! | `log` | a log that is opened through the handle of its folder |
-//! | `rights` | who may do what with new files and folders |
 //! | `read` | reading a regular file with a limit |
 //! | `whole` | writing a file whole or not at all |
 //! | `anonymous` | secrets in files without a name, which go with this process |
@@ -33,7 +32,6 @@ mod private;
 #[cfg(test)]
 mod private_tests;
 mod read;
-mod rights;
 mod room;
 mod walk;
 mod whole;
@@ -42,9 +40,9 @@ pub use anonymous::AnonymousFile;
 pub use error::{FilesError, Result};
 pub use folder::Folder;
 pub use log::LogFile;
+pub use owner::close_to_others;
 pub use owner::{Trust, owner_of};
 pub use private::{Access, PrivateFolder};
 pub use read::{open_named, open_regular, read_all, read_named, read_named_file, read_regular};
-pub use rights::close_to_others;
 pub use room::{NoRoom, check_room, disk_bytes};
 pub use whole::{write_named, write_whole, write_whole_with};

@@ -3,9 +3,8 @@
 use crate::crash;
 use crate::error::{FilesError, Result};
 use crate::folder::names;
-use crate::owner::{OTHERS_WRITE, Trust, me};
+use crate::owner::{OTHERS_WRITE, Rights, Trust, me};
 use crate::read::{READ, check_regular, opened, read_all};
-use crate::rights::Rights;
 use crate::walk::{self, Last};
 use crate::whole::write_in;
 use rustix::fs::{AtFlags, Mode, OFlags};

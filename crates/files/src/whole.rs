@@ -2,7 +2,7 @@
 
 use crate::crash;
 use crate::error::{FilesError, Result};
-use crate::rights::Rights;
+use crate::owner::Rights;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use std::ffi::OsStr;
 use std::fs::File;

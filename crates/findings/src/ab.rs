@@ -11,24 +11,18 @@ pub use tare_stats::sequential::FEWEST_SESSIONS;
 /// Confidence of the interval of the place's effect.
 const CONFIDENCE: f64 = 0.95;
 
-/// What the pairs say of B.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AbVerdict {
-    /// B is shown to be better.
     Faster,
-    /// B is shown to be worse.
     Slower,
     /// The change is shown to be smaller than the one of interest.
     Equivalent,
-    /// Neither is shown.
     Undecided,
 }
 
-/// Something that the change cannot touch.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Control {
-    /// A metric or a covariate.
     pub name: String,
     /// B / A of it, with its interval over all looks.
     #[serde(flatten, serialize_with = "crate::ends::ratio")]
@@ -42,7 +36,6 @@ pub struct Control {
 pub struct Ab {
     /// The metric that is compared; none where no trial has one.
     pub metric: Option<String>,
-    /// What is said of B.
     pub verdict: AbVerdict,
     /// B / A of the metric.
     pub ratio: Option<f64>,
@@ -56,9 +49,7 @@ pub struct Ab {
     pub disturbed: usize,
     /// Pairs that were left out because a trial gave no result.
     pub lost: usize,
-    /// Seconds of all trials.
     pub elapsed_s: f64,
-    /// Mean seconds of a pair.
     pub pair_s: f64,
     /// The smallest change that these pairs show with 80% power, as a fraction.
     pub smallest_detectable: Option<f64>,
@@ -70,7 +61,6 @@ pub struct Ab {
     pub slot: Option<Estimate>,
     /// Sessions that have begun and hold a pair.
     pub sessions: usize,
-    /// What the change cannot touch.
     pub controls: Vec<Control>,
     /// Why no further pair is made; none where one is.
     pub stop: Option<Stop>,
@@ -147,12 +137,9 @@ fn controls(pairs: &Pairs, rule: &Settle) -> Vec<Control> {
     pairs.untouched(rule).into_iter().map(control).collect()
 }
 
-/// What was known after a pair.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// The pair, counted from 1.
     pub pair: usize,
-    /// B / A of this pair alone.
     pub own: f64,
     /// Whether a trial of it was disturbed.
     pub disturbed: bool,

@@ -51,7 +51,6 @@ fn tested(found: &Ranking) -> Tested {
     Tested { count: found.tested, of: found.order.len() * (found.order.len() - 1) / 2, analysis: found.analysis }
 }
 
-/// The best condition against the worst.
 pub(super) fn conditions(basis: &Basis<'_>) -> Verdict {
     let name = |i: usize| basis.conditions.get(i).map_or_else(String::new, |condition| condition.name.to_owned());
     let Some(found) = simultaneous::rank(&basis.composite.cells, ANSWER, basis.blocked()) else {

@@ -14,7 +14,6 @@ pub const ALPHA: f64 = 0.05;
 /// Bisections that are simulated to say what one takes.
 const RUNS: usize = 40;
 
-/// A build of the line.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Commit {
     /// The full hash, or the path of the build where there is no git.
@@ -28,7 +27,6 @@ pub struct Commit {
     pub merged: Vec<String>,
 }
 
-/// How it ended, or where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -51,9 +49,7 @@ pub struct Bisection {
     pub usable: Vec<bool>,
     /// The chance of each commit from place 1 on to be the first slower one.
     pub chances: Vec<f64>,
-    /// The chance that was requested.
     pub confidence: f64,
-    /// The bad end against the good one.
     pub ends: Option<Ab>,
     /// What was found; none as long as nothing is.
     pub cell: Option<Cell>,
@@ -62,7 +58,6 @@ pub struct Bisection {
     /// Pairs of which both trials are clean, those of the ends and of the step among them.
     pub pairs: usize,
     pub builds: usize,
-    /// Seconds of all builds and trials.
     pub elapsed_s: f64,
 }
 
@@ -135,7 +130,6 @@ pub struct Range {
     pub high: usize,
 }
 
-/// What a bisection takes, about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expected {
     /// Pairs of trials, without those of the step.

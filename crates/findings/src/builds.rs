@@ -107,7 +107,6 @@ fn option_by_load<'c>(conditions: &'c [ConditionTrials<'_>]) -> Option<&'c str> 
     (alone && varying.iter().any(|factor| factors::LOADS.contains(&factor.as_str()))).then_some(first.as_str())
 }
 
-/// The largest changes of shares, either way.
 fn changed(pair: &Pair<'_, '_>, results: &Results, what: Profiled) -> Vec<Changed> {
     let [before, after] = pair.conditions.map(|c| shares(&captures::of(c, results), what));
     if before.is_empty() || after.is_empty() {

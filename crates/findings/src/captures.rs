@@ -104,7 +104,6 @@ fn locks(captures: &[&Captures]) -> Vec<LockSummary> {
     locks
 }
 
-/// The shares of each trial by name.
 pub(super) fn shares(captures: &[&Captures], what: Profiled) -> Vec<BTreeMap<String, f64>> {
     captures
         .iter()

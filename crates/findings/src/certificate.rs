@@ -28,7 +28,6 @@ pub enum Twin {
     Relinked,
 }
 
-/// False alarms of a rule.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Alarms {
     /// Comparisons that called one of two equal sides faster.
@@ -55,7 +54,6 @@ impl Alarms {
     }
 }
 
-/// A ratio with its 95% interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
     /// The geometric mean over pairs, without a unit.
@@ -67,12 +65,10 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Whether its interval leaves 1 out.
     pub fn excludes_1(&self) -> bool {
         self.ci_low.is_some_and(|low| low > 1.0) || self.ci_high.is_some_and(|high| high < 1.0)
     }
 
-    /// An estimate with its interval.
     pub fn of(estimate: Estimate) -> Self {
         let ci = estimate.ci;
         Self { ratio: estimate.value, ci_low: ci.map(|ci| ci.low), ci_high: ci.map(|ci| ci.high) }
@@ -89,9 +85,7 @@ pub struct Against {
     pub pairs: usize,
     /// Pairs left out because a trial failed.
     pub left_out: usize,
-    /// Seconds of all trials.
     pub elapsed_s: f64,
-    /// False alarms of the five looks.
     pub looks: Alarms,
     /// False alarms of the rule that looks after every pair.
     pub anytime: Alarms,
@@ -143,7 +137,6 @@ impl Against {
 /// What was measured of a twin, before it is made a certificate of.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
-    /// What is kept of it.
     pub against: Against,
     /// The metric that was compared; none where nothing was measured.
     pub metric: Option<String>,
@@ -160,7 +153,6 @@ impl Found {
         Some(Self { against, metric: found.metric, pairs })
     }
 
-    /// A twin that could not be measured.
     pub fn left_out(twin: Twin, reason: String) -> Self {
         Self { against: Against::left_out(twin, reason), metric: None, pairs: Vec::new() }
     }
@@ -169,7 +161,6 @@ impl Found {
 /// The smallest change that a budget decides here.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Decides {
-    /// Time for all trials of a comparison.
     pub minutes: u32,
     pub pairs: usize,
     /// The change, as a fraction, that is found with 80% power; none where the budget is too short.
@@ -183,7 +174,6 @@ pub struct Certificate {
     pub made_at: String,
     /// Where it was measured: it is believed nowhere else.
     pub machine: Fingerprint,
-    /// The engine, or none for a command.
     pub engine: Option<String>,
     /// The name of the load as a study gives it.
     pub load: String,
@@ -192,7 +182,6 @@ pub struct Certificate {
     pub side: String,
     /// Changes up to this one end a comparison as equivalent, as a fraction.
     pub minimum_effect: f64,
-    /// The same file, and its twins.
     pub against: Vec<Against>,
     /// What can be decided in 10, 30 and 60 minutes, at the spread of all pairs here.
     pub decides: Vec<Decides>,

@@ -15,7 +15,6 @@ const STRATEGY: &str = "strategy";
 pub struct CounterTable {
     /// What all of its conditions have in common besides.
     pub levels: Levels,
-    /// In the order of the study.
     pub strategies: Vec<String>,
     pub threads: Vec<u64>,
     /// One row a number of threads.
@@ -27,7 +26,6 @@ pub struct CounterTable {
 pub struct CounterCell {
     /// All rounds of all threads, from the first one's start to the last one's end: the mean of the samples.
     pub seconds: f64,
-    /// Increments that the threads made.
     pub expected: u64,
     pub counted: u64,
     /// Share of the threads' time that drawing random numbers took, waiting for the generator's lock included; null

@@ -30,7 +30,6 @@ pub struct Curves {
     pub over: String,
     /// What all its lines have in common, of the factors that vary in the study.
     pub at: Levels,
-    /// In the order of the plan.
     pub lines: Vec<Curve>,
 }
 
@@ -38,7 +37,6 @@ pub struct Curves {
 pub struct Curve {
     /// What tells it from the others of its chart; empty when it is alone.
     pub label: String,
-    /// In ascending order of n.
     pub points: Vec<Point>,
     pub law: Option<Scaling>,
 }

@@ -45,7 +45,6 @@ pub struct Cost {
     pub ci: Option<Interval>,
 }
 
-/// A condition's distances, and what it measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Point {
     pub condition: String,

@@ -12,13 +12,10 @@ use tare_stats::racing::{self, End};
 /// The other end of the trade against throughput.
 pub const TAIL: &str = "latency_ms_p99";
 
-/// What became of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// It is the one that is named.
     Named,
-    /// It is still in the race.
     Left,
     /// It was shown to be worse than another.
     Worse,
@@ -30,10 +27,8 @@ pub enum Fate {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Candidate {
-    /// Name of its condition.
     pub name: String,
     pub levels: Levels,
-    /// What became of it.
     #[serde(rename = "outcome")]
     pub fate: Fate,
     /// Blocks after which it left the race; none where it is in it.
@@ -55,9 +50,7 @@ pub struct Candidate {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Knob {
     pub factor: String,
-    /// The level of the leader.
     pub best: String,
-    /// The level that is held against it.
     pub level: String,
     /// Level / the leader's level of the metric, averaged over the other factors; above 1 is better, whichever way the
     /// metric goes.
@@ -98,7 +91,6 @@ pub struct Find {
     pub without_value: usize,
     /// Of the trials those that count although they were disturbed.
     pub disturbed: usize,
-    /// Seconds of all trials.
     pub elapsed_s: f64,
     /// CoV of one trial around its block and candidate, as a fraction.
     pub cov: Option<f64>,

@@ -37,7 +37,6 @@ pub struct Place {
 pub struct GridCell {
     pub condition: String,
     pub mean: f64,
-    /// 95% interval of it.
     #[serde(flatten, serialize_with = "super::ends::ci")]
     pub ci: Option<Interval>,
     /// The trial means, in the order in which they ran: what the articles print.

@@ -37,7 +37,6 @@ pub struct HostRow {
     pub blocks: usize,
     /// The primary metrics here over those of the other machines, same conditions.
     pub ratio: Option<f64>,
-    /// 95% interval of the ratio.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Mean spread of the trials of a block, what conditions explain taken out, as a fraction.

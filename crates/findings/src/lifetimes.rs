@@ -20,7 +20,6 @@ pub struct Lifetimes {
     pub restart_share: f64,
     /// Relative change of the metric for each rung that was measured before on the same server.
     pub per_place: f64,
-    /// 95% interval of it over lifetimes.
     #[serde(flatten, serialize_with = "super::ends::ci")]
     pub ci: Option<Interval>,
 }

@@ -37,7 +37,6 @@ pub struct ModesTested {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Mode {
     pub mean: f64,
-    /// Share of trials, 0 to 1.
     pub weight: f64,
 }
 

@@ -27,7 +27,6 @@ pub struct Outlier {
     /// Its mean of that metric.
     pub value: f64,
     pub mean_without: f64,
-    /// 95% interval of that mean.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Its log within the results directory; null for trials of a CSV file.

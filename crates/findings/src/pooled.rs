@@ -18,7 +18,6 @@ pub struct PooledStep {
     pub to: f64,
     /// Geometric mean of after / before, over the ladders that are no exception.
     pub ratio: f64,
-    /// 95% interval of it.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     pub ladders: usize,

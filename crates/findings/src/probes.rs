@@ -22,7 +22,6 @@ pub struct Weighed {
     /// The geometric mean with the probe at its mean over the study; null where the study did not say in advance that
     /// this probe adjusts, or where a factor can move it.
     pub adjusted_mean: Option<f64>,
-    /// 95% interval of that mean.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
 }

@@ -16,7 +16,6 @@ pub(super) struct Asked {
     /// What was cut of it to fit a time, and how many of its conditions were not measured.
     pub within: Option<(Within, usize)>,
     pub attempts: usize,
-    /// Conditions that this machine cannot do.
     pub unrealizable: usize,
 }
 

@@ -21,16 +21,13 @@ pub struct Cost {
     pub reads: Option<f64>,
     pub writes: Option<f64>,
     pub flushes: Option<f64>,
-    /// Bytes fetched from storage.
     pub read_bytes: Option<f64>,
-    /// Bytes sent to storage.
     pub written_bytes: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RelativeCell {
     pub condition: String,
-    /// Mean of the metric, in its unit.
     pub value: f64,
     /// Metric / that of the base with the same load; 1 for the base.
     pub ratio: f64,

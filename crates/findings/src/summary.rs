@@ -43,7 +43,6 @@ pub struct Summary {
     pub headline_metric: Option<String>,
     /// What the study asked, answered from tested effects or not at all.
     pub answer: Answer,
-    /// Conditions that this machine cannot do.
     pub unrealizable: Vec<Unrealizable>,
     /// Whether the headline metric has modes, and what would have been seen of them; none where nothing was tested.
     pub modes_tested: Option<ModesTested>,
@@ -98,7 +97,6 @@ pub struct CaptureSummary {
     /// What made a sample of the profile: `cycles`, `cpu-clock` ...
     pub event: Option<String>,
     pub samples: u64,
-    /// The functions with the largest shares.
     pub symbols: Vec<SymbolSummary>,
     pub locks: Vec<LockSummary>,
     pub waits: Option<WaitsSummary>,
@@ -159,14 +157,12 @@ pub struct GrowthRanking {
     pub grown: Vec<Grown>,
 }
 
-/// How one share changes along a ladder.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Grown {
     pub name: String,
     /// Share on the first rung, 0 to 1.
     pub first: f64,
     pub last: f64,
-    /// Change of the share with each doubling.
     pub per_doubling: f64,
     /// 95% interval of it; null with two profiles.
     #[serde(flatten, serialize_with = "ends::ci")]
@@ -187,7 +183,6 @@ pub struct BuildComparison {
     /// What kind of load it is, where the load is one of the other factors.
     #[serde(skip)]
     pub group: Option<Group>,
-    /// B / A of the means.
     pub ratio: f64,
     /// 95% interval of it; null with a single trial on a side.
     #[serde(flatten, serialize_with = "ends::ci")]
@@ -200,13 +195,10 @@ pub struct BuildComparison {
     pub locks: Vec<Changed>,
 }
 
-/// A share in two builds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Changed {
     pub name: String,
-    /// Share in A, 0 to 1.
     pub a: f64,
-    /// Its share in build B.
     pub b: f64,
 }
 
@@ -246,11 +238,9 @@ pub struct Components {
     pub between_cov: f64,
 }
 
-/// A condition that was not run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unrealizable {
     pub name: String,
-    /// Why the machine cannot do it.
     pub reason: String,
 }
 
@@ -259,7 +249,6 @@ pub struct ConditionSummary {
     pub name: String,
     pub levels: Levels,
     pub trials: usize,
-    /// What they gave, in table order.
     pub metrics: Vec<MetricSummary>,
     /// How long its transactions took, all trials together; none in results of version 0.1.0.
     pub latencies: Vec<Distribution>,
@@ -283,7 +272,6 @@ pub struct MetricSummary {
     pub better: Better,
     /// Mean over trials of the trial means; of latency percentiles, of those of each trial's transactions together.
     pub mean: f64,
-    /// The middle one of the trial means.
     pub median: f64,
     /// 95% interval over trials; null with fewer than two trials.
     pub ci: Option<Interval>,
@@ -338,7 +326,6 @@ pub struct Effect {
     pub levels: String,
     /// Ratio of the mean at the first level to the mean at the second.
     pub mean_ratio: f64,
-    /// 95% interval of it.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Chance of such an effect on the mean where there is none, adjusted for all effects that are listed.
@@ -347,7 +334,6 @@ pub struct Effect {
     pub shown: bool,
     /// Ratio of the between-trial CoVs; null where there are too few trials.
     pub spread_ratio: Option<f64>,
-    /// 95% interval of it.
     #[serde(flatten, serialize_with = "ends::spread_ci")]
     pub spread_ci: Option<Interval>,
     pub spread_p_value: Option<f64>,
@@ -370,13 +356,10 @@ pub struct Scaling {
     pub kappa: f64,
     /// Number at which the law peaks; null when it never does.
     pub peak: Option<f64>,
-    /// 95% interval of lambda.
     #[serde(serialize_with = "ends::pair")]
     pub lambda_ci: Option<Interval>,
-    /// 95% interval of sigma.
     #[serde(serialize_with = "ends::pair")]
     pub sigma_ci: Option<Interval>,
-    /// 95% interval of kappa.
     #[serde(serialize_with = "ends::pair")]
     pub kappa_ci: Option<Interval>,
     /// Some step gave less with more, beyond its interval.
@@ -407,12 +390,9 @@ impl Scaling {
 /// From one number of threads or nodes to the next.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Step {
-    /// Threads or nodes before the step.
     pub from: f64,
-    /// Threads or nodes after the step.
     pub to: f64,
     pub ratio: f64,
-    /// 95% interval of it.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Less after than before, beyond the interval.
@@ -433,7 +413,6 @@ pub struct SpreadSource {
     pub quiet_level: String,
     /// Ratio of the between-trial CoVs, noisy level to quiet one, over all primary metrics together.
     pub spread_ratio: f64,
-    /// 95% interval of it.
     #[serde(flatten, serialize_with = "ends::spread_ci")]
     pub spread_ci: Option<Interval>,
     /// Share of the between-trial variance that goes when it is held at its quiet level; 0 unless shown.

@@ -81,7 +81,6 @@ pub struct Second {
     pub to: String,
     /// Mean at the second over that at the first.
     pub ratio: f64,
-    /// 95% interval of it.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
 }

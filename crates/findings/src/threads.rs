@@ -19,7 +19,6 @@ pub struct ThreadSummary {
     /// CPU -> share of sightings, each sample weighing the same.
     pub seen: BTreeMap<usize, f64>,
     pub samples: usize,
-    /// Moves between CPUs, mean of a sample.
     pub migrations: f64,
     /// Times it gave up its CPU, mean of a sample.
     pub voluntary_switches: f64,

@@ -50,7 +50,6 @@ pub enum Without {
     TooFew,
 }
 
-/// What a question came to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", content = "value", rename_all = "snake_case")]
 pub enum Verdict {
@@ -62,62 +61,45 @@ pub enum Verdict {
         first: Moved,
         /// The others by their effects, without those that round to none.
         rest: Vec<Moved>,
-        /// What was tested: main effects.
         tested: Tested,
     },
-    /// No factor is.
     NotMoved {
         what: Measured,
-        /// The main effects that were tested.
         terms: Vec<Term>,
-        /// What was tested: main effects.
         tested: Tested,
         /// Metrics that a factor moves although not their average.
         alone: Vec<MovedAlone>,
     },
-    /// The conditions differ.
     Ranked {
         what: Measured,
-        /// The factors that vary between the conditions.
         factors: Vec<String>,
-        /// Best and worst condition.
         ranking: Ranked,
         /// The extreme means, where one metric was measured.
         range: Option<Range>,
         /// Trials of the condition that has fewest.
         fewest_trials: usize,
-        /// What was tested: pairs of conditions.
         tested: Tested,
     },
-    /// No difference between conditions is shown.
     NotRanked {
         what: Measured,
-        /// How many were compared.
         conditions: usize,
         /// The extreme means, where one metric was measured.
         range: Option<Range>,
         /// Trials of the condition that has fewest.
         fewest_trials: usize,
-        /// What was tested: pairs of conditions.
         tested: Tested,
         /// Metrics in which conditions differ although not on average.
         alone: Vec<MovedAlone>,
     },
-    /// The levels of one factor differ.
     RankedLevels {
         what: Measured,
-        /// The levels that were compared.
         of: LevelsOf,
-        /// Best and worst level.
         ranking: Ranked,
-        /// What was tested: pairs of levels.
         tested: Tested,
     },
     /// No level of a factor is shown to be better than another.
     NotRankedLevels {
-        /// The levels that were compared.
         of: LevelsOf,
-        /// What was tested: pairs of levels.
         tested: Tested,
     },
     /// Which factors the spread between trials comes from; none where no factor is shown to.
@@ -125,7 +107,6 @@ pub enum Verdict {
     /// Steps of ladders on which more gave less; empty where no step is shown to.
     Steps {
         less: Vec<LessStep>,
-        /// Ladders that were looked at.
         ladders: usize,
         /// Each step over all ladders of a load; empty where no two ladders have the same.
         pooled: Vec<PooledStep>,
@@ -145,42 +126,35 @@ pub struct OfLoad {
     pub shown: bool,
 }
 
-/// Why nothing was tested.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", content = "value", rename_all = "snake_case")]
 pub enum Untested {
-    /// No trial has run.
     NoTrial,
     /// Attempts were made, and none gave a result.
-    NoneOk { attempts: usize },
-    /// No trial has a usable value.
+    NoneOk {
+        attempts: usize,
+    },
     NoValue,
-    /// A single condition.
     Alone(Alone),
-    /// Ratios need positive values.
-    NotPositive { metric: String },
-    SingleTrial {
-        /// What was measured.
+    NotPositive {
         metric: String,
-        /// The extreme means.
+    },
+    SingleTrial {
+        metric: String,
         range: Option<Range>,
     },
-    /// Trials do not match across conditions.
     NotRankable,
     /// Too few trials to say where spread comes from.
     NoSpreadSources,
     /// Fewer than three numbers of threads or nodes.
     TooFewRungs {
-        /// Conditions that this machine cannot do.
         unrealizable: usize,
         /// What the conditions themselves say.
         instead: Box<Verdict>,
     },
-    /// One trial a rung.
     NoSteps,
 }
 
-/// What stands behind a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Tested {
     /// Tests that were made: of main effects, or of pairs.
@@ -206,7 +180,6 @@ pub struct MovedAlone {
     pub ratio: f64,
 }
 
-/// What the answer is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Measured {
     /// The metric, or the first of several that are taken together.
@@ -215,7 +188,6 @@ pub struct Measured {
     pub metrics: usize,
 }
 
-/// A mean with its interval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Estimate {
     pub mean: f64,
@@ -226,7 +198,6 @@ pub struct Estimate {
     pub unit: &'static str,
 }
 
-/// The only condition that was measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Alone {
     /// Its name; empty where a study has no factors.
@@ -250,7 +221,6 @@ pub struct Moved {
     pub low: String,
     /// Mean at the high level over that at the low one.
     pub ratio: f64,
-    /// 95% interval of it.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Chance of it where there is none, adjusted for all that were tested.
@@ -267,11 +237,9 @@ pub struct Ranked {
     pub second: Option<Second>,
     /// The condition or level with the best mean.
     pub best: String,
-    /// Those that are not distinguishable from it.
     pub best_ties: Vec<String>,
     /// The condition or level with the worst mean.
     pub worst: String,
-    /// Those that are not distinguishable from it.
     pub worst_ties: Vec<String>,
     /// The pair that differs by most; none where it is that of the best and the worst.
     pub apart: Option<Apart>,
@@ -280,45 +248,34 @@ pub struct Ranked {
     /// 95% interval of it for all pairs together.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// Pairs that are shown to differ.
     pub differing: usize,
     /// Chance of a pair like the surest one where all are alike.
     pub p_value: f64,
 }
 
-/// Two that are shown to differ.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Apart {
-    /// The one with the larger mean.
     pub high: String,
-    /// The one with the smaller mean.
     pub low: String,
 }
 
-/// The extreme means of one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Range {
-    /// The condition with the smallest mean.
     pub low: (String, f64),
-    /// The condition with the largest mean.
     pub high: (String, f64),
     pub unit: &'static str,
 }
 
-/// Levels of one factor that were compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LevelsOf {
     pub factor: String,
-    /// How many of them were compared.
     pub levels: usize,
     /// At which number of threads, nodes or caches: the largest.
     pub at: Option<(&'static str, f64)>,
 }
 
-/// Where the spread between trials comes from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpreadFrom {
-    /// The shown sources, the strongest first.
     pub sources: Vec<ShownSource>,
     /// Share of the variance that stays with every one at its quiet level.
     pub unexplained: f64,
@@ -340,9 +297,7 @@ pub struct ByChance {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShownSource {
     pub factor: String,
-    /// How many levels of it were measured.
     pub levels: usize,
-    /// The level at which trials vary more.
     pub noisy_level: String,
     pub quiet_level: String,
     /// Share of the variance between trials that goes when it is held at its quiet level.
@@ -361,7 +316,6 @@ pub struct LessStep {
     pub to: f64,
     /// Throughput after the step over that before it.
     pub ratio: f64,
-    /// 95% interval of it.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_results::captures::Captures;
-use tare_results::wakes::{Doing, WakesFile};
+use tare_results::waits::{Doing, WakesFile};
 
 /// Rows at most.
 const LISTED: usize = 16;

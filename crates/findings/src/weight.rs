@@ -18,7 +18,6 @@ pub struct Weight {
     /// The metric, or the first of several that are taken together.
     pub metric: String,
     pub metrics: usize,
-    /// Samples, one after the other.
     pub repeats: usize,
     /// Coefficient of variation of what was measured, as a fraction.
     pub cov: f64,

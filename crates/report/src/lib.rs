@@ -9,6 +9,7 @@ pub mod find_json;
 pub mod history_json;
 pub mod html;
 pub mod json;
+mod tables;
 pub mod terminal;
 pub mod why_json;
 pub mod words;

@@ -5,13 +5,10 @@ use std::path::{Path, PathBuf};
 use tare_files::{FilesError, Folder, Trust};
 use tare_results::{ReadError, Results};
 
-/// Why a report could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The results could not be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The file could not be written.
     #[error(transparent)]
     File(#[from] FilesError),
 }

@@ -15,8 +15,7 @@
 
 use super::place::Place;
 use super::schema::{SCHEMA, TrialRecord};
-use super::waits::WaitsFile;
-use super::wakes::WakesFile;
+use super::waits::{WaitsFile, WakesFile};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -77,7 +76,6 @@ pub struct LocksFile {
     pub source: String,
     /// Length of the sample, seconds.
     pub elapsed_s: f64,
-    /// Connections that worked while it was taken.
     pub threads: usize,
     pub waits: Vec<LockShare>,
 }
@@ -92,7 +90,6 @@ pub enum WaitKind {
     Row,
     /// The log, until it is on storage.
     Log,
-    /// Reads and writes of files.
     File,
     /// A time that passes: backing off, sleeping.
     Pause,
@@ -125,9 +122,7 @@ pub struct StatusFile {
 pub struct Captures {
     pub place: Option<Place>,
     pub profile: Option<ProfileFile>,
-    /// Lock waits, where there are any.
     pub locks: Option<LocksFile>,
-    /// The server's counters, where it has any.
     pub status: Option<StatusFile>,
     /// Wall-clock time of the server's threads, where it was captured.
     pub waits: Option<WaitsFile>,

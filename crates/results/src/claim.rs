@@ -20,7 +20,6 @@ pub struct Experiment {
     pub set: Vec<String>,
     /// Blocks that are run where no time is named: each is one trial of every condition.
     pub blocks: usize,
-    /// What the machine must have.
     #[serde(default)]
     pub needs: Needs,
     /// Server builds by name, `PRODUCT-VERSION`, each with further keys of `[builds.NAME]`.
@@ -33,7 +32,6 @@ pub struct Experiment {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Needs {
-    /// Fewest NUMA nodes with CPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<usize>,
     /// Fewest logical CPUs, hardware threads counted one by one.
@@ -90,7 +88,6 @@ pub enum Measure {
     SpreadRatio,
     /// B / A of the metric in which it is largest.
     LargestRatio,
-    /// The mean of a metric.
     Value,
     /// The CoV of the samples within a trial, averaged over metrics.
     WithinCov,
@@ -116,7 +113,6 @@ pub struct Predictions {
     pub servers: PathBuf,
     /// The seconds that were given to all of it; none: each experiment's own counts.
     pub within_s: Option<f64>,
-    /// In the order in which they run.
     pub experiments: Vec<Predicted>,
 }
 
@@ -125,7 +121,6 @@ pub struct Predicted {
     pub experiment: Experiment,
     /// Blocks of trials; 0: it is not run.
     pub blocks: usize,
-    /// Seconds that it was expected to take.
     pub expected_s: f64,
     /// Why claims cannot be tested here, by their names.
     pub cannot: BTreeMap<String, Cannot>,
@@ -135,18 +130,29 @@ pub struct Predicted {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "because", rename_all = "snake_case")]
 pub enum Cannot {
-    /// It has too few NUMA nodes.
-    Nodes { needs: usize, has: usize },
-    /// It has too few logical CPUs.
-    Pus { needs: usize, has: usize },
-    /// Its processor is of another kind.
-    Architecture { needs: String, has: String },
-    /// Builds are not here.
-    Builds { missing: Vec<String>, get: String },
-    /// What it takes was never published.
-    Unpublished { what: String },
+    Nodes {
+        needs: usize,
+        has: usize,
+    },
+    Pus {
+        needs: usize,
+        has: usize,
+    },
+    Architecture {
+        needs: String,
+        has: String,
+    },
+    Builds {
+        missing: Vec<String>,
+        get: String,
+    },
+    Unpublished {
+        what: String,
+    },
     /// A condition cannot be done on this machine.
-    Condition { reason: String },
+    Condition {
+        reason: String,
+    },
 }
 
 /// Raised when older programs could not read [`Predictions`] any more.

@@ -99,7 +99,6 @@ pub const DATA_BYTES: Covariate = entry(Names::One("server_data_bytes"), "bytes"
 /// Increments of global counters that a run of the counters made, and those that its counters show.
 pub const INCREMENTS_EXPECTED: Covariate =
     entry(Names::One("increments_expected"), "", Merge::Sum, Standing::Consequence);
-/// The sum of its counters.
 pub const INCREMENTS_COUNTED: Covariate =
     entry(Names::One("increments_counted"), "", Merge::Sum, Standing::Consequence);
 

@@ -19,7 +19,6 @@ pub(super) struct CsvRow<'r> {
     pub disturbed: Cow<'r, str>,
 }
 
-/// Why a row was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refused {
     Twice,

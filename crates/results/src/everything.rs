@@ -9,7 +9,6 @@ use tare_topology::measure::Measured;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Source {
-    /// A directory that `tare run` wrote.
     #[default]
     Directory,
     Csv,

@@ -21,7 +21,6 @@ pub struct Laps {
     pub without_value: usize,
     /// Those that count although they were disturbed.
     pub disturbed: usize,
-    /// Seconds of all attempts together.
     pub elapsed_s: f64,
 }
 

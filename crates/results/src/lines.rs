@@ -1,6 +1,6 @@
 //! The files of records, `trials.jsonl` and `trials-WRITER.jsonl`: read line by line, and what is damaged set aside.
 
-use super::error::ReadError;
+use super::error::{DirectoryError, ReadError, io_error};
 use super::limits::{LONGEST_LINE, MOST_RECORDS};
 use super::names;
 use super::schema::{Outcome, Plan, SCHEMA, TrialRecord};
@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use tare_files::Folder;
 
@@ -29,12 +29,10 @@ impl fmt::Display for DamagedLine {
     }
 }
 
-/// All that the files of records hold.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     /// In the order of files and lines; the local run's own file first.
     pub trials: Vec<TrialRecord>,
-    /// What could not be read.
     pub damaged: Vec<DamagedLine>,
     pub files: usize,
 }
@@ -242,4 +240,40 @@ fn list(numbers: &[usize]) -> String {
     let first: Vec<String> = numbers.iter().take(LISTED).map(usize::to_string).collect();
     let more = if numbers.len() > LISTED { ", ..." } else { "" };
     first.join(", ") + more
+}
+
+/// The largest file of records that is repaired, bytes.
+const LARGEST: u64 = 1 << 30;
+
+/// Moves every damaged line to a file alongside its own, `trials.jsonl.damaged`, and says which. Nothing may be writing
+/// records meanwhile: the caller has the directory's lock, and other writers are the user's to know of.
+///
+/// # Errors
+/// When a file cannot be read or written; the records are as they were then.
+pub fn repair(directory: &Folder) -> Result<Vec<DamagedLine>, DirectoryError> {
+    let damaged = read(directory)?.damaged;
+    for name in files(directory)? {
+        let path = directory.path().join(&name);
+        let bad: BTreeSet<usize> = damaged.iter().filter(|d| d.path == path).map(|d| d.line).collect();
+        if bad.is_empty() {
+            continue;
+        }
+        let missing = || io_error("read", &path, ErrorKind::NotFound.into());
+        let bytes = directory.read(&name, LARGEST)?.ok_or_else(missing)?;
+        let (mut kept, mut aside) = (Vec::new(), Vec::new());
+        for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+            let to = if bad.contains(&(index + 1)) { &mut aside } else { &mut kept };
+            to.extend_from_slice(line);
+            if !line.ends_with(b"\n") {
+                to.push(b'\n');
+            }
+        }
+        // First on the disk alongside, then out of the file.
+        let beside = format!("{name}.damaged");
+        let mut file = directory.append(&beside)?;
+        let written = file.write_all(&aside).and_then(|()| file.sync_all());
+        written.map_err(|e| io_error("write", &directory.path().join(&beside), e))?;
+        directory.write(&name, &kept)?;
+    }
+    Ok(damaged)
 }

@@ -7,8 +7,8 @@ use crate::{server_cost, steps};
 
 /// Declares metrics, and lists all that are declared.
 macro_rules! declared {
-    ($($(#[$doc:meta])+ $constant:ident = $name:literal, $unit:literal, $better:ident, $rank:expr;)+) => {
-        $($(#[$doc])+ pub const $constant: Named = Named::new($name, $unit, Better::$better, $rank);)+
+    ($($(#[$doc:meta])* $constant:ident = $name:literal, $unit:literal, $better:ident, $rank:expr;)+) => {
+        $($(#[$doc])* pub const $constant: Named = Named::new($name, $unit, Better::$better, $rank);)+
 
         /// Every metric of this program's loads but the families of query times and of the server's cost
         /// ([`crate::server_cost`]).
@@ -17,11 +17,9 @@ macro_rules! declared {
 }
 
 declared! {
-    /// Transactions a second, over all threads.
     TPS = "tps", "1/s", Higher, 0;
     /// The highest rate of transactions that meets the objective of an open loop, over all threads.
     MAX_TPS_UNDER_OBJECTIVE = "max_tps_under_objective", "1/s", Higher, 0;
-    /// Queries a second, over all threads.
     QPS = "qps", "1/s", Higher, 11;
     /// Rounds of counting a second, over all threads.
     ROUNDS_PER_S = "rounds_per_s", "1/s", Higher, 1;
@@ -29,27 +27,18 @@ declared! {
     NS_PER_INCREMENT = "ns_per_increment", "ns", Lower, 12;
     /// Share of increments that the counters do not show.
     LOSS = "loss", "", Lower, SUFFIX_RANK;
-    /// Memory that a counter takes.
     BYTES_PER_COUNTER = "bytes_per_counter", "bytes", Lower, SUFFIX_RANK;
-    /// Time that reading all counters takes.
     FULL_READ_NS = "full_read_ns", "ns", Lower, SUFFIX_RANK;
     /// Share of the time that drawing random numbers takes.
     GENERATOR_FRACTION = "generator_fraction", "fraction", Lower, SUFFIX_RANK;
     /// CPU time of the clients, user and system, for each transaction.
     CLIENT_CPU_US_PER_TRANSACTION = "client_cpu_us_per_transaction", "us", Lower, SUFFIX_RANK;
-    /// Mean latency of transactions.
     LATENCY_MS_MEAN = "latency_ms_mean", "ms", Lower, 12;
-    /// Latency that half of all transactions keep.
     LATENCY_MS_P50 = "latency_ms_p50", "ms", Lower, 12;
-    /// Latency that nine of ten transactions keep.
     LATENCY_MS_P90 = "latency_ms_p90", "ms", Lower, 12;
-    /// Latency that 95% of transactions keep.
     LATENCY_MS_P95 = "latency_ms_p95", "ms", Lower, 12;
-    /// Latency that 99% of transactions keep.
     LATENCY_MS_P99 = "latency_ms_p99", "ms", Lower, 12;
-    /// Latency that 99.9% of transactions keep.
     LATENCY_MS_P99_9 = "latency_ms_p99_9", "ms", Lower, 12;
-    /// The longest latency of all transactions.
     LATENCY_MS_MAX = "latency_ms_max", "ms", Lower, 12;
     /// New orders a minute, as HammerDB counts them.
     NOPM = "nopm", "1/min", Higher, 0;

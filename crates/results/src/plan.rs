@@ -73,7 +73,6 @@ pub struct Plan {
     pub client_machines: BTreeMap<String, Fingerprint>,
     /// Seed of the order and of every trial's load.
     pub seed: u64,
-    /// All conditions, unrealizable ones too.
     pub conditions: Vec<PlannedCondition>,
     /// The schedule over the realizable ones.
     pub trials: Vec<PlannedTrial>,
@@ -143,16 +142,13 @@ pub struct Decision {
     pub pilot_counts: bool,
     /// Half-width of the least steady 95% interval to expect, as a fraction of the mean.
     pub half_width: Option<f64>,
-    /// Why, in one sentence for people.
     pub reason: String,
 }
 
 /// What was cut of a study to fit a time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Within {
-    /// The time that was requested, seconds.
     pub asked_s: f64,
-    /// What the whole study would take, seconds.
     pub whole_s: f64,
     pub whole_trials: usize,
     /// Levels that are not measured, by factor.
@@ -169,7 +165,6 @@ pub struct LeftOut {
     /// Its name, as `[machine]` has it.
     pub setting: String,
     pub level: String,
-    /// Why it cannot be had.
     pub reason: String,
 }
 
@@ -184,7 +179,6 @@ pub struct Race {
     pub alpha: f64,
     /// Seconds that trials may take together; none: until it is decided.
     pub budget_s: Option<f64>,
-    /// Seed of the order within blocks.
     pub seed: u64,
     /// Runs that have added blocks: the first one, and each that went on.
     pub sessions: usize,

@@ -64,7 +64,6 @@ pub struct ThreadRecord {
     /// Its process; 0 in records of schema 1.
     #[serde(default)]
     pub pid: u32,
-    /// The id that the kernel gave it.
     pub tid: u32,
     pub name: String,
     /// CPUs it was allowed to run on, read back from the kernel; empty where it was gone before it was looked at.
@@ -75,9 +74,7 @@ pub struct ThreadRecord {
     pub migrations: u64,
     pub voluntary_switches: u64,
     pub involuntary_switches: u64,
-    /// User CPU time during the sample, seconds.
     pub user_s: f64,
-    /// System CPU time during the sample, seconds.
     pub system_s: f64,
     /// What the scheduler did with it; none where it was not asked for or the kernel does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,7 +84,6 @@ pub struct ThreadRecord {
 /// How a thread spent a sample, from the kernel's `schedstat`; the three add up to the sample.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ScheduleRecord {
-    /// On a CPU, seconds.
     pub ran_s: f64,
     /// Runnable, and waiting for a CPU, seconds.
     pub waited_s: f64,
@@ -300,13 +296,10 @@ impl TrialRecord {
 pub struct Environment {
     pub schema: u32,
     pub tare_version: String,
-    /// The command line that repeats the run.
     pub command: String,
     pub kernel: String,
     pub cpu_model: String,
-    /// Hypervisor name, where there is one.
     pub hypervisor: Option<String>,
-    /// The distribution, as it names itself.
     pub os: String,
     /// Settings found: path or name -> value.
     pub settings: BTreeMap<String, String>,

@@ -27,7 +27,6 @@ pub struct SearchRecord {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepRecord {
     pub asked_tps: f64,
-    /// Transactions a second that were completed.
     pub done_tps: f64,
     /// What the objective is about, with what was due and not done at the end; none where nothing was due.
     pub value: Option<f64>,

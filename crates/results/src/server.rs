@@ -13,7 +13,6 @@ pub const SETTINGS_FILE: &str = "settings-";
 pub struct ServerRecord {
     /// Whose it is, by what it says itself: MariaDB, MySQL, Percona Server ...
     pub product: String,
-    /// What the program answers to `--version`.
     pub version: String,
     pub path: String,
     /// The linker's number of this very build; none where it has none.
@@ -27,7 +26,6 @@ pub struct ServerRecord {
     /// Option files that gave it something, as it says itself, and the study's `defaults_file`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub option_files: Vec<String>,
-    /// Memory for pages of tables, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer_pool_bytes: Option<u64>,
     /// Settings that differ from the program's own, by the one who set them.

@@ -6,13 +6,9 @@ use serde::{Deserialize, Serialize};
 /// What is counted of a server's processes and threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
-    /// CPU time, user and system.
     Cpu,
-    /// CPU time in user mode.
     User,
-    /// CPU time in the kernel.
     System,
-    /// Context switches of either kind.
     Switches,
     /// Times a thread gave its CPU up, as to wait.
     VoluntarySwitches,
@@ -26,7 +22,6 @@ pub enum Quantity {
     StorageWrites,
     /// Flushes of their caches, which fsync waits for.
     StorageFlushes,
-    /// Bytes fetched from storage.
     Read,
     /// Bytes sent to storage, at once or later.
     Written,

@@ -25,7 +25,6 @@ pub struct Settle {
     pub by_time: bool,
     /// Seconds that trials may take together; none: until it is settled.
     pub budget_s: Option<f64>,
-    /// Seed of the order within pairs.
     pub seed: u64,
     /// Sessions that it is made of, fixed before the first one. From five on the verdict is one over sessions.
     pub sessions: usize,

@@ -21,7 +21,6 @@ pub enum Figure {
     BeginS,
 }
 
-/// In the order of the figures.
 const FIGURES: [(Figure, &str, Metric); 6] = [
     (Figure::RowsPerS, "rows_per_s", Metric { unit: "1/s", better: Better::Higher, rank: 3 }),
     (Figure::QueriesPerS, "queries_per_s", Metric { unit: "1/s", better: Better::Higher, rank: 3 }),

@@ -16,7 +16,6 @@ pub use super::error::DirectoryError;
 pub const LOGS: &str = "logs";
 pub const CAPTURES: &str = "captures";
 const LOCK: &str = ".lock";
-/// The largest study that is read, bytes.
 const LARGEST_STUDY: u64 = 16 << 20;
 
 /// A results directory that is open for writing; the lock goes with it.

@@ -20,7 +20,6 @@ const KEYS: [&str; 3] = ["cache", "colour", "engines"];
 /// The engine that is this program itself.
 const EMBEDDED: &str = "sqlite";
 
-/// Why the file is not used.
 #[derive(Debug, Error)]
 pub enum ConfigError {
     /// It names programs and places, so it must be the user's own, and closed to the writing of others.

@@ -28,10 +28,8 @@ const LONGEST_LIST: u64 = 64 << 20;
 /// The cache of root, where no variable names one and the home is another's.
 const ROOT_CACHE: &str = "/var/cache/tare";
 
-/// Why the machine could not be taken.
 #[derive(Debug, Error)]
 pub enum StateError {
-    /// Lock, journal or state directory.
     #[error(transparent)]
     Noise(#[from] NoiseError),
     /// The cache or the state directory is another's, or open to others.
@@ -43,7 +41,6 @@ pub enum StateError {
     Leftovers(#[from] EngineError),
 }
 
-/// The machine, for this process alone.
 #[derive(Debug)]
 pub struct Host {
     lock: HostLock,

@@ -1,7 +1,6 @@
 //! Words that people write and read.
 
 mod figures;
-mod formula;
 mod key;
 mod nearest;
 mod shown;
@@ -9,9 +8,9 @@ mod unknown_word;
 mod value;
 
 pub use figures::{count, percent};
-pub use formula::{as_text_cell, of_text_cell};
 pub use key::{Key, KeyInfo, Keyed, Keys, Kind};
 pub use nearest::{nearest, nearest_of};
+pub use shown::{as_text_cell, of_text_cell};
 pub use shown::{shown, shown_name};
 pub use unknown_word::{UnknownWord, did_you_mean};
 pub use value::Value;

@@ -64,7 +64,7 @@ pub const FOREIGN_PROSE: &[Foreign] = &[
     Foreign { below: "crates/counters-study/src/workload/memory.rs", of: "the kernel" },
     Foreign { below: "crates/drive/src/capture", of: "the kernel and perf" },
     Foreign { below: "crates/tare/src/cli/debug_symbols.rs", of: "dpkg and apt" },
-    Foreign { below: "crates/drive/src/sut/helpers.rs", of: "servers, as titles of their processes" },
+    Foreign { below: "crates/drive/src/sut/processes.rs", of: "servers, as titles of their processes" },
     Foreign { below: "crates/drive/src/workload/program/parse", of: "benchmarks" },
     Foreign { below: "crates/drive/src/workload/sql/statement.rs", of: "the user, as statements" },
     Foreign { below: "crates/engine/src", of: "servers and their logs" },

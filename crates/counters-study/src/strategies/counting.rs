@@ -5,7 +5,6 @@ use crate::workload::Error;
 /// What a strategy must know before it allocates.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Counters there will be, numbered from 0.
     pub counters: usize,
     pub threads: usize,
     pub seed: u64,
@@ -18,7 +17,6 @@ pub struct Plan {
 /// data blocks), and a number, for strategies that keep their counters elsewhere (their `Cell` is empty).
 pub trait Counting: Send + Sync + Sized {
     type Cell: Send + Sync;
-    /// What a thread keeps while it counts.
     type Local;
 
     /// Bytes one counter takes, known before anything is allocated.
@@ -28,7 +26,6 @@ pub trait Counting: Send + Sync + Sized {
 
     fn new(plan: &Plan) -> Result<Self, Error>;
 
-    /// Makes a counter that stands at 0.
     fn cell(&self) -> Self::Cell;
 
     /// A thread, by its number from 0, begins to count.

@@ -5,7 +5,6 @@ use crate::workload::Error;
 use std::cell::UnsafeCell;
 use std::sync::{Mutex, PoisonError};
 
-/// Each counter has a `std::sync::Mutex`.
 pub(crate) struct StdMutex;
 
 impl Counting for StdMutex {
@@ -32,7 +31,6 @@ impl Counting for StdMutex {
     }
 }
 
-/// Each counter has a `pthread_mutex_t`.
 pub(crate) struct PthreadMutex;
 
 /// A mutex that must not move once it was locked: the workload puts it on the heap first.

@@ -5,7 +5,6 @@ use crate::workload::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) trait Selector: Send + Sync + Sized {
-    /// What a thread keeps to choose by.
     type Local;
 
     fn new(plan: &Plan) -> Result<Self, Error>;

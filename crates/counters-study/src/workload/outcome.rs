@@ -8,7 +8,6 @@ pub struct Outcome {
     pub elapsed_s: f64,
     /// CPU time of the process in that span, user and system, s.
     pub cpu_s: f64,
-    /// Rounds of all threads a second.
     pub rounds_per_s: f64,
     /// ns a thread takes for one increment and its share of everything else in a round: elapsed over the increments of
     /// one thread (256 a round of 16 steps; 160 without data work). Threads that share CPUs wait for each other in it.

@@ -1,8 +1,9 @@
 //! The machine and its settings as they were found: read only, and nothing is an error when it is missing.
 
-use super::platform;
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
+use tare_results::hardware;
 use tare_results::schema::{Environment, SCHEMA};
 use tare_topology::Machine;
 
@@ -45,7 +46,7 @@ pub fn environment(machine: &Machine) -> Environment {
         cpu_model: cpu_model(machine),
         hypervisor: hypervisor(),
         os: os_name(),
-        settings: settings().into_iter().chain(platform::facts(&uname.version().to_string_lossy())).collect(),
+        settings: settings().into_iter().chain(facts(&uname.version().to_string_lossy())).collect(),
         machine: machine.clone(),
     }
 }
@@ -87,4 +88,140 @@ fn os_name() -> String {
             Some(line.trim_matches('"').to_owned())
         })
         .unwrap_or_else(|| "Linux".into())
+}
+
+/// Single files, alongside those that are switched: one value each.
+const FILES: &[&str] = &[
+    "/sys/kernel/mm/transparent_hugepage/shmem_enabled",
+    "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag",
+    "/proc/sys/vm/nr_hugepages",
+    "/proc/sys/vm/nr_overcommit_hugepages",
+    "/sys/kernel/realtime",
+    "/sys/devices/system/cpu/cpu0/microcode/version",
+    "/sys/class/dmi/id/sys_vendor",
+    "/sys/class/dmi/id/product_name",
+    "/sys/class/dmi/id/board_name",
+    "/sys/class/dmi/id/bios_vendor",
+    "/sys/class/dmi/id/bios_version",
+    "/sys/class/dmi/id/bios_date",
+    "/sys/firmware/devicetree/base/model",
+];
+/// Folders in which every file is one value: a line for each weakness of the processor; weights of nodes; page pools.
+const FOLDERS: &[&str] = &["/sys/devices/system/cpu/vulnerabilities", "/sys/kernel/mm/mempolicy/weighted_interleave"];
+/// Where each size of huge pages has a folder.
+const POOLS: &str = "/sys/kernel/mm/hugepages";
+
+/// What the kernel can count events of: a folder for each.
+const EVENT_SOURCES: &str = "/sys/bus/event_source/devices";
+/// What it can measure and divide of caches and memory bandwidth.
+const RESCTRL: &str = "/sys/fs/resctrl/info";
+
+/// All that this kernel tells, by path; `preemption` is a name of its own. `version` is that of uname.
+pub fn facts(version: &str) -> BTreeMap<String, String> {
+    facts_under(Path::new("/"), version)
+}
+
+fn facts_under(root: &Path, version: &str) -> BTreeMap<String, String> {
+    let at = |path: &str| root.join(path.trim_start_matches('/'));
+    let value = |path: &str| {
+        let bytes = fs::read(at(path)).ok()?;
+        // A device tree's texts end with a zero.
+        let text = String::from_utf8_lossy(&bytes).trim_matches(|c: char| c == '\0' || c.is_whitespace()).to_owned();
+        (!text.is_empty()).then_some(text)
+    };
+    let names = |folder: &str| {
+        let entries = fs::read_dir(at(folder)).into_iter().flatten().filter_map(Result::ok);
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        names.map(|name| format!("{folder}/{name}")).collect::<Vec<_>>()
+    };
+    let inside = FOLDERS.iter().flat_map(|folder| names(folder));
+    let pools = names(POOLS).into_iter().map(|pool| format!("{pool}/nr_hugepages"));
+    let paths = FILES.iter().map(|path| (*path).to_owned()).chain(inside).chain(pools);
+    let mut facts: BTreeMap<String, String> = paths.filter_map(|path| Some((path.clone(), value(&path)?))).collect();
+    // Kernels that load no microcode by themselves say it among the processor's properties.
+    let microcode = "/sys/devices/system/cpu/cpu0/microcode/version";
+    let told = value("/proc/cpuinfo").and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("microcode"))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    });
+    if let Some(told) = told.filter(|_| !facts.contains_key(microcode)) {
+        facts.insert("microcode".to_owned(), told);
+    }
+    let sources = fs::read_dir(at(EVENT_SOURCES)).into_iter().flatten().filter_map(Result::ok);
+    let mut sources: Vec<String> = sources.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    sources.sort();
+    if !sources.is_empty() {
+        facts.insert(hardware::EVENT_SOURCES.to_owned(), sources.join(" "));
+        let resctrl = if at(RESCTRL).exists() { hardware::MOUNTED } else { "not mounted" };
+        facts.insert(hardware::RESCTRL.to_owned(), resctrl.to_owned());
+    }
+    let switch = value("/sys/kernel/debug/sched/preempt");
+    let asked = value("/proc/cmdline").unwrap_or_default();
+    facts.insert("preemption".to_owned(), preemption(version, switch.as_deref(), &asked));
+    facts
+}
+
+/// How the kernel preempts: what its switch says (root alone may read it), else what it was built as, with what was
+/// asked for when it was started.
+fn preemption(version: &str, switch: Option<&str>, cmdline: &str) -> String {
+    let chosen = switch.and_then(|text| text.split_once('(')?.1.split_once(')')).map(|(word, _)| word.to_owned());
+    if let Some(chosen) = chosen {
+        return chosen;
+    }
+    let built = ["PREEMPT_RT", "PREEMPT_DYNAMIC", "PREEMPT_LAZY", "PREEMPT"];
+    let built = built.into_iter().find(|word| version.split_whitespace().any(|found| found == *word));
+    let asked = cmdline.split_whitespace().find(|word| word.starts_with("preempt="));
+    match (built, asked) {
+        (Some(built), Some(asked)) => format!("{built}, {asked}"),
+        (Some(built), None) => built.to_owned(),
+        (None, _) => "none or voluntary".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn preemption_is_what_the_switch_says_or_what_was_built_and_asked() {
+        let dynamic = "#1 SMP PREEMPT_DYNAMIC Debian 6.1.1";
+        assert_eq!(preemption(dynamic, Some("none voluntary (full)"), ""), "full");
+        assert_eq!(preemption(dynamic, None, "quiet preempt=voluntary"), "PREEMPT_DYNAMIC, preempt=voluntary");
+        assert_eq!(preemption(dynamic, None, "quiet"), "PREEMPT_DYNAMIC");
+        assert_eq!(preemption("#1 SMP PREEMPT_RT Debian", None, ""), "PREEMPT_RT");
+        assert_eq!(preemption("#1 SMP Debian", None, "preempt=full"), "none or voluntary");
+    }
+
+    #[test]
+    fn firmware_microcode_mitigations_and_huge_pages_are_told() {
+        let root = tempfile::tempdir().unwrap();
+        let files = [
+            ("sys/class/dmi/id/bios_version", "1.2\n"),
+            ("sys/class/dmi/id/bios_date", " \n"),
+            ("sys/firmware/devicetree/base/model", "Board X\0"),
+            ("sys/devices/system/cpu/vulnerabilities/meltdown", "Not affected\n"),
+            ("sys/devices/system/cpu/vulnerabilities/spectre_v2", "Mitigation: Retpolines\n"),
+            ("sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "12\n"),
+            ("sys/kernel/mm/mempolicy/weighted_interleave/node0", "2\n"),
+            ("sys/bus/event_source/devices/software/type", "1\n"),
+            ("sys/bus/event_source/devices/cpu/type", "4\n"),
+            ("proc/cpuinfo", "processor\t: 0\nmicrocode\t: 0x2b0\n"),
+        ];
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let found = facts_under(root.path(), "#1 SMP PREEMPT");
+        let of = |path: &str| found.get(path).map(String::as_str);
+        assert_eq!(of("/sys/class/dmi/id/bios_version"), Some("1.2"));
+        assert_eq!(of("/sys/class/dmi/id/bios_date"), None);
+        assert_eq!(of("/sys/firmware/devicetree/base/model"), Some("Board X"));
+        assert_eq!(of("/sys/devices/system/cpu/vulnerabilities/spectre_v2"), Some("Mitigation: Retpolines"));
+        assert_eq!(of("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"), Some("12"));
+        assert_eq!(of("/sys/kernel/mm/mempolicy/weighted_interleave/node0"), Some("2"));
+        assert_eq!((of("event_sources"), of("resctrl")), (Some("cpu software"), Some("not mounted")));
+        assert_eq!((of("microcode"), of("preemption")), (Some("0x2b0"), Some("PREEMPT")));
+        assert_eq!(found.len(), 10);
+    }
 }

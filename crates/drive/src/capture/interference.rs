@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use tare_cpuset::CpuSet;
 use tare_noise::{CpuUse, Snapshot, Throttling};
 
-/// A watch over one sample.
 pub struct Interference {
     snapshot: Snapshot,
     cpu_use: CpuUse,

@@ -12,7 +12,6 @@ pub const RECEIVING: &str = "network_receiving_cpu";
 /// The kernel's counts since its start, by name of the covariate.
 type EventsByCpu = BTreeMap<String, u64>;
 
-/// A watch over one sample.
 pub struct NetworkWatch(EventsByCpu);
 
 impl NetworkWatch {

@@ -3,7 +3,12 @@
 //! A capture that fails never fails its trial: the record says why it is missing, and the others go on.
 
 use super::place::{Captured, Place};
-use super::{locks::Locks, profile::Profile, status::Status, waits, waits::Waits, wakes::Wakes};
+use super::{
+    profile::Profile,
+    server::{Locks, Status},
+    waits::{self, Waits},
+    wakes::Wakes,
+};
 use crate::capture::settings::CaptureSettings;
 use std::time::Instant;
 use tare_cpuset::ThreadRef;

@@ -1,10 +1,12 @@
 //! The server of a trial for its record: which build, started how, with which settings.
 
+use super::place::{Captured, Place};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
-use tare_engine::{Address, Binary, SelfReport, Server, ServerSetting};
+use tare_engine::{Address, Binary, Diagnostics, LockWait, SelfReport, Server, ServerSetting, Unavailable, WaitKind};
 use tare_files::Folder;
+use tare_results::captures::{self, LOCKS, LockShare, LocksFile, STATUS, StatusFile};
 use tare_results::schema::{SCHEMA, TrialRecord};
 use tare_results::server::{SETTINGS, SETTINGS_FILE, ServerRecord, Setting, SettingsFile};
 use tare_results::store::CAPTURES;
@@ -97,6 +99,99 @@ impl Private {
     }
 }
 
+pub(super) struct Status {
+    before: Result<BTreeMap<String, f64>, Unavailable>,
+}
+
+impl Status {
+    pub fn begin(diagnostics: &mut dyn Diagnostics) -> Self {
+        Self { before: diagnostics.counters() }
+    }
+
+    pub fn end(self, diagnostics: &mut dyn Diagnostics, elapsed_s: f64, place: &Place, captured: &mut Captured) {
+        match self.before.and_then(|before| Ok((before, diagnostics.counters()?))) {
+            Ok((before, after)) => {
+                let differences = differences(&before, &after);
+                place.write_json(
+                    captured,
+                    STATUS,
+                    "status.json",
+                    &StatusFile { schema: SCHEMA, elapsed_s, differences },
+                );
+            }
+            Err(e) => drop(captured.missing.insert(STATUS.to_owned(), e.to_string())),
+        }
+        match diagnostics.report() {
+            Ok((name, text)) => place.write(captured, &format!("{STATUS}.report"), name, text.as_bytes()),
+            Err(e) => drop(captured.missing.insert(format!("{STATUS}.report"), e.to_string())),
+        }
+    }
+}
+
+fn differences(before: &BTreeMap<String, f64>, after: &BTreeMap<String, f64>) -> BTreeMap<String, f64> {
+    let changed = |(name, value): (&String, &f64)| {
+        let difference = value - before.get(name)?;
+        (difference != 0.0).then(|| (name.clone(), difference))
+    };
+    after.iter().filter_map(changed).collect()
+}
+
+/// Locks listed in a record; a server has some hundreds of kinds, most of them without a wait.
+const LISTED: usize = 100;
+
+pub(super) struct Locks {
+    source: String,
+}
+
+impl Locks {
+    pub fn begin(diagnostics: &mut dyn Diagnostics) -> Result<Self, Unavailable> {
+        Ok(Self { source: diagnostics.watch_locks()? })
+    }
+
+    pub fn end(self, diagnostics: &mut dyn Diagnostics, elapsed_s: f64, place: &Place, captured: &mut Captured) {
+        match diagnostics.lock_waits() {
+            Ok(waits) => {
+                let file = LocksFile {
+                    schema: SCHEMA,
+                    source: self.source,
+                    elapsed_s,
+                    threads: place.threads,
+                    waits: shares(waits, elapsed_s * place.threads as f64),
+                };
+                place.write_json(captured, LOCKS, "locks.json", &file);
+            }
+            Err(e) => drop(captured.missing.insert(LOCKS.to_owned(), e.to_string())),
+        }
+    }
+}
+
+/// The longest waits first. `thread_s`: time of all connections' threads together.
+fn shares(waits: Vec<LockWait>, thread_s: f64) -> Vec<LockShare> {
+    let mut shares: Vec<LockShare> = waits
+        .into_iter()
+        .map(|wait| LockShare {
+            kind: kind(wait.kind),
+            name: wait.name,
+            count: wait.count,
+            wait_ms: wait.wait_s * 1000.0,
+            wait_fraction: if thread_s > 0.0 { wait.wait_s / thread_s } else { 0.0 },
+        })
+        .collect();
+    shares.sort_by(|a, b| b.wait_ms.total_cmp(&a.wait_ms).then_with(|| a.name.cmp(&b.name)));
+    shares.truncate(LISTED);
+    shares
+}
+
+fn kind(kind: WaitKind) -> captures::WaitKind {
+    match kind {
+        WaitKind::Lock => captures::WaitKind::Lock,
+        WaitKind::Row => captures::WaitKind::Row,
+        WaitKind::Log => captures::WaitKind::Log,
+        WaitKind::File => captures::WaitKind::File,
+        WaitKind::Pause => captures::WaitKind::Pause,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,5 +218,22 @@ mod tests {
         assert_ne!(write(&results, settings("2")).unwrap(), first);
         assert_eq!(std::fs::read_dir(folder.path().join("captures")).unwrap().count(), 2);
         assert!(arguments(std::process::id()).len() < 20);
+    }
+
+    #[test]
+    fn only_what_changed_is_told() {
+        let map = |values: &[(&str, f64)]| values.iter().map(|(k, v)| ((*k).to_owned(), *v)).collect();
+        let found =
+            differences(&map(&[("a", 1.0), ("b", 2.0), ("c", 9.0)]), &map(&[("a", 5.0), ("b", 2.0), ("d", 3.0)]));
+        assert_eq!(found, map(&[("a", 4.0)]));
+    }
+
+    #[test]
+    fn the_longest_wait_is_first_and_a_share_of_all_threads() {
+        let wait = |name: &str, wait_s| LockWait { kind: WaitKind::Lock, name: name.into(), count: 7, wait_s };
+        let found = shares(vec![wait("short", 0.1), wait("long", 2.0)], 8.0);
+        assert_eq!(found.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["long", "short"]);
+        assert_eq!((found[0].wait_ms, found[0].wait_fraction, found[0].count), (2000.0, 0.25, 7));
+        assert_eq!(shares(vec![wait("x", 1.0)], 0.0)[0].wait_fraction, 0.0);
     }
 }

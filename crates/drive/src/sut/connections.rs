@@ -2,10 +2,13 @@
 //! of each, found from outside while they work.
 
 use super::error::Unpaired;
-use super::sockets::{Inode, peers, sockets_of};
 use super::waits::waits_in;
 use super::watch::Connected;
-use std::collections::{BTreeMap, BTreeSet};
+use procfs::process::{FDTarget, Process};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 use tare_cpuset::ThreadRef;
 use tare_cpuset::observe::threads_of;
@@ -144,4 +147,173 @@ fn workers(seen: &BTreeMap<ThreadRef, u32>) -> BTreeSet<ThreadRef> {
     let most = seen.values().copied().max().unwrap_or(0);
     let often = |count: u32| f64::from(count) >= SELDOM * f64::from(most);
     seen.iter().filter(|(_, count)| often(**count)).map(|(thread, _)| *thread).collect()
+}
+
+/// Number of a socket in the kernel's tables; the same for everyone who looks.
+pub type Inode = u64;
+
+/// sock_diag(7): one request for all sockets of a family.
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+/// NLM_F_REQUEST and NLM_F_DUMP (netlink(7)).
+const REQUEST_DUMP: u16 = 0x301;
+const SHOW_PEER: u32 = 4;
+/// UNIX_DIAG_PEER, the attribute that holds it.
+const PEER: u16 = 2;
+/// Bytes of a message's head, of a Unix socket in an answer, and of an attribute's head.
+const HEAD: usize = 16;
+const ENTRY: usize = 16;
+const ATTRIBUTE: usize = 4;
+const ERROR: u16 = 2;
+const DONE: u16 = 3;
+
+/// The sockets that a process holds, by descriptor. Nothing where it is gone or may not be looked at.
+pub fn sockets_of(pid: i32) -> BTreeMap<i32, Inode> {
+    let descriptors = Process::new(pid).and_then(|process| process.fd()).into_iter().flatten().flatten();
+    let inode = |target| match target {
+        FDTarget::Socket(inode) => Some(inode),
+        _ => None,
+    };
+    descriptors.filter_map(|descriptor| Some((descriptor.fd, inode(descriptor.target)?))).collect()
+}
+
+/// The other end of every connected socket of this machine: Unix sockets by `sock_diag`, TCP by its two addresses.
+pub fn peers() -> HashMap<Inode, Inode> {
+    // A kernel that does not tell of one family may tell of the other; who needs a pair says that there is none.
+    let mut peers = unix_peers().unwrap_or_default();
+    peers.extend(tcp_peers());
+    peers
+}
+
+fn unix_peers() -> io::Result<HashMap<Inode, Inode>> {
+    let diag = socket_with(AddressFamily::NETLINK, SocketType::DGRAM, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG))?;
+    let mut request = Vec::with_capacity(HEAD + 24);
+    let length = (HEAD + 24) as u32;
+    request.extend(length.to_ne_bytes());
+    request.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+    request.extend(REQUEST_DUMP.to_ne_bytes());
+    // Sequence and port are for those who ask more than once.
+    request.extend([0; 8]);
+    // Family, protocol, padding; all states; any inode; what to show; no cookie.
+    request.extend([AddressFamily::UNIX.as_raw() as u8, 0, 0, 0]);
+    request.extend(u32::MAX.to_ne_bytes());
+    request.extend([0; 4]);
+    request.extend(SHOW_PEER.to_ne_bytes());
+    request.extend([0; 8]);
+    send(&diag, &request, SendFlags::empty())?;
+    let mut peers = HashMap::new();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let (received, _) = recv(&diag, &mut buffer[..], RecvFlags::empty())?;
+        if received == 0 || read_answers(&buffer[..received], &mut peers)? {
+            return Ok(peers);
+        }
+    }
+}
+
+/// Takes what one datagram says; whether it was the last.
+fn read_answers(mut datagram: &[u8], peers: &mut HashMap<Inode, Inode>) -> io::Result<bool> {
+    while datagram.len() >= HEAD {
+        let length = u32_at(datagram, 0) as usize;
+        let Some(message) = datagram.get(..length).filter(|_| length >= HEAD) else { break };
+        match u16_at(message, 4) {
+            DONE => return Ok(true),
+            ERROR => return Err(io::Error::from_raw_os_error(-u32_at(message, HEAD).cast_signed())),
+            _ => {
+                if let Some((own, peer)) = entry(&message[HEAD..]) {
+                    peers.insert(own, peer);
+                }
+            }
+        }
+        datagram = datagram.get(aligned(length)..).unwrap_or_default();
+    }
+    Ok(false)
+}
+
+/// A Unix socket of an answer, where it is connected.
+fn entry(payload: &[u8]) -> Option<(Inode, Inode)> {
+    let own = u32_at(payload.get(..ENTRY)?, 4);
+    let mut attributes = payload.get(ENTRY..)?;
+    while attributes.len() >= ATTRIBUTE {
+        let length = usize::from(u16_at(attributes, 0));
+        let value = attributes.get(ATTRIBUTE..length)?;
+        if u16_at(attributes, 2) == PEER && value.len() >= 4 {
+            return Some((own.into(), u32_at(value, 0).into()));
+        }
+        attributes = attributes.get(aligned(length)..).unwrap_or_default();
+    }
+    None
+}
+
+fn aligned(length: usize) -> usize {
+    length.next_multiple_of(4)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_ne_bytes)
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    bytes.get(at..at + 2).and_then(|b| b.try_into().ok()).map_or(0, u16::from_ne_bytes)
+}
+
+fn tcp_peers() -> HashMap<Inode, Inode> {
+    let v4 = procfs::net::tcp().unwrap_or_default();
+    let v6 = procfs::net::tcp6().unwrap_or_default();
+    let ends: HashMap<(SocketAddr, SocketAddr), Inode> = v4
+        .into_iter()
+        .chain(v6)
+        .filter(|entry| entry.inode != 0)
+        .map(|entry| ((plain(entry.local_address), plain(entry.remote_address)), entry.inode))
+        .collect();
+    let other_end = |(local, remote): &(SocketAddr, SocketAddr)| ends.get(&(*remote, *local)).copied();
+    ends.iter().filter_map(|(addresses, inode)| Some((*inode, other_end(addresses)?))).collect()
+}
+
+/// A server that listens on IPv6 sees its IPv4 clients as mapped addresses.
+fn plain(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::{UnixListener, UnixStream};
+
+    fn paired(one: i32, other: i32) {
+        let own = sockets_of(std::process::id().cast_signed());
+        let peers = peers();
+        assert_eq!(peers.get(&own[&one]), Some(&own[&other]));
+        assert_eq!(peers.get(&own[&other]), Some(&own[&one]));
+    }
+
+    #[test]
+    fn both_ends_of_a_unix_connection_find_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let listener = UnixListener::bind(folder.path().join("s")).unwrap();
+        let client = UnixStream::connect(folder.path().join("s")).unwrap();
+        let (server, _) = listener.accept().unwrap();
+        paired(client.as_raw_fd(), server.as_raw_fd());
+    }
+
+    #[test]
+    fn both_ends_of_a_tcp_connection_find_each_other_mapped_addresses_too() {
+        for place in ["127.0.0.1:0", "[::]:0"] {
+            // A machine without IPv6 has no such place.
+            let Ok(listener) = TcpListener::bind(place) else { continue };
+            let port = listener.local_addr().unwrap().port();
+            let client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            let (server, _) = listener.accept().unwrap();
+            paired(client.as_raw_fd(), server.as_raw_fd());
+        }
+    }
+
+    #[test]
+    fn broken_answers_end_the_reading() {
+        for bytes in [vec![0; 40], vec![255; 64], vec![1; 3]] {
+            let _ = read_answers(&bytes, &mut HashMap::new());
+            assert_eq!(entry(&bytes[..bytes.len().min(20)]), None, "{bytes:?}");
+        }
+    }
 }

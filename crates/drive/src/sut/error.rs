@@ -8,7 +8,6 @@ use thiserror::Error;
 /// Why a system under test's threads are not where they were asked to be, or no one can tell.
 #[derive(Debug, Error)]
 pub enum SutError {
-    /// A thread could not be bound.
     #[error(transparent)]
     Bind(#[from] AffinityError),
     /// A program could not be started where it belongs, or the starting thread not be put back.
@@ -16,7 +15,6 @@ pub enum SutError {
     Place(#[from] BindError),
     #[error(transparent)]
     Thread(#[from] ThreadRefused),
-    /// A thread could not be looked at.
     #[error(transparent)]
     Observe(#[from] ObserveError),
     /// A connection whose server thread no one knows cannot be bound.

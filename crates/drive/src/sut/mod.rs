@@ -2,22 +2,18 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `processes` | the processes of a system under test, and whose they are |
-//! | `helpers` | what the helper processes of a server are for |
+//! | `processes` | the processes of a system under test, and whose they are; what the helper processes of a server are for |
 //! | `threads` | sightings and kernel counts of threads during one measurement |
-//! | `sockets`, `waits`, `connections` | which threads of two programs talk to each other |
+//! | `waits`, `connections` | which threads of two programs talk to each other |
 //! | `usage` | what all of it used while something was measured |
 //! | `watch` | one measurement after another: bind, watch, prove |
 //! | `two_hosts` | the same on two hosts: clients here, server there |
 //! | `surroundings` | what belongs to a measurement alongside its figures |
 //! | `error` | what can go wrong with all that |
 
-mod client_use;
 mod connections;
 mod error;
-mod helpers;
 mod processes;
-mod sockets;
 mod surroundings;
 mod threads;
 mod two_hosts;

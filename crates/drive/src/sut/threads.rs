@@ -1,6 +1,6 @@
 //! Where the threads of a trial really are, sample by sample: sightings while it runs, kernel counts around it.
 
-use super::helpers::{self, WorkerWatch};
+use super::processes::{self, WorkerWatch};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -53,7 +53,7 @@ struct Tracked {
 impl Tracked {
     fn now(thread: Watched) -> Self {
         let before = observe::thread(thread.thread).ok();
-        let kind = (thread.class == ThreadClass::Background).then(|| helpers::kind(thread.thread.pid)).flatten();
+        let kind = (thread.class == ThreadClass::Background).then(|| processes::kind(thread.thread.pid)).flatten();
         let cpu = before.as_ref().map(|before| before.cpu);
         let asked = thread.asked.as_ref();
         let stale = cpu.filter(|cpu| asked.is_some_and(|asked| !asked.contains(*cpu)));

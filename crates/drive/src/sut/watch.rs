@@ -1,15 +1,15 @@
 //! One measurement of a system under test after another: its threads bound, found, watched while something is measured,
 //! and proved to have been where they belong.
 
-use super::client_use;
-use super::helpers::{PARALLEL_WORKER, WorkerWatch};
+use super::processes::{PARALLEL_WORKER, WorkerWatch};
 use super::{
-    Owner, Partner, Surroundings, SutError, SystemUnderTest, ThreadWatch, UsageMark, Watched, stray, waited_for_cpu,
+    Owner, Partner, Surroundings, SutError, SystemUnderTest, ThreadWatch, UsageMark, Watched, stray, usage,
+    waited_for_cpu,
 };
 use crate::capture::interference::{Interference, OthersSeen};
+use crate::capture::memory;
 use crate::capture::memory::MemoryWatch;
 use crate::capture::network::NetworkWatch;
-use crate::capture::pages;
 use crate::capture::probe::ProbeWatch;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -286,16 +286,16 @@ impl SubjectWatch {
         if !self.watched.is_empty() {
             add_thread_covariates(&mut covariates, &threads);
         }
-        covariates.extend(client_use::covariates(&threads));
+        covariates.extend(usage::covariates(&threads));
         if let Some(pid) = self.sut.root {
             // Not permitted or gone: then it is not recorded, as on kernels without NUMA.
             let pages = self.pages(pid, &mut covariates)?;
-            if let Some(stray) = pages::stray("the server's memory", &self.settings.placement.memory, &pages) {
+            if let Some(stray) = memory::stray("the server's memory", &self.settings.placement.memory, &pages) {
                 return Err(SutError::Stray(stray));
             }
             if let Some(memory) = open.memory {
                 covariates.extend(memory.finish(&pages));
-                covariates.extend(observe::huge_memory(pid).ok().into_iter().flat_map(pages::huge_covariates));
+                covariates.extend(observe::huge_memory(pid).ok().into_iter().flat_map(memory::huge_covariates));
             }
         }
         if let Some(data) = &self.sut.data {
@@ -339,10 +339,10 @@ impl SubjectWatch {
             self.sut.processes().into_iter().filter_map(|pid| Some(observe::pages_by_policy(pid, policy).ok()?.under));
         let bytes = |pages: &BTreeMap<u32, NodePages>| pages.values().map(|pages| pages.bytes).sum::<u64>();
         let pool = of_processes.chain(shared_memory_pages(pid).ok()).max_by_key(bytes).unwrap_or_default();
-        if let Some(stray) = pages::stray("the server's pool", policy, &pool) {
+        if let Some(stray) = memory::stray("the server's pool", policy, &pool) {
             return Err(SutError::Stray(stray));
         }
-        covariates.extend(pages::pool_covariates(&pool));
+        covariates.extend(memory::pool_covariates(&pool));
         // The same policy for both: what is the pool's is not known.
         Ok(if *policy == self.settings.placement.memory { pool } else { found.others })
     }
@@ -412,7 +412,7 @@ impl SubjectWatch {
 /// What to say of memory that is not the server's, `what`, when more than a hundredth of it lies outside the nodes that
 /// a policy names.
 pub fn stray_memory(what: &str, policy: &MemoryPolicy, pages: &BTreeMap<u32, NodePages>) -> Option<String> {
-    pages::stray(what, policy, pages)
+    memory::stray(what, policy, pages)
 }
 
 /// Two connections of a server with a pool may be on one thread.

@@ -61,7 +61,6 @@ pub const fn preload<S>(get: fn(&S) -> bool, set: fn(&mut S, bool)) -> Key<S> {
     )
 }
 
-/// Repetitions before the measured ones.
 pub const fn warmup_runs<S>(get: fn(&S) -> Option<u64>, set: fn(&mut S, u64)) -> Key<S> {
     Key::whole(
         "warmup_runs",
@@ -84,7 +83,6 @@ pub const fn script<S>(get: fn(&S) -> Option<Value>, set: fn(&mut S, &Value) -> 
     )
 }
 
-/// Further options of such a program.
 pub const fn options<S>(get: fn(&S) -> Option<Value>, set: fn(&mut S, &Value) -> Result<(), String>) -> Key<S> {
     Key::words("options", "sysbench, pgbench: further options of theirs, as they stand on a command line", get, set)
 }

@@ -238,7 +238,6 @@ impl<'a> LoadContext<'a> {
 #[serde(rename_all = "snake_case", tag = "step")]
 pub enum Progress {
     Starting,
-    /// Load before the first sample.
     WarmUp {
         seconds: f64,
     },

@@ -5,9 +5,8 @@
 //! | `load` | what every load can do, and what it is given |
 //! | `registry` | one line a load |
 //! | `keys` | keys of a study that several loads have |
-//! | `measured` | what a load gives |
+//! | `measured` | what a load gives; what readings and stalls say of a sample |
 //! | `error` | why a load gave no result |
-//! | `series` | what readings and stalls say of a sample |
 //! | `pool` | what a server holds of the data in memory, and having it read all of them |
 //! | `fill` | several sessions that fill tables at the same time |
 //! | `sessions/` | one connection a client thread: connected, bound, watched, judged |
@@ -29,7 +28,6 @@ pub mod pgbench;
 mod pool;
 pub mod program;
 mod registry;
-mod series;
 pub mod sessions;
 pub mod sql;
 pub mod sysbench;

@@ -80,14 +80,12 @@ pub enum Done {
 /// The SQL of a kind of database. What a workload does with it stands in the workload's own folder.
 pub trait Dialect: Debug + Send + Sync {
     /// How parameter `number` (from 1) of a statement to prepare is written.
-    fn placeholder(&self, number: usize) -> String {
-        let _ = number;
+    fn placeholder(&self, _number: usize) -> String {
         "?".to_owned()
     }
 
     /// Begins a transaction; `writes` when it is going to write.
-    fn begin(&self, writes: bool) -> &'static str {
-        let _ = writes;
+    fn begin(&self, _writes: bool) -> &'static str {
         "BEGIN"
     }
 
@@ -120,14 +118,12 @@ pub trait Dialect: Debug + Send + Sync {
     }
 
     /// Has the rows of a table numbered on behind those that brought their numbers along; none where that is so anyway.
-    fn number_on(&self, table: &str, column: &str) -> Option<String> {
-        let _ = (table, column);
+    fn number_on(&self, _table: &str, _column: &str) -> Option<String> {
         None
     }
 
     /// Whether a row was refused because there is one with its key already.
-    fn is_duplicate(&self, error: &SqlError) -> bool {
-        let _ = error;
+    fn is_duplicate(&self, _error: &SqlError) -> bool {
         false
     }
 
@@ -164,27 +160,23 @@ pub trait Dialect: Debug + Send + Sync {
     }
 
     /// What a session that loads sends first; `scratch` is a directory with room for sorting.
-    fn load_session(&self, scratch: &Path) -> Vec<String> {
-        let _ = scratch;
+    fn load_session(&self, _scratch: &Path) -> Vec<String> {
         Vec::new()
     }
 
     /// Loads rows with columns separated by `|` from a file that the server opens; for [`BulkLoad::Pipe`].
-    fn load_from(&self, table: &str, file: &Path) -> String {
-        let _ = (table, file);
+    fn load_from(&self, _table: &str, _file: &Path) -> String {
         String::new()
     }
 
     /// Whether rows get into a table with fewest costs through [`Dialect::load_through_session`] where the server has
     /// no access to the client's files: this session is allowed to, and it beats INSERTs of many rows.
-    fn streams_rows(&self, session: &mut dyn Session) -> Result<bool, SqlError> {
-        let _ = session;
+    fn streams_rows(&self, _session: &mut dyn Session) -> Result<bool, SqlError> {
         Ok(false)
     }
 
     /// Loads rows with columns separated by `|` that follow over the connection ([`Session::load`]).
-    fn load_through_session(&self, table: &str) -> String {
-        let _ = table;
+    fn load_through_session(&self, _table: &str) -> String {
         String::new()
     }
 
@@ -195,8 +187,7 @@ pub trait Dialect: Debug + Send + Sync {
 
     /// How the server would go about a query, as text without what differs from one moment to the next (estimates of
     /// rows, costs): equal texts are equal plans. None where the server does not say.
-    fn plan(&self, session: &mut dyn Session, sql: &str) -> Result<Option<String>, SqlError> {
-        let _ = (session, sql);
+    fn plan(&self, _session: &mut dyn Session, _sql: &str) -> Result<Option<String>, SqlError> {
         Ok(None)
     }
 
@@ -204,8 +195,7 @@ pub trait Dialect: Debug + Send + Sync {
     fn read_all(&self, session: &mut dyn Session) -> Result<usize, SqlError>;
 
     /// How full the server's own memory of pages is; none where the server does not say.
-    fn pages_in_memory(&self, session: &mut dyn Session) -> Result<Option<PoolPages>, SqlError> {
-        let _ = session;
+    fn pages_in_memory(&self, _session: &mut dyn Session) -> Result<Option<PoolPages>, SqlError> {
         Ok(None)
     }
 
@@ -215,8 +205,7 @@ pub trait Dialect: Debug + Send + Sync {
     }
 
     /// What the server still has to do for statements that have ended; none where it says nothing of it.
-    fn backlog(&self, session: &mut dyn Session) -> Result<Vec<Backlog>, SqlError> {
-        let _ = session;
+    fn backlog(&self, _session: &mut dyn Session) -> Result<Vec<Backlog>, SqlError> {
         Ok(Vec::new())
     }
 }

@@ -40,7 +40,6 @@ pub struct StartRequest {
     pub data: DataDirectory,
     /// Made with mode 0700 and removed after stop; holds the socket and the pid file. Must not exist or be empty.
     pub run_directory: PathBuf,
-    /// The server's log; appended to.
     pub log: LogFile,
     /// Where the server is listed while it lives, for [`crate::reap_leftovers`].
     pub state_directory: Option<PathBuf>,
@@ -179,13 +178,11 @@ pub trait Engine: Send + Sync {
     }
     /// Sockets at which such servers listen on this machine, in the order in which its clients look for them; `port` is
     /// what was requested.
-    fn usual_sockets(&self, port: Option<u16>) -> Vec<PathBuf> {
-        let _ = port;
+    fn usual_sockets(&self, _port: Option<u16>) -> Vec<PathBuf> {
         Vec::new()
     }
     /// The socket that is meant by a path: for most engines the path itself.
-    fn socket_at(&self, path: PathBuf, port: Option<u16>) -> PathBuf {
-        let _ = port;
+    fn socket_at(&self, path: PathBuf, _port: Option<u16>) -> PathBuf {
         path
     }
 
@@ -201,8 +198,7 @@ pub trait Engine: Send + Sync {
     }
     /// The option by which a server of this version spreads memory over all nodes that it is allowed, whatever policy
     /// it was started with.
-    fn spreads_memory(&self, options: &BTreeMap<String, String>, version: &str) -> Option<&'static str> {
-        let _ = (options, version);
+    fn spreads_memory(&self, _options: &BTreeMap<String, String>, _version: &str) -> Option<&'static str> {
         None
     }
     /// How its pool of pages gets a memory policy apart from the rest of its memory.
@@ -255,23 +251,23 @@ pub trait Engine: Send + Sync {
     fn start(&self, request: &StartRequest) -> Result<Box<dyn Server>, EngineError>;
     fn connect(&self, target: &ConnectTarget) -> Result<Box<dyn Session>, EngineError>;
     /// What files of the user's own say of a login that this much is known of. Most engines have none.
-    fn login_files(&self, asked: &Login) -> Result<Login, EngineError> {
-        let _ = asked;
+    fn login_files(&self, _asked: &Login) -> Result<Login, EngineError> {
         Ok(Login::default())
     }
     /// The value of an engine option in the server of this session; None when it knows no such option.
-    fn read_setting(&self, session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
-        let _ = (session, name);
+    fn read_setting(&self, _session: &mut dyn Session, _name: &str) -> Result<Option<String>, EngineError> {
         Ok(None)
     }
     /// What a private server of this engine says of its build and of all its settings, in a session of its owner.
-    fn self_report(&self, owner: &mut dyn Session) -> Result<SelfReport, EngineError> {
-        let _ = owner;
+    fn self_report(&self, _owner: &mut dyn Session) -> Result<SelfReport, EngineError> {
         Ok(SelfReport::default())
     }
     /// What a private server of this engine says of itself; `target` is how clients reach it, `owner` its owner's way.
-    fn diagnostics(&self, target: &ConnectTarget, owner: &ConnectTarget) -> Result<Box<dyn Diagnostics>, EngineError> {
-        let _ = (target, owner);
+    fn diagnostics(
+        &self,
+        _target: &ConnectTarget,
+        _owner: &ConnectTarget,
+    ) -> Result<Box<dyn Diagnostics>, EngineError> {
         Ok(Box::new(Silent("this engine")))
     }
     /// The setting that [`StartRequest::lock_waits`] turns on, where there is one to read back.
@@ -280,7 +276,6 @@ pub trait Engine: Send + Sync {
     }
 }
 
-/// A running server. Dropping it kills it.
 pub trait Server: Send + Sync {
     /// Process id; with a process a connection that of the one that started all others.
     fn pid(&self) -> u32;

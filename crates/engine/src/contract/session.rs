@@ -1,6 +1,5 @@
 //! One connection to a database, as a workload sees it.
 
-use super::code::Code;
 use crate::transport::stream::Interrupter;
 use std::fmt;
 use std::io::{self, Write};
@@ -88,8 +87,7 @@ pub trait Session: Send {
     /// Executes and discards the rows: the number of rows returned, or changed where none are returned.
     fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError>;
     /// Executes a prepared statement and returns its rows as text, NULL as None.
-    fn fetch(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<Vec<Vec<Option<String>>>, SqlError> {
-        let _ = (statement, params);
+    fn fetch(&mut self, _statement: StatementId, _params: &[Param<'_>]) -> Result<Vec<Vec<Option<String>>>, SqlError> {
         Err(SqlError::own(SqlErrorKind::Other, "rows of prepared statements are not read from this database"))
     }
     /// Runs text without parameters and discards the rows; the number as for [`Session::execute`].
@@ -105,8 +103,7 @@ pub trait Session: Send {
     fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError>;
     /// How long the server may say nothing while it owes an answer, and how long an answer may go on; none: for ever.
     /// A session that this has ended is lost. New sessions have [`SILENCE`].
-    fn set_timeout(&mut self, limit: Option<Duration>) -> Result<(), SqlError> {
-        let _ = limit;
+    fn set_timeout(&mut self, _limit: Option<Duration>) -> Result<(), SqlError> {
         Ok(())
     }
     /// How the connection is encrypted, in words (version, cipher suite); none: it is not.
@@ -119,8 +116,76 @@ pub trait Session: Send {
     }
     /// Runs a statement whose rows follow over the connection, as [`crate::BulkLoad::Stream`] says; `feed` writes
     /// them. The number of rows that were taken.
-    fn load(&mut self, sql: &str, feed: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<u64, SqlError> {
-        let _ = (sql, feed);
+    fn load(&mut self, _sql: &str, _feed: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<u64, SqlError> {
         Err(SqlError::own(SqlErrorKind::Other, "rows cannot be sent behind a statement to this database"))
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Code {
+    /// MariaDB's and MySQL's error number, SQLite's extended result code.
+    Number(u32),
+    State(SqlState),
+}
+
+/// Five digits and capital letters, of which the first two are the class.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SqlState([u8; 5]);
+
+impl SqlState {
+    /// The state that these bytes are, none where they are not one.
+    pub fn new(bytes: &[u8]) -> Option<Self> {
+        let is_one = bytes.iter().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+        bytes.try_into().ok().filter(|_| is_one).map(Self)
+    }
+
+    /// Five ASCII characters, as the server sent them.
+    pub fn as_str(&self) -> &str {
+        // Always ASCII, by construction.
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+
+    /// The two characters that related states share.
+    pub fn class(&self) -> &str {
+        &self.as_str()[..2]
+    }
+}
+
+impl Code {
+    pub fn is_state(self, state: &str) -> bool {
+        matches!(self, Self::State(found) if found.as_str() == state)
+    }
+}
+
+impl fmt::Debug for SqlState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The code alone: digits and capital letters, so that it can be part of a metric's name.
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::State(state) => f.write_str(state.as_str()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_a_number_or_five_characters_and_can_be_part_of_a_name() {
+        let state = SqlState::new(b"40P01").unwrap();
+        assert_eq!((state.class(), Code::State(state).to_string().as_str()), ("40", "40P01"));
+        assert!(Code::State(state).is_state("40P01") && !Code::State(state).is_state("40001"));
+        assert_eq!(Code::Number(1062).to_string(), "1062");
+        assert!(!Code::Number(40001).is_state("40001"));
+        for none in [&b""[..], b"4000", b"400011", b"4000a", b"40 01", b"40\xff01", b"40_01"] {
+            assert_eq!(SqlState::new(none), None, "{none:?}");
+        }
     }
 }

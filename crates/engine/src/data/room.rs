@@ -16,7 +16,6 @@ pub(crate) struct Room<'a> {
 }
 
 impl<'a> Room<'a> {
-    /// Room for so many bytes below `place`.
     pub(crate) fn new(place: &'a Path, needed: u64) -> Self {
         Self { place, needed, is_there: false }
     }

@@ -3,7 +3,6 @@
 
 mod asked;
 mod option_file;
-mod passfile;
 mod service;
 mod target;
 mod text;
@@ -11,7 +10,7 @@ mod variables;
 
 pub use asked::Login;
 pub(crate) use option_file::of_option_file;
-pub(crate) use passfile::password_of;
+pub(crate) use service::password_of;
 pub(crate) use service::{as_libpq_reads, of_service};
 pub use target::target_of;
 pub(crate) use target::{socket_of_postgres, sockets_of_mysql};

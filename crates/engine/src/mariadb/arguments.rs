@@ -1,7 +1,7 @@
 //! The command line of a private instance.
 
 use super::Kind;
-use crate::contract::options::bytes_of;
+use crate::contract::option_file::bytes_of;
 use crate::data::directories::{memory_for, memory_for_bytes};
 use crate::{EngineError, Footprint};
 use std::collections::BTreeMap;
@@ -77,7 +77,6 @@ pub(super) fn shaping(options: &BTreeMap<String, String>) -> BTreeMap<String, St
         .collect()
 }
 
-/// `--name=value` for each option.
 pub(crate) fn given(engine: &'static str, options: &BTreeMap<String, String>) -> Result<Vec<OsString>, EngineError> {
     let argument = |(name, value): (&String, &String)| {
         let variable = variable_name(name);

@@ -7,7 +7,7 @@ use super::{Kind, arguments, binary, server};
 use crate::contract::server::Fill;
 use crate::data::cache::{CacheKey, cached, initialised, is_cached};
 use crate::data::directories::PrivateDirectory;
-use crate::process::installer::run_installer;
+use crate::process::instance::run_installer;
 use crate::process::server_process::StopPolicy;
 use crate::programs::program::check_may_run;
 use crate::{Binary, DEFAULT_DATABASE, EngineError, PrepareRequest, Server, Session, StartRequest, StopOutcome};

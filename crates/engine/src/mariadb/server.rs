@@ -3,12 +3,10 @@
 use super::arguments::{self, Places, variable_name};
 use super::explain::{explain, refused_option};
 use super::{Kind, MadeBy, binary};
-use crate::contract::options::same_value;
+use crate::contract::option_file::same_value;
 use crate::data::directories::socket_path;
 use crate::process::huge_pages;
-use crate::process::instance::ServerDirectories;
-use crate::process::instance::{free_port, random_password};
-use crate::process::private_server::PrivateServer;
+use crate::process::instance::{PrivateServer, ServerDirectories, free_port, random_password};
 use crate::process::server_process::{Launch, StopPolicy};
 use crate::wire::Connection;
 use crate::{

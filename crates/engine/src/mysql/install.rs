@@ -6,7 +6,7 @@ use crate::mariadb::arguments;
 use crate::mariadb::explain::explain;
 use crate::mariadb::install::statement;
 use crate::mariadb::layout::Layout;
-use crate::process::installer::run_installer;
+use crate::process::instance::run_installer;
 use crate::process::server_process::StopPolicy;
 use crate::{Binary, EngineError, PrepareRequest, Session};
 use std::collections::BTreeMap;

@@ -1,9 +1,8 @@
 //! The command line of a private cluster, and whether its options came through.
 
-use super::binary::NAME;
-use super::binary::option_name;
+use super::binary::{NAME, option_name};
 use crate::EngineError;
-use crate::contract::options::same_value;
+use crate::contract::option_file::same_value;
 use crate::data::directories::memory_for;
 use std::collections::BTreeMap;
 use std::ffi::OsString;

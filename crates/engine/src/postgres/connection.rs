@@ -1,13 +1,11 @@
 //! One connection: login, prepare, execute, text, COPY.
 
+use super::login::{Proof, authenticate, maybe_for_want_of_tls, secure};
 use super::message::{self, Messages, Pieces, put, put_text, rows_of};
-use super::secure::{maybe_for_want_of_tls, secure};
-use super::value;
 use crate::transport::answer::AnswerLimits;
 use crate::transport::session::{self, lost, malformed};
 use crate::transport::stream::{Channel, Interrupter, Stream};
 use crate::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
-use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 use std::io::{self, Write};
 use std::time::Duration;
 use tare_cpuset::ThreadRef;
@@ -18,7 +16,6 @@ const LOGIN_MESSAGES: usize = 200;
 const IN_BINARY: [u8; 2] = [0, 1];
 const IN_TEXT: [u8; 2] = [0, 0];
 
-/// A logged-in connection over any stream.
 #[derive(Debug)]
 pub(super) struct Connection<S> {
     messages: Messages<S>,
@@ -81,11 +78,11 @@ impl<S: Channel> Connection<S> {
             let count = (params.len() as u16).to_be_bytes();
             out.extend_from_slice(&count);
             for (param, oid) in params.iter().zip(types) {
-                out.extend_from_slice(if value::is_binary(param, *oid) { &IN_BINARY } else { &IN_TEXT });
+                out.extend_from_slice(if message::is_binary(param, *oid) { &IN_BINARY } else { &IN_TEXT });
             }
             out.extend_from_slice(&count);
             for (param, oid) in params.iter().zip(types) {
-                if let Err(error) = value::put(out, param, *oid) {
+                if let Err(error) = message::put_param(out, param, *oid) {
                     written = Err(error);
                     return;
                 }
@@ -314,65 +311,6 @@ impl<S: Channel> Session for Connection<S> {
     }
 }
 
-/// How far both sides have proved who they are.
-#[derive(Default)]
-struct Proof {
-    /// SCRAM, once it has begun. From then on nothing else will do: it proves the server too.
-    scram: Option<ScramSha256>,
-    /// Whether the server has proved that it knows the password.
-    is_server_proved: bool,
-    is_let_in: bool,
-}
-
-/// Answers one request of the server for a proof, into `out`.
-fn authenticate(
-    step: u32,
-    rest: &[u8],
-    user: &str,
-    password: &str,
-    is_private: bool,
-    proof: &mut Proof,
-    out: &mut Vec<u8>,
-) -> Result<(), SqlError> {
-    let failed = |e: io::Error| SqlError::own(SqlErrorKind::Other, format!("logging in: {e}"));
-    match (step, proof.scram.as_mut()) {
-        (0, Some(_)) if !proof.is_server_proved => {
-            let message = "the server let the account in without the proof that it knows the password, which \
-                           scram-sha-256 asks of it: it may be another server that answers here; see who listens at \
-                           this address, or ask for TLS with verify-full";
-            return Err(SqlError::own(SqlErrorKind::Other, message));
-        }
-        (0, _) => proof.is_let_in = true,
-        // In clear only where no one can listen.
-        (3, None) if is_private => put(out, b'p', |out| put_text(out, password)),
-        (10, None) if rest.split(|byte| *byte == 0).any(|method| method == SCRAM_SHA_256.as_bytes()) => {
-            let new = proof.scram.insert(ScramSha256::new(password.as_bytes(), ChannelBinding::unsupported()));
-            put(out, b'p', |out| {
-                put_text(out, SCRAM_SHA_256);
-                out.extend_from_slice(&(new.message().len() as u32).to_be_bytes());
-                out.extend_from_slice(new.message());
-            });
-        }
-        (11, Some(scram)) => {
-            scram.update(rest).map_err(failed)?;
-            put(out, b'p', |out| out.extend_from_slice(scram.message()));
-        }
-        (12, Some(scram)) => {
-            scram.finish(rest).map_err(failed)?;
-            proof.is_server_proved = true;
-        }
-        (_, Some(_)) => return Err(malformed("another method of authentication after scram-sha-256 had begun")),
-        _ => {
-            let message = format!(
-                "the account {user} needs a method of authentication (number {step}) that is not supported here; \
-                 supported: trust, peer, scram-sha-256, and over a Unix socket or TLS password"
-            );
-            return Err(SqlError::own(SqlErrorKind::Other, message));
-        }
-    }
-    Ok(())
-}
-
 fn name(statement: usize) -> String {
     format!("s{statement}")
 }
@@ -405,7 +343,7 @@ fn blank_padded(body: &[u8]) -> Option<Vec<bool>> {
         let end = rest.iter().position(|byte| *byte == 0)?;
         // Table and column, then the type, then sizes and format.
         let fields = rest.get(end + 1..end + 19)?;
-        padded.push(be_u32(&fields[6..10]) == value::BLANK_PADDED);
+        padded.push(be_u32(&fields[6..10]) == message::BLANK_PADDED);
         rest = &rest[end + 19..];
     }
     Some(padded)

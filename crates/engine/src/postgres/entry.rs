@@ -5,7 +5,7 @@ use super::connection::Connection;
 use super::diagnostics::PostgresDiagnostics;
 use super::{binary, dialect, install, option_file, server};
 use crate::contract::diagnostics::Diagnostics;
-use crate::contract::options::bytes_of;
+use crate::contract::option_file::bytes_of;
 use crate::contract::server::Fill;
 use crate::data::directories::memory_for_bytes;
 use crate::login::{as_libpq_reads, of_service, of_variables_of_libpq, password_of, socket_of_postgres};

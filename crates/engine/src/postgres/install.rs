@@ -5,7 +5,7 @@ use super::binary::NAME;
 use super::server::{self, MANNERS, ROOT};
 use crate::contract::server::Fill;
 use crate::data::cache::{CacheKey, cached, initialised, is_cached};
-use crate::process::installer::run_installer;
+use crate::process::instance::run_installer;
 use crate::{Binary, DEFAULT_DATABASE, EngineError, PrepareRequest, Server, Session, StartRequest, StopOutcome};
 use std::collections::BTreeMap;
 use std::ffi::OsString;

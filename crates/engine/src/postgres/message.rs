@@ -2,10 +2,9 @@
 
 use crate::transport::buffer::ReadBuffer;
 use crate::transport::stream::Channel;
-use crate::{Code, SqlError, SqlErrorKind, SqlState};
+use crate::{Code, Param, SqlError, SqlErrorKind, SqlState};
 use std::io::{self, Write};
 
-/// Bytes before what a message says.
 const HEADER: usize = 5;
 /// No message of a benchmark is larger; more means that the stream is out of step.
 const LIMIT: usize = 64 << 20;
@@ -13,7 +12,6 @@ const LIMIT: usize = 64 << 20;
 const LOGIN_LIMIT: usize = 64 << 10;
 /// Bytes of an error's text that are kept; servers say less.
 const TEXT: usize = 4096;
-/// Bytes of a piece of COPY data.
 const PIECE: usize = 64 << 10;
 
 #[derive(Debug)]
@@ -67,7 +65,6 @@ pub(super) fn put(out: &mut Vec<u8>, kind: u8, body: impl FnOnce(&mut Vec<u8>)) 
     out[start..start + 4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// Appends a string and its NUL.
 #[inline]
 pub(super) fn put_text(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
@@ -150,6 +147,53 @@ impl<S: Channel> Write for Pieces<'_, S> {
         }
         Ok(())
     }
+}
+
+const INT8: u32 = 20;
+const INT2: u32 = 21;
+const INT4: u32 = 23;
+const TEXT_TYPE: u32 = 25;
+const BPCHAR: u32 = 1042;
+const VARCHAR: u32 = 1043;
+/// CHAR(n): blanks at its end are no part of its value, but are sent.
+pub(super) const BLANK_PADDED: u32 = BPCHAR;
+
+/// Whether a parameter of this type is sent in binary.
+#[inline]
+pub(super) fn is_binary(param: &Param<'_>, oid: u32) -> bool {
+    match param {
+        Param::Int(_) => matches!(oid, INT2 | INT4 | INT8),
+        Param::Text(_) => matches!(oid, TEXT_TYPE | BPCHAR | VARCHAR),
+    }
+}
+
+/// Appends its length and its bytes.
+#[inline]
+pub(super) fn put_param(out: &mut Vec<u8>, param: &Param<'_>, oid: u32) -> Result<(), SqlError> {
+    match (param, oid) {
+        (Param::Int(number), INT4) => {
+            put_bytes(out, &i32::try_from(*number).map_err(|_| range(*number))?.to_be_bytes())
+        }
+        (Param::Int(number), INT2) => {
+            put_bytes(out, &i16::try_from(*number).map_err(|_| range(*number))?.to_be_bytes())
+        }
+        (Param::Int(number), INT8) => put_bytes(out, &number.to_be_bytes()),
+        (Param::Int(number), _) => put_bytes(out, number.to_string().as_bytes()),
+        (Param::Text(text), _) => put_bytes(out, text.as_bytes()),
+    }
+    Ok(())
+}
+
+#[inline]
+fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(&(bytes.len() as u32).to_be_bytes());
+    out.extend_from_slice(bytes);
+}
+
+#[cold]
+fn range(number: i64) -> SqlError {
+    let message = format!("{number} is too large for the column it is meant for");
+    SqlError::own(SqlErrorKind::Other, message)
 }
 
 #[cfg(test)]

@@ -10,11 +10,10 @@ mod diagnostics;
 mod dialect;
 mod entry;
 mod install;
+mod login;
 mod message;
 mod option_file;
-mod secure;
 mod server;
-mod value;
 mod wait_events;
 
 pub use binary::Postgresql;

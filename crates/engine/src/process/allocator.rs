@@ -26,7 +26,6 @@ const KNOWN: [&str; 4] = ["libjemalloc", "libtcmalloc", "libmimalloc", "libhoard
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Allocator {
     System,
-    /// jemalloc, preloaded.
     Jemalloc,
     /// tcmalloc without its profiler, preloaded.
     Tcmalloc,

@@ -2,15 +2,20 @@
 
 use super::leftovers::Registration;
 use super::process_tree::ProcessTree;
-use super::server_process::{Launch, ServerProcess, verify_preload};
-use crate::data::directories::leave_page_cache;
-use crate::data::directories::{DataInUse, PrivateDirectory};
-use crate::{Code, DataDirectory, EngineError, Session, StartRequest, StopOutcome};
+use super::server_process::{Launch, ServerProcess, StopPolicy, verify_preload};
+use crate::contract::diagnostics::Diagnostics;
+use crate::data::directories::{DataInUse, PrivateDirectory, leave_page_cache};
+use crate::{
+    Code, ConnectTarget, DataDirectory, Dialect, Engine, EngineError, PrepareRequest, SelfReport, Server, Session,
+    StartRequest, StopOutcome,
+};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
 use std::net::{IpAddr, TcpListener};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tare_noise::MemoryConfines;
@@ -181,4 +186,132 @@ pub(crate) fn free_port(at: IpAddr) -> Result<u16, EngineError> {
     listener
         .map(|address| address.port())
         .map_err(|e| EngineError::io("find a free port on", Path::new(&at.to_string()), e))
+}
+
+/// Runs it with the arguments that the study adds, listed where the next start finds it after a kill. `explain` reads
+/// the reason of a failure out of the log.
+pub(crate) fn run_installer(
+    name: &'static str,
+    program: &Path,
+    mut arguments: Vec<OsString>,
+    environment: &BTreeMap<String, String>,
+    manners: StopPolicy,
+    request: &PrepareRequest,
+    explain: impl Fn(&str) -> Option<EngineError>,
+) -> Result<(), EngineError> {
+    arguments.extend(request.init_options.iter().map(OsString::from));
+    let (log, tree) = (&request.log, ProcessTree::planned());
+    let launch = Launch { program, arguments, environment, aslr: None, preload: None, log, manners, tree };
+    let state = request.state_directory.as_deref();
+    let mut registration = state.map(|state| Registration::begin(state, Vec::new(), &launch.tree)).transpose()?;
+    // Dropped first: it is listed until all of it has ended.
+    let mut process = ServerProcess::spawn(&launch)?;
+    if let Some(registration) = &mut registration {
+        registration.started(process.pid())?;
+    }
+    let ended = process.wait(request.timeout)?;
+    EngineError::unless_interrupted()?;
+    if ended && process.succeeded() {
+        return Ok(());
+    }
+    if let Some(error) = explain(&process.log_text()) {
+        return Err(error);
+    }
+    // Some end with a page of advice; what went wrong stands above it.
+    let is_error = |line: &&str| line.to_uppercase().contains("ERROR");
+    let errors: Vec<String> = process.log_text().lines().filter(is_error).map(str::to_owned).collect();
+    let tail = if errors.is_empty() { process.log_tail(ERROR_LINES) } else { errors };
+    let log = log.path();
+    Err(if ended {
+        EngineError::Died { engine: name, status: process.status(), log, tail }
+    } else {
+        let reason = "what makes the data directory still runs".to_owned();
+        EngineError::NotReady { engine: name, waited: request.timeout, reason, log, tail }
+    })
+}
+
+pub(crate) struct PrivateServer {
+    pub engine: &'static dyn Engine,
+    pub instance: Instance,
+    pub target: ConnectTarget,
+    /// As who may do everything: for the engine's own questions.
+    pub administration: ConnectTarget,
+    pub version: String,
+    pub data: PathBuf,
+}
+
+impl PrivateServer {
+    /// New sessions start in `database`.
+    pub(crate) fn use_database(&mut self, database: &str) {
+        self.target.database = Some(database.to_owned());
+    }
+
+    /// Why the data directory that it filled is not whole.
+    pub(crate) fn unfinished(&self, request: &PrepareRequest, reason: &str) -> EngineError {
+        let (engine, tail) = (self.engine.name(), self.log_tail(ERROR_LINES));
+        let (waited, reason, log) = (request.timeout, reason.to_owned(), request.log.path());
+        EngineError::NotReady { engine, waited, reason, log, tail }
+    }
+
+    fn administer(&self) -> Result<Box<dyn Session>, EngineError> {
+        self.engine.connect(&self.administration)
+    }
+}
+
+impl Server for PrivateServer {
+    fn pid(&self) -> u32 {
+        self.instance.process.pid()
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        self.engine.dialect()
+    }
+
+    fn data(&self) -> &Path {
+        &self.data
+    }
+
+    fn lock_wait_setting(&self) -> Option<&'static str> {
+        self.engine.lock_wait_setting()
+    }
+
+    fn target(&self) -> &ConnectTarget {
+        &self.target
+    }
+
+    fn version(&self) -> &str {
+        &self.version
+    }
+
+    fn connect(&self) -> Result<Box<dyn Session>, EngineError> {
+        self.engine.connect(&self.target)
+    }
+
+    fn setting(&self, name: &str) -> Result<Option<String>, EngineError> {
+        self.engine.read_setting(&mut *self.administer()?, name)
+    }
+
+    fn self_report(&self) -> Result<SelfReport, EngineError> {
+        self.engine.self_report(&mut *self.administer()?)
+    }
+
+    fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError> {
+        self.instance.stop(timeout)
+    }
+
+    fn diagnostics(&self) -> Result<Box<dyn Diagnostics>, EngineError> {
+        self.engine.diagnostics(&self.target, &self.administration)
+    }
+
+    fn outlived(&self) -> &[String] {
+        self.instance.process.outlived()
+    }
+
+    fn is_alive(&mut self) -> bool {
+        self.instance.process.is_alive()
+    }
+
+    fn log_tail(&self, lines: usize) -> Vec<String> {
+        self.instance.process.log_tail(lines)
+    }
 }

@@ -4,8 +4,7 @@
 //! server process, what marks all that it starts, and the directories that go with it. A process is identified by
 //! number *and* start time *and* boot, so a number that the kernel gave to someone else is never killed.
 
-use super::identity::Identity;
-use super::process_tree::ProcessTree;
+use super::process_tree::{Identity, ProcessTree};
 use crate::EngineError;
 use crate::data::directories::not_private;
 use procfs::process::Process;
@@ -120,7 +119,6 @@ pub(crate) fn boot_id() -> String {
     fs::read_to_string(BOOT_ID).unwrap_or_default().trim().to_owned()
 }
 
-/// One leftover that was cleared away.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reaped {
     /// The server (and its wrapper) that was still running and was killed.

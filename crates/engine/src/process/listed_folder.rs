@@ -61,7 +61,7 @@ mod tests {
         std::mem::forget(made);
         let listed = fs::read_dir(state.path()).unwrap().next().unwrap().unwrap().path();
         let text = fs::read_to_string(&listed).unwrap();
-        let start = crate::process::identity::Identity::of(std::process::id().cast_signed()).unwrap().start_ticks;
+        let start = crate::process::process_tree::Identity::of(std::process::id().cast_signed()).unwrap().start_ticks;
         fs::write(&listed, text.replace(&start.to_string(), "1")).unwrap();
         let reaped = reap_leftovers(state.path()).unwrap();
         assert_eq!(reaped[0].removed, [path]);

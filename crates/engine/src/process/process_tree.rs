@@ -4,9 +4,8 @@
 //! their environment, and those that have cleared it by having become this process's own children when their parent
 //! ended (`PR_SET_CHILD_SUBREAPER`).
 
-use super::identity::Identity;
 use procfs::process::{Process, Stat};
-use rustix::process::{getpid, set_child_subreaper};
+use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal, set_child_subreaper};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -175,4 +174,43 @@ fn is_adopted(stat: &Stat, all: &BTreeMap<i32, Stat>, own: i32) -> bool {
         }
     }
     false
+}
+
+/// How long a killed process may take to be gone.
+const GONE: Duration = Duration::from_secs(10);
+
+/// A process of this boot by number *and* start time: a number that the kernel gave to someone else is another process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Identity {
+    pub pid: i32,
+    /// Field 22 of `/proc/<pid>/stat`: clock ticks between boot and its start.
+    pub start_ticks: u64,
+}
+
+impl Identity {
+    /// The process of this number, unless it has ended.
+    pub(crate) fn of(pid: i32) -> Option<Self> {
+        let stat = Process::new(pid).and_then(|process| process.stat()).ok()?;
+        // A zombie runs nothing any more.
+        (stat.state != 'Z').then_some(Self { pid, start_ticks: stat.starttime })
+    }
+
+    pub(crate) fn lives(self) -> bool {
+        Self::of(self.pid) == Some(self)
+    }
+
+    /// Kills it unless the number belongs to someone else by now, and waits until it is gone.
+    pub(crate) fn kill(self) -> bool {
+        let Some(pid) = Pid::from_raw(self.pid) else { return false };
+        // Opened before the check: from then on the descriptor means one process only.
+        let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return false };
+        if !self.lives() || pidfd_send_signal(&handle, Signal::KILL).is_err() {
+            return false;
+        }
+        let deadline = Instant::now() + GONE;
+        while self.lives() && Instant::now() < deadline {
+            sleep(Duration::from_millis(2));
+        }
+        true
+    }
 }

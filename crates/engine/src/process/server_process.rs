@@ -310,7 +310,7 @@ pub(crate) fn verify_preload(pid: u32, library: &Path) -> Result<(), EngineError
 mod tests {
     use super::*;
     use crate::process::before_exec::INHERITED;
-    use crate::process::identity::Identity;
+    use crate::process::process_tree::Identity;
 
     fn launch<'a>(
         program: &'a str,

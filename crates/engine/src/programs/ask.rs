@@ -30,7 +30,6 @@ const LIMIT: usize = 4 << 20;
 pub(crate) struct Question<'a> {
     pub program: &'a Path,
     pub arguments: &'a [&'a str],
-    /// Folders of its libraries, joined by colons.
     pub libraries: Option<&'a str>,
     /// Whether what it says on standard error belongs to the answer.
     pub with_errors: bool,

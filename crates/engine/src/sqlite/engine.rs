@@ -1,20 +1,21 @@
 //! Starting the embedded engine's server and being its handle.
 
+use super::diagnostics::SqliteDiagnostics;
 use super::failure::Failure;
 use super::pragmas::{self, NAME, Sqlite};
 use super::serve::{DATABASE_FILE, PASSWORD, PORT, SOCKET, SUBCOMMAND};
 use super::session::SqliteSession;
+use super::{dialect, planted};
+use crate::contract::diagnostics::Diagnostics;
 use crate::contract::server::Fill;
 use crate::data::cache::{CacheKey, cached, is_cached};
 use crate::data::directories::socket_path;
-use crate::process::instance::ServerDirectories;
-use crate::process::instance::random_password;
-use crate::process::private_server::PrivateServer;
+use crate::process::instance::{PrivateServer, ServerDirectories, random_password};
 use crate::process::server_process::{Launch, StopPolicy};
 use crate::programs::ask::{Question, ask, start as said};
 use crate::{
-    Address, Binary, ConnectTarget, DataDirectory, EngineError, PrepareRequest, Server, Session, StartRequest,
-    StopOutcome, Transport, own_program,
+    Address, Binary, ConnectTarget, DataDirectory, Dialect, Engine, EngineError, Footprint, PrepareRequest, Server,
+    Session, StartRequest, StopOutcome, Transport, own_program,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -165,4 +166,67 @@ fn read_port(file: &Path) -> Result<u16, EngineError> {
 fn write_private(path: &Path, text: &str) -> Result<(), EngineError> {
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|source| EngineError::io("write", path, source))
+}
+
+impl Engine for Sqlite {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        &dialect::SqliteDialect
+    }
+
+    /// Pages are the page cache's: what a connection keeps for itself is a few megabytes.
+    fn footprint(&self, _options: &BTreeMap<String, String>, _data_bytes: u64) -> Footprint {
+        Footprint::default()
+    }
+
+    fn start_cost_s(&self) -> f64 {
+        0.12
+    }
+
+    fn fresh_cost_s(&self) -> f64 {
+        0.3
+    }
+
+    fn check_data(&self, data: &Path, _binary: &Binary) -> Result<(), EngineError> {
+        check_data(data)
+    }
+
+    fn binary(&self, explicit: Option<&Path>) -> Result<Binary, EngineError> {
+        asked(explicit)
+    }
+
+    fn knows_option(&self, name: &str, _binary: Option<&Path>) -> Result<bool, EngineError> {
+        Ok(planted::is_option(name) || pragmas::names()?.contains(&name.to_lowercase()))
+    }
+
+    fn option_names(&self, _binary: Option<&Path>) -> Result<Vec<String>, EngineError> {
+        pragmas::names()
+    }
+
+    fn is_prepared(&self, cache: &Path, _: &Binary, options: &BTreeMap<String, String>, dataset: &str) -> bool {
+        is_prepared(cache, options, dataset)
+    }
+
+    fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
+        prepare_data(request, fill)
+    }
+
+    fn start(&self, request: &StartRequest) -> Result<Box<dyn Server>, EngineError> {
+        Ok(Box::new(start(request)?))
+    }
+
+    fn connect(&self, target: &ConnectTarget) -> Result<Box<dyn Session>, EngineError> {
+        Ok(Box::new(SqliteSession::open(target)?))
+    }
+
+    fn read_setting(&self, session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
+        setting(session, name)
+    }
+
+    fn diagnostics(&self, target: &ConnectTarget, _owner: &ConnectTarget) -> Result<Box<dyn Diagnostics>, EngineError> {
+        Ok(Box::new(SqliteDiagnostics::new(self.connect(target)?)))
+    }
 }

@@ -26,7 +26,6 @@ const LOOK_EVERY: u32 = 16;
 /// Turns (a power of two) of the waiting loop before the PU is offered to someone else: the holder may need it.
 const SPINS: u32 = 2_048;
 
-/// The lock, where one is planted.
 #[derive(Debug, Default)]
 pub(super) struct Planted {
     lock: Option<Lock>,

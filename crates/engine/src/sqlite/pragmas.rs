@@ -1,7 +1,7 @@
 //! Options of the embedded engine: PRAGMAs, set on every connection and read back.
 
 use crate::EngineError;
-use crate::contract::options::same_value;
+use crate::contract::option_file::same_value;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 

@@ -21,7 +21,6 @@
 use crate::{Code, Param, SqlError, SqlErrorKind};
 use std::str;
 
-/// Bytes before a body.
 pub(super) const HEADER: usize = 4;
 /// Longest body; more means that the stream is out of step.
 pub(super) const LIMIT: usize = 64 << 20;

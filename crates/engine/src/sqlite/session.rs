@@ -11,7 +11,6 @@ use std::mem::take;
 use std::time::Duration;
 use tare_cpuset::ThreadRef;
 
-/// One connection over any stream.
 #[derive(Debug)]
 pub(super) struct SqliteSession<S = Stream> {
     stream: S,

@@ -7,7 +7,6 @@ use std::marker::PhantomData;
 
 pub(super) const CLIENT_REQUESTS: [&str; 0] = [];
 
-/// Nothing of a statement is looked at.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Begun;
 

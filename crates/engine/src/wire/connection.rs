@@ -4,9 +4,8 @@ use super::columns::{Column, binary_row};
 use super::execute::Statement;
 use super::framing::{HEADER, Packets};
 use super::greeting::Greeting;
-use super::login::authenticate;
+use super::login::{authenticate, maybe_for_want_of_tls, secure};
 use super::response::{self, First};
-use super::secure::{maybe_for_want_of_tls, secure};
 use crate::transport::answer::AnswerLimits;
 use crate::transport::session::{self, lost, malformed};
 use crate::transport::stream::{Channel, Interrupter, Stream};
@@ -18,7 +17,6 @@ use tare_cpuset::ThreadRef;
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
 
-/// A logged-in connection over any stream.
 #[derive(Debug)]
 pub(crate) struct Connection<S> {
     pub(super) packets: Packets<S>,

@@ -6,7 +6,6 @@ use crate::transport::stream::Channel;
 use std::io;
 use std::mem::take;
 
-/// Bytes before a payload.
 pub(super) const HEADER: usize = 4;
 /// A payload of this length is continued in the next packet.
 const FULL: usize = 0xff_ffff;
@@ -25,7 +24,6 @@ pub(super) struct Packets<S> {
     joined: Vec<u8>,
     /// Number of the next packet, of either side.
     sequence: u8,
-    /// Largest payload that is accepted.
     limit: usize,
 }
 

@@ -6,11 +6,11 @@
 
 use super::bytes::Bytes;
 use super::framing::{HEADER, Packets};
-use super::greeting::{CACHING_SHA2, NATIVE_PASSWORD, scramble, scramble_sha2};
+use super::greeting::{CACHING_SHA2, Greeting, NATIVE_PASSWORD, scramble, scramble_sha2};
 use super::response;
 use crate::transport::session::{lost, malformed};
 use crate::transport::stream::Channel;
-use crate::{ConnectTarget, PasswordKey, SqlError, SqlErrorKind};
+use crate::{Code, ConnectTarget, PasswordKey, SqlError, SqlErrorKind, TlsMode};
 use aws_lc_rs::rsa::{OAEP_SHA1_MGF1SHA1, OaepPublicEncryptingKey, PublicEncryptingKey};
 use rustls::pki_types::SubjectPublicKeyInfoDer;
 use rustls::pki_types::pem::PemObject;
@@ -24,7 +24,6 @@ const STEPS: usize = 8;
 /// The server's half-way answers of `caching_sha2_password`.
 const FAST_IS_ENOUGH: u8 = 3;
 const PASSWORD_IS_NEEDED: u8 = 4;
-/// Asks for the server's public key.
 const WANT_KEY: u8 = 2;
 
 /// Who gave a key that was no file.
@@ -129,12 +128,53 @@ fn unsupported(method: &str) -> SqlError {
     SqlError::own(SqlErrorKind::Other, message)
 }
 
+/// Both servers' ways to refuse who should have come encrypted: ER_ACCESS_DENIED_ERROR for an account that REQUIREs it,
+/// ER_SECURE_TRANSPORT_REQUIRED for everybody.
+const REFUSALS: [Code; 2] = [Code::Number(1045), Code::Number(3159)];
+
+/// Encrypts where the target wants it; whether it did.
+pub(super) fn secure<S: Channel>(
+    packets: &mut Packets<S>,
+    greeting: &Greeting,
+    target: &ConnectTarget,
+) -> Result<bool, SqlError> {
+    let mode = target.tls.mode;
+    let is_wanted = match mode {
+        TlsMode::Off => false,
+        // No one listens inside the kernel.
+        TlsMode::Preferred => !packets.stream().is_private() && greeting.offers_tls(),
+        TlsMode::Required | TlsMode::VerifyCa | TlsMode::VerifyFull => true,
+    };
+    if !is_wanted {
+        return Ok(false);
+    }
+    if !greeting.offers_tls() {
+        let message =
+            format!("the server offers no TLS, and {mode} was requested: give it a certificate, or tls = off");
+        return Err(SqlError::own(SqlErrorKind::Other, message));
+    }
+    packets.send_reply(&mut greeting.tls_request(target)).map_err(lost)?;
+    packets.encrypt(&target.tls, target.host()).map_err(lost)?;
+    Ok(true)
+}
+
+/// A refusal of someone who came in clear to a server that can encrypt may be about that.
+#[cold]
+pub(super) fn maybe_for_want_of_tls(mut error: SqlError, greeting: &Greeting) -> SqlError {
+    if error.code.is_some_and(|code| REFUSALS.contains(&code)) && greeting.offers_tls() {
+        error.message.push_str(
+            "; the connection was not encrypted, which this server or account may require: ask for TLS (tls = \
+             \"required\" or stricter, or ssl-mode in your option file)",
+        );
+    }
+    error
+}
+
 #[cfg(test)]
 mod tests {
-    use sha2::{Digest, Sha256};
-
     use super::*;
     use proptest::prelude::*;
+    use sha2::{Digest, Sha256};
 
     proptest! {
         // The server checks SHA256(answer XOR SHA256(stored + nonce)) == stored; stored = SHA256(SHA256(password)).

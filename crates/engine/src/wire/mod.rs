@@ -18,6 +18,5 @@ mod greeting;
 mod local;
 mod login;
 mod response;
-mod secure;
 
 pub(crate) use connection::Connection;

@@ -31,7 +31,6 @@ pub struct Side<'a> {
     pub condition: Option<&'a str>,
 }
 
-/// Why two results cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CompareError {
     #[error("there is no condition `{name}`")]
@@ -64,9 +63,7 @@ pub struct MetricComparison {
     pub condition: ConditionPair,
     pub unit: String,
     pub better: Better,
-    /// Mean over trials in A.
     pub mean_a: f64,
-    /// Mean over trials in B.
     pub mean_b: f64,
     /// Modes of the trials of A, the lower first; empty where one describes them, and of what is not judged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -212,7 +209,6 @@ pub struct ManyComparison {
     pub losses: Vec<Losses>,
     /// Whether all sides are of one run, which compares them block by block.
     pub one_run: bool,
-    /// None without a gate.
     pub gate: Option<Gate>,
     pub notes: Vec<Note>,
 }
@@ -231,15 +227,12 @@ pub struct Comparison {
     pub one_run: bool,
     /// The sessions of each side, where there are several, each of which is one observation.
     pub sessions: Option<Sessions>,
-    /// None without a gate.
     pub gate: Option<Gate>,
-    /// What to know before believing it.
     pub notes: Vec<Note>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Sessions {
-    /// Number of side A's sessions.
     pub a: usize,
     pub b: usize,
     /// Whether both sides were measured in the same ones.
@@ -282,7 +275,6 @@ pub enum Note {
     Lost {
         side: String,
         condition: String,
-        /// How many trials of how many.
         lost: Lost,
     },
     /// A further side fails more often than the first.

@@ -14,7 +14,6 @@ pub struct Options {
     pub minimum_effect: f64,
     /// Metrics to look at; when empty, throughputs and query times, or all where there are none.
     pub metrics: Vec<String>,
-    /// Conditions to look at; when empty, all.
     pub conditions: Vec<String>,
     /// Gate: the last segment may be slower than the one before by this fraction.
     pub fail_if_slower: Option<f64>,
@@ -22,7 +21,6 @@ pub struct Options {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HistoryError {
-    /// None of the runs has it.
     #[error("no run has {what} `{name}`")]
     Unknown {
         /// `the metric` or `the condition`.
@@ -40,7 +38,6 @@ pub struct Point {
     pub run: String,
     /// Start of its first trial, RFC 3339 in UTC; none where it does not say.
     pub time: Option<String>,
-    /// The mean of its trials.
     pub value: f64,
     /// Far from the runs around it, and left out of every ratio.
     pub outlier: bool,
@@ -49,7 +46,6 @@ pub struct Point {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Segment {
     pub runs: Range<usize>,
-    /// Their mean without outliers.
     pub mean: f64,
     /// Its 95% interval, as if runs did not resemble their neighbours; none of a single run.
     pub ci: Option<Interval>,
@@ -60,7 +56,6 @@ pub struct Segment {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     pub first_after: usize,
-    /// The segment after over the segment before.
     pub ratio: Estimate,
     pub p_value: f64,
     /// The commits of the last run before and the first run after, where runs have some.
@@ -79,7 +74,6 @@ pub struct MetricHistory {
     /// As [`tare_results::metric::describe`] knows it, `1/s`; empty where the name does not say.
     pub unit: String,
     pub better: Better,
-    /// The runs, in the order of time.
     pub points: Vec<Point>,
     /// Runs between the changes; one where nothing changed.
     pub segments: Vec<Segment>,
@@ -98,7 +92,6 @@ pub enum NotTested {
     NotPositive,
 }
 
-/// Everything that many results say over time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct History {
     /// One a metric and condition, in the order of the last run that has it.

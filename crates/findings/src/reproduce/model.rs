@@ -53,12 +53,10 @@ pub struct Again {
     pub ci: Option<Interval>,
 }
 
-/// Why a claim is not decided.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Open {
     /// What was measured; none where there is no figure yet.
     pub figure: Option<Figure>,
-    /// Why it is not enough.
     pub why: Why,
     /// Seconds that all of it would take, by how the trials so far vary; none where no time is known to be enough.
     pub needs_s: Option<f64>,

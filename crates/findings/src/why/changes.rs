@@ -16,7 +16,6 @@ pub struct NamedChange {
     pub name: String,
     /// Of A, microseconds a transaction.
     pub a_us: f64,
-    /// Of B, in the same unit.
     pub b_us: f64,
     /// B - A, microseconds a transaction.
     pub us: f64,
@@ -38,7 +37,6 @@ pub struct ChainTime {
     pub chain: String,
     /// Of A, microseconds a transaction.
     pub a_us: f64,
-    /// Of B, in the same unit.
     pub b_us: f64,
 }
 

@@ -17,7 +17,6 @@ pub const SUSPECTS_SHOWN: usize = 5;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WhyError {
-    /// The sides do not belong together.
     #[error(transparent)]
     Compare(#[from] CompareError),
     /// More than one condition a side.
@@ -40,9 +39,7 @@ pub struct Why {
     /// The same without the waits for CPUs that other programs had, where these are worth a word: what A and B differ
     /// in themselves. Suspects are held against it.
     pub undisturbed: Option<TimeChange>,
-    /// Every part but what is not explained.
     pub parts: Vec<PartChange>,
-    /// What is not explained of it.
     pub not_explained: PartChange,
     /// The server's functions by their CPU time a transaction.
     pub functions: Changes,
@@ -96,7 +93,6 @@ pub struct PartChange {
     pub part: Part,
     /// Of A, microseconds a transaction.
     pub a_us: f64,
-    /// Of B, in the same unit.
     pub b_us: f64,
     /// B - A, microseconds a transaction.
     pub us: f64,
@@ -127,7 +123,6 @@ pub struct Cause {
     pub suspect: Suspect,
     /// Its part of the difference, microseconds a transaction.
     pub us: f64,
-    /// 95% interval of it.
     pub ci: Option<Interval>,
     pub share: Option<f64>,
     /// The condition that it is tried on: the slower of the two.

@@ -62,7 +62,6 @@ pub enum ProofVerdict {
     Stands,
     /// It did not: the suspect explains at most a small part.
     Refuted,
-    /// The time did not suffice.
     Undecided,
 }
 
@@ -76,7 +75,6 @@ pub struct Proof {
     /// Its 95% interval, valid over all looks.
     pub ci: Option<Interval>,
     pub pairs: usize,
-    /// How long it took, seconds.
     pub elapsed_s: f64,
 }
 

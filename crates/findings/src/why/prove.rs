@@ -11,7 +11,6 @@ use tare_text::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expected {
-    /// The time of a transaction falls.
     Faster,
     /// The time of a transaction stays as it is: what was given more of was not what it waits for.
     Unchanged,

@@ -6,7 +6,6 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Suspect {
     RowLock,
-    /// Waits for one lock inside the server.
     GlobalLock(String),
     /// Threads that wake each other: switches, and the kernel's work for them.
     WakeUps,
@@ -22,7 +21,6 @@ pub enum Suspect {
     ServerWork,
     /// Waits until the log is on storage.
     Commit,
-    /// Reads and writes of files.
     Storage,
     /// Sleeps of the server's for a time.
     Pauses,

@@ -1,7 +1,7 @@
 //! Whether a level can be had here and by this user, found out without changing anything.
 
 use super::level::DMA_LATENCY;
-use super::{Level, Setting, files, frequency, idle, irq, shield};
+use super::{Level, Setting, files, frequency, irq, shield};
 use crate::system::System;
 use std::fmt;
 use std::io::ErrorKind;
@@ -136,12 +136,12 @@ impl Level {
         if ["", "none"].contains(&driver.trim()) {
             return not_here("this kernel chooses no idle states (no cpuidle driver, as on most virtual machines)");
         }
-        match idle::latency_us(system, self.text()) {
+        match frequency::latency_us(system, self.text()) {
             _ if ["on", "off"].contains(&self.text()) => {}
             Some(0) => return not_here(format!("{} is what c_states = off keeps to", self.text())),
             Some(_) => {}
             None => {
-                let known: Vec<String> = idle::states(system).into_keys().collect();
+                let known: Vec<String> = frequency::states(system).into_keys().collect();
                 return not_here(format!(
                     "this machine has no idle state {}: it has {}",
                     self.text(),

@@ -1,6 +1,6 @@
 //! Levels of a setting, read, checked and verified.
 
-use super::{Setting, files, frequency, idle, irq, shield};
+use super::{Setting, files, frequency, irq, shield};
 use crate::error::{NoiseError, Result};
 use crate::system::System;
 use std::fmt;
@@ -29,7 +29,7 @@ impl Setting {
             Self::Thp => ["always", "madvise", "never"].contains(&text),
             Self::ThpDefrag => ["always", "defer", "defer+madvise", "madvise", "never"].contains(&text),
             Self::Frequency => frequency::is_level(text),
-            Self::CStates => idle::is_name(text),
+            Self::CStates => frequency::is_name(text),
             Self::Swappiness => number(0, 200),
             Self::AslrSystem => number(0, 2),
             Self::PerfEventParanoid => number(-1, 4),
@@ -118,7 +118,7 @@ fn read_c_states(system: &System) -> Result<String> {
     let mut us = [0u8; 4];
     let read = std::fs::File::open(&path).and_then(|mut file| file.read_exact(&mut us));
     read.map_err(|source| NoiseError::Read { path, source })?;
-    Ok(idle::level(system, i32::from_ne_bytes(us)))
+    Ok(frequency::level(system, i32::from_ne_bytes(us)))
 }
 
 #[cfg(test)]

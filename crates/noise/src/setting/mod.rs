@@ -4,7 +4,6 @@
 mod availability;
 mod files;
 mod frequency;
-mod idle;
 mod irq;
 mod kind;
 mod level;
@@ -13,7 +12,7 @@ mod shield;
 
 pub use availability::Availability;
 pub(crate) use files::policies as frequency_policies;
-pub(crate) use idle::latency_us as idle_latency_us;
+pub(crate) use frequency::latency_us as idle_latency_us;
 pub(crate) use irq::online as online_cpus;
 pub use kind::Setting;
 pub(crate) use level::DMA_LATENCY;

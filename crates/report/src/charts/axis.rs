@@ -13,7 +13,6 @@ const LARGEST: f64 = 1e150;
 /// Ranges below this share of the values are as good as none.
 const LEAST: f64 = 1e-12;
 
-/// Maps values to pixels.
 #[derive(Debug, Clone)]
 pub struct Axis {
     low: f64,
@@ -91,7 +90,6 @@ impl Axis {
         (self.low..=self.high).contains(&value)
     }
 
-    /// Whether zero is its lowest value.
     pub fn starts_at_zero(&self) -> bool {
         self.low == 0.0
     }

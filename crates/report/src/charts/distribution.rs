@@ -9,7 +9,6 @@ use tare_findings::distributions::{Distribution, Percentile};
 
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 282.0;
-/// Lines of a chart at most.
 pub const LINES: usize = marks::MEANT;
 /// Percentiles with a number below the axis and a mark on each line.
 const TICKS: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999];

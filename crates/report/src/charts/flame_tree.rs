@@ -4,7 +4,6 @@ use super::axis::px;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-/// Width of a drawing, pixels.
 pub const WIDTH: f64 = 960.0;
 const ROW: f64 = 17.0;
 const DESCRIBED: usize = 8;
@@ -13,7 +12,6 @@ const CHARACTER: f64 = 6.6;
 /// Boxes in a drawing: the smallest are left out beyond this.
 pub const BOXES: usize = 260;
 const ROWS: usize = 48;
-/// Callers of a chain at most.
 const DEEPEST: usize = 256;
 /// Nodes of a tree at most: the lightest chains are cut beyond this, so that no file of chains fills the memory.
 pub const NODES: usize = 100_000;

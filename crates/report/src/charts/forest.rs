@@ -27,9 +27,7 @@ const WIDEST: f64 = 100.0;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForestLine {
-    /// What the ratio is of.
     pub label: String,
-    /// The ratio that the dot stands at.
     pub ratio: f64,
     pub ci: Option<Interval>,
     /// Taller, with a larger mark: stands for all metrics together, or for a factor rather than an interaction.

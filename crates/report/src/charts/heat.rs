@@ -15,14 +15,10 @@ const FAINT: f64 = 0.04;
 const DARK: f64 = 0.62;
 /// Signed changes from which each shade on is drawn, the same in every map: below the first there is none.
 const STEPS: [f64; 4] = [0.01, 0.05, 0.2, 0.5];
-/// How strong these are.
 const STRENGTHS: [f64; 4] = [0.1, 0.24, 0.42, DARK];
 
-/// A table of values.
 pub struct Heat {
-    /// What it shows, with the unit.
     pub title: String,
-    /// How it was measured.
     pub note: String,
     pub rows: Vec<String>,
     pub columns: Vec<String>,
@@ -30,7 +26,6 @@ pub struct Heat {
     pub values: Vec<Vec<Option<f64>>>,
     /// Cells, by row and column, that have their figure and no colour: no difference is shown in them.
     pub unshown: BTreeSet<(usize, usize)>,
-    /// How values are written.
     pub figures: Figures,
 }
 

@@ -18,7 +18,6 @@ const NAME: f64 = 150.0;
 const LETTERS: usize = 20;
 const LETTER: f64 = 8.0;
 
-/// Draws the lines below each other.
 pub fn draw(lines: &[MetricHistory], frame: &Frame) -> Markup {
     html! {
         svg class=(frame.class()) viewBox=(format!("0 0 {} {}", frame.width, px(HEIGHT * lines.len().max(1) as f64))) role="img" {

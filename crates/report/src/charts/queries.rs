@@ -17,7 +17,6 @@ const GAP: f64 = 9.0;
 /// A query with all of its trials, a group a condition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
-    /// Its name, above the panel.
     pub label: String,
     /// Each condition's mark, and its trial means relative to the mean of them all (0.02 is 2% above).
     pub conditions: Vec<(usize, Vec<f64>)>,

@@ -13,7 +13,6 @@ pub(super) struct Rungs {
     from: f64,
     to: f64,
     logarithmic: bool,
-    /// Levels in ascending order.
     levels: Vec<f64>,
 }
 
@@ -28,7 +27,6 @@ impl Rungs {
         Self { low, high, from, to, logarithmic: low > 0.0 && high / low >= 4.0, levels }
     }
 
-    /// Pixel of a level.
     pub fn at(&self, level: f64) -> f64 {
         if self.high <= self.low {
             return (self.from + self.to) / 2.0;

@@ -1,6 +1,5 @@
 //! The formats, and what each needs to be told.
 
-/// What results are written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display, strum::EnumIter, clap::ValueEnum)]
 #[strum(serialize_all = "lowercase")]
 pub enum Format {

@@ -1,39 +1,26 @@
 //! A LaTeX table (booktabs): a row a condition, mean and half-width of each metric or its modes, units in the head.
 
-use super::markdown::{middle, scale};
 use super::source::Source;
+use crate::tables::Cell;
 use std::io::{self, Write};
-use tare_findings::figures::{Scale, percent};
 
 /// Writes one `tabular`; the document needs `\usepackage{booktabs}`.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let metrics = source.shown_metrics();
-    let scales: Vec<Scale> = metrics.iter().map(|metric| scale(source, &metric.name)).collect();
+    let [heads, rows @ ..] = &source.conditions(|unit| format!(" ({unit})"))[..] else { return Ok(()) };
+    // All but the number of trials.
+    let row = |cells: &[Cell]| {
+        let texts = cells.iter().enumerate().filter(|(place, _)| *place != 1);
+        texts.map(|(_, cell)| cell.0.as_deref().map_or("--".to_owned(), escaped)).collect::<Vec<_>>().join(" & ")
+    };
     writeln!(out, "% {} by tare; needs \\usepackage{{booktabs}}", line(&source.results.study))?;
     writeln!(
         out,
         "% mean and half-width of its 95% interval over trials, or modes with their shares of the trials; \
          between: coefficient of variation of trials"
     )?;
-    writeln!(out, "\\begin{{tabular}}{{l{}}}\n\\toprule", "rr".repeat(metrics.len()))?;
-    write!(out, "condition")?;
-    for (metric, scale) in metrics.iter().zip(&scales) {
-        let unit = if scale.unit.is_empty() { String::new() } else { format!(" ({})", escaped(&scale.unit)) };
-        write!(out, " & {}{unit} & between", escaped(&metric.name))?;
-    }
-    writeln!(out, " \\\\\n\\midrule")?;
-    for condition in &source.summary.conditions {
-        write!(out, "{}", escaped(&condition.name))?;
-        for (metric, scale) in metrics.iter().zip(&scales) {
-            let Some(found) = condition.metrics.iter().find(|found| found.name == metric.name) else {
-                write!(out, " & -- & --")?;
-                continue;
-            };
-            let between = found.between_cov.map_or("--".to_owned(), |cov| escaped(&percent(cov)));
-            write!(out, " & {} & {between}", escaped(&middle(found, scale)))?;
-        }
-        writeln!(out, " \\\\")?;
-    }
+    writeln!(out, "\\begin{{tabular}}{{l{}}}\n\\toprule", "r".repeat(heads.len() - 2))?;
+    writeln!(out, "{} \\\\\n\\midrule", row(heads))?;
+    rows.iter().try_for_each(|cells| writeln!(out, "{} \\\\", row(cells)))?;
     writeln!(out, "\\bottomrule\n\\end{{tabular}}")
 }
 

@@ -42,7 +42,6 @@ fn labels(study: &str, condition: &ConditionSummary) -> String {
     labels.join(",")
 }
 
-/// Letters, digits and underscores.
 fn name(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }

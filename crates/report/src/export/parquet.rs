@@ -12,7 +12,6 @@ use parquet::schema::types::Type;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Rows that are held at once.
 const GROUP: usize = 65_536;
 
 /// The values of a column that are not written yet, and for every row whether it has one.

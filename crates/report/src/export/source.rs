@@ -1,9 +1,9 @@
 //! What is exported: results, what they came to, and the choice of metrics.
 
-use tare_findings::{
-    self, collect,
-    summary::{MetricSummary, Summary},
-};
+use crate::tables::Cell;
+use tare_findings::collect;
+use tare_findings::figures::{Scale, percent};
+use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
 use tare_results::Results;
 use tare_results::metric::describe;
 
@@ -61,5 +61,31 @@ impl<'a> Source<'a> {
         }
         shown.sort_by_key(|metric| tare_results::metric::sort_key(&metric.name));
         shown
+    }
+
+    /// A row a condition, the heads first: its trials, and of each metric the mean with the half-width of its interval
+    /// or the modes, for the mean is none of them, and the spread between trials. `in_unit` follows a metric's name.
+    pub(super) fn conditions(&self, in_unit: fn(&str) -> String) -> Vec<Vec<Cell>> {
+        let conditions = &self.summary.conditions;
+        let metrics = self.shown_metrics().into_iter().map(|metric| {
+            let all = conditions.iter().flat_map(|condition| &condition.metrics).filter(|of| of.name == metric.name);
+            (&metric.name, Scale::new(&metric.unit, all.map(|of| of.max.abs()).fold(0.0, f64::max), 4))
+        });
+        let metrics: Vec<(&String, Scale)> = metrics.collect();
+        let mut heads = vec!["condition".into(), "trials".into()];
+        for (name, scale) in &metrics {
+            let unit = if scale.unit.is_empty() { String::new() } else { in_unit(&scale.unit) };
+            heads.extend([format!("{name}{unit}").into(), "between".into()]);
+        }
+        let row = |condition: &ConditionSummary| {
+            let mut row: Vec<Cell> = vec![(&condition.name).into(), condition.trials.into()];
+            for (name, scale) in &metrics {
+                let found = condition.metrics.iter().find(|metric| metric.name == **name);
+                let middle = |of: &MetricSummary| scale.middle(of.middle()).join(" or ");
+                row.extend([Cell(found.map(middle)), Cell(found.and_then(|of| of.between_cov).map(percent))]);
+            }
+            row
+        };
+        std::iter::once(heads).chain(conditions.iter().map(row)).collect()
     }
 }

@@ -1,22 +1,24 @@
-//! Which lock is to blame: growth rankings, flame graphs of the first and the last rung, lock waits, and the cost of
-//! looking.
+//! What captures say: growth rankings, flame graphs of the first and the last rung, waits and wake-ups of threads,
+//! builds side by side, and the cost of looking.
 
 use super::document::figure;
 use super::given::Page;
 use super::scroll::Head::{L, R};
-use super::scroll::{captioned, row, table};
+use super::scroll::{captioned, drawn, row, table};
 use crate::charts::flame::{self, Width};
 use crate::charts::flame_difference;
-use crate::words::between;
+use crate::tables;
+use crate::words::{between, waits, wakes};
 use maud::{Markup, html};
 use tare_findings::compare::Side;
-use tare_findings::figures::{change, count, percent, times};
+use tare_findings::figures::{count, percent, times};
 use tare_findings::level_words::words_of;
-use tare_findings::summary::{CaptureSummary, GrowthRanking, Profiled};
+use tare_findings::summary::{BuildComparison, CaptureSummary, Changed, GrowthRanking, Profiled};
+use tare_findings::waits::{ClassTime, WaitsSummary};
+use tare_findings::wakes::WakesSummary;
 use tare_findings::why;
 use tare_results::captures::{FOLDED, WALL};
 
-/// Bytes of flame graphs in a page.
 const FLAME_BYTES: usize = 150_000;
 const COLOURS: &str =
     "orange takes longer in B, blue takes less, the darker the more of its time, grey differs by less than 5%";
@@ -51,11 +53,7 @@ fn table_of(ranking: &GrowthRanking) -> Markup {
     html! {
         details open[open] {
             summary { (caption) }
-            (table(&caption, &[L("name"), R("first rung"), R("last rung"), R("each doubling"),
-                R("95% interval")], ranking.grown.iter().take(ROWS).map(|grown| row![
-                grown.name, percent(grown.first), percent(grown.last), change(grown.per_doubling),
-                between(grown.ci, "–", change)
-            ])))
+            (drawn(&caption, None, &tables::growth(["name", "first rung", "last rung"], ranking.grown.iter().take(ROWS))))
         }
     }
 }
@@ -202,6 +200,110 @@ fn of_condition(capture: &CaptureSummary) -> Markup {
                         ])))
                 }
             }
+        }
+    }
+}
+
+/// Rows of a class of threads.
+const PARTS: usize = 14;
+
+pub(super) fn waits(page: &Page<'_>) -> Option<Markup> {
+    let captures = &page.summary.captures;
+    let with: Vec<(&CaptureSummary, &WaitsSummary)> =
+        captures.iter().filter_map(|capture| Some((capture, capture.waits.as_ref()?))).collect();
+    (!with.is_empty()).then(|| {
+        html! {
+            p.note {
+                "What the server's threads were seen to do in the capture sample, looked at many times a second. Running and "
+                "waiting for a CPU are the kernel's own counts; the rest of the time is divided as the samples of sleeping threads. "
+                "A futex on which several threads sleep is a lock or a condition for many; one on which a single thread was seen "
+                "is a wait for a row, a commit or another thread's answer. Times for each transaction are those of all threads "
+                "together."
+            }
+            @for (index, (capture, found)) in with.iter().take(CONDITIONS).enumerate() {
+                details open[index == 0] {
+                    summary { (capture.condition) }
+                    p.note { (waits::cost(capture, found)) }
+                    (times_of(&capture.condition, "threads that serve connections", &found.connections))
+                    @if !found.background.parts.is_empty() {
+                        (times_of(&capture.condition, "background threads", &found.background))
+                    }
+                }
+            }
+            @if with.len() > CONDITIONS { p.note { (with.len() - CONDITIONS) " more conditions: tare show --json" } }
+        }
+    })
+}
+
+fn times_of(condition: &str, class: &str, time: &ClassTime) -> Markup {
+    html! {
+        (captioned(&format!("Time of {class} of {condition}"), &format!("{:.0} {class}", time.threads),
+            &[L("what"), R("threads"), R("share"), R("95% interval"), R("each transaction")],
+            time.parts.iter().take(PARTS).map(|part| row![
+                waits::what(part), if part.threads > 0 { part.threads.to_string() } else { "–".to_owned() },
+                percent(part.fraction), between(part.ci, "–", percent),
+                waits::per_transaction(part).unwrap_or_else(|| "–".to_owned())
+            ])))
+    }
+}
+
+pub(super) fn wakes(page: &Page<'_>) -> Option<Markup> {
+    let captures = &page.summary.captures;
+    let with: Vec<(&str, &WakesSummary)> =
+        captures.iter().filter_map(|capture| Some((capture.condition.as_str(), capture.wakes.as_ref()?))).collect();
+    (!with.is_empty()).then(|| {
+        html! {
+            p.note {
+                "A sleep of a thread that serves a connection is charged to what the thread that woke it did meanwhile; where that "
+                "slept too, its part of the time to who woke it, and so on. A wake-up by a timer or a device while another thread "
+                "runs there is charged to that thread."
+            }
+            @for (index, (condition, found)) in with.iter().take(CONDITIONS).enumerate() {
+                details open[index == 0] {
+                    summary { (condition) }
+                    p.note { (wakes::about(found)) }
+                    (table(&format!("Who kept connections asleep of {condition}"), &[L("who"), L("did"),
+                        R("share")], found.charged.iter().map(|(who, doing, share)| row![
+                        who, wakes::doing(*doing), percent(*share)
+                    ])))
+                }
+            }
+        }
+    })
+}
+
+/// Every other build against the first; none where no build is a factor.
+pub(super) fn builds(page: &Page<'_>) -> Option<Markup> {
+    let builds = &page.summary.builds;
+    let first = builds.first()?;
+    let inside: Vec<&BuildComparison> =
+        builds.iter().filter(|b| !b.symbols.is_empty() || !b.locks.is_empty()).collect();
+    Some(html! {
+        p.note {
+            (first.metric) " of each build divided by that of " (first.a) ", other levels the same. Intervals are for each ratio alone, "
+            "verdicts at 95% over all of them together."
+        }
+        (drawn("Builds side by side", None, &tables::builds(builds)))
+        @for found in inside { (changes(found)) }
+    })
+}
+
+fn changes(found: &BuildComparison) -> Markup {
+    let at = if found.levels.is_empty() { String::new() } else { format!(" at {}", words_of(&found.levels)) };
+    html! {
+        details {
+            summary { "What changed inside, " (found.a) " to " (found.b) (at) }
+            (changed("Functions, share of the samples", &found.symbols, found))
+            (changed("Locks, share of the connections' time waiting", &found.locks, found))
+        }
+    }
+}
+
+fn changed(caption: &str, changed: &[Changed], found: &BuildComparison) -> Markup {
+    html! {
+        @if !changed.is_empty() {
+            (captioned(caption, caption, &[L("name"), R(&found.a), R(&found.b)],
+                changed.iter().map(|of| row![of.name, percent(of.a), percent(of.b)])))
         }
     }
 }

@@ -45,7 +45,6 @@ pub fn changes(found: &ManyComparison) -> String {
     document("changes", &body)
 }
 
-/// The largest change that is shown.
 fn sentence(found: &ManyComparison, base: &str) -> String {
     let shown = found.metrics.iter().filter(|row| matches!(row.metric.verdict, Verdict::Faster | Verdict::Slower));
     let size = |row: &AgainstFirst| gain(row).map_or(0.0, |gain| gain.ln_1p().abs());

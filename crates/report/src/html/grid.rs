@@ -2,6 +2,7 @@
 
 use super::given::Page;
 use super::scroll::scroll;
+use crate::tables;
 use maud::{Markup, html};
 use tare_findings::figures::Scale;
 use tare_findings::grid::{GridCell, PlacementGrid, place_words};
@@ -23,10 +24,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
 }
 
 fn table(page: &Page<'_>, grid: &PlacementGrid) -> Markup {
-    let cells = || grid.cells.iter().flatten().flatten();
-    let largest = cells().map(|cell| cell.mean.abs()).fold(0.0, f64::max);
-    let unit = cells().find_map(|cell| Some(page.summary.metric(&cell.condition, &grid.metric)?.unit.as_str()));
-    let scale = Scale::new(unit.unwrap_or_default(), largest, 4);
+    let scale = tables::scale_of(grid, page.summary);
     let at = if grid.levels.is_empty() { String::new() } else { format!(", {}", words_of(&grid.levels)) };
     let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
     html! {

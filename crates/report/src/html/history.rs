@@ -1,10 +1,10 @@
 //! A history as a page and as a picture.
 
 use super::document::{document, either};
-use super::scroll::{Head, table};
+use super::scroll::drawn;
 use crate::charts::frame::Frame;
 use crate::charts::{alone, history};
-use crate::{terminal, words};
+use crate::{tables, words};
 use maud::{Markup, html};
 use tare_findings::history::{History, MetricHistory};
 
@@ -40,17 +40,10 @@ fn wide() -> Frame {
 }
 
 fn of_line(line: &MetricHistory) -> Markup {
-    let (heads, rows) = terminal::segments(line);
-    let heads: Vec<Head<'_>> = heads
-        .into_iter()
-        .enumerate()
-        .map(|(place, head)| if place == 0 { Head::L(head) } else { Head::R(head) })
-        .collect();
-    let rows = rows.into_iter().map(|cells| cells.into_iter().map(|cell| html! { (cell) }).collect::<Vec<Markup>>());
     let name = format!("{}, {}", line.condition, line.name);
     html! {
         h2 { (name) }
-        (table(&format!("Table of {name}"), &heads, rows))
+        (drawn(&format!("Table of {name}"), None, &tables::segments(line)))
         @for said in words::line(line) { p { (said) } }
     }
 }

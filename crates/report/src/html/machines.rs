@@ -1,12 +1,14 @@
-//! The machine with its threads, a drawing a condition (a drawing a mode where there are two), and the table of
-//! threads.
+//! The machine with its threads, a drawing a condition (a drawing a mode where there are two), the table of threads,
+//! memory by node, and several machines side by side.
 
 use super::given::Page;
-use super::scroll::scroll;
+use super::scroll::Head::{L, R};
+use super::scroll::{row, scroll, table};
 use crate::charts::machine::Layout;
 use maud::{Markup, html};
 use tare_findings::collect::{self, ConditionTrials};
 use tare_findings::figures::{count, figure, percent};
+use tare_findings::nodes::NodeSummary;
 use tare_findings::summary::MetricSummary;
 use tare_findings::threads::{self, ThreadSummary};
 use tare_results::schema::{ThreadClass, TrialRecord};
@@ -17,7 +19,6 @@ const THREADS: usize = 24;
 /// Rows of the table of threads over all conditions.
 const THREAD_ROWS: usize = 1000;
 
-/// Trials that are drawn together.
 struct Group<'a> {
     condition: &'a str,
     caption: String,
@@ -177,4 +178,52 @@ fn seen_words(row: &ThreadSummary) -> String {
 
 fn number(value: f64) -> String {
     if value >= 100.0 || value == 0.0 { format!("{value:.0}") } else { format!("{value:.1}") }
+}
+
+/// Rows of the table; a study of many conditions has the rest in `tare show --json`.
+const ROWS: usize = 400;
+
+/// Where the server's memory was; none on a machine with a single node.
+pub(super) fn nodes(page: &Page<'_>) -> Option<Markup> {
+    let nodes = &page.summary.nodes;
+    (!nodes.is_empty()).then(|| {
+        html! {
+            p.note {
+                "Means over samples. Pages of the whole machine: given on this node as asked (hit), given here because another node was "
+                "full (miss), given here to a thread of another node (other)."
+            }
+            (table("Memory by node", &[L("condition"), R("node"), R("server's memory"), R("share"), R("hit, pages"),
+                R("miss, pages"), R("other, pages")], nodes.iter().take(ROWS).map(|node| row![
+                node.condition, node.node, figure(node.server_bytes, "bytes"), percent(share(node, nodes)),
+                format!("{:.0}", node.hit_pages), format!("{:.0}", node.miss_pages), format!("{:.0}", node.other_pages)
+            ])))
+        }
+    })
+}
+
+/// Share of the server's memory that is on this node.
+fn share(node: &NodeSummary, nodes: &[NodeSummary]) -> f64 {
+    let all: f64 = nodes.iter().filter(|other| other.condition == node.condition).map(|other| other.server_bytes).sum();
+    if all > 0.0 { node.server_bytes / all } else { 0.0 }
+}
+
+/// None where one machine ran it all.
+pub(super) fn hosts(page: &Page<'_>) -> Option<Markup> {
+    let hosts = page.summary.machines.as_ref()?;
+    let covs = hosts.between_cov.zip(hosts.within_cov);
+    Some(html! {
+        p.note {
+            "A block ran whole on one machine, so no comparison of conditions contains what machines differ by."
+            @if let Some((between, within)) = covs {
+                " Coefficient of variation between machines " (percent(between)) ", between blocks of one machine " (percent(within)) "."
+            }
+        }
+        (table("Machines side by side", &[L("machine"), R("blocks"), R("trials"), R("against the others"),
+            R("95% interval"), R("spread in a block"), L("odd")], hosts.rows.iter().map(|host| row![
+            host.name, host.blocks, host.trials,
+            host.ratio.map(|ratio| format!("{ratio:.3}x")).unwrap_or_default(),
+            host.ci.map(|ci| format!("{:.3} to {:.3}", ci.low, ci.high)).unwrap_or_default(),
+            host.spread.map(percent).unwrap_or_default(), host.odd_words()
+        ])))
+    })
 }

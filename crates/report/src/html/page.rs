@@ -3,9 +3,8 @@
 use super::document::document;
 use super::given::Page;
 use super::{
-    builds, captures, counters, curves, distance, environment, first_screen, grid, hosts, latencies, machines, nodes,
-    pairs, plans, plots, probes, record, relative, scaling, searches, seconds, stability, tables, time, waits, wakes,
-    warm_up,
+    captures, environment, first_screen, grid, latencies, machines, pairs, plots, probes, record, scaling, searches,
+    seconds, stability, tables, time,
 };
 use maud::{Markup, html};
 use tare_findings::summary::Summary;
@@ -70,13 +69,13 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
     let all = [
         ("pairs", "Pair by pair", pairs::section(page)),
         // Over numbers a curve says more than a list.
-        ("curves", "Curves", curves::section(page)),
+        ("curves", "Curves", scaling::curves(page)),
         ("trials", "Every trial", plots::headline(page)),
         ("notes", "What came out, and how sure it is", first_screen::notes(page)),
         ("latencies", "How long transactions took", latencies::section(page)),
         ("grid", "Clients by server locations", grid::section(page)),
-        ("distance", "What distance costs", distance::section(page)),
-        ("counters", "Seconds by threads and strategy", counters::section(page)),
+        ("distance", "What distance costs", scaling::distance(page)),
+        ("counters", "Seconds by threads and strategy", scaling::counters(page)),
         ("order", "In the order they ran", plots::run_order(page)),
         ("searches", "The search for the highest rate", searches::section(page)),
         ("seconds", "Second by second", seconds::section(page)),
@@ -85,21 +84,21 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("probes", "The reference weight", probes::section(page)),
         ("effects", "Effects of the factors", stability::effects(page)),
         ("queries", "Each query's trials", stability::queries(page)),
-        ("plans", "Plans of the queries", plans::section(page)),
-        ("warm-up", "Warm-up of the queries", warm_up::section(page)),
+        ("plans", "Plans of the queries", stability::plans(page)),
+        ("warm-up", "Warm-up of the queries", stability::warm_up(page)),
         ("scaling", "Scaling", scaling::section(page)),
         ("time", "Where the time of a transaction goes", time::section(page)),
-        ("relative", "Relative throughput, load by load", relative::section(page)),
-        ("builds", "Builds side by side", builds::section(page)),
+        ("relative", "Relative throughput, load by load", scaling::relative(page)),
+        ("builds", "Builds side by side", captures::builds(page)),
         ("growth", "What grows: which lock is to blame", captures::growth(page)),
-        ("waits", "What the server's threads spend time with", waits::section(page)),
-        ("wakes", "What keeps the connections asleep", wakes::section(page)),
+        ("waits", "What the server's threads spend time with", captures::waits(page)),
+        ("wakes", "What keeps the connections asleep", captures::wakes(page)),
         ("profiles", "Flame graphs", captures::profiles(page)),
         ("captures", "Captures", captures::tables(page)),
-        ("machines", "Machines side by side", hosts::section(page)),
+        ("machines", "Machines side by side", machines::hosts(page)),
         ("machine", "Where the threads ran", machines::drawings(page)),
         ("threads", "Threads", machines::threads(page)),
-        ("nodes", "Memory by node", nodes::section(page)),
+        ("nodes", "Memory by node", machines::nodes(page)),
         ("metrics", "All metrics", plots::others(page)),
         ("environment", "Environment", environment::section(page)),
         ("logs", "Trials and their logs", record::trials(page)),

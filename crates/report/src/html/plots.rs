@@ -1,8 +1,8 @@
 //! Dot plots and the run-order strip, fed from trials.
 
-use super::curves::HOLLOW;
 use super::document::either;
 use super::given::Page;
+use super::scaling::HOLLOW;
 use super::tables;
 use crate::charts::dots::{self, Dot, DotRow};
 use crate::charts::frame::Frame;

@@ -1,15 +1,28 @@
-//! Scaling laws, the steps of each ladder, and predictions that say what they are.
+//! Over numbers and loads: curves, laws, steps and predictions that say what they are; relative throughput, seconds of
+//! counters, and what distance costs.
 
+use super::document::either;
 use super::given::Page;
 use super::scroll::Head::{L, R};
-use super::scroll::{head, row, scroll, table};
-use crate::words::between;
+use super::scroll::{drawn, head, row, scroll, table};
+use crate::charts;
+use crate::charts::frame::Frame;
+use crate::tables;
+use crate::words::{self, better_word, between, counters_head, generator, losses};
 use maud::{Markup, html};
-use tare_findings::figures::{figure, times};
+use tare_findings::collect;
+use tare_findings::counters::CounterTable;
+use tare_findings::curves::{self, Curves};
+use tare_findings::distance::{DistanceCost, Point};
+use tare_findings::figures::{Scale, figure, times};
 use tare_findings::level_words::words_of;
+use tare_findings::relative::{RelativeCell, RelativeTable};
+use tare_findings::state::is_disturbed;
 use tare_findings::summary::Scaling;
 use tare_results::metric;
+use tare_results::schema::Outcome;
 use tare_stats::Interval;
+use tare_stats::ratio::Verdict;
 
 /// Laws and steps; none where threads or nodes do not vary.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
@@ -69,4 +82,151 @@ fn steps(page: &Page<'_>) -> Markup {
             }
         } }))
     }
+}
+
+/// What a hollow dot is, in every chart of trials.
+pub(super) const HOLLOW: &str =
+    " A hollow dot is a trial that was disturbed and counts, as none of its attempts was clean.";
+/// Bytes after which further charts are left out.
+const BYTES: usize = 400_000;
+
+/// Every curve over a numeric factor; none where no numeric factor varies.
+pub(super) fn curves(page: &Page<'_>) -> Option<Markup> {
+    let headline = page.summary.headline_metric.as_deref()?;
+    let mut metrics = vec![headline.to_owned()];
+    let all = collect::all_metrics(&page.conditions);
+    metrics.extend(all.into_iter().filter(|name| name != headline && metric::describe(name).is_primary()));
+    let mut budget = BYTES;
+    let mut left_out = 0;
+    let mut parts = Vec::new();
+    for name in &metrics {
+        let charts = curves::curves(page.summary, &page.conditions, name);
+        let mut drawn = Vec::new();
+        for chart in &charts {
+            let figure = curves_figure(chart);
+            match budget.checked_sub(figure.0.len()) {
+                Some(rest) => budget = rest,
+                None => {
+                    left_out += 1;
+                    continue;
+                }
+            }
+            drawn.push(figure);
+        }
+        if !drawn.is_empty() {
+            parts.push((name, drawn));
+        }
+    }
+    let first = parts.first()?.0;
+    Some(html! {
+        p.note { (note(page)) }
+        @for (name, drawn) in &parts {
+            @if *name == first { @for figure in drawn { (figure) } } @else {
+                details { summary { (name) ", " (better_word(metric::describe(name).better)) } @for figure in drawn { (figure) } }
+            }
+        }
+        @if left_out > 0 { p.note { (left_out) " more charts are left out to keep this file small; their figures are in the tables." } }
+    })
+}
+
+fn curves_figure(chart: &Curves) -> Markup {
+    let at = if chart.at.is_empty() { String::new() } else { format!(", {}", words_of(&chart.at)) };
+    let name = format!("{} over {}{at}", chart.metric, chart.over);
+    let frames = [Frame::wide(chart.lines.iter().map(|line| line.label.as_str())), Frame::SLIM];
+    let [wide, slim] = frames.map(|frame| charts::curves::draw(chart, &frame));
+    html! { figure { figcaption { (name) } (either(&name, &wide, &slim)) } }
+}
+
+fn note(page: &Page<'_>) -> String {
+    let mut note = "A pale dot is a trial, a mark their mean, the whisker its 95% interval over trials.".to_owned();
+    if !page.summary.scaling.is_empty() {
+        note.push_str(
+            " Dotted: the fitted scalability law; the bar at its end is what it predicts for twice the largest number \
+             measured, with the interval of one more trial. It is a prediction: nothing was measured there.",
+        );
+    }
+    let all = || page.summary.conditions.iter().flat_map(|condition| &condition.metrics);
+    if page.results.trials.iter().any(|trial| trial.outcome == Outcome::Ok && is_disturbed(trial)) {
+        note.push_str(HOLLOW);
+    }
+    if all().any(|metric| !metric.has_mean()) {
+        note.push_str(" Where there is no mark the mean describes no trial.");
+    }
+    note
+}
+
+const COSTS: [&str; 7] = ["CPU µs", "switches", "reads", "writes", "flushes", "read KB", "written KB"];
+
+/// The table; none where no load varies alongside builds or an option.
+pub(super) fn relative(page: &Page<'_>) -> Option<Markup> {
+    let table = RelativeTable::of(page.summary)?;
+    Some(html! {
+        p.note {
+            (table.metric) " divided by that of " (table.columns[0]) ", base = 1.00. Coloured where it is decided, at "
+            "95% over all cells together; intervals are 95% of each cell alone. Costs are those of the server for an operation; "
+            "reads, writes and flushes are requests to the devices that hold its files, whoever made them."
+        }
+        (scroll("Relative throughput", &html! {
+            table {
+                thead { tr {
+                    th.l scope="col" { "group" } th.l scope="col" { "load" }
+                    @for column in &table.columns { th scope="col" { (column) } }
+                } }
+                tbody { @for row in &table.rows { tr {
+                    td.l { (row.group.name()) } th scope="row" { (words_of(&row.levels)) }
+                    @for cell in &row.cells { (relative_cell(cell.as_ref())) }
+                } } }
+            }
+        }))
+        @if table.has_costs() {
+            (drawn("Cost of an operation", None, &tables::costs(&table, COSTS)))
+        }
+    })
+}
+
+fn relative_cell(cell: Option<&RelativeCell>) -> Markup {
+    let Some(cell) = cell else { return html! { td { "–" } } };
+    let (class, sign) = match cell.verdict {
+        Some(Verdict::Faster) => ("faster", "▲ "),
+        Some(Verdict::Slower) => ("slower", "▼ "),
+        Some(Verdict::Equivalent | Verdict::Inconclusive) | None => ("", ""),
+    };
+    let interval = cell.ci.map(|ci| format!(" ({:.2} to {:.2})", ci.low, ci.high));
+    html! {
+        td class=(class) {
+            (sign) (format!("{:.2}", cell.ratio))
+            @if let Some(interval) = interval { small { (interval) } }
+        }
+    }
+}
+
+pub(super) fn counters(page: &Page<'_>) -> Option<Markup> {
+    let tables = &page.summary.counters;
+    (!tables.is_empty()).then(|| html! { @for table in tables { (seconds_of(table)) } })
+}
+
+fn seconds_of(table: &CounterTable) -> Markup {
+    html! {
+        (drawn("Seconds by threads and strategy", Some(&counters_head(table)), &tables::counters(table)))
+        ul { @for line in losses(table) { li { (line) } } }
+        @if let Some(line) = generator(table) { p { (line) "." } }
+    }
+}
+
+pub(super) fn distance(page: &Page<'_>) -> Option<Markup> {
+    let found = &page.summary.distance;
+    (!found.is_empty()).then(|| html! { @for cost in found { p { (words::distance(cost)) "." } (points(cost)) } })
+}
+
+fn points(cost: &DistanceCost) -> Markup {
+    let largest = cost.points.iter().map(|point| point.mean.abs()).fold(0.0, f64::max);
+    let scale = Scale::new(metric::describe(&cost.metric).unit, largest, 4);
+    let ns = |value: Option<f64>| value.map_or("–".to_owned(), |ns| format!("{ns:.0} ns"));
+    // The nearest first.
+    let mut points: Vec<&Point> = cost.points.iter().collect();
+    let near = |point: &Point| point.line_ns.unwrap_or_default() + point.memory_ns.unwrap_or_default();
+    points.sort_by(|a, b| near(a).total_cmp(&near(b)));
+    let heads = [L("condition"), R(&cost.metric), R("line, client and server"), R("load, server to memory")];
+    let row = |point: &Point| row![point.condition, scale.figure(point.mean), ns(point.line_ns), ns(point.memory_ns)];
+    table("Conditions with their distances", &heads, points.into_iter().map(row))
 }

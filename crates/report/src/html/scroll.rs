@@ -1,15 +1,8 @@
 //! Tables of the page, and what they and charts that may be wider than the screen are wrapped in.
 
+pub(super) use crate::tables::Head;
+use crate::tables::{Cell, Table};
 use maud::{Markup, html};
-
-/// A column by what stands above it.
-#[derive(Clone, Copy)]
-pub(super) enum Head<'a> {
-    /// Of words, which stand at the left.
-    L(&'a str),
-    /// Of figures, which stand at the right.
-    R(&'a str),
-}
 
 /// A row: what it is about, which stands in the first column, and a cell for each of the others.
 macro_rules! row {
@@ -34,6 +27,14 @@ pub(super) fn captioned(
     rows: impl IntoIterator<Item = Vec<Markup>>,
 ) -> Markup {
     scroll(label, &html! { table { caption { (caption) } (head(heads)) (body(heads, rows)) } })
+}
+
+/// A table that other drawings share, with what stands above it all where something does.
+pub(super) fn drawn(label: &str, caption: Option<&str>, table: &Table<'_>) -> Markup {
+    let cell = |cell: &Cell| html! { (cell.0.as_deref().unwrap_or("–")) };
+    let rows = table.rows.iter().map(|row| row.iter().map(cell).collect());
+    let body = body(&table.heads, rows);
+    scroll(label, &html! { table { @if let Some(text) = caption { caption { (text) } } (head(&table.heads)) (body) } })
 }
 
 /// What stands above the columns.

@@ -1,8 +1,9 @@
-//! How steady each query was, what makes it so, and every trial of it.
+//! How steady each query was, what makes it so, every trial of it; its plans, and how it warmed up.
 
 use super::document::either;
 use super::given::Page;
-use super::scroll::scroll;
+use super::scroll::Head::{L, R};
+use super::scroll::{row, scroll, table};
 use super::tables;
 use crate::charts::forest::{self, ForestLine};
 use crate::charts::heat::{self, Figures, Heat};
@@ -11,9 +12,11 @@ use crate::words::letter;
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 use tare_findings::collect;
-use tare_findings::figures::percent;
+use tare_findings::figures::{figure, percent};
+use tare_findings::plans::QueryPlans;
 use tare_findings::summary::Effect;
 use tare_findings::term::{Term, TermFactor};
+use tare_findings::warm_up::WarmUp;
 use tare_results::metric;
 
 /// Dots beyond which the plot of every query would not fit into a page of a megabyte.
@@ -21,7 +24,6 @@ const DOTS: usize = 20_000;
 /// Lines of a forest of single metrics.
 const LINES: usize = 150;
 
-/// A ratio and its interval.
 type Ratio = (f64, Option<tare_stats::Interval>, bool);
 
 /// Metrics that a study is about, when there are several.
@@ -217,5 +219,80 @@ pub(super) fn queries(page: &Page<'_>) -> Option<Markup> {
         } @else {
             p.note { "The rows of a query are the conditions in the order of their table." }
         }
+    })
+}
+
+/// Every query with more than one plan: who ran with which, and the plans themselves.
+pub(super) fn plans(page: &Page<'_>) -> Option<Markup> {
+    let plans = &page.summary.plans;
+    (!plans.is_empty()).then(|| {
+        html! {
+            p.note {
+                "As the server said after the measured executions (EXPLAIN), without its estimates. Where one condition has several, "
+                "the plan is a cause of what its trials differ by."
+            }
+            @for query in plans { (plans_of(query)) }
+        }
+    })
+}
+
+fn plans_of(query: &QueryPlans) -> Markup {
+    let unit = metric::describe(&query.metric).unit;
+    let name = metric::query(&query.metric).map_or_else(|| query.metric.clone(), str::to_uppercase);
+    html! {
+        details open[!query.changed_within.is_empty()] {
+            summary {
+                (name) ": " (query.plans.len()) " plans"
+                @if !query.changed_within.is_empty() { ", changed between trials of one condition" }
+            }
+            (table(&format!("Plans of {name}"), &[L("condition"), L("plan"), R("trials"), R("mean")], query.plans.iter()
+                .flat_map(|plan| plan.conditions.iter().map(|(condition, of)| row![
+                    condition, plan.name, of.trials.len(), figure(of.mean, unit)
+                ]))))
+            @for plan in &query.plans {
+                h3 { "Plan " (plan.name) }
+                pre tabindex="0" { (plan.text) }
+            }
+        }
+    }
+}
+
+/// Conditions that are drawn; `tare show --json` has all.
+const CONDITIONS: usize = 24;
+
+/// A heat map a condition: queries by executions.
+pub(super) fn warm_up(page: &Page<'_>) -> Option<Markup> {
+    let all = &page.summary.warm_up;
+    if all.is_empty() {
+        return None;
+    }
+    let conditions: Vec<&str> = page.summary.conditions.iter().map(|condition| condition.name.as_str()).collect();
+    let of = |name: &str| all.iter().filter(|warm| warm.condition == name).collect::<Vec<_>>();
+    let drawn = conditions.iter().map(|name| (*name, of(name))).filter(|(_, found)| !found.is_empty());
+    Some(html! {
+        p.note {
+            "Executions in their order, before the measured ones and against the mean of those: +80% took 1.8 times as long. "
+            "Means over trials."
+        }
+        @for (place, (condition, found)) in drawn.take(CONDITIONS).enumerate() {
+            details open[place == 0] {
+                summary { (page.swatch(condition)) (condition) }
+                (scroll(&format!("Warm-up under {condition}"), &warm_up_map(condition, &found)))
+            }
+        }
+    })
+}
+
+fn warm_up_map(condition: &str, found: &[&WarmUp]) -> Markup {
+    let runs = found.iter().map(|warm| warm.ratios.len()).max().unwrap_or(0);
+    let short = |name: &str| metric::query(name).map_or_else(|| name.to_owned(), str::to_uppercase);
+    heat::draw(&Heat {
+        title: format!("Executions of each query before the measured ones, {condition}"),
+        note: String::new(),
+        rows: found.iter().map(|warm| short(&warm.metric)).collect(),
+        columns: (1..=runs).map(|run| run.to_string()).collect(),
+        values: found.iter().map(|warm| (0..runs).map(|run| Some(warm.ratios.get(run)? - 1.0)).collect()).collect(),
+        unshown: BTreeSet::new(),
+        figures: Figures::Change,
     })
 }

@@ -3,10 +3,10 @@
 
 use super::given::Page;
 use super::scroll::Head::{L, R};
-use super::scroll::{head, row, scroll, table};
-use crate::words::{self, between};
+use super::scroll::{drawn, head, scroll};
+use crate::{tables, words};
 use maud::{Markup, html};
-use tare_findings::figures::{Scale, percent, times};
+use tare_findings::figures::{Scale, percent};
 use tare_findings::mode::Middle;
 use tare_findings::summary::{ConditionSummary, MetricSummary};
 
@@ -97,8 +97,6 @@ pub(super) fn all_metrics(page: &Page<'_>) -> Markup {
 /// Effects of two-level factors on the mean and on the spread.
 pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
     let effects = &page.summary.effects;
-    let interval = |ci| between(ci, "–", times);
-    let star = |shown| if shown { " *" } else { "" };
     (!effects.is_empty()).then(|| {
         html! {
             p.note {
@@ -106,13 +104,7 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
                 "Intervals are each for itself; * marks what is shown with all effects tested together. Intervals of a spread "
                 "are jackknifed from four trials a condition on."
             }
-            (table("Table of effects", &[L("metric"), L("factor"), L("levels"), R("mean"), R("95% interval"),
-                R("spread"), R("95% interval")], effects.iter().take(400).map(|effect| row![
-                effect.metric, effect.term.to_string(), effect.levels, times(effect.mean_ratio) + star(effect.shown),
-                interval(effect.ci),
-                effect.spread_ratio.map_or("–".to_owned(), times) + star(effect.spread_shown),
-                interval(effect.spread_ci)
-            ])))
+            (drawn("Table of effects", None, &tables::effects(effects.iter().take(400), true)))
         }
     })
 }

@@ -1,16 +1,16 @@
 //! `tare compare`: what differs in how they were made, then metric | A | B | ratio | interval | verdict.
 
 use super::rows;
-use super::style::{Style, add, finish};
+use super::style::Style;
 use super::text::{plain, wrap};
 use crate::words;
 use tare_findings::compare::{Comparison, Gate, Losses, MetricComparison, Options, ProbeChange, Verdict};
+use tare_findings::differences::Difference;
 use tare_findings::figures::{Scale, count, percent};
 use tare_findings::mode::Mode;
 use tare_results::metric::describe;
 use tare_stats::Interval;
 
-/// Everything `tare compare` prints.
 pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String {
     let identical =
         found.identical.iter().map(|programs| style.bold(&wrap(style, "", "", &plain(&words::identical(programs)))));
@@ -43,12 +43,12 @@ fn differences(found: &Comparison, style: Style) -> String {
     if found.differences.is_empty() {
         return "Nothing recorded differs in how A and B were made.\n".to_owned();
     }
-    let mut rows = style.table(&["differs", "A", "B"], 3);
-    for difference in &found.differences {
+    let row = |difference: &Difference| {
         let value = |text: &str| if text.is_empty() { "-".to_owned() } else { plain(text) };
-        add(&mut rows, 3, vec![plain(&difference.what.to_string()), value(&difference.a), value(&difference.b)]);
-    }
-    format!("{}\n{}", style.bold("how they were made"), finish(rows))
+        vec![plain(&difference.what.to_string()), value(&difference.a), value(&difference.b)]
+    };
+    let rows = rows::lined(style, &["differs", "A", "B"], 3, found.differences.iter().map(row));
+    rows::titled(style, "how they were made", &rows)
 }
 
 /// What only explains other metrics is shown where it was requested, or differs.

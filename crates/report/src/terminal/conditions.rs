@@ -1,8 +1,9 @@
 //! The table of conditions, and the further metrics.
 
 use super::names::Names;
+use super::rows::{lined, titled};
 use super::spread::left_out;
-use super::style::{Style, add, finish, fits};
+use super::style::{Style, fits};
 use super::text::{heading, plain, wrap};
 use crate::words::{better_word, letter};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +25,7 @@ type Row<'a> = (&'a ConditionSummary, Option<&'a MetricSummary>);
 /// the spread inside trials; the names, the mean and the spread between trials always stay.
 pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
     let name = summary.headline_metric.as_deref()?;
-    let conditions = sorted(summary, name);
+    let mut conditions = sorted(summary, name);
     let metrics = conditions.iter().filter_map(|(_, metric)| *metric);
     let largest = metrics.clone().map(|metric| metric.max.abs()).fold(0.0, f64::max);
     let first = metrics.clone().next()?;
@@ -35,6 +36,10 @@ pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
         top: metrics.map(|metric| metric.max).fold(0.0, f64::max),
         scale,
     };
+    let better = better_word(first.better);
+    let known: Vec<_> = conditions.iter().filter_map(|(condition, metric)| Some((*condition, (*metric)?))).collect();
+    let hides = style.statistic.map_or(String::new(), |statistic| style.warn(&statistic.hides(&known, style)));
+    let hidden = style.shorten(&mut conditions);
     let natural = Style { width: None, ..style };
     let tables = (0..=3).map(|left_out| columns.table(&conditions, left_out, natural));
     let text = tables.into_iter().find(|text| fits(text, style)).unwrap_or_else(|| match style.width {
@@ -42,11 +47,8 @@ pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
         _ => columns.table(&conditions, 3, style),
     });
     let unit = if columns.scale.unit.is_empty() { String::new() } else { format!(", {}", columns.scale.unit) };
-    let words = format!("{name}{unit} ({}; best first; intervals over trials)", better_word(first.better));
-    let (first, last) = style.shown(conditions.len());
-    let known: Vec<_> = conditions.iter().filter_map(|(condition, metric)| Some((*condition, (*metric)?))).collect();
-    let hides = style.statistic.map_or(String::new(), |statistic| style.warn(&statistic.hides(&known, style)));
-    Some(format!("{}\n{text}{}{hides}", heading(style, &words), left_out(conditions.len() - first - last)))
+    let words = format!("{name}{unit} ({better}; best first; intervals over trials)");
+    Some(titled(style, &words, &(text + &left_out(hidden) + &hides)))
 }
 
 /// Columns below which a row is several lines, the name on one of its own.
@@ -83,13 +85,7 @@ impl Columns {
         head.extend(style.statistic.map(|statistic| statistic.head().to_owned()));
         head.extend(kept[1..].iter().map(|head| (*head).to_owned()));
         let heads: Vec<&str> = head.iter().map(String::as_str).collect();
-        let left = self.names.columns();
-        let mut rows = style.table(&heads, left);
-        let (first, last) = style.shown(conditions.len());
-        for (place, (condition, metric)) in conditions.iter().enumerate() {
-            if place >= first && place < conditions.len() - last {
-                continue;
-            }
+        let row = |(condition, metric): &Row<'_>| {
             let mut cells = self.names.cells(condition);
             cells.extend(self.states.cells(condition));
             let mut figures = figures_of(*metric, &self.scale, self.top).into_iter().take(kept.len());
@@ -97,19 +93,14 @@ impl Columns {
             let statistic = style.statistic.zip(*metric).map(|(statistic, metric)| statistic.cell(metric, &self.scale));
             cells.extend(statistic);
             cells.extend(figures);
-            add(&mut rows, left, cells);
-        }
-        finish(rows)
+            cells
+        };
+        lined(style, &heads, self.names.columns(), conditions.iter().map(row))
     }
-}
 
-impl Columns {
     /// For narrow terminals: a condition's name, and below it its mean, its spread and its trials.
     fn stacked(&self, conditions: &[Row<'_>], style: Style) -> String {
-        let (first, last) = style.shown(conditions.len());
-        let shown =
-            conditions.iter().enumerate().filter(|(place, _)| *place < first || *place >= conditions.len() - last);
-        let one = |(_, (condition, metric)): (usize, &Row<'_>)| {
+        let one = |(condition, metric): &Row<'_>| {
             let name = wrap(style, "", "  ", &plain(&condition.name));
             let Some(metric) = metric else { return format!("{name}  no usable trial\n") };
             let middle = self.scale.middle(metric.middle()).join(" or ");
@@ -126,7 +117,7 @@ impl Columns {
                 .collect();
             name + &wrap(style, "  ", "  ", &format!("{middle}{statistic}{between}; {}", trials.join(", ")))
         };
-        shown.map(one).collect()
+        conditions.iter().map(one).collect()
     }
 }
 
@@ -226,15 +217,12 @@ pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
     ) + "\n";
     // In the order of the table above; of many the same ones.
     let mut conditions: Vec<&ConditionSummary> = sorted(summary, headline).into_iter().map(|row| row.0).collect();
-    let (first, last) = style.shown(conditions.len());
-    let hidden = conditions.len() - first - last;
-    conditions.drain(first..first + hidden);
+    let hidden = style.shorten(&mut conditions);
     let all: Vec<Vec<String>> = names.iter().map(|name| other_row(name, headline, &conditions)).collect();
     let table = |columns: &[String]| {
         let heads: Vec<&str> = ["metric", "unit"].into_iter().chain(columns.iter().map(String::as_str)).collect();
-        let mut rows = Style { width: None, ..style }.table(&heads, 2);
-        all.iter().for_each(|row| add(&mut rows, 2, row.clone()));
-        Some(finish(rows)).filter(|table| fits(table, style))
+        let natural = Style { width: None, ..style };
+        Some(lined(natural, &heads, 2, all.iter().cloned())).filter(|table| fits(table, style))
     };
     let names = short_names(&conditions);
     // One below the other, a name may have several words.

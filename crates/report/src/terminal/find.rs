@@ -1,6 +1,7 @@
 //! `tare find`: its sentence, a table of the candidates, what the knobs are worth, and the lines to paste.
 
-use super::style::{Style, add, finish};
+use super::rows::{lined, titled};
+use super::style::Style;
 use super::text::{heading, plain, wrap};
 use crate::words::between;
 use crate::words::find::{fate, knob, sentence, stopped, trade};
@@ -50,12 +51,11 @@ fn table(found: &Find, style: Style) -> String {
     let mut heads = vec!["candidate", "trials", metric, "ratio", "interval"];
     heads.extend(tail.then_some("p99 ms"));
     heads.push("outcome");
-    let mut rows = style.table(&heads, 1);
     let mut order: Vec<&Candidate> = found.candidates.iter().collect();
     let ratio = |candidate: &Candidate| candidate.ratio.map_or(1.0, |of| of.value);
     let higher = metric::describe(metric).better == metric::Better::Higher;
     order.sort_by(|a, b| if higher { ratio(b).total_cmp(&ratio(a)) } else { ratio(a).total_cmp(&ratio(b)) });
-    for candidate in order {
+    let row = |candidate: &Candidate| {
         let mut cells = vec![
             plain(&candidate.name),
             candidate.trials.to_string(),
@@ -65,9 +65,9 @@ fn table(found: &Find, style: Style) -> String {
         ];
         cells.extend(tail.then(|| candidate.p99_ms.map_or("-".to_owned(), |p99| format!("{p99:.3}"))));
         cells.push(fate(candidate, found));
-        add(&mut rows, 1, cells);
-    }
+        cells
+    };
     let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
     let head = format!("{metric}{unit}; ratio to the one ahead, over the blocks that both ran in");
-    format!("{}\n{}", heading(style, &head), finish(rows))
+    titled(style, &head, &lined(style, &heads, 1, order.into_iter().map(row)))
 }

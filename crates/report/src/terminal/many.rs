@@ -1,7 +1,8 @@
 //! `tare compare A B C ...`: every further side against the first, the largest change first.
 
 use super::comparison::{Gated, explanation, probe_cell};
-use super::style::{Style, add, finish};
+use super::rows::lined;
+use super::style::Style;
 use super::text::{heading, plain, wrap};
 use crate::words::{self, between};
 use std::collections::BTreeSet;
@@ -76,8 +77,7 @@ fn rows(judged: &[&AgainstFirst], groups: &[Grouped], style: Style) -> String {
         heads.push("group");
     }
     heads.push("verdict");
-    let mut out = style.table(&heads, 3);
-    for row in sorted {
+    let cells = |row: &AgainstFirst| {
         let metric = &row.metric;
         let interval = |ci| between(ci, "-", |end| change(end - 1.0));
         let mut cells = vec![
@@ -100,7 +100,7 @@ fn rows(judged: &[&AgainstFirst], groups: &[Grouped], style: Style) -> String {
             cells.push(letters(groups, &row.against, metric).to_owned());
         }
         cells.push(words::verdict(metric));
-        add(&mut out, 3, cells);
-    }
-    finish(out)
+        cells
+    };
+    lined(style, &heads, 3, sorted.into_iter().map(cells))
 }

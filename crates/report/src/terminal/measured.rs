@@ -1,8 +1,9 @@
 //! The tables of `tare topo --measure`.
 
-use super::style::{Style, add, finish};
+use super::rows::lined;
+use super::style::Style;
 use super::text::wrap;
-use tare_topology::measure::{Costs, Measured};
+use tare_topology::measure::{Cost, Costs, Measured};
 
 pub fn measured(measured: &Measured, costs: &Costs, style: Style) -> String {
     let mut text = String::from("\nmeasured:\n");
@@ -10,11 +11,8 @@ pub fn measured(measured: &Measured, costs: &Costs, style: Style) -> String {
         text.push_str(&wrap(style, "- ", "  ", sentence));
     }
     text.push_str("\na cache line there and back, by how near two PUs are:\n");
-    let mut near = style.table(&["", "median ns", "pairs"], 1);
-    for cost in &costs.line {
-        add(&mut near, 1, vec![cost.pairing.to_string(), format!("{:.0}", cost.median_ns), cost.pairs.to_string()]);
-    }
-    text.push_str(&finish(near));
+    let near = |cost: &Cost| vec![cost.pairing.to_string(), format!("{:.0}", cost.median_ns), cost.pairs.to_string()];
+    text.push_str(&lined(style, &["", "median ns", "pairs"], 1, costs.line.iter().map(near)));
     text.push_str("\na cache line there and back, ns, between PUs:\n");
     text.push_str(&matrix(style, "PU", &measured.cpus, &measured.cpus, &measured.line_ns, |ns| format!("{ns:.0}")));
     text.push_str("\nlatency of memory, ns, from a row's node to a column's memory:\n");
@@ -45,9 +43,8 @@ fn matrix(
         return format!("  {} by {}: too wide for a terminal, see --html or --json\n", rows.len(), columns.len());
     }
     let head: Vec<String> = std::iter::once(what.to_owned()).chain(columns.iter().map(u32::to_string)).collect();
-    let mut out = style.table(&head.iter().map(String::as_str).collect::<Vec<&str>>(), 1);
-    for (row, values) in rows.iter().zip(values) {
-        add(&mut out, 1, std::iter::once(row.to_string()).chain(values.iter().map(cell)).collect());
-    }
-    finish(out)
+    let row =
+        |(row, values): (&u32, &Vec<_>)| std::iter::once(row.to_string()).chain(values.iter().map(cell)).collect();
+    let heads: Vec<&str> = head.iter().map(String::as_str).collect();
+    lined(style, &heads, 1, rows.iter().zip(values).map(row))
 }

@@ -1,7 +1,8 @@
 //! What the probes alongside the trials leave of their spread, and the means that are adjusted by one.
 
-use super::style::{Style, add, finish};
-use super::text::{heading, plain};
+use super::rows::{lined, titled};
+use super::style::Style;
+use super::text::plain;
 use tare_findings::figures::{Scale, percent};
 use tare_findings::probe_rows::{self, ProbeRow};
 use tare_findings::summary::Summary;
@@ -17,8 +18,7 @@ pub(super) fn probes(summary: &Summary, style: Style) -> Option<String> {
     heads.extend(&names);
     heads.push("mean, 95% interval");
     heads.extend(by.as_deref());
-    let mut cells = style.table(&heads, 1);
-    for row in &rows {
+    let line = |row: &ProbeRow<'_>| {
         let scale = Scale::new(&row.metric.unit, row.metric.max, 4);
         let estimate = |mean: f64, ci: Option<Interval>| match ci {
             Some(ci) => format!("{} ({} to {})", scale.number(mean), scale.number(ci.low), scale.number(ci.high)),
@@ -34,17 +34,14 @@ pub(super) fn probes(summary: &Summary, style: Style) -> Option<String> {
             let adjusted = row.adjusted.and_then(|found| Some(estimate(found.adjusted_mean?, found.ci)));
             line.push(adjusted.unwrap_or_else(|| "-".to_owned()));
         }
-        add(&mut cells, 1, line);
-    }
+        line
+    };
     let unit = Scale::new(&first.metric.unit, first.metric.max, 4).unit;
-    let head = heading(
-        style,
-        &format!(
-            "what each probe leaves of the spread between trials (1: explains nothing; average over {}), and {}{}",
-            tare_text::count(first.metrics, "metric"),
-            first.metric.name,
-            if unit.is_empty() { String::new() } else { format!(", {unit}") },
-        ),
+    let head = format!(
+        "what each probe leaves of the spread between trials (1: explains nothing; average over {}), and {}{}",
+        tare_text::count(first.metrics, "metric"),
+        first.metric.name,
+        if unit.is_empty() { String::new() } else { format!(", {unit}") },
     );
-    Some(format!("{head}\n{}", finish(cells)))
+    Some(titled(style, &head, &lined(style, &heads, 1, rows.iter().map(line))))
 }

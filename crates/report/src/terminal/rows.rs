@@ -1,14 +1,44 @@
 //! Rows of a table, or one below the other where the terminal is too narrow for one.
 
 use super::style::{Style, add, finish, fits};
-use super::text::wrap;
+use super::text::{heading, plain, wrap};
+use crate::tables::{Head, Table};
+
+/// What stands under a heading, which takes as many lines as the terminal needs.
+pub(super) fn titled(style: Style, head: &str, below: &str) -> String {
+    format!("{}\n{below}", heading(style, head))
+}
+
+/// Rows under their heads: the first `left` columns are text, the others figures.
+pub(super) fn lined(style: Style, heads: &[&str], left: usize, rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = style.table(heads, left);
+    rows.into_iter().for_each(|cells| add(&mut table, left, cells));
+    finish(table)
+}
+
+pub(super) fn drawn(style: Style, table: &Table<'_>) -> String {
+    let (heads, rows) = texts(table);
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    let left = table.heads.iter().take_while(|head| matches!(head, Head::L(_))).count();
+    lined(style, &heads, left.max(1), rows)
+}
+
+/// As [`table`], of a table that other drawings share.
+pub(super) fn fitted(style: Style, of: &Table<'_>) -> String {
+    let (heads, rows) = texts(of);
+    table(&heads.iter().map(String::as_str).collect::<Vec<&str>>(), &rows, style)
+}
+
+fn texts(table: &Table<'_>) -> (Vec<String>, Vec<Vec<String>>) {
+    let heads = table.heads.iter().map(|(Head::L(text) | Head::R(text))| plain(text)).collect();
+    let cell = |text: Option<&String>| text.map_or("-".to_owned(), |text| plain(text));
+    (heads, table.rows.iter().map(|row| row.iter().map(|of| cell(of.0.as_ref())).collect()).collect())
+}
 
 /// A table whose first column is text; where it does not fit, each row's first cell, and below it the others, each
 /// after its head.
 pub(super) fn table(heads: &[&str], rows: &[Vec<String>], style: Style) -> String {
-    let mut table = Style { width: None, ..style }.table(heads, 1);
-    rows.iter().for_each(|cells| add(&mut table, 1, cells.clone()));
-    let table = finish(table);
+    let table = lined(Style { width: None, ..style }, heads, 1, rows.iter().cloned());
     if fits(&table, style) { table } else { rows.iter().map(|cells| stacked(heads, cells, style)).collect() }
 }
 

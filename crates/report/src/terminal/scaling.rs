@@ -1,7 +1,8 @@
 //! The scalability law, the steps of each ladder, and what the law predicts.
 
-use super::style::{Style, add, finish};
-use super::text::{heading, plain};
+use super::rows::{lined, titled};
+use super::style::Style;
+use super::text::plain;
 use crate::words::between;
 use tare_findings::figures::{figure, times};
 use tare_findings::level_words::words_of;
@@ -13,9 +14,8 @@ pub(super) fn laws(summary: &Summary, style: Style) -> Option<String> {
     if summary.scaling.is_empty() {
         return None;
     }
-    let mut rows = style.table(&["metric", "over", "at", "lambda", "sigma", "kappa", "peak", "retrograde"], 3);
-    for law in &summary.scaling {
-        let cells = vec![
+    let row = |law: &Scaling| {
+        vec![
             plain(&law.metric),
             law.over.clone(),
             plain(&words_of(&law.levels)),
@@ -24,14 +24,11 @@ pub(super) fn laws(summary: &Summary, style: Style) -> Option<String> {
             with_interval(law.kappa, law.kappa_ci, 6),
             law.peak.map_or("none".to_owned(), |peak| format!("{peak:.1}")),
             if law.retrograde { "yes" } else { "no" }.to_owned(),
-        ];
-        add(&mut rows, 3, cells);
-    }
-    Some(format!(
-        "{}\n{}",
-        heading(style, "scaling: X(N) = lambda N / (1 + sigma (N-1) + kappa N (N-1))"),
-        finish(rows)
-    ))
+        ]
+    };
+    let heads = ["metric", "over", "at", "lambda", "sigma", "kappa", "peak", "retrograde"];
+    let head = "scaling: X(N) = lambda N / (1 + sigma (N-1) + kappa N (N-1))";
+    Some(titled(style, head, &lined(style, &heads, 3, summary.scaling.iter().map(row))))
 }
 
 /// `0.0267` over `0.0201 .. 0.0333`.
@@ -48,27 +45,28 @@ pub(super) fn steps(summary: &Summary, style: Style) -> Option<String> {
     if laws.is_empty() {
         return None;
     }
-    let mut rows = style.table(&["at", "step", "gain", "95% interval", "more gave less"], 2);
+    let mut rows = Vec::new();
     for law in laws {
         for step in &law.steps {
             let interval = between(step.ci, "-", times);
             let retrograde = if step.retrograde { "yes" } else { "" };
             let name = format!("{} -> {} {}", step.from, step.to, law.over);
-            add(
-                &mut rows,
-                2,
-                vec![plain(&words_of(&law.levels)), name, times(step.ratio), interval, retrograde.to_owned()],
-            );
+            rows.push(vec![plain(&words_of(&law.levels)), name, times(step.ratio), interval, retrograde.to_owned()]);
         }
         if let Some(predicted) = &law.prediction {
             let unit = metric::describe(headline).unit;
             let name = format!("{} {}: predicted", predicted.n, law.over);
             let interval = between(predicted.ci, "-", |value| figure(value, unit));
-            let cells =
-                vec![plain(&words_of(&law.levels)), name, figure(predicted.value, unit), interval, String::new()];
-            add(&mut rows, 2, cells);
+            rows.push(vec![
+                plain(&words_of(&law.levels)),
+                name,
+                figure(predicted.value, unit),
+                interval,
+                String::new(),
+            ]);
         }
     }
     let head = format!("steps of {headline} (gain: after / before; predictions were not measured)");
-    Some(format!("{}\n{}", heading(style, &head), finish(rows)))
+    let heads = ["at", "step", "gain", "95% interval", "more gave less"];
+    Some(titled(style, &head, &lined(style, &heads, 2, rows)))
 }

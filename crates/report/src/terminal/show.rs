@@ -1,14 +1,14 @@
 //! `tare show`: the answer, its table at once, then what to know of it, then the other tables.
 
-use super::style::{Style, add, finish};
-use super::text::{heading, plain, wrap};
+use super::rows::{drawn, titled};
+use super::style::Style;
+use super::text::{plain, wrap};
 use super::{captures, conditions, counters, grid, probes, relative, scaling, spread, steps, time};
-use crate::words::{self, between, first_screen, warnings_in_full};
-use tare_findings::figures::times;
-use tare_findings::summary::Summary;
+use crate::tables;
+use crate::words::{self, first_screen, warnings_in_full};
+use tare_findings::summary::{Effect, Summary};
 use tare_results::Results;
 
-/// Everything `tare show` prints.
 pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
     let screen = first_screen(summary, results);
     let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&screen.out)))];
@@ -55,28 +55,8 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
 
 fn effects(summary: &Summary, style: Style) -> Option<String> {
     let headline = summary.headline_metric.as_deref()?;
-    let shown: Vec<_> = summary.effects.iter().filter(|effect| effect.metric == headline).collect();
-    if shown.is_empty() {
-        return None;
-    }
-    let mut rows = style.table(&["factor", "levels", "mean", "95% interval", "spread", "95% interval"], 2);
-    for effect in shown {
-        let interval = |ci| between(ci, "-", times);
-        let star = |shown: bool| if shown { " *" } else { "" };
-        let spread = effect.spread_ratio.map_or("-".to_owned(), times) + star(effect.spread_shown);
-        let cells = vec![
-            plain(&effect.term.to_string()),
-            plain(&effect.levels),
-            times(effect.mean_ratio) + star(effect.shown),
-            interval(effect.ci),
-            spread,
-            interval(effect.spread_ci),
-        ];
-        add(&mut rows, 2, cells);
-    }
-    let head = heading(
-        style,
-        &format!("effects on {headline} (first level / second; 1x is none; * is shown, all tested together)"),
-    );
-    Some(format!("{head}\n{}", finish(rows)))
+    let of = |effect: &&Effect| effect.metric == headline;
+    let table = tables::effects(summary.effects.iter().filter(of), false);
+    let head = format!("effects on {headline} (first level / second; 1x is none; * is shown, all tested together)");
+    (!table.rows.is_empty()).then(|| titled(style, &head, &drawn(style, &table)))
 }

@@ -1,10 +1,11 @@
 //! How steady each condition was over several queries, and what makes restarts differ.
 
-use super::style::{Style, add, finish};
-use super::text::{heading, plain};
+use super::rows::{lined, titled};
+use super::style::Style;
+use super::text::plain;
 use crate::words::between;
 use tare_findings::figures::{percent, times};
-use tare_findings::summary::{Effect, Summary};
+use tare_findings::summary::{Effect, SpreadSource, Summary};
 
 /// The stability article's table: average and largest over the queries, the steadiest condition first.
 pub(super) fn spread(summary: &Summary, style: Style) -> Option<String> {
@@ -16,34 +17,23 @@ pub(super) fn spread(summary: &Summary, style: Style) -> Option<String> {
     rows.sort_by(|a, b| a.1.range_average.total_cmp(&b.1.range_average));
     let metrics = rows.first()?.1.metrics;
     let heads = ["condition", "max-min", "largest", "of", "between", "largest", "within", "largest"];
-    let mut cells = style.table(&heads, 1);
     let cov = |cov: Option<f64>| cov.map_or("-".to_owned(), percent);
-    let (first, last) = style.shown(rows.len());
-    let count = rows.len();
-    for (place, (condition, spread)) in rows.into_iter().enumerate() {
-        if place >= first && place < count - last {
-            continue;
-        }
-        add(
-            &mut cells,
-            1,
-            vec![
-                plain(&condition.name),
-                percent(spread.range_average),
-                percent(spread.range_largest),
-                plain(&spread.range_largest_metric),
-                percent(spread.between_cov_average),
-                percent(spread.between_cov_largest),
-                cov(spread.within_cov_average),
-                cov(spread.within_cov_largest),
-            ],
-        );
-    }
-    let head = heading(
-        style,
-        &format!("spread over {metrics} metrics, average and largest (max-min: of trial means, over the smallest)"),
-    );
-    Some(format!("{head}\n{}{}", finish(cells), left_out(count - first - last)))
+    let hidden = style.shorten(&mut rows);
+    let rows = rows.into_iter().map(|(condition, spread)| {
+        vec![
+            plain(&condition.name),
+            percent(spread.range_average),
+            percent(spread.range_largest),
+            plain(&spread.range_largest_metric),
+            percent(spread.between_cov_average),
+            percent(spread.between_cov_largest),
+            cov(spread.within_cov_average),
+            cov(spread.within_cov_largest),
+        ]
+    });
+    let head =
+        format!("spread over {metrics} metrics, average and largest (max-min: of trial means, over the smallest)");
+    Some(titled(style, &head, &(lined(style, &heads, 1, rows) + &left_out(hidden))))
 }
 
 /// How many rows a long table does not show; nothing when it shows all.
@@ -54,8 +44,7 @@ pub(super) fn left_out(rows: usize) -> String {
 /// Every factor as a source of the variance between trials.
 pub(super) fn sources(summary: &Summary, style: Style) -> Option<String> {
     let sources = summary.spread_sources.as_ref()?;
-    let mut cells = style.table(&["factor", "levels", "spread", "95% interval", "share", "p"], 2);
-    for source in &sources.ranking {
+    let row = |source: &SpreadSource| {
         // Where effects are listed too, both tables compare the same level with the other one.
         let reversed = format!("{}/{}", source.quiet_level, source.noisy_level);
         let is_listed = |effect: &Effect| effect.term == *source.factor.as_str() && effect.levels == reversed;
@@ -65,23 +54,17 @@ pub(super) fn sources(summary: &Summary, style: Style) -> Option<String> {
             let levels = format!("{}/{}", source.noisy_level, source.quiet_level);
             (levels, source.spread_ratio, source.spread_ci)
         };
-        add(
-            &mut cells,
-            2,
-            vec![
-                plain(&source.factor),
-                plain(&levels),
-                times(ratio),
-                between(ci, "-", times),
-                if source.shown { percent(source.share) } else { "not shown".to_owned() },
-                format!("{:.3}", source.p_value),
-            ],
-        );
-    }
-    add(&mut cells, 2, ["unexplained", "", "", "", &percent(sources.unexplained), ""].map(str::to_owned).to_vec());
-    let head = heading(
-        style,
-        "what makes restarts differ (spread: ratio of the CoVs, first level to second, over all metrics)",
-    );
-    Some(format!("{head}\n{}", finish(cells)))
+        vec![
+            plain(&source.factor),
+            plain(&levels),
+            times(ratio),
+            between(ci, "-", times),
+            if source.shown { percent(source.share) } else { "not shown".to_owned() },
+            format!("{:.3}", source.p_value),
+        ]
+    };
+    let unexplained = ["unexplained", "", "", "", &percent(sources.unexplained), ""].map(str::to_owned).to_vec();
+    let heads = ["factor", "levels", "spread", "95% interval", "share", "p"];
+    let head = "what makes restarts differ (spread: ratio of the CoVs, first level to second, over all metrics)";
+    Some(titled(style, head, &lined(style, &heads, 2, sources.ranking.iter().map(row).chain([unexplained]))))
 }

@@ -1,23 +1,23 @@
 //! A load's steps, in their order, side by side for all conditions.
 
-use super::style::{Style, add, finish};
-use super::text::{heading, plain};
+use super::rows::{lined, titled};
+use super::style::Style;
+use super::text::plain;
 use tare_findings::summary::{ConditionSummary, Summary};
 use tare_results::steps::{Figure, figure};
 
 /// A line a step and condition; none where no load has steps.
 pub(super) fn steps(summary: &Summary, style: Style) -> Option<String> {
     let heads = ["step", "condition", "rows/s", "queries/s", "s", "p99 ms", "longest ms", "server us/o", "missed"];
-    let mut rows = style.table(&heads, 2);
+    let mut rows = Vec::new();
     let order = order(summary.conditions.first()?);
     for step in &order {
         for condition in &summary.conditions {
-            let cells = [plain(step), plain(&condition.name)].into_iter().chain(cells(condition, step)).collect();
-            add(&mut rows, 2, cells);
+            rows.push([plain(step), plain(&condition.name)].into_iter().chain(cells(condition, step)).collect());
         }
     }
     let head = "steps (means over trials; latencies of queries, or of writing statements where there are none)";
-    (!order.is_empty()).then(|| format!("{}\n{}", heading(style, head), finish(rows)))
+    (!order.is_empty()).then(|| titled(style, head, &lined(style, &heads, 2, rows)))
 }
 
 /// Every figure of a condition: which it is, of what, and its mean.

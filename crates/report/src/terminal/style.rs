@@ -28,7 +28,6 @@ pub struct Style {
     pub plain: bool,
     /// Every row of every table, however many conditions there are.
     pub all: bool,
-    /// What is shown alongside the mean.
     pub statistic: Option<Statistic>,
 }
 
@@ -75,9 +74,9 @@ impl Style {
         table
     }
 
-    /// The rows that are shown of so many: all, or the first and last of a long list.
-    pub(super) fn shown(self, rows: usize) -> (usize, usize) {
-        if self.all || rows <= LONG { (rows, 0) } else { (FIRST, LAST) }
+    /// Takes out what is not shown of a long list, between its first and last rows; how many these were.
+    pub(super) fn shorten<T>(self, rows: &mut Vec<T>) -> usize {
+        if self.all || rows.len() <= LONG { 0 } else { rows.drain(FIRST..rows.len() - LAST).count() }
     }
 }
 

@@ -33,7 +33,7 @@ pub fn wrap(style: Style, first: &str, indent: &str, text: &str) -> String {
 }
 
 /// Shows control characters: a condition name or a log line must not steer the reader's terminal.
-pub(super) fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     // A tab has no width of its own in a table.
     tare_text::shown(text).replace('\t', " ")
 }

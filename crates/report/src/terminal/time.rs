@@ -1,7 +1,7 @@
 //! Where the time of a transaction goes: one line a condition, and in full.
 
 use super::rows;
-use super::style::{Style, add, finish, fits};
+use super::style::{Style, fits};
 use super::text::{heading, plain, shorten, wrap};
 use crate::words::between;
 use crate::words::why as words;
@@ -32,13 +32,9 @@ fn table(times: &[ConditionTime], style: Style, name: usize) -> Option<String> {
         |time: &ConditionTime| time.parts.iter().any(|part| part.part == Part::Strangers && part.share > SEEN);
     let disturbed = times.iter().any(strangers);
     names.extend(disturbed.then_some("others"));
-    let mut rows = natural.table(&names, 1);
-    let (first, last) = style.shown(times.len());
-    let left_out = times.len().saturating_sub(first + last);
-    for (place, time) in times.iter().enumerate() {
-        if left_out > 0 && place >= first && place < times.len() - last {
-            continue;
-        }
+    let mut shown: Vec<&ConditionTime> = times.iter().collect();
+    let left_out = style.shorten(&mut shown);
+    let row = |time: &ConditionTime| {
         let sum = |of: &dyn Fn(&Part) -> bool| {
             let found: Vec<f64> = time.parts.iter().filter(|part| of(&part.part)).map(|part| part.us).collect();
             if found.is_empty() { "-".to_owned() } else { scale.number(found.iter().sum()) }
@@ -66,8 +62,8 @@ fn table(times: &[ConditionTime], style: Style, name: usize) -> Option<String> {
             scale.number(time.not_explained.us + on_the_way(time)),
         ];
         cells.extend(disturbed.then(|| sum(&|part| *part == Part::Strangers)));
-        add(&mut rows, 1, cells);
-    }
+        cells
+    };
     let more =
         if left_out > 0 { format!("; {} between left out", count(left_out, "condition")) } else { String::new() };
     let head = heading(
@@ -77,7 +73,7 @@ fn table(times: &[ConditionTime], style: Style, name: usize) -> Option<String> {
          tare why{more}"
         ),
     );
-    let table = finish(rows);
+    let table = rows::lined(natural, &names, 1, shown.into_iter().map(row));
     // A narrower terminal has the shares with tare why.
     (!times.is_empty() && fits(&table, style)).then(|| format!("{head}\n{table}"))
 }

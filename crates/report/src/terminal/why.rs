@@ -13,7 +13,6 @@ const LISTED: usize = 10;
 /// Letters of their names: the figures are to stand in 80 columns.
 const NAME: usize = 36;
 
-/// Everything `tare why A B` prints.
 pub fn why(found: &Why, style: Style) -> String {
     let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&words::why(found))))];
     let cautions: String =
@@ -39,7 +38,6 @@ pub fn experiments(trials: &[Trial], within_s: f64, style: Style) -> String {
     format!("{} in {} together, {each} each:\n{lines}", count(trials.len(), "experiment"), figure(within_s, "s"))
 }
 
-/// What came of the experiments.
 pub fn proofs(found: &Why, proofs: &[Proof], style: Style) -> String {
     let why = wrap(style, "", "", &plain(&words::why(found)));
     let answer = style.bold(&wrap(style, "", "", &plain(&proof::answer(proofs))));

@@ -161,7 +161,6 @@ fn probe_interval(found: &ProbeChange) -> String {
     interval.unwrap_or_else(|| "no interval".to_owned())
 }
 
-/// Why a probe adjusts nothing.
 pub(super) fn refusal(why: &Refusal) -> String {
     let more = match why.more {
         0 => String::new(),

@@ -88,7 +88,6 @@ fn not_decided(claim: &Claim, open: &Open) -> String {
     }
 }
 
-/// Why a claim cannot be tested here.
 pub fn because(cannot: &Cannot) -> String {
     match cannot {
         Cannot::Nodes { needs, has } => format!("needs {}, this machine has {has}", count(*needs, "NUMA node")),

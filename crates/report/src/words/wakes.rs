@@ -2,7 +2,7 @@
 
 use tare_findings::figures::percent;
 use tare_findings::wakes::WakesSummary;
-use tare_results::wakes::Doing;
+use tare_results::waits::Doing;
 
 /// What a thread did while others waited for it.
 pub(crate) fn doing(doing: Doing) -> &'static str {

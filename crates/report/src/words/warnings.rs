@@ -50,7 +50,6 @@ fn all(summary: &Summary, results: &Results, disturbed: Vec<String>) -> Vec<Stri
     warnings
 }
 
-/// Attempts that are not analysed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Bad {
     /// No result.

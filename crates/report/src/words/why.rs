@@ -224,7 +224,6 @@ pub fn callers(chain: &str) -> String {
     format!("from {}", chain.rsplit(';').collect::<Vec<_>>().join(" < "))
 }
 
-/// A suspect in a table.
 pub fn suspect(suspect: &Suspect) -> String {
     match suspect {
         Suspect::RowLock => "row locks".to_owned(),

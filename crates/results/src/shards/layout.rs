@@ -19,10 +19,8 @@ use std::sync::Arc;
 use tare_files::{Folder, Trust};
 
 const NAME: &str = "shards.json";
-/// The largest `shards.json` that is read, bytes.
 const LARGEST: u64 = 1 << 20;
 
-/// `shards.json`.
 #[derive(Debug, Serialize, Deserialize)]
 struct ShardsFile {
     schema: u32,

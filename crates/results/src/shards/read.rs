@@ -11,7 +11,6 @@ use crate::names;
 use crate::schema::Environment;
 use std::collections::BTreeMap;
 
-/// Reads the parts of a cut study.
 pub(crate) fn read(sharded: &Sharded) -> Result<Results, ReadError> {
     let mut found = parts::of(sharded)?;
     names::of_plan(&mut found.plan);

@@ -1,8 +1,13 @@
 //! The claims that come with the program: `studies/claims.toml`, and studies that no one else needs.
 
 use crate::language::builtin;
+use crate::language::spec::SIDE;
 use serde::Deserialize;
-use tare_results::claim::Experiment;
+use std::collections::BTreeMap;
+use std::path::Path;
+use tare_results::claim::{Cannot, Claim, Experiment};
+use tare_results::schema::{Levels, Plan, PlannedCondition};
+use tare_topology::Machine;
 
 const CLAIMS: &str = include_str!("../../../../studies/claims.toml");
 
@@ -40,3 +45,77 @@ pub(super) fn study_text(name: &str) -> Option<&'static str> {
     let own = STUDIES.iter().find(|(own, _)| *own == name).map(|(_, text)| *text);
     own.or_else(|| builtin::find(name).map(|builtin| builtin.text))
 }
+
+const GET: &str = "scripts/get-servers";
+
+/// Why none of an experiment's claims can be tested on a machine; none where some may be. `here` says whether the
+/// machine is this one, whose files and kind of processor are known.
+pub fn missing(experiment: &Experiment, machine: &Machine, servers: &Path, here: bool) -> Option<Cannot> {
+    let needs = &experiment.needs;
+    if let Some(what) = &needs.unpublished {
+        return Some(Cannot::Unpublished { what: what.clone() });
+    }
+    let (nodes, pus) = (machine.nodes.iter().filter(|node| !node.cpus.is_empty()).count(), machine.pus.len());
+    if let Some(needs) = needs.nodes.filter(|needs| *needs > nodes) {
+        return Some(Cannot::Nodes { needs, has: nodes });
+    }
+    if let Some(needs) = needs.pus.filter(|needs| *needs > pus) {
+        return Some(Cannot::Pus { needs, has: pus });
+    }
+    if !here {
+        return None;
+    }
+    if let Some(needs) = needs.arch.as_ref().filter(|needs| *needs != std::env::consts::ARCH) {
+        return Some(Cannot::Architecture { needs: needs.clone(), has: std::env::consts::ARCH.to_owned() });
+    }
+    let absent: Vec<String> = experiment.builds.keys().filter(|build| !is_there(build, servers)).cloned().collect();
+    let get = if absent.iter().all(|build| is_packaged(build)) {
+        format!("{GET} {}", absent.join(" "))
+    } else {
+        format!("build them from source into {}/NAME/bin", servers.display())
+    };
+    (!absent.is_empty()).then_some(Cannot::Builds { missing: absent, get })
+}
+
+fn is_there(build: &str, servers: &Path) -> bool {
+    servers.join(build).join("bin").is_dir()
+}
+
+/// Whether its name is a product and a version, as packages are called.
+fn is_packaged(build: &str) -> bool {
+    let version = build.split_once('-').map(|(_, version)| version);
+    version.is_some_and(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.'))
+}
+
+/// Why claims cannot be tested although others of the experiment can: a condition that the plan leaves out, or two that
+/// come to the same on this machine.
+pub fn cannot(experiment: &Experiment, plan: &Plan) -> BTreeMap<String, Cannot> {
+    let planned = |levels: &Levels| {
+        let is_it = |found: &Levels| found.iter().filter(|(factor, _)| *factor != SIDE).eq(levels);
+        plan.conditions.iter().find(|condition| is_it(&condition.levels))
+    };
+    let of = |claim: &Claim| {
+        let sides: Vec<&PlannedCondition> = std::iter::once(&claim.a).chain(&claim.b).filter_map(planned).collect();
+        let left_out = sides.iter().find_map(|condition| condition.reason.clone());
+        left_out.or_else(|| match sides.as_slice() {
+            [a, b] if is_same_here(a, b) => Some("both conditions come to the same CPUs on this machine".to_owned()),
+            _ => None,
+        })
+    };
+    let all = experiment.claims.iter().filter_map(|claim| Some((claim.name.clone(), of(claim)?)));
+    all.map(|(name, reason)| (name, Cannot::Condition { reason })).collect()
+}
+
+/// Whether two conditions differ in words of their placement alone, and these come to the same.
+fn is_same_here(a: &PlannedCondition, b: &PlannedCondition) -> bool {
+    let others = |condition: &PlannedCondition| {
+        let settings = condition.settings.iter().filter(|(key, _)| !IN_PLANS.iter().any(|own| key.starts_with(own)));
+        settings.map(|(key, value)| (key.clone(), value.clone())).collect::<Vec<_>>()
+    };
+    let paired = |condition: &PlannedCondition| PAIRED.map(|key| condition.settings.get(key).map(ToString::to_string));
+    a.placement == b.placement && paired(a) == paired(b) && others(a) == others(b)
+}
+
+const IN_PLANS: [&str; 1] = ["placement."];
+/// Keys among them of which each trial draws what it makes.
+const PAIRED: [&str; 2] = ["placement.bind", "placement.pairing"];

@@ -12,7 +12,6 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 use tare_text::shown_name;
 
-/// Time between two signs of life.
 const SIGN_EVERY: Duration = Duration::from_secs(1);
 /// Who was not heard for so long is gone: ten signs of life in a row do not get lost on a way that works.
 const SILENCE: Duration = Duration::from_secs(10);
@@ -113,7 +112,6 @@ impl<I: DeserializeOwned + Send + 'static> Link<I> {
         }
     }
 
-    /// What speaks to the other side.
     pub fn writer(&self) -> &TunnelWriter {
         &self.writer
     }
@@ -198,7 +196,6 @@ fn numbers(text: &[u8]) -> u64 {
     total
 }
 
-/// Why another host cannot be worked with.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     #[error("{program} cannot be started to reach {host}: {source}")]

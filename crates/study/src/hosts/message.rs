@@ -13,7 +13,6 @@ use tare_topology::Fingerprint;
 /// Number of this language: raise it when a message changes.
 pub const LANGUAGE: u32 = 3;
 
-/// The first word of the other host.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Hello {
     pub version: String,
@@ -21,7 +20,6 @@ pub struct Hello {
     pub name: String,
     pub environment: Environment,
     pub fingerprint: Fingerprint,
-    /// The address from which ssh came there.
     pub reached_from: Option<IpAddr>,
 }
 

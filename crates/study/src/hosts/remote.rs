@@ -163,7 +163,6 @@ impl Drop for Remote {
     }
 }
 
-/// Nanoseconds since 1970 by this host's clock.
 pub fn unix_ns() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)

@@ -1,8 +1,7 @@
 //! What can only be checked when the whole study is known: that every factor exists and every level fits.
 
-use super::document::{Source, StudyError};
+use super::document::{Place, Places, Source, StudyError};
 use super::fields;
-use super::places::{Place, Places};
 use super::settings::Settings;
 use super::spec::{Factor, Study};
 use std::collections::HashSet;

@@ -17,16 +17,13 @@ pub struct Decide {
     pub metric: Option<String>,
     /// The smallest change of interest, as a fraction.
     pub minimum_effect: Option<f64>,
-    /// Seconds for all trials.
     pub budget_s: Option<f64>,
     pub sessions: Option<usize>,
     /// Whether both sides run at the same time, each on one half of the machine.
     pub duet: bool,
     /// Whether both servers run at the same time, and their samples take turns.
     pub interleave: bool,
-    /// Metrics that the change cannot touch.
     pub controls: Vec<String>,
-    /// Seed of the order within pairs.
     pub seed: Option<u64>,
 }
 
@@ -91,7 +88,6 @@ pub fn sessions(text: &str) -> Result<usize, String> {
     })
 }
 
-/// Sets a key of `[decide]`.
 pub(super) fn set(
     decide: &mut Option<Decide>,
     source: Source<'_>,

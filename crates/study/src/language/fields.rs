@@ -2,9 +2,9 @@
 //! `--set`, writing, plans and the reference page read it.
 
 use super::key::{CAPTURE, Field, WORKLOAD};
+use super::lists;
 use super::process::{AS_FOUND, NO_LIMIT};
 use super::settings::Settings;
-use super::{arguments, statements};
 use tare_drive::workload::{AnyLoad, MOST_THREADS};
 use tare_engine::{engine_name, engine_names};
 use tare_text::{Key, Value, key};
@@ -120,7 +120,7 @@ const RUNNING: &[Key<Settings>] = &[
         "restart",
         "program and arguments that restart a server that runs already, before every trial, for example \
          [\"systemctl\", \"restart\", \"mariadb\"]; absent: a trial is a reconnection and a re-binding",
-        |s| arguments::text(&s.engine.running.restart),
+        |s| lists::text(&s.engine.running.restart),
         |s, v| s.engine.running.set_restart(v),
     ),
 ];
@@ -149,11 +149,8 @@ const LOAD: &[Key<Settings>] = &[
         "settle",
         "statements that the server gets between warm-up and samples, before settle_s: a list, as [\"VACUUM ANALYZE\"]; \
          none: no statement",
-        |s| match s.workload.settle.statements.as_slice() {
-            [] => None,
-            statements => Some(statements::text(statements)),
-        },
-        |s, v| statements::read(v).map(|statements| s.workload.settle.statements = statements),
+        |s| lists::text(&s.workload.settle.statements),
+        |s, v| lists::statements(v).map(|statements| s.workload.settle.statements = statements),
     ),
 ];
 
@@ -169,13 +166,13 @@ const CLIENT: &[Key<Settings>] = &[
         "ssh",
         "program that reaches client.host, with its options, for example [\"ssh\", \"-p\", \"2222\"]; the host and the \
          command to run there follow; absent: ssh, which must not have to ask for a password",
-        |s| arguments::text(&s.client.on.ssh),
+        |s| lists::text(&s.client.on.ssh),
         |s, v| s.client.on.set_ssh(v),
     ),
     Key::words(
         "program",
         "this program on client.host, for example [\"sudo\", \"/opt/tare/bin/tare\"]; absent: tare",
-        |s| arguments::text(&s.client.on.program),
+        |s| lists::text(&s.client.on.program),
         |s, v| s.client.on.set_program(v),
     ),
     Key::words(
@@ -309,7 +306,6 @@ fn of_loads() -> Vec<Field> {
     fields
 }
 
-/// The field known by `key` in `section`.
 pub fn find(section: &str, key: &str) -> Option<Field> {
     all().into_iter().find(|f| f.section == section && f.key == key)
 }

@@ -66,7 +66,6 @@ impl Field {
         AnyLoad::all().into_iter().filter(|load| self.belongs_to(load))
     }
 
-    /// Whether it means anything to this load.
     pub fn belongs_to(&self, load: &AnyLoad) -> bool {
         self.common.is_some() || load.load().keys().iter().any(|key| key.name == self.key)
     }

@@ -12,12 +12,10 @@ pub fn names() -> Vec<&'static str> {
 /// The key that says that a setting which cannot be had here is done without.
 pub const WHERE_POSSIBLE: &str = "where_possible";
 
-/// What may stand in `[machine]`.
 pub fn keys() -> Vec<&'static str> {
     names().into_iter().chain([WHERE_POSSIBLE]).collect()
 }
 
-/// The levels of a setting, in words.
 pub fn help(name: &str) -> &'static str {
     name.parse::<Setting>().map_or("", Setting::levels)
 }

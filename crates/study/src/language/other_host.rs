@@ -1,6 +1,6 @@
 //! Another host, and how it is reached.
 
-use super::arguments;
+use super::lists;
 use std::net::IpAddr;
 use tare_text::Value;
 
@@ -34,13 +34,13 @@ impl OtherHost {
 
     pub fn set_ssh(&mut self, value: &Value) -> Result<(), String> {
         let expected = "a program and its arguments, for example [\"ssh\", \"-p\", \"2222\"]";
-        self.ssh = arguments::read(value).ok_or(expected)?;
+        self.ssh = lists::arguments(value).ok_or(expected)?;
         Ok(())
     }
 
     pub fn set_program(&mut self, value: &Value) -> Result<(), String> {
         let expected = "a program and its arguments, for example [\"sudo\", \"/opt/tare/bin/tare\"]";
-        self.program = arguments::read(value).ok_or(expected)?;
+        self.program = lists::arguments(value).ok_or(expected)?;
         Ok(())
     }
 

@@ -1,12 +1,10 @@
 //! TOML to [`Study`], with a place, an expectation and the nearest right name for every mistake.
 
-use super::document::{Source, StudyError};
-use super::fields;
+use super::document::{Place, Places, Source, StudyError};
 use super::key::{Field, WORKLOAD};
-use super::places::{Place, Places};
 use super::settings::{Sampling, Settings};
 use super::spec::{Design, Factor, Study, set_build_key};
-use super::{check, decide, machine, refused};
+use super::{check, decide, fields, machine, refused};
 use std::ops::Range;
 use std::path::Path;
 use tare_results::question::{self, Question};
@@ -20,9 +18,7 @@ pub struct Overrides {
     pub quick: bool,
     /// `--article`: the study's `[article]` tables, the size and settings that an article published.
     pub article: bool,
-    /// The engine named by `--engine`.
     pub engine: Option<String>,
-    /// `--set path.to.key=value`, in order.
     pub sets: Vec<String>,
     /// `--binary`: programs that are the levels of the factor of that name; none where the study's own stand.
     pub binaries: Vec<String>,

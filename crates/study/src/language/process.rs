@@ -16,7 +16,6 @@ const LONGEST: usize = 131_072;
 const LEAST_MEMORY: u64 = 16 << 20;
 pub const NO_LIMIT: &str = "none";
 
-/// `[process]`: properties of the server's process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProcessSettings {
     /// Address space of the server; none: as found.

@@ -1,6 +1,6 @@
 //! A server that runs already: where it is, who is asked for, and how it is restarted. Never a password.
 
-use super::arguments;
+use super::lists;
 use tare_engine::{Login, TlsMode};
 use tare_text::Value;
 
@@ -31,7 +31,7 @@ impl RunningSettings {
 
     /// Reads a list of arguments from its JSON text, or words separated by blanks.
     pub fn set_restart(&mut self, value: &Value) -> Result<(), String> {
-        self.restart = arguments::read(value).ok_or(RESTART)?;
+        self.restart = lists::arguments(value).ok_or(RESTART)?;
         Ok(())
     }
 }
@@ -47,7 +47,7 @@ mod tests {
         let mut running = RunningSettings::default();
         running.set_restart(&"systemctl restart mariadb".into()).unwrap();
         assert_eq!(running.restart, ["systemctl", "restart", "mariadb"]);
-        let text = arguments::text(&running.restart).unwrap();
+        let text = lists::text(&running.restart).unwrap();
         running.set_restart(&r#"["sh", "-c", "a; b"]"#.into()).unwrap();
         assert_eq!(running.restart, ["sh", "-c", "a; b"]);
         running.set_restart(&text).unwrap();

@@ -50,7 +50,6 @@ pub struct EngineSettings {
     pub defaults_file: Option<PathBuf>,
     /// Whether options of that file which the server does not know are left out.
     pub leaves_out_unknown: bool,
-    /// How clients reach the server.
     pub transport: Transport,
     /// What connections to MariaDB and MySQL say that their text is written in.
     pub charset: Charset,
@@ -89,7 +88,6 @@ impl Default for EngineSettings {
     }
 }
 
-/// `[workload]`: what the client threads do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadSettings {
     pub threads: usize,
@@ -103,18 +101,14 @@ impl Default for WorkloadSettings {
     }
 }
 
-/// `[sampling]`: how often, how long.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sampling {
-    /// Trials (server lifetimes) a condition.
     pub trials: usize,
     pub samples: usize,
-    /// Seconds of load before the first sample.
     pub warmup_s: f64,
     pub sample_s: f64,
     /// Samples at the beginning of each trial that are measured, recorded aside, and in no figure.
     pub drop_samples: usize,
-    /// Seconds of rest before each trial.
     pub pause_s: f64,
     /// Seed of the order of trials and of the load.
     pub seed: u64,

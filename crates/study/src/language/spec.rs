@@ -50,7 +50,6 @@ pub struct Study {
     pub decide: Option<Decide>,
 }
 
-/// `[design]`: how factors become conditions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Design {
     pub kind: DesignKind,
@@ -73,7 +72,6 @@ pub enum DesignKind {
 pub struct Factor {
     /// `placement`, a key of the study, a machine setting or `option.NAME`.
     pub name: String,
-    /// Values that it takes, in file order.
     pub levels: Vec<Value>,
 }
 

@@ -4,8 +4,7 @@
 
 use super::available::unknown_option;
 use super::each_node;
-use super::resolve::Where;
-use super::two_hosts::placement;
+use super::resolve::{Where, placement};
 use crate::language::spec::{Factor, Study};
 use std::path::PathBuf;
 use tare_engine::{Engine, engine_by_name};

@@ -1,7 +1,7 @@
 //! Whether this machine has, and this user may set, all that a condition asks for.
 
+use super::builds::Programs;
 use super::needs;
-use super::programs::Programs;
 use crate::language::process::ProcessSettings;
 use crate::language::settings::Settings;
 use std::path::Path;

@@ -48,7 +48,6 @@ fn condition(study: &Study, levels: &[(String, Value)]) -> Result<Condition, Str
     })
 }
 
-/// Every combination; the last factor varies fastest.
 fn full(factors: &[Factor]) -> Vec<Vec<(String, Value)>> {
     factors.iter().fold(vec![Vec::new()], |combinations, factor| {
         combinations

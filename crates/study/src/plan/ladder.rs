@@ -6,7 +6,6 @@ use crate::language::spec::Study;
 use std::collections::BTreeMap;
 use tare_results::schema::{Levels, Plan, PlannedCondition, PlannedPlacement, PlannedTrial};
 
-/// The factors whose levels share a server.
 pub fn factors(ladder: &str) -> impl Iterator<Item = &str> {
     ladder.split(',').map(str::trim)
 }

@@ -1,8 +1,8 @@
 //! Data sets that are there already, from an earlier run: what a plan need not make.
 
+use super::builds::Programs;
 use super::design::Condition;
 use super::estimate;
-use super::programs::Programs;
 use crate::language::spec::Study;
 use crate::language::values::from_values;
 use std::path::Path;

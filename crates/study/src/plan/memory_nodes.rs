@@ -1,6 +1,6 @@
 //! Servers that give their memory a policy of their own: which nodes their control group has to keep them on.
 
-use super::programs::Programs;
+use super::builds::Programs;
 use crate::language::settings::Settings;
 use tare_cpuset::NodeSet;
 use tare_engine::engine_by_name;

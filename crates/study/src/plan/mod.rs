@@ -3,16 +3,15 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `adapt` | a study made fit for machine and engine |
-//! | `each_node` | levels that stand for one level a node |
+//! | `each_node` | levels that stand for one level a node; placements that the machine's symmetry makes one |
 //! | `design` | factors to conditions |
 //! | `limits` | how large a study may be |
-//! | `builds`, `programs` | server programs, each asked once, and names that tell them apart |
+//! | `builds` | server programs, each asked once, and names that tell them apart |
 //! | `commands` | names that tell command lines apart |
 //! | `option_files` | options that a study's option file gives its servers |
 //! | `available` | whether a condition can be done here |
 //! | `memory_nodes` | servers whose memory a control group has to keep on its nodes |
-//! | `resolve` | conditions on this machine, and the schedule |
-//! | `two_hosts` | placements whose clients are on another host |
+//! | `resolve` | conditions on this machine, and the schedule; placements whose clients are on another host |
 //! | `ladder` | conditions that share a server lifetime |
 //! | `queue` | which trial comes next |
 //! | `task` | one trial of a plan, and whether this machine still is the plan's |
@@ -24,16 +23,15 @@
 //! | `settle` | pairs that are added until it is settled whether two conditions differ |
 //! | `stack` | where the stack of each trial of a comparison begins |
 //! | `race` | blocks of conditions that are raced, without those that were dropped |
-//! | `symmetric` | placements that the machine's symmetry makes one |
 //! | `reached` | blocks that are added until the half-width is reached |
 
 pub mod adapt;
 pub mod available;
-mod builds;
+pub mod builds;
 mod cases;
 mod commands;
 pub mod design;
-mod each_node;
+pub mod each_node;
 pub mod estimate;
 pub mod ladder;
 pub mod limits;
@@ -44,7 +42,6 @@ mod option_files;
 pub mod pilot;
 mod place;
 mod pool_memory;
-pub mod programs;
 pub mod queue;
 pub mod race;
 mod reached;
@@ -52,7 +49,5 @@ pub mod resolve;
 pub mod settle;
 pub mod shard;
 pub mod stack;
-pub mod symmetric;
 pub mod task;
-mod two_hosts;
 pub mod within;

@@ -1,8 +1,8 @@
 //! Option files of servers, read when a study is planned: trials run with what the plan holds.
 
+use super::builds::Programs;
 use super::design::Condition;
 use super::needs::{gigabytes, memory_here};
-use super::programs::Programs;
 use crate::language::settings::Settings;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

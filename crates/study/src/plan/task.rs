@@ -31,7 +31,6 @@ pub enum TaskError {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
-    /// Its number, block and condition's name.
     pub planned: PlannedTrial,
     /// Its levels, and all settings that they come to.
     pub condition: Condition,
@@ -42,7 +41,6 @@ pub struct Task {
 }
 
 impl Task {
-    /// Finds trial number `trial`.
     pub fn find(study: &Study, plan: &Plan, trial: usize) -> Result<Self, TaskError> {
         let placed = place_of(plan, trial).ok_or(TaskError::NoSuchTrial(trial))?;
         let planned = plan.trials[placed].clone();

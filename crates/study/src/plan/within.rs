@@ -47,11 +47,9 @@ pub enum TooShort {
         minutes(*least_s), minutes(*data_s), minutes(*asked_s)
     )]
     Least {
-        /// What the smallest plan takes, seconds.
         least_s: f64,
         /// The part of it for making the data, seconds.
         data_s: f64,
-        /// What was given, seconds.
         asked_s: f64,
     },
     /// A cut study cannot be planned.

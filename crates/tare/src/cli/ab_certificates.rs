@@ -12,7 +12,6 @@ use tare_study::language::spec::Study;
 const NAME: &str = "ab-certificates.json";
 /// The most that is read of it, bytes.
 const LARGEST: u64 = 4 << 20;
-/// As many are kept.
 const MOST: usize = 200;
 
 /// Keeps one more; gives the place where it is kept.

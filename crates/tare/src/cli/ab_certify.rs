@@ -145,7 +145,6 @@ fn reason(problem: &Problem) -> String {
         .join("; ")
 }
 
-/// What `tare ab --certify --json` prints.
 #[derive(Serialize)]
 struct CertificateJson<'a> {
     text: String,

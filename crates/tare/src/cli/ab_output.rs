@@ -9,7 +9,6 @@ use tare_report::words::{ab as words, certificate};
 use tare_results::schema::{Plan, TrialRecord};
 use tare_results::store::Directory;
 
-/// What `tare ab --json` prints.
 #[derive(Serialize)]
 struct AbJson<'a> {
     text: String,

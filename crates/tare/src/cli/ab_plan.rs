@@ -18,16 +18,12 @@ pub const MINIMUM_EFFECT: f64 = 0.02;
 /// What is measured, and how it is asked for.
 pub struct MeasuredOn<'a> {
     pub study: Option<&'a str>,
-    /// What the command line changes in it.
     pub overrides: Overrides,
     pub metric: Option<String>,
     /// The smallest change of interest, as a fraction.
     pub minimum_effect: f64,
-    /// Seconds of all trials.
     pub budget_s: Option<f64>,
-    /// Seed of the order within pairs.
     pub seed: Option<u64>,
-    /// Whether anyone's study is run.
     pub trusted: bool,
 }
 

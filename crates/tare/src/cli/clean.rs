@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use tare_files::{Trust, disk_bytes};
 use tare_results::store::Directory;
 
-/// Options of `tare clean`.
 #[derive(Debug, Args)]
 pub struct CleanArgs {
     /// Results directories to remove as well

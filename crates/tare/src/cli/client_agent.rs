@@ -12,7 +12,6 @@ use tare_study::hosts::Link;
 /// How long the other side may take to read what was said last.
 const FAREWELL: Duration = Duration::from_secs(10);
 
-/// Options of the hidden `tare client-agent`.
 #[derive(Debug, Args)]
 pub struct ClientAgentArgs {}
 

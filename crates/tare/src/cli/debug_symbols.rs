@@ -19,7 +19,6 @@ pub enum Fetch {
 /// A server program, whether its names are here, and what brings them where they are not.
 #[derive(Debug, Clone)]
 pub struct Symbols {
-    /// As a row of `tare setup`.
     pub found: Found,
     program: PathBuf,
     /// None where they are here, or where no way is known.

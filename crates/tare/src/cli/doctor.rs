@@ -15,7 +15,6 @@ use tare_noise::doctor::{Diagnosis, Drift, Finding, Jitter, Options, Severity, e
 use tare_report::terminal::{Style, wrap};
 use tare_report::words::weight as words;
 
-/// Options of `tare doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
     /// Seconds to watch each CPU for time that a spinning thread loses to something else

@@ -20,7 +20,6 @@ use tare_topology::Machine;
 
 /// Samples that are asked for at least and at most, where the time decides.
 const SAMPLES: [usize; 2] = [20, 120];
-/// Seconds that all of them should take.
 const TIME_S: f64 = 60.0;
 /// Length of a sample of a load that goes on as long as it is told to, seconds.
 const SAMPLE_S: f64 = 0.5;

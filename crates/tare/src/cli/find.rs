@@ -4,8 +4,7 @@ use super::ab::effect;
 use super::ab_plan::fresh_seed;
 use super::find_what::{self, What};
 use super::measured::MeasuredArgs;
-use super::output::time;
-use super::output::{self, note};
+use super::output::{self, note, time};
 use super::rounds::{self, Locked, RoundListener};
 use super::run::{Teller, execute, unless_interrupted};
 use super::{Exit, Problem, interrupt, plan_view, read_topology, study_file};
@@ -21,7 +20,7 @@ use tare_report::write_report_in;
 use tare_results::laps::{FIRST_LOOK, RaceStop};
 use tare_results::schema::{Plan, Race, TrialRecord};
 use tare_results::store::{read_plan, read_trials, write_plan};
-use tare_study::plan::{race, symmetric};
+use tare_study::plan::{each_node, race};
 
 /// Find the best of many placements, memory policies, options or builds in a fraction of the trials
 ///
@@ -124,7 +123,7 @@ fn begin(args: &FindArgs) -> Result<Exit, Problem> {
     let planned = unless_interrupted(study_file::planned(study, &machine, place, true))?;
     let Some((study, mut plan)) = planned else { return Ok(Exit::Interrupted) };
     if !args.keep_symmetric {
-        symmetric::merge(&mut plan, &machine);
+        each_node::merge_symmetric(&mut plan, &machine);
     }
     let plan = raced(args, plan)?;
     if args.dry_run {

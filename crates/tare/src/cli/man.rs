@@ -5,7 +5,6 @@ use clap::{Args, Command};
 use clap_complete::Shell;
 use std::path::PathBuf;
 
-/// Options of `tare man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {
     /// An existing directory for tare.1, tare-run.1 and so on
@@ -22,7 +21,6 @@ pub fn run(args: &ManArgs, table: Command) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
-/// Options of `tare completions`.
 #[derive(Debug, Args)]
 #[command(after_help = "For bash: tare completions bash > ~/.local/share/bash-completion/completions/tare")]
 pub struct CompletionsArgs {

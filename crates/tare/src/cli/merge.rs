@@ -18,7 +18,6 @@ pub struct MergeArgs {
     out: PathBuf,
 }
 
-/// Merges, and says what is still missing.
 pub fn run(args: &MergeArgs) -> Result<Exit, Problem> {
     let merged = merge(&args.folders, &args.out)?;
     let out = args.out.display();

@@ -18,12 +18,10 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem that only says what happened.
     pub fn new(exit: Exit, what: impl Into<String>) -> Self {
         Self { what: what.into(), place: None, expected: None, advice: None, exit }
     }
 
-    /// Adds where it happened.
     #[must_use]
     pub fn at(mut self, place: impl Into<String>) -> Self {
         self.place = Some(place.into());

@@ -5,7 +5,6 @@ use clap::Args;
 use tare_study::plan::resolve::Where;
 use tare_topology::{Machine, TopologyReader};
 
-/// Options of `tare read-topology`.
 #[derive(Debug, Args)]
 pub struct ReadTopologyArgs {
     /// A synthetic description; without it XML is read from standard input

@@ -5,7 +5,6 @@ use clap::Args;
 use std::path::PathBuf;
 use tare_noise::{Outcome, RestoreReport};
 
-/// Options of `tare restore`.
 #[derive(Debug, Args)]
 pub struct RestoreArgs {
     /// Print one JSON document

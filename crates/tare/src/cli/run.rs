@@ -26,7 +26,6 @@ use tare_study::plan::task::{OtherMachine, Task, same_machine};
 use tare_text::count;
 use tare_topology::{Fingerprint, Machine};
 
-/// Options of `tare run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// A study file, or the name of a built-in study (see `tare studies`) [default: first-look]
@@ -153,11 +152,9 @@ fn rehearsal(
 pub struct Teller {
     /// Of a server that runs already.
     pub password: Option<String>,
-    /// Whether one JSON document is printed.
     pub json: bool,
     /// Whether a machine that another run has is waited for.
     pub wait: bool,
-    /// Whether anyone's study and results are run.
     pub trusted: bool,
 }
 
@@ -348,7 +345,6 @@ fn finish(study: &Study, plan: &Plan, directory: &Directory, teller: &Teller) ->
     ended(end, directory.path())
 }
 
-/// Runs what is left of a plan.
 pub fn execute(
     study: &Study,
     plan: &Plan,

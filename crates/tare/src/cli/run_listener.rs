@@ -19,7 +19,6 @@ const ROOM_FOR_BAR: u16 = 100;
 /// Columns in which a line has room for the condition and what is known of it.
 const ROOM_FOR_NAMES: u16 = 60;
 
-/// Shows a run on standard error.
 pub struct TerminalListener {
     bar: Option<ProgressBar>,
     total: usize,
@@ -63,7 +62,6 @@ impl TerminalListener {
         }
     }
 
-    /// Takes the bar away.
     pub fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

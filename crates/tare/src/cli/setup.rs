@@ -8,7 +8,6 @@ use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 use std::process::Command;
 
-/// Options of `tare setup`.
 #[derive(Debug, Args)]
 pub struct SetupArgs {
     /// Which programs, or the servers' debug symbols; all of them when none is named

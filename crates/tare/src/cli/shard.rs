@@ -10,7 +10,6 @@ use tare_results::shards::Sharded;
 use tare_study::language::write;
 use tare_study::plan::resolve::Where;
 
-/// What is cut, and how.
 #[derive(Debug, Args)]
 pub struct Cut {
     /// A study file, or the name of a built-in study
@@ -56,7 +55,6 @@ pub fn run(args: &ShardArgs) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
-/// Writes the folder that the machines share.
 pub fn cut(args: &Cut, count: usize) -> Result<Sharded, Problem> {
     // The copy in the folder will be this user's own.
     let study = StudyText::read(&args.study, super::trust::whose(args.trust), false)?;

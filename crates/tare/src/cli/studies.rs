@@ -14,7 +14,6 @@ use tare_study::language::parse::{Overrides, parse};
 use tare_study::language::settings::Sampling;
 use tare_text::{KeyInfo, Keyed};
 
-/// Options of `tare studies`.
 #[derive(Debug, Args)]
 pub struct StudiesArgs {
     /// Print the TOML text of one study, to start your own from

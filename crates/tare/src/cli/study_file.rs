@@ -13,14 +13,12 @@ use tare_study::language::made::check_value;
 use tare_study::language::parse::{Overrides, parse};
 use tare_study::language::spec::Study;
 use tare_study::plan::adapt::adapt;
-use tare_study::plan::made;
-use tare_study::plan::programs::Programs;
+use tare_study::plan::builds::Programs;
 use tare_study::plan::resolve::{Where, resolve};
-use tare_study::plan::within;
+use tare_study::plan::{made, within};
 use tare_text::Value;
 use tare_topology::Machine;
 
-/// The largest study that is read, bytes.
 const LARGEST: u64 = 16 << 20;
 
 /// What a command line changes in the study that it names.
@@ -153,7 +151,6 @@ pub fn planned(mut study: Study, machine: &Machine, place: Where, trusted: bool)
 pub struct StudyText {
     origin: String,
     text: String,
-    /// Whether what it names may be run.
     pub trusted: bool,
 }
 

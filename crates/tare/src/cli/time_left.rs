@@ -28,7 +28,6 @@ impl ToGo {
     }
 }
 
-/// Seconds until the end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Left {
     /// With as many repeats as before.
@@ -49,7 +48,6 @@ impl TimeLeft {
         self.good += usize::from(good);
     }
 
-    /// Seconds a trial.
     fn mean_s(&self) -> f64 {
         if self.ended == 0 { self.expected_s } else { self.spent.as_secs_f64() / self.ended as f64 }
     }

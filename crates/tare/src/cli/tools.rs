@@ -32,7 +32,6 @@ const fn packages(debian: &'static str, ubuntu: &'static str, fedora: &'static s
     Packages { debian: Some(debian), ubuntu: Some(ubuntu), fedora: Some(fedora) }
 }
 
-/// Every program that `tare setup` knows.
 pub const TOOLS: &[Tool] = &[
     Tool {
         name: "sqlite",

@@ -10,7 +10,6 @@ use tare_report::{html, terminal};
 use tare_topology::measure::{self, Costs, MeasurePlan, Measured};
 use tare_topology::{Machine, PairingChoice};
 
-/// Options of `tare topo`.
 #[derive(Debug, Args)]
 pub struct TopoArgs {
     /// Another machine: a synthetic description such as "node:4 core:32 pu:1", or an hwloc XML file

@@ -19,7 +19,6 @@ use tare_results::store::{Directory, Writer, read_plan, read_study_text};
 use tare_study::language::write::parse_written;
 use tare_study::plan::task::Task;
 
-/// Options of the hidden `tare trial`.
 #[derive(Debug, Args)]
 pub struct TrialArgs {
     /// Results directory

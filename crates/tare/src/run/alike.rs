@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use tare_results::schema::{Outcome, TrialRecord};
 
-/// Failures before the run is ended.
 const TRIALS: usize = 3;
 /// Conditions among them, where the plan has as many: one bad level of a factor must not end a study.
 const CONDITIONS: usize = 8;

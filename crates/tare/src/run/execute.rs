@@ -15,7 +15,6 @@ use tare_study::plan::{estimate, ladder, pilot, race, settle};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunEnd {
-    /// Trials with a good result.
     pub done: usize,
     /// Trials that failed as often as they may.
     pub given_up: usize,

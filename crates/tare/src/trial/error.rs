@@ -18,7 +18,6 @@ pub enum TrialError {
     /// The results directory: no record could be written.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
-    /// A log could not be made.
     #[error(transparent)]
     Files(#[from] tare_files::FilesError),
     /// The plan has no such trial, or holds what this program cannot read.

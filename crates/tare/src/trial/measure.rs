@@ -153,7 +153,6 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// What was driven becomes the record's.
     pub(super) fn take_in(
         &self,
         driven: Driven,
@@ -235,7 +234,6 @@ impl Trial<'_> {
         Ok(driven?.0)
     }
 
-    /// Lets the load work, under a watch.
     pub(super) fn drive(
         &self,
         load: &dyn Load,

@@ -138,12 +138,10 @@ pub struct Job<'a> {
     pub cpus: &'a [CpuSet],
     pub counts: TrialSize,
     pub seed: u64,
-    /// The watch over the server.
     pub watch: SubjectWatch,
     pub host: &'a dyn Host,
 }
 
-/// The server's half while the clients work.
 struct Half<'a> {
     watch: SubjectWatch,
     host: &'a dyn Host,

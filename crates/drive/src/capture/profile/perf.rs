@@ -1,11 +1,17 @@
 //! `perf record` around the capture sample, `perf script` after it.
 
 use super::super::place::{Captured, FOLDED_FILE, PROFILE_RECORDING, Place};
-use super::control::{Control, end};
-use super::{fold, reason, table};
+use super::fold;
 use crate::capture::settings::CallGraph;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use tare_engine::{Unavailable, dies_with_parent};
+use std::time::{Duration, Instant};
+use tare_engine::{Unavailable, dies_with_parent, interrupted};
 use tare_results::captures::{FLAME_GRAPH, FOLDED, PROFILE};
 
 /// What perf says, for as long as it runs.
@@ -58,7 +64,7 @@ impl Profile {
             Scope::Threads => command.args(["-p", &pid.to_string()]),
         };
         dies_with_parent(&mut command);
-        let perf = command.spawn().map_err(|e| reason::not_started(&e))?;
+        let perf = command.spawn().map_err(|e| not_started(&e))?;
         let mut profile = Self { perf, pid, scope, place: place.clone(), frequency_hz, call_graph };
         match control.enable(&mut profile.perf) {
             Ok(()) => Ok(profile),
@@ -67,7 +73,7 @@ impl Profile {
                 let said = std::fs::read_to_string(place.path(LOG)).unwrap_or_default();
                 // What perf said is in the reason.
                 place.remove(LOG);
-                Err(reason::refused(&said, why))
+                Err(refused(&said, why))
             }
         }
     }
@@ -104,12 +110,12 @@ impl Profile {
                 return;
             }
         };
-        let mut table = table::table(&made);
+        let mut table = fold::table(&made);
         table.frequency_hz = self.frequency_hz;
         table.call_graph = if self.call_graph == CallGraph::Dwarf { "dwarf" } else { "fp" }.to_owned();
         table.scope = if self.scope == Scope::Pus { "pus" } else { "threads" }.to_owned();
         if !table.kernel {
-            captured.missing.insert(format!("{PROFILE}.kernel"), reason::no_kernel());
+            captured.missing.insert(format!("{PROFILE}.kernel"), no_kernel());
         }
         captured.files.insert(FOLDED.to_owned(), place.relative(FOLDED_FILE));
         place.write_json(captured, PROFILE, "profile.json", &table);
@@ -139,10 +145,128 @@ enum Scope {
     Threads,
 }
 
-/// Samples a second and PU.
 fn frequency_hz(sample_s: f64, pus: usize) -> u64 {
     let all = SAMPLES_PER_S.min(SAMPLES / sample_s.max(0.1));
     ((all / pus as f64) as u64).clamp(5, 997)
+}
+
+const INSTALL: &str = "sudo apt-get install linux-perf (Debian), sudo apt-get install linux-tools-generic (Ubuntu)";
+const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
+
+pub(super) fn not_started(error: &io::Error) -> Unavailable {
+    Unavailable(match error.kind() {
+        ErrorKind::NotFound => format!("perf is not installed: {INSTALL}"),
+        _ => format!("perf cannot be started: {error}"),
+    })
+}
+
+pub(in super::super) fn refused(said: &str, why: &str) -> Unavailable {
+    let lower = said.to_lowercase();
+    if ["perf_event_paranoid", "permission", "not permitted", "access to performance"].iter().any(|w| lower.contains(w))
+    {
+        let now = std::fs::read_to_string(PARANOID).map_or("unknown".to_owned(), |text| text.trim().to_owned());
+        return Unavailable(format!(
+            "perf is not permitted: kernel.perf_event_paranoid is {now}; allow it with: \
+             sudo sysctl kernel.perf_event_paranoid=1 (a container may need CAP_PERFMON as well)"
+        ));
+    }
+    if lower.contains("not found for the running kernel") || lower.contains("linux-tools-") {
+        return Unavailable(format!("perf is installed for another kernel only: {INSTALL}"));
+    }
+    if lower.contains("unknown option") || lower.contains("usage: perf record") {
+        return Unavailable("perf is too old: 5.10 or newer knows --control".to_owned());
+    }
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).take(3).collect();
+    Unavailable(format!("perf did not record, {why}: {}", lines.join(" ")))
+}
+
+pub(super) fn no_kernel() -> String {
+    let now = std::fs::read_to_string(PARANOID).map_or("unknown".to_owned(), |text| text.trim().to_owned());
+    format!(
+        "the profile is without the kernel: kernel.perf_event_paranoid is {now}; allow it with: \
+         sudo sysctl kernel.perf_event_paranoid=1"
+    )
+}
+
+/// How long perf may take to attach to all threads, and to write what it has.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The two named pipes by which perf is told to begin, and says that it has.
+pub(in super::super) struct Control {
+    command: PathBuf,
+    answer: PathBuf,
+    pipes: [File; 2],
+}
+
+impl Control {
+    /// Makes them; `name` begins their names.
+    pub fn new(place: &Place, name: &str) -> Result<Self, Unavailable> {
+        let names = ["control", "answer"].map(|end| format!("{name}.{end}"));
+        let [command, answer] = [place.path(&names[0]), place.path(&names[1])];
+        let made = || -> io::Result<[File; 2]> {
+            for (path, name) in [&command, &answer].into_iter().zip(&names) {
+                // Of an earlier attempt that was killed.
+                place.remove(name);
+                mknodat(CWD, path.as_path(), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
+            }
+            // For reading and writing, so that opening waits for no one.
+            let open =
+                |path: &Path| OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path);
+            Ok([open(&command)?, open(&answer)?])
+        };
+        let pipes = made().map_err(|e| Unavailable(format!("cannot make perf's control pipes: {e}")))?;
+        Ok(Self { command, answer, pipes })
+    }
+
+    pub fn argument(&self) -> String {
+        format!("fifo:{},{}", self.command.display(), self.answer.display())
+    }
+
+    /// Tells perf to begin and waits for its answer.
+    pub fn enable(&self, perf: &mut Child) -> Result<(), &'static str> {
+        let [mut command, mut answer] = [&self.pipes[0], &self.pipes[1]];
+        command.write_all(b"enable\n").map_err(|_| "its control pipe is closed")?;
+        let deadline = Instant::now() + PATIENCE;
+        let mut said = [0; 16];
+        while Instant::now() < deadline {
+            match answer.read(&mut said) {
+                Ok(read) if said[..read].starts_with(b"ack") => return Ok(()),
+                Ok(_) => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {}
+                Err(_) => return Err("its answer cannot be read"),
+            }
+            if !matches!(perf.try_wait(), Ok(None)) {
+                return Err("it ended at once");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Err("it did not begin")
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        // perf has them open; their names are not needed any more.
+        let _ = std::fs::remove_file(&self.command);
+        let _ = std::fs::remove_file(&self.answer);
+    }
+}
+
+/// Has a perf end its recording; the data is complete afterwards.
+pub(in super::super) fn end(perf: &mut Child) -> Result<(), Unavailable> {
+    if let Some(pid) = Pid::from_raw(perf.id().cast_signed()) {
+        // Already gone is as good as told.
+        let _ = kill_process(pid, Signal::INT);
+    }
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() < deadline && !interrupted() {
+        match perf.try_wait() {
+            Ok(Some(_)) => return Ok(()),
+            Ok(None) => std::thread::sleep(Duration::from_millis(10)),
+            Err(e) => return Err(Unavailable(format!("cannot wait for perf: {e}"))),
+        }
+    }
+    Err(Unavailable(format!("perf did not end within {} s", PATIENCE.as_secs())))
 }
 
 #[cfg(test)]
@@ -156,5 +280,21 @@ mod tests {
         assert_eq!(frequency_hz(60.0, 8), 62);
         assert_eq!(frequency_hz(10.0, 1024), 5);
         assert_eq!(frequency_hz(0.0, 1), 997);
+    }
+
+    #[test]
+    fn every_refusal_names_what_changes_it() {
+        let absent = not_started(&io::Error::from(ErrorKind::NotFound)).to_string();
+        assert!(absent.contains("apt-get install linux-perf"), "{absent}");
+        let paranoid = "Error:\nAccess to performance monitoring and observability operations is limited.\n\
+                        Consider adjusting /proc/sys/kernel/perf_event_paranoid setting to open";
+        let refused_words = refused(paranoid, "it ended at once").to_string();
+        assert!(refused_words.contains("sysctl kernel.perf_event_paranoid=1"), "{refused_words}");
+        let old = refused("Error: unknown option `control'\n\n Usage: perf record", "it ended at once").to_string();
+        assert!(old.contains("5.10"), "{old}");
+        let other = refused("WARNING: perf not found for the running kernel 6.1.0\n", "x").to_string();
+        assert!(other.contains("another kernel"), "{other}");
+        let rest = refused("\n  something else\n", "it ended at once").to_string();
+        assert_eq!(rest, "perf did not record, it ended at once: something else");
     }
 }

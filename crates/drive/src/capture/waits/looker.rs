@@ -1,10 +1,10 @@
 //! The thread that looks at the server's threads while the capture sample is taken.
 
 use super::addresses::Addresses;
-use super::descriptors::Descriptors;
+
 use super::followed::{Counted, Followed};
 use super::parts;
-use super::sleep::{Sleep, sleep};
+use super::sleep::{Descriptors, Sleep, sleep};
 use super::tally::Tally;
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeSet;
@@ -18,7 +18,6 @@ use tare_engine::Unavailable;
 use tare_results::schema::SCHEMA;
 use tare_results::waits::{ThreadsTime, TimeUse, WaitsFile};
 
-/// Looks a second at most.
 const LOOKS_PER_S: f64 = 150.0;
 /// Looks at one thread a second, over all threads: each takes one or two microseconds.
 const READS_PER_S: f64 = 6_000.0;

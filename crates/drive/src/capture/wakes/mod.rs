@@ -4,6 +4,5 @@
 mod charge;
 mod recording;
 mod script;
-mod timeline;
 
 pub(super) use recording::Wakes;

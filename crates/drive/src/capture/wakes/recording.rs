@@ -2,9 +2,8 @@
 
 use super::super::place::{Captured, Place, WAKES_RECORDING};
 use super::super::profile::{Control, end, refused};
-use super::charge::{Threads, charge};
+use super::charge::{Threads, Timeline, charge};
 use super::script::event;
-use super::timeline::Timeline;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -13,13 +12,12 @@ use tare_cpuset::ThreadRef;
 use tare_cpuset::observe;
 use tare_engine::{Unavailable, dies_with_parent, interrupted};
 use tare_results::captures::WAKES;
-use tare_results::wakes::WakesFile;
+use tare_results::waits::WakesFile;
 
 /// What perf says, for as long as it runs.
 const LOG: &str = "wakes.log";
 /// Events that are read at most: some seconds of a server that switches for every statement.
 const EVENTS: u64 = 2_000_000;
-/// Megabytes of a recording at most.
 const LARGEST: &str = "256M";
 /// What the kernel lets only root, or who has CAP_PERFMON, see of all threads.
 const ROOT: &str = "scheduler tracepoints need root, or CAP_PERFMON and a readable /sys/kernel/tracing";

@@ -3,11 +3,9 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `settings` | what is run and what is read from it; the keys of a study |
-//! | `load` | what a trial does with it |
-//! | `result` | what one run gives |
+//! | `load` | what a trial does with it; what one run gives |
 
 mod load;
-mod result;
 mod settings;
 
 pub use settings::CommandSettings;

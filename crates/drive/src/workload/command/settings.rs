@@ -20,7 +20,6 @@ pub struct CommandSettings {
     pub server: Option<bool>,
     /// Runs before the first sample that are thrown away.
     pub warmup_runs: usize,
-    /// Seconds that one run may take.
     pub timeout_s: Option<f64>,
     /// What is read from its output; nothing: how long it took is the result.
     pub metrics: Vec<Parser>,

@@ -1,8 +1,7 @@
 //! What a trial does with counters: rounds on as many threads as asked, each bound where the placement says.
 
-use super::CountersSettings;
-use super::eyes::Eyes;
-use super::proof;
+use super::proof::Eyes;
+use super::{CountersSettings, proof};
 use crate::workload::{
     Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, NamedLoad, Progress, TrialSize,
 };

@@ -2,15 +2,11 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `settings` | which counters, how many, how long; the keys of a study |
+//! | `settings` | which counters, how many, how long; the keys of a study; what its rounds are expected to take |
 //! | `load` | what a trial does with them |
-//! | `eyes` | one run of them, watched |
-//! | `pace` | what its rounds are expected to take |
-//! | `proof` | where its memory is |
+//! | `proof` | where its memory is; one run of them, watched |
 
-mod eyes;
 mod load;
-mod pace;
 mod proof;
 mod settings;
 

@@ -23,7 +23,6 @@ pub struct Answer {
     pub rows: Vec<AnswerRow>,
     /// The columns, from 0, that the rows consist of; none: all of the query's.
     pub columns: Option<&'static [usize]>,
-    /// By how much numbers may differ.
     pub tolerance: f64,
     pub against: String,
 }

@@ -107,7 +107,6 @@ pub struct Client<'a> {
     /// Ends the session on a server that is someone else's, or on another host, where the trial then ends it.
     pub interrupter: Option<Interrupter>,
     pub host: &'a dyn Host,
-    /// What one execution may take, seconds.
     pub timeout_s: f64,
     pub tasks: Sender<Task>,
     pub replies: Receiver<Result<Done, LoadError>>,

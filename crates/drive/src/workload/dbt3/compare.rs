@@ -10,7 +10,6 @@ pub const SIX_DECIMALS: f64 = 1e-6;
 /// How far two numbers may be apart in relation to their size: a sum of binary numbers has 15 right digits.
 const RELATIVE: f64 = 1e-12;
 
-/// The first place where an answer differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// From 1; none when the number of rows differs.

@@ -1,11 +1,19 @@
 //! Making the tables: definition, rows, indexes, statistics.
 
-use super::job::{Fill, Progress, run};
-use super::rows::Piece;
-use super::{Dbt3Error, TABLES, Table, pipe, rows};
+use super::rows::{self, Piece};
+use super::{Dbt3Error, Indexes, Scale, TABLES, Table};
 use crate::workload::fill::{in_parallel, rows_of_placeholders};
+use rustix::fs::{CWD, FileType, Mode};
 use std::error::Error;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
 use std::ops::ControlFlow;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Builder;
+use std::time::Duration;
+use tare_cpuset::ThreadRefused;
 use tare_engine::{BulkLoad, Dialect, Param, Session, StatementId};
 
 /// Rows of one INSERT where rows come that way; SQLite takes 32,766 parameters in one statement.
@@ -49,7 +57,7 @@ fn make_table(
 ) -> Result<(), Dbt3Error> {
     run(session, &table.create(fill.dialect))?;
     match fill.dialect.bulk_load() {
-        BulkLoad::Pipe => pipe::load(session, fill, table, progress)?,
+        BulkLoad::Pipe => load(session, fill, table, progress)?,
         BulkLoad::Stream => stream(session, fill, table, progress)?,
         BulkLoad::Inserts => insert(session, fill, table, progress)?,
     }
@@ -82,7 +90,7 @@ fn stream(
             Err(Unsent::Connection(error)) => Err(error),
             Err(Unsent::Stopped(error)) => {
                 stopped = Some(error);
-                Err(std::io::ErrorKind::Interrupted.into())
+                Err(io::ErrorKind::Interrupted.into())
             }
         }
     });
@@ -94,10 +102,9 @@ fn stream(
     }
 }
 
-/// Why not all rows were sent.
 enum Unsent {
     Stopped(Dbt3Error),
-    Connection(std::io::Error),
+    Connection(io::Error),
 }
 
 fn insert(
@@ -139,4 +146,109 @@ fn prepare_insert(
 ) -> Result<StatementId, Dbt3Error> {
     let sql = format!("INSERT INTO {} VALUES {}", table.name, rows_of_placeholders(dialect, table.width, rows));
     session.prepare(&sql).map_err(|source| Dbt3Error::statement(&sql, source))
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Fill<'a> {
+    pub scale: Scale,
+    pub indexes: Indexes,
+    pub dialect: &'static dyn Dialect,
+    /// Sessions that fill tables at the same time, each a table of its own, and threads that make rows. A database with
+    /// one writer uses one session.
+    pub parallel: usize,
+    /// A directory with room for the sorting of indexes, in which the server, which must run as this user on this
+    /// machine, can open a named pipe and make temporary files. It must not lie in the server's data directory, and is
+    /// used only where [`Dialect::needs_scratch`].
+    pub directory: &'a Path,
+}
+
+/// Hears the number of rows that were added, and says when to stop.
+pub(super) type Progress<'a> = &'a (dyn Fn(u64) -> Result<(), Dbt3Error> + Sync);
+
+/// Runs one statement; its failure shows it.
+pub(super) fn run(session: &mut dyn Session, sql: &str) -> Result<u64, Dbt3Error> {
+    session.run(sql).map_err(|source| Dbt3Error::statement(sql, source))
+}
+
+/// Time between two looks whether the server has opened the pipe.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+
+/// Loads all rows of an empty table in one statement.
+pub(super) fn load(
+    session: &mut dyn Session,
+    fill: &Fill<'_>,
+    table: &'static Table,
+    progress: Progress<'_>,
+) -> Result<(), Dbt3Error> {
+    let pipe = Pipe::make(fill.directory.join(format!("{}.pipe", table.name)))?;
+    let sql = fill.dialect.load_from(table.name, &pipe.0);
+    let ended = AtomicBool::new(false);
+    let (found, made) = std::thread::scope(|scope| {
+        let feeder = || feed(&pipe.0, fill, table, &ended, progress);
+        let feeder = Builder::new().spawn_scoped(scope, feeder).map_err(ThreadRefused::from)?;
+        let found = run(session, &sql);
+        ended.store(true, Ordering::Release);
+        Ok::<_, ThreadRefused>((found, feeder.join()))
+    })?;
+    let made = made.unwrap_or(Err(Feed::Stopped(Dbt3Error::Interrupted)));
+    match (found, made) {
+        // That the feeder wants no more ends the statement early, and well: the feeder knows better.
+        (_, Err(Feed::Stopped(error))) => Err(error),
+        // A server that refuses a row closes the pipe: what it says is the reason.
+        (Err(error), _) => Err(error),
+        (Ok(_), Err(Feed::Pipe(source))) => Err(Dbt3Error::Io { what: "write", path: pipe.0.clone(), source }),
+        (Ok(found), Ok(expected)) if found != expected => Err(Dbt3Error::Rows { table: table.name, expected, found }),
+        (Ok(_), Ok(_)) => Ok(()),
+    }
+}
+
+/// A named pipe that goes when it is no longer needed.
+struct Pipe(PathBuf);
+
+impl Pipe {
+    fn make(path: PathBuf) -> Result<Self, Dbt3Error> {
+        let failed = |what, source| Dbt3Error::Io { what, path: path.clone(), source };
+        rustix::fs::mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
+            .map_err(|e| failed("make the pipe", e.into()))?;
+        // The server reads no file that not everybody may read; who may enter is decided by the directory.
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).map_err(|e| failed("open up", e))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Pipe {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Why not all rows went into the pipe.
+enum Feed {
+    Stopped(Dbt3Error),
+    Pipe(io::Error),
+}
+
+/// Writes all rows; how many there were.
+fn feed(path: &Path, fill: &Fill<'_>, table: &Table, ended: &AtomicBool, progress: Progress<'_>) -> Result<u64, Feed> {
+    let mut pipe = open(path, ended).map_err(Feed::Pipe)?;
+    rows::generate(table, fill.scale, fill.parallel, |piece| {
+        progress(piece.rows).map_err(Feed::Stopped)?;
+        pipe.write_all(piece.text.as_bytes()).map_err(Feed::Pipe)
+    })
+}
+
+/// Opens the pipe as soon as the server has: opening it for good would wait for ever for a server that refuses.
+fn open(path: &Path, ended: &AtomicBool) -> io::Result<File> {
+    loop {
+        match OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(path) {
+            Err(error) if error.raw_os_error() == Some(libc::ENXIO) && !ended.load(Ordering::Acquire) => {
+                std::thread::sleep(LOOK_EVERY);
+            }
+            Err(error) => return Err(error),
+            Ok(pipe) => {
+                rustix::fs::fcntl_setfl(&pipe, rustix::fs::OFlags::empty())?;
+                return Ok(pipe);
+            }
+        }
+    }
 }

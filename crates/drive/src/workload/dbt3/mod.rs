@@ -2,14 +2,13 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `settings`, `scale`, `query_set`, `order` | which queries, in which order, on tables of which size |
+//! | `settings`, `scale`, `query_set` | which queries, in which order, on tables of which size |
 //! | `tables`, `rows` | the eight tables, and their rows as text |
-//! | `job`, `fill`, `pipe` | making them in a server |
+//! | `fill` | making them in a server |
 //! | `queries`, `queries.sql` | the texts |
 //! | `answers`, `answers/`, `compare` | what each query must return, and whether it does |
-//! | `pace` | what queries are expected to take |
 //! | `load` | what the rest of the program asks of it |
-//! | `runner`, `client`, `sample` | what a trial does with the queries, and the thread that executes them |
+//! | `runner`, `client` | what a trial does with the queries, and the thread that executes them |
 //! | `preload` | reading all of it once |
 
 mod answers;
@@ -17,17 +16,12 @@ mod client;
 mod compare;
 mod error;
 mod fill;
-mod job;
 mod load;
-mod order;
-mod pace;
-mod pipe;
 mod preload;
 mod queries;
 mod query_set;
 mod rows;
 mod runner;
-mod sample;
 mod scale;
 mod settings;
 mod tables;
@@ -35,12 +29,11 @@ mod tables;
 pub use answers::{Answer, RECIPE, check, known, write_section};
 pub use compare::{AnswerRow, Difference, SIX_DECIMALS, compare, show};
 pub use error::Dbt3Error;
+pub use fill::Fill;
 pub use fill::prepare;
-pub use job::Fill;
-pub use order::Order;
 pub use preload::{Preloaded, preload, set_up};
 pub use queries::{Query, numbers};
-pub use query_set::{QUERIES, QuerySet, QuerySetError};
+pub use query_set::{Order, QUERIES, QuerySet, QuerySetError};
 pub use rows::{Piece, generate};
 pub use scale::{Scale, ScaleError};
 pub use settings::Dbt3Settings;

@@ -1,6 +1,6 @@
 //! Reading every table and every index once, so that measured queries find them in memory.
 
-use super::job::run;
+use super::fill::run;
 use super::{Dbt3Error, Indexes, TABLES};
 use std::fmt;
 use tare_engine::{Counted, Dialect, SET_UP, Session, SqlError, SqlErrorKind};

@@ -2,14 +2,17 @@
 //! asked for, all of them once more.
 
 use super::client::{Client, Done, Task};
-use super::sample::SampleBuilder;
 use super::{Dbt3Error, Dbt3Settings, Query, check};
+use crate::sut::Surroundings;
 use crate::workload::pool::{all_read, in_words};
-use crate::workload::{Driven, Extra, LoadContext, LoadError, PoolContents, Progress};
+use crate::workload::{Driven, Extra, LoadContext, LoadError, Measured, PoolContents, Progress};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 use tare_engine::Dialect;
+use tare_results::metric::Named;
+use tare_results::probe::Probe;
 use tare_results::schema::AppliedSetting;
+use tare_results::server_cost::Operation;
 
 /// The side of the client that tells it what to do.
 pub struct Runner<'a> {
@@ -168,5 +171,46 @@ impl Runner<'_> {
         }
         let level = if on { "on" } else { "off" };
         Ok(AppliedSetting { factor: "preload".into(), level: level.into(), found: None, verified })
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct SampleBuilder {
+    metrics: Vec<(Named, f64)>,
+    around: Option<Surroundings>,
+    elapsed_s: f64,
+}
+
+impl SampleBuilder {
+    /// An execution, and what was seen alongside it.
+    pub fn add(&mut self, metric: Named, seconds: f64, mut around: Surroundings) {
+        // The machine alongside this query, which is not the machine alongside all of them.
+        for probe in Probe::ALL {
+            if let Some(ns) = around.covariates.get(probe.covariate()).copied() {
+                around.covariates.insert(probe.beside(metric.name()), ns);
+            }
+        }
+        self.metrics.push((metric, seconds));
+        self.elapsed_s += seconds;
+        match &mut self.around {
+            Some(all) => all.merge(around),
+            None => self.around = Some(around),
+        }
+    }
+
+    /// Seconds of a query's execution; none before it was added.
+    pub fn seconds(&self, metric: &Named) -> Option<f64> {
+        self.metrics.iter().find(|(known, _)| known.name() == metric.name()).map(|(_, seconds)| *seconds)
+    }
+
+    /// What the queries came to as one sample of the trial.
+    pub fn build(self) -> Measured {
+        Measured {
+            elapsed_s: self.elapsed_s,
+            operations: Some((Operation::Query, self.metrics.len() as f64)),
+            metrics: self.metrics,
+            surroundings: self.around.unwrap_or_default(),
+            ..Measured::default()
+        }
     }
 }

@@ -1,11 +1,11 @@
 //! Making the tables.
 
 use super::OltpError;
-use super::rows::{Fill, Progress, SbtestRow};
-use super::stream::stream_rows;
 use super::tables::drop_table;
+use super::text::{Fill, Progress, SbtestRow};
 use crate::workload::fill::{in_parallel, rows_of_placeholders};
 use std::error::Error;
+use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use tare_engine::{Collation, Dialect, Param, Session, StatementId};
 use tare_load::{Purpose, Random};
@@ -155,3 +155,46 @@ fn run(session: &mut dyn Session, sql: &str) -> Result<(), OltpError> {
 #[cfg(test)]
 #[path = "fill_tests.rs"]
 mod tests;
+
+/// Rows of one statement, and so of one transaction: some 40 MB.
+const ROWS_PER_STATEMENT: u64 = 200_000;
+/// Rows between two looks whether the work is to stop.
+const ROWS_PER_LOOK: u64 = 1000;
+
+pub(super) fn stream_rows(
+    session: &mut dyn Session,
+    fill: &Fill,
+    table: usize,
+    progress: Progress<'_>,
+) -> Result<(), OltpError> {
+    let sql = fill.dialect.load_through_session(&format!("sbtest{table}"));
+    let mut random = Random::new(fill.seed, Purpose::Rows, table);
+    let k = fill.distribution.over(1, fill.tables.rows);
+    let (mut row, mut done) = (SbtestRow::default(), 0);
+    while done < fill.tables.rows {
+        let expected = ROWS_PER_STATEMENT.min(fill.tables.rows - done);
+        let (mut sent, mut stopped) = (0, None);
+        let loaded = session.load(&sql, &mut |server| {
+            while sent < expected {
+                let some = ROWS_PER_LOOK.min(expected - sent);
+                for id in done + sent + 1..=done + sent + some {
+                    row.draw(id, &k, &mut random);
+                    writeln!(server, "{}|{}|{}|{}", row.id, row.k, row.c, row.pad)?;
+                }
+                sent += some;
+                progress(some).map_err(|error| {
+                    stopped = Some(error);
+                    ErrorKind::Interrupted
+                })?;
+            }
+            Ok(())
+        });
+        match (stopped, loaded) {
+            (Some(error), _) => return Err(error),
+            (None, Err(source)) => return Err(OltpError::statement(&sql, source)),
+            (None, Ok(found)) if found != expected => return Err(OltpError::Loaded { table, expected, found }),
+            (None, Ok(_)) => done += expected,
+        }
+    }
+    Ok(())
+}

@@ -2,7 +2,7 @@
 
 use super::reconnect::{Sessions, WorkloadClient};
 use super::times::StatementTimes;
-use super::{Fill, OltpError, OltpSettings, Workload, warm, warm_phase};
+use super::{Fill, OltpError, OltpSettings, Workload, warm_phase};
 use crate::workload::sessions::{self, Connector, Pace, Paced, Ran, at_pace, expected_s};
 use crate::workload::{
     Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, NamedLoad, PoolContents, ServerAt, TrialSize,
@@ -120,7 +120,7 @@ impl Load for OltpSettings {
             true => PoolContents::of_warm(&stage),
             false => PoolContents::at_start(&stage),
         };
-        let applied = [warm::preload(self, &stage, held)?, warm_phase::run(self, &stage, held)?];
+        let applied = [warm_phase::preload(self, &stage, held)?, warm_phase::run(self, &stage, held)?];
         let warm = Warm::with(held, applied.into_iter().flatten().collect());
         let at = |rate, stage: &mut LoadContext<'_>| run(self, rate, stage);
         let measured = |ran: Ran<StatementTimes>| Ok(Measured::of_sample(&ran.sample, ran.around));

@@ -11,8 +11,8 @@
 //! | `times` | how long each kind of statement takes, in the capture sample |
 //! | `keys`, `load` | its keys of a study, and what a trial does with it |
 //! | `reconnect` | clients that wait for a server which is started again |
-//! | `fill`, `rows`, `text`, `stream`, `tables` | making the tables by INSERTs or a stream, checking and dropping them |
-//! | `warm`, `warm_phase` | a warm pool before the first sample, and its proof |
+//! | `fill`, `text`, `tables` | making the tables by INSERTs or a stream, checking and dropping them |
+//! | `warm_phase` | a warm pool before the first sample, and its proof |
 //!
 //! Two differences from sysbench are deliberate. After a deadlock, lock timeout or busy, a transaction is rolled back
 //! before it is run again: sysbench begins anew at once, which after a lock timeout commits the half that was done and
@@ -28,14 +28,11 @@ mod load;
 mod random_selects;
 mod ready;
 mod reconnect;
-mod rows;
 mod settings;
 mod statements;
-mod stream;
 mod tables;
 mod text;
 mod times;
-mod warm;
 mod warm_phase;
 mod work;
 
@@ -45,7 +42,7 @@ mod fake;
 pub use client::OltpClient;
 pub use error::OltpError;
 pub use fill::prepare;
-pub use rows::Fill;
 pub use settings::{OltpSettings, QueryCounts, Tables, Until, Warm, Workload};
 pub use tables::{check, check_for, cleanup, prepare_bulk};
+pub use text::Fill;
 pub use work::ClientSlot;

@@ -15,7 +15,6 @@ use tare_load::{Attempt, Client, Random};
 /// How long a client waits before it says again that there is no server.
 const WAIT: Duration = Duration::from_millis(50);
 
-/// What the clients of one load share.
 pub(super) struct Sessions<'a> {
     settings: &'a OltpSettings,
     dialect: &'static dyn Dialect,

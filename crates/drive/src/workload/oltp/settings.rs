@@ -51,7 +51,6 @@ impl Workload {
     }
 }
 
-/// The tables `sbtest1` to `sbtest<tables>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tables {
     /// How many; at least 1.
@@ -100,9 +99,7 @@ pub struct QueryCounts {
     /// `DELETE` and `INSERT` of one row.
     pub delete_inserts: u32,
     pub range_size: u32,
-    /// Keys that `select_random_points` asks for.
     pub random_points: u32,
-    /// Ranges that `select_random_ranges` counts.
     pub number_of_ranges: u32,
     /// How far each of them goes beyond its first key.
     pub delta: u32,
@@ -182,7 +179,6 @@ impl Warm {
         phase + if self.preload && !self.already { data_bytes as f64 / READ } else { 0.0 }
     }
 
-    /// Seconds that it may take at most.
     pub fn limit_s(&self, data_bytes: u64) -> f64 {
         let phase = if self.workload.is_some() { self.limit_s } else { 0.0 };
         phase + if self.preload && !self.already { data_bytes as f64 / READ_SLOWLY } else { 0.0 }
@@ -195,7 +191,6 @@ pub enum Until {
     Time,
     /// The server's pool of pages does not grow any more.
     Pool,
-    /// Throughput does not rise any more.
     Throughput,
 }
 

@@ -27,9 +27,7 @@ pub(super) trait Work: Send {
     }
 
     /// Sends what is still kept back, at the end. No one waits for it or hears of it.
-    fn finish(&mut self, session: &mut dyn Session) {
-        let _ = session;
-    }
+    fn finish(&mut self, _session: &mut dyn Session) {}
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tare_engine::{Address, ConnectTarget, Tls, TlsMode};
 
-/// Names that pgbench's `-b` knows.
 const BUILTIN: [&str; 3] = ["tpcb-like", "simple-update", "select-only"];
 /// Where Debian keeps the programs of each version of PostgreSQL.
 const DEBIAN: &str = "/usr/lib/postgresql";

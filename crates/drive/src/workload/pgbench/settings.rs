@@ -5,7 +5,6 @@ use crate::workload::program::{joined, option_words};
 use strum::{Display, EnumString, VariantNames};
 use tare_text::{Key, Keyed, UnknownWord, key};
 
-/// How statements are sent: pgbench's `--protocol`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "snake_case", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
 pub enum Protocol {
@@ -30,7 +29,6 @@ pub struct PgbenchSettings {
     /// Share of transactions that are logged, from which latencies come.
     pub log_fraction: f64,
     pub options: Vec<String>,
-    /// The program; none: found as usual.
     pub program: Option<String>,
     /// Whether every table and every index is read before the first sample.
     pub preload: bool,

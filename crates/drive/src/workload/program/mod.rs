@@ -3,12 +3,11 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `line` | command lines with placeholders |
-//! | `process`, `usage`, `output` | a program as a process: what it used, what it wrote, ended with all that it started |
+//! | `process`, `output` | a program as a process: what it used, what it wrote, ended with all that it started |
 //! | `measure` | one run of it: threads found, bound, paired, watched |
 //! | `held` | held for a moment while its server is looked at |
 //! | `timed` | one run of it a sample, where it runs for a given time |
-//! | `values` | what placeholders become on this server |
-//! | `secret_file` | a password for a program that takes the path of a file |
+//! | `values` | what placeholders become on this server; a password for a program that takes the path of a file |
 //! | `parse/` | results in the words of the programs that measured them |
 //! | `error` | why it gave no result |
 
@@ -19,16 +18,13 @@ mod measure;
 mod output;
 pub mod parse;
 mod process;
-mod secret_file;
 pub mod timed;
-mod usage;
 mod values;
 
 pub use error::ProgramError;
 pub use line::{CommandLine, PLACEHOLDERS, Values, installed, is_there, joined, option_words};
 pub use measure::{Begins, Client, Ran, run};
 pub use parse::{Interval, Parser, Report};
-pub use process::{Ended, Job, run_quietly, to_its_end};
+pub use process::{Ended, Job, Usage, run_quietly, to_its_end};
 pub use timed::{NO_CAPTURES, client_sample};
-pub use usage::Usage;
 pub use values::{ServerValues, of_stage};

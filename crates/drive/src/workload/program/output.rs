@@ -62,7 +62,6 @@ impl Output {
         self.lines.try_recv().ok()
     }
 
-    /// Whether it wrote more than it may.
     pub fn is_flood(&self) -> bool {
         self.shared.written.load(Ordering::Relaxed) > LIMIT
     }

@@ -11,7 +11,6 @@ use tare_results::server_cost::Operation;
 const LEAST_WARMUP_S: u64 = 2;
 /// Seconds beyond its time after which a run is given up.
 const PATIENCE_S: f64 = 60.0;
-/// Seconds that filling may take.
 const FILL_S: f64 = 24.0 * 3600.0;
 /// Seconds that a client takes to start and to end.
 const AROUND_S: f64 = 0.5;

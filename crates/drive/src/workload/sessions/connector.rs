@@ -4,7 +4,7 @@ use crate::workload::load::Connect as Open;
 use crate::workload::{LoadContext, LoadError, ServerAt};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tare_cpuset::{ThreadRef, bind_thread};
-use tare_engine::{Interrupter, Session};
+use tare_engine::{Interrupter, Session, SqlError, SqlErrorKind, StatementId};
 use tare_load::{Client, ClientThread, Connect};
 use tare_topology::ResolvedPlacement;
 
@@ -104,5 +104,42 @@ where
         let serving = self.serving(session.as_mut())?;
         held(&self.connections.serving)[thread.index] = serving;
         (self.make)(session, thread.index)
+    }
+}
+
+/// BEGIN or COMMIT: prepared like everything else, or as text where the server cannot prepare it.
+#[derive(Debug, Clone, Copy)]
+pub struct Border {
+    pub sql: &'static str,
+    prepared: Option<StatementId>,
+}
+
+impl Border {
+    pub fn prepare(session: &mut dyn Session, sql: &'static str) -> Result<Self, SqlError> {
+        match session.prepare(sql) {
+            Ok(statement) => Ok(Self { sql, prepared: Some(statement) }),
+            Err(error) if error.kind == SqlErrorKind::NotPreparable => Ok(Self { sql, prepared: None }),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// One that goes as text every time.
+    pub fn of_text(sql: &'static str) -> Self {
+        Self { sql, prepared: None }
+    }
+
+    pub fn send(&self, session: &mut dyn Session) -> Result<(), SqlError> {
+        match self.prepared {
+            Some(statement) => session.execute(statement, &[]).map(drop),
+            None => session.run(self.sql).map(drop),
+        }
+    }
+}
+
+/// Leaves a failed transaction. That there is none any more (a deadlock has already rolled it back) is no error.
+pub fn roll_back(session: &mut dyn Session) -> Result<(), SqlError> {
+    match session.run("ROLLBACK") {
+        Err(source) if source.kind == SqlErrorKind::Lost => Err(source),
+        _ => Ok(()),
     }
 }

@@ -29,7 +29,6 @@ pub struct Outage {
     pub reconnected: u64,
     /// Seconds in which at least one client had no server, counted once.
     pub away_s: f64,
-    /// Clients that had none at the end.
     pub still_away: usize,
 }
 

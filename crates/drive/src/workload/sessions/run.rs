@@ -97,7 +97,6 @@ pub fn further<T: Merge>(ran: &Ran<T>, measured_tps: f64) -> Extra {
     Extra { elapsed_s: sample.elapsed_s, tps, tps_ratio, statement_us }
 }
 
-/// What can be summed over clients.
 pub trait Merge {
     fn merge(&mut self, other: &Self);
     /// Forgets all, and keeps the memory.

@@ -1,9 +1,7 @@
 //! The search for the highest rate that meets an objective: each step a run of its own on the same server.
 
-use super::objective::Slo;
-use super::pace::Pace;
-use super::run::Merge;
-use super::run::{Ran, further, take_extra};
+use super::pace::{Pace, Slo};
+use super::run::{Merge, Ran, further, take_extra};
 use super::search::{Next, Search};
 use crate::sut::Surroundings;
 use crate::workload::{Driven, LoadContext, LoadError, Measured, TrialSize};

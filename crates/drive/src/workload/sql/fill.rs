@@ -2,7 +2,7 @@
 
 use super::error::SqlLoadError;
 use super::file::Data;
-use super::script::statements;
+use super::pgbench::statements;
 use super::settings::read_statements;
 use std::ops::ControlFlow;
 use std::path::Path;

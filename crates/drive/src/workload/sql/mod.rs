@@ -8,9 +8,8 @@
 //! | `mix` | what a file comes to: transactions with weights |
 //! | `statement` | a statement: its text with what stands in it |
 //! | `parameter` | parameters and how their values are drawn; numbers that all clients count on |
-//! | `pgbench` | scripts of pgbench, as such a file |
+//! | `pgbench` | scripts of pgbench, as such a file; SQL text, statement by statement |
 //! | `step`, `steps` | what a trial does one after the other: who does what, and the runs |
-//! | `script` | SQL text, statement by statement |
 //! | `fill` | schema and rows |
 //! | `client` | one connection that runs transactions |
 //! | `tally` | latency and rows by statement, errors by class |
@@ -24,7 +23,6 @@ mod load;
 mod mix;
 mod parameter;
 mod pgbench;
-mod script;
 mod settings;
 mod sizes;
 mod statement;

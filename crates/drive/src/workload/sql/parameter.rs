@@ -240,7 +240,6 @@ impl Counters {
         self.0[counter].fetch_add(by.into(), Ordering::Relaxed).wrapping_add(1)
     }
 
-    /// The last number that was taken.
     pub fn now(&self, counter: usize) -> i64 {
         self.0[counter].load(Ordering::Relaxed)
     }

@@ -26,7 +26,6 @@ pub(super) fn expected_s(steps: &[Step], counts: &TrialSize) -> f64 {
     steps.iter().map(|step| step.count.map_or(counts.sample_s, |count| count as f64 / EXPECTED_PER_S)).sum()
 }
 
-/// Seconds that all steps may take.
 pub(super) fn limit_s(steps: &[Step], counts: &TrialSize) -> f64 {
     let of_counts: f64 = steps.iter().filter_map(|step| Some(step.count? as f64 / EXPECTED_PER_S)).sum();
     expected_s(steps, counts) + SLACK * of_counts

@@ -8,7 +8,6 @@ use tare_engine::Session;
 pub struct Condition {
     /// 1 to 12, the last part of its clause.
     pub number: usize,
-    /// What must hold, in words.
     pub says: &'static str,
     /// What the first columns are; two follow that should be the same.
     place: &'static [&'static str],

@@ -1,6 +1,6 @@
 //! The load `tpcc`: a terminal a client thread, and the tables looked through at the end.
 
-use super::sizes::DISTRICTS;
+use super::settings::DISTRICTS;
 use super::{CONDITIONS, Checked, Constants, Fill, Kind, Tally, TpccClient, TpccError, TpccSettings, check};
 use crate::workload::fill::in_parallel;
 use crate::workload::sessions::{self, Connections, Connector, Pace, Paced, Ran, Tallies, at_pace, expected_s};

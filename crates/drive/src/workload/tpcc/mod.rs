@@ -6,19 +6,16 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `settings` | how many warehouses, keying, which conditions; the keys of a study |
-//! | `sizes` | rows of each table |
+//! | `settings` | how many warehouses, keying, which conditions, rows of each table; the keys of a study |
 //! | `tables` | the nine tables and their indexes |
 //! | `random` | texts, last names, non-uniform numbers |
 //! | `rows` | what the tables hold at first |
 //! | `batch`, `fill` | bringing that into a server |
-//! | `deck` | which transaction comes next, keying and thinking |
-//! | `input` | what a transaction is asked |
+//! | `input` | what a transaction is asked; which transaction comes next, keying and thinking |
 //! | `statements` | the texts of all statements |
 //! | `prepared` | the same on one session |
 //! | `transactions` | what each transaction does with them |
-//! | `client` | one connection that runs them, with restarts |
-//! | `tally` | what clients count |
+//! | `client` | one connection that runs them, with restarts; what clients count |
 //! | `conditions` | what must hold in the tables, and finding where it does not |
 //! | `load` | what a trial does, and someone at a prompt |
 //! | `error` | what can go wrong |
@@ -26,7 +23,6 @@
 mod batch;
 mod client;
 mod conditions;
-mod deck;
 mod error;
 mod fill;
 mod input;
@@ -35,20 +31,16 @@ mod prepared;
 mod random;
 mod rows;
 mod settings;
-mod sizes;
 mod statements;
 mod tables;
-mod tally;
 mod transactions;
 
-pub use client::TpccClient;
+pub use client::{Tally, TpccClient};
 pub use conditions::{CONDITIONS, Condition, check};
-pub use deck::Kind;
 pub use error::TpccError;
 pub use fill::{Fill, cleanup, prepare};
+pub use input::Kind;
 pub use random::Constants;
-pub use settings::{Checked, TpccSettings};
-pub use sizes::{LEAST_SCALE, MOST_WAREHOUSES, Sizes};
+pub use settings::{Checked, LEAST_SCALE, MOST_WAREHOUSES, Sizes, TpccSettings};
 pub use statements::Statement;
 pub use tables::TABLES;
-pub use tally::Tally;

@@ -7,7 +7,6 @@ use strum::VariantArray;
 use tare_engine::{Dialect, Param, Session, SqlError, SqlErrorKind, StatementId};
 use tare_load::Queries;
 
-/// Why a transaction could not be completed.
 #[derive(Debug)]
 pub(super) enum Failed {
     Border(&'static str, SqlError),

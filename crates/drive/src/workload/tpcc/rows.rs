@@ -2,7 +2,7 @@
 
 use super::batch::{Batch, Cell, Out};
 use super::random::{Constants, between, data, decimal, digits, last_name, letters};
-use super::sizes::{DISTRICTS, NAMES};
+use super::settings::{DISTRICTS, NAMES};
 use super::{Sizes, TpccError};
 use tare_load::{Purpose, Random};
 
@@ -20,7 +20,6 @@ pub(super) enum Piece {
 }
 
 impl Piece {
-    /// Every piece, the longest first.
     pub fn all(sizes: Sizes) -> Vec<Self> {
         let of_one = |warehouse| [Self::Orders(warehouse), Self::Stock(warehouse), Self::People(warehouse)];
         let warehouses = (1..=sizes.warehouses).flat_map(of_one);

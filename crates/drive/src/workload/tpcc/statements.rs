@@ -11,7 +11,6 @@ pub enum Statement {
     TakeOrderNumber,
     WarehouseTax,
     CustomerDiscount,
-    /// A new order, not yet delivered.
     AddOrder,
     AddNewOrder,
     Item,

@@ -8,9 +8,7 @@ pub struct Table {
     pub name: &'static str,
     /// Column definitions, in which `MOMENT` stands for the type of a date with its time.
     columns: &'static str,
-    /// Columns of the primary key; empty: none.
     key: &'static str,
-    /// A further index: its name and columns.
     index: Option<(&'static str, &'static str)>,
 }
 
@@ -115,7 +113,6 @@ impl Table {
         index.map_or_else(Vec::new, |index| dialect.create_indexes(self.name, &[index]))
     }
 
-    /// Names of its columns, in order.
     pub(super) fn columns(&self) -> impl Iterator<Item = &'static str> {
         // A comma in a type is followed by a digit.
         self.columns.split(", ").filter_map(|column| column.split(' ').next())

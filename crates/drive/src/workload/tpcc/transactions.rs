@@ -3,7 +3,7 @@
 use super::input::{Customer, Input, OrderLine, Terminal, Who};
 use super::prepared::{Failed, Prepared};
 use super::random::decimal;
-use super::sizes::DISTRICTS;
+use super::settings::DISTRICTS;
 use super::{Kind, Statement};
 use tare_engine::Param::{Int, Text};
 
@@ -141,7 +141,6 @@ fn delivery(home: i64, carrier: i64, on: &mut Prepared) -> Result<bool, Failed> 
     Ok(true)
 }
 
-/// Orders back from the newest.
 const RECENT: i64 = 20;
 
 fn stock_level(home: i64, district: i64, threshold: i64, on: &mut Prepared) -> Result<bool, Failed> {

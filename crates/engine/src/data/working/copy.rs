@@ -1,8 +1,7 @@
 //! The working copy itself: taken by one process at a time, brought back before each use, removed with its run.
 
-use super::note::{Note, tells_changes};
 use super::put_back::put_back;
-use super::tree::{Stamp, Tree};
+use super::tree::{Note, Stamp, Tree, tells_changes};
 use crate::EngineError;
 use crate::data::directories::not_private;
 use crate::data::room::{Room, held};

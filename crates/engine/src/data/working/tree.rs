@@ -1,12 +1,17 @@
 //! The files of a directory, with what tells that one was changed since it was last looked at.
 
 use crate::EngineError;
+use crate::data::directories::not_private;
+use crate::process::leftovers::boot_id;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+use tare_files::{PrivateFolder, crash};
 
 /// What a file system says of a file. Anyone who changes a file changes its `changed`, also when the time of last
 /// modification is set back afterwards.
@@ -66,7 +71,6 @@ impl Tree {
         Ok(())
     }
 
-    /// Bytes of all files, holes included.
     pub(super) fn bytes(&self) -> u64 {
         self.files.values().map(|stamp| stamp.bytes).sum()
     }
@@ -74,4 +78,77 @@ impl Tree {
 
 pub(super) fn key(path: &Path) -> String {
     path.as_os_str().as_bytes().escape_ascii().to_string()
+}
+
+const NOTE: &str = "EQUAL";
+/// The most that is read of it, bytes: two hundred a file.
+const LARGEST: u64 = 256 << 20;
+/// File systems with times of change in nanoseconds that no write escapes: their magic numbers (statfs(2)).
+const KEEP_TIMES: [i64; 6] = [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x2FC1_2FC1, 0xCA45_1A4E];
+/// How often, and after which pause, the clock of the file system is asked whether it has moved on.
+const ASK: (usize, Duration) = (50, Duration::from_millis(4));
+
+/// Each file's stamp in the prepared directory and in the copy, at a time when the two were equal.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Note {
+    /// After a crash of the machine no one knows what reached the disk.
+    boot_id: String,
+    prepared: PathBuf,
+    files: BTreeMap<String, (Stamp, Stamp)>,
+}
+
+impl Note {
+    /// What was noted; none where there is nothing to believe: then every file is compared.
+    pub(super) fn read(folder: &PrivateFolder, prepared: &Path) -> Option<Self> {
+        let note: Self = serde_json::from_slice(&folder.read(NOTE, LARGEST).ok()??).ok()?;
+        (note.boot_id == boot_id() && note.prepared == prepared).then_some(note)
+    }
+
+    /// Whether neither of the two was changed since.
+    pub(super) fn holds(&self, path: &Path, original: Stamp, copy: Stamp) -> bool {
+        self.files.get(&key(path)) == Some(&(original, copy))
+    }
+
+    pub(super) fn remove(folder: &PrivateFolder) -> Result<(), EngineError> {
+        folder.remove(NOTE).map_err(not_private)
+    }
+
+    /// Notes that the two are equal now. It returns when a file that is changed from here on has a later time than
+    /// those noted; where the clock does not move on, nothing is noted.
+    pub(super) fn write(
+        folder: &PrivateFolder,
+        prepared: &Path,
+        original: &Tree,
+        copy: &Tree,
+    ) -> Result<(), EngineError> {
+        let both = |(path, stamp): (&PathBuf, &Stamp)| Some((key(path), (*stamp, *copy.files.get(path)?)));
+        let files: BTreeMap<_, _> = original.files.iter().filter_map(both).collect();
+        let last = copy.files.values().map(|stamp| stamp.changed).max().unwrap_or_default();
+        let note = Self { boot_id: boot_id(), prepared: prepared.to_owned(), files };
+        let path = folder.path().join(NOTE);
+        let text =
+            serde_json::to_vec(&note).map_err(|source| EngineError::io("write the note", &path, source.into()))?;
+        for time in 0..ASK.0 {
+            let write = || folder.write(NOTE, &text).map_err(not_private);
+            if time == 0 { write() } else { crash::uncounted(write) }?;
+            let found = fs::metadata(&path).map_err(|source| EngineError::io("look at", &path, source))?;
+            if Stamp::of(&found).changed > last {
+                return Ok(());
+            }
+            sleep(ASK.1);
+        }
+        Self::remove(folder)
+    }
+}
+
+/// Whether no change of a file on this file system escapes its stamp, if that has nanoseconds.
+pub(crate) fn keeps_times(on: &File) -> bool {
+    rustix::fs::fstatfs(on).is_ok_and(|found| KEEP_TIMES.contains(&found.f_type))
+}
+
+/// Whether the file system of a folder tells every change of its files: else all of them are compared each time.
+pub(super) fn tells_changes(folder: &Path, tree: &Tree) -> bool {
+    let known = File::open(folder).is_ok_and(|folder| keeps_times(&folder));
+    // Old inodes keep whole seconds.
+    known && tree.files.values().any(|stamp| stamp.changed.1 != 0)
 }

@@ -17,7 +17,6 @@ const WORK: &str = "tare_planted_work_us";
 const KERNEL: &str = "tare_planted_kernel_us";
 /// A lock that every statement takes, and every fourth holds so long; who waits sleeps.
 const MUTEX: &str = "tare_planted_mutex_us";
-/// A sleep after every commit.
 const COMMIT: &str = "tare_planted_commit_us";
 /// A sleep after every change inside a transaction: SQLite's write lock is held meanwhile.
 const HELD: &str = "tare_planted_held_us";
@@ -208,7 +207,6 @@ fn in_the_kernel(us: u64) {
     while cpu_us() < until {}
 }
 
-/// CPU time of this thread, microseconds.
 fn cpu_us() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3

@@ -31,7 +31,6 @@ pub struct Asked {
     /// The study that they are measured on; none: a built-in one.
     pub study: Option<String>,
     pub engine: Option<String>,
-    /// Changes of keys, the load among them.
     pub sets: Vec<String>,
     /// The program that is measured in place of a server, with [`PLACE`] in it.
     pub command: Option<String>,
@@ -41,16 +40,13 @@ pub struct Asked {
     pub minimum_effect: f64,
     /// The chance at which it ends.
     pub confidence: f64,
-    /// Seconds for builds and trials.
     pub budget_s: Option<f64>,
     /// Of the order within pairs.
     pub seed: u64,
 }
 
-/// How a commit is built.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct BuildBy {
-    /// The git directory that has the commits.
     pub repository: PathBuf,
     /// What a shell is given, in a source tree of the commit.
     pub command: String,

@@ -12,7 +12,6 @@ use tare_drive::workload::program::{Ended, Job, ProgramError, to_its_end};
 use tare_engine::file_sha1;
 use tare_files::{Folder, open_named};
 
-/// The folder of them.
 const BUILDS: &str = "builds";
 /// What became of one.
 const FILE: &str = "build.json";
@@ -28,21 +27,15 @@ const LARGEST: u64 = 1 << 20;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Built {
-    /// It is there.
     Binary {
-        /// The program.
         path: PathBuf,
         /// Its content, [`file_sha1`]; none until it is first measured.
         #[serde(default)]
         sha1: Option<String>,
-        /// Seconds that it took.
         elapsed_s: f64,
     },
-    /// It cannot be built or measured.
     Skipped {
-        /// Why.
         reason: String,
-        /// Seconds that it took.
         elapsed_s: f64,
     },
 }

@@ -18,7 +18,6 @@ use tare_study::plan::resolve::Where;
 use tare_study::plan::settle;
 use tare_topology::Machine;
 
-/// The folder of all of them.
 const PAIRS: &str = "pairs";
 
 /// Two builds of the line, and what their pairs are for.
@@ -43,16 +42,13 @@ impl Two {
     }
 }
 
-/// How many pairs are added.
 #[derive(Debug, Clone, Copy)]
 pub enum Until {
     /// Settled by a rule, or out of time (seconds).
     Settled(Rule, Option<f64>),
-    /// So many more pairs.
     More(usize),
 }
 
-/// All pairs of two builds so far.
 pub struct Measured {
     /// The builds by their places, and what their pairs are for.
     pub two: Two,

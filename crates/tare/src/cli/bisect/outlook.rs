@@ -11,7 +11,6 @@ use tare_study::plan::resolve::Where;
 use tare_text::{count, percent};
 use tare_topology::Machine;
 
-/// What `--dry-run --json` prints.
 #[derive(Serialize)]
 struct Outlook<'a> {
     text: String,

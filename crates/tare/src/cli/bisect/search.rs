@@ -177,7 +177,6 @@ impl Search<'_> {
 pub struct State {
     /// Chances, ends and step as they are now, for people and programs.
     pub found: Bisection,
-    /// What to do now.
     next: Next,
     pair_s: f64,
 }

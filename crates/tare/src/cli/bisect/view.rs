@@ -13,7 +13,6 @@ use tare_report::words::bisect as words;
 /// The metric that the time of a transaction is known from.
 const OF_TRANSACTIONS: &str = "tps";
 
-/// What `--json` prints.
 #[derive(Serialize)]
 struct BisectJson<'a> {
     text: String,
@@ -132,7 +131,6 @@ fn inside(found: &Bisection) -> Option<String> {
     found.cell.as_ref()?.commits.clone().find_map(merge)
 }
 
-/// The exit code that it comes to.
 pub fn exit_of(found: &Bisection) -> Exit {
     match found.outcome() {
         Outcome::Found | Outcome::NoDifference | Outcome::Faster => Exit::Done,

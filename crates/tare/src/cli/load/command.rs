@@ -18,7 +18,6 @@ pub struct LoadCommand {
     pub oltp: LoadArgs,
 }
 
-/// Loads with options of their own.
 #[derive(Debug, Subcommand)]
 pub enum OtherLoad {
     Tpcc(Box<TpccArgs>),

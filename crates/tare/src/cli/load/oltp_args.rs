@@ -45,9 +45,7 @@ pub struct LoadArgs {
 /// A workload of sysbench's, or statements of the user's own.
 #[derive(Debug, Clone)]
 pub enum Work {
-    /// A workload of sysbench's.
     Oltp(Workload),
-    /// Statements of the user's own.
     File(PathBuf),
     /// A file of statements that comes with the program.
     Builtin(String),
@@ -102,7 +100,6 @@ impl LoadArgs {
     }
 }
 
-/// What a transaction is made of.
 #[derive(Debug, Args)]
 pub struct MakeUpArgs {
     #[command(flatten)]
@@ -115,7 +112,6 @@ pub struct MakeUpArgs {
     pub range_selects: bool,
 }
 
-/// What they set in the study.
 #[derive(Debug)]
 pub struct MakeUpKeys;
 

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use tare_study::language::settings::Sampling;
 use tare_text::Value;
 
-/// How it is driven, and where.
 #[derive(Debug, Args)]
 pub struct RunArgs {
     #[command(flatten)]
@@ -27,7 +26,6 @@ pub struct RunArgs {
     pub set: Vec<String>,
 }
 
-/// What they set in the study.
 #[derive(Debug)]
 pub struct RunKeys;
 
@@ -78,13 +76,11 @@ impl KeyOptions for RunKeys {
 }
 
 impl RunArgs {
-    /// Load before the measurement, seconds.
     pub fn warmup_s(&self) -> f64 {
         let usual = if self.events > 0 { 0.0 } else { Sampling::default().warmup_s.min(self.time_s()) };
         self.seconds("warmup_s").unwrap_or(usual)
     }
 
-    /// Length of the measurement, seconds.
     pub fn sample_s(&self) -> f64 {
         if self.events > 0 && self.time_s() == 0.0 { FOREVER_S } else { self.time_s() }
     }

@@ -6,7 +6,6 @@ use serde::Serialize;
 use tare_results::search::{Limit, SearchRecord};
 use tare_text::count;
 
-/// The document of `tare load --slo --json`.
 #[derive(Debug, Serialize)]
 struct Document<'a> {
     measured: &'a Subject,

@@ -5,7 +5,6 @@ use crate::cli::{Exit, Problem, secret};
 use clap::Args;
 use tare_engine::{Engine, engine_by_name};
 
-/// Which server, and who asks.
 #[derive(Debug, Args)]
 pub struct ServerArgs {
     #[command(flatten)]
@@ -24,7 +23,6 @@ pub struct ServerArgs {
     pub login_path: Option<String>,
 }
 
-/// What they set in the study.
 #[derive(Debug)]
 pub struct ServerKeys;
 

@@ -6,7 +6,6 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_drive::workload::Measured;
 
-/// The document of `tare load FILE --json`.
 #[derive(Debug, Serialize)]
 pub struct Document<'a> {
     measured: &'a Subject,

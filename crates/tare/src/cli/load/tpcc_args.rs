@@ -24,7 +24,6 @@ pub struct TpccArgs {
     pub run: RunArgs,
 }
 
-/// What they set in the study.
 #[derive(Debug)]
 pub struct TpccKeys;
 
@@ -36,7 +35,6 @@ impl KeyOptions for TpccKeys {
     ];
 }
 
-/// What `tare load tpcc` does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum TpccCommand {
     /// Measure

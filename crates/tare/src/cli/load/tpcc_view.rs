@@ -14,7 +14,6 @@ pub const NOT_OFFICIAL: &str = "not an official TPC-C result, and not comparable
 #[derive(Debug, Serialize)]
 pub struct Document<'a> {
     note: &'static str,
-    /// New orders a minute.
     nopm: f64,
     /// New orders that were rolled back because the standard wants it; they count.
     rolled_back: u64,

@@ -23,7 +23,6 @@ pub struct Viewed<'a> {
     pub said: &'a SaidArgs,
 }
 
-/// The document of `tare load --json`.
 #[derive(Debug, Serialize)]
 pub struct Document<'a> {
     measured: &'a Subject,
@@ -55,7 +54,6 @@ pub struct Document<'a> {
     histogram: Vec<(f64, u64)>,
     /// What a transaction cost the server, by the names of a run's metrics; empty where it cannot be looked at.
     server_cost: BTreeMap<&'static str, f64>,
-    /// Only with `--reconnect`.
     #[serde(skip_serializing_if = "Option::is_none")]
     outage: Option<OutageDocument>,
 }

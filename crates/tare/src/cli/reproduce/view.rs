@@ -7,10 +7,8 @@ use tare_findings::reproduce::{Claimed, Reproduced};
 use tare_report::words::reproduce as words;
 use tare_results::claim::{Claim, Experiment, Predicted, Predictions, Published};
 
-/// Width of the column of names.
 const NAMES: usize = 30;
 
-/// A claim as `--json` has it.
 #[derive(Serialize)]
 struct ClaimJson<'a> {
     name: &'a str,

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use tare_files::{Folder, Trust};
 use tare_findings::compare::Side;
 use tare_results::captures::{LockShare, LocksFile, ProfileFile, StatusFile, SymbolShare};
-use tare_results::waits::{FutexOperation, ThreadsTime, TimePart, TimeUse, WaitsFile};
-use tare_results::wakes::{ChargedShare, Doing, WakerShare, WakesFile};
+use tare_results::waits::{
+    ChargedShare, Doing, FutexOperation, ThreadsTime, TimePart, TimeUse, WaitsFile, WakerShare, WakesFile,
+};
 
 const STUDY: &str = "name = \"fuzzed\"\n[workload]\nrows = 20\n[sampling]\ntrials = 2\nsamples = 2\nwarmup_s = 0\n\
                      sample_s = 0.05\n[factors]\naslr = [\"on\", \"off\"]\n";

@@ -1,0 +1,105 @@
+//! What is said before the first statement: encryption where it is wanted, then who each side is.
+
+use super::message::{put, put_text};
+use crate::transport::session::{lost, malformed};
+use crate::transport::stream::Channel;
+use crate::{ConnectTarget, SqlError, SqlErrorKind, TlsMode};
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use std::io;
+
+/// A message of eight bytes with the number 80877103 where others have a version: "SSLRequest".
+const REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
+
+/// Encrypts where the target wants it; whether it did. On Unix sockets no PostgreSQL does, whatever is asked for.
+pub(super) fn secure<S: Channel>(stream: &mut S, target: &ConnectTarget) -> Result<bool, SqlError> {
+    let mode = target.tls.mode;
+    if mode == TlsMode::Off || stream.is_private() {
+        return Ok(false);
+    }
+    stream.write_all(&REQUEST).map_err(lost)?;
+    // One byte and no more: what comes behind it must come encrypted.
+    let mut answer = [0];
+    stream.read_exact(&mut answer).map_err(lost)?;
+    match (answer[0], mode) {
+        (b'S', _) => stream.encrypt(&target.tls, target.host()).map(|()| true).map_err(lost),
+        (b'N', TlsMode::Preferred) => Ok(false),
+        (b'N', _) => {
+            let message =
+                format!("the server offers no TLS, and {mode} was requested: set ssl = on there, or tls = off");
+            Err(SqlError::own(SqlErrorKind::Other, message))
+        }
+        _ => Err(malformed("neither yes nor no to a request for TLS: is this PostgreSQL?")),
+    }
+}
+
+/// A refusal of a connection that was not encrypted may be about that: pg_hba.conf has lines for encrypted connections
+/// alone, and the SQLSTATE of a client that no line lets in is invalid_authorization_specification.
+#[cold]
+pub(super) fn maybe_for_want_of_tls(mut error: SqlError) -> SqlError {
+    if error.code.is_some_and(|code| code.is_state("28000")) {
+        error.message.push_str(
+            "; the connection was not encrypted, which pg_hba.conf may require: ask for TLS (tls = \"required\" or \
+             stricter, or sslmode in your service)",
+        );
+    }
+    error
+}
+
+/// How far both sides have proved who they are.
+#[derive(Default)]
+pub(super) struct Proof {
+    /// SCRAM, once it has begun. From then on nothing else will do: it proves the server too.
+    pub scram: Option<ScramSha256>,
+    /// Whether the server has proved that it knows the password.
+    pub is_server_proved: bool,
+    pub is_let_in: bool,
+}
+
+/// Answers one request of the server for a proof, into `out`.
+pub(super) fn authenticate(
+    step: u32,
+    rest: &[u8],
+    user: &str,
+    password: &str,
+    is_private: bool,
+    proof: &mut Proof,
+    out: &mut Vec<u8>,
+) -> Result<(), SqlError> {
+    let failed = |e: io::Error| SqlError::own(SqlErrorKind::Other, format!("logging in: {e}"));
+    match (step, proof.scram.as_mut()) {
+        (0, Some(_)) if !proof.is_server_proved => {
+            let message = "the server let the account in without the proof that it knows the password, which \
+                           scram-sha-256 asks of it: it may be another server that answers here; see who listens at \
+                           this address, or ask for TLS with verify-full";
+            return Err(SqlError::own(SqlErrorKind::Other, message));
+        }
+        (0, _) => proof.is_let_in = true,
+        // In clear only where no one can listen.
+        (3, None) if is_private => put(out, b'p', |out| put_text(out, password)),
+        (10, None) if rest.split(|byte| *byte == 0).any(|method| method == SCRAM_SHA_256.as_bytes()) => {
+            let new = proof.scram.insert(ScramSha256::new(password.as_bytes(), ChannelBinding::unsupported()));
+            put(out, b'p', |out| {
+                put_text(out, SCRAM_SHA_256);
+                out.extend_from_slice(&(new.message().len() as u32).to_be_bytes());
+                out.extend_from_slice(new.message());
+            });
+        }
+        (11, Some(scram)) => {
+            scram.update(rest).map_err(failed)?;
+            put(out, b'p', |out| out.extend_from_slice(scram.message()));
+        }
+        (12, Some(scram)) => {
+            scram.finish(rest).map_err(failed)?;
+            proof.is_server_proved = true;
+        }
+        (_, Some(_)) => return Err(malformed("another method of authentication after scram-sha-256 had begun")),
+        _ => {
+            let message = format!(
+                "the account {user} needs a method of authentication (number {step}) that is not supported here; \
+                 supported: trust, peer, scram-sha-256, and over a Unix socket or TLS password"
+            );
+            return Err(SqlError::own(SqlErrorKind::Other, message));
+        }
+    }
+    Ok(())
+}

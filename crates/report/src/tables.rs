@@ -1,0 +1,139 @@
+//! Tables as values: made here once, and only drawn by the terminal, the page and the exports.
+
+use crate::terminal::plain;
+use crate::words::{between, build_verdict, hash};
+use tare_findings::counters::{CounterCell, CounterTable};
+use tare_findings::figures::{Scale, change, percent, times};
+use tare_findings::grid::PlacementGrid;
+use tare_findings::history::{MetricHistory, Segment};
+use tare_findings::level_words::words_of;
+use tare_findings::relative::{RelativeCell, RelativeTable};
+use tare_findings::summary::{BuildComparison, Effect, Grown, Summary};
+use tare_stats::{Estimate, Interval};
+
+/// A column by what stands above it.
+#[derive(Clone, Copy)]
+pub enum Head<'a> {
+    /// Of words, which stand at the left.
+    L(&'a str),
+    /// Of figures, which stand at the right.
+    R(&'a str),
+}
+use Head::{L, R};
+
+/// What stands in a row's column; nothing where nothing was measured, for which each drawing has its own sign.
+pub struct Cell(pub Option<String>);
+
+impl<T: ToString> From<T> for Cell {
+    fn from(value: T) -> Self {
+        Self(Some(value.to_string()))
+    }
+}
+
+pub struct Table<'a> {
+    pub heads: Vec<Head<'a>>,
+    pub rows: Vec<Vec<Cell>>,
+}
+
+macro_rules! cells {
+    ($($cell:expr),* $(,)?) => { vec![$(Cell::from($cell)),*] };
+}
+
+/// Both ends of an interval, each as `end` writes it.
+fn interval(ci: Option<Interval>, end: impl Fn(f64) -> String) -> Cell {
+    Cell(ci.map(|ci| between(Some(ci), "", end)))
+}
+
+pub fn builds(builds: &[BuildComparison]) -> Table<'_> {
+    let row = |found: &BuildComparison| {
+        let (ratio, verdict) = (times(found.ratio), build_verdict(found.verdict));
+        vec![words_of(&found.levels).into(), (&found.b).into(), ratio.into(), interval(found.ci, times), verdict.into()]
+    };
+    let heads = vec![L("at"), L("build"), R("ratio"), R("95% interval"), L("verdict")];
+    Table { heads, rows: builds.iter().map(row).collect() }
+}
+
+/// What grows along a ladder, under the heads of its name and of its share at both ends.
+pub fn growth<'a>(heads: [&'a str; 3], grown: impl Iterator<Item = &'a Grown>) -> Table<'a> {
+    let [what, first, last] = heads;
+    let row = |of: &Grown| {
+        let mut row = cells![&of.name, percent(of.first), percent(of.last), change(of.per_doubling)];
+        row.push(interval(of.ci, change));
+        row
+    };
+    let heads = vec![L(what), R(first), R(last), R("each doubling"), R("95% interval")];
+    Table { heads, rows: grown.map(row).collect() }
+}
+
+pub fn counters(table: &CounterTable) -> Table<'_> {
+    let heads = std::iter::once("threads").chain(table.strategies.iter().map(String::as_str)).map(R).collect();
+    let seconds = |cell: &Option<CounterCell>| Cell(cell.as_ref().map(|cell| format!("{:.2}", cell.seconds)));
+    let rows = table.threads.iter().zip(&table.cells);
+    let rows = rows.map(|(threads, row)| std::iter::once(threads.into()).chain(row.iter().map(seconds)).collect());
+    Table { heads, rows: rows.collect() }
+}
+
+/// Effects of two-level factors on the mean and on the spread; led by their metric where they are of several.
+pub fn effects<'e>(effects: impl Iterator<Item = &'e Effect>, several: bool) -> Table<'static> {
+    let star = |shown: bool| if shown { " *" } else { "" };
+    let row = |effect: &Effect| {
+        let mut row = Vec::new();
+        row.extend(several.then(|| (&effect.metric).into()));
+        row.extend(cells![&effect.term, &effect.levels, times(effect.mean_ratio) + star(effect.shown)]);
+        row.push(interval(effect.ci, times));
+        row.push(Cell(effect.spread_ratio.map(|ratio| times(ratio) + star(effect.spread_shown))));
+        row.push(interval(effect.spread_ci, times));
+        row
+    };
+    let mut heads = Vec::new();
+    heads.extend(several.then_some(L("metric")));
+    heads.extend([L("factor"), L("levels"), R("mean"), R("95% interval"), R("spread"), R("95% interval")]);
+    Table { heads, rows: effects.map(row).collect() }
+}
+
+/// The segments of a line of results, each with what it changed.
+pub fn segments(line: &MetricHistory) -> Table<'static> {
+    let largest = line.segments.iter().map(|segment| segment.mean.abs()).fold(0.0, f64::max);
+    let scale = Scale::new(&line.unit, largest, 4);
+    let ratio = |found: Option<Estimate>| found.map_or("-".to_owned(), |found| change(found.value - 1.0));
+    let interval = |found: Option<Estimate>| between(found.and_then(|of| of.ci), "-", |end| change(end - 1.0));
+    let commits = line.changes.iter().any(|change| change.commits.is_some());
+    let mut heads = vec![L("from"), R("runs"), R("mean"), R("change"), R("95% interval"), R("since first")];
+    heads.extend(commits.then_some(R("commits")));
+    let row = |(place, segment): (usize, &Segment)| {
+        let change = place.checked_sub(1).and_then(|place| line.changes.get(place));
+        let step = change.map(|found| found.ratio);
+        let first = line.points.get(segment.runs.start).map_or("", |point| point.run.as_str());
+        let mut row = cells![plain(first), segment.runs.len(), scale.figure(segment.mean), ratio(step), interval(step)];
+        row.push(ratio(segment.against_first).into());
+        let range = change.and_then(|change| change.commits.as_ref());
+        let range = range.map_or("-".to_owned(), |(last, first)| format!("{}..{}", hash(last), hash(first)));
+        row.extend(commits.then(|| range.into()));
+        row
+    };
+    Table { heads, rows: line.segments.iter().enumerate().map(row).collect() }
+}
+
+/// What an operation costs the server: a row a load and build, under heads of the seven quantities.
+pub fn costs<'a>(table: &'a RelativeTable, heads: [&'a str; 7]) -> Table<'a> {
+    let figure = |value: Option<f64>| Cell(value.map(|value| format!("{value:.2}")));
+    let mut rows = Vec::new();
+    for row in &table.rows {
+        for (column, cell) in table.columns.iter().zip(&row.cells) {
+            let Some(RelativeCell { cost, .. }) = cell else { continue };
+            let kilobytes = [cost.read_bytes, cost.written_bytes].map(|bytes| bytes.map(|bytes| bytes / 1000.0));
+            let counts = [cost.cpu_us, cost.switches, cost.reads, cost.writes, cost.flushes];
+            let named = cells![words_of(&row.levels), column];
+            rows.push(named.into_iter().chain(counts.into_iter().chain(kilobytes).map(figure)).collect());
+        }
+    }
+    Table { heads: [L("load"), L(&table.factor)].into_iter().chain(heads.map(R)).collect(), rows }
+}
+
+/// One scale for all means of a grid.
+pub fn scale_of(grid: &PlacementGrid, summary: &Summary) -> Scale {
+    let cells = || grid.cells.iter().flatten().flatten();
+    let largest = cells().map(|cell| cell.mean.abs()).fold(0.0, f64::max);
+    let unit = cells().find_map(|cell| Some(summary.metric(&cell.condition, &grid.metric)?.unit.as_str()));
+    Scale::new(unit.unwrap_or_default(), largest, 4)
+}

@@ -1,0 +1,50 @@
+//! Lists as the value of a key: SQL statements, or a program with its arguments, which is never a line for a shell.
+
+use tare_text::Value;
+
+/// Reads a list of statements from its JSON text; any other text but `none` is one statement.
+pub fn statements(value: &Value) -> Result<Vec<String>, String> {
+    let text = value.to_string();
+    let statements: Vec<String> = match text.trim() {
+        "none" => Vec::new(),
+        list if list.starts_with('[') => serde_json::from_str(list).map_err(|_| EXPECTED)?,
+        one => vec![one.to_owned()],
+    };
+    match statements.iter().any(|statement| statement.trim().is_empty()) {
+        true => Err(EXPECTED.to_owned()),
+        false => Ok(statements),
+    }
+}
+
+const EXPECTED: &str = "a list of statements, for example [\"VACUUM ANALYZE\"], or none";
+
+/// Reads a list of arguments from its JSON text, or words separated by blanks; none where there is no program.
+pub fn arguments(value: &Value) -> Option<Vec<String>> {
+    let text = value.to_string();
+    let words: Vec<String> = match text.trim_start().starts_with('[') {
+        true => serde_json::from_str(&text).ok()?,
+        false => text.split_whitespace().map(str::to_owned).collect(),
+    };
+    words.first().is_some_and(|program| !program.is_empty()).then_some(words)
+}
+
+/// The list as one text that both read; none where it is empty.
+pub fn text(list: &[String]) -> Option<Value> {
+    (!list.is_empty()).then(|| Value::Text(serde_json::json!(list).to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_comes_back_as_it_was_written_and_one_text_is_one_statement() {
+        let list = ["SET a = '[1, 2]'".to_owned(), "VACUUM".to_owned()];
+        assert_eq!(statements(&text(&list).unwrap()).unwrap(), list);
+        assert_eq!(statements(&"VACUUM ANALYZE t".into()).unwrap(), ["VACUUM ANALYZE t"]);
+        assert_eq!(statements(&"none".into()).unwrap(), Vec::<String>::new());
+        for wrong in ["", "[1]", "[\"\"]", "[\"a\""] {
+            assert!(statements(&wrong.into()).is_err(), "{wrong}");
+        }
+    }
+}
