@@ -66,8 +66,8 @@ impl Pair {
 }
 
 /// Ranks conditions by all their pairs, each with its own standard error or the pooled one (see [`Model`]), p-values
-/// adjusted by Holm, with one spread for all at most to that of the studentized range of all (Tukey); `alpha` is the chance
-/// that any is shown to differ where none does. None below two conditions with trials.
+/// adjusted by Holm, with one spread for all at most to that of the studentized range of all (Tukey); `alpha` is the
+/// chance that any is shown to differ where none does. None below two conditions with trials.
 pub fn rank(conditions: &[Condition], alpha: f64, blocks: bool) -> Option<Ranking> {
     let members: Vec<Vec<usize>> = (0..conditions.len()).map(|place| vec![place]).collect();
     rank_groups(conditions, &members, alpha, blocks)

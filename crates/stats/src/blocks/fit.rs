@@ -98,7 +98,7 @@ impl Fit {
         weights.iter().map(|(c, w)| Some(w * self.effects[*c]?)).sum()
     }
 
-    /// The variance of a contrast by condition, in units of that of the condition's trials. None where one has no trial.
+    /// The variance of a contrast by condition, in units of that of its trials. None where a condition has no trial.
     pub fn unscaled(&self, weights: &[(usize, f64)]) -> Option<Vec<(usize, f64)>> {
         match &self.unscaled {
             Unscaled::Complete(n) => Some(weights.iter().map(|(c, w)| (*c, w * w / n)).collect()),

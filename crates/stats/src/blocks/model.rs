@@ -71,8 +71,8 @@ struct Own {
 
 impl Model {
     /// The model of these conditions; `blocks` says that trials with one number ran in one block. Blocks are taken out
-    /// where conditions are connected through them. The residuals are pooled, but for those of conditions that are shown
-    /// to vary more than the others.
+    /// where conditions are connected through them. The residuals are pooled, but for those of conditions that are
+    /// shown to vary more than the others.
     pub fn of(conditions: &[Condition], blocks: bool) -> Self {
         let of = conditions.iter().map(Vec::len).sum();
         let values = conditions.iter().flatten().map(|(_, value)| value.abs());

@@ -15,9 +15,9 @@ const APART: f64 = 0.75;
 /// Correlation beyond which nothing is claimed of its size.
 const LARGEST: f64 = 0.9;
 
-/// Chance of each step of a line that is split at `places`, the place chosen among all that are possible: t of the means
-/// on its sides, in units of what the segments leave, the variance greater by what the resemblance of neighbouring runs
-/// costs. 0 where the segments leave nothing.
+/// Chance of each step of a line that is split at `places`, the place chosen among all that are possible: t of the
+/// means on its sides, in units of what the segments leave, the variance greater by what the resemblance of
+/// neighbouring runs costs. 0 where the segments leave nothing.
 ///
 /// Without a test of the correlation first, for it has no power where it matters: at a correlation of 0.4 such a gate
 /// let 15% of lines of 40 runs without a change through in place of 5%.
@@ -63,7 +63,7 @@ mod tests {
         assert_eq!(p_values(&[1.0, 1.0, 1.0, 2.0, 2.0, 2.0], &[3]), [0.0]);
     }
 
-    /// What each half leaves has a correlation of 0.6, and few runs: the variance of a mean counts as 16 times as large.
+    /// What each half leaves has a correlation of 0.6, and few runs: the variance of a mean counts as 16 times as much.
     #[test]
     fn a_step_of_many_deviations_is_one_however_much_short_halves_resemble_themselves() {
         let half = [0.0, 0.4, 1.0, 0.8, 0.2, -0.6, -1.0];

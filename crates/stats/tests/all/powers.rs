@@ -89,7 +89,9 @@ fn four_by_six_by_two(condition: usize) -> Vec<bool> {
 }
 
 /// A layout, blocks, and the least share in which a gain of one of its levels is found.
-const ASKED: [(usize, usize, &[(f64, f64)]); 5] = [
+type Asked = (usize, usize, &'static [(f64, f64)]);
+
+const ASKED: [Asked; 5] = [
     (0, 5, &[(0.03, 0.25), (0.05, 0.65), (0.10, 0.99)]),
     (0, 10, &[(0.03, 0.60), (0.05, 0.98)]),
     (1, 5, &[(0.05, 0.37), (0.10, 0.97)]),
