@@ -12,8 +12,8 @@ use tare_topology::{Machine, Marks, Placement};
 /// The factors that put a side on a half.
 const PLACES: [&str; 3] = ["client", "server", "background"];
 
-/// The length of the samples that take turns, seconds: the states of a shared host last longer than this, and the caches
-/// are warm after a small part of it.
+/// The length of the samples that take turns, seconds: states of a shared host last longer than this, and caches are
+/// warm after a small part of it.
 const TURN_S: f64 = 0.2;
 
 /// A study whose samples are cut into short ones, which take turns.

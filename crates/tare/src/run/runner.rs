@@ -1,6 +1,6 @@
 //! Whom a run works with: who runs a trial, who is told, and who keeps plan and records. Here trials are child
-//! processes, one at a time but for pairs that are made together; a cluster's scheduler can run the same ones, for a trial that is handed
-//! nothing needs no more than the results directory and its number.
+//! processes, one at a time but for pairs that are made together; a cluster's scheduler can run the same ones, for a
+//! trial that is handed nothing needs no more than the results directory and its number.
 
 use super::{Failure, RunError};
 use std::time::Duration;
