@@ -13,7 +13,8 @@ use tare_text::Value;
 pub struct ProgramArgs {
     /// Measure a program in place of a study: its words as in a shell, none of which is run for it; repeat it to
     /// compare several
-    #[arg(long, value_name = "'PROG ARGS'", conflicts_with_all = ["study", "resume", "engine", "quick", "binary", "option", "samples"])]
+    #[arg(long, value_name = "'PROG ARGS'", conflicts_with_all = ["study", "resume", "engine", "quick", "load", "binary", "option",
+        "samples"])]
     command: Vec<String>,
     /// With --command: runs of each, in random order; --trials is the same
     #[arg(long, value_name = "N", requires = "command", conflicts_with = "trials", default_value_t = 10)]

@@ -27,6 +27,9 @@ pub struct StudyChanges {
     /// Run on this engine in place of the study's: sqlite, mariadb, mysql or postgresql
     #[arg(long)]
     engine: Option<String>,
+    /// Run this load in place of the study's, for example read_write or tpcc
+    #[arg(long, value_name = "WORKLOAD")]
+    load: Option<String>,
     /// Compare servers' programs, one --binary each; without STUDY on the built-in study side-by-side
     #[arg(long, value_name = "PATH")]
     binary: Vec<String>,
@@ -96,11 +99,13 @@ impl StudyChanges {
         let sampling = [("trials", self.trials), ("samples", self.samples)];
         let counts = sampling.into_iter().filter_map(|(key, n)| Some(format!("sampling.{key}={}", n?)));
         let counts = counts.chain(self.within.map(|seconds| format!("sampling.within_s={seconds}")));
+        let load = self.load.iter().map(|load| format!("workload.name={load}"));
+        let options = self.option.iter().map(EngineOption::set);
         Overrides {
             quick: self.quick,
             article: self.article,
             engine: self.engine.clone(),
-            sets: self.option.iter().map(EngineOption::set).chain(counts).chain(self.set.iter().cloned()).collect(),
+            sets: load.chain(options).chain(counts).chain(self.set.iter().cloned()).collect(),
             binaries: self.binary.clone(),
         }
     }

@@ -86,6 +86,8 @@ fn builds_and_values_of_an_option_are_compared_without_a_study_file() {
     let (names, trials, _) = plan(&["--binary", &builds[0], "--binary", &builds[1]]);
     assert!(names[0].starts_with("binary=mariadb") && names[1].starts_with("binary=postgresql"), "{names:?}");
     assert_eq!(trials, 10);
+    let loaded = |load: &str| world.exits(0, &["run", "side-by-side", "--load", load, "--dry-run", "--json"]).0;
+    assert!(loaded("write_only").contains("write_only") && !loaded("point_select").contains("write_only"));
     for wrong in ["innodb_io_capacity", "=5", "innodb_io_capacity="] {
         let (_, err) = world.exits(2, &["run", "--engine", "mariadb", "--option", wrong, "--dry-run"]);
         assert!(err.contains("expected NAME=VALUE"), "{err}");
