@@ -273,7 +273,8 @@ pub const CASES: [Case; 25] = [
         workload: UPDATE,
         more: "[factors]\nbuild = [\"plain\", \"slow\"]\n[builds.plain]\n[builds.slow]\nbinary = \"slow/sbin/mariadbd\"",
         sides: ["build=plain", "build=slow"],
-        kinds: &["commit"],
+        // The delay is a sleep of the thread that commits, and is seen as one.
+        kinds: &["commit", "pauses"],
         size: Size::Us(5000.0),
         other: Other::SlowFile,
     },
