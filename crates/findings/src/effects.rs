@@ -3,7 +3,6 @@
 //! tare-stats knows factors of two levels. One of more is given to it as a column for each level but the first, which
 //! says whether a condition has that level: every level is then compared with the first one.
 
-use super::apart::apart;
 use super::collect::{self, ConditionTrials};
 use super::composite::Composite;
 use super::confidence::{ANSWER, CONFIDENCE, FURTHER};
@@ -307,7 +306,8 @@ fn columns(conditions: &[ConditionTrials<'_>]) -> Option<Vec<Column>> {
         for high in levels.iter().filter(|level| **level != low) {
             let term = TermFactor { factors: vec![factor.clone()], level: of_many.then(|| (*high).clone()) };
             let (low, high) = (low.clone(), (*high).clone());
-            let [low_words, high_words] = if of_many { [low.clone(), high.clone()] } else { apart(&low, &high) };
+            let words = if of_many { vec![low.clone(), high.clone()] } else { tare_text::apart(&[&low, &high]) };
+            let (low_words, high_words) = (words[0].clone(), words[1].clone());
             columns.push(Column { term, factor: factor.clone(), low, high, low_words, high_words, of_many });
         }
     }

@@ -6,7 +6,6 @@
 
 pub mod ab;
 pub mod answer;
-pub mod apart;
 pub mod aside;
 mod basis;
 mod best;

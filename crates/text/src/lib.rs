@@ -2,6 +2,7 @@
 
 mod figures;
 mod key;
+mod names;
 mod nearest;
 mod shown;
 mod unknown_word;
@@ -9,6 +10,7 @@ mod value;
 
 pub use figures::{count, percent};
 pub use key::{Key, KeyInfo, Keyed, Keys, Kind};
+pub use names::{apart, ending};
 pub use nearest::{nearest, nearest_of};
 pub use shown::{as_text_cell, of_text_cell};
 pub use shown::{shown, shown_name};

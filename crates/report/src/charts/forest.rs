@@ -93,7 +93,8 @@ fn draw_line(line: &ForestLine, y: f64, at: &dyn Fn(f64) -> f64, frame: &Frame) 
     let interval =
         line.ci.map_or(String::new(), |Interval { low, high }| format!(" ({} to {})", times(low), times(high)));
     let (text_y, label) = match frame.slim {
-        true => (-9.0, ending(&line.label, LETTERS_ABOVE)),
+        // At the end stand the levels, which tell lines of one factor apart.
+        true => (-9.0, tare_text::ending(&line.label, LETTERS_ABOVE)),
         false => (4.0, shortened(&line.label, LETTERS)),
     };
     let ((label_x, label_side), (value_x, value_side)) = match frame.slim {
@@ -110,14 +111,6 @@ fn draw_line(line: &ForestLine, y: f64, at: &dyn Fn(f64) -> f64, frame: &Frame) 
             title { (line.label) ": " (times(line.ratio)) (interval) }
         }
         text.value x=(px(value_x)) y=(px(y + text_y)) text-anchor=(value_side) { (times(line.ratio)) (interval) }
-    }
-}
-
-/// The end of what is too long for its place: there stand the levels, which tell lines of one factor apart.
-fn ending(text: &str, letters: usize) -> String {
-    match text.chars().count().checked_sub(letters) {
-        None | Some(0) => text.to_owned(),
-        Some(more) => format!("…{}", text.chars().skip(more + 1).collect::<String>()),
     }
 }
 

@@ -3,12 +3,13 @@
 use super::relative::RATIO;
 use super::rows::{drawn, lined, titled};
 use super::style::Style;
-use super::text::{plain, shorten, wrap};
+use super::text::{plain, wrap};
 use crate::tables;
 use crate::words::{between, waits, wakes};
 use tare_findings::figures::{percent, times};
 use tare_findings::level_words::words_of;
 use tare_findings::summary::{Grown, GrowthRanking, Profiled, Summary};
+use tare_text::ending;
 
 /// Names of a ranking on a terminal; the report has more.
 const LISTED: usize = 8;
@@ -35,7 +36,7 @@ fn one(ranking: &GrowthRanking, style: Style) -> String {
     let moves = |(place, grown): &(usize, &Grown)| *place == 0 || grown.per_doubling.abs() >= LEAST;
     let shown = ranking.grown.iter().take(LISTED).enumerate().filter(moves);
     let mut table = tables::growth([what, "first", "last"], shown.map(|(_, grown)| grown));
-    table.rows.iter_mut().filter_map(|row| row[0].0.as_mut()).for_each(|name| *name = shorten(&plain(name), NAME));
+    table.rows.iter_mut().filter_map(|row| row[0].0.as_mut()).for_each(|name| *name = ending(&plain(name), NAME));
     let at =
         if ranking.levels.is_empty() { String::new() } else { format!(" at {}", plain(&words_of(&ranking.levels))) };
     let head = format!("{what} whose share of {of} grows over {}{at}, fastest first", ranking.over);
@@ -98,7 +99,7 @@ pub(super) fn charged(summary: &Summary, style: Style) -> Option<String> {
         for (who, doing, share) in found.charged.iter().take(ROWS).filter(|(.., share)| *share >= LEAST_SHARE) {
             rows.push(vec![
                 plain(&capture.condition),
-                shorten(&plain(who), THREAD),
+                ending(&plain(who), THREAD),
                 wakes::doing(*doing).to_owned(),
                 percent(*share),
             ]);

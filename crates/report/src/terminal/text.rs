@@ -38,15 +38,6 @@ pub(crate) fn plain(text: &str) -> String {
     tare_text::shown(text).replace('\t', " ")
 }
 
-/// A name in at most so many letters, the last ones where there are more.
-pub(super) fn shorten(name: &str, letters: usize) -> String {
-    let count = name.chars().count();
-    if count <= letters {
-        return name.to_owned();
-    }
-    format!("…{}", name.chars().skip(count + 1 - letters).collect::<String>())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

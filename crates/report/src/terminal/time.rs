@@ -2,12 +2,13 @@
 
 use super::rows;
 use super::style::{Style, fits};
-use super::text::{heading, plain, shorten, wrap};
+use super::text::{heading, plain, wrap};
 use crate::words::between;
 use crate::words::why as words;
 use tare_findings::figures::{Scale, count};
 use tare_findings::summary::Summary;
 use tare_findings::time::{ConditionTime, Part};
+use tare_text::ending;
 
 /// Letters of a condition's name at most, and at least; columns that the figures take.
 const NAME: usize = 36;
@@ -40,7 +41,7 @@ fn table(times: &[ConditionTime], style: Style, name: usize) -> Option<String> {
             if found.is_empty() { "-".to_owned() } else { scale.number(found.iter().sum()) }
         };
         let mut cells = vec![
-            shorten(&plain(&time.name), name),
+            ending(&plain(&time.name), name),
             scale.number(time.us_per_transaction),
             sum(&|part| matches!(part, Part::ClientUser | Part::ClientSystem)),
             sum(&|part| *part == Part::ClientWaited),

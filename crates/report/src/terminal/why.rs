@@ -2,11 +2,12 @@
 
 use super::rows;
 use super::style::Style;
-use super::text::{heading, plain, shorten, wrap};
+use super::text::{heading, plain, wrap};
 use crate::words::{between, proof, why as words};
 use tare_findings::figures::{Scale, count, figure};
 use tare_findings::why::{Changes, Proof, SUSPECTS_SHOWN, Trial, Why};
 use tare_stats::Interval;
+use tare_text::ending;
 
 /// Functions and statements listed; `--json` has all that are shown.
 const LISTED: usize = 10;
@@ -95,9 +96,9 @@ fn changes(changes: &Changes, (one, of): (&str, &str), style: Style) -> Option<S
     for change in changes.shown.iter().take(LISTED) {
         let interval = between(change.ci, "-", |end| scale.number(end));
         let (a, b, us) = (scale.number(change.a_us), scale.number(change.b_us), scale.number(change.us));
-        all.push(vec![shorten(&plain(&change.name), NAME), a, b, us, interval]);
+        all.push(vec![ending(&plain(&change.name), NAME), a, b, us, interval]);
         for chain in &change.callers {
-            let name = format!("  {}", shorten(&plain(&words::callers(&chain.chain)), NAME - 2));
+            let name = format!("  {}", ending(&plain(&words::callers(&chain.chain)), NAME - 2));
             let (a, b, us) =
                 (scale.number(chain.a_us), scale.number(chain.b_us), scale.number(chain.b_us - chain.a_us));
             all.push(vec![name, a, b, us, String::new()]);

@@ -1,7 +1,6 @@
 //! What a paired comparison says: its first sentence, the line after each pair, and its table.
 
 use tare_findings::ab::{Ab, AbVerdict, Control};
-use tare_findings::apart::apart;
 use tare_results::pairs::Stop;
 use tare_stats::{Estimate, Interval};
 use tare_text::{count, percent};
@@ -177,11 +176,11 @@ fn sides(ab: &Ab) -> [String; 2] {
         Some(name.split_once(' ')?.1.split_once('=')?.1)
     }
     let (Some(of_a), Some(of_b)) = (set(a), set(b)) else { return [a.clone(), b.clone()] };
-    let called = |label: String, level: &str, name: &str| {
+    let called = |label: &str, level: &str, name: &str| {
         if label == level { name.to_owned() } else { format!("{label} ({name})") }
     };
-    let [label_a, label_b] = apart(of_a, of_b);
-    [called(label_a, of_a, a), called(label_b, of_b, b)]
+    let labels = tare_text::apart(&[of_a, of_b]);
+    [called(&labels[0], of_a, a), called(&labels[1], of_b, b)]
 }
 
 /// What the slot is a ratio of.

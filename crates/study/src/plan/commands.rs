@@ -16,7 +16,7 @@ pub fn name(conditions: &mut [Condition]) -> Vec<String> {
             commands.push(level.clone());
         }
     }
-    let names = apart(&commands);
+    let names = named(&commands);
     for condition in conditions {
         let Some(level) = condition.levels.get_mut(COMMAND) else { continue };
         if let Some((command, name)) =
@@ -31,19 +31,9 @@ pub fn name(conditions: &mut [Condition]) -> Vec<String> {
     renamed.map(|(command, name)| format!("{name} is `{command}`")).collect()
 }
 
-/// Without the words and parts of paths that all begin and end with alike; whole where they are short, or where that
-/// leaves no name for one.
-fn apart(commands: &[String]) -> Vec<String> {
-    let parts = |command: &'_ String| -> Vec<String> {
-        command.split(['/', ' ']).filter(|part| !part.is_empty()).map(str::to_owned).collect()
-    };
-    let all: Vec<Vec<String>> = commands.iter().map(parts).collect();
-    let Some((one, others)) = all.split_first() else { return Vec::new() };
-    let alike = |at: &dyn Fn(&[String]) -> Option<&String>| others.iter().all(|other| at(other) == at(one));
-    let most = all.iter().map(Vec::len).min().unwrap_or(0);
-    let first = (0..most).take_while(|i| alike(&|parts| parts.get(*i))).count();
-    let last = (0..most - first).take_while(|i| alike(&|parts| parts.get(parts.len().checked_sub(i + 1)?))).count();
-    let names: Vec<String> = all.iter().map(|parts| parts[first..parts.len() - last].join(" ")).collect();
+/// By what tells them apart; whole where they are short, or where that leaves no name for one.
+fn named(commands: &[String]) -> Vec<String> {
+    let names = tare_text::apart(commands);
     let distinct = names.iter().collect::<BTreeSet<_>>().len() == names.len();
     let is_name = |name: &String| name.starts_with(char::is_alphabetic) && name.chars().count() <= SHORT;
     let are_short = commands.iter().all(|command| command.chars().count() <= SHORT);
@@ -56,7 +46,7 @@ mod tests {
 
     #[test]
     fn long_commands_are_called_by_what_tells_them_apart() {
-        let names = |commands: &[&str]| apart(&commands.iter().map(|c| (*c).to_owned()).collect::<Vec<_>>());
+        let names = |commands: &[&str]| named(&commands.iter().map(|c| (*c).to_owned()).collect::<Vec<_>>());
         assert_eq!(names(&["./old.sh --run --size 100", "./new.sh --run --size 100"]), ["old.sh", "new.sh"]);
         assert_eq!(names(&["/opt/a/bin/bench --run 10", "/opt/b/bin/bench --run 10"]), ["a", "b"]);
         for whole in [

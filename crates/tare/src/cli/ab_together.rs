@@ -19,13 +19,7 @@ const TURN_S: f64 = 0.2;
 /// A study whose samples are cut into short ones, which take turns.
 pub fn by_turns(mut study: Study) -> Result<Study, Problem> {
     together("--interleave", &study)?;
-    let is_closed = match &study.base.workload.load {
-        AnyLoad::Oltp(load) => load.pace == Pace::Closed,
-        AnyLoad::Sql(load) => load.pace == Pace::Closed,
-        AnyLoad::Tpcc(load) => load.pace == Pace::Closed,
-        _ => false,
-    };
-    if !is_closed {
+    if pace(&study) != Some(Pace::Closed) {
         return Err(refused("--interleave", "clients rest while the other side is measured", "take out rate and slo"));
     }
     let cuts = (study.sampling.sample_s / TURN_S).round().max(1.0);
@@ -77,10 +71,20 @@ fn refused(option: &str, what: &str, advice: &str) -> Problem {
     Problem::new(Exit::Usage, format!("{option}: {what}")).advice(format!("{advice}, or leave {option} out"))
 }
 
+/// Of a load that runs for a time.
+fn pace(study: &Study) -> Option<Pace> {
+    match &study.base.workload.load {
+        AnyLoad::Oltp(load) => Some(load.pace),
+        AnyLoad::Sql(load) => Some(load.pace),
+        AnyLoad::Tpcc(load) => Some(load.pace),
+        _ => None,
+    }
+}
+
 /// Whether two trials of the study can live at the same time.
 fn together(option: &str, study: &Study) -> Result<(), Problem> {
     let refused = |what: &str, advice: &str| Err(refused(option, what, advice));
-    if !matches!(study.base.workload.load, AnyLoad::Oltp(_) | AnyLoad::Sql(_) | AnyLoad::Tpcc(_)) {
+    if pace(study).is_none() {
         let why = "it takes a load that runs for a time: of fixed work, the slower side ends alone";
         return refused(why, "name a load such as read_only with --load");
     }

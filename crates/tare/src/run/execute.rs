@@ -191,9 +191,9 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         // Trials that share its server run in the same process.
         let rungs = ladder::rest_of_lifetime(plan, next.trial.trial).len() as f64;
         let of_one = estimate::limit_s(&task.condition.settings, sampling);
-        // Half of its samples' time is the other side's.
-        let rungs = if plan.settle.as_ref().is_some_and(|rule| rule.interleaved) { 2.0 * rungs } else { rungs };
-        let limit_s = rungs * sampling.trial_timeout_s.unwrap_or(again * of_one);
+        // By turns, half of its samples' time is the other side's.
+        let sides = if plan.settle.as_ref().is_some_and(|rule| rule.interleaved) { 2.0 } else { 1.0 };
+        let limit_s = rungs * sides * sampling.trial_timeout_s.unwrap_or(again * of_one);
         Ok(Attempt {
             trial: next.trial.trial,
             attempt: next.attempt,
