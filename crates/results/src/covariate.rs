@@ -96,6 +96,9 @@ pub const DATA_PAGES: Covariate = entry(Names::EachNode("data_pages_node"), "pag
 /// Disk that the server's data takes when the sample ends, log and temporary files included.
 pub const DATA_BYTES: Covariate = entry(Names::One("server_data_bytes"), "bytes", Merge::Last, Standing::Consequence);
 
+/// CPU time that the record of a sample took: looks at threads while it ran, readings where it began and ended.
+pub const RECORDING: Covariate = entry(Names::One("recording_cpu_s"), "s", Merge::Sum, Standing::Neither);
+
 /// Increments of global counters that a run of the counters made, and those that its counters show.
 pub const INCREMENTS_EXPECTED: Covariate =
     entry(Names::One("increments_expected"), "", Merge::Sum, Standing::Consequence);
@@ -174,6 +177,7 @@ const ALL: &[Covariate] = {
         entry(One("server_transparent_huge_bytes"), "bytes", Last, Cause),
         entry(One("server_huge_pool_bytes"), "bytes", Last, Cause),
         DATA_BYTES,
+        RECORDING,
         SERVER_MEMORY,
         SERVER_POOL,
         NUMA_HIT,

@@ -84,12 +84,18 @@ impl Interference {
 /// Seconds since boot that the machine was suspended: what CLOCK_BOOTTIME has more than CLOCK_MONOTONIC
 /// (clock_gettime(2)).
 fn asleep_s() -> f64 {
-    let seconds = |clock| {
-        let time = clock_gettime(clock);
-        time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
-    };
     let monotonic = seconds(ClockId::Monotonic);
     seconds(ClockId::Boottime) - monotonic
+}
+
+/// CPU time of the thread that asks, in seconds since it began.
+pub fn thread_cpu_s() -> f64 {
+    seconds(ClockId::ThreadCPUTime)
+}
+
+fn seconds(clock: ClockId) -> f64 {
+    let time = clock_gettime(clock);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 fn swapped_bytes(pid: u32) -> Option<u64> {

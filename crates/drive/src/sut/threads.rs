@@ -1,6 +1,7 @@
 //! Where the threads of a trial really are, sample by sample: sightings while it runs, kernel counts around it.
 
 use super::processes::{self, WorkerWatch};
+use crate::capture::interference::thread_cpu_s;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,7 +35,8 @@ pub struct ThreadWatch {
     /// Those that no one named: they stand behind the others.
     workers: Arc<Mutex<Vec<Tracked>>>,
     stop: Arc<AtomicBool>,
-    looker: JoinHandle<()>,
+    /// Ends with the seconds of CPU time that it took.
+    looker: JoinHandle<f64>,
 }
 
 #[derive(Debug, Clone)]
@@ -107,6 +109,7 @@ impl ThreadWatch {
                     look(&tracked, may_end && number.is_multiple_of(REMEMBER_EVERY));
                     std::thread::park_timeout(pause(&tracked));
                 }
+                thread_cpu_s()
             };
             Builder::new().spawn(looks)?
         };
@@ -118,17 +121,18 @@ impl ThreadWatch {
         follow(&self.tracked, thread);
     }
 
-    /// Ends it: a record for each, workers last. A thread that has ended meanwhile keeps what was known of it.
-    pub fn finish(self) -> Vec<ThreadRecord> {
+    /// Ends it: a record for each, workers last, and the seconds of CPU time that looking took. A thread that has ended
+    /// meanwhile keeps what was known of it.
+    pub fn finish(self) -> (Vec<ThreadRecord>, f64) {
         let elapsed_s = self.began.elapsed().as_secs_f64();
         self.stop.store(true, Ordering::Relaxed);
         // It need not sleep to the end: a query may have taken a millisecond.
         self.looker.thread().unpark();
         // The looker only reads; were it to panic, there would merely be fewer sightings.
-        let _ = self.looker.join();
+        let looked_s = self.looker.join().unwrap_or(0.0);
         look(&self.tracked, false);
         let lists = [&self.tracked, &self.workers].map(|list| list.lock().unwrap_or_else(PoisonError::into_inner));
-        lists.iter().flat_map(|list| list.iter()).map(|tracked| record(tracked, elapsed_s)).collect()
+        (lists.iter().flat_map(|list| list.iter()).map(|tracked| record(tracked, elapsed_s)).collect(), looked_s)
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     Owner, Partner, Surroundings, SutError, SystemUnderTest, ThreadWatch, UsageMark, Watched, stray, usage,
     waited_for_cpu,
 };
-use crate::capture::interference::{Interference, OthersSeen};
+use crate::capture::interference::{Interference, OthersSeen, thread_cpu_s};
 use crate::capture::memory;
 use crate::capture::memory::MemoryWatch;
 use crate::capture::network::NetworkWatch;
@@ -78,6 +78,8 @@ struct Open {
     network: Option<NetworkWatch>,
     watch: ThreadWatch,
     used: Option<UsageMark>,
+    /// Seconds of CPU time that the first readings took.
+    recording_s: f64,
 }
 
 impl SubjectWatch {
@@ -247,7 +249,8 @@ impl SubjectWatch {
             None if self.probe.as_ref().is_some_and(ProbeWatch::has_before) => {}
             None => self.idle()?,
         }
-        self.open = Some(Open {
+        let began_s = thread_cpu_s();
+        let mut open = Open {
             clock: Instant::now(),
             started_at: tare_results::now(),
             interference: Interference::start(self.sut.root.map(i32::unsigned_abs), &self.cpus()),
@@ -255,7 +258,10 @@ impl SubjectWatch {
             network: (self.clients_elsewhere.is_some() || self.partner.is_some()).then(NetworkWatch::start),
             watch: ThreadWatch::start(self.watched.clone(), self.may_end, self.worker_watch())?,
             used: UsageMark::take(&self.sut),
-        });
+            recording_s: 0.0,
+        };
+        open.recording_s = thread_cpu_s() - began_s;
+        self.open = Some(open);
         Ok(())
     }
 
@@ -265,9 +271,10 @@ impl SubjectWatch {
     /// [`SutError::Stray`] when a thread or page was elsewhere than it was told to be.
     pub fn finish(&mut self) -> Result<Surroundings, SutError> {
         let Some(open) = self.open.take() else { return Ok(Surroundings::default()) };
+        let began_s = thread_cpu_s();
         let used = open.used.and_then(|before| UsageMark::take(&self.sut)?.since(&before));
         let elapsed = open.clock.elapsed();
-        let mut threads = open.watch.finish();
+        let (mut threads, looked_s) = open.watch.finish();
         if self.may_end {
             // One that ended before it was looked at once was nowhere that is known.
             let known: Vec<bool> = threads.iter().map(|thread| !thread.allowed_cpus.is_empty()).collect();
@@ -319,6 +326,7 @@ impl SubjectWatch {
             let worked = thread.user_s + thread.system_s > 0.0;
             thread.class != ThreadClass::Background || worked || (thread.name == PARALLEL_WORKER && workers == 1)
         });
+        covariates.insert(covariate::RECORDING.name_at(0), open.recording_s + looked_s + (thread_cpu_s() - began_s));
         let here =
             Surroundings { started_at: open.started_at, covariates, users, threads, used, ..Surroundings::default() };
         match &mut self.partner {

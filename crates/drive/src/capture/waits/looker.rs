@@ -6,7 +6,7 @@ use super::followed::{Counted, Followed};
 use super::parts;
 use super::sleep::{Descriptors, Sleep, sleep};
 use super::tally::Tally;
-use rustix::time::{ClockId, clock_gettime};
+use crate::capture::interference::thread_cpu_s;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -127,9 +127,7 @@ fn look(root: i32, connections: &BTreeSet<ThreadRef>, stop: &AtomicBool) -> Look
     };
     let elapsed_s = began.elapsed().as_secs_f64();
     let (connections, background) = (of(true, serving), of(false, background));
-    let cpu = clock_gettime(ClockId::ThreadCPUTime);
-    let cpu_s = cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9;
-    LooksDone { elapsed_s, looks, cpu_s, connections, background }
+    LooksDone { elapsed_s, looks, cpu_s: thread_cpu_s(), connections, background }
 }
 
 fn search(root: i32, connections: &BTreeSet<ThreadRef>, followed: &mut Vec<Followed>) {

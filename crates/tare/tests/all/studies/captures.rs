@@ -105,6 +105,8 @@ fn a_planted_lock_is_named_first_by_its_growth() {
         assert!((spent / elapsed - 1.0).abs() < 0.25, "{schedule} of {elapsed} s");
         assert!(schedule["ran_s"].as_f64().unwrap() > 0.0);
         assert!(record["samples"][0]["covariates"]["server_memory_bytes_node0"].as_f64().unwrap() > 0.0);
+        let recording_s = record["samples"][0]["covariates"]["recording_cpu_s"].as_f64().unwrap();
+        assert!(recording_s > 0.0 && recording_s < elapsed, "{recording_s} of {elapsed}");
     }
     let (shown, _) = world.exits(0, &["show", "results"]);
     assert!(shown.contains("locks whose share of the connections' time grows over threads"), "{shown}");
