@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_cpuset::CpuSet;
 use tare_noise::{CpuUse, Snapshot, Throttling};
+use tare_results::covariate::may_explain;
 
 pub struct Interference {
     snapshot: Snapshot,
@@ -19,8 +20,9 @@ pub struct Interference {
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OthersSeen {
-    /// Name -> value, to be stored alongside the metrics: those of [`Snapshot::since`], `foreign_cpu_s`,
-    /// `foreign_cpu_fraction` (of the benchmark's CPUs), `server_swapped_bytes`, `suspended_s`.
+    /// Name -> value, to be stored alongside the metrics: those of [`Snapshot::since`] and, for the benchmark's CPUs,
+    /// of [`Snapshot::since_on`], `foreign_cpu_s`, `foreign_cpu_fraction` (of the benchmark's CPUs),
+    /// `server_swapped_bytes`, `suspended_s`.
     pub covariates: BTreeMap<String, f64>,
     /// Processes of others that used most CPU time, the greatest first: name, process id, CPU time over wall time.
     pub users: Vec<(String, u32, f64)>,
@@ -56,7 +58,12 @@ impl Interference {
 
     pub fn finish(self) -> OthersSeen {
         let now = CpuUse::take();
-        let mut covariates = Snapshot::take().since(&self.snapshot);
+        let after = Snapshot::take();
+        let mut covariates = after.since(&self.snapshot);
+        // Those of all CPUs are the machine's, which would be one reason twice.
+        let everywhere = self.snapshot.cpus().keys().all(|cpu| self.cpus.contains(*cpu));
+        let bound = after.since_on(&self.snapshot, &self.cpus);
+        covariates.extend(bound.into_iter().filter(|(name, _)| !everywhere || !may_explain(name)));
         // The run that started this trial, and with it the trial, the server and whatever captures; and a server that
         // ran already.
         let own: Vec<u32> = [Some(getpid()), getppid()]

@@ -12,12 +12,14 @@ use tare_cpuset::observe::ThreadSample;
 use tare_cpuset::{CpuSet, ThreadRef, ThreadRefused, affinity_of};
 use tare_results::schema::{ScheduleRecord, ThreadClass, ThreadRecord};
 
-/// Time between two looks at a thread. 20 a second see a thread that strays for long, and cost under 0.1% of a PU.
+/// Time between two looks at a thread. 20 a second see a thread that strays for long.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Time between two looks where threads are many: a look costs some 5 us a thread.
+/// Time between two looks where threads are many: a look costs 5 to 15 us a thread.
 const LOOK_AT_EACH: Duration = Duration::from_micros(200);
 /// Looks between two at which the counts of threads that may end are kept: four files each.
 const REMEMBER_EVERY: usize = 5;
+/// Looks between two at the server's own helpers, which are many and are judged by their affinity alone: MySQL has 40.
+const HELPERS_EVERY: usize = 5;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Watched {
@@ -105,8 +107,9 @@ impl ThreadWatch {
                         let (class, pair, asked) = (ThreadClass::Background, None, None);
                         follow(&workers, Watched { class, pair, thread: worker, asked });
                     }
-                    look(&workers, true);
-                    look(&tracked, may_end && number.is_multiple_of(REMEMBER_EVERY));
+                    look(&workers, true, true);
+                    let remember = may_end && number.is_multiple_of(REMEMBER_EVERY);
+                    look(&tracked, number.is_multiple_of(HELPERS_EVERY), remember);
                     std::thread::park_timeout(pause(&tracked));
                 }
                 thread_cpu_s()
@@ -130,7 +133,7 @@ impl ThreadWatch {
         self.looker.thread().unpark();
         // The looker only reads; were it to panic, there would merely be fewer sightings.
         let looked_s = self.looker.join().unwrap_or(0.0);
-        look(&self.tracked, false);
+        look(&self.tracked, true, false);
         let lists = [&self.tracked, &self.workers].map(|list| list.lock().unwrap_or_else(PoisonError::into_inner));
         (lists.iter().flat_map(|list| list.iter()).map(|tracked| record(tracked, elapsed_s)).collect(), looked_s)
     }
@@ -148,9 +151,9 @@ fn pause(tracked: &Mutex<Vec<Tracked>>) -> Duration {
     LOOK_EVERY.max(LOOK_AT_EACH.saturating_mul(u32::try_from(threads).unwrap_or(u32::MAX)))
 }
 
-fn look(tracked: &Mutex<Vec<Tracked>>, remember: bool) {
+fn look(tracked: &Mutex<Vec<Tracked>>, helpers: bool, remember: bool) {
     let mut all = tracked.lock().unwrap_or_else(PoisonError::into_inner);
-    for tracked in all.iter_mut() {
+    for tracked in all.iter_mut().filter(|one| helpers || one.thread.class != ThreadClass::Background) {
         let Ok(cpu) = observe::last_cpu(tracked.thread.thread) else { continue };
         if tracked.stale == Some(cpu) {
             continue;
