@@ -12,6 +12,7 @@ use tare_results::schema::{Levels, PlannedCondition, PlannedPlacement};
 use tare_stats::Interval;
 use tare_stats::descriptive::median;
 use tare_stats::line::{between, fit};
+use tare_stats::multiple::holm;
 use tare_topology::measure::Measured;
 use tare_topology::{Machine, MemoryPolicy};
 
@@ -43,6 +44,10 @@ pub struct Cost {
     /// 95% interval of it; null where fewer than three pairs of places differ in it.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
+    /// Whether it is shown that distance makes this metric worse, all costs of the study tested together (Holm).
+    pub shown: bool,
+    #[serde(skip)]
+    p_value: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -87,7 +92,21 @@ pub(super) fn costs(
         let pairs = [Pair::Threads { client, server: server.clone() }, Pair::Memory { server, memory }];
         groups.entry(others).or_default().push((point, pairs));
     }
-    groups.into_iter().filter_map(|(levels, points)| of(metric, levels, points)).collect()
+    let mut found: Vec<DistanceCost> =
+        groups.into_iter().filter_map(|(levels, points)| of(metric, levels, points)).collect();
+    show(metric, found.iter_mut().flat_map(|cost| [&mut cost.line, &mut cost.memory]).flatten());
+    found
+}
+
+fn show<'c>(metric: &str, costs: impl Iterator<Item = &'c mut Cost>) {
+    let (p_values, tested): (Vec<f64>, Vec<&mut Cost>) = costs.filter_map(|cost| Some((cost.p_value?, cost))).unzip();
+    for (cost, p_value) in tested.into_iter().zip(holm(&p_values)) {
+        let is_worse = match metric::describe(metric).better {
+            Better::Higher => cost.change < 0.0,
+            Better::Lower => cost.change > 0.0,
+        };
+        cost.shown = is_worse && p_value <= 1.0 - CONFIDENCE;
+    }
 }
 
 fn of(metric: &str, levels: Levels, placed: Vec<(Point, [Pair; 2])>) -> Option<DistanceCost> {
@@ -109,7 +128,8 @@ fn of(metric: &str, levels: Levels, placed: Vec<(Point, [Pair; 2])>) -> Option<D
         let pairs: Vec<&Pair> = pairs.iter().map(|pairs| &pairs[of]).collect();
         let slope = between(&y, &x, &pairs, of, CONFIDENCE).ok()?;
         let ci = slope.map(|slope| Interval { low: slope.ci.low.exp_m1(), high: slope.ci.high.exp_m1() });
-        Some(Cost { change: slope.map_or(all.value, |slope| slope.value).exp_m1(), ci })
+        let change = slope.map_or(all.value, |slope| slope.value).exp_m1();
+        Some(Cost { change, ci, shown: false, p_value: slope.map(|slope| slope.p_value) })
     };
     Some(DistanceCost {
         metric: metric.to_owned(),
@@ -120,16 +140,6 @@ fn of(metric: &str, levels: Levels, placed: Vec<(Point, [Pair; 2])>) -> Option<D
         conditions: points.len(),
         points,
     })
-}
-
-impl Cost {
-    /// Whether it is shown that distance makes this metric worse.
-    pub fn is_shown(&self, metric: &str) -> bool {
-        match metric::describe(metric).better {
-            Better::Higher => self.ci.is_some_and(|ci| ci.high < 0.0),
-            Better::Lower => self.ci.is_some_and(|ci| ci.low > 0.0),
-        }
-    }
 }
 
 /// The median over all measured pairs of a client's and another server's CPU.

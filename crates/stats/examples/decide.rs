@@ -13,6 +13,8 @@ use tare_stats::sequential::{Fit, Pair, Question, Rule, Verdict, decide, decide_
 /// Standard deviation of a trial where a pair has 1%.
 const TRIAL_SD: f64 = 0.01 * std::f64::consts::FRAC_1_SQRT_2;
 const EFFECT: f64 = 0.02;
+/// A minimum effect that no interval lies within.
+const NO_EFFECT: f64 = 1e-9;
 /// No seed below was ever used to choose a level: those were 0 to 9,999.
 const FIRST_SEED: u64 = 1_000_000;
 /// Trials a side of the fixed plans.
@@ -137,10 +139,10 @@ type Way = (&'static str, fn(&mut Machine, f64) -> (usize, bool));
 /// The rules of `tare ab`; the latter two with a minimum effect that no interval lies within, so that nothing ends a
 /// comparison but a change.
 const RULES: [Way; 4] = [
-    ("looks", |machine, effect| sequential(machine, Rule::Looks, effect, EFFECT)),
-    ("anytime", |machine, effect| sequential(machine, Rule::Anytime, effect, EFFECT)),
-    ("looks, e 0", |machine, effect| sequential(machine, Rule::Looks, effect, 1e-9)),
-    ("anytime, e 0", |machine, effect| sequential(machine, Rule::Anytime, effect, 1e-9)),
+    ("looks", |machine, effect| sequential(|| machine.pair(effect), Rule::Looks, EFFECT)),
+    ("anytime", |machine, effect| sequential(|| machine.pair(effect), Rule::Anytime, EFFECT)),
+    ("looks, e 0", |machine, effect| sequential(|| machine.pair(effect), Rule::Looks, NO_EFFECT)),
+    ("anytime, e 0", |machine, effect| sequential(|| machine.pair(effect), Rule::Anytime, NO_EFFECT)),
 ];
 
 /// What else is in use.
@@ -166,11 +168,11 @@ const OTHERS: [Way; 5] = [
 ];
 
 /// `tare ab`: at most 18 pairs by looks, 60 at any time.
-fn sequential(machine: &mut Machine, rule: Rule, effect: f64, equal: f64) -> (usize, bool) {
+fn sequential(mut next: impl FnMut() -> Pair, rule: Rule, equal: f64) -> (usize, bool) {
     let mut pairs = Vec::new();
     let most = rule.most_pairs().unwrap_or(60);
     for n in 1..=most {
-        pairs.push(machine.pair(effect));
+        pairs.push(next());
         let Some(fit) = Fit::of(&pairs).ok().flatten().filter(|_| rule.looks_at(n, false)) else { continue };
         let half = rule.half_width(&fit, 0.05);
         if fit.mean.abs() + half <= equal.ln_1p() {
@@ -305,7 +307,155 @@ fn sessions(runs: usize) {
     }
 }
 
+/// Another program, which takes CPU time of trials in bursts of three attempts on average.
+#[derive(Debug, Clone, Copy)]
+struct Neighbour {
+    name: &'static str,
+    /// The part of all attempts during which it runs.
+    busy: f64,
+    /// The part of the pairs in which it runs during all attempts at B, and during none at A.
+    at_b: f64,
+}
+
+const NEIGHBOURS: [Neighbour; 9] = [
+    Neighbour { name: "none", busy: 0.0, at_b: 0.0 },
+    Neighbour { name: "a tenth of the time", busy: 0.1, at_b: 0.0 },
+    Neighbour { name: "a third", busy: 0.33, at_b: 0.0 },
+    Neighbour { name: "two thirds", busy: 0.67, at_b: 0.0 },
+    Neighbour { name: "all the time", busy: 1.0, at_b: 0.0 },
+    Neighbour { name: "at B in 5% of pairs", busy: 0.0, at_b: 0.05 },
+    Neighbour { name: "at B in 15% of pairs", busy: 0.0, at_b: 0.15 },
+    Neighbour { name: "at B in 30% of pairs", busy: 0.0, at_b: 0.3 },
+    Neighbour { name: "at B in 60% of pairs", busy: 0.0, at_b: 0.6 },
+];
+/// What is taken above this marks a trial, as `sampling.foreign_cpu_limit` has it.
+const FOREIGN_LIMIT: f64 = 0.05;
+/// What a burst takes of a trial's time at most, which is all that it lasts.
+const MOST_TAKEN: std::ops::Range<f64> = 0.1..0.6;
+/// Repeats in a row that were disturbed, after which a disturbed trial counts at once.
+const IN_VAIN: usize = 5;
+
+/// A neighbour as it goes on from attempt to attempt.
+struct Bursts {
+    of: Neighbour,
+    /// The share of a trial's time that this burst takes at most; 0 between two.
+    takes: f64,
+    in_vain: usize,
+    /// Of each pair by how many more trials of B than of A are disturbed.
+    of_b: Vec<Pair>,
+    disturbed: usize,
+}
+
+impl Bursts {
+    fn new(of: Neighbour, machine: &mut Machine) -> Self {
+        let mut bursts = Self { of, takes: 0.0, in_vain: 0, of_b: Vec::new(), disturbed: 0 };
+        // Long enough for any start to be forgotten.
+        (0..30).for_each(|_| bursts.go_on(machine));
+        bursts
+    }
+
+    fn go_on(&mut self, machine: &mut Machine) {
+        let Neighbour { busy, .. } = self.of;
+        let ends = if busy < 1.0 { 1.0 / 3.0 } else { 0.0 };
+        let begins = if busy < 1.0 { (ends * busy / (1.0 - busy)).min(1.0) } else { 1.0 };
+        let rng = &mut machine.rng;
+        if self.takes > 0.0 && rng.random_bool(ends) {
+            self.takes = 0.0;
+        } else if self.takes == 0.0 && rng.random_bool(begins) {
+            self.takes = rng.random_range(MOST_TAKEN);
+        }
+    }
+
+    /// The log of a trial's value, and whether it is disturbed. `hit`: the neighbour is at this side now, or not.
+    fn attempt(&mut self, machine: &mut Machine, effect: f64, hit: Option<bool>) -> (f64, bool) {
+        self.go_on(machine);
+        let takes = match hit {
+            Some(true) => machine.rng.random_range(MOST_TAKEN),
+            Some(false) => 0.0,
+            None => self.takes,
+        };
+        let taken = takes * machine.rng.random_range(0.1..1.0);
+        if taken <= FOREIGN_LIMIT {
+            self.in_vain = 0;
+        }
+        (machine.trial() + effect + (1.0 - taken).ln(), taken > FOREIGN_LIMIT)
+    }
+
+    /// A disturbed trial runs once more after its pair.
+    fn pair(&mut self, machine: &mut Machine, effect: f64) -> Pair {
+        let b_first = machine.rng.random_bool(0.5);
+        let hit = machine.rng.random_bool(self.of.at_b);
+        let mut try_it = |bursts: &mut Self, side: usize| {
+            bursts.attempt(machine, if side == 1 { effect } else { 0.0 }, hit.then_some(side == 1))
+        };
+        let order = if b_first { [1, 0] } else { [0, 1] };
+        let mut found = [(0.0, false); 2];
+        order.into_iter().for_each(|side| found[side] = try_it(self, side));
+        let mut repeated = Vec::new();
+        for side in order.into_iter().filter(|side| found[*side].1).collect::<Vec<_>>() {
+            if self.in_vain < IN_VAIN {
+                found[side] = try_it(self, side);
+                self.in_vain += usize::from(found[side].1);
+                repeated.push(side);
+            }
+        }
+        let b_first = if let [side] = repeated.as_slice() { *side == 0 } else { b_first };
+        let [(a, of_a), (b, of_b)] = found;
+        self.disturbed += usize::from(of_a || of_b);
+        self.of_b.push(Pair { log_ratio: f64::from(i8::from(of_b) - i8::from(of_a)), b_first });
+        Pair { log_ratio: b - a, b_first }
+    }
+}
+
+/// Whether the disturbed trials of B are shown to be more, or fewer, than those of A: `tare ab` does not ask that.
+fn vetoed(of_b: &[Pair]) -> bool {
+    let question = Question { minimum_effect: NO_EFFECT, alpha: 0.05, rule: Rule::Anytime };
+    decide(of_b, &question, false).is_ok_and(|found| found.verdict == Verdict::Changed)
+}
+
+fn neighbours(runs: usize) {
+    println!("\nnext to another program that runs in bursts, % of {runs}");
+    println!(
+        "{:<22}{:<18}{:<18}{:<18}{:<18}{:>6}{:>8} | {:<18}{:<18}",
+        "it runs",
+        "A/A looks",
+        "A/A anytime",
+        "+2% looks",
+        "+2% anytime",
+        "pairs",
+        "marked",
+        "A/A vetoed",
+        "+2% vetoed"
+    );
+    for of in NEIGHBOURS {
+        let all = |rule: Rule, effect: f64, equal: f64| {
+            let (mut hits, mut pairs, mut disturbed, mut kept) = (0, 0, 0, 0);
+            for seed in 0..runs {
+                let mut machine = Machine::new(Shape::Normal, Drift::of(0.0), seed);
+                let mut bursts = Bursts::new(of, &mut machine);
+                let (made, changed) = sequential(|| bursts.pair(&mut machine, effect), rule, equal);
+                hits += usize::from(changed);
+                kept += usize::from(changed && !vetoed(&bursts.of_b));
+                pairs += made / 2;
+                disturbed += bursts.disturbed;
+            }
+            (share(hits, runs), share(kept, runs), pairs as f64 / runs as f64, 100.0 * disturbed as f64 / pairs as f64)
+        };
+        let looks = all(Rule::Looks, 0.0, NO_EFFECT);
+        let anytime = all(Rule::Anytime, 0.0, NO_EFFECT);
+        let found = all(Rule::Looks, EFFECT.ln_1p(), EFFECT);
+        let later = all(Rule::Anytime, EFFECT.ln_1p(), EFFECT);
+        println!(
+            "{:<22}{:<18}{:<18}{:<18}{:<18}{:>6.1}{:>7.0}% | {:<18}{:<18}",
+            of.name, looks.0, anytime.0, found.0, later.0, found.2, found.3, looks.1, found.1
+        );
+    }
+}
+
 fn main() {
+    if std::env::args().nth(1).as_deref() == Some("neighbours") {
+        return neighbours(std::env::args().nth(2).and_then(|n| n.parse().ok()).unwrap_or(1000));
+    }
     let number = |at: usize| std::env::args().nth(at)?.parse::<f64>().ok();
     let runs = number(1).map_or(10_000, |runs| runs as usize);
     println!("pair sd 1%, minimum effect 2%; looks and anytime are those of `tare ab`; drift: autoregression of 0.9,");

@@ -3,7 +3,7 @@
 use crate::Interval;
 use crate::error::{Error, all_finite};
 use crate::linear::{gram, independent_columns, inverse_spd, moment, times};
-use crate::quantiles::t_two_sided;
+use crate::quantiles::{t_two_sided, t_upper_tail};
 use std::collections::BTreeMap;
 
 /// What the response changes by with one of the explaining values, the others unchanged.
@@ -13,6 +13,8 @@ pub struct Slope {
     pub value: f64,
     /// Its interval, from what the line leaves of the response.
     pub ci: Interval,
+    /// Two-sided chance of so steep a one where there is none.
+    pub p_value: f64,
 }
 
 /// A line fitted by least squares, and how much of the response it explains.
@@ -62,9 +64,11 @@ pub fn fit(response: &[f64], quantities: &[Vec<f64>], confidence: f64) -> Result
     let factor = t_two_sided(confidence, df as f64);
     let of = |j: usize| {
         let place = kept.iter().position(|column| *column == j)?;
-        let half = factor * (inverse[place][place] * left / df as f64).sqrt();
-        let value = slopes[place];
-        Some(Slope { value, ci: Interval { low: value - half, high: value + half } })
+        let error = (inverse[place][place] * left / df as f64).sqrt();
+        let (value, half) = (slopes[place], factor * error);
+        let steep = if value == 0.0 { 0.0 } else { (value / error).abs() };
+        let p_value = (2.0 * t_upper_tail(steep, df as f64)).min(1.0);
+        Some(Slope { value, ci: Interval { low: value - half, high: value + half }, p_value })
     };
     let r_squared = if all > 0.0 { 1.0 - left / all } else { 0.0 };
     Ok(Some(Line { slopes: (0..given).map(of).collect(), r_squared, df }))

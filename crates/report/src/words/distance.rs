@@ -10,7 +10,7 @@ pub fn distance(found: &DistanceCost) -> String {
     let at = if found.levels.is_empty() { String::new() } else { format!("{}: ", words_of(&found.levels)) };
     let of = |cost: &Option<Cost>, what: &str| {
         cost.as_ref().map(|cost| {
-            let shown = if cost.is_shown(&found.metric) { "" } else { ", which is not shown to be a cost" };
+            let shown = if cost.shown { "" } else { ", which is not shown to be a cost" };
             format!(
                 "each {PER_NS:.0} ns that {what} goes with {} of {}{}{shown}",
                 change(cost.change),

@@ -33,7 +33,8 @@ pub struct ChangePoint {
     /// Mean of the segment after over that of the segment before, outliers left out ([`ratio::fieller`]); the place was
     /// chosen by the data, which the interval does not know.
     pub ratio: Estimate,
-    /// Chance that so large a statistic comes from runs without order, by permutation: (1 + k) / (1 + P).
+    /// Chance that so large a statistic comes from runs without order, by permutation: (1 + k) / (1 + P). Where the
+    /// step stands in place of a drift that it explains better, that of the drift.
     pub p_value: f64,
 }
 
@@ -85,7 +86,18 @@ pub fn find(values: &[f64], options: &Options) -> Result<Found, Error> {
     let drift = sloped.drift(options.confidence);
     let drift = drift.filter(|found| found.p_value <= OF_DRIFT * options.error_rate);
     let drift = drift.filter(|found| found.ratio.value.ln().abs() >= smallest && sloped.bic < alone.bic);
-    let (mut splits, detrended) = if drift.is_some() { (on_slope, level) } else { (steps, logs) };
+    // Both say that something changes, where neither has steps of its own: what fits better is what it is.
+    let instead = drift.filter(|_| steps.is_empty() && on_slope.is_empty()).and_then(|drift| {
+        let (place, _) = divisive::best(&held)?;
+        let is_step = Model::of(&held, &[place], false).bic < sloped.bic;
+        is_step.then_some(Split { place, p_value: drift.p_value })
+    });
+    let drift = drift.filter(|_| instead.is_none());
+    let (mut splits, detrended) = match instead {
+        Some(step) => (vec![step], logs),
+        None if drift.is_some() => (on_slope, level),
+        None => (steps, logs),
+    };
     drop_small(&mut splits, &detrended, &outliers, smallest);
     let mut found = Found { changes: Vec::new(), drift, outliers };
     found.changes = changes(values, &splits, &found, options.confidence)?;

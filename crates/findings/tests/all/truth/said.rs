@@ -111,14 +111,20 @@ pub fn cause_of_modes_by_chance(draws: &mut Draws) -> bool {
     found.conditions[0].metrics.iter().any(|metric| metric.mode_cause.is_some())
 }
 
-/// Whether distance is said to cost something, of places whose distances say nothing of their throughput: each is
-/// slower or faster by itself, alike wherever the memory is.
-pub fn cost_of_distance_by_chance(draws: &mut Draws, memories: usize) -> bool {
+/// Whether distance is said to cost something under some load, of places whose distances say nothing of their
+/// throughput: each is slower or faster by itself under a load, alike wherever the memory is.
+pub fn cost_of_distance_by_chance(draws: &mut Draws, memories: usize, loads: usize) -> bool {
     const CPUS: usize = 8;
     let blocks = 5_usize.div_ceil(memories);
-    let places: Vec<(usize, usize)> = (1..CPUS).flat_map(|client| (0..memories).map(move |m| (client, m))).collect();
-    let names: Vec<String> = places.iter().map(|(client, m)| format!("client=pu:{client} memory=bind:{m}")).collect();
-    let own: Vec<f64> = (0..CPUS).map(|_| 0.02 * draws.normal()).collect();
+    let clients = 1..CPUS;
+    let of_client = |client| (0..memories).flat_map(move |memory| (0..loads).map(move |load| [client, memory, load]));
+    let places: Vec<[usize; 3]> = clients.flat_map(of_client).collect();
+    let name = |[client, memory, load]: &[usize; 3]| {
+        let of_load = if loads > 1 { format!(" workload=w{load}") } else { String::new() };
+        format!("client=pu:{client} memory=bind:{memory}{of_load}")
+    };
+    let names: Vec<String> = places.iter().map(name).collect();
+    let own: Vec<f64> = (0..loads * CPUS).map(|_| 0.02 * draws.normal()).collect();
     let (mut line_ns, mut trials) = (vec![vec![None; CPUS]; CPUS], Vec::new());
     for to_the_server in line_ns.iter_mut().skip(1) {
         to_the_server[0] = Some(100.0 + 400.0 * draws.uniform());
@@ -126,7 +132,8 @@ pub fn cost_of_distance_by_chance(draws: &mut Draws, memories: usize) -> bool {
     for (block, order) in randomized_blocks(names.len(), blocks, draws.uniform().to_bits()).into_iter().enumerate() {
         let level = 0.02 * draws.normal();
         for place in order {
-            let tps = 1000.0 * (level + own[places[place].0] + 0.02 * draws.normal()).exp();
+            let [client, _, load] = places[place];
+            let tps = 1000.0 * (level + own[load * CPUS + client] + 0.02 * draws.normal()).exp();
             trials.push(trial(trials.len(), block, &names[place], tps, false));
         }
     }
@@ -138,7 +145,7 @@ pub fn cost_of_distance_by_chance(draws: &mut Draws, memories: usize) -> bool {
     let mut made = results("best", trials);
     let plan = made.plan.as_mut().unwrap();
     plan.conditions =
-        names.iter().zip(&places).map(|(name, (client, _))| condition(name, Some(placed(*client)))).collect();
+        names.iter().zip(&places).map(|(name, [client, ..])| condition(name, Some(placed(*client)))).collect();
     made.distances = Some(Measured {
         cpus: (0..CPUS as u32).collect(),
         line_ns,
@@ -152,6 +159,6 @@ pub fn cost_of_distance_by_chance(draws: &mut Draws, memories: usize) -> bool {
         elapsed_s: 0.0,
     });
     let found = summarize(&Results { environment: Some(environment("core:8 pu:1")), ..made });
-    assert!(!found.distance.is_empty(), "no cost of distance was looked for");
-    found.distance.iter().any(|cost| cost.line.is_some_and(|line| line.is_shown(&cost.metric)))
+    assert_eq!(found.distance.len(), loads, "costs of distance that were looked for");
+    found.distance.iter().any(|cost| cost.line.is_some_and(|line| line.shown))
 }
