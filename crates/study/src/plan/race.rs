@@ -13,13 +13,17 @@ const MINIMUM_EFFECT: f64 = 0.02;
 /// Chance of a wrong answer, as that of any other question.
 const ALPHA: f64 = 0.02;
 
-/// The plan as a race of its conditions where its question is which of them is the best, and each has a server of its
-/// own; else as it is. `budget_s`: the time for its trials.
+/// Whether a study of so many conditions is raced: its question is which of them is the best, and each has a server of
+/// its own, for what shares one shares its luck.
+pub(super) fn is_for(study: &Study, conditions: usize) -> bool {
+    study.question == Some(Question::Best(None)) && study.design.ladder.is_none() && conditions >= FEWEST
+}
+
+/// The plan as a race of its conditions, where that is for it; else as it is. `budget_s`: the time for its trials.
 pub(super) fn of_question(study: &Study, plan: Plan, budget_s: f64) -> Plan {
     let realizable = plan.conditions.iter().filter(|condition| condition.realizable);
     let candidates: Vec<String> = realizable.map(|condition| condition.name.clone()).collect();
-    let asks = study.question == Some(Question::Best(None)) && study.design.ladder.is_none();
-    if !asks || candidates.len() < FEWEST || blocks(&plan) < FIRST_LOOK {
+    if !is_for(study, candidates.len()) || blocks(&plan) < FIRST_LOOK {
         return plan;
     }
     let race = Race {
