@@ -70,8 +70,8 @@ fn maps(cost: &DistanceCost, grids: &[PlacementGrid]) -> Markup {
         .collect();
     html! {
         p.note {
-            "Clients by row, server by column. " (cost.metric) " as a share of the best place\u{2019}s, in one scale; the stronger the "
-            "shade, the larger."
+            "Clients by row, server by column. " (cost.metric) " as a share of the best place\u{2019}s, in one scale; the stronger "
+            "the shade, the larger."
         }
         div.machines { @for (title, drawing) in drawn { figure { figcaption { (title) } (scroll(&title, &drawing)) } } }
     }
