@@ -23,13 +23,14 @@ use std::collections::BTreeSet;
 use tare_results::metric;
 use tare_results::question::Question;
 
-/// Answers the study's question from all trials that count, and once more without the disturbed ones among them.
+/// Answers the study's question from all trials that count, and once more without the disturbed ones among them: but for
+/// a race, which dropped conditions by all of them.
 pub(super) fn answer(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Answer {
     let verdict = verdict(asked, conditions);
     let (disturbed, all) = conditions
         .iter()
         .fold((0, 0), |(bad, all), condition| (bad + condition.disturbed().len(), all + condition.ok.len()));
-    let disturbed = (disturbed > 0).then(|| Disturbed {
+    let disturbed = (disturbed > 0 && asked.race.is_none()).then(|| Disturbed {
         trials: disturbed,
         of: all,
         without: without_disturbed(asked, conditions, &verdict),
@@ -60,6 +61,9 @@ fn without_disturbed(asked: &Asked, conditions: &[ConditionTrials<'_>], with: &V
 
 /// The verdict on one set of trials, and on nothing else.
 fn verdict(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Verdict {
+    if let Some(race) = &asked.race {
+        return Verdict::Raced(Box::new(race.clone()));
+    }
     let Some(name) = headline_metric(&collect::all_metrics(conditions)) else {
         return Verdict::Untested(match asked.attempts {
             0 => Untested::NoTrial,

@@ -61,15 +61,16 @@ pub struct Knob {
 }
 
 /// The candidate with the lowest 99th percentile of latency, where that is another than the leader.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Tail {
     pub candidate: usize,
     /// Its p99 / that of the leader, with an interval that holds for all candidates together.
+    #[serde(flatten, serialize_with = "ends::ratio")]
     pub p99_ratio: Estimate,
 }
 
 /// A race as far as it has come.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Find {
     /// The metric that is compared; none where no trial has one.
     pub metric: Option<String>,

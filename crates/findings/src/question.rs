@@ -1,10 +1,11 @@
 //! What the study that was run asks, and whether the run was only a rehearsal.
 
 use super::confidence::{ANSWER, FURTHER};
+use super::find::Find;
 use std::collections::BTreeSet;
 use tare_results::Results;
 use tare_results::question::Question;
-use tare_results::schema::{LeftOut, PlannedCondition, Within};
+use tare_results::schema::{LeftOut, Within};
 
 /// What an answer is made for, besides the trials.
 pub(super) struct Asked {
@@ -15,6 +16,8 @@ pub(super) struct Asked {
     pub left_out: Vec<LeftOut>,
     /// What was cut of it to fit a time, and how many of its conditions were not measured.
     pub within: Option<(Within, usize)>,
+    /// What the race came to that its trials were; none where they were none.
+    pub race: Option<Find>,
     pub attempts: usize,
     pub unrealizable: usize,
 }
@@ -27,6 +30,7 @@ impl Asked {
             is_rehearsal: is_rehearsal(results),
             left_out: results.plan.as_ref().map(|plan| plan.left_out.clone()).unwrap_or_default(),
             within: within(results),
+            race: results.plan.as_ref().and_then(|plan| Find::of(plan, &results.trials)).filter(|race| race.blocks > 0),
             attempts: results.trials.len(),
             unrealizable: planned.filter(|condition| !condition.realizable).count(),
         }
@@ -40,9 +44,25 @@ impl Asked {
 
 fn within(results: &Results) -> Option<(Within, usize)> {
     let plan = results.plan.as_ref()?;
+    let mut within = plan.within.clone()?;
     let measured: BTreeSet<&str> = results.trials.iter().map(|trial| trial.condition.as_str()).collect();
-    let missing = |planned: &&PlannedCondition| planned.realizable && !measured.contains(planned.name.as_str());
-    Some((plan.within.clone()?, plan.conditions.iter().filter(missing).count()))
+    let planned: BTreeSet<&str> = plan.trials.iter().map(|trial| trial.condition.as_str()).collect();
+    // Of rungs that are chosen on the way those are left out that no ladder came to.
+    if let Some(factor) = within.rungs.as_ref().map(|rule| &rule.factor) {
+        let levels = |only: Option<&BTreeSet<&str>>| {
+            let of =
+                plan.conditions.iter().filter(|c| c.realizable && only.is_none_or(|o| o.contains(c.name.as_str())));
+            of.filter_map(|condition| condition.levels.get(factor)).collect::<Vec<_>>()
+        };
+        let scheduled = levels(Some(&planned));
+        let mut never: Vec<String> = levels(None).into_iter().filter(|l| !scheduled.contains(l)).cloned().collect();
+        let mut seen = BTreeSet::new();
+        never.retain(|level| seen.insert(level.clone()));
+        if !never.is_empty() {
+            within.levels.insert(factor.clone(), never);
+        }
+    }
+    Some((within, planned.difference(&measured).count()))
 }
 
 fn question(results: &Results) -> Option<Question> {

@@ -110,6 +110,11 @@ impl RelativeTable {
         RelativeRow { levels: levels.clone(), group, cells: self.columns.iter().map(cell).collect() }
     }
 
+    /// Whether it is what the study asked: each load by itself.
+    pub fn is_the_answer(summary: &Summary) -> bool {
+        matches!(summary.answer.verdict, super::verdict::Verdict::ByLoad(_))
+    }
+
     /// Whether any cost of an operation was recorded.
     pub fn has_costs(&self) -> bool {
         self.rows.iter().flat_map(|row| &row.cells).flatten().any(|cell| cell.cost != Cost::default())

@@ -2,6 +2,7 @@
 //! Two verdicts are compared as values; sentences are made of them elsewhere.
 
 use super::ends;
+use super::find::Find;
 use super::mode::Mode;
 use super::pooled::PooledStep;
 use super::term::{Second, Term};
@@ -102,6 +103,8 @@ pub enum Verdict {
         of: LevelsOf,
         tested: Tested,
     },
+    /// The best of conditions of which the worse were dropped on the way.
+    Raced(Box<Find>),
     /// Which factors the spread between trials comes from; none where no factor is shown to.
     SpreadFrom(SpreadFrom),
     /// Steps of ladders on which more gave less; empty where no step is shown to.
@@ -331,7 +334,7 @@ impl Verdict {
             | Self::RankedLevels { tested, .. }
             | Self::NotRankedLevels { tested, .. } => Some(*tested),
             Self::Untested(Untested::TooFewRungs { instead, .. }) => instead.tested(),
-            Self::Untested(_) | Self::SpreadFrom(_) | Self::Steps { .. } | Self::ByLoad(_) => None,
+            Self::Untested(_) | Self::Raced(_) | Self::SpreadFrom(_) | Self::Steps { .. } | Self::ByLoad(_) => None,
         }
     }
 
@@ -350,6 +353,7 @@ impl Verdict {
             Self::Untested(_) | Self::NotRankedLevels { .. } => false,
             Self::NotMoved { alone, .. } | Self::NotRanked { alone, .. } => !alone.is_empty(),
             Self::Moved { .. } | Self::Ranked { .. } | Self::RankedLevels { .. } => true,
+            Self::Raced(race) => race.decided,
             Self::SpreadFrom(from) => !from.sources.is_empty(),
             Self::Steps { less, pooled, .. } => !less.is_empty() || pooled.iter().any(PooledStep::is_claim),
             Self::ByLoad(loads) => loads.iter().any(|own| own.shown && own.verdict.is_claim()),

@@ -3,6 +3,7 @@
 use crate::metric::{self, Better};
 use crate::pairs::{headline, spent_s, value};
 use crate::schema::{Plan, Race, TrialRecord};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_stats::racing::{LOOKS, Standing, judge};
 
@@ -32,7 +33,8 @@ pub struct RaceLook {
     pub stop: Option<RaceStop>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RaceStop {
     Decided,
     LastLook,

@@ -112,6 +112,13 @@ impl Plan {
         self.trials.iter().for_each(|trial| blocks.entry(trial.block).or_default().push(trial));
         blocks
     }
+
+    /// Trials in all, those too that are planned when others have ended, as far as their number is known beforehand.
+    pub fn trials_in_all(&self) -> usize {
+        let rungs = self.within.as_ref().and_then(|within| within.rungs.as_ref());
+        let of = |rule: &Rungs| self.trials.len() * rule.blocks / self.blocks().len().max(1);
+        rungs.map_or(self.trials.len(), of)
+    }
 }
 
 /// What a plan takes besides time, about.
@@ -154,9 +161,22 @@ pub struct Within {
     /// Levels that are not measured, by factor.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub levels: BTreeMap<String, Vec<String>>,
+    /// How the rungs of its ladders are chosen; none where they were fixed beforehand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rungs: Option<Rungs>,
     /// Trials that the time did not last for.
     #[serde(default)]
     pub stopped: usize,
+}
+
+/// Rungs of ladders that are chosen around the peak of each by what was measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rungs {
+    pub factor: String,
+    /// Rungs of a ladder in one block.
+    pub at_once: usize,
+    /// Blocks in all.
+    pub blocks: usize,
 }
 
 /// A setting of the machine that a study does without.

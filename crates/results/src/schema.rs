@@ -11,7 +11,7 @@
 use super::disturbed::Disturber;
 use super::plain::Plain;
 pub use super::plan::{
-    Decision, LeftOut, Levels, Needs, Plan, PlannedCondition, PlannedPlacement, PlannedTrial, Race, Within,
+    Decision, LeftOut, Levels, Needs, Plan, PlannedCondition, PlannedPlacement, PlannedTrial, Race, Rungs, Within,
 };
 use super::search::SearchRecord;
 use super::server::ServerRecord;

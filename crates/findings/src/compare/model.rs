@@ -286,6 +286,8 @@ pub enum Note {
     Sessions {
         first: String,
         others: Vec<String>,
+        /// Whether they are of servers that ran already, which have no program to choose.
+        running: bool,
     },
     /// Several sessions a side, each of which is one observation.
     OfSessions(Sessions),

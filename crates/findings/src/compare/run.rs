@@ -11,6 +11,7 @@ use crate::collect::ConditionTrials;
 use crate::differences::{self, Difference};
 use crate::{modes, probes};
 use std::collections::BTreeSet;
+use tare_results::Results;
 use tare_results::metric;
 use tare_results::probe::Probe;
 
@@ -61,7 +62,8 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
     notes.extend(unprobed(&pairs, origin.probe(), &notes));
     notes.extend(cautions(&matched, &mut pairs, labels));
     if !origin.together() {
-        notes.push(Note::Sessions { first: labels[0].to_owned(), others: vec![labels[1].to_owned()] });
+        let running = [a, b].iter().any(|side| ran_already(side.results));
+        notes.push(Note::Sessions { first: labels[0].to_owned(), others: vec![labels[1].to_owned()], running });
     }
     notes.extend(drifted(&pairs));
     let layouts = between.iter().find(|difference| difference.what == differences::NODE_LAYOUT);
@@ -76,6 +78,14 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
     }
     let identical = identical::programs_of(&matched, &differences);
     Ok(Prepared { pairs, notes, differences, identical, losses, one_run: origin.together() })
+}
+
+/// Whether a study's servers ran already: it says how to reach them.
+fn ran_already(results: &Results) -> bool {
+    const REACHED_BY: [&str; 4] = ["socket", "host", "option_file", "service"];
+    let table = results.study_toml.as_ref().and_then(|text| text.parse::<toml::Table>().ok()).unwrap_or_default();
+    let says = |section: &str, key: &str| table.get(section).is_some_and(|of| of.get(key).is_some());
+    REACHED_BY.iter().any(|key| says("engine", key) || says("factors", key))
 }
 
 /// What the drift inside two runs did to the intervals of judged metrics.
@@ -159,7 +169,8 @@ pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<M
     let losses = losses::tested(losses);
     notes.splice(0..0, failing(&losses, first.label));
     if !apart.is_empty() {
-        notes.push(Note::Sessions { first: first.label.to_owned(), others: apart });
+        let running = sides.iter().any(|(_, side)| ran_already(side.results));
+        notes.push(Note::Sessions { first: first.label.to_owned(), others: apart, running });
     }
     notes.extend(names.iter().zip(&judged).filter_map(|(name, pair)| moved(&pair.comparison, name)).next());
     let gate = options.fail_if_slower.map(|margin| gate(&judged, &losses, margin));

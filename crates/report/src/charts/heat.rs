@@ -51,12 +51,22 @@ impl Figures {
     }
 }
 
+/// The smallest and the largest value of a map.
+pub fn ends(heat: &Heat) -> (f64, f64) {
+    let all = heat.values.iter().flatten().flatten().copied();
+    all.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)))
+}
+
 /// Draws the cells with their values and the scale.
 pub fn draw(heat: &Heat) -> Markup {
+    let (low, high) = ends(heat);
+    draw_between(heat, (if heat.figures == Figures::Percent { 0.0 } else { low }, high))
+}
+
+/// Draws a map whose faintest and darkest values are given, so that several maps have one scale.
+pub fn draw_between(heat: &Heat, (low, high): (f64, f64)) -> Markup {
     let signed = heat.figures == Figures::Change;
     let all = || heat.values.iter().flatten().flatten().copied();
-    let (low, high) = all().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
-    let low = if heat.figures == Figures::Percent { 0.0 } else { low };
     let shade = |value: f64| match signed {
         true => STEPS.iter().zip(STRENGTHS).rev().find(|(step, _)| value.abs() >= **step).map_or(0.0, |found| found.1),
         false if high > low => FAINT + (value - low) / (high - low) * (DARK - FAINT),

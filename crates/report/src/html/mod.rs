@@ -5,6 +5,7 @@
 
 mod captures;
 mod changes;
+mod distance;
 mod document;
 mod environment;
 mod first_screen;

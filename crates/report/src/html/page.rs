@@ -3,10 +3,11 @@
 use super::document::document;
 use super::given::Page;
 use super::{
-    captures, environment, first_screen, grid, latencies, machines, pairs, plots, probes, record, scaling, searches,
-    seconds, stability, tables, time,
+    captures, distance, environment, first_screen, grid, latencies, machines, pairs, plots, probes, record, scaling,
+    searches, seconds, stability, tables, time,
 };
 use maud::{Markup, html};
+use tare_findings::relative::RelativeTable;
 use tare_findings::summary::Summary;
 use tare_results::Results;
 
@@ -74,7 +75,7 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("notes", "What came out, and how sure it is", first_screen::notes(page)),
         ("latencies", "How long transactions took", latencies::section(page)),
         ("grid", "Clients by server locations", grid::section(page)),
-        ("distance", "What distance costs", scaling::distance(page)),
+        ("distance", "What distance costs", distance::section(page)),
         ("counters", "Seconds by threads and strategy", scaling::counters(page)),
         ("order", "In the order they ran", plots::run_order(page)),
         ("searches", "The search for the highest rate", searches::section(page)),
@@ -104,7 +105,11 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("logs", "Trials and their logs", record::trials(page)),
         ("record", "Repeat it, and the full record", record::section(page)),
     ];
-    all.into_iter().filter_map(|(id, title, body)| Some((id, title, body?))).collect()
+    let mut shown: Vec<_> = all.into_iter().filter_map(|(id, title, body)| Some((id, title, body?))).collect();
+    // Nothing else comes before the answer; the others keep their order.
+    let is_answer = RelativeTable::is_the_answer(page.summary);
+    shown.sort_by_key(|(id, ..)| !(is_answer && *id == "relative"));
+    shown
 }
 
 fn footer(page: &Page<'_>) -> Markup {

@@ -1,5 +1,5 @@
 //! Over numbers and loads: curves, laws, steps and predictions that say what they are; relative throughput, seconds of
-//! counters, and what distance costs.
+//! counters.
 
 use super::document::either;
 use super::given::Page;
@@ -8,13 +8,12 @@ use super::scroll::{drawn, head, row, scroll, table};
 use crate::charts;
 use crate::charts::frame::Frame;
 use crate::tables;
-use crate::words::{self, better_word, between, counters_head, generator, losses};
+use crate::words::{better_word, between, counters_head, generator, losses};
 use maud::{Markup, html};
 use tare_findings::collect;
 use tare_findings::counters::CounterTable;
 use tare_findings::curves::{self, Curves};
-use tare_findings::distance::{DistanceCost, Point};
-use tare_findings::figures::{Scale, figure, times};
+use tare_findings::figures::{figure, times};
 use tare_findings::level_words::words_of;
 use tare_findings::relative::{RelativeCell, RelativeTable};
 use tare_findings::state::is_disturbed;
@@ -211,22 +210,4 @@ fn seconds_of(table: &CounterTable) -> Markup {
         ul { @for line in losses(table) { li { (line) } } }
         @if let Some(line) = generator(table) { p { (line) "." } }
     }
-}
-
-pub(super) fn distance(page: &Page<'_>) -> Option<Markup> {
-    let found = &page.summary.distance;
-    (!found.is_empty()).then(|| html! { @for cost in found { p { (words::distance(cost)) "." } (points(cost)) } })
-}
-
-fn points(cost: &DistanceCost) -> Markup {
-    let largest = cost.points.iter().map(|point| point.mean.abs()).fold(0.0, f64::max);
-    let scale = Scale::new(metric::describe(&cost.metric).unit, largest, 4);
-    let ns = |value: Option<f64>| value.map_or("–".to_owned(), |ns| format!("{ns:.0} ns"));
-    // The nearest first.
-    let mut points: Vec<&Point> = cost.points.iter().collect();
-    let near = |point: &Point| point.line_ns.unwrap_or_default() + point.memory_ns.unwrap_or_default();
-    points.sort_by(|a, b| near(a).total_cmp(&near(b)));
-    let heads = [L("condition"), R(&cost.metric), R("line, client and server"), R("load, server to memory")];
-    let row = |point: &Point| row![point.condition, scale.figure(point.mean), ns(point.line_ns), ns(point.memory_ns)];
-    table("Conditions with their distances", &heads, points.into_iter().map(row))
 }

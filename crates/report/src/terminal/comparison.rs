@@ -4,7 +4,7 @@ use super::rows;
 use super::style::Style;
 use super::text::{plain, wrap};
 use crate::words;
-use tare_findings::compare::{Comparison, Gate, Losses, MetricComparison, Options, ProbeChange, Verdict};
+use tare_findings::compare::{Comparison, Gate, Losses, MetricComparison, Note, Options, ProbeChange, Verdict};
 use tare_findings::differences::Difference;
 use tare_findings::figures::{Scale, count, percent};
 use tare_findings::mode::Mode;
@@ -33,7 +33,8 @@ pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String
     parts.push(explanation(options, style, found.metrics.iter().any(|metric| metric.adjusted.is_some())));
     parts.extend(found.gate.map(|gate| {
         let metrics: Vec<&MetricComparison> = found.metrics.iter().collect();
-        let gated = Gated { gate, metrics: &metrics, losses: &found.losses, one_run: found.one_run };
+        let gated =
+            Gated { gate, metrics: &metrics, losses: &found.losses, notes: &found.notes, one_run: found.one_run };
         style.bold(&wrap(style, "", "", &plain(&gated.words(options))))
     }));
     parts.join("\n")
@@ -89,7 +90,7 @@ fn metrics(rows: &[&MetricComparison], style: Style) -> String {
         cells.push(words::verdict(metric));
         all.push(cells);
     }
-    rows::table(&heads, &all, style)
+    rows::table(style, &heads, 1, &all)
 }
 
 /// The mean of a side, or each of its modes with its share of the trials.
@@ -132,6 +133,7 @@ pub(super) struct Gated<'a> {
     pub gate: Gate,
     pub metrics: &'a [&'a MetricComparison],
     pub losses: &'a [Losses],
+    pub notes: &'a [Note],
     pub one_run: bool,
 }
 
@@ -170,10 +172,14 @@ impl Gated<'_> {
                  disturbed them could explain it. Run again on a quieter machine{}. The limits are \
                  sampling.foreign_cpu_limit and sampling.steal_limit",
                 match self.one_run {
-                    true => "",
-                    false =>
-                        ", or both in one study, block by block (factors.binary = [\"A\", \"B\"]), so that what disturbs \
-                         one disturbs the other",
+                    true => String::new(),
+                    false => format!(
+                        ", or both in one study, block by block ({} = [\"A\", \"B\"]), so that what disturbs one \
+                         disturbs the other",
+                        words::sides_of(
+                            self.notes.iter().any(|note| matches!(note, Note::Sessions { running: true, .. }))
+                        )
+                    ),
                 }
             ),
             (Gate::Inconclusive, _) => format!(

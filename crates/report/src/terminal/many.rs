@@ -36,7 +36,8 @@ pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
     parts.push(explanation(options, style, adjusted));
     let metrics: Vec<&MetricComparison> = found.metrics.iter().map(|row| &row.metric).collect();
     parts.extend(found.gate.map(|gate| {
-        let gated = Gated { gate, metrics: &metrics, losses: &found.losses, one_run: found.one_run };
+        let gated =
+            Gated { gate, metrics: &metrics, losses: &found.losses, notes: &found.notes, one_run: found.one_run };
         style.bold(&wrap(style, "", "", &plain(&gated.words(options))))
     }));
     parts.join("\n")

@@ -19,14 +19,18 @@ pub(super) fn lined(style: Style, heads: &[&str], left: usize, rows: impl IntoIt
 pub(super) fn drawn(style: Style, table: &Table<'_>) -> String {
     let (heads, rows) = texts(table);
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-    let left = table.heads.iter().take_while(|head| matches!(head, Head::L(_))).count();
-    lined(style, &heads, left.max(1), rows)
+    lined(style, &heads, left(table), rows)
 }
 
 /// As [`table`], of a table that other drawings share.
 pub(super) fn fitted(style: Style, of: &Table<'_>) -> String {
     let (heads, rows) = texts(of);
-    table(&heads.iter().map(String::as_str).collect::<Vec<&str>>(), &rows, style)
+    table(style, &heads.iter().map(String::as_str).collect::<Vec<&str>>(), left(of), &rows)
+}
+
+/// How many of its first columns are text.
+fn left(table: &Table<'_>) -> usize {
+    table.heads.iter().take_while(|head| matches!(head, Head::L(_))).count().max(1)
 }
 
 fn texts(table: &Table<'_>) -> (Vec<String>, Vec<Vec<String>>) {
@@ -35,10 +39,10 @@ fn texts(table: &Table<'_>) -> (Vec<String>, Vec<Vec<String>>) {
     (heads, table.rows.iter().map(|row| row.iter().map(|of| cell(of.0.as_ref())).collect()).collect())
 }
 
-/// A table whose first column is text; where it does not fit, each row's first cell, and below it the others, each
+/// As [`lined`]; where it does not fit, each row's first cell, and below it the others, each
 /// after its head.
-pub(super) fn table(heads: &[&str], rows: &[Vec<String>], style: Style) -> String {
-    let table = lined(Style { width: None, ..style }, heads, 1, rows.iter().cloned());
+pub(super) fn table(style: Style, heads: &[&str], left: usize, rows: &[Vec<String>]) -> String {
+    let table = lined(Style { width: None, ..style }, heads, left, rows.iter().cloned());
     if fits(&table, style) { table } else { rows.iter().map(|cells| stacked(heads, cells, style)).collect() }
 }
 
@@ -66,7 +70,7 @@ mod tests {
     fn rows_too_wide_for_the_terminal_stand_one_below_the_other() {
         let cells = vec![["server waiting for CPU", "0.35", "+2.41"].map(str::to_owned).to_vec()];
         let heads = ["part", "A", "B - A"];
-        let shown = |width| table(&heads, &cells, Style { width: Some(width), ..Style::default() });
+        let shown = |width| table(Style { width: Some(width), ..Style::default() }, &heads, 1, &cells);
         assert_eq!(shown(40), "part                       A  B - A\nserver waiting for CPU  0.35  +2.41\n");
         assert_eq!(shown(30), "server waiting for CPU\n  A 0.35, B - A +2.41\n");
     }

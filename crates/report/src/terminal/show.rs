@@ -1,17 +1,23 @@
 //! `tare show`: the answer, its table at once, then what to know of it, then the other tables.
 
-use super::rows::{drawn, titled};
+use super::rows::{fitted, titled};
 use super::style::Style;
 use super::text::{plain, wrap};
 use super::{captures, conditions, counters, grid, probes, relative, scaling, spread, steps, time};
 use crate::tables;
 use crate::words::{self, first_screen, warnings_in_full};
+use tare_findings::relative::RelativeTable;
 use tare_findings::summary::{Effect, Summary};
 use tare_results::Results;
 
 pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
     let screen = first_screen(summary, results);
     let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&screen.out)))];
+    let (mut first, mut last) = (relative::relative(summary, style).or_else(|| captures::builds(summary, style)), None);
+    if !RelativeTable::is_the_answer(summary) {
+        std::mem::swap(&mut first, &mut last);
+    }
+    parts.extend(first);
     parts.extend(conditions::headline(summary, style));
     parts.extend(grid::grids(summary, style));
     let further: String = screen.further.iter().map(|sentence| wrap(style, "", "", &plain(sentence))).collect();
@@ -44,7 +50,7 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
     parts.extend(effects(summary, style));
     parts.extend(scaling::laws(summary, style));
     parts.extend(scaling::steps(summary, style));
-    parts.extend(relative::relative(summary, style).or_else(|| captures::builds(summary, style)));
+    parts.extend(last);
     parts.extend(captures::growth(summary, style));
     parts.extend(captures::thread_times(summary, style));
     parts.extend(captures::charged(summary, style));
@@ -58,5 +64,5 @@ fn effects(summary: &Summary, style: Style) -> Option<String> {
     let of = |effect: &&Effect| effect.metric == headline;
     let table = tables::effects(summary.effects.iter().filter(of), false);
     let head = format!("effects on {headline} (first level / second; 1x is none; * is shown, all tested together)");
-    (!table.rows.is_empty()).then(|| titled(style, &head, &drawn(style, &table)))
+    (!table.rows.is_empty()).then(|| titled(style, &head, &fitted(style, &table)))
 }

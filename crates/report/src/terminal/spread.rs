@@ -1,11 +1,11 @@
 //! How steady each condition was over several queries, and what makes restarts differ.
 
-use super::rows::{lined, titled};
+use super::rows::{table, titled};
 use super::style::Style;
 use super::text::plain;
 use crate::words::between;
 use tare_findings::figures::{percent, times};
-use tare_findings::summary::{Effect, SpreadSource, Summary};
+use tare_findings::summary::{ConditionSummary, Effect, Spread, SpreadSource, Summary};
 
 /// The stability article's table: average and largest over the queries, the steadiest condition first.
 pub(super) fn spread(summary: &Summary, style: Style) -> Option<String> {
@@ -19,7 +19,7 @@ pub(super) fn spread(summary: &Summary, style: Style) -> Option<String> {
     let heads = ["condition", "max-min", "largest", "of", "between", "largest", "within", "largest"];
     let cov = |cov: Option<f64>| cov.map_or("-".to_owned(), percent);
     let hidden = style.shorten(&mut rows);
-    let rows = rows.into_iter().map(|(condition, spread)| {
+    let row = |(condition, spread): (&ConditionSummary, &Spread)| {
         vec![
             plain(&condition.name),
             percent(spread.range_average),
@@ -30,10 +30,11 @@ pub(super) fn spread(summary: &Summary, style: Style) -> Option<String> {
             cov(spread.within_cov_average),
             cov(spread.within_cov_largest),
         ]
-    });
+    };
+    let rows: Vec<Vec<String>> = rows.into_iter().map(row).collect();
     let head =
         format!("spread over {metrics} metrics, average and largest (max-min: of trial means, over the smallest)");
-    Some(titled(style, &head, &(lined(style, &heads, 1, rows) + &left_out(hidden))))
+    Some(titled(style, &head, &(table(style, &heads, 1, &rows) + &left_out(hidden))))
 }
 
 /// How many rows a long table does not show; nothing when it shows all.
@@ -66,5 +67,6 @@ pub(super) fn sources(summary: &Summary, style: Style) -> Option<String> {
     let unexplained = ["unexplained", "", "", "", &percent(sources.unexplained), ""].map(str::to_owned).to_vec();
     let heads = ["factor", "levels", "spread", "95% interval", "share", "p"];
     let head = "what makes restarts differ (spread: ratio of the CoVs, first level to second, over all metrics)";
-    Some(titled(style, head, &lined(style, &heads, 2, sources.ranking.iter().map(row).chain([unexplained]))))
+    let rows: Vec<Vec<String>> = sources.ranking.iter().map(row).chain([unexplained]).collect();
+    Some(titled(style, head, &table(style, &heads, 2, &rows)))
 }

@@ -117,6 +117,6 @@ fn one(time: &ConditionTime, style: Style) -> String {
         scale.figure(time.background_us),
         time.switches
     );
-    let table = rows::table(&["part", "µs", "95% interval", "share"], &all, style);
+    let table = rows::table(style, &["part", "µs", "95% interval", "share"], 1, &all);
     format!("{}\n{table}{}", heading(style, &head), wrap(style, "  ", "  ", &alongside))
 }

@@ -74,7 +74,7 @@ fn waterfall(found: &Why, style: Style) -> String {
     let head = format!(
         "from A ({a}) to B ({b}), µs a transaction; intervals over {over}; * is shown, all parts tested together"
     );
-    let table = rows::table(&["part", "A", "B", "B - A", "95% interval", "share"], &all, style);
+    let table = rows::table(style, &["part", "A", "B", "B - A", "95% interval", "share"], 1, &all);
     format!("{}\n{table}", heading(style, &head))
 }
 
@@ -105,7 +105,7 @@ fn changes(changes: &Changes, (one, of): (&str, &str), style: Style) -> Option<S
         }
     }
     let head = format!("{one}s {of} whose time differs, µs a transaction ({tested} tested, 5% false discoveries)");
-    let table = rows::table(&[one, "A", "B", "B - A", "95% interval"], &all, style);
+    let table = rows::table(style, &[one, "A", "B", "B - A", "95% interval"], 1, &all);
     Some(format!("{}\n{table}{others}", heading(style, &head)))
 }
 

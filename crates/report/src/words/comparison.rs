@@ -17,6 +17,11 @@ pub fn identical(programs: &[String]) -> String {
     )
 }
 
+/// The factor that has both sides in one study: servers that ran already are told apart by where they listen.
+pub fn sides_of(running: bool) -> &'static str {
+    if running { "factors.socket" } else { "factors.binary" }
+}
+
 /// What to know before believing it, one sentence each.
 pub fn notes(notes: &[Note]) -> Vec<String> {
     notes.iter().map(note).collect()
@@ -47,13 +52,14 @@ pub fn note(note: &Note) -> String {
         Note::FailsMore { first, losses } => {
             format!("{} fails more often than {first}: {}", losses.side, failures(losses))
         }
-        Note::Sessions { first, others } => format!(
+        Note::Sessions { first, others, running } => format!(
             "{} not measured in one session with {first}: what differs between sessions is in the ratios and in no \
-             interval; measure both in one session, block by block: tare run STUDY --set factors.binary=A,B",
+             interval; measure both in one session, block by block: tare run STUDY --set {}=A,B",
             match others.as_slice() {
                 [one] => format!("{one} was"),
                 several => format!("{} were", list(several)),
-            }
+            },
+            sides_of(*running)
         ),
         Note::OfSessions(found) => of_sessions(found),
         Note::NodeLayouts { side, first, layouts: [one, other] } => format!(

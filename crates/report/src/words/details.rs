@@ -1,5 +1,6 @@
 //! What stands below the first sentence: intervals, exceptions, and what is not distinguishable.
 
+use super::find;
 use super::headline::headline;
 use super::terms::{interval_of_ratio, modes, query};
 use tare_findings::answer::spread_from as spread_source;
@@ -29,6 +30,7 @@ pub(super) fn details(verdict: &Verdict) -> Vec<String> {
         Verdict::NotRanked { fewest_trials, alone, .. } => {
             single_ones(alone).into_iter().chain(few(*fewest_trials)).collect()
         }
+        Verdict::Raced(race) => find::ended(race),
         Verdict::RankedLevels { ranking, tested, .. } => vec![ranked(ranking, *tested)],
         Verdict::NotMoved { alone, .. } => single_ones(alone).into_iter().collect(),
         Verdict::NotRankedLevels { .. } => Vec::new(),

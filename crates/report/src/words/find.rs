@@ -1,7 +1,7 @@
 //! What a race says: its first sentence, the line after each block, and why it stopped.
 
 use super::ab::duration;
-use tare_findings::figures::times;
+use tare_findings::figures::{list, times};
 use tare_findings::find::{Candidate, Fate, Find, Knob, TAIL};
 use tare_results::laps::RaceStop;
 use tare_stats::{Estimate, Interval};
@@ -63,6 +63,19 @@ pub fn fate(candidate: &Candidate, find: &Find) -> String {
         Fate::Close => format!("within {}{after}", percent(find.rule.minimum_effect)),
         Fate::Lost => format!("no results{after}"),
     }
+}
+
+/// Who left the race and when, the last first, and why it stopped undecided: what adds to [`sentence`].
+pub fn ended(find: &Find) -> Vec<String> {
+    const LISTED: usize = 4;
+    let mut gone: Vec<&Candidate> = find.candidates.iter().filter(|candidate| candidate.after.is_some()).collect();
+    gone.sort_by_key(|candidate| std::cmp::Reverse(candidate.after));
+    let named = gone.iter().take(LISTED).map(|candidate| format!("{} ({})", candidate.name, fate(candidate, find)));
+    let more = gone.len().saturating_sub(LISTED);
+    let names: Vec<String> = named.chain((more > 0).then(|| format!("{more} more"))).collect();
+    let of = find.candidates.len();
+    let dropped = (!gone.is_empty()).then(|| format!("Dropped {} of {of}: {}.", gone.len(), list(&names)));
+    dropped.into_iter().chain(stopped(find).map(|why| format!("Stopped: {why}."))).collect()
 }
 
 /// Throughput against the tail of latency: who is at either end.

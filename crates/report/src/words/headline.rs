@@ -1,5 +1,6 @@
 //! The first sentence: at most 25 words, without the intervals, exceptions and ties that stand below it.
 
+use super::find;
 use super::steadiness::many;
 use super::terms::{interval_of_change, interval_of_ratio, phrase, query, small_change};
 use tare_findings::figures::{Scale, count, figure, list, percent, times};
@@ -41,6 +42,7 @@ pub(super) fn headline(verdict: &Verdict) -> String {
             });
             denied(&[spread.unwrap_or_else(|| lead.clone()), lead], alone)
         }
+        Verdict::Raced(race) => find::sentence(race),
         Verdict::RankedLevels { what, of, ranking, .. } => ranked_levels(what, of, ranking),
         Verdict::NotRankedLevels { of, .. } => {
             let rest = format!("{} of {} is shown to be better than another.", of.factor, of.levels);

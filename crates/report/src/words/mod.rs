@@ -39,7 +39,9 @@ mod which;
 pub mod why;
 
 pub use answer::AnswerJson;
-pub use comparison::{beyond_disturbance, build_verdict, difference, failures, identical, note, notes, verdict};
+pub use comparison::{
+    beyond_disturbance, build_verdict, difference, failures, identical, note, notes, sides_of, verdict,
+};
 pub(crate) use counters::{counters_head, generator, losses};
 pub(crate) use distance::distance;
 pub use first_screen::{FirstScreen, first_screen};

@@ -23,6 +23,7 @@
 //! | `settle` | pairs that are added until it is settled whether two conditions differ |
 //! | `stack` | where the stack of each trial of a comparison begins |
 //! | `race` | blocks of conditions that are raced, without those that were dropped |
+//! | `rungs` | rungs of a ladder that are chosen around its peak by what was measured |
 //! | `reached` | blocks that are added until the half-width is reached |
 
 pub mod adapt;
@@ -46,6 +47,7 @@ pub mod queue;
 pub mod race;
 mod reached;
 pub mod resolve;
+pub mod rungs;
 pub mod settle;
 pub mod shard;
 pub mod stack;

@@ -1,8 +1,47 @@
 //! Blocks of a race: in each, every condition that is left runs once, in an order that is drawn from a seed of its own,
 //! so that the data, which the study's seed makes, are the same in every run.
 
-use tare_results::laps::Laps;
+use crate::language::spec::Study;
+use tare_results::laps::{FIRST_LOOK, Laps};
+use tare_results::question::Question;
 use tare_results::schema::{Plan, PlannedTrial, Race, TrialRecord};
+
+/// Conditions from which a race saves anything: of two both run until it is decided.
+const FEWEST: usize = 3;
+/// The smallest difference of interest where none is said, as `tare find` has it.
+const MINIMUM_EFFECT: f64 = 0.02;
+/// Chance of a wrong answer, as that of any other question.
+const ALPHA: f64 = 0.02;
+
+/// Whether a study of so many conditions is raced: its question is which of them is the best, and each has a server of
+/// its own, for what shares one shares its luck.
+pub(super) fn is_for(study: &Study, conditions: usize) -> bool {
+    study.question == Some(Question::Best(None)) && study.design.ladder.is_none() && conditions >= FEWEST
+}
+
+/// The plan as a race of its conditions, where that is for it; else as it is. `budget_s`: the time for its trials.
+pub(super) fn of_question(study: &Study, plan: Plan, budget_s: f64) -> Plan {
+    let realizable = plan.conditions.iter().filter(|condition| condition.realizable);
+    let candidates: Vec<String> = realizable.map(|condition| condition.name.clone()).collect();
+    if !is_for(study, candidates.len()) || blocks(&plan) < FIRST_LOOK {
+        return plan;
+    }
+    let race = Race {
+        candidates,
+        metric: None,
+        minimum_effect: MINIMUM_EFFECT,
+        alpha: ALPHA,
+        budget_s: Some(budget_s),
+        seed: study.sampling.seed,
+        sessions: 1,
+    };
+    let mut raced = begun(plan, race);
+    raced.notes.push(format!(
+        "a race: conditions that are shown not to be the best are dropped from block {FIRST_LOOK} on, and the others \
+         have their time"
+    ));
+    raced
+}
 
 /// The plan with the first block of all candidates in place of what was scheduled.
 pub fn begun(mut plan: Plan, race: Race) -> Plan {

@@ -6,11 +6,11 @@
 //! whole, so that whatever is left compares all that it measures.
 
 use super::design::{self, Condition};
-use super::{estimate, resolve};
+use super::{estimate, race, resolve, rungs};
 use crate::language::spec::{Factor, Study};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::question::Question;
-use tare_results::schema::{Plan, PlannedCondition, Within};
+use tare_results::schema::{Plan, PlannedCondition, Rungs, Within};
 use tare_stats::pooled::smallest_shown;
 use tare_text::{count, percent};
 
@@ -70,10 +70,16 @@ pub fn fit(
     plan: impl Fn(&Study) -> Result<Plan, String>,
 ) -> Result<(Study, Plan), TooShort> {
     let Some(asked_s) = study.sampling.within_s else { return Ok((study, whole)) };
-    let cut =
-        |levels| Within { asked_s, whole_s: whole.estimated_s, whole_trials: whole.trials.len(), levels, stopped: 0 };
+    let cut = |levels, rungs| Within {
+        asked_s,
+        whole_s: whole.estimated_s,
+        whole_trials: whole.trials.len(),
+        levels,
+        rungs,
+        stopped: 0,
+    };
     if whole.estimated_s <= asked_s {
-        let within = Some(cut(BTreeMap::new()));
+        let within = Some(cut(BTreeMap::new(), None));
         return Ok((study, Plan { within, ..whole }));
     }
     let conditions = design::conditions(&study).map_err(TooShort::Plan)?;
@@ -93,7 +99,9 @@ pub fn fit(
             fitting.push((smallest, candidate));
         }
     }
-    fitting.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // A race has more of its best ones than any plan that is made beforehand.
+    let done = whole.conditions.iter().filter(|condition| condition.realizable).count();
+    fitting.sort_by(|a, b| race::is_for(&b.1, done).cmp(&race::is_for(&a.1, done)).then(a.0.total_cmp(&b.0)));
     for (_, candidate) in fitting {
         let made = plan(&candidate).map_err(TooShort::Plan)?;
         let cut_conditions = design::conditions(&candidate).map_err(TooShort::Plan)?;
@@ -102,10 +110,24 @@ pub fn fit(
         if made.estimated_s > asked_s || made.conditions.iter().filter(|c| c.realizable).count() < before {
             continue;
         }
-        let levels = left_out(&study, &candidate);
-        let notes = notes(&study, &candidate, &whole, &made, &levels);
+        let mut levels = left_out(&study, &candidate);
+        let rule = rungs::rule(&study, &candidate, levels.keys());
+        if let Some(rule) = &rule {
+            levels.remove(&rule.factor);
+        }
+        let notes = notes(&study, &candidate, (&whole, &made), &levels, rule.as_ref());
         let notes = notes.into_iter().chain(made.notes.clone()).collect();
-        return Ok((candidate, Plan { within: Some(cut(levels)), notes, ..made }));
+        let is_climbed = rule.is_some();
+        let made = Plan { within: Some(cut(levels, rule)), notes, ..made };
+        if !is_climbed {
+            let raced = race::of_question(&candidate, made, asked_s - data_s);
+            return Ok((candidate, raced));
+        }
+        let wide = Study { factors: study.factors, ..candidate };
+        let all = plan(&wide).map_err(TooShort::Plan)?.conditions;
+        let first = made.conditions.iter().filter(|c| c.realizable).map(|c| c.name.clone()).collect();
+        let climbed = rungs::begun(&wide, Plan { conditions: all, ..made }, &first);
+        return Ok((wide, climbed));
     }
     Err(TooShort::Least { least_s, data_s, asked_s })
 }
@@ -215,7 +237,13 @@ fn left_out(whole: &Study, cut: &Study) -> BTreeMap<String, Vec<String>> {
 }
 
 /// What was cut and what that costs, in words for people before it starts.
-fn notes(whole: &Study, cut: &Study, all: &Plan, made: &Plan, levels: &BTreeMap<String, Vec<String>>) -> Vec<String> {
+fn notes(
+    whole: &Study,
+    cut: &Study,
+    (all, made): (&Plan, &Plan),
+    levels: &BTreeMap<String, Vec<String>>,
+    rungs: Option<&Rungs>,
+) -> Vec<String> {
     let (before, after) = (&whole.sampling, &cut.sampling);
     let mut changes = vec![format!("{} in place of {}", count(made.trials.len(), "trial"), all.trials.len())];
     let mut changed = |is: bool, what: String| changes.extend(is.then_some(what));
@@ -238,6 +266,11 @@ fn notes(whole: &Study, cut: &Study, all: &Plan, made: &Plan, levels: &BTreeMap<
     );
     for (factor, levels) in levels {
         changed(true, format!("{factor} {} left out", levels.join(", ")));
+    }
+    if let Some(Rungs { factor, at_once, .. }) = rungs {
+        let of = whole.factors.iter().find(|known| known.name == *factor).map_or(0, |known| known.levels.len());
+        let stage = rungs::STAGE;
+        changed(true, format!("{at_once} of {of} {factor} a block, every {stage} blocks those around the best so far"));
     }
     let warm = |study: &Study| study.load_keys.iter().find(|(key, _)| key == WARMUP_LIMIT).map(|(_, v)| v.to_string());
     if let (Some(was), Some(is)) = (warm(whole), warm(cut))
@@ -314,6 +347,8 @@ mod tests {
     use crate::language::document::Source;
     use crate::language::parse::{Overrides, parse};
     use crate::plan::resolve::{Where, resolve};
+    use tare_results::levels_of;
+    use tare_results::schema::{Levels, PlannedTrial, SampleRecord, TrialRecord};
     use tare_topology::Machine;
 
     fn cut(name: &str, on: &str, sets: &[&str]) -> Result<(Study, Plan), TooShort> {
@@ -339,17 +374,88 @@ mod tests {
         assert!(plan.estimated_s <= 10_800.0 && within.whole_s > 250_000.0, "{within:?}");
         assert_eq!((within.whole_trials, within.asked_s), (528, 10_800.0));
         assert_eq!(study.design.ladder.as_deref(), Some("workload,distribution,threads"));
-        // Nodes, which the question is about, and the ends of every ladder stay.
-        let left: Vec<&String> = within.levels.keys().collect();
-        assert_eq!(left, ["threads"]);
-        let kept = study.factors.iter().find(|factor| factor.name == "threads").unwrap();
-        assert!(kept.has(&1_u64.into()) && kept.has(&1024_u64.into()) && study.sampling.trials >= 4, "{kept:?}");
+        // Nodes, which the question is about, stay; the rungs begin with the ends of every ladder and its middle.
+        assert_eq!((within.levels.len(), plan.trials_in_all()), (0, 252), "{within:?}");
+        assert_eq!(within.rungs, Some(Rungs { factor: "threads".into(), at_once: 3, blocks: 7 }));
+        assert_eq!(rungs_of(&plan, 0), [1, 32, 1024]);
         // Every block holds every condition that is left, on one server for each number of nodes.
-        let conditions = plan.conditions.iter().filter(|c| c.realizable).count();
-        assert_eq!(plan.trials.len(), conditions * study.sampling.trials);
+        assert_eq!((plan.blocks().len(), plan.trials.len(), study.sampling.trials), (2, 2 * 36, 7));
         let servers: BTreeSet<_> = plan.trials.iter().map(|trial| trial.lifetime).collect();
-        assert_eq!(servers.len(), 3 * study.sampling.trials);
+        assert_eq!(servers.len(), 3 * 2);
         assert!(plan.notes[1].contains("this shows a step of"), "{:?}", plan.notes);
+    }
+
+    fn rungs_of(plan: &Plan, block: usize) -> Vec<u64> {
+        let of =
+            |name: &str| plan.conditions.iter().find(|c| c.name == name).unwrap().levels["threads"].parse().unwrap();
+        let trials = plan.trials.iter().filter(|trial| trial.block == block);
+        trials.map(|trial| of(&trial.condition)).collect::<BTreeSet<u64>>().into_iter().collect()
+    }
+
+    /// Records of all trials of a plan, with what a condition's levels give.
+    fn measured(plan: &Plan, value: impl Fn(usize, &Levels) -> f64) -> Vec<TrialRecord> {
+        let record = |planned: &PlannedTrial| {
+            let levels = &plan.conditions.iter().find(|c| c.name == planned.condition).unwrap().levels;
+            let metrics = [("tps".to_owned(), value(planned.trial, levels))].into();
+            let samples = vec![SampleRecord { metrics, ..SampleRecord::default() }];
+            TrialRecord { samples, ..TrialRecord::new(planned, 1, levels.clone(), String::new()) }
+        };
+        plan.trials.iter().map(record).collect()
+    }
+
+    #[test]
+    fn a_cut_ladder_is_climbed_towards_its_peak() {
+        let (study, plan) =
+            cut("numa-scaling", D, &["factors.workload=point_select,read_only", "sampling.within_s=10800"]).unwrap();
+        let rungs: Vec<u64> = (0..11).map(|power| 1 << power).collect();
+        for peak in &rungs {
+            // Falls by a tenth with every doubling away from the peak; trials vary by 3%.
+            let value = |trial: usize, levels: &Levels| {
+                let threads: f64 = levels["threads"].parse().unwrap();
+                let luck = 1.0 + 0.03 * ((trial * 7919 % 101) as f64 / 50.0 - 1.0);
+                1e5 * luck * (-0.1 * (threads / *peak as f64).log2().abs()).exp()
+            };
+            let mut plan = plan.clone();
+            while let Some(more) = rungs::extended(&study, &plan, &measured(&plan, value)) {
+                assert!(more.trials.starts_with(&plan.trials) && more.trials.len() > plan.trials.len());
+                plan = more;
+            }
+            assert_eq!((plan.blocks().len(), plan.trials.len()), (7, 252));
+            assert!(plan.blocks().values().all(|trials| trials.len() == 36));
+            assert!(plan.trials.iter().enumerate().all(|(place, trial)| trial.trial == place));
+            let servers: BTreeSet<_> = plan.trials.iter().map(|trial| trial.lifetime).collect();
+            assert_eq!(servers.len(), 3 * 7);
+            let place = rungs.iter().position(|rung| rung == peak).unwrap();
+            let seen: BTreeSet<u64> = (0..7).flat_map(|block| rungs_of(&plan, block)).collect();
+            let near = rungs.iter().filter(|rung| seen.contains(rung)).map(|rung| rungs.iter().position(|r| r == rung));
+            let nearest = near.flatten().map(|rung| rung.abs_diff(place)).min().unwrap();
+            assert!(nearest <= 1, "{peak}: {seen:?}");
+        }
+    }
+
+    #[test]
+    fn the_best_of_a_cut_study_is_found_by_a_race() {
+        let (study, plan) =
+            cut("mind-your-core", "package:2 [numa] core:6 pu:2", &["sampling.within_s=18000"]).unwrap();
+        let race = plan.race.as_ref().unwrap();
+        let realizable: Vec<&str> = plan.conditions.iter().filter(|c| c.realizable).map(|c| c.name.as_str()).collect();
+        assert_eq!((race.candidates.len(), plan.trials.len()), (realizable.len(), realizable.len()));
+        assert!(race.budget_s.unwrap() < 18_000.0 && plan.notes.iter().any(|note| note.starts_with("a race")));
+        // One in three is worth racing on.
+        let worth = |levels: &Levels| {
+            if realizable.iter().position(|name| levels_of(name) == *levels).unwrap() % 3 == 0 { 1.2 } else { 1.0 }
+        };
+        let value = |trial: usize, levels: &Levels| worth(levels) * (1.0 + 0.04 * (trial * 7919 % 101) as f64 / 101.0);
+        let mut raced = plan.clone();
+        while let Some(more) = race::extended(&raced, &measured(&raced, value)) {
+            raced = more;
+        }
+        let blocks = raced.blocks();
+        let last = blocks.last_key_value().unwrap().1;
+        assert!(last.len() < realizable.len() / 2, "{} of {}", last.len(), realizable.len());
+        // Which factor moves throughput is asked of all conditions.
+        let other = Study { question: Some(Question::Effect), ..study };
+        assert_eq!(race::of_question(&other, plan.clone(), 1.0), plan);
     }
 
     #[test]

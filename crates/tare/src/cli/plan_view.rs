@@ -28,8 +28,8 @@ pub fn print(study: &Study, plan: &Plan, json: bool) -> Result<(), Problem> {
             "tare-dry-run",
             &DryRun {
                 conditions: &plan.conditions,
-                trials: plan.trials.len(),
-                samples: plan.trials.len() * plan.samples,
+                trials: plan.trials_in_all(),
+                samples: plan.trials_in_all() * plan.samples,
                 estimated_s: plan.estimated_s,
                 needs: plan.needs,
                 notes: &plan.notes,
@@ -55,10 +55,11 @@ pub fn first_line(study: &Study, plan: &Plan) -> String {
         all if done < all => format!("{done} of {} (the others are left out here)", count(all, "condition")),
         all => count(all, "condition"),
     };
+    let block = if plan.race.is_some() { "blocks of " } else { "" };
     format!(
-        "{}: {conditions}, {} of {}; about {}",
+        "{}: {conditions}, {block}{} of {}; about {}",
         plan.study,
-        count(plan.trials.len(), "trial"),
+        count(plan.trials_in_all(), "trial"),
         count(plan.samples, "sample"),
         time(study, plan)
     )

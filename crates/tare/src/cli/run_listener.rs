@@ -8,6 +8,7 @@ use std::io::IsTerminal;
 use std::time::Instant;
 use tare_drive::workload::Progress;
 use tare_findings::figures::figure;
+use tare_findings::find::Find;
 use tare_results::metric;
 use tare_results::schema::{Outcome, Plan, TrialRecord};
 use tare_study::plan::queue::Next;
@@ -51,7 +52,7 @@ impl TerminalListener {
         Self {
             bar,
             total,
-            pace: TimeLeft::new(plan.estimated_s / total.max(1) as f64, attempts),
+            pace: TimeLeft::new(plan.estimated_s / plan.trials_in_all().max(1) as f64, attempts),
             first: None,
             began: Instant::now(),
             condition: String::new(),
@@ -149,6 +150,12 @@ impl Listener for TerminalListener {
                 self.line(&format!("{place} trial {number} {}{value}{left}", record.condition));
             }
             Outcome::Ok => {}
+        }
+    }
+
+    fn looked(&mut self, plan: &Plan, records: &[TrialRecord]) {
+        if let Some(found) = Find::of(plan, records) {
+            self.line(&tare_report::words::find::line(&found));
         }
     }
 

@@ -66,10 +66,11 @@ pub fn cut(args: &Cut, count: usize) -> Result<Sharded, Problem> {
     let planned = unless_interrupted(study_file::planned(study, &machine, place, true))?;
     let (study, plan) = planned.ok_or_else(|| interrupt::problem("planning"))?;
     let usage = |e: String| Problem::new(Exit::Usage, e);
-    if study.sampling.target_half_width.is_some() {
+    let grows = plan.race.is_some() || plan.trials_in_all() > plan.trials.len();
+    if study.sampling.target_half_width.is_some() || grows {
         return Err(usage("a study that chooses its number of trials while it runs cannot be cut into shards".into())
-            .at("[sampling] target_half_width")
-            .advice("give the number: --set sampling.trials=20 and no target_half_width"));
+            .at("[sampling] target_half_width, or within_s")
+            .advice("give the number: --set sampling.trials=20, without either"));
     }
     if !plan.client_machines.is_empty() {
         return Err(usage("a study whose clients are on another host cannot be cut into shards".into())

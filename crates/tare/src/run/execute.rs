@@ -11,7 +11,7 @@ use tare_results::schema::{Outcome, Plan, Settle, TrialRecord};
 use tare_study::language::spec::Study;
 use tare_study::plan::queue::{Next, Queue};
 use tare_study::plan::task::Task;
-use tare_study::plan::{estimate, ladder, pilot, race, settle};
+use tare_study::plan::{estimate, ladder, pilot, race, rungs, settle};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunEnd {
@@ -84,7 +84,8 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
             listener.looked(&plan, &records);
             let more = pilot::extended(self.study, &plan, &records)
                 .or_else(|| settle::extended(&plan, &records))
-                .or_else(|| race::extended(&plan, &records));
+                .or_else(|| race::extended(&plan, &records))
+                .or_else(|| rungs::extended(self.study, &plan, &records));
             let Some(extended) = more else { return Ok(end(&queue, 0)) };
             self.book.write_plan(&extended)?;
             self.runner.take(self.study, &extended)?;
@@ -112,7 +113,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
     /// Ends a run whose time is over: what was measured is what it answers from.
     fn stop_in_time(&mut self, plan: &Plan, queue: &Queue, listener: &mut dyn Listener) -> Result<RunEnd, RunError> {
         let mut plan = plan.clone();
-        let left = queue.left() + 1;
+        let left = queue.left() + 1 + plan.trials_in_all() - plan.trials.len();
         if let Some(within) = &mut plan.within {
             within.stopped = left;
         }

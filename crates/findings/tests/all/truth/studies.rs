@@ -44,7 +44,8 @@ impl First {
     /// What a verdict claims, if anything. Without a wildcard: a verdict that is added is named here, and measured.
     fn of(verdict: &Verdict) -> Option<Self> {
         match verdict {
-            Verdict::Untested(_) | Verdict::NotRankedLevels { .. } => None,
+            // A race is measured with its own rule, in `said`.
+            Verdict::Untested(_) | Verdict::NotRankedLevels { .. } | Verdict::Raced(_) => None,
             Verdict::Moved { .. } => Some(Self::Moved),
             Verdict::NotMoved { alone, .. } => (!alone.is_empty()).then_some(Self::MovedAlone),
             Verdict::Ranked { .. } => Some(Self::Ranked),

@@ -4,6 +4,7 @@
 //! who cannot see or use a mouse would meet is judged by axe-core (`scripts/get-readers` puts it alongside the build).
 
 use crate::report::command_sentences;
+use crate::report::distance;
 use crate::report::fake::{self, Fake};
 use crate::report::first_lines;
 use crate::report::latencies;
@@ -275,6 +276,7 @@ fn built_in() -> Vec<(&'static str, String)> {
             ("everything", page_of(&fake::bimodal()).1),
             ("searches", searched()),
             ("latencies", latencies::page()),
+            ("distances", distance::page()),
             ("history", history_page(&nightly(), None)),
         ])
         .collect()

@@ -4,6 +4,7 @@ mod browser;
 mod captures;
 mod command_sentences;
 mod commands;
+mod distance;
 mod export;
 mod fake;
 mod first_lines;

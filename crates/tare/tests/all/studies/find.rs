@@ -59,6 +59,27 @@ fn an_interrupted_race_goes_on_and_names_the_engine_without_the_planted_lock() {
     world.assert_clean();
 }
 
+/// The same race as a study's own question, when the study does not fit its time.
+#[test]
+fn a_study_that_asks_for_the_best_and_is_cut_drops_the_worse_on_the_way() {
+    let world = World::new();
+    let study = world.study(
+        "name = \"locks\"\nquestion = \"best\"\n[workload]\nrows = 1000\n[sampling]\ntrials = 200\nwarmup_s = 0.1\n\
+         sample_s = 0.3\n[factors]\noption.tare_planted_lock_us = [1, 5000, 20000]\n",
+    );
+    let all = [&["run", &study, "--out", "results", "--within", "60s"], &QUIET[..]].concat();
+    let (out, _) = world.exits(0, &all);
+    let plan = json(&std::fs::read_to_string(world.path("results/plan.json")).unwrap());
+    assert_eq!(plan["race"]["candidates"].as_array().map(Vec::len), Some(3), "{}", plan["within"]);
+    let records = trials(&world.path("results"));
+    let ran = |lock: &str| records.iter().filter(|r| r["levels"]["option.tare_planted_lock_us"] == lock).count();
+    assert!(ran("1") > 1 && ran("20000") <= ran("1") && records.len() < 60, "{} trials", records.len());
+    let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("option.tare_planted_lock_us=1 is the best of 3, or within 2"), "{out}");
+    assert!(said.contains("Dropped 2 of 3: ") && said.contains("(worse, block "), "{out}");
+    world.assert_clean();
+}
+
 #[test]
 fn out_of_time_it_says_who_remains_and_how_long_it_would_take() {
     let world = World::new();

@@ -119,3 +119,32 @@ fn rungs_that_cannot_share_a_server_have_their_reason() {
     let unknown = reasons(&["design.ladder=thread"]);
     assert!(unknown.contains("did you mean `threads`?"), "{unknown}");
 }
+
+/// A study that does not fit its time has a few rungs at once, and later ones by what the first gave.
+#[test]
+fn a_ladder_that_is_cut_to_a_time_is_climbed_from_block_to_block() {
+    let world = World::new();
+    let text =
+        STUDY.replace("threads = [1, 2, 3]", "threads = [1, 2, 3, 4, 5, 6, 7]").replace("drop_samples = 1\n", "");
+    let text =
+        text.replace("distribution = [\"uniform\", \"zipfian\"]\n", "").replace("[design]\nladder = \"threads\"\n", "");
+    let study = world.study(&format!("question = \"scaling\"{}", text.replace("trials = 3", "trials = 6")));
+    let plan = |within: &str| {
+        let args = ["run", study.as_str(), "--dry-run", "--json", "--within", within];
+        json(&world.exits(0, &args).0)
+    };
+    let whole_s = plan("10h")["estimated_s"].as_f64().unwrap();
+    let within = format!("{:.0}s", 0.5 * whole_s);
+    world.exits(0, &["run", &study, "--out", "results", "--within", &within]);
+    let plan = json(&std::fs::read_to_string(world.path("results/plan.json")).unwrap());
+    assert_eq!(plan["within"]["rungs"]["factor"], "threads", "{}", plan["within"]);
+    let at_once = plan["within"]["rungs"]["at_once"].as_u64().unwrap() as usize;
+    let (mut blocks, mut rungs) = (BTreeMap::<u64, usize>::new(), BTreeSet::new());
+    for record in trials(&world.path("results")) {
+        *blocks.entry(record["block"].as_u64().unwrap()).or_default() += 1;
+        rungs.insert(record["levels"]["threads"].as_str().unwrap().to_owned());
+    }
+    assert!(blocks.len() > 2 && blocks.values().all(|trials| *trials == at_once), "{blocks:?}");
+    assert!(rungs.len() > at_once, "no rung came to the first: {rungs:?}");
+    world.assert_clean();
+}

@@ -1,0 +1,124 @@
+//! Rungs around the peak of each ladder, chosen by what was measured: those of the first blocks lie far apart, and
+//! those of later ones between the best and its neighbours, as in a bisection. Every block has as many rungs of each
+//! ladder as the first, so that a block takes as long and a step is a mean over as many.
+
+use super::cases::{blocks, metrics, usable};
+use super::ladder;
+use crate::language::spec::Study;
+use std::collections::{BTreeMap, BTreeSet};
+use tare_results::metric::{self, Better};
+use tare_results::question::Question;
+use tare_results::schema::{Levels, Plan, PlannedCondition, PlannedTrial, Rungs, TrialRecord};
+use tare_stats::descriptive::mean;
+use tare_stats::order::randomized_blocks;
+
+/// Blocks that rungs stay for: a single one says nothing of luck.
+pub(super) const STAGE: usize = 2;
+/// The factor whose levels are chosen.
+const RUNGS: &str = "threads";
+/// What a study of ladders compares at each number of threads: all have the same rungs.
+const COMPARED: [&str; 2] = ["nodes", "caches"];
+
+/// What is chosen while a cut study runs: its numbers of threads, where it asks about ladders, some were left out, and
+/// the rungs of a block share a server.
+pub(super) fn rule<'c>(whole: &Study, cut: &Study, mut left_out: impl Iterator<Item = &'c String>) -> Option<Rungs> {
+    let levels = |study: &Study| study.factors.iter().find(|factor| factor.name == RUNGS).map(|f| f.levels.len());
+    let shared = cut.design.ladder.as_deref().is_some_and(|names| ladder::factors(names).any(|name| name == RUNGS));
+    let asks = whole.question == Some(Question::Scaling) && shared && left_out.any(|factor| factor == RUNGS);
+    let rule = Rungs { factor: RUNGS.to_owned(), at_once: levels(cut)?, blocks: cut.sampling.trials };
+    (asks && rule.blocks >= 2 * STAGE).then_some(rule)
+}
+
+/// The plan with its first blocks, of these conditions, in place of what was scheduled.
+pub(super) fn begun(study: &Study, mut plan: Plan, first: &BTreeSet<String>) -> Plan {
+    plan.trials.clear();
+    with_blocks(study, plan, first)
+}
+
+/// The plan with further blocks, when all that were planned have ended. The same records always lead to the same.
+pub fn extended(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Option<Plan> {
+    let rule = plan.within.as_ref()?.rungs.as_ref()?;
+    if blocks(plan) >= rule.blocks {
+        return None;
+    }
+    let mut ladders: BTreeMap<Levels, Vec<&PlannedCondition>> = BTreeMap::new();
+    for condition in plan.conditions.iter().filter(|condition| condition.realizable) {
+        ladders.entry(others(&condition.levels, &rule.factor)).or_default().push(condition);
+    }
+    let ok = usable(records, 0);
+    let name = metrics(&ok).into_iter().min_by_key(|name| metric::describe(name).rank)?;
+    let chosen = ladders.into_values().flat_map(|conditions| next(&conditions, rule, &ok, &name));
+    let chosen: BTreeSet<String> = chosen.collect();
+    (!chosen.is_empty()).then(|| with_blocks(study, plan.clone(), &chosen))
+}
+
+fn others(levels: &Levels, factor: &str) -> Levels {
+    let mut others = levels.clone();
+    others.retain(|name, _| name != factor && !COMPARED.contains(&name.as_str()));
+    others
+}
+
+fn rung(condition: &PlannedCondition, factor: &str) -> Option<u64> {
+    condition.levels.get(factor)?.parse().ok()
+}
+
+/// The conditions of a ladder that run next.
+fn next(conditions: &[&PlannedCondition], rule: &Rungs, ok: &[&TrialRecord], name: &str) -> Vec<String> {
+    let all: Vec<u64> =
+        conditions.iter().filter_map(|c| rung(c, &rule.factor)).collect::<BTreeSet<_>>().into_iter().collect();
+    let sign = if metric::describe(name).better == Better::Higher { 1.0 } else { -1.0 };
+    let value = |number: u64| {
+        let here = conditions.iter().filter(|condition| rung(condition, &rule.factor) == Some(number));
+        let trials = here.flat_map(|condition| ok.iter().filter(move |trial| trial.condition == condition.name));
+        let values = trials.filter_map(|trial| mean(&trial.values(name)).filter(|value| *value > 0.0));
+        mean(&values.map(|value| sign * value.ln()).collect::<Vec<_>>())
+    };
+    let wanted = around_peak(&all.iter().map(|number| value(*number)).collect::<Vec<_>>(), rule.at_once);
+    let wanted: Vec<u64> = wanted.into_iter().map(|place| all[place]).collect();
+    let named = conditions.iter().filter(|c| rung(c, &rule.factor).is_some_and(|number| wanted.contains(&number)));
+    named.map(|condition| condition.name.clone()).collect()
+}
+
+/// Places of so many rungs: the best that was measured, the middles towards the measured ones next to it, these
+/// themselves, then whatever is near. `values`: larger is better; none where a rung was not measured.
+fn around_peak(values: &[Option<f64>], most: usize) -> Vec<usize> {
+    let measured: Vec<(usize, f64)> = values.iter().enumerate().filter_map(|(i, value)| Some((i, (*value)?))).collect();
+    let Some((peak, _)) = measured.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1)) else { return Vec::new() };
+    let below = measured.iter().map(|(place, _)| *place).filter(|place| *place < peak).max().unwrap_or(peak);
+    let above = measured.iter().map(|(place, _)| *place).find(|place| *place > peak).unwrap_or(peak);
+    let middles = [(below + peak) / 2, (peak + above).div_ceil(2)];
+    let mut near: Vec<usize> = (0..values.len()).collect();
+    near.sort_by_key(|place| place.abs_diff(peak));
+    let mut chosen: Vec<usize> = Vec::new();
+    for place in [peak].into_iter().chain(middles).chain([below, above]).chain(near) {
+        if chosen.len() < most && !chosen.contains(&place) {
+            chosen.push(place);
+        }
+    }
+    chosen
+}
+
+/// The plan with the blocks of one more stage; a last block alone belongs to the stage before it.
+fn with_blocks(study: &Study, mut plan: Plan, chosen: &BTreeSet<String>) -> Plan {
+    let Some(all) = plan.within.as_ref().and_then(|within| within.rungs.as_ref()).map(|rule| rule.blocks) else {
+        return plan;
+    };
+    let from = blocks(&plan);
+    let to = if all < from + 2 * STAGE { all } else { from + STAGE };
+    let drawn = randomized_blocks(plan.conditions.len(), to, plan.seed).into_iter().enumerate().skip(from);
+    let trials = drawn.flat_map(|(block, order)| order.into_iter().map(move |place| (block, place)));
+    let trials = trials.map(|(block, place)| (block, plan.conditions[place].name.clone()));
+    let trials = trials.filter(|(_, condition)| chosen.contains(condition));
+    let trials =
+        trials.enumerate().map(|(trial, (block, condition))| PlannedTrial { trial, block, condition, lifetime: None });
+    let factors = study.design.ladder.as_deref().unwrap_or_default();
+    let more = ladder::in_lifetimes(trials.collect(), &plan.conditions, factors);
+    let (trials, lifetimes) =
+        (plan.trials.len(), plan.trials.iter().filter_map(|trial| trial.lifetime).max().map_or(0, |last| last + 1));
+    plan.trials.extend(more.into_iter().map(|trial| PlannedTrial {
+        trial: trial.trial + trials,
+        lifetime: trial.lifetime.map(|lifetime| lifetime + lifetimes),
+        ..trial
+    }));
+    plan
+}
