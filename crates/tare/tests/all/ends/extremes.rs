@@ -1,7 +1,7 @@
 //! What no sensible user asks for: it is answered, or refused with the limit, and never by a panic, a hang or an abort.
 
 use crate::engines::support::binary_of;
-use crate::support::{World, json, text, trials};
+use crate::support::{World, json, one_line, text, trials};
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
@@ -157,7 +157,7 @@ fn pipes_and_links_in_the_place_of_files_hold_nobody_up() {
         assert_ne!(named, good);
         std::fs::write(&records, named).unwrap();
         let output = world.output(&["show", "results"]);
-        let said = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = one_line(&text(&output.stdout));
         assert!(output.status.code() == Some(0) && said.contains(says), "{said}");
     }
     fifo(&world.path("fifo"));

@@ -1,6 +1,6 @@
 //! Whole runs on MariaDB that no other engine needs: data of the user's own, allocators, sysbench on tare's tables.
 
-use crate::support::{World, json, server_beside, text, trials};
+use crate::support::{World, json, server_beside, text, trials, verified};
 use std::process::Command;
 use std::time::Duration;
 use tare_engine::Mariadb;
@@ -164,15 +164,11 @@ fn the_character_set_of_connections_is_recorded_and_an_option_that_nothing_shows
     assert_eq!(records.len(), 3);
     for record in records {
         assert_eq!(record["outcome"], "ok", "{record}");
-        let said = |factor: &str| {
-            let settings = record["settings"].as_array().unwrap();
-            settings.iter().find(|s| s["factor"] == factor).unwrap()["verified"].as_str().unwrap().to_owned()
-        };
         let set = record["levels"]["charset"].as_str().unwrap();
         let set = if set == "server" { "latin1" } else { set };
-        assert_eq!(said("charset"), format!("the server says {set}"));
-        assert_eq!(said("option.character_set_server"), "the server says latin1");
-        assert!(said("option.loose_no_such_thing").starts_with("not verified"), "{record}");
+        assert_eq!(verified(&record, "charset"), format!("the server says {set}"));
+        assert_eq!(verified(&record, "option.character_set_server"), "the server says latin1");
+        assert!(verified(&record, "option.loose_no_such_thing").starts_with("not verified"), "{record}");
     }
     // A server that keeps to its own says so, and the trial is no result.
     let set = "engine.options.character_set_client_handshake=OFF";

@@ -1,8 +1,7 @@
 //! Programs without a server: measured, placed, compared; and all the ways in which one can fail.
 
-use crate::support::{World, json, trials};
-use rustix::process::{Pid, Signal, kill_process};
-use std::time::{Duration, Instant};
+use crate::support::{World, json, send, trials, wait_until};
+use rustix::process::Signal;
 
 #[test]
 fn two_programs_are_compared_with_a_verdict() {
@@ -100,24 +99,17 @@ fn after_kill_9_of_everything_the_helpers_of_a_program_are_ended_by_the_next_sta
         "name = \"own\"\n[workload]\nname = \"command\"\ncommand = [\"sh\", \"-c\", \"{script}\"]\n\
          [sampling]\ntrials = 1\nwarmup_s = 0\n"
     ));
-    let mut run = world.tare(&["run", &study, "--out", "r"]).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !world.path("ready").exists() {
-        assert!(Instant::now() < deadline, "the program does not run");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let mut run = world.begin(&["run", &study, "--out", "r"]);
+    wait_until("the program", 30, || world.path("ready").exists());
     let helper: u32 = std::fs::read_to_string(world.path("helper")).unwrap().trim().parse().unwrap();
     // The run and its trial, and then what is left of the program.
     let all = world.processes();
     for pid in all.into_iter().filter(|pid| *pid != helper) {
-        let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL);
+        send(pid, Signal::KILL);
     }
     run.wait().unwrap();
     // Killed ones take a moment to be gone.
-    while world.processes() != [helper] {
-        assert!(Instant::now() < deadline, "it alone outlives all of them: {:?} {helper}", world.processes());
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("that it alone outlives all of them", 30, || world.processes() == [helper]);
     let (out, _) = world.exits(0, &["restore"]);
     assert!(out.contains("removed what 1 killed"), "{out}");
     world.assert_clean();

@@ -1,7 +1,7 @@
 //! A counters study: its memory is where it was asked to be, its threads are seen, and it is as large as the machine
 //! can hold or refused.
 
-use crate::support::{World, trials};
+use crate::support::{World, trials, verified};
 use serde_json::Value;
 
 /// A small study of one trial a condition.
@@ -18,8 +18,7 @@ fn memory(results: &std::path::Path) -> Vec<(String, String)> {
         .iter()
         .map(|record| {
             assert_eq!(record["outcome"], "ok", "{record}");
-            let set = record["settings"].as_array().unwrap().iter().find(|s| s["factor"] == "memory").unwrap();
-            (record["condition"].as_str().unwrap().to_owned(), set["verified"].as_str().unwrap().to_owned())
+            (record["condition"].as_str().unwrap().to_owned(), verified(record, "memory"))
         })
         .collect();
     proved.sort();

@@ -1,8 +1,8 @@
 //! The search for the highest rate that meets an objective: on the embedded engine with a known service time, with a
 //! client that is frozen meanwhile, and with mistakes in the study.
 
-use crate::support::{World, text, trials};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::support::{World, send, text, trials, words_of};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::process::Stdio;
@@ -74,18 +74,15 @@ fn the_backlog_of_a_frozen_client_is_not_called_the_servers() {
     std::thread::sleep(Duration::from_secs(4));
     let client = loop {
         std::thread::sleep(Duration::from_millis(50));
-        let is_trial = |pid: &u32| {
-            let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            line.split('\0').nth(1) == Some("trial")
-        };
+        let is_trial = |pid: &u32| words_of(*pid).get(1).is_some_and(|word| word == "trial");
         if let Some(pid) = world.processes().into_iter().find(is_trial) {
-            break Pid::from_raw(pid.cast_signed()).unwrap();
+            break pid;
         }
     };
     for _ in 0..2 {
-        kill_process(client, Signal::STOP).unwrap();
+        assert!(send(client, Signal::STOP));
         std::thread::sleep(Duration::from_millis(300));
-        kill_process(client, Signal::CONT).unwrap();
+        assert!(send(client, Signal::CONT));
         std::thread::sleep(Duration::from_millis(1500));
     }
     let output = run.wait_with_output().unwrap();

@@ -4,6 +4,7 @@
 
 use crate::report::commands::{path, tare};
 use crate::report::fake;
+use crate::support::World;
 use clap::ValueEnum;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::path::{Path, PathBuf};
@@ -257,20 +258,9 @@ fn results_keep_to_the_published_schemas() {
     let schemas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
     let dir = results();
     read_by("schema", &[&schemas, dir.path()]);
-    let world = tempfile::tempdir().unwrap();
-    let out = world.path().join("out");
-    let mut run = Command::new(env!("CARGO_BIN_EXE_tare"));
-    for name in ["TARE_STATE_DIR", "TARE_CACHE_DIR", "TARE_LOCK_DIR"] {
-        let folder = world.path().join(name);
-        std::fs::create_dir(&folder).unwrap();
-        run.env(name, folder);
-    }
-    let sets = ["factors.placement=float,same-pu", "sampling.steal_limit=off", "sampling.foreign_cpu_limit=off"];
-    run.args(["run", "first-look", "--quick", "--out", path(&out)]);
-    run.args(sets.iter().flat_map(|set| ["--set", set]));
-    let ran = run.output().unwrap();
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    read_by("schema", &[&schemas, &out]);
+    let world = World::new();
+    world.exits(0, &["run", "first-look", "--quick", "--out", "out", "--set", "factors.placement=float,same-pu"]);
+    read_by("schema", &[&schemas, &world.path("out")]);
 }
 
 #[test]

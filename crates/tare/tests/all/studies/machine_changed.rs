@@ -1,7 +1,7 @@
 //! A plan belongs to the machine that it was made for: nothing of it runs where a condition would mean something else.
 
 use crate::support::{World, text, trials};
-use std::process::{Command, Output};
+use std::process::Output;
 
 const STUDY: &str = r#"
 name = "two-cpus"
@@ -16,13 +16,7 @@ attempts = 1
 
 /// `tare` with CPU 0 alone, as a smaller cgroup, a container or SMT that was switched off would have it.
 fn on_one_cpu(world: &World, args: &[&str]) -> Output {
-    let tare = world.tare(args);
-    let mut command = Command::new("taskset");
-    command.args(["-c", "0"]).arg(tare.get_program()).args(tare.get_args());
-    for (name, value) in tare.get_envs() {
-        command.env(name, value.unwrap_or_default());
-    }
-    command.current_dir(world.directory.path()).output().expect("taskset (util-linux) runs")
+    world.behind(&["taskset", "-c", "0"], args).output().expect("taskset (util-linux) runs")
 }
 
 #[test]

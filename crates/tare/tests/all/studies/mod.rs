@@ -22,7 +22,7 @@ mod schedulers;
 mod shards;
 mod stability;
 mod topo;
-mod topology_files;
+pub mod topology_files;
 mod waits;
 mod why;
 mod why_cases;

@@ -1,7 +1,7 @@
 //! A server's pool of pages under a memory policy of its own. This machine may have one node: that the policy is there,
 //! and what cannot be had; where the pages are, see the virtual machines.
 
-use crate::support::{World, trials};
+use crate::support::{World, trials, verified};
 use rustix::process::geteuid;
 
 fn study(engine: &str, pool: &str) -> String {
@@ -26,9 +26,7 @@ fn a_pool_gets_a_policy_of_its_own_and_the_record_says_what_was_read_back() {
         }
         world.exits(0, &["run", &study, "--out", "results"]);
         let record = trials(&world.path("results")).remove(0);
-        let settings = record["settings"].as_array().unwrap();
-        let set = settings.iter().find(|s| s["factor"] == "placement.pool_memory").unwrap();
-        let verified = set["verified"].as_str().unwrap();
+        let verified = verified(&record, "placement.pool_memory");
         assert!(verified.contains(way) && verified.contains("numa_maps shows"), "{verified}");
         let bytes = record["samples"][0]["covariates"]["server_pool_bytes_node0"].as_f64().unwrap();
         assert!(bytes > 2e5, "{record}");

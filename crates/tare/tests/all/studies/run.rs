@@ -1,7 +1,7 @@
 //! Runs from start to report on the embedded engine, and what interrupts them.
 
-use crate::support::{World, json, trials, wait_for_trials};
-use std::process::Stdio;
+use crate::support::{World, json, send, trials, wait_for_trials};
+use rustix::process::Signal;
 use std::time::Duration;
 use tare_cpuset::ThreadRef;
 use tare_cpuset::{affinity_of, bind_thread};
@@ -61,14 +61,9 @@ fn ctrl_c_leaves_a_usable_directory_and_resume_keeps_the_order() {
     let world = World::new();
     let study = world.study(STUDY);
     let results = world.path("results");
-    let mut run =
-        world.tare(&["run", &study, "--out", "results"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let mut run = world.begin(&["run", &study, "--out", "results"]);
     wait_for_trials(&results, 2);
-    rustix::process::kill_process(
-        rustix::process::Pid::from_raw(run.id().cast_signed()).unwrap(),
-        rustix::process::Signal::INT,
-    )
-    .unwrap();
+    send(run.id(), Signal::INT);
     assert_eq!(run.wait().unwrap().code(), Some(130));
     world.assert_clean();
     let before = trials(&results);
@@ -91,16 +86,14 @@ fn after_kill_9_the_next_start_finds_no_server_and_completes_the_schedule() {
     let world = World::new();
     let study = world.study(STUDY);
     let results = world.path("results");
-    let mut run =
-        world.tare(&["run", &study, "--out", "results"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let mut run = world.begin(&["run", &study, "--out", "results"]);
     wait_for_trials(&results, 1);
     std::thread::sleep(Duration::from_millis(350)); // into the next trial
     run.kill().unwrap();
     run.wait().unwrap();
     // Three more times, at other moments of a trial.
     for wait_ms in [30, 230, 480] {
-        let mut run =
-            world.tare(&["run", "--resume", "results"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+        let mut run = world.begin(&["run", "--resume", "results"]);
         std::thread::sleep(Duration::from_millis(wait_ms));
         run.kill().unwrap();
         run.wait().unwrap();
@@ -144,8 +137,7 @@ fn a_second_run_at_the_same_time_is_refused_and_the_first_goes_on() {
     let world = World::new();
     let study = world.study(STUDY);
     let results = world.path("results");
-    let mut run =
-        world.tare(&["run", &study, "--out", "results"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let mut run = world.begin(&["run", &study, "--out", "results"]);
     wait_for_trials(&results, 1);
     for args in [["run", "--resume", "results"].as_slice(), &["run", &study, "--out", "other"]] {
         let (_, err) = world.exits(3, args);

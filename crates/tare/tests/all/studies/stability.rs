@@ -1,8 +1,8 @@
 //! What holds a trial still and what shows that it was not: properties of the server process, disturbed trials,
 //! counts chosen from a pilot.
 
-use crate::support::{World, json, trials, wait_for_trials};
-use std::process::{Child, Command, Stdio};
+use crate::support::{Ended, World, json, one_line, script, trials, verified, wait_for_trials};
+use std::process::Command;
 
 const SHORT: &str = r#"
 name = "short"
@@ -13,13 +13,6 @@ trials = 1
 warmup_s = 0
 sample_s = 0.2
 "#;
-
-/// The proof of a factor in a record.
-fn verified(record: &serde_json::Value, factor: &str) -> String {
-    let settings = record["settings"].as_array().unwrap();
-    let setting = settings.iter().find(|s| s["factor"] == factor).unwrap_or_else(|| panic!("{factor} in {record}"));
-    setting["verified"].as_str().unwrap().to_owned()
-}
 
 #[test]
 fn properties_of_the_process_are_verified_in_it_and_what_is_not_there_is_not_realizable() {
@@ -59,20 +52,16 @@ fn properties_of_the_process_are_verified_in_it_and_what_is_not_there_is_not_rea
 
 #[test]
 fn a_setting_survives_a_wrapper_script_or_the_trial_says_what_undid_it() {
-    use std::os::unix::fs::PermissionsExt;
     let world = World::new();
     let study = world.study(SHORT);
     let wrapper = |name: &str, line: &str| {
-        let path = world.path(name);
-        std::fs::write(&path, format!("#!/bin/sh\n{line} {} \"$@\"\n", env!("CARGO_BIN_EXE_tare"))).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-        format!("engine.binary={}", path.display())
+        script(&world.path(name), &format!("{line} {} \"$@\"", env!("CARGO_BIN_EXE_tare")));
+        format!("engine.binary={}", world.path(name).display())
     };
     // A script that starts a script: what counts is the process that answers.
     let inner = wrapper("inner", "exec");
     let outer = world.path("outer");
-    std::fs::write(&outer, format!("#!/bin/sh\nexec {} \"$@\"\n", world.path("inner").display())).unwrap();
-    std::fs::set_permissions(&outer, std::fs::Permissions::from_mode(0o755)).unwrap();
+    script(&outer, &format!("exec {} \"$@\"", world.path("inner").display()));
     let outer = format!("engine.binary={}", outer.display());
     for (out, binary, aslr) in [("one", &inner, "process.aslr=off"), ("two", &outer, "process.aslr=layout:2")] {
         world.exits(0, &["run", &study, "--out", out, "--set", binary, "--set", aslr]);
@@ -114,21 +103,9 @@ fn a_level_that_no_process_can_have_is_a_mistake_of_the_study() {
 }
 
 /// A process that never rests, on CPU 0.
-struct Busy(Child);
-
-impl Busy {
-    fn start() -> Self {
-        let script = "while :; do :; done";
-        let child = Command::new("taskset").args(["-c", "0", "sh", "-c", script]).stdout(Stdio::null()).spawn();
-        Self(child.expect("sudo apt-get install util-linux"))
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+fn busy() -> Ended {
+    let child = Command::new("taskset").args(["-c", "0", "sh", "-c", "while :; do :; done"]).spawn();
+    Ended(child.expect("sudo apt-get install util-linux"))
 }
 
 #[test]
@@ -139,10 +116,9 @@ fn a_trial_next_to_a_busy_process_is_disturbed_kept_and_run_again() {
          server = \"cpus:0\"\n"
     );
     let study = world.study(&study.replace("trials = 1\n", "").replace("sample_s = 0.2\n", ""));
-    let busy = Busy::start();
+    let busy = busy();
     let results = world.path("results");
-    let mut run = world.tare(&["run", &study, "--out", "results", "--set", "sampling.steal_limit=off"]);
-    let mut run = run.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let mut run = world.begin(&["run", &study, "--out", "results", "--set", "sampling.steal_limit=off"]);
     wait_for_trials(&results, 1);
     drop(busy);
     assert_eq!(run.wait().unwrap().code(), Some(0));
@@ -173,7 +149,7 @@ fn a_trial_next_to_a_busy_process_is_disturbed_kept_and_run_again() {
 fn a_trial_that_is_disturbed_each_time_counts_and_says_so() {
     let world = World::new();
     let study = world.study(&format!("{SHORT}attempts = 2\n"));
-    let _busy = Busy::start();
+    let _busy = busy();
     // A limit of nothing: the busy process alone is beyond it.
     let set =
         ["--set", "sampling.foreign_cpu_limit=0", "--set", "placement.client=cpus:0", "--set", "sampling.sample_s=1"];
@@ -196,8 +172,7 @@ fn counts_are_chosen_from_a_pilot_and_a_killed_run_completes_the_same_schedule()
     let results = world.path("results");
     let (plan, _) = world.exits(0, &["run", &study, "--dry-run"]);
     assert!(plan.contains("these trials are a pilot") && plan.contains("within 6 s"), "{plan}");
-    let mut run = world.tare(&["run", &study, "--out", "results"]);
-    let mut run = run.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let mut run = world.begin(&["run", &study, "--out", "results"]);
     wait_for_trials(&results, 5); // the pilot has four
     run.kill().unwrap();
     run.wait().unwrap();
@@ -214,7 +189,7 @@ fn counts_are_chosen_from_a_pilot_and_a_killed_run_completes_the_same_schedule()
     done.sort_unstable();
     assert_eq!(done, (0..2 * trials_each).collect::<Vec<u64>>());
     let (out, _) = world.exits(0, &["show", "results"]);
-    let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let out = one_line(&out);
     assert!(out.contains("Counts were chosen after a pilot of 2 trials") && out.contains("fits into 6 s"), "{out}");
     let report = std::fs::read_to_string(results.join("report.html")).unwrap();
     assert!(report.contains("Counts were chosen after a pilot"));
