@@ -128,6 +128,11 @@ impl World {
     }
 }
 
+/// Where builds are kept, and what `scripts/setup test` gets.
+pub fn target() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target directory")
+}
+
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

@@ -1,7 +1,7 @@
 //! What the engine tests share: scratch places and requests.
 
 #![allow(dead_code, reason = "each test program uses a part")]
-use crate::support::{World, trials, wait_until};
+use crate::support::{World, target, trials, wait_until};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
@@ -120,8 +120,7 @@ pub fn binary_of(engine: &dyn Engine) -> Option<PathBuf> {
     match engine.name() {
         "sqlite" => Some(PathBuf::from(env!("CARGO_BIN_EXE_tare"))),
         "mysql" => {
-            let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-            let path = target.join("mysql/root/usr/sbin/mysqld");
+            let path = target().join("mysql/root/usr/sbin/mysqld");
             assert!(path.exists(), "{} is missing: scripts/setup test gets it", path.display());
             Some(path)
         }

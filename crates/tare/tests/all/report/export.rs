@@ -4,10 +4,10 @@
 
 use crate::report::commands::{path, tare};
 use crate::report::fake;
-use crate::support::World;
+use crate::support::{World, target};
 use clap::ValueEnum;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use tare_report::export::format::Format;
 use tare_report::export::tables::Table;
@@ -31,9 +31,7 @@ fn shown(dir: &Path) -> serde_json::Value {
 
 /// Runs a script of `readers.py` on files; it fails where anything differs.
 fn read_by(script: &str, files: &[&Path]) {
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from);
-    let python = target.join("readers/bin/python");
+    let python = target().join("readers/bin/python");
     assert!(python.exists(), "{} is not here: run scripts/get-readers", python.display());
     let readers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/report/readers.py");
     let out = Command::new(python).arg(readers).arg(script).args(files).output().unwrap();

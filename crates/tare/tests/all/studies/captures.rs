@@ -37,7 +37,7 @@ warmup_s = 0
 sample_s = 0.3
 "#;
 
-fn document(results: &Path, record: &Value, capture: &str) -> Value {
+pub fn document(results: &Path, record: &Value, capture: &str) -> Value {
     let path = record["captures"][capture].as_str().unwrap_or_else(|| panic!("no {capture}: {record}"));
     json(&std::fs::read_to_string(results.join(path)).unwrap())
 }
