@@ -114,8 +114,6 @@ fn what_cannot_be_had_of_a_running_server_is_said() {
     refused("[process]\naslr = \"off\"\n", 3, "one that runs already");
     refused("[placement]\nmemory = \"local\"\nserver = \"cpus:0\"\n", 3, "runs already");
     refused("[engine.options]\nmax_connections = 7\n", 4, "nothing is set on a server that runs already");
-    let (_, err) = theirs.world.exits(2, &["run", &theirs.study(""), "--set", "engine.password=x"]);
-    assert!(err.contains("a study holds no password") && err.contains("TARE_PASSWORD"), "{err}");
     let (_, err) = theirs.world.exits(2, &["run", &theirs.study(""), "--set", "engine.binary=/bin/true"]);
     assert!(err.contains("not both"), "{err}");
     // Nothing is made there; missing tables are a wrong use, as they are of `tare load`.

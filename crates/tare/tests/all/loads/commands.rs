@@ -85,9 +85,6 @@ fn every_way_to_fail_is_told_apart_and_leaves_nothing() {
     assert!(said.contains("more than 64 MiB"), "{said}");
     let logs = crate::support::names(&world.path("r/logs"));
     assert!(logs.iter().any(|name| name.starts_with("trial-00000")), "{logs:?}");
-    // What is not there is said before anything runs.
-    let (_, err) = world.exits(3, &["run", "--command", "no-such-program", "--out", "none"]);
-    assert!(err.contains("there is no program no-such-program") && !world.path("none").exists(), "{err}");
 }
 
 #[test]
@@ -132,21 +129,4 @@ fn own_metrics_are_read_and_the_output_is_kept() {
     let log = std::fs::read_to_string(world.path("r/logs/client-1-00001-1.log")).unwrap();
     assert!(log.contains("\"rate\": 25"), "{log}");
     assert!(!world.path("ready").exists());
-}
-
-#[test]
-fn a_mistake_in_a_command_is_shown_where_it_is_and_nothing_starts() {
-    let world = World::new();
-    let wrong = |workload: &str, words: &[&str]| {
-        let study = world.study(&format!("name = \"own\"\n[workload]\nname = \"command\"\n{workload}\n"));
-        let (_, err) = world.exits(2, &["run", &study, "--out", "r"]);
-        assert!(err.contains("study.toml:4:") && words.iter().all(|word| err.contains(word)), "{err}");
-        assert!(!world.path("r").exists());
-    };
-    wrong("command = \"client {sockt}\"", &["did you mean {socket}?"]);
-    wrong("command = \"client 'x\"", &["every quote closed"]);
-    wrong("metrics = \"sysbnch\"", &["sysbench, pgbench, hammerdb"]);
-    wrong("command = 5.5.5", &["not TOML"]);
-    let (_, err) = world.exits(2, &["run", "--command", "a 'b"]);
-    assert!(err.contains("--command") && err.contains("every quote closed"), "{err}");
 }

@@ -183,29 +183,6 @@ fn a_query_that_takes_too_long_fails_its_trial_and_leaves_nothing() {
 }
 
 #[test]
-fn what_dbt3_cannot_do_is_said_before_anything_starts() {
-    let world = World::new();
-    let study = world.study(STUDY);
-    for (set, expected) in [
-        ("workload.scale=0", "a scale factor above 0"),
-        ("workload.scale=301", "at most 300"),
-        ("workload.scale=0.001", "the same supplier twice"),
-        ("workload.queries=23", "queries 1 to 22"),
-        ("workload.queries=", "queries 1 to 22"),
-        ("workload.query_timeout_s=0", "above 0"),
-        ("workload.threads=2", "1 thread with dbt3"),
-        ("factors.threads=1,2", "1 thread with dbt3"),
-        ("workload.preload=maybe", "on, off"),
-        ("workload.order=backwards", "numeric, random, alone"),
-        ("workload.rows=10", "rows"),
-    ] {
-        let (_, err) = world.exits(2, &["run", &study, "--out", "results", "--set", set]);
-        assert!(err.contains(expected), "{set}\n{err}");
-        assert!(!world.path("results").exists());
-    }
-}
-
-#[test]
 fn ctrl_c_ends_a_query_and_leaves_nothing() {
     let world = World::new();
     let study = world.study(STUDY);

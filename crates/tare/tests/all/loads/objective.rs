@@ -101,23 +101,3 @@ fn the_backlog_of_a_frozen_client_is_not_called_the_servers() {
     assert_eq!(search["limit"], "server", "{search}");
     world.assert_clean();
 }
-
-#[test]
-fn a_mistake_in_an_objective_is_shown_and_nothing_starts() {
-    let world = World::new();
-    let wrong = |more: &str, line: &str, words: &[&str]| {
-        let study = study(&world, "trials = 1\nsample_s = 1", more);
-        let (_, err) = world.exits(2, &["run", &study, "--out", "r"]);
-        assert!(err.contains(line) && words.iter().all(|word| err.contains(word)), "{err}");
-        assert!(!world.path("r").exists());
-    };
-    wrong("objective = \"latency_ms_p98 <= 5\"", "study.toml:6:13", &["latency_ms_p98", "did you mean", "such as"]);
-    wrong("objective = \"latency_ms_p99 < 5\"", "study.toml:6:13", &["<= and milliseconds"]);
-    wrong("objective = 5", "study.toml:6:13", &["a latency, <= and milliseconds"]);
-    wrong("objective = \"latency_ms_p99 <= 5\"\nrate = 10", "study.toml:6:1", &["either rate, or objective"]);
-    wrong(
-        "rate = 10\n[factors]\nobjective = [\"latency_ms_p99 <= 5\"]\n",
-        "study.toml:8:",
-        &["either rate, or objective"],
-    );
-}

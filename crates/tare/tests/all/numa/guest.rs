@@ -1,6 +1,6 @@
 //! Which processor a virtual machine has, and what follows from that: emulator, console, programs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::numa::image;
 use crate::support::target;

@@ -35,25 +35,6 @@ fn made_up(dir: &Path, name: &str, centre: f64, cov: f64, trials: usize) -> Path
 }
 
 #[test]
-fn show_prints_tables_and_one_json_document() {
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(&fake::bimodal(), dir.path());
-    let (code, out, _) = tare(&["show", path(dir.path())]);
-    assert_eq!(code, 0);
-    assert!(out.contains("placement=same-pu") && !out.contains('\u{1b}'), "{out}");
-    let (code, out, _) = tare(&["show", path(dir.path()), "--json"]);
-    assert_eq!(code, 0);
-    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
-    let metric = &json["conditions"][1]["metrics"][0];
-    for key in
-        ["name", "unit", "better", "mean", "ci_low", "ci_high", "within_cov", "between_cov", "min", "max", "modes"]
-    {
-        assert!(metric.get(key).is_some(), "{key} is missing");
-    }
-    assert!(json["effects"].is_array() && json["scaling"].is_array());
-}
-
-#[test]
 fn report_writes_where_it_is_told_and_says_where() {
     let dir = tempfile::tempdir().unwrap();
     fake::write(&fake::bimodal(), dir.path());

@@ -129,18 +129,6 @@ fn a_rehearsal_of_a_study_that_is_not_trusted_runs_nothing_that_it_names() {
 }
 
 #[test]
-fn a_build_that_the_study_does_not_have_and_a_wrong_key_are_named() {
-    let world = World::new();
-    let of = |text: &str| world.exits(2, &["run", &world.study(&format!("name = \"wrong\"\n{text}")), "--dry-run"]).1;
-    let err = of("[factors]\nbuild = [\"mariia\"]\n[builds.maria]\nname = \"mariadb\"\n");
-    assert!(err.contains("build = mariia") && err.contains("maria"), "{err}");
-    let err = of("[builds.a]\nbinery = \"/x\"\n");
-    assert!(err.contains("binery") && err.contains("binary"), "{err}");
-    let err = of("[builds.a]\nname = \"orakel\"\n");
-    assert!(err.contains("orakel") && err.contains("mariadb"), "{err}");
-}
-
-#[test]
 fn the_servers_of_this_machine_are_listed_and_how_the_others_are_installed() {
     let world = World::new();
     let (out, _) = world.exits(0, &["studies", "--engines", "--json"]);

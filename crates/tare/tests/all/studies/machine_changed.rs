@@ -60,7 +60,7 @@ fn a_run_begun_with_two_cpus_is_neither_resumed_nor_continued_by_a_trial_on_one(
 }
 
 #[test]
-fn results_of_schema_1_are_shown_and_not_continued() {
+fn results_of_schema_1_are_shown_and_not_continued_and_of_a_newer_one_neither() {
     let world = World::new();
     let study = world.study(STUDY);
     world.exits(0, &["run", &study, "--out", "results", "--set", "sampling.trials=2"]);
@@ -90,4 +90,10 @@ fn results_of_schema_1_are_shown_and_not_continued() {
     world.exits(0, &["report", "results"]);
     let (_, err) = world.exits(2, &["run", "--resume", "results"]);
     assert!(err.contains("schema 1"), "{err}");
+    plan["schema"] = 999.into();
+    std::fs::write(results.join("plan.json"), plan.to_string()).unwrap();
+    for args in [["show", "results"].as_slice(), &["run", "--resume", "results"]] {
+        let (_, err) = world.exits(2, args);
+        assert!(err.contains("999"), "{err}");
+    }
 }

@@ -33,16 +33,3 @@ fn a_pool_gets_a_policy_of_its_own_and_the_record_says_what_was_read_back() {
         world.assert_clean();
     }
 }
-
-#[test]
-fn what_a_server_cannot_do_with_its_pool_is_refused_before_it_starts() {
-    let world = World::new();
-    for (engine, pool, why) in [
-        ("sqlite", "bind:0", "the cache of sqlite is memory of its process as any other"),
-        ("mariadb", "bind:0", "InnoDB can only interleave its pool"),
-        ("postgresql", "bind:900", "NUMA node 900 does not exist"),
-    ] {
-        let (_, err) = world.exits(3, &["run", &world.study(&study(engine, pool)), "--dry-run"]);
-        assert!(err.contains(why), "{engine} {pool}: {err}");
-    }
-}
