@@ -77,18 +77,19 @@ impl Machine {
     }
 }
 
-/// All files below `root` with their contents, without halves that a killed writer left alongside them.
+/// All files below `root` with their contents, without halves that a killed writer left alongside them and without what
+/// goes meanwhile.
 pub fn tree(root: &Path) -> BTreeMap<PathBuf, String> {
     let mut files = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
+        for path in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()) {
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_none_or(|e| e != "next") {
-                let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
-                files.insert(path, text);
+            } else if path.extension().is_none_or(|e| e != "next")
+                && let Ok(bytes) = fs::read(&path)
+            {
+                files.insert(path, String::from_utf8_lossy(&bytes).into_owned());
             }
         }
     }

@@ -23,6 +23,8 @@ pub mod limit;
 mod lists;
 pub mod machine;
 pub mod made;
+#[cfg(test)]
+mod mistakes_tests;
 pub mod other_host;
 pub mod parse;
 #[cfg(test)]

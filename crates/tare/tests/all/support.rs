@@ -4,12 +4,18 @@
 
 use crate::engines::support::shared_cache;
 use crate::initialised;
+use rustix::process::{Pid, Signal, kill_process};
+use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tare_engine::{DataDirectory, Engine, Server, StartRequest};
 use tare_files::LogFile;
 use tempfile::TempDir;
+
+/// Options for studies that are not begun by `run`: tests disturb each other.
+pub const QUIET: [&str; 4] = ["--set", "sampling.steal_limit=off", "--set", "sampling.foreign_cpu_limit=off"];
 
 /// A private state, cache, lock and run directory, so that tests run side by side and leave nothing.
 pub struct World {
@@ -33,20 +39,33 @@ impl World {
     /// `tare` in this world.
     pub fn tare(&self, args: &[&str]) -> Command {
         initialised::link_into(&self.path("cache"), &self.named_by(args));
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
+        let mut command = self.command(env!("CARGO_BIN_EXE_tare"));
+        command.args(args);
+        // Tests run side by side and disturb each other; those about that ask for a limit themselves.
+        let asks = args.iter().any(|arg| ["--resume", "--shard"].contains(arg) || arg.contains("_limit"));
+        if args.first() == Some(&"run") && !asks {
+            command.args(QUIET);
+        }
         command
-            .args(args)
+    }
+
+    /// A program in this world: what `tare` keeps is kept here.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command
             .current_dir(self.directory.path())
             .env("TARE_STATE_DIR", self.path("state"))
             .env("TARE_CACHE_DIR", self.path("cache"))
             .env("TARE_LOCK_DIR", self.path("lock"))
             .env("XDG_RUNTIME_DIR", self.path("run"))
             .env("XDG_CONFIG_HOME", self.path("config"));
-        // Tests run side by side and disturb each other; those about that ask for a limit themselves.
-        let asks = args.iter().any(|arg| ["--resume", "--shard"].contains(arg) || arg.contains("_limit"));
-        if args.first() == Some(&"run") && !asks {
-            command.args(["--set", "sampling.steal_limit=off", "--set", "sampling.foreign_cpu_limit=off"]);
-        }
+        command
+    }
+
+    /// `tare` in this world behind the words of another program that starts it.
+    pub fn behind(&self, words: &[&str], args: &[&str]) -> Command {
+        let (tare, mut command) = (self.tare(args), self.command(words[0]));
+        command.args(&words[1..]).arg(tare.get_program()).args(tare.get_args());
         command
     }
 
@@ -59,6 +78,11 @@ impl World {
 
     pub fn output(&self, args: &[&str]) -> Output {
         self.tare(args).output().expect("tare runs")
+    }
+
+    /// Begins `tare`, whatever it says.
+    pub fn begin(&self, args: &[&str]) -> Child {
+        self.tare(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("tare runs")
     }
 
     /// Runs `tare`, which must exit with `code`; standard output and standard error.
@@ -104,8 +128,18 @@ impl World {
     }
 }
 
+/// Where builds are kept, and what `scripts/setup test` gets.
+pub fn target() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target directory")
+}
+
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Without the ends of lines, which stand where the terminal ends.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 pub fn names(directory: &Path) -> Vec<String> {
@@ -125,10 +159,61 @@ pub fn trials(results: &Path) -> Vec<serde_json::Value> {
 
 /// Waits until there are `count` records.
 pub fn wait_for_trials(results: &Path, count: usize) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while trials(results).len() < count {
-        assert!(Instant::now() < deadline, "no {count} trials within 60 s");
+    wait_until(&format!("{count} trials"), 60, || trials(results).len() >= count);
+}
+
+pub fn wait_until(what: &str, seconds: u64, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(seconds);
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what}: not within {seconds} s");
         std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// What a trial's record says of a setting.
+pub fn verified(record: &serde_json::Value, factor: &str) -> String {
+    let setting = record["settings"].as_array().unwrap().iter().find(|setting| setting["factor"] == factor);
+    setting.unwrap_or_else(|| panic!("{factor} in {record}"))["verified"].as_str().unwrap().to_owned()
+}
+
+/// A shell script that can be run.
+pub fn script(path: &Path, lines: &str) {
+    std::fs::write(path, format!("#!/bin/sh\n{lines}\n")).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Sends a signal to a process, which may have ended by itself: whether it was there.
+pub fn send(pid: u32, signal: Signal) -> bool {
+    kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).is_ok()
+}
+
+/// The words that a process was started with; none of one that has ended.
+pub fn words_of(pid: u32) -> Vec<String> {
+    let line = text(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
+    line.split_terminator('\0').map(str::to_owned).collect()
+}
+
+pub fn parent_of(pid: u32) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())
+}
+
+/// Processes of this machine in whose environment a variable has a value, `NAME=value`.
+pub fn with_variable(variable: &str) -> Vec<u32> {
+    let all = names(Path::new("/proc")).into_iter().filter_map(|name| name.parse::<u32>().ok());
+    all.filter(|id| {
+        let environment = std::fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes())
+    })
+    .collect()
+}
+
+/// A process that ends with the test, also where that fails.
+pub struct Ended(pub Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill().and_then(|()| self.0.wait());
     }
 }
 

@@ -4,8 +4,8 @@
 use super::killed::{MORE, Place, settings_of};
 use crate::crashes::{Counts, Log, OF_SETTINGS, Whom, check_counts, halves};
 use crate::noise_common::HARMLESS;
-use crate::support::{World, names, trials};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::support::{World, names, send, trials};
+use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -154,9 +154,11 @@ impl Crashes {
             }
             assert_ne!(stopped, run.id(), "{others:?} live beside the run alone");
             assert!(Instant::now() < deadline, "{others:?} do not die");
-            others.into_iter().for_each(kill);
+            for pid in others {
+                send(pid, Signal::KILL);
+            }
         }
-        kill(stopped);
+        send(stopped, Signal::KILL);
         while Path::new(&format!("/proc/{stopped}")).exists() && run.try_wait().unwrap().is_none() {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -244,11 +246,6 @@ struct Crash {
     label: String,
     began_trials: bool,
     is_run: bool,
-}
-
-fn kill(pid: u32) {
-    // It may have ended by itself.
-    let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL);
 }
 
 /// The letter of proc_pid_stat(5).

@@ -3,7 +3,6 @@
 
 use crate::support::{World, text};
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 const STUDY: &str = "name = \"denied\"\n[workload]\nname = \"point_select\"\nrows = 20\n[placement]\nserver = \
@@ -14,10 +13,7 @@ const STUDY: &str = "name = \"denied\"\n[workload]\nname = \"point_select\"\nrow
 fn run_under(world: &World, wrapper: &[&str], sets: &[&str]) -> (Option<i32>, String) {
     let study = world.study(STUDY);
     let sets: Vec<&str> = sets.iter().flat_map(|set| ["--set", *set]).collect();
-    let plain = world.tare(&[&["run", &study, "--out", "results"], &sets[..]].concat());
-    let mut wrapped = Command::new(wrapper[0]);
-    wrapped.args(&wrapper[1..]).arg(plain.get_program()).args(plain.get_args()).current_dir(world.path(""));
-    wrapped.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut wrapped = world.behind(wrapper, &[&["run", &study, "--out", "results"], &sets[..]].concat());
     let began = Instant::now();
     let output = wrapped.output().unwrap();
     let said = text(&output.stderr);

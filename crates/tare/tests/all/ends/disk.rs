@@ -1,7 +1,6 @@
 //! A full disk stops the run and is blamed on no one; damaged records are repaired.
 
-use crate::support::{World, text, trials};
-use std::process::Command;
+use crate::support::{QUIET, World, text, trials};
 
 const STUDY: &str = "name = \"full\"\n[workload]\nrows = 3000\n[sampling]\ntrials = 3\nattempts = 1\nwarmup_s = 0\n\
                      sample_s = 0.05\n";
@@ -24,12 +23,8 @@ fn a_disk_that_fills_up_in_a_trial_uses_up_no_attempt() {
         test ! -e results/trials.jsonl; test -z "$(ls -d small/cache/work-* | grep -v lock || true)"
         rm small/filler
         TARE_CACHE_DIR=$PWD/small/cache "$0" run --resume results"#;
-    let tare = world.tare(&[]);
-    let limits = "--set sampling.steal_limit=off --set sampling.foreign_cpu_limit=off";
-    let script = script.replace("$2", limits);
-    let mut shell = Command::new("unshare");
-    shell.args(["-rm", "sh", "-c", &script]).arg(tare.get_program()).arg(&study).current_dir(world.directory.path());
-    shell.envs(tare.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    let script = script.replace("$2", &QUIET.join(" "));
+    let mut shell = world.behind(&["unshare", "-rm", "sh", "-c", &script], &[&study]);
     let output = shell.output().expect("unshare (Debian package util-linux)");
     let err = text(&output.stderr);
     assert_ne!(output.status.code(), Some(77), "no mount in a user name space of our own: {err}");

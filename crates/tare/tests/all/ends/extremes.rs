@@ -1,7 +1,7 @@
 //! What no sensible user asks for: it is answered, or refused with the limit, and never by a panic, a hang or an abort.
 
 use crate::engines::support::binary_of;
-use crate::support::{World, json, text, trials};
+use crate::support::{World, json, one_line, text, trials};
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
@@ -65,7 +65,7 @@ fn the_largest_and_smallest_numbers_are_shown_drawn_and_compared() {
 }
 
 #[test]
-fn absurd_numbers_of_threads_and_conditions_are_refused_with_the_limit() {
+fn absurd_numbers_of_threads_and_trials_are_refused_with_the_limit() {
     let world = World::new();
     let began = Instant::now();
     for threads in ["65537", "100000000", "18446744073709551615"] {
@@ -75,16 +75,8 @@ fn absurd_numbers_of_threads_and_conditions_are_refused_with_the_limit() {
         assert!(err.contains("65536"), "{err}");
     }
     world.exits(3, &["load", "point_select", "--socket", "none", "--threads", "65536"]);
-    let levels = (1..=1000).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
-    let factors: String =
-        ["threads", "rows", "tables", "start_timeout_s"].map(|name| format!("{name} = [{levels}]\n")).concat();
-    let study = world.study(&format!("{STUDY}[factors]\n{factors}"));
-    let (_, err) = world.exits(2, &["run", &study, "--dry-run"]);
-    assert!(err.contains("1000000000000 conditions") && err.contains("at most 5000"), "{err}");
     let (_, err) = world.exits(2, &["run", "--dry-run", "--set", "sampling.trials=100000"]);
     assert!(err.contains("trials: at most 250000"), "{err}");
-    let (_, err) = world.exits(2, &["run", "--dry-run", "--set", "sampling.samples=100000"]);
-    assert!(err.contains("64 MiB are read back"), "{err}");
     assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
 }
 
@@ -135,16 +127,6 @@ fn pipes_and_links_in_the_place_of_files_hold_nobody_up() {
         assert!(began.elapsed() < Duration::from_secs(10), "{args:?} took {:?}", began.elapsed());
         (output.status.code(), text(&output.stderr))
     };
-    for name in ["trials.jsonl", "plan.json", "environment.json", "study.toml"] {
-        let (path, kept) = (world.path("results").join(name), world.path("kept"));
-        std::fs::rename(&path, &kept).unwrap();
-        fifo(&path);
-        for args in [["show", "results"].as_slice(), &["report", "results"], &["compare", "results", "results"]] {
-            let (code, err) = quick(args);
-            assert!(code == Some(2) && err.contains("is no regular file"), "{name}, {args:?}: {code:?} {err}");
-        }
-        std::fs::rename(&kept, &path).unwrap();
-    }
     // What a record names as a capture is anybody's choice too.
     let records = world.path("results/trials.jsonl");
     let good = std::fs::read_to_string(&records).unwrap();
@@ -157,7 +139,7 @@ fn pipes_and_links_in_the_place_of_files_hold_nobody_up() {
         assert_ne!(named, good);
         std::fs::write(&records, named).unwrap();
         let output = world.output(&["show", "results"]);
-        let said = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = one_line(&text(&output.stdout));
         assert!(output.status.code() == Some(0) && said.contains(says), "{said}");
     }
     fifo(&world.path("fifo"));

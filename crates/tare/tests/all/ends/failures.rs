@@ -1,8 +1,9 @@
 //! What goes wrong in a run or a load: time, disk, threads that stray, results no one can read, kill -9.
 
-use crate::support::{World, names, server_beside, text, trials, wait_for_trials};
+use crate::support::{World, names, script, send, server_beside, text, trials, wait_for_trials, words_of};
+use rustix::process::Signal;
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant, SystemTime};
 use tare_engine::Sqlite;
 
@@ -59,15 +60,10 @@ fn a_thread_that_strays_fails_its_trial() {
     let world = World::new();
     let study = world.study(STUDY);
     let args = ["run", &study, "--out", "results", "--set", "sampling.trials=1", "--set", "sampling.attempts=1"];
-    let mut run = world
-        .tare(&[args.as_slice(), &["--set", "sampling.sample_s=2"]].concat())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut run = world.begin(&[args.as_slice(), &["--set", "sampling.sample_s=2"]].concat());
     // Someone else widens the affinity of all of the server's threads, as an administrator's script may.
     while run.try_wait().unwrap().is_none() {
-        for pid in world.processes().into_iter().filter(|pid| is_server(*pid)) {
+        for pid in world.processes().into_iter().filter(|pid| words_of(*pid).contains(&"sqlite-server".to_owned())) {
             let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
             for tid in tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok()) {
                 let tid = rustix::process::Pid::from_raw(tid);
@@ -85,11 +81,6 @@ fn a_thread_that_strays_fails_its_trial() {
     world.assert_clean();
 }
 
-fn is_server(pid: u32) -> bool {
-    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    text(&line).contains("sqlite-server")
-}
-
 #[test]
 fn a_full_disk_ends_the_run_and_loses_no_finished_trial() {
     let world = World::new();
@@ -99,10 +90,7 @@ fn a_full_disk_ends_the_run_and_loses_no_finished_trial() {
     let script = "mount -t tmpfs -o size=200k none small || exit 77
         \"$0\" run \"$1\" --out small/results --set sampling.sample_s=0.05 --set sampling.trials=200; code=$?
         cp -r small/results kept; exit $code";
-    let tare = world.tare(&[]);
-    let mut shell = Command::new("unshare");
-    shell.args(["-rm", "sh", "-c", script]).arg(tare.get_program()).arg(&study).current_dir(world.directory.path());
-    shell.envs(tare.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    let mut shell = world.behind(&["unshare", "-rm", "sh", "-c", script], &[&study]);
     let output = shell.output().expect("unshare (Debian package util-linux)");
     let err = text(&output.stderr);
     assert_ne!(output.status.code(), Some(77), "no mount in a user name space of our own: {err}");
@@ -116,14 +104,9 @@ fn a_full_disk_ends_the_run_and_loses_no_finished_trial() {
     assert!(!err.contains("panicked"), "{err}");
     world.assert_clean();
     // With room again the same schedule goes on behind what is there.
-    let mut resumed =
-        world.tare(&["run", "--resume", "kept"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut resumed = world.begin(&["run", "--resume", "kept"]);
     wait_for_trials(&world.path("kept"), kept.len() + 2);
-    rustix::process::kill_process(
-        rustix::process::Pid::from_raw(resumed.id().cast_signed()).unwrap(),
-        rustix::process::Signal::INT,
-    )
-    .unwrap();
+    send(resumed.id(), Signal::INT);
     assert_eq!(resumed.wait().unwrap().code(), Some(130));
     assert_eq!(trials(&world.path("kept"))[..kept.len()], kept[..]);
     world.assert_clean();
@@ -136,17 +119,12 @@ fn a_read_only_sys_leaves_conditions_out_and_nothing_changed() {
     let path = "/sys/kernel/mm/transparent_hugepage/enabled";
     let before = std::fs::read_to_string(path).expect("this test needs a kernel with transparent huge pages");
     let short = ["--set", "sampling.trials=1", "--set", "sampling.sample_s=0.05"];
-    let mut tare = world.tare(&[&["run", &study, "--out", "results"], &short[..]].concat());
+    let args = [&["run", &study, "--out", "results"], &short[..]].concat();
     // Root sees a /sys of its own, as in a container; no one else may write to it anyway.
-    let reason = if rustix::process::geteuid().is_root() {
-        let mut inside = Command::new("unshare");
-        inside.args(["--mount", "sh", "-c", "mount -o remount,bind,ro /sys && exec \"$@\"", "sh"]);
-        inside.arg(tare.get_program()).args(tare.get_args()).current_dir(world.directory.path());
-        inside.envs(tare.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        tare = inside;
-        "is mounted read-only here"
-    } else {
-        "needs root"
+    let read_only = ["unshare", "--mount", "sh", "-c", "mount -o remount,bind,ro /sys && exec \"$@\"", "sh"];
+    let (mut tare, reason) = match rustix::process::geteuid().is_root() {
+        true => (world.behind(&read_only, &args), "is mounted read-only here"),
+        false => (world.tare(&args), "needs root"),
     };
     let output = tare.output().unwrap();
     let err = text(&output.stderr);
@@ -212,15 +190,14 @@ fn a_damaged_line_is_in_nobodys_way_and_unreadable_results_are_a_clear_error() {
 fn what_a_server_writes_is_cut_in_the_record_and_steers_no_terminal() {
     let world = World::new();
     let (hostile, made) = (world.path("hostile"), world.path("made"));
-    let script = format!(
-        "#!/bin/sh\n[ \"$1\" != --version ] || exec {1} --version\nif [ -e {0} ]; then\n\
+    let lines = format!(
+        "[ \"$1\" != --version ] || exec {1} --version\nif [ -e {0} ]; then\n\
          printf '\\033]0;mine\\007'; head -c 300000 /dev/zero | tr '\\0' x; echo; exit 1\n\
-         fi\n: >{0}; exec {1} \"$@\"\n",
+         fi\n: >{0}; exec {1} \"$@\"",
         made.display(),
         env!("CARGO_BIN_EXE_tare")
     );
-    std::fs::write(&hostile, script).unwrap();
-    std::fs::set_permissions(&hostile, PermissionsExt::from_mode(0o755)).unwrap();
+    script(&hostile, &lines);
     let study = world.study(&format!("{STUDY}[engine]\nname = \"sqlite\"\nbinary = \"{}\"\n", hostile.display()));
     let one = ["--set", "sampling.trials=1", "--set", "sampling.attempts=1"];
     let (out, err) = world.exits(4, &[&["run", &study, "--out", "results"], one.as_slice()].concat());
@@ -247,7 +224,7 @@ fn kill_9_at_random_moments_leaves_no_server_and_the_schedule_completes() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let wait = Duration::from_millis((state >> 33) % 1000);
         let args = if planned { ["run", "--resume", "results"] } else { ["run", &study, "--out=results"] };
-        let mut run = world.tare(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut run = world.begin(&args);
         std::thread::sleep(wait);
         run.kill().unwrap();
         run.wait().unwrap();

@@ -1,17 +1,13 @@
 //! What a server starts outlives neither it, nor its trial, nor a kill -9 of all; what was left running is told.
 
-use crate::support::{World, text, trials};
-use rustix::process::{Pid, Signal, kill_process};
-use std::os::unix::fs::PermissionsExt;
+use crate::support::{World, script, send, text, trials, wait_until, words_of};
+use rustix::process::Signal;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 /// A server that starts a helper in a session of its own, and tells no one whose it is. Its study.
 fn with_helper(world: &World, sample_s: f64) -> String {
     let server = world.path("server");
-    let lines = format!("#!/bin/sh\nsetsid sleep 600 >/dev/null 2>&1 &\nexec {} \"$@\"\n", env!("CARGO_BIN_EXE_tare"));
-    std::fs::write(&server, lines).unwrap();
-    std::fs::set_permissions(&server, std::fs::Permissions::from_mode(0o755)).unwrap();
+    script(&server, &format!("setsid sleep 600 >/dev/null 2>&1 &\nexec {} \"$@\"", env!("CARGO_BIN_EXE_tare")));
     world.study(&format!(
         "name = \"helped\"\n[engine]\nname = \"sqlite\"\nbinary = \"{}\"\n[workload]\nrows = 20\n\
          [sampling]\ntrials = 2\nwarmup_s = 0\nsample_s = {sample_s}\n",
@@ -21,8 +17,7 @@ fn with_helper(world: &World, sample_s: f64) -> String {
 
 /// The helpers of this world; they work in its directory.
 fn helpers(world: &World) -> Vec<u32> {
-    let line = |pid: &u32| text(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
-    world.processes().into_iter().filter(|pid| line(pid).starts_with("sleep\0")).collect()
+    world.processes().into_iter().filter(|pid| words_of(*pid).first().is_some_and(|word| word == "sleep")).collect()
 }
 
 #[test]
@@ -44,11 +39,6 @@ fn a_helper_that_outlives_its_server_is_ended_and_told_about() {
     }
 }
 
-fn send(pid: u32, signal: Signal) {
-    // It may have ended by itself.
-    let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal);
-}
-
 #[test]
 fn a_kill_9_of_trial_or_of_all_leaves_no_helper() {
     for (group, all) in [("on", true), ("on", false), ("off", true), ("off", false)] {
@@ -63,16 +53,15 @@ fn a_kill_9_of_trial_or_of_all_leaves_no_helper() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while !world.path("results/logs/server-00000-1.log").exists() || helpers(&world).is_empty() {
-            assert!(Instant::now() < deadline, "no trial began");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let log = world.path("results/logs/server-00000-1.log");
+        wait_until("a trial", 60, || log.exists() && !helpers(&world).is_empty());
         let kept = helpers(&world);
         let others: Vec<u32> = world.processes().into_iter().filter(|pid| !kept.contains(pid)).collect();
         // Stopped first: one that sees another of them die would put things in order.
         for signal in [Signal::STOP, Signal::KILL] {
-            others.iter().filter(|pid| all || **pid != run.id()).for_each(|pid| send(*pid, signal));
+            for pid in others.iter().filter(|pid| all || **pid != run.id()) {
+                send(*pid, signal);
+            }
         }
         let status = run.wait().unwrap();
         if all {

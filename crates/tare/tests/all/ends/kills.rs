@@ -6,8 +6,8 @@
 
 use super::killed::{MORE, Place, settings_of, study};
 use crate::noise_common::HARMLESS;
-use crate::support::World;
-use rustix::process::{Pid, Signal, kill_process};
+use crate::support::{World, send, words_of};
+use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -90,9 +90,9 @@ impl Kills {
     fn trial_and_server(&self) -> (Option<u32>, Option<u32>) {
         let mut found = (None, None);
         for pid in self.place.world.processes() {
-            let line = crate::support::text(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
-            match line.split('\0').nth(1) {
-                Some("trial") if !line.contains("--attempt\x000\0") => found.0 = Some(pid),
+            let words = words_of(pid);
+            match words.get(1).map(String::as_str) {
+                Some("trial") if !words.windows(2).any(|two| two == ["--attempt", "0"]) => found.0 = Some(pid),
                 Some("sqlite-server") => found.1 = Some(pid),
                 _ => {}
             }
@@ -102,10 +102,6 @@ impl Kills {
 
     /// Kills, and says whether anything was hit.
     fn kill(&mut self, whom: Whom) -> bool {
-        let send = |pid: u32, signal| {
-            // It may have ended by itself.
-            kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).is_ok()
-        };
         match whom {
             Whom::Run | Whom::All => {
                 if whom == Whom::All {

@@ -6,7 +6,7 @@ mod disk;
 mod extremes;
 mod failures;
 mod helpers;
-mod killed;
+pub mod killed;
 mod kills;
 mod moments;
 mod neighbours;

@@ -2,9 +2,8 @@
 //!
 //! `TARE_TEST_MOMENTS` is how many moments of each kind are tried.
 
-use crate::support::{World, names, server_beside, text};
-use rustix::process::{Pid, Signal, kill_process};
-use std::os::unix::fs::PermissionsExt;
+use crate::support::{World, names, script, send, server_beside, text, wait_until, words_of};
+use rustix::process::Signal;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 use tare_engine::{Engine, Mariadb, Sqlite};
@@ -19,21 +18,16 @@ fn moments(usual: u32) -> u32 {
     std::env::var("TARE_TEST_MOMENTS").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
-fn send(pid: u32, signal: Signal) {
-    // It may have ended by itself.
-    let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal);
-}
-
 fn is_server(pid: u32) -> bool {
-    let line = text(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
-    let program = line.split('\0').next().unwrap_or_default();
-    line.contains("sqlite-server")
+    let words = words_of(pid);
+    let program = words.first().map_or("", String::as_str);
+    words.iter().any(|word| word == "sqlite-server")
         || program.starts_with("postgres: ")
         || ["mariadbd", "mysqld", "/postgres"].iter().any(|name| program.ends_with(name))
 }
 
 fn is_trial(pid: u32) -> bool {
-    text(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()).split('\0').nth(1) == Some("trial")
+    words_of(pid).get(1).is_some_and(|word| word == "trial")
 }
 
 /// What must be over soon after Ctrl-C.
@@ -70,9 +64,9 @@ impl Interrupted<'_> {
             Some(pid) => vec![pid],
             None => self.world.processes().into_iter().filter(|pid| is_server(*pid)).collect(),
         };
-        servers.iter().for_each(|pid| send(*pid, Signal::STOP));
-        if self.args[0] == "run" && hangs {
-            self.world.processes().into_iter().filter(|pid| is_trial(*pid)).for_each(|pid| send(pid, Signal::STOP));
+        let also = |pid: &u32| self.args[0] == "run" && hangs && is_trial(*pid);
+        for pid in servers.iter().copied().chain(self.world.processes().into_iter().filter(also)) {
+            send(pid, Signal::STOP);
         }
         // What was done before is no matter.
         let done = child.try_wait().unwrap().is_some_and(|status| status.success());
@@ -131,7 +125,7 @@ fn runs_and_trials(engine: &str, count: u32, preparing: Duration, running: Durat
     world.exits(0, &["run", &study, "--out", "plan", "--set", "sampling.sample_s=0.05", "--set", "sampling.trials=1"]);
     stopped += run.at_moments(count, running);
     std::fs::rename(world.path("plan"), world.path("short")).unwrap();
-    let mut long = world.tare(&run.args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut long = world.begin(&run.args);
     while !world.path("results/plan.json").exists() {
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -279,14 +273,12 @@ fn a_load_whose_server_stops_answering_ends_by_any_signal_and_by_itself() {
 fn a_second_ctrl_c_ends_a_run_at_once_whatever_hangs() {
     let world = World::new();
     let study = world.study(STUDY);
-    let mut run = world.tare(&["run", &study, "--out", "results"]);
-    let mut run = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !world.processes().into_iter().any(is_server) || !world.path("results/logs/server-00000-1.log").exists() {
-        assert!(Instant::now() < deadline, "no trial began");
-        std::thread::sleep(Duration::from_millis(10));
+    let mut run = world.begin(&["run", &study, "--out", "results"]);
+    let log = world.path("results/logs/server-00000-1.log");
+    wait_until("a trial", 60, || log.exists() && world.processes().into_iter().any(is_server));
+    for pid in world.processes().into_iter().filter(|pid| *pid != run.id()) {
+        send(pid, Signal::STOP);
     }
-    world.processes().into_iter().filter(|pid| *pid != run.id()).for_each(|pid| send(pid, Signal::STOP));
     send(run.id(), Signal::INT);
     std::thread::sleep(Duration::from_millis(100));
     let began = Instant::now();
@@ -303,9 +295,7 @@ fn a_program_that_does_not_say_its_version_is_told_about_and_ends_with_ctrl_c() 
     let world = World::new();
     let hangs = world.path("mariadbd");
     // Its helper names this world, so that it is found when it is left behind.
-    let script = format!("#!/bin/sh\nsetsid sh -c 'sleep 600; : {}' & wait\n", world.directory.path().display());
-    std::fs::write(&hangs, script).unwrap();
-    std::fs::set_permissions(&hangs, std::fs::Permissions::from_mode(0o755)).unwrap();
+    script(&hangs, &format!("setsid sh -c 'sleep 600; : {}' & wait", world.directory.path().display()));
     let study = world.study(&format!("{STUDY}[engine]\nname = \"mariadb\"\nbinary = \"{}\"\n", hangs.display()));
     let run = vec!["run", &study, "--out", "results"];
     for args in [vec!["studies", "--engines", "--under", "."], vec!["shard", &study, "--into", "1"], run.clone()] {

@@ -1,15 +1,14 @@
 //! What other users of the machine, and names that no one checks, can do to a run: processes and threads of any name, a
 //! program that is exchanged while it runs, a question that no one answers.
 
-use crate::support::{World, json, text, trials, wait_for_trials};
+use crate::support::{World, json, script, send, text, trials, wait_for_trials, wait_until, words_of};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 const STUDY: &str = r#"
 name = "among-others"
@@ -39,10 +38,8 @@ fn under(world: &World, name: &str) -> PathBuf {
 
 /// `program` in the world, as `tare` is there.
 fn started(world: &World, program: &Path, args: &[&str]) -> Child {
-    let tare = world.tare(args);
-    let mut command = Command::new(program);
-    command.args(tare.get_args()).current_dir(world.directory.path());
-    command.envs(tare.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut command = world.command(program);
+    command.args(world.tare(args).get_args());
     command.stdout(Stdio::null()).stderr(fs::File::create(world.path("err")).unwrap()).spawn().unwrap()
 }
 
@@ -96,11 +93,8 @@ fn a_mount_of_any_name_keeps_no_server_out_of_its_group() {
     let script = "\"$0\" doctor --json >before; name=$(printf 'at-\\377'); mkdir $name
         mount -t tmpfs none $name || exit 77
         \"$0\" doctor --json >after; exit 0";
-    let tare = world.tare(&[]);
     let rights = if rustix::process::geteuid().is_root() { "-m" } else { "-rm" };
-    let mut shell = Command::new("unshare");
-    shell.args([rights, "sh", "-c", script]).arg(tare.get_program()).current_dir(world.directory.path());
-    shell.envs(tare.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut shell = world.behind(&["unshare", rights, "sh", "-c", script], &[]);
     let output = shell.output().expect("unshare (Debian package util-linux)");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let found = |file: &str| {
@@ -122,10 +116,8 @@ fn a_program_that_is_gone_or_exchanged_runs_its_trials_to_the_end() {
         wait_for_trials(&world.path("results"), 1);
         fs::remove_file(&program).unwrap();
         let planted = world.path("planted");
-        let script = format!("#!/bin/sh\ntouch {}\n", planted.display());
         let place = if exchanged { program.clone() } else { world.path("tare-that-goes (deleted)") };
-        fs::write(&place, script).unwrap();
-        fs::set_permissions(&place, fs::Permissions::from_mode(0o755)).unwrap();
+        script(&place, &format!("touch {}", planted.display()));
         let code = run.wait().unwrap().code();
         assert!(!planted.exists(), "another program was run: {}", said(&world));
         assert_eq!(code, Some(0), "{}", said(&world));
@@ -141,30 +133,20 @@ fn sigterm_ends_a_run_that_asks_for_a_password_and_shows_what_is_typed_again() {
     let tare = world.tare(&["run", &study, "--out", "results", "--ask-password"]);
     let words: Vec<String> = tare.get_args().map(|word| format!("'{}'", word.display())).collect();
     let line = format!("'{}' {}; echo code $?; stty -a", tare.get_program().display(), words.join(" "));
-    let mut terminal = Command::new("python3");
-    let spawn = "import pty, sys; pty.spawn(['sh', '-c', sys.argv[1]])";
-    terminal.args(["-c", spawn, &line]).current_dir(world.directory.path());
-    terminal.envs(tare.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut terminal = world.command("python3");
+    terminal.args(["-c", "import pty, sys; pty.spawn(['sh', '-c', sys.argv[1]])", &line]);
     // Its input stays open: its end would be the answer.
     let output = fs::File::create(world.path("said")).unwrap();
     let mut terminal = terminal.stdin(Stdio::piped()).stdout(output).stderr(Stdio::null()).spawn().unwrap();
     let said = || text(&fs::read(world.path("said")).unwrap_or_default());
-    let until = |what: &str, is_so: &dyn Fn() -> bool| {
-        let deadline = Instant::now() + Duration::from_secs(30);
-        while !is_so() {
-            assert!(Instant::now() < deadline, "{what}: {}", said());
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    };
-    until("it asks", &|| said().contains("password: "));
+    wait_until("it asks", 30, || said().contains("password: "));
     for pid in world.processes() {
-        let line = text(&fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
-        if line.contains("--ask-password") && line.starts_with(env!("CARGO_BIN_EXE_tare")) {
-            let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
-            rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        let words = words_of(pid);
+        if words.iter().any(|word| word == "--ask-password") && words[0] == env!("CARGO_BIN_EXE_tare") {
+            send(pid, Signal::TERM);
         }
     }
-    until("it ends", &|| said().contains("code "));
+    wait_until("it ends", 30, || said().contains("code "));
     terminal.wait().unwrap();
     assert!(said().contains("code 130") && said().contains(" echo ") && said().contains(" icanon"), "{}", said());
     assert!(!world.path("results").exists(), "nothing was begun");

@@ -1,7 +1,7 @@
 //! Settings outlive nothing: anyone who ends a trial puts its machine settings back before anything else is measured.
 
-use crate::support::World;
-use rustix::process::{Pid, Signal, kill_process};
+use crate::support::{World, send, words_of};
+use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -67,10 +67,9 @@ impl Tuned {
         let plan = std::fs::read_to_string(self.world.path("results/plan.json")).ok()?;
         let plan: serde_json::Value = serde_json::from_str(&plan).ok()?;
         self.world.processes().into_iter().find_map(|pid| {
-            let line = crate::support::text(&std::fs::read(format!("/proc/{pid}/cmdline")).ok()?);
-            let words: Vec<&str> = line.split('\0').collect();
-            let after = |name: &str| words.iter().position(|w| *w == name).and_then(|at| words.get(at + 1));
-            if words.get(1) != Some(&"trial") || after("--attempt") == Some(&"0") {
+            let words = words_of(pid);
+            let after = |name: &str| words.iter().position(|w| w == name).and_then(|at| words.get(at + 1));
+            if words.get(1)? != "trial" || after("--attempt")? == "0" {
                 return None;
             }
             let number: usize = after("--trial")?.parse().ok()?;
@@ -89,13 +88,12 @@ impl Tuned {
                 && condition.ends_with("=7")
                 && self.swappiness() != found
             {
-                let trial = Pid::from_raw(pid.cast_signed()).unwrap();
                 // Stopped, it cannot put the setting back between the look and the signal.
-                if kill_process(trial, Signal::STOP).is_ok() && self.swappiness() != found {
-                    kill_process(trial, signal).unwrap();
+                if send(pid, Signal::STOP) && self.swappiness() != found {
+                    assert!(send(pid, signal));
                     return number;
                 }
-                let _ = kill_process(trial, Signal::CONT);
+                send(pid, Signal::CONT);
             }
         }
     }
@@ -160,7 +158,7 @@ fn an_interrupted_run_whose_trial_hangs_ends_with_the_machine_as_found() {
     let found = tuned.swappiness();
     let mut run = tuned.start(&[]);
     tuned.strike(&found, Signal::STOP);
-    kill_process(Pid::from_raw(run.id().cast_signed()).unwrap(), Signal::INT).unwrap();
+    send(run.id(), Signal::INT);
     assert_eq!(run.wait().unwrap().code(), Some(130), "{}", tuned.err());
     assert_eq!(tuned.swappiness(), found);
     assert!(!Journal::pending(&tuned.state));

@@ -1,10 +1,12 @@
 //! kill -9 of the program that started a server, and what the next start finds.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
-use crate::engines::support::{Place, copied, prepared, runs, wait_until_gone};
+use crate::engines::support::{PATIENCE, Place, copied, prepared, runs, script, wait_until_gone};
+use crate::support::wait_until;
 use tare_engine::{Engine, Sqlite, reap_leftovers};
 
 const PLACE: &str = "TARE_TEST_LEFTOVERS";
@@ -31,19 +33,45 @@ fn the_program_that_is_killed() {
     std::thread::sleep(std::time::Duration::from_secs(600));
 }
 
+/// One of this file's tests that are none, as a program of its own.
+fn program(name: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", &format!("engines::leftovers::{name}"), "--ignored", "--nocapture"]);
+    command
+}
+
+/// The program that is killed, with a wrapper around its server, and what it says.
+fn owner(place: &Place, more: &[(&str, &OsStr)]) -> (Child, BufReader<ChildStdout>) {
+    copied(&Sqlite, place, tare(), "data");
+    let mut command = program("the_program_that_is_killed");
+    command.env(PLACE, place.folder.path()).envs(more.iter().copied()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let said = BufReader::new(child.stdout.take().unwrap());
+    (child, said)
+}
+
+/// The server that it says that it has started.
+fn server(said: BufReader<ChildStdout>) -> u32 {
+    let mut lines = said.lines().map_while(Result::ok);
+    let pid = lines.find_map(|line| line.strip_prefix("server ")?.parse().ok());
+    pid.expect("the child started no server")
+}
+
+/// kill -9 of the owner of this server, which goes on: the next start ends it.
+fn is_ended_by_the_next_start(mut owner: Child, server: u32, place: &Place, what: &str) {
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    assert!(runs(server), "nothing to end: this test proves nothing");
+    let reaped = reap_leftovers(&place.path("state")).unwrap();
+    assert!(reaped.len() == 1 && reaped[0].killed.contains(&server), "{what}: {reaped:?}");
+    assert!(!runs(server) && !place.path("run").exists() && !place.path("copy").exists(), "{what}");
+}
+
 #[test]
 fn after_kill_9_nothing_is_left() {
     let place = Place::new();
-    copied(&Sqlite, &place, tare(), "data");
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "engines::leftovers::the_program_that_is_killed", "--ignored", "--nocapture"])
-        .env(PLACE, place.folder.path())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-    let said = lines.into_iter().find_map(|line| line.strip_prefix("server ").map(str::to_owned));
-    let pid: u32 = said.expect("the child started no server").parse().unwrap();
+    let (mut child, said) = owner(&place, &[]);
+    let pid = server(said);
 
     // While its owner lives, a server is not a leftover.
     assert_eq!(reap_leftovers(&place.path("state")).unwrap(), []);
@@ -66,9 +94,8 @@ fn after_kill_9_a_server_behind_a_wrapper_that_stays_is_ended_by_the_next_start(
     // Answering already, and still starting: the server waits for a file that comes later.
     for ready in [true, false] {
         let place = Place::new();
-        copied(&Sqlite, &place, tare(), "data");
         let (pid_file, go) = (place.path("pid"), place.path("go"));
-        let inner = crate::engines::support::script(
+        let inner = script(
             &place,
             &format!(
                 "echo $$ > {pid}; while [ ! -e {go} ]; do sleep 0.01; done; exec {tare} \"$@\"",
@@ -77,53 +104,24 @@ fn after_kill_9_a_server_behind_a_wrapper_that_stays_is_ended_by_the_next_start(
                 tare = tare().unwrap().display()
             ),
         );
-        let outer = crate::engines::support::script(&place, &format!("{} \"$@\"; true", inner.display()));
+        let outer = script(&place, &format!("{} \"$@\"; true", inner.display()));
         if ready {
             std::fs::write(&go, "").unwrap();
         }
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "engines::leftovers::the_program_that_is_killed", "--ignored", "--nocapture"])
-            .env(PLACE, place.folder.path())
-            .env(WRAPPER, outer)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-        let read = || std::fs::read_to_string(&pid_file).ok()?.trim().parse::<u32>().ok();
-        let pid = if ready {
-            lines.find_map(|line| line.strip_prefix("server ")?.parse().ok()).unwrap()
-        } else {
-            let deadline = std::time::Instant::now() + crate::engines::support::PATIENCE;
-            while read().is_none() {
-                assert!(std::time::Instant::now() < deadline, "the server was never started");
-                std::thread::sleep(std::time::Duration::from_millis(5));
-            }
-            read().unwrap()
-        };
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert!(runs(pid), "nothing to end: this test proves nothing");
-        let reaped = reap_leftovers(&place.path("state")).unwrap();
-        assert_eq!(reaped.len(), 1);
-        assert!(reaped[0].killed.contains(&pid), "{reaped:?}");
-        assert!(!runs(pid) && !place.path("run").exists() && !place.path("copy").exists());
+        let (owner, said) = owner(&place, &[(WRAPPER, outer.as_os_str())]);
+        let pid = if ready { server(said) } else { wait_for_pid(&pid_file) };
+        is_ended_by_the_next_start(owner, pid, &place, &format!("ready {ready}"));
     }
 }
 
 /// A shell script's way to be found while it runs.
-fn pid_in(file: &Path) -> Option<u32> {
-    std::fs::read_to_string(file).ok()?.trim().parse().ok()
-}
-
 fn wait_for_pid(file: &Path) -> u32 {
-    let deadline = std::time::Instant::now() + crate::engines::support::PATIENCE;
-    loop {
-        if let Some(pid) = pid_in(file) {
-            return pid;
-        }
-        assert!(std::time::Instant::now() < deadline, "nothing ever wrote {}", file.display());
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    let mut pid = None;
+    wait_until("a script that says its number", PATIENCE.as_secs(), || {
+        pid = std::fs::read_to_string(file).ok().and_then(|text| text.trim().parse().ok());
+        pid.is_some()
+    });
+    pid.unwrap()
 }
 
 #[test]
@@ -131,30 +129,15 @@ fn after_kill_9_a_server_in_a_session_of_its_own_is_ended_by_the_next_start() {
     // With a control group where this process may make one, and without; answering already, and never.
     for (group, ready) in [("on", true), ("on", false), ("off", true), ("off", false)] {
         let place = Place::new();
-        copied(&Sqlite, &place, tare(), "data");
         let (pid_file, tare) = (place.path("pid"), tare().unwrap().display().to_string());
         let become_it = if ready { format!("exec {tare} \"$@\"") } else { "exec sleep 600".to_owned() };
-        let inner = crate::engines::support::script(&place, &format!("echo $$ > {}; {become_it}", pid_file.display()));
-        let outer = crate::engines::support::script(&place, &format!("setsid {} \"$@\" & sleep 600", inner.display()));
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "engines::leftovers::the_program_that_is_killed", "--ignored", "--nocapture"])
-            .env(PLACE, place.folder.path())
-            .env(WRAPPER, outer)
-            .env("TARE_CGROUP", group)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let inner = script(&place, &format!("echo $$ > {}; {become_it}", pid_file.display()));
+        let outer = script(&place, &format!("setsid {} \"$@\" & sleep 600", inner.display()));
+        let (owner, said) = owner(&place, &[(WRAPPER, outer.as_os_str()), ("TARE_CGROUP", group.as_ref())]);
         if ready {
-            lines.find(|line| line.starts_with("server ")).unwrap();
+            server(said);
         }
-        let pid = wait_for_pid(&pid_file);
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert!(runs(pid), "nothing to end: this test proves nothing");
-        let reaped = reap_leftovers(&place.path("state")).unwrap();
-        assert!(reaped.len() == 1 && reaped[0].killed.contains(&pid), "{group} {ready}: {reaped:?}");
-        assert!(!runs(pid) && !place.path("run").exists() && !place.path("copy").exists(), "{group} {ready}");
+        is_ended_by_the_next_start(owner, wait_for_pid(&pid_file), &place, &format!("{group} {ready}"));
     }
 }
 
@@ -170,10 +153,10 @@ fn a_server_with_helpers() {
         format!("{with} setsid sh -c 'echo $$ > {}; exec sleep 600' >/dev/null 2>&1 &\n", file.display())
     };
     let lines = format!("{}{}exec {} \"$@\"", helper(&first, ""), helper(&second, "env -i"), tare().unwrap().display());
-    let wrapper = crate::engines::support::script(&place, &lines);
+    let wrapper = script(&place, &lines);
     let mut server = Sqlite.start(&place.start_request(&data, Some(&wrapper))).unwrap();
     let pids = [wait_for_pid(&first), wait_for_pid(&second)];
-    assert_eq!(server.stop(crate::engines::support::PATIENCE).unwrap(), tare_engine::StopOutcome::Graceful);
+    assert_eq!(server.stop(PATIENCE).unwrap(), tare_engine::StopOutcome::Graceful);
     for pid in pids {
         assert!(!runs(pid), "{:?}", server.outlived());
         assert!(server.outlived().contains(&format!("process {pid} (sleep)")), "{:?}", server.outlived());
@@ -182,18 +165,14 @@ fn a_server_with_helpers() {
     }
     // One that leaves nothing says nothing.
     let mut plain = Sqlite.start(&place.start_request(&data, tare())).unwrap();
-    plain.stop(crate::engines::support::PATIENCE).unwrap();
+    plain.stop(PATIENCE).unwrap();
     assert_eq!(plain.outlived(), Vec::<String>::new());
 }
 
 #[test]
 fn helpers_that_outlive_their_server_are_ended_and_named() {
     for group in ["on", "off"] {
-        let output = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "engines::leftovers::a_server_with_helpers", "--ignored", "--nocapture"])
-            .env("TARE_CGROUP", group)
-            .output()
-            .unwrap();
+        let output = program("a_server_with_helpers").env("TARE_CGROUP", group).output().unwrap();
         assert!(output.status.success(), "{group}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }

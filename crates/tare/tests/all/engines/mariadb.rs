@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::engines::support::{PATIENCE, Place, one, prepared, script, wait_until_gone};
+use crate::engines::support::{PATIENCE, Place, one, prepared, wait_until_gone};
 use tare_engine::{Aslr, Charset, ConnectTarget, Engine, Mariadb, Param, Server, StartRequest, StopOutcome};
 
 #[test]
@@ -46,20 +46,6 @@ fn packets_of_sixteen_mebibytes_and_more(server: &dyn Server) {
         assert_eq!(one(&mut *session, &format!("SELECT REPEAT('x', {text})")).map(|s| s.len()), Some(text));
         assert_eq!(session.run(&format!("SELECT REPEAT('x', {text})")), Ok(1));
     }
-}
-
-/// As packages have them: what counts is the process that answers.
-#[test]
-fn a_layout_is_verified_behind_a_wrapper_script_that_execs() {
-    let place = Place::new();
-    let data = prepared(&Mariadb, &place, None);
-    let script = script(&place, "exec mariadbd \"$@\"");
-    let request =
-        StartRequest { binary: Some(script), aslr: Some(Aslr::Layout(5)), ..place.start_request(&data, None) };
-    let server = Mariadb.start(&request).unwrap();
-    let name = std::fs::read_to_string(format!("/proc/{}/comm", server.pid())).unwrap();
-    assert_eq!(name.trim(), "mariadbd");
-    assert!(Aslr::Layout(5).verify(server.pid()).is_ok() && Aslr::Layout(6).verify(server.pid()).is_err());
 }
 
 #[test]

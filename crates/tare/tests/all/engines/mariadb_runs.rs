@@ -1,6 +1,6 @@
-//! Whole runs on MariaDB that no other engine needs: data of the user's own, allocators, sysbench on tare's tables.
+//! Whole runs on MariaDB that no other engine needs: data of the user's own, sysbench on tare's tables.
 
-use crate::support::{World, json, server_beside, text, trials};
+use crate::support::{World, json, server_beside, text, trials, verified};
 use std::process::Command;
 use std::time::Duration;
 use tare_engine::Mariadb;
@@ -63,30 +63,6 @@ fn a_data_directory_of_the_users_own_is_copied_and_not_changed() {
     std::fs::create_dir(world.path("empty")).unwrap();
     let set = format!("engine.data={}", world.path("empty").display());
     world.exits(4, &["run", &study, "--out", "fourth", "--set", &set]);
-    world.assert_clean();
-}
-
-#[test]
-fn an_allocator_is_the_one_that_the_server_has_mapped() {
-    let world = World::new();
-    let study = world.study(
-        "name = \"allocators\"\n[engine]\nname = \"mariadb\"\n[workload]\nrows = 100\n\
-         [sampling]\ntrials = 1\nwarmup_s = 0\nsample_s = 0.3\n\
-         [factors]\nallocator = [\"system\", \"jemalloc\", \"tcmalloc\"]\n",
-    );
-    let (_, err) = world.exits(0, &["run", &study, "--out", "results"]);
-    let records = trials(&world.path("results"));
-    assert_eq!(records.len(), 3, "sudo apt-get install libjemalloc2 libtcmalloc-minimal4\n{err}");
-    for record in records {
-        let setting = record["settings"].as_array().unwrap().iter().find(|s| s["factor"] == "allocator").unwrap();
-        let word = match setting["level"].as_str().unwrap() {
-            "jemalloc" => "libjemalloc",
-            "tcmalloc" => "libtcmalloc",
-            _ => "no other allocator",
-        };
-        assert_eq!(record["outcome"], "ok", "{record}");
-        assert!(setting["verified"].as_str().unwrap().contains(word), "{setting}");
-    }
     world.assert_clean();
 }
 
@@ -164,15 +140,11 @@ fn the_character_set_of_connections_is_recorded_and_an_option_that_nothing_shows
     assert_eq!(records.len(), 3);
     for record in records {
         assert_eq!(record["outcome"], "ok", "{record}");
-        let said = |factor: &str| {
-            let settings = record["settings"].as_array().unwrap();
-            settings.iter().find(|s| s["factor"] == factor).unwrap()["verified"].as_str().unwrap().to_owned()
-        };
         let set = record["levels"]["charset"].as_str().unwrap();
         let set = if set == "server" { "latin1" } else { set };
-        assert_eq!(said("charset"), format!("the server says {set}"));
-        assert_eq!(said("option.character_set_server"), "the server says latin1");
-        assert!(said("option.loose_no_such_thing").starts_with("not verified"), "{record}");
+        assert_eq!(verified(&record, "charset"), format!("the server says {set}"));
+        assert_eq!(verified(&record, "option.character_set_server"), "the server says latin1");
+        assert!(verified(&record, "option.loose_no_such_thing").starts_with("not verified"), "{record}");
     }
     // A server that keeps to its own says so, and the trial is no result.
     let set = "engine.options.character_set_client_handshake=OFF";

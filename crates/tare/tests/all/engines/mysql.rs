@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::engines::support::{Place, binary_of, copied, one, prepared, wait_until_gone};
+use crate::support::send;
 use tare_drive::workload::oltp::{self, Fill, OltpError, Tables};
 use tare_engine::{
     Code, ConnectTarget, DataDirectory, Engine, EngineError, Mariadb, Mysql, Server, StartRequest, Transport,
@@ -113,8 +114,7 @@ fn data_that_were_filled_without_a_redo_log_survive_a_crash_afterwards() {
     assert_eq!(server.setting("local_infile").unwrap().as_deref(), Some("OFF"), "as every server has it");
     session.run("UPDATE t SET k = k + 1000000").unwrap();
     let pid = server.pid();
-    let killed = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
-    rustix::process::kill_process(killed, rustix::process::Signal::KILL).unwrap();
+    assert!(send(pid, rustix::process::Signal::KILL));
     wait_until_gone(pid);
     drop((session, server));
     let server = Mysql.start(&again).unwrap();

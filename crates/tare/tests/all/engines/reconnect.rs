@@ -1,9 +1,9 @@
 //! `tare load --reconnect` against a real MariaDB that is killed and started again under it.
 
 use crate::engines::support::{Place, copied};
-use crate::support::{World, json, text};
+use crate::support::{World, json, send, text};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use tare_engine::{Address, DataDirectory, Engine, Mariadb, Server, StartRequest};
 
@@ -36,8 +36,7 @@ fn load(world: &World, tables: &[String], more: &[&str]) -> Child {
 }
 
 fn kill(server: &dyn Server) {
-    let pid = server.pid().to_string();
-    assert!(Command::new("kill").args(["-9", &pid]).status().unwrap().success());
+    assert!(send(server.pid(), rustix::process::Signal::KILL));
     crate::engines::support::wait_until_gone(server.pid());
 }
 

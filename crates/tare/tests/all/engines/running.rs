@@ -2,10 +2,10 @@
 
 use crate::engines::running_support::{Theirs, engines, placed};
 use crate::engines::support::{PATIENCE, Place, prepared};
-use crate::support::{World, json, trials};
-use rustix::process::{Pid, Signal, kill_process};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant, SystemTime};
+use crate::support::{World, json, one_line, send, trials, verified, wait_until};
+use rustix::process::Signal;
+use std::process::Command;
+use std::time::{Duration, SystemTime};
 use tare_cpuset::CpuSet;
 use tare_engine::{Engine, Mariadb, Postgresql};
 use tare_topology::Machine;
@@ -54,13 +54,10 @@ fn a_load_leaves_no_thread_bound_also_after_ctrl_c() {
     theirs.assert_as_before(&before, "after a load");
     let args = theirs.load(&[&placed[..], &["--time", "60s"]].concat());
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let mut load = theirs.world.tare(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while theirs.affinities().values().filter(|set| **set == CpuSet::from(last)).count() < 4 {
-        assert!(Instant::now() < deadline, "no thread was ever bound: {:?}", theirs.affinities());
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    kill_process(Pid::from_raw(load.id().cast_signed()).unwrap(), Signal::INT).unwrap();
+    let mut load = theirs.world.begin(&args);
+    let bound = || theirs.affinities().values().filter(|set| **set == CpuSet::from(last)).count();
+    wait_until("four bound threads", 20, || bound() >= 4);
+    send(load.id(), Signal::INT);
     load.wait().unwrap();
     theirs.assert_as_before(&before, "after Ctrl-C");
 }
@@ -80,13 +77,7 @@ fn after_kill_9_of_everything_the_next_start_finds_their_affinities_as_before() 
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let wait = Duration::from_millis(150 + (seed >> 33) % 700);
             let out = format!("results-{kill}");
-            let mut run = theirs
-                .world
-                .tare(&["run", &study, "--out", &out])
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .spawn()
-                .unwrap();
+            let mut run = theirs.world.begin(&["run", &study, "--out", &out]);
             // On a machine with much else to do a random moment is mostly one before anything was bound.
             match kill % 3 {
                 0 => {
@@ -123,8 +114,6 @@ fn what_cannot_be_had_of_a_running_server_is_said() {
     refused("[process]\naslr = \"off\"\n", 3, "one that runs already");
     refused("[placement]\nmemory = \"local\"\nserver = \"cpus:0\"\n", 3, "runs already");
     refused("[engine.options]\nmax_connections = 7\n", 4, "nothing is set on a server that runs already");
-    let (_, err) = theirs.world.exits(2, &["run", &theirs.study(""), "--set", "engine.password=x"]);
-    assert!(err.contains("a study holds no password") && err.contains("TARE_PASSWORD"), "{err}");
     let (_, err) = theirs.world.exits(2, &["run", &theirs.study(""), "--set", "engine.binary=/bin/true"]);
     assert!(err.contains("not both"), "{err}");
     // Nothing is made there; missing tables are a wrong use, as they are of `tare load`.
@@ -158,11 +147,6 @@ fn a_password_is_in_no_file_argument_list_or_environment() {
     let load = theirs.load(&["--password", SECRET]);
     let (_, err) = theirs.world.exits(2, &load.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(err.contains("can be read by every user") && !err.contains(SECRET), "{err}");
-}
-
-/// Without the ends of lines, which stand where the terminal ends.
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// What its owner restarts it with: ends the server, starts it anew on the same files, and leaves it running.
@@ -199,7 +183,7 @@ impl Alone {
         Self { folder, program: Mariadb.binary(None).unwrap().path, world }
     }
 
-    fn pid(&self) -> Option<i32> {
+    fn pid(&self) -> Option<u32> {
         std::fs::read_to_string(self.folder.path().join("pid")).ok()?.trim().parse().ok()
     }
 
@@ -216,8 +200,8 @@ impl Alone {
 
 impl Drop for Alone {
     fn drop(&mut self) {
-        if let Some(pid) = self.pid().and_then(Pid::from_raw) {
-            let _ = kill_process(pid, Signal::KILL); // it may have ended
+        if let Some(pid) = self.pid() {
+            send(pid, Signal::KILL);
         }
     }
 }
@@ -225,17 +209,14 @@ impl Drop for Alone {
 #[test]
 fn a_study_restarts_their_server_before_each_trial_by_their_own_command() {
     let theirs = Alone::new();
-    let script = restart_script(&theirs);
-    assert!(Command::new("sh").arg(&script).status().unwrap().success());
+    let restart = restart_script(&theirs);
+    assert!(Command::new("sh").arg(&restart).status().unwrap().success());
     let socket = theirs.folder.path().join("s").display().to_string();
-    let deadline = Instant::now() + PATIENCE;
-    while std::os::unix::net::UnixStream::connect(&socket).is_err() {
-        assert!(Instant::now() < deadline, "its owner cannot start it either");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    let answers = || std::os::unix::net::UnixStream::connect(&socket).is_ok();
+    wait_until("a server that its owner starts", PATIENCE.as_secs(), answers);
     theirs.world.exits(0, &["load", "point_select", "--socket", &socket, "--rows", "500", "--prepare"]);
 
-    let study = theirs.study(&format!("[\"sh\", \"{script}\"]"), &placed());
+    let study = theirs.study(&format!("[\"sh\", \"{restart}\"]"), &placed());
     let (plan, _) = theirs.world.exits(0, &["run", &study, "--dry-run"]);
     let (_, err) = theirs.world.exits(0, &["run", &study, "--out", "results"]);
     for told in [plan, err] {
@@ -244,9 +225,7 @@ fn a_study_restarts_their_server_before_each_trial_by_their_own_command() {
     let mut lives = std::collections::BTreeSet::new();
     for record in trials(&theirs.world.path("results")) {
         assert_eq!(record["outcome"], "ok", "{record}");
-        let settings = record["settings"].as_array().unwrap();
-        let restart = settings.iter().find(|setting| setting["factor"] == "restart").unwrap();
-        let proof = restart["verified"].as_str().unwrap();
+        let proof = verified(&record, "restart");
         assert!(proof.contains("ended, process ") && proof.ends_with("answers"), "{proof}");
         assert!(record["uncontrolled"].get("server lifetime").is_none(), "each trial has a server of its own");
         let serving = record["samples"][0]["threads"].as_array().unwrap().iter().find(|t| t["role"] == "server");
@@ -256,7 +235,7 @@ fn a_study_restarts_their_server_before_each_trial_by_their_own_command() {
     let (shown, _) = theirs.world.exits(0, &["show", "results"]);
     assert!(one_line(&shown).contains("each a restart of the server by its owner's command"), "{shown}");
     let last = theirs.pid().unwrap();
-    assert!(crate::engines::support::runs(last.unsigned_abs()), "it goes on");
+    assert!(crate::engines::support::runs(last), "it goes on");
     let logs = crate::support::names(&theirs.world.path("results/logs"));
     let log = logs.iter().find(|name| name.starts_with("restart-")).unwrap_or_else(|| panic!("{logs:?}"));
     let said = std::fs::read_to_string(theirs.world.path("results/logs").join(log)).unwrap();

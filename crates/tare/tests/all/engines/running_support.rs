@@ -2,8 +2,8 @@
 
 #![allow(dead_code, reason = "each test program uses a part")]
 use crate::engines::support::{Place, binary_of, prepared};
-use crate::support::{World, text};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::support::{World, send, text};
+use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -157,7 +157,7 @@ impl Theirs {
         for pid in self.world.processes() {
             let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
             if name.trim() == "tare" {
-                let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL); // it may have ended
+                send(pid, Signal::KILL);
             }
         }
     }

@@ -1,17 +1,12 @@
 //! Whole runs on real servers: pairs bound and proved, options and layouts verified, queries checked, nothing left.
 
-use crate::engines::support::binary_of;
-use crate::support::{World, trials};
+use crate::engines::support::run_on;
+use crate::support::{World, verified};
 use tare_engine::{Engine, Mariadb, Mysql, Postgresql};
 
 /// Runs a study on an engine; its records.
 fn run(world: &World, engine: &dyn Engine, study: &str) -> Vec<serde_json::Value> {
-    let study = world.study(study);
-    let binary = binary_of(engine).map(|path| format!("engine.binary={}", path.display()));
-    let mut args = vec!["run", &study, "--out", "results", "--engine", engine.name()];
-    args.extend(binary.iter().flat_map(|set| ["--set", set.as_str()]));
-    world.exits(0, &args);
-    let records = trials(&world.path("results"));
+    let records = run_on(world, engine, 0, study);
     assert!(records.iter().all(|record| record["outcome"] == "ok"), "{records:?}");
     records
 }
@@ -37,10 +32,7 @@ aslr = "off"
 trials = 1
 warmup_s = 0.2
 sample_s = 0.5
-[factors]
-placement = ["float", "pairs"]
-[placements.float]
-[placements.pairs]
+[placement]
 client = "all"
 server = "all"
 bind = "thread"
@@ -49,19 +41,12 @@ pairing = "same-pu"
         engine.name()
     );
     let records = run(&world, engine, &study);
-    assert_eq!(records.len(), 2);
+    assert_eq!(records.len(), 1);
     for record in &records {
         assert!(record["server_version"].as_str().unwrap().contains(version), "{record}");
-        let settings = record["settings"].as_array().unwrap();
-        let verified = |factor: &str| {
-            settings.iter().find(|s| s["factor"] == factor).unwrap()["verified"].as_str().unwrap().to_owned()
-        };
-        assert!(verified(&format!("option.{option}")).contains(value), "{record}");
+        assert!(verified(record, &format!("option.{option}")).contains(value), "{record}");
         // personality(2): ADDR_NO_RANDOMIZE is 0x40000.
-        assert!(verified("aslr").contains("00040000"), "{record}");
-        if record["levels"]["placement"] != "pairs" {
-            continue;
-        }
+        assert!(verified(record, "aslr").contains("00040000"), "{record}");
         let threads = record["samples"][0]["threads"].as_array().unwrap();
         for pair in 0..2 {
             let of = |role: &str| threads.iter().find(|t| t["role"] == role && t["pair"] == pair).unwrap();
@@ -96,12 +81,8 @@ fn queries_are_run_and_checked_on_mysql() {
     let study = "name = \"queries\"\n[engine]\nname = \"mysql\"\n[workload]\nname = \"dbt3\"\nscale = 0.01\n\
                  queries = \"1,6,14\"\nwarmup_runs = 1\npreload = true\n[sampling]\ntrials = 1\nsamples = 2\n";
     let records = run(&world, &Mysql, study);
-    let settings = records[0]["settings"].as_array().unwrap();
-    let verified = |factor: &str| {
-        settings.iter().find(|s| s["factor"] == factor).unwrap()["verified"].as_str().unwrap().to_owned()
-    };
-    assert!(verified("queries").contains("rows compared with"), "{settings:?}");
-    assert!(verified("preload").contains("pool then held"), "{settings:?}");
+    assert!(verified(&records[0], "queries").contains("rows compared with"), "{records:?}");
+    assert!(verified(&records[0], "preload").contains("pool then held"), "{records:?}");
     assert!(records[0]["samples"][1]["metrics"]["query_s_q14"].as_f64().unwrap() > 0.0);
     world.assert_clean();
 }

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::engines::support::{PATIENCE, Place, fill, one, prepared, prepared_here, script, wait_until_gone};
+use crate::support::{send, wait_until};
+use rustix::process::Signal;
 use tare_drive::workload::dbt3;
 use tare_drive::workload::oltp::{self, Tables};
 use tare_engine::{
@@ -132,25 +134,24 @@ fn a_disk_that_fills_up_under_a_workloads_own_filling_is_named_as_such() {
 }
 
 /// A server that is stopped until this is dropped, as a debugger or an unlucky user stops it.
-struct Frozen(rustix::process::Pid);
+struct Frozen(u32);
 
 impl Frozen {
     fn new(server: &dyn Server) -> Self {
-        let pid = rustix::process::Pid::from_raw(server.pid().cast_signed()).unwrap();
-        rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+        assert!(send(server.pid(), Signal::STOP));
         // A thread stops when it next leaves the kernel.
         let process = procfs::process::Process::new(server.pid().cast_signed()).unwrap();
         let is_stopped = |task: &procfs::process::Task| task.stat().is_ok_and(|stat| stat.state == 'T');
         while !process.tasks().unwrap().flatten().all(|task| is_stopped(&task)) {
             std::thread::sleep(Duration::from_millis(1));
         }
-        Self(pid)
+        Self(server.pid())
     }
 }
 
 impl Drop for Frozen {
     fn drop(&mut self) {
-        let _ = rustix::process::kill_process(self.0, rustix::process::Signal::CONT);
+        send(self.0, Signal::CONT);
     }
 }
 
@@ -282,14 +283,9 @@ fn a_wrapper_script_that_stays_has_its_server_verified_and_both_end_together() {
                 "stopped" => assert_eq!(server.stop(PATIENCE).unwrap(), StopOutcome::Graceful),
                 "dropped" => drop(server),
                 _ => {
-                    let server_pid = rustix::process::Pid::from_raw(pid as i32).unwrap();
-                    rustix::process::kill_process(server_pid, rustix::process::Signal::KILL).unwrap();
+                    assert!(send(pid, Signal::KILL));
                     // Whether the script has started another one by then or not: it is not the one that was verified.
-                    let deadline = Instant::now() + PATIENCE;
-                    while server.is_alive() {
-                        assert!(Instant::now() < deadline, "its end was not noticed");
-                        std::thread::sleep(Duration::from_millis(1));
-                    }
+                    wait_until("its end is noticed", PATIENCE.as_secs(), || !server.is_alive());
                     drop(server);
                 }
             }

@@ -1,6 +1,7 @@
 //! What the engine tests share: scratch places and requests.
 
 #![allow(dead_code, reason = "each test program uses a part")]
+use crate::support::{World, target, trials, wait_until};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
@@ -119,13 +120,22 @@ pub fn binary_of(engine: &dyn Engine) -> Option<PathBuf> {
     match engine.name() {
         "sqlite" => Some(PathBuf::from(env!("CARGO_BIN_EXE_tare"))),
         "mysql" => {
-            let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-            let path = target.join("mysql/root/usr/sbin/mysqld");
+            let path = target().join("mysql/root/usr/sbin/mysqld");
             assert!(path.exists(), "{} is missing: scripts/setup test gets it", path.display());
             Some(path)
         }
         _ => None,
     }
+}
+
+/// Runs a study on an engine, which must exit with `code`; its records.
+pub fn run_on(world: &World, engine: &dyn Engine, code: i32, study: &str) -> Vec<serde_json::Value> {
+    let study = world.study(study);
+    let binary = binary_of(engine).map(|path| format!("engine.binary={}", path.display()));
+    let mut args = vec!["run", &study, "--out", "results", "--engine", engine.name()];
+    args.extend(binary.iter().flat_map(|set| ["--set", set.as_str()]));
+    world.exits(code, &args);
+    trials(&world.path("results"))
 }
 
 /// Whether the process still runs (a zombie does not).
@@ -135,11 +145,7 @@ pub fn runs(pid: u32) -> bool {
 }
 
 pub fn wait_until_gone(pid: u32) {
-    let deadline = std::time::Instant::now() + PATIENCE;
-    while runs(pid) {
-        assert!(std::time::Instant::now() < deadline, "process {pid} still runs");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until(&format!("the end of process {pid}"), PATIENCE.as_secs(), || !runs(pid));
 }
 
 pub fn one(session: &mut dyn Session, sql: &str) -> Option<String> {
@@ -148,11 +154,9 @@ pub fn one(session: &mut dyn Session, sql: &str) -> Option<String> {
 
 /// An executable shell script with these lines.
 pub fn script(place: &Place, lines: &str) -> PathBuf {
-    use std::os::unix::fs::PermissionsExt;
     static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let path = place.path(&format!("wrapper-{number}"));
-    std::fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    crate::support::script(&path, lines);
     path
 }

@@ -3,7 +3,7 @@
 use crate::engines::certificates::{Certificates, shown};
 use crate::engines::running_support::{Theirs, engines};
 use crate::engines::support::one;
-use crate::support::trials;
+use crate::support::{trials, verified};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -280,9 +280,7 @@ fn a_study_over_tls_places_and_proves_threads_and_records_how_it_was_encrypted()
         assert_eq!(code, Some(0), "{}: {err}", engine.name());
         for record in trials(&theirs.world.path("results")) {
             assert_eq!(record["outcome"], "ok", "{record}");
-            let told = record["settings"].as_array().unwrap().iter().find(|setting| setting["factor"] == "tls");
-            let told = told.unwrap_or_else(|| panic!("{record}"));
-            assert!(told["verified"].as_str().unwrap().starts_with("encrypted: TLSv1."), "{told}");
+            assert!(verified(&record, "tls").starts_with("encrypted: TLSv1."), "{record}");
             let threads = record["samples"][0]["threads"].as_array().unwrap();
             let paired: Vec<_> = threads.iter().filter(|thread| thread["pair"] == 0).collect();
             assert_eq!(paired.len(), 2, "{record}");

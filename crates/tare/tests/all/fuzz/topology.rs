@@ -1,12 +1,8 @@
 //! Descriptions of machines, read by a child with limits as `--topology` does.
 
 use crate::fuzz::harness::{fuzz, inputs, texts};
+use crate::studies::topology_files::reader;
 use std::process::Command;
-use tare_topology::TopologyReader;
-
-fn reader() -> TopologyReader {
-    TopologyReader::new(env!("CARGO_BIN_EXE_tare"), ["read-topology"])
-}
 
 #[test]
 fn machines_as_xml() {

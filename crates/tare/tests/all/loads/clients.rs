@@ -1,8 +1,8 @@
 //! sysbench and pgbench, unmodified, on servers that are really started: each of their threads and the server thread or
 //! process behind its connection found, bound, paired and proved; and what cannot be paired refused.
 
-use crate::engines::support::{PATIENCE, Place, binary_of, prepared};
-use crate::support::{World, trials};
+use crate::engines::support::{PATIENCE, Place, binary_of, prepared, run_on};
+use crate::support::World;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,16 +51,6 @@ fn the_threads_found_by_their_sockets_are_those_that_talk() {
     }
 }
 
-/// Runs a study on an engine; its records.
-fn run(world: &World, engine: &dyn Engine, exit: i32, study: &str) -> Vec<Value> {
-    let study = world.study(study);
-    let binary = binary_of(engine).map(|path| format!("engine.binary={}", path.display()));
-    let mut args = vec!["run", &study, "--out", "results", "--engine", engine.name()];
-    args.extend(binary.iter().flat_map(|set| ["--set", set.as_str()]));
-    world.exits(exit, &args);
-    trials(&world.path("results"))
-}
-
 fn study(workload: &str, threads: usize) -> String {
     format!(
         "name = \"clients\"\n[workload]\n{workload}\nthreads = {threads}\n\
@@ -98,7 +88,7 @@ fn sysbench_pairs(engine: &dyn Engine) {
     let world = World::new();
     let load =
         "name = \"sysbench\"\nscript = \"oltp_point_select\"\nrows = 1000\ntables = 2\ndistribution = \"uniform\"";
-    pairs_are_proved(&run(&world, engine, 0, &study(load, 4)));
+    pairs_are_proved(&run_on(&world, engine, 0, &study(load, 4)));
     world.assert_clean();
 }
 
@@ -120,15 +110,15 @@ fn each_thread_of_sysbench_is_paired_on_postgresql() {
 #[test]
 fn each_thread_of_pgbench_is_paired_and_threads_with_two_connections_are_refused() {
     let world = World::new();
-    pairs_are_proved(&run(&world, &Postgresql, 0, &study("name = \"pgbench\"\nscript = \"select-only\"", 4)));
+    pairs_are_proved(&run_on(&world, &Postgresql, 0, &study("name = \"pgbench\"\nscript = \"select-only\"", 4)));
     std::fs::remove_dir_all(world.path("results")).unwrap();
-    let records = run(&world, &Postgresql, 4, &study("name = \"pgbench\"\njobs = 2", 8));
+    let records = run_on(&world, &Postgresql, 4, &study("name = \"pgbench\"\njobs = 2", 8));
     let reason = records[0]["reason"].as_str().unwrap();
     assert!(reason.contains("drives 4 connections") && reason.contains("bind = \"set\""), "{reason}");
     // Bound as a whole they are measured, and seen.
     std::fs::remove_dir_all(world.path("results")).unwrap();
     let set = study("name = \"pgbench\"\njobs = 2", 8).replace("bind = \"thread\"\npairing = \"same-pu\"\n", "");
-    let records = run(&world, &Postgresql, 0, &set);
+    let records = run_on(&world, &Postgresql, 0, &set);
     let threads = records[0]["samples"][0]["threads"].as_array().unwrap();
     let count = |class: &str| threads.iter().filter(|t| t["role"] == class).count();
     assert_eq!((count("server"), count("client")), (8, 2), "{threads:#?}");

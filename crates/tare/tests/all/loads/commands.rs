@@ -1,8 +1,7 @@
 //! Programs without a server: measured, placed, compared; and all the ways in which one can fail.
 
-use crate::support::{World, json, trials};
-use rustix::process::{Pid, Signal, kill_process};
-use std::time::{Duration, Instant};
+use crate::support::{World, json, send, trials, wait_until};
+use rustix::process::Signal;
 
 #[test]
 fn two_programs_are_compared_with_a_verdict() {
@@ -86,9 +85,6 @@ fn every_way_to_fail_is_told_apart_and_leaves_nothing() {
     assert!(said.contains("more than 64 MiB"), "{said}");
     let logs = crate::support::names(&world.path("r/logs"));
     assert!(logs.iter().any(|name| name.starts_with("trial-00000")), "{logs:?}");
-    // What is not there is said before anything runs.
-    let (_, err) = world.exits(3, &["run", "--command", "no-such-program", "--out", "none"]);
-    assert!(err.contains("there is no program no-such-program") && !world.path("none").exists(), "{err}");
 }
 
 #[test]
@@ -100,24 +96,17 @@ fn after_kill_9_of_everything_the_helpers_of_a_program_are_ended_by_the_next_sta
         "name = \"own\"\n[workload]\nname = \"command\"\ncommand = [\"sh\", \"-c\", \"{script}\"]\n\
          [sampling]\ntrials = 1\nwarmup_s = 0\n"
     ));
-    let mut run = world.tare(&["run", &study, "--out", "r"]).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !world.path("ready").exists() {
-        assert!(Instant::now() < deadline, "the program does not run");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let mut run = world.begin(&["run", &study, "--out", "r"]);
+    wait_until("the program", 30, || world.path("ready").exists());
     let helper: u32 = std::fs::read_to_string(world.path("helper")).unwrap().trim().parse().unwrap();
     // The run and its trial, and then what is left of the program.
     let all = world.processes();
     for pid in all.into_iter().filter(|pid| *pid != helper) {
-        let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL);
+        send(pid, Signal::KILL);
     }
     run.wait().unwrap();
     // Killed ones take a moment to be gone.
-    while world.processes() != [helper] {
-        assert!(Instant::now() < deadline, "it alone outlives all of them: {:?} {helper}", world.processes());
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("that it alone outlives all of them", 30, || world.processes() == [helper]);
     let (out, _) = world.exits(0, &["restore"]);
     assert!(out.contains("removed what 1 killed"), "{out}");
     world.assert_clean();
@@ -140,21 +129,4 @@ fn own_metrics_are_read_and_the_output_is_kept() {
     let log = std::fs::read_to_string(world.path("r/logs/client-1-00001-1.log")).unwrap();
     assert!(log.contains("\"rate\": 25"), "{log}");
     assert!(!world.path("ready").exists());
-}
-
-#[test]
-fn a_mistake_in_a_command_is_shown_where_it_is_and_nothing_starts() {
-    let world = World::new();
-    let wrong = |workload: &str, words: &[&str]| {
-        let study = world.study(&format!("name = \"own\"\n[workload]\nname = \"command\"\n{workload}\n"));
-        let (_, err) = world.exits(2, &["run", &study, "--out", "r"]);
-        assert!(err.contains("study.toml:4:") && words.iter().all(|word| err.contains(word)), "{err}");
-        assert!(!world.path("r").exists());
-    };
-    wrong("command = \"client {sockt}\"", &["did you mean {socket}?"]);
-    wrong("command = \"client 'x\"", &["every quote closed"]);
-    wrong("metrics = \"sysbnch\"", &["sysbench, pgbench, hammerdb"]);
-    wrong("command = 5.5.5", &["not TOML"]);
-    let (_, err) = world.exits(2, &["run", "--command", "a 'b"]);
-    assert!(err.contains("--command") && err.contains("every quote closed"), "{err}");
 }

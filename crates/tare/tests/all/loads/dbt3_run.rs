@@ -1,8 +1,8 @@
 //! Studies with the 22 queries, from `tare run` to `tare show`, on both engines.
 
-use crate::support::{World, json, names, trials};
-use std::process::Command;
-use std::time::{Duration, Instant};
+use crate::support::{World, json, names, send, trials, verified, wait_until};
+use rustix::process::Signal;
+use std::time::Duration;
 
 const STUDY: &str = r#"
 name = "two-queries"
@@ -21,12 +21,6 @@ trials = 1
 samples = 2
 attempts = 1
 "#;
-
-/// What a trial's record says of a setting.
-fn verified(record: &serde_json::Value, factor: &str) -> String {
-    let all = record["settings"].as_array().unwrap();
-    all.iter().find(|s| s["factor"] == factor).unwrap()["verified"].as_str().unwrap().to_owned()
-}
 
 #[test]
 fn a_preload_is_proved_on_a_server_that_loads_its_last_pool_too() {
@@ -189,29 +183,6 @@ fn a_query_that_takes_too_long_fails_its_trial_and_leaves_nothing() {
 }
 
 #[test]
-fn what_dbt3_cannot_do_is_said_before_anything_starts() {
-    let world = World::new();
-    let study = world.study(STUDY);
-    for (set, expected) in [
-        ("workload.scale=0", "a scale factor above 0"),
-        ("workload.scale=301", "at most 300"),
-        ("workload.scale=0.001", "the same supplier twice"),
-        ("workload.queries=23", "queries 1 to 22"),
-        ("workload.queries=", "queries 1 to 22"),
-        ("workload.query_timeout_s=0", "above 0"),
-        ("workload.threads=2", "1 thread with dbt3"),
-        ("factors.threads=1,2", "1 thread with dbt3"),
-        ("workload.preload=maybe", "on, off"),
-        ("workload.order=backwards", "numeric, random, alone"),
-        ("workload.rows=10", "rows"),
-    ] {
-        let (_, err) = world.exits(2, &["run", &study, "--out", "results", "--set", set]);
-        assert!(err.contains(expected), "{set}\n{err}");
-        assert!(!world.path("results").exists());
-    }
-}
-
-#[test]
 fn ctrl_c_ends_a_query_and_leaves_nothing() {
     let world = World::new();
     let study = world.study(STUDY);
@@ -219,15 +190,10 @@ fn ctrl_c_ends_a_query_and_leaves_nothing() {
         let set = "workload.warmup_runs=10000";
         let mut run = world.tare(&["run", &study, "--out", engine, "--engine", engine, "--set", set]).spawn().unwrap();
         let log = world.path(engine).join("logs/server-00000-1.log");
-        let deadline = Instant::now() + Duration::from_secs(120);
-        while !log.exists() {
-            assert!(Instant::now() < deadline, "no trial within 120 s");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait_until("a trial", 120, || log.exists());
         // Time to begin with queries; it would be clean without, too.
         std::thread::sleep(Duration::from_secs(2));
-        let pid = run.id().to_string();
-        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        send(run.id(), Signal::INT);
         assert_eq!(run.wait().unwrap().code(), Some(130));
         assert!(trials(&world.path(engine)).is_empty());
         world.assert_clean();

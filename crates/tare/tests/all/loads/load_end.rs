@@ -1,8 +1,8 @@
 //! How a load at a prompt ends: what was measured, also when it ends early, and a search for the highest rate.
 
 use crate::engines::running_support::Theirs;
-use crate::support::{World, json, server_beside, text};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::support::{World, json, send, server_beside, text};
+use rustix::process::Signal;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use tare_engine::{Mariadb, Postgresql, Server, Sqlite};
@@ -48,7 +48,7 @@ fn interrupted_after(mut load: Child, said: &std::path::Path, line: &str) -> (i3
         assert!(Instant::now() < deadline && load.try_wait().unwrap().is_none(), "it never said {line}");
         std::thread::sleep(Duration::from_millis(20));
     }
-    kill_process(Pid::from_child(&load), Signal::INT).unwrap();
+    send(load.id(), Signal::INT);
     let begun = Instant::now();
     let output = load.wait_with_output().unwrap();
     assert!(begun.elapsed() < Duration::from_secs(5), "it ends soon");

@@ -255,12 +255,8 @@ fn a_client_without_cpu_is_named_as_the_limit_and_one_that_idles_is_not() {
     let Some(group) = small_quota() else { return };
     for _ in 0..3 {
         let line = [&["load", "point_select", "--engine", "sqlite", "--socket", &prompt.socket][..], &words].concat();
-        let tare = prompt.world.tare(&line);
-        let mut inside = std::process::Command::new("sh");
-        inside.args(["-c", "echo $$ > \"$0/cgroup.procs\" && exec \"$@\""]).arg(&group);
-        inside.arg(tare.get_program()).args(tare.get_args());
-        inside.envs(tare.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        let output = inside.output().unwrap();
+        let enter = ["sh", "-c", "echo $$ > \"$0/cgroup.procs\" && exec \"$@\"", group.to_str().unwrap()];
+        let output = prompt.world.behind(&enter, &line).output().unwrap();
         let out = crate::support::text(&output.stdout);
         assert!(output.status.success(), "{}", crate::support::text(&output.stderr));
         let why = json(&out)["client_limit"].as_str().unwrap_or_default().to_owned();

@@ -1,8 +1,8 @@
 //! The search for the highest rate that meets an objective: on the embedded engine with a known service time, with a
 //! client that is frozen meanwhile, and with mistakes in the study.
 
-use crate::support::{World, text, trials};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::support::{World, send, text, trials, words_of};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::process::Stdio;
@@ -74,18 +74,15 @@ fn the_backlog_of_a_frozen_client_is_not_called_the_servers() {
     std::thread::sleep(Duration::from_secs(4));
     let client = loop {
         std::thread::sleep(Duration::from_millis(50));
-        let is_trial = |pid: &u32| {
-            let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            line.split('\0').nth(1) == Some("trial")
-        };
+        let is_trial = |pid: &u32| words_of(*pid).get(1).is_some_and(|word| word == "trial");
         if let Some(pid) = world.processes().into_iter().find(is_trial) {
-            break Pid::from_raw(pid.cast_signed()).unwrap();
+            break pid;
         }
     };
     for _ in 0..2 {
-        kill_process(client, Signal::STOP).unwrap();
+        assert!(send(client, Signal::STOP));
         std::thread::sleep(Duration::from_millis(300));
-        kill_process(client, Signal::CONT).unwrap();
+        assert!(send(client, Signal::CONT));
         std::thread::sleep(Duration::from_millis(1500));
     }
     let output = run.wait_with_output().unwrap();
@@ -103,24 +100,4 @@ fn the_backlog_of_a_frozen_client_is_not_called_the_servers() {
     assert!((found / exact - 1.0).abs() < 0.25, "{found} of {exact}: {search}");
     assert_eq!(search["limit"], "server", "{search}");
     world.assert_clean();
-}
-
-#[test]
-fn a_mistake_in_an_objective_is_shown_and_nothing_starts() {
-    let world = World::new();
-    let wrong = |more: &str, line: &str, words: &[&str]| {
-        let study = study(&world, "trials = 1\nsample_s = 1", more);
-        let (_, err) = world.exits(2, &["run", &study, "--out", "r"]);
-        assert!(err.contains(line) && words.iter().all(|word| err.contains(word)), "{err}");
-        assert!(!world.path("r").exists());
-    };
-    wrong("objective = \"latency_ms_p98 <= 5\"", "study.toml:6:13", &["latency_ms_p98", "did you mean", "such as"]);
-    wrong("objective = \"latency_ms_p99 < 5\"", "study.toml:6:13", &["<= and milliseconds"]);
-    wrong("objective = 5", "study.toml:6:13", &["a latency, <= and milliseconds"]);
-    wrong("objective = \"latency_ms_p99 <= 5\"\nrate = 10", "study.toml:6:1", &["either rate, or objective"]);
-    wrong(
-        "rate = 10\n[factors]\nobjective = [\"latency_ms_p99 <= 5\"]\n",
-        "study.toml:8:",
-        &["either rate, or objective"],
-    );
 }

@@ -1,7 +1,7 @@
 //! Statements of one's own on every engine: the same file, schema and rows from SQL and CSV, latency and rows by
 //! statement, errors counted by class.
 
-use crate::engines::support::binary_of;
+use crate::engines::support::run_on;
 use crate::support::{World, trials};
 use tare_engine::{Engine, Mariadb, Mysql, Postgresql, Sqlite};
 
@@ -25,15 +25,9 @@ fn runs_on(engine: &dyn Engine, duplicate: &str) {
     std::fs::write(world.path("mine/more.sql"), "-- one; more\nCREATE TABLE other (a INTEGER);\n").unwrap();
     let rows: String = (1..=50).map(|id| format!("{id},{},100\n", ["ann", "b;o'b", ""][id % 3])).collect();
     std::fs::write(world.path("mine/accounts.csv"), format!("id,owner,balance\n{rows}")).unwrap();
-    let study = world.study(
-        "name = \"own\"\n[workload]\nname = \"sql\"\nfile = \"mine/mix.toml\"\nthreads = 2\n\
-         [sampling]\ntrials = 2\nattempts = 1\nwarmup_s = 0.2\nsample_s = 1\n",
-    );
-    let binary = binary_of(engine).map(|path| format!("engine.binary={}", path.display()));
-    let mut args = vec!["run", &study, "--out", "r", "--engine", engine.name()];
-    args.extend(binary.iter().flat_map(|set| ["--set", set.as_str()]));
-    world.exits(0, &args);
-    for record in trials(&world.path("r")) {
+    let study = "name = \"own\"\n[workload]\nname = \"sql\"\nfile = \"mine/mix.toml\"\nthreads = 2\n\
+                 [sampling]\ntrials = 2\nattempts = 1\nwarmup_s = 0.2\nsample_s = 1\n";
+    for record in run_on(&world, engine, 0, study) {
         assert_eq!(record["outcome"], "ok", "{}: {record}", engine.name());
         let sample = &record["samples"][0];
         let covariate = |name: &str| sample["covariates"][name].as_f64().unwrap_or_else(|| panic!("{name}: {sample}"));
@@ -50,7 +44,7 @@ fn runs_on(engine: &dyn Engine, duplicate: &str) {
         }
     }
     // The run keeps what the file said: it can go on when the file has changed.
-    let kept = std::fs::read_to_string(world.path("r/study.toml")).unwrap();
+    let kept = std::fs::read_to_string(world.path("results/study.toml")).unwrap();
     assert!(kept.contains("balance + :sum") && kept.contains("data_directory"), "{kept}");
     world.assert_clean();
 }
@@ -107,15 +101,9 @@ fn published_rows(statement: &str) -> (f64, f64) {
 /// All of them at once, so that a server is started once: each for a moment.
 fn microbenchmarks_run_on(engine: &dyn Engine) {
     let world = World::new();
-    let study = world.study(
-        "name = \"micro\"\n[workload]\nname = \"sql\"\nbuiltin = \"microbenchmarks\"\nrows = 2000\ntables = 2\n\
-         [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = 4\n",
-    );
-    let binary = binary_of(engine).map(|path| format!("engine.binary={}", path.display()));
-    let mut args = vec!["run", &study, "--out", "r", "--engine", engine.name()];
-    args.extend(binary.iter().flat_map(|set| ["--set", set.as_str()]));
-    world.exits(0, &args);
-    let record = trials(&world.path("r")).remove(0);
+    let study = "name = \"micro\"\n[workload]\nname = \"sql\"\nbuiltin = \"microbenchmarks\"\nrows = 2000\n\
+                 tables = 2\n[sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = 4\n";
+    let record = run_on(&world, engine, 0, study).remove(0);
     let covariates = record["samples"][0]["covariates"].as_object().unwrap();
     let run = covariates.keys().filter_map(|name| name.strip_prefix("statement_executions_"));
     let (mut loads, mut others) = (std::collections::BTreeSet::new(), Vec::new());
@@ -151,15 +139,9 @@ fn microbenchmarks_touch_the_published_rows_on_postgresql() {
 /// Every step of the insert benchmark, of two clients on 5000 rows.
 fn insert_benchmark_runs_on(engine: &dyn Engine) {
     let world = World::new();
-    let study = world.study(
-        "name = \"inserts\"\n[workload]\nname = \"sql\"\nbuiltin = \"insert-benchmark\"\nrows = 5000\nthreads = 6\n\
-         [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = 0.4\n",
-    );
-    let binary = binary_of(engine).map(|path| format!("engine.binary={}", path.display()));
-    let mut args = vec!["run", &study, "--out", "r", "--engine", engine.name()];
-    args.extend(binary.iter().flat_map(|set| ["--set", set.as_str()]));
-    world.exits(0, &args);
-    let record = trials(&world.path("r")).remove(0);
+    let study = "name = \"inserts\"\n[workload]\nname = \"sql\"\nbuiltin = \"insert-benchmark\"\nrows = 5000\n\
+                 threads = 6\n[sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = 0.4\n";
+    let record = run_on(&world, engine, 0, study).remove(0);
     let sample = &record["samples"][0];
     let of = |what: &str, part: &str| sample["covariates"][format!("statement_{what}_{part}")].as_f64().unwrap();
     // All that is asked for is written and nothing else, and what is deleted is there: no key twice, none missed.
@@ -192,7 +174,7 @@ fn insert_benchmark_runs_on(engine: &dyn Engine) {
     // In a short step on a busy machine none may be done.
     assert!(written > 0.0, "{}: {sample}", engine.name());
     assert!(metric("elapsed_s_of_l_x".to_owned()) > 0.0);
-    let shown = world.exits(0, &["show", "r"]).0;
+    let shown = world.exits(0, &["show", "results"]).0;
     let steps: Vec<&str> = shown.lines().filter_map(|line| line.split_whitespace().next()).collect();
     let at = |step: &str| steps.iter().position(|word| *word == step).unwrap_or_else(|| panic!("{step}: {shown}"));
     assert!(at("l_i0") < at("l_x") && at("l_x") < at("l_i1") && at("qr1000") < at("qp1000"), "{shown}");
@@ -231,12 +213,9 @@ fn a_duplicate_fails_the_trial_on(engine: &dyn Engine, code: &str) {
         [parameters]\nid = { range = [1, 50] }\n\
         [[transaction]]\nname = \"note\"\nstatements = [\"INSERT INTO log (id) VALUES (:id)\"]\n";
     std::fs::write(world.path("mix.toml"), file).unwrap();
-    let study = world.study(
-        "name = \"own\"\n[workload]\nname = \"sql\"\nfile = \"mix.toml\"\n[sampling]\ntrials = 1\nattempts = 1\n\
-         warmup_s = 0\nsample_s = 0.5\n",
-    );
-    world.exits(4, &["run", &study, "--out", "r", "--engine", engine.name()]);
-    let record = trials(&world.path("r")).remove(0);
+    let study = "name = \"own\"\n[workload]\nname = \"sql\"\nfile = \"mix.toml\"\n[sampling]\ntrials = 1\n\
+                 attempts = 1\nwarmup_s = 0\nsample_s = 0.5\n";
+    let record = run_on(&world, engine, 4, study).remove(0);
     let reason = record["reason"].as_str().unwrap();
     assert!(reason.contains("transaction note") && reason.contains(code), "{}: {record}", engine.name());
 }

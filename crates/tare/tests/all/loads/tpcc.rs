@@ -1,10 +1,10 @@
 //! The workload tpcc on every engine, each really started: what the standard says must hold holds after runs, also
 //! when clients were killed in the middle; and each damage is found.
 
-use crate::engines::support::{PATIENCE, Place, binary_of};
-use crate::support::{World, trials};
+use crate::engines::support::{PATIENCE, Place, binary_of, run_on};
+use crate::support::{World, one_line, send, verified};
+use rustix::process::Signal;
 use std::ops::ControlFlow;
-use std::process::Stdio;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use tare_drive::workload::LoadError;
@@ -249,12 +249,7 @@ const STUDY: &str = "name = \"company\"\n[workload]\nname = \"tpcc\"\nwarehouses
 
 fn runs_on(engine: &dyn Engine) {
     let world = World::new();
-    let study = world.study(STUDY);
-    let binary = binary_of(engine).map(|path| format!("engine.binary={}", path.display()));
-    let mut args = vec!["run", &study, "--out", "r", "--engine", engine.name()];
-    args.extend(binary.iter().flat_map(|set| ["--set", set.as_str()]));
-    world.exits(0, &args);
-    for record in trials(&world.path("r")) {
+    for record in run_on(&world, engine, 0, STUDY) {
         assert_eq!(record["outcome"], "ok", "{}: {record}", engine.name());
         let sample = &record["samples"][0];
         let metric = |name: &str| sample["metrics"][name].as_f64().unwrap_or_else(|| panic!("{name}: {sample}"));
@@ -269,18 +264,15 @@ fn runs_on(engine: &dyn Engine) {
         let threads = sample["threads"].as_array().unwrap();
         let paired = |role: &str| threads.iter().filter(|t| t["role"] == role && t["pair"].is_u64()).count();
         assert_eq!((paired("client"), paired("server")), (2, 2), "{threads:#?}");
-        let verified = |factor: &str| {
-            let setting = record["settings"].as_array().unwrap().iter().find(|s| s["factor"] == factor);
-            setting.unwrap_or_else(|| panic!("{factor}: {record}"))["verified"].as_str().unwrap().to_owned()
-        };
-        assert!(verified("conditions").ends_with("3.3.2.12"), "{}", verified("conditions"));
-        assert!(verified("tpcc").contains("not an audited TPC-C result"));
+        assert!(verified(&record, "conditions").ends_with("3.3.2.12"), "{record}");
+        assert!(verified(&record, "tpcc").contains("not an audited TPC-C result"));
     }
-    let (shown, _) = world.exits(0, &["show", "r"]);
-    let words: Vec<&str> = shown.split_whitespace().collect();
-    assert!(words.join(" ").contains("it is not an audited TPC-C result"), "{shown}");
-    world.exits(0, &["report", "r"]);
-    assert!(std::fs::read_to_string(world.path("r/report.html")).unwrap().contains("not an audited TPC-C result"));
+    let (shown, _) = world.exits(0, &["show", "results"]);
+    assert!(one_line(&shown).contains("it is not an audited TPC-C result"), "{shown}");
+    world.exits(0, &["report", "results"]);
+    assert!(
+        std::fs::read_to_string(world.path("results/report.html")).unwrap().contains("not an audited TPC-C result")
+    );
     world.assert_clean();
 }
 
@@ -305,8 +297,7 @@ fn on_running(company: &Company, world: &World, engine: &str, sample_s: f64) -> 
 fn kill(company: &Company, name: &str) {
     let world = World::new();
     let study = on_running(company, &world, name, 60.0);
-    let mut run = world.tare(&["run", &study, "--out", "r"]);
-    let mut run = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut run = world.begin(&["run", &study, "--out", "r"]);
     let mut session = company.session();
     let mut payments = || -> u64 {
         crate::engines::support::one(session.as_mut(), "SELECT COUNT(*) FROM history").unwrap().parse().unwrap()
@@ -317,8 +308,7 @@ fn kill(company: &Company, name: &str) {
         std::thread::sleep(Duration::from_millis(20));
     }
     for pid in world.processes() {
-        let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL); // it may have ended
+        send(pid, Signal::KILL);
     }
     run.wait().unwrap();
 }
@@ -332,10 +322,8 @@ fn a_trial_after_which_a_condition_does_not_hold_fails_with_which_and_where() {
         "UPDATE customer SET c_delivery_cnt = c_delivery_cnt + 1 WHERE c_w_id = 2 AND c_d_id = 3 AND c_id = 5",
     );
     let (_, err) = world.exits(4, &["run", &study, "--out", "damaged"]);
-    let words: Vec<&str> = err.split_whitespace().collect();
-    let words = words.join(" ");
     for expected in ["consistency condition 11 does not hold (clause 3.3.2.11:", "): warehouse 2, district 3: "] {
-        assert!(words.contains(expected), "{err}");
+        assert!(one_line(&err).contains(expected), "{err}");
     }
     // Tables of other sizes are said before anything is measured.
     let (_, err) = world.exits(2, &["run", &study, "--out", "other", "--set", "workload.warehouses=3"]);

@@ -1,17 +1,12 @@
 //! A warm pool is proved by what the server says that it holds, and a study that asks for one does without none.
 
-use crate::support::{World, trials};
+use crate::support::{World, trials, verified};
 
 fn study(engine: &str, more: &str) -> String {
     format!(
         "name = \"warm\"\n[engine]\nname = \"{engine}\"\n[workload]\nrows = 20000\ntables = 2\npreload = \"on\"\n{more}\n\
          [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = 0.3\n"
     )
-}
-
-fn setting(record: &serde_json::Value, factor: &str) -> String {
-    let all = record["settings"].as_array().unwrap();
-    all.iter().find(|s| s["factor"] == factor).unwrap()["verified"].as_str().unwrap().to_owned()
 }
 
 #[test]
@@ -24,8 +19,8 @@ fn a_preloaded_pool_holds_all_pages_and_a_warm_up_ends_by_its_rule() {
     let pool = &record["pool"];
     assert!(pool["resident_fraction"].as_f64().unwrap() >= 0.99, "{pool}");
     assert!(pool["data_pages"].as_u64().unwrap() > 500, "{pool}");
-    assert!(setting(record, "preload").contains("2 tables and their indexes read"), "{record}");
-    let warmed = setting(record, "warmup");
+    assert!(verified(record, "preload").contains("2 tables and their indexes read"), "{record}");
+    let warmed = verified(record, "warmup");
     assert!(warmed.starts_with("ended after 11 s: the pool grew by less than 0.1%"), "{warmed}");
     world.assert_clean();
 }

@@ -5,27 +5,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::numa::counting;
-use crate::numa::image::Image;
+use crate::numa::image::{Image, preparing};
 use crate::numa::judge::{cpus, interleaved_over, kept_to, only_on, pool, trials};
 use crate::numa::machine::{Evidence, Machine, Node};
-
-/// The data of `numa-scaling --quick`, made on the host.
-const PREPARE: &str = r#"
-name = "prepare"
-[engine]
-name = "mariadb"
-[engine.options]
-innodb_log_file_size = "8M"
-[workload]
-rows = 10000
-[sampling]
-steal_limit = "off"
-foreign_cpu_limit = "off"
-probe = "off"
-trials = 1
-warmup_s = 0
-sample_s = 0.1
-"#;
 
 /// A server on one node whose pool is spread over all of them.
 const POOL: &str = r#"
@@ -63,8 +45,9 @@ fn of_postgresql(study: &str) -> String {
 fn boot() -> Evidence {
     let image = Image::new();
     image.postgresql();
-    image.prepare(PREPARE);
-    image.prepare(&of_postgresql(PREPARE));
+    // The data of `numa-scaling --quick`, made on the host.
+    image.prepare(&preparing(10_000));
+    image.prepare(&of_postgresql(&preparing(10_000)));
     counting::prepare(&image);
     image.write("studies/pool.toml", POOL);
     image.write("studies/pool-postgresql.toml", &of_postgresql(POOL));

@@ -1,8 +1,9 @@
 //! Which processor a virtual machine has, and what follows from that: emulator, console, programs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::numa::image;
+use crate::support::target;
 
 /// A processor, in software emulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,10 +16,6 @@ pub enum Guest {
 
 /// Where `scripts/setup arm` and `scripts/arm-build` put things, below the target directory.
 const ARM_TARGET: &str = "aarch64-unknown-linux-gnu";
-
-fn target() -> &'static Path {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target directory")
-}
 
 impl Guest {
     pub fn is_arm(self) -> bool {

@@ -182,6 +182,15 @@ impl Image {
     }
 }
 
+/// A study that makes MariaDB's data of so many rows, and hardly more.
+pub fn preparing(rows: u32) -> String {
+    format!(
+        "name = \"prepare\"\n[engine]\nname = \"mariadb\"\n[engine.options]\ninnodb_log_file_size = \"8M\"\n\
+         [workload]\nrows = {rows}\n[sampling]\nsteal_limit = \"off\"\nforeign_cpu_limit = \"off\"\nprobe = \"off\"\n\
+         trials = 1\nwarmup_s = 0\nsample_s = 0.1\n"
+    )
+}
+
 /// A program in the usual places.
 pub fn find(program: &str, package: &str) -> PathBuf {
     let places =

@@ -2,13 +2,14 @@
 //! own or those of 64-bit Arm.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 use crate::numa::guest::{Guest, RESULTS_BEGIN, RESULTS_END};
 use crate::numa::image::Image;
+use crate::support::Ended;
 
 /// A NUMA node of a machine.
 pub struct Node {
@@ -76,16 +77,6 @@ enum End {
     TimeUp,
 }
 
-/// Ends with the test, also when that panics.
-struct Emulator(Child);
-
-impl Drop for Emulator {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 impl Machine {
     /// Boots the image with `job`, waits for its end, unpacks what it left.
     pub fn boot(&self, image: &Image, job: &str, limit: Duration) -> Evidence {
@@ -130,7 +121,7 @@ impl Machine {
         qemu.args(["-append", guest.kernel_line()]);
         let boot_limit = Duration::from_secs(guest.boot_limit_s());
         let began = Instant::now();
-        let mut child = Emulator(qemu.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("qemu starts"));
+        let mut child = Ended(qemu.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("qemu starts"));
         let mut booted = false;
         loop {
             if let Some(status) = child.0.try_wait().unwrap() {

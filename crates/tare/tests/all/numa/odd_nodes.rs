@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::numa::image::Image;
 use crate::numa::judge::{cpus, kept_to, of_condition, only_on, trials};
 use crate::numa::machine::{Evidence, Machine, Node};
+use crate::support::verified;
 
 /// What the three studies share.
 const HEAD: &str = r#"
@@ -179,9 +180,7 @@ fn shield(evidence: &Evidence) {
     assert_eq!(trials.len(), 1);
     kept_to(&trials[0], "client", &cpus("2"), 1);
     kept_to(&trials[0], "server", &cpus("3"), 1);
-    let settings = trials[0]["settings"].as_array().unwrap();
-    let applied = settings.iter().find(|s| s["factor"] == "cpu_shield").expect("it was applied");
-    assert_eq!(applied["verified"], "reads back cpus:2-3");
+    assert_eq!(verified(&trials[0], "cpu_shield"), "reads back cpus:2-3");
 
     assert_eq!(allowed("shield-killed-allowed"), ["0-1,4-5"], "kill -9 hit no shield");
     let report = evidence.step("shield-restore", 0);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::numa::image::Image;
+use crate::numa::image::{Image, preparing};
 use crate::numa::judge::{Cpus, cpus, interleaved_over, kept_to, of_condition, only_on, pairs, trials};
 use crate::numa::machine::{Evidence, Machine, Node};
 
@@ -30,24 +30,6 @@ server = "node:0-1.core:2.pu:0"
 bind = "thread"
 pairing = "same-node"
 memory = "interleave:all"
-"#;
-
-/// The same data on the host, which has only to make them.
-const PREPARE: &str = r#"
-name = "prepare"
-[engine]
-name = "mariadb"
-[engine.options]
-innodb_log_file_size = "8M"
-[workload]
-rows = 2000
-[sampling]
-steal_limit = "off"
-foreign_cpu_limit = "off"
-probe = "off"
-trials = 1
-warmup_s = 0
-sample_s = 0.1
 "#;
 
 /// Server on node 0, memory as each level says; MariaDB's cell is interleaved, and `odd_nodes` has what is preferred or
@@ -109,7 +91,8 @@ const IN_GRID: [(&str, &str); 3] = [
 
 fn boot() -> Evidence {
     let image = Image::new();
-    image.prepare(PREPARE);
+    // The same data on the host, which has only to make them.
+    image.prepare(&preparing(2000));
     std::fs::create_dir(image.at("studies")).unwrap();
     for (name, text) in
         [("grid", grid_in_part().as_str()), ("policies", POLICIES), ("mariadb", MARIADB), ("killed", KILLED)]

@@ -8,9 +8,10 @@ use crate::report::distance;
 use crate::report::fake::{self, Fake};
 use crate::report::first_lines;
 use crate::report::latencies;
+use crate::support::target;
 use serde_json::{Value, json};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 use tare_findings::history::History;
@@ -161,9 +162,7 @@ fn chromium_with(page: &Path, colours: Colours, further: &[&str]) -> (String, St
 
 /// axe-core, as `scripts/get-readers` keeps it.
 fn axe() -> String {
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from);
-    let file = target.join("readers/axe.min.js");
+    let file = target().join("readers/axe.min.js");
     std::fs::read_to_string(&file).unwrap_or_else(|_| panic!("{} is not here: run scripts/get-readers", file.display()))
 }
 

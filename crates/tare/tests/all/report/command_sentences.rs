@@ -2,6 +2,7 @@
 //! table below it.
 
 use super::first_lines::are_those_of_the_golden_file;
+use crate::support::one_line;
 use regex_lite::Regex;
 use tare_findings::ab::{Ab, AbVerdict, Control};
 use tare_findings::bisect::{Bisection, Cell, Commit};
@@ -357,8 +358,8 @@ fn borne_out(sentence: &str, all: &str) {
         true => number.trim_end_matches('0').trim_end_matches('.').to_owned(),
         false => number.to_owned(),
     };
-    let flat = all.split_whitespace().collect::<Vec<_>>().join(" ");
-    let below = flat.replacen(&sentence.split_whitespace().collect::<Vec<_>>().join(" "), "", 1);
+    let flat = one_line(all);
+    let below = flat.replacen(&one_line(sentence), "", 1);
     assert_ne!(below, flat, "{sentence:?} is not the first of {all}");
     let known: Vec<String> = figure.find_iter(&below).map(|own| plain(own.as_str())).collect();
     for number in figure.find_iter(sentence) {

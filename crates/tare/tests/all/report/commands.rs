@@ -1,7 +1,7 @@
 //! The commands as a user runs them: output, files and exit codes.
 
 use crate::report::fake::{self, Noise};
-use crate::support::World;
+use crate::support::{World, one_line};
 use assert_cmd::Command;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,25 +32,6 @@ fn made_up(dir: &Path, name: &str, centre: f64, cov: f64, trials: usize) -> Path
     let file = dir.join(format!("{name}.csv"));
     fs::write(&file, text).unwrap();
     file
-}
-
-#[test]
-fn show_prints_tables_and_one_json_document() {
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(&fake::bimodal(), dir.path());
-    let (code, out, _) = tare(&["show", path(dir.path())]);
-    assert_eq!(code, 0);
-    assert!(out.contains("placement=same-pu") && !out.contains('\u{1b}'), "{out}");
-    let (code, out, _) = tare(&["show", path(dir.path()), "--json"]);
-    assert_eq!(code, 0);
-    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
-    let metric = &json["conditions"][1]["metrics"][0];
-    for key in
-        ["name", "unit", "better", "mean", "ci_low", "ci_high", "within_cov", "between_cov", "min", "max", "modes"]
-    {
-        assert!(metric.get(key).is_some(), "{key} is missing");
-    }
-    assert!(json["effects"].is_array() && json["scaling"].is_array());
 }
 
 #[test]
@@ -168,9 +149,8 @@ fn a_slowdown_that_disturbed_trials_decide_is_no_regression() {
     let gate = |b: &Path| tare(&["compare", path(base.path()), path(b), "--fail-if-slower", "5", "--metric", "tps"]);
     let (code, out, _) = gate(hog.path());
     assert_eq!(code, 5, "{out}");
-    let words = |out: &str| out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(out.contains("disturbed: inconclusive"), "{out}");
-    assert!(words(&out).contains("quieter machine, or both in one study"), "{out}");
+    assert!(one_line(&out).contains("quieter machine, or both in one study"), "{out}");
     assert!(out.contains("10 of 10 trials were disturbed and count all the same"), "{out}");
     // Two levels of one study ran together already.
     let both = tempfile::tempdir().unwrap();
@@ -179,7 +159,7 @@ fn a_slowdown_that_disturbed_trials_decide_is_no_regression() {
     let side = |condition: &str| format!("{}:{condition}", path(both.path()));
     let (a, b) = (side("placement=same-pu"), side("placement=other-node"));
     let (_, out, _) = tare(&["compare", &a, &b, "--fail-if-slower", "408", "--metric", "tps"]);
-    let (out, advice) = (words(&out), ["in one study", "in one session"]);
+    let (out, advice) = (one_line(&out), ["in one study", "in one session"]);
     assert!(out.contains("gate inconclusive") && out.contains("quieter machine"), "{out}");
     assert!(!advice.iter().any(|advice| out.contains(advice)), "{out}");
     // A few disturbed trials that change nothing leave the verdict, and say that they are there.

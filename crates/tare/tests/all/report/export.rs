@@ -4,9 +4,10 @@
 
 use crate::report::commands::{path, tare};
 use crate::report::fake;
+use crate::support::{World, target};
 use clap::ValueEnum;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use tare_report::export::format::Format;
 use tare_report::export::tables::Table;
@@ -30,9 +31,7 @@ fn shown(dir: &Path) -> serde_json::Value {
 
 /// Runs a script of `readers.py` on files; it fails where anything differs.
 fn read_by(script: &str, files: &[&Path]) {
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from);
-    let python = target.join("readers/bin/python");
+    let python = target().join("readers/bin/python");
     assert!(python.exists(), "{} is not here: run scripts/get-readers", python.display());
     let readers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/report/readers.py");
     let out = Command::new(python).arg(readers).arg(script).args(files).output().unwrap();
@@ -257,20 +256,9 @@ fn results_keep_to_the_published_schemas() {
     let schemas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
     let dir = results();
     read_by("schema", &[&schemas, dir.path()]);
-    let world = tempfile::tempdir().unwrap();
-    let out = world.path().join("out");
-    let mut run = Command::new(env!("CARGO_BIN_EXE_tare"));
-    for name in ["TARE_STATE_DIR", "TARE_CACHE_DIR", "TARE_LOCK_DIR"] {
-        let folder = world.path().join(name);
-        std::fs::create_dir(&folder).unwrap();
-        run.env(name, folder);
-    }
-    let sets = ["factors.placement=float,same-pu", "sampling.steal_limit=off", "sampling.foreign_cpu_limit=off"];
-    run.args(["run", "first-look", "--quick", "--out", path(&out)]);
-    run.args(sets.iter().flat_map(|set| ["--set", set]));
-    let ran = run.output().unwrap();
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    read_by("schema", &[&schemas, &out]);
+    let world = World::new();
+    world.exits(0, &["run", "first-look", "--quick", "--out", "out", "--set", "factors.placement=float,same-pu"]);
+    read_by("schema", &[&schemas, &world.path("out")]);
 }
 
 #[test]

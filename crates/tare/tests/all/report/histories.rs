@@ -2,6 +2,7 @@
 
 use crate::report::commands::{path, tare};
 use crate::report::fake::{self, Fake, Noise, Study};
+use crate::support::one_line;
 use std::fs;
 use std::path::Path;
 
@@ -51,7 +52,7 @@ fn a_step_of_two_percent_is_named_with_its_runs_and_fails_the_gate() {
 
     let (code, out, _) = tare(&["history", path(dir.path()), "--fail-if-slower", "1"]);
     assert_eq!(code, 1, "{out}");
-    let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let flat = one_line(&out);
     assert!(flat.contains("tps slower between run-017 and run-018: -"), "{out}");
     assert!(flat.contains("run-007 lies far from the runs around"), "{out}");
     assert!(flat.contains("gate failed"), "{out}");
@@ -129,7 +130,7 @@ fn a_kernel_that_changed_with_the_step_is_named() {
         change["environment"].as_array().unwrap().iter().map(|d| d["what"].as_str().unwrap()).collect();
     assert_eq!(whats, ["kernel"], "{found}");
     let (_, out, _) = tare(&["history", path(dir.path())]);
-    let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let flat = one_line(&out);
     assert!(
         flat.contains("the environment changed there as well, and the change may be that: kernel (6.12.48"),
         "{out}"

@@ -1,7 +1,7 @@
 //! What the analysis says of results whose contents are known.
 
 use crate::report::fake::{self, Noise};
-use crate::report::words::{Told, summarize};
+use crate::report::words::{Told, summarize, summary_of_csv};
 use std::fs;
 use tare_results::open;
 
@@ -9,13 +9,6 @@ fn summary_of(study: &fake::Study) -> Told {
     let dir = tempfile::tempdir().unwrap();
     fake::write(study, dir.path());
     summarize(&open(dir.path()).unwrap())
-}
-
-fn summary_of_csv(rows: &str) -> Told {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("made-up.csv");
-    fs::write(&path, format!("condition,trial,sample,metric,value\n{rows}")).unwrap();
-    summarize(&open(&path).unwrap())
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! Results directories and CSV files, good and bad.
 
 use crate::report::fake;
-use proptest::prelude::*;
 use std::fs;
-use std::path::Path;
 use tare_results::schema::{Outcome, SCHEMA};
 use tare_results::{ReadError, open};
 
@@ -161,25 +159,4 @@ fn csv_mistakes_name_line_and_column() {
         assert!(found.contains(what), "{text:?}: {found}");
         assert_eq!((found_line, found_column), (line, column), "{text:?}: {found}");
     }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
-
-    #[test]
-    fn no_bytes_make_the_readers_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("results.csv");
-        fs::write(&path, &bytes).unwrap();
-        let _ = open(&path);
-        let headed = [b"condition,trial,sample,metric,value\n".as_slice(), &bytes].concat();
-        fs::write(&path, headed).unwrap();
-        let _ = open(&path);
-        open_as_plan(dir.path(), &bytes);
-    }
-}
-
-fn open_as_plan(dir: &Path, bytes: &[u8]) {
-    fs::write(dir.join("plan.json"), bytes).unwrap();
-    let _ = open(dir);
 }

@@ -1,7 +1,7 @@
 //! Made-up results with known components, effects and causes, through `tare show FILE.csv --json` and the analysis.
 
 use crate::report::fake::{self, Noise};
-use crate::report::words::{Told, summarize};
+use crate::report::words::{summarize, summary_of_csv};
 use assert_cmd::Command;
 use std::fmt::Write;
 use std::fs;
@@ -15,13 +15,6 @@ fn show(rows: &str) -> serde_json::Value {
     let output = Command::cargo_bin("tare").unwrap().args(["show", "--json"]).arg(&path).output().unwrap();
     assert!(output.status.success());
     serde_json::from_slice(&output.stdout).unwrap()
-}
-
-fn summary_of_csv(rows: &str) -> Told {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("made-up.csv");
-    fs::write(&path, format!("{HEAD}{rows}")).unwrap();
-    summarize(&tare_results::open(&path).unwrap())
 }
 
 #[test]

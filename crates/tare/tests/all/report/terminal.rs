@@ -1,6 +1,7 @@
 //! The terminal tables and the JSON, word for word.
 
 use crate::report::fake;
+use crate::support::one_line;
 use tare_findings::compare::{Options, Side, compare};
 use tare_findings::summarize;
 use tare_report::json::SummaryJson;
@@ -53,7 +54,7 @@ fn trials_that_lie_far_apart_have_no_mean_on_terminal_and_page() {
     let text = terminal::show(&results, &summary, PLAIN);
     let row = text.lines().find(|line| line.starts_with("by-luck")).unwrap();
     assert!(row.contains(" 67.8 to 305.3 ") && !row.contains('±') && row.ends_with("●···········●"), "{text}");
-    let said = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = one_line(&text);
     assert!(said.contains("No trial of pairs=by-luck is near the mean of its trials"), "{text}");
     let page = tare_report::html::render(&results, &summary);
     let rows = rows_of(&page, "pairs=by-luck");

@@ -33,3 +33,11 @@ pub fn summarize(results: &Results) -> Told {
         summary,
     }
 }
+
+/// Of rows of a CSV file.
+pub fn summary_of_csv(rows: &str) -> Told {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("made-up.csv");
+    std::fs::write(&path, format!("condition,trial,sample,metric,value\n{rows}")).unwrap();
+    summarize(&tare_results::open(&path).unwrap())
+}

@@ -6,7 +6,7 @@
 use crate::support::World;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -62,11 +62,7 @@ fn type_it(world: &World, command: &str) -> Output {
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tare"), bin.join("tare")).unwrap();
     }
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    let mut shell = Command::new("bash");
-    for (name, value) in world.tare(&[]).get_envs() {
-        shell.env(name, value.unwrap_or_default());
-    }
-    shell.args(["-c", command]).env("PATH", path).current_dir(world.path("")).output().unwrap()
+    world.command("bash").args(["-c", command]).env("PATH", path).output().unwrap()
 }
 
 fn succeeds(world: &World, command: &str, from: &str) {

@@ -1,6 +1,6 @@
 //! Every document of `--json` is of the schema that it names, a file in docs/schema.
 
-use crate::support::{World, json};
+use crate::support::{QUIET, World, json, names, wait_until};
 use serde_json::Value;
 use std::path::Path;
 
@@ -43,8 +43,7 @@ fn every_document_is_of_the_schema_that_it_names() {
     let [a, b, c] = ["a", "b", "c"].map(|name| format!("{values}:{name}"));
     let builds = [values.as_str(), &values].join(",");
     let doctor = ["doctor", "--spin", "0.01", "--drift", "0"];
-    let quiet = ["--set", "sampling.steal_limit=off", "--set", "sampling.foreign_cpu_limit=off"];
-    let certify = [&["ab", "--certify", "--a", "command=true", "--budget", "2s"], &quiet[..]].concat();
+    let certify = [&["ab", "--certify", "--a", "command=true", "--budget", "2s"], &QUIET[..]].concat();
     let table: [(&str, i32, &[&str]); 25] = [
         ("tare-show", 0, &["show", &values]),
         ("tare-compare", 0, &["compare", &a, &b]),
@@ -92,21 +91,15 @@ fn every_document_is_of_the_schema_that_it_names() {
 fn runs_that_begin_in_one_second_have_two_names_and_one_waits_for_the_other() {
     let world = World::new();
     let words = ["run", "--command", "sleep 0.3", "--runs", "2", "--wait"];
-    let mut runs: Vec<_> = (0..2)
-        .map(|_| world.tare(&words).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn())
-        .map(Result::unwrap)
-        .collect();
+    let mut runs = [world.begin(&words), world.begin(&words)];
     assert!(runs.iter_mut().all(|run| run.wait().unwrap().success()));
-    assert_eq!(crate::support::names(&world.path("tare-results")).len(), 2);
+    assert_eq!(names(&world.path("tare-results")).len(), 2);
     let side = "command=sleep 0.1";
     let pair = ["ab", "--a", side, "--b", side, "--budget", "1s", "--wait"];
     let long = ["run", "--command", "sleep 1", "--runs", "2"];
-    let mut first = world.tare(&long).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut first = world.begin(&long);
     // Its folder is made under the lock of the machine.
-    while crate::support::names(&world.path("tare-results")).len() < 3 {
-        assert!(first.try_wait().unwrap().is_none());
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    wait_until("a third folder", 60, || names(&world.path("tare-results")).len() == 3);
     let code = world.tare(&pair).output().unwrap().status.code();
     assert!(first.wait().unwrap().success() && matches!(code, Some(0 | 5)), "{code:?}");
 }

@@ -1,6 +1,6 @@
 //! What is here, what takes disk, and what removes it.
 
-use crate::support::{World, json, names};
+use crate::support::{World, json, names, script};
 
 #[test]
 fn clean_removes_prepared_data_and_keeps_results_and_whatever_is_not_ours() {
@@ -52,11 +52,7 @@ fn setup_says_what_brings_the_symbols_of_the_servers_and_runs_it_where_apt_knows
     let world = World::new();
     let fake = world.path("bin");
     std::fs::create_dir(&fake).unwrap();
-    let put = |name: &str, text: &str| {
-        std::fs::write(fake.join(name), format!("#!/bin/sh\n{text}\n")).unwrap();
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(fake.join(name), mode).unwrap();
-    };
+    let put = |name: &str, lines: &str| script(&fake.join(name), lines);
     let ran = world.path("ran");
     put("dpkg", "echo \"a-server-core: $2\"");
     put("dpkg-query", "printf 1:9.9-1");

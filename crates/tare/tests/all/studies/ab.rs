@@ -1,11 +1,9 @@
 //! `tare ab`: pairs until it is settled, with its exit codes, what an interruption leaves, and how it goes on.
 
-use crate::support::{World, json, trials, wait_for_trials};
+use crate::support::{Ended, QUIET, World, json, send, trials, wait_for_trials};
+use rustix::process::Signal;
 use serde_json::Value;
-use std::process::{Child, Command, Stdio};
-
-/// Trials of tests run next to other tests.
-const QUIET: [&str; 4] = ["--set", "sampling.steal_limit=off", "--set", "sampling.foreign_cpu_limit=off"];
+use std::process::{Command, Stdio};
 
 fn ab(world: &World, code: i32, a: &str, b: &str, more: &[&str]) -> (Value, String) {
     let all = [&["ab", "--json", "--out", "results", "--a", a, "--b", b], &QUIET[..], more].concat();
@@ -39,25 +37,10 @@ fn a_command_with_a_dialled_slowdown_is_slower_and_exits_with_1() {
     world.assert_clean();
 }
 
-/// A loop that takes a CPU until it is dropped.
-struct Busy(Child);
-
-impl Busy {
-    fn loops() -> Self {
-        Self(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap())
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        let _ = self.0.kill().and_then(|()| self.0.wait());
-    }
-}
-
 #[test]
 fn on_a_busy_machine_a_slowdown_is_found_from_pairs_that_count_as_disturbed() {
     let world = World::new();
-    let _busy = Busy::loops();
+    let _busy = Ended(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap());
     let all = ["ab", "--json", "--out", "results", "--a", "command=sleep 0.3", "--b", "command=sleep 0.6"];
     let (out, err) = world.exits(1, &[&all[..], &["--budget", "2min", "--seed", "5"]].concat());
     let found = json(&out);
@@ -184,8 +167,7 @@ fn an_interrupted_comparison_shows_what_it_has_and_goes_on_by_the_same_rule() {
     let all = [&["ab", "--out", "results", "--a", side, "--b", side, "--minimum-effect", "20%"], &QUIET[..]].concat();
     let run = world.tare(&all).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     wait_for_trials(&results, 3);
-    let id = rustix::process::Pid::from_raw(run.id().cast_signed()).unwrap();
-    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    send(run.id(), Signal::INT);
     let output = run.wait_with_output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(130), "{out}{err}");

@@ -35,6 +35,8 @@ fn a_program_that_is_not_there_is_said_before_any_trial() {
     let (_, err) = world.exits(3, &["run", "--command", "/nonexistent/prog --fast", "--runs", "3", "--out", "none"]);
     assert!(err.contains("there is no program /nonexistent/prog") && !err.contains("trial 0"), "{err}");
     assert!(!world.path("none").exists());
+    let (_, err) = world.exits(2, &["run", "--command", "a 'b"]);
+    assert!(err.contains("--command") && err.contains("every quote closed"), "{err}");
     // What is made first is not there yet.
     let made = format!("cp /bin/true {}", world.path("made").display());
     let program = world.path("made").display().to_string();

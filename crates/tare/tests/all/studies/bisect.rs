@@ -1,16 +1,14 @@
 //! `tare bisect`: a planted slow commit in a made-up repository, with one that cannot be built, killed, interrupted and
 //! gone on with; builds without git; ends that do not differ.
 
-use crate::support::{World, json, trials, wait_for_trials};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::support::{Ended, QUIET, World, json, script, send, trials, wait_for_trials, wait_until, words_of};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output, Stdio};
+use std::time::Instant;
 
-/// Trials of tests run next to other tests.
-const QUIET: [&str; 4] = ["--set", "sampling.steal_limit=off", "--set", "sampling.foreign_cpu_limit=off"];
 /// A commit's cost is the time that its program sleeps.
 const BUILD: &str = "test ! -e broken || exit 125; \
                      while test -e ../../../../hold; do touch ../../../../held; sleep 0.05; done; \
@@ -63,7 +61,7 @@ fn the_planted_commit_is_found_past_one_that_cannot_be_built_and_after_an_interr
     let all = [&all[..], &QUIET[..], &["--out", "found", "--seed", "4"]].concat();
     let (resume, ends) = (["bisect", "--resume", "found"], world.path("found/pairs/0000-0007"));
     std::fs::write(world.path("hold"), "").unwrap();
-    ended(&world, &all, Signal::KILL, || wait_until(|| world.path("held").exists()));
+    ended(&world, &all, Signal::KILL, || wait_until("a build", 60, || world.path("held").exists()));
     std::fs::remove_file(world.path("hold")).unwrap();
     let output = ended(&world, &resume, Signal::INT, || wait_for_trials(&ends, 3));
     let err = String::from_utf8_lossy(&output.stderr);
@@ -114,22 +112,13 @@ fn the_planted_commit_is_found_past_one_that_cannot_be_built_and_after_an_interr
 fn ended(world: &World, words: &[&str], signal: Signal, as_soon_as: impl Fn()) -> Output {
     let run = world.tare(words).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     as_soon_as();
-    kill_process(Pid::from_raw(run.id().cast_signed()).unwrap(), signal).unwrap();
+    send(run.id(), signal);
     run.wait_with_output().unwrap()
-}
-
-fn wait_until(mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !is_so() {
-        assert!(Instant::now() < deadline, "nothing happened within a minute");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 fn program(world: &World, name: &str, sleeps: &str) -> String {
     let path = world.path(name);
-    std::fs::write(&path, format!("#!/bin/sh\nexec sleep {sleeps}\n")).unwrap();
-    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    script(&path, &format!("exec sleep {sleeps}"));
     path.display().to_string()
 }
 
@@ -177,15 +166,6 @@ fn what_cannot_be_bisected_is_refused_with_what_to_do() {
     }
 }
 
-/// It ends with the test that fails.
-struct Watched(Child);
-
-impl Drop for Watched {
-    fn drop(&mut self) {
-        let _ = self.0.kill().and_then(|()| self.0.wait());
-    }
-}
-
 #[test]
 fn a_git_that_hangs_and_a_build_that_is_read_without_end_end_with_the_first_signal() {
     let world = World::new();
@@ -204,20 +184,15 @@ fn a_git_that_hangs_and_a_build_that_is_read_without_end_end_with_the_first_sign
         let open = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
         open.into_iter().any(|open| std::fs::read_link(open.path()).is_ok_and(|path| path == endless))
     };
-    let is_asking = |_: u32| {
-        world.processes().iter().any(|pid| {
-            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&line).contains("sleep\u{0}600")
-        })
-    };
+    let is_asking = |_: u32| world.processes().into_iter().any(|pid| words_of(pid).join(" ").ends_with("sleep 600"));
     let cases: [(&mut Command, &dyn Fn(u32) -> bool); 2] =
         [(hanging.env("PATH", &path), &is_asking), (&mut reading, &is_reading)];
     for (command, is_at_it) in cases {
-        let mut run = Watched(command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap());
-        wait_until(|| is_at_it(run.0.id()));
-        kill_process(Pid::from_raw(run.0.id().cast_signed()).unwrap(), Signal::TERM).unwrap();
+        let mut run = Ended(command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap());
+        wait_until("what it hangs in", 60, || is_at_it(run.0.id()));
+        send(run.0.id(), Signal::TERM);
         let mut code = None;
-        wait_until(|| {
+        wait_until("its end", 60, || {
             code = run.0.try_wait().unwrap();
             code.is_some()
         });

@@ -1,6 +1,6 @@
 //! Several servers in one study: named, told apart, each with data of its own.
 
-use crate::support::{World, json, trials};
+use crate::support::{World, json, script, trials};
 use std::os::unix::fs::PermissionsExt;
 use tare_engine::{Engine, Mariadb, Postgresql};
 
@@ -117,8 +117,7 @@ fn programs_as_levels_are_of_the_engine_that_they_say_and_named_by_their_version
 fn a_rehearsal_of_a_study_that_is_not_trusted_runs_nothing_that_it_names() {
     let world = World::new();
     let (server, mark) = (world.path("server"), world.path("mark"));
-    std::fs::write(&server, format!("#!/bin/sh\ntouch {}\n", mark.display())).unwrap();
-    std::fs::set_permissions(&server, std::fs::Permissions::from_mode(0o755)).unwrap();
+    script(&server, &format!("touch {}", mark.display()));
     let study = world
         .study(&format!("name = \"theirs\"\n[engine]\nname = \"mariadb\"\nbinary = \"{}\"\n{REST}", server.display()));
     std::fs::set_permissions(&study, std::fs::Permissions::from_mode(0o666)).unwrap();
@@ -127,18 +126,6 @@ fn a_rehearsal_of_a_study_that_is_not_trusted_runs_nothing_that_it_names() {
     // Once it is trusted, the program is asked, and is no server.
     let (_, err) = world.exits(3, &["run", &study, "--dry-run", "--trust"]);
     assert!(mark.exists() && err.contains("is not a MariaDB server"), "{err}");
-}
-
-#[test]
-fn a_build_that_the_study_does_not_have_and_a_wrong_key_are_named() {
-    let world = World::new();
-    let of = |text: &str| world.exits(2, &["run", &world.study(&format!("name = \"wrong\"\n{text}")), "--dry-run"]).1;
-    let err = of("[factors]\nbuild = [\"mariia\"]\n[builds.maria]\nname = \"mariadb\"\n");
-    assert!(err.contains("build = mariia") && err.contains("maria"), "{err}");
-    let err = of("[builds.a]\nbinery = \"/x\"\n");
-    assert!(err.contains("binery") && err.contains("binary"), "{err}");
-    let err = of("[builds.a]\nname = \"orakel\"\n");
-    assert!(err.contains("orakel") && err.contains("mariadb"), "{err}");
 }
 
 #[test]
@@ -170,9 +157,7 @@ fn data_whose_checksums_differ_by_version_are_said_to_before_a_trial() {
     ));
     std::fs::create_dir(world.path("new")).unwrap();
     for (version, differs) in [("18.1", true), ("15.9", false)] {
-        let program = world.path("new/postgres");
-        std::fs::write(&program, format!("#!/bin/sh\necho 'postgres (PostgreSQL) {version}'\n")).unwrap();
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        script(&world.path("new/postgres"), &format!("echo 'postgres (PostgreSQL) {version}'"));
         let (out, _) = world.exits(0, &["run", &study, "--dry-run", "--set", "builds.old.start_timeout_s=9"]);
         let note = format!("data that PostgreSQL {version} makes have checksums on their pages");
         assert!(out.contains(&format!("new is PostgreSQL {version}")) && out.contains(&note) == differs, "{out}");

@@ -1,7 +1,8 @@
 //! What is captured alongside the metrics, on the embedded engine: the culprit is planted, so it is known what must be
 //! named.
 
-use crate::support::{World, json, trials};
+use crate::support::{World, json, script, send, trials, verified, wait_until, words_of};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::path::Path;
 
@@ -36,7 +37,7 @@ warmup_s = 0
 sample_s = 0.3
 "#;
 
-fn document(results: &Path, record: &Value, capture: &str) -> Value {
+pub fn document(results: &Path, record: &Value, capture: &str) -> Value {
     let path = record["captures"][capture].as_str().unwrap_or_else(|| panic!("no {capture}: {record}"));
     json(&std::fs::read_to_string(results.join(path)).unwrap())
 }
@@ -134,10 +135,9 @@ fn what_cannot_be_captured_is_said_and_the_rest_goes_on() {
     // A perf that may not look, in the kernel's own words.
     let fake = world.path("bin");
     std::fs::create_dir(&fake).unwrap();
-    let refusal = "#!/bin/sh\necho 'Error: Access to performance monitoring and observability operations is limited.' >&2\n\
-                   echo 'Consider adjusting /proc/sys/kernel/perf_event_paranoid setting' >&2\nexit 255\n";
-    std::fs::write(fake.join("perf"), refusal).unwrap();
-    std::fs::set_permissions(fake.join("perf"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let refusal = "echo 'Error: Access to performance monitoring and observability operations is limited.' >&2\n\
+                   echo 'Consider adjusting /proc/sys/kernel/perf_event_paranoid setting' >&2\nexit 255";
+    script(&fake.join("perf"), refusal);
     let record = run(&format!("{}:/usr/bin:/bin", fake.display()), "refused");
     let reason = record["captures_missing"]["profile"].as_str().unwrap();
     assert!(reason.contains("sudo sysctl kernel.perf_event_paranoid=1"), "{reason}");
@@ -202,8 +202,7 @@ fn mariadb_tells_its_lock_waits_its_counters_and_its_innodb_status() {
         waits.iter().all(|wait| !wait["name"].as_str().unwrap().contains("/cond/")),
         "idle threads are no contention"
     );
-    let set = record["settings"].as_array().unwrap().iter().find(|set| set["factor"] == "capture.locks").unwrap();
-    assert!(set["verified"].as_str().unwrap().contains("ON"), "{set}");
+    assert!(verified(record, "capture.locks").contains("ON"), "{record}");
     // What the clients did in the capture sample is what the server counted.
     let commits = document(&results, record, "status")["differences"]["Com_commit"].as_f64().unwrap();
     let sample = &record["capture_sample"];
@@ -240,34 +239,15 @@ fn a_killed_trial_leaves_no_perf_and_its_recording_is_removed() {
     let world = World::new();
     let study =
         world.study(&SHORT.replace("sample_s = 0.3", "sample_s = 1").replace("trials = 1", "trials = 1\nattempts = 2"));
-    let mut run = world.tare(&["run", &study, "--out", "results"]).stderr(std::process::Stdio::null()).spawn().unwrap();
-    // Their command lines may name the directory relative to where they were started.
-    let here = world.directory.path().canonicalize().unwrap();
-    let find = |words: &str| {
-        crate::support::names(Path::new("/proc")).into_iter().filter_map(|name| name.parse::<u32>().ok()).find(|id| {
-            let command = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
-            std::fs::read_link(format!("/proc/{id}/cwd")).is_ok_and(|cwd| cwd == here)
-                && crate::support::text(&command).contains(words)
-        })
-    };
-    let wait_for = |what: &str, done: &dyn Fn() -> bool| {
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-        while !done() {
-            assert!(std::time::Instant::now() < deadline, "{what}");
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-    };
+    let mut run = world.begin(&["run", &study, "--out", "results"]);
+    let find = |words: &str| world.processes().into_iter().find(|pid| words_of(*pid).join(" ").contains(words));
     let captures = world.path("results/captures/trial-00000-1");
     // Where this user may not profile, perf ends by itself, and there is nothing to see.
-    wait_for("no recording", &|| find("perf\0record").is_some() || !trials(&world.path("results")).is_empty());
-    let found = (find("perf\0record"), find("tare\0trial"));
+    wait_until("a recording", 60, || find("perf record").is_some() || !trials(&world.path("results")).is_empty());
+    let found = (find("perf record"), find("tare trial"));
     if let (Some(perf), Some(trial)) = found {
-        rustix::process::kill_process(
-            rustix::process::Pid::from_raw(trial.cast_signed()).unwrap(),
-            rustix::process::Signal::KILL,
-        )
-        .unwrap();
-        wait_for("perf goes on", &|| find("perf\0record") != Some(perf));
+        send(trial, Signal::KILL);
+        wait_until("the end of perf", 60, || find("perf record") != Some(perf));
     }
     assert_eq!(run.wait().unwrap().code(), Some(0), "the second attempt");
     assert!(!captures.join("perf.data").exists());

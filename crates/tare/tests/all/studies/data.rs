@@ -1,8 +1,9 @@
 //! Trials begin with the prepared content, and hardly anything is copied for it.
 
-use crate::support::{World, names, trials, wait_for_trials};
+use crate::support::{World, names, send, trials, wait_for_trials};
+use rustix::process::Signal;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 fn study(world: &World, engine: &str, workload: &str, rows: usize, trials: usize) -> String {
@@ -62,8 +63,7 @@ fn a_trial_of_a_killed_run_leaves_nothing_that_a_later_one_uses() {
     let world = World::new();
     let study = study(&world, "mariadb", "read_write", 2000, 4);
     let results = world.path("results");
-    let mut run =
-        world.tare(&["run", &study, "--out", "results"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let mut run = world.begin(&["run", &study, "--out", "results"]);
     wait_for_trials(&results, 1);
     let (prepared, working) = both(&world);
     let log = |data: &Path| std::fs::read(data.join("ib_logfile0")).unwrap();
@@ -80,8 +80,7 @@ fn a_trial_of_a_killed_run_leaves_nothing_that_a_later_one_uses() {
         std::thread::sleep(Duration::from_millis(20));
     }
     for pid in world.processes() {
-        let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL); // it may have ended
+        send(pid, Signal::KILL);
     }
     run.wait().unwrap();
     assert_ne!(checksums(&prepared), checksums(&working));
@@ -115,10 +114,7 @@ fn where_files_can_share_blocks_nothing_is_copied() {
         mkdir -m 700 shared/cache
         TARE_CACHE_DIR=$PWD/shared/cache exec "$0" run "$1" --out results --set sampling.sample_s=1 \
             --set sampling.steal_limit=off --set sampling.foreign_cpu_limit=off"#;
-    let tare = world.tare(&[]);
-    let mut shell = Command::new("unshare");
-    shell.args(["--mount", "sh", "-c", script]).arg(tare.get_program()).arg(&study).current_dir(world.directory.path());
-    shell.envs(tare.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    let mut shell = world.behind(&["unshare", "--mount", "sh", "-c", script], &[&study]);
     let output = shell.output().expect("unshare (Debian package util-linux)");
     let said = format!("{}{}", crate::support::text(&output.stdout), crate::support::text(&output.stderr));
     if output.status.code() == Some(77) {

@@ -1,12 +1,10 @@
 //! `tare find`: the worse are dropped, what an interruption leaves, and which placements are one.
 
-use crate::support::{World, json, trials, wait_for_trials};
+use crate::support::{QUIET, World, json, send, trials, wait_for_trials};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::process::Stdio;
-
-/// Trials of tests run next to other tests.
-const QUIET: [&str; 4] = ["--set", "sampling.steal_limit=off", "--set", "sampling.foreign_cpu_limit=off"];
 
 fn names(document: &Value, list: &str) -> Vec<String> {
     document[list].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect()
@@ -22,8 +20,7 @@ fn an_interrupted_race_goes_on_and_names_the_engine_without_the_planted_lock() {
     let all = [&what[..], &short[..], &QUIET[..], &["--seed", "4"]].concat();
     let run = world.tare(&all).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     wait_for_trials(&results, 4);
-    let id = rustix::process::Pid::from_raw(run.id().cast_signed()).unwrap();
-    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    send(run.id(), Signal::INT);
     let output = run.wait_with_output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(130), "{out}{err}");

@@ -1,6 +1,6 @@
 //! Ladders within one server lifetime, rests between trials, and samples that are left out.
 
-use crate::support::{World, json, names, trials};
+use crate::support::{World, json, names, one_line, trials};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -107,7 +107,7 @@ fn rungs_that_cannot_share_a_server_have_their_reason() {
         let args = [&["run", study.as_str(), "--dry-run", "--topology", "node:1 core:8 pu:1"], &sets[..]].concat();
         let output = world.tare(&args).output().unwrap();
         let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-        said.split_whitespace().collect::<Vec<_>>().join(" ")
+        one_line(&said)
     };
     assert!(reasons(&["factors.rows=10,20", "design.ladder=rows"]).contains("they differ in its data"));
     let bound = ["placement.client=all", "placement.server=all", "placement.bind=thread"];

@@ -1,7 +1,7 @@
 //! A plan belongs to the machine that it was made for: nothing of it runs where a condition would mean something else.
 
 use crate::support::{World, text, trials};
-use std::process::{Command, Output};
+use std::process::Output;
 
 const STUDY: &str = r#"
 name = "two-cpus"
@@ -16,13 +16,7 @@ attempts = 1
 
 /// `tare` with CPU 0 alone, as a smaller cgroup, a container or SMT that was switched off would have it.
 fn on_one_cpu(world: &World, args: &[&str]) -> Output {
-    let tare = world.tare(args);
-    let mut command = Command::new("taskset");
-    command.args(["-c", "0"]).arg(tare.get_program()).args(tare.get_args());
-    for (name, value) in tare.get_envs() {
-        command.env(name, value.unwrap_or_default());
-    }
-    command.current_dir(world.directory.path()).output().expect("taskset (util-linux) runs")
+    world.behind(&["taskset", "-c", "0"], args).output().expect("taskset (util-linux) runs")
 }
 
 #[test]
@@ -66,7 +60,7 @@ fn a_run_begun_with_two_cpus_is_neither_resumed_nor_continued_by_a_trial_on_one(
 }
 
 #[test]
-fn results_of_schema_1_are_shown_and_not_continued() {
+fn results_of_schema_1_are_shown_and_not_continued_and_of_a_newer_one_neither() {
     let world = World::new();
     let study = world.study(STUDY);
     world.exits(0, &["run", &study, "--out", "results", "--set", "sampling.trials=2"]);
@@ -96,4 +90,10 @@ fn results_of_schema_1_are_shown_and_not_continued() {
     world.exits(0, &["report", "results"]);
     let (_, err) = world.exits(2, &["run", "--resume", "results"]);
     assert!(err.contains("schema 1"), "{err}");
+    plan["schema"] = 999.into();
+    std::fs::write(results.join("plan.json"), plan.to_string()).unwrap();
+    for args in [["show", "results"].as_slice(), &["run", "--resume", "results"]] {
+        let (_, err) = world.exits(2, args);
+        assert!(err.contains("999"), "{err}");
+    }
 }

@@ -2,42 +2,6 @@
 
 use crate::support::{World, json};
 
-/// Client and server CPUs of the conditions of a dry run, in order.
-fn cells(document: &serde_json::Value) -> Vec<(String, String)> {
-    let side = |c: &serde_json::Value, name: &str| c["placement"][name].to_string();
-    let conditions = document["conditions"].as_array().unwrap();
-    conditions.iter().map(|c| (side(c, "client"), side(c, "server"))).collect()
-}
-
-#[test]
-fn mind_your_core_on_the_articles_machine_has_the_articles_vcpus() {
-    let world = World::new();
-    let spec = "package:2 node:1 core:6 pu:2";
-    let (out, _) = world.exits(0, &["run", "mind-your-core", "--dry-run", "--topology", spec, "--json"]);
-    let document = json(&out);
-    let clients = ["[[0,1]]", "[[0,2]]", "[[0]]", "[[12,13]]", "[[12,14]]", "[[12]]"];
-    let servers = ["[[4,5,6,7,8,9,10,11]]", "[[4,6]]", "[[4,5]]"];
-    let mut expected: Vec<(String, String)> = Vec::new();
-    for client in clients {
-        expected.extend(servers.iter().map(|server| (client.to_owned(), (*server).to_owned())));
-    }
-    let balanced = "[[2,3,4,5,6,7,8,9,10,11,14,15,16,17,18,19,20,21,22,23]]";
-    for (client, server) in [
-        ("[[0,1,12,13]]", balanced),
-        ("[[0,12]]", "[[4,16]]"),
-        ("[[0,12]]", "[[4,16]]"),
-        ("[[0]]", "[[4,16]]"),
-        ("[[12]]", "[[4,16]]"),
-        ("[[0],[12]]", "[[4],[16]]"),
-        ("[[0],[12]]", "[[16],[4]]"),
-    ] {
-        expected.push((client.to_owned(), server.to_owned()));
-    }
-    assert_eq!(cells(&document), expected);
-    assert!(document["conditions"].as_array().unwrap().iter().all(|c| c["realizable"] == true));
-    assert_eq!(document["trials"], 25 * 9);
-}
-
 #[test]
 fn what_a_two_pu_machine_cannot_do_is_listed_with_its_reason() {
     let world = World::new();
@@ -126,15 +90,6 @@ fn mistakes_in_a_study_have_a_place_an_expectation_and_the_nearest_name() {
     let world = World::new();
     for (study, place, expected) in [
         ("name = \"x\"\n[sampling]\nwarmup = 3\n", "study.toml:3:1", "warmup_s"),
-        ("name = \"x\"\n[sampling]\nwarmup_s = \"10s\"\n", "study.toml:3:12", "seconds"),
-        ("name = \"x\"\n[engine]\nname = \"mariabd\"\n", "study.toml:3:8", "mariadb"),
-        ("name = \"x\"\n[workload]\nthreads = 0\n", "study.toml:3:11", "whole number from 1"),
-        ("name = \"x\"\n[placement]\nclient = \"nod:1\"\n", "study.toml:3:10", "node"),
-        ("name = \"x\"\n[placments.a]\n", "study.toml:2:2", "placements"),
-        ("name = \"x\"\n[factors]\nthread = [1, 2]\n", "study.toml:3:1", "threads"),
-        ("name = \"x\"\n[factors]\nthreads = [1, \"many\"]\n", "study.toml:3:15", "whole number"),
-        ("name = \"x\"\n[placements.pairs]\n[factors]\nplacement = [\"pears\"]\n", "study.toml:4:14", "pairs"),
-        ("name = \"x\"\n[machine]\nnuma_balancing = \"sometimes\"\n", "study.toml:3:18", "on, off or tiering"),
         ("name = \"x\"\nthis is not toml\n", "study.toml:2", "TOML"),
         ("title = \"x\"\n", "study.toml:1:1", "name"),
     ] {
@@ -160,18 +115,6 @@ fn mistakes_on_the_command_line_are_exit_2() {
         let (_, err) = world.exits(2, &args);
         assert!(err.contains(expected), "{args:?}\n{err}");
     }
-}
-
-#[test]
-fn a_study_can_be_changed_from_the_command_line() {
-    let world = World::new();
-    let (out, _) = world.exits(
-        0,
-        &["run", "--dry-run", "--json", "--set", "sampling.trials=7", "--set", "factors.placement=float,same-pu"],
-    );
-    let document = json(&out);
-    assert_eq!(document["trials"], 14);
-    assert_eq!(document["conditions"].as_array().unwrap().len(), 2);
 }
 
 #[test]

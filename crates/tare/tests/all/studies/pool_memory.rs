@@ -1,7 +1,7 @@
 //! A server's pool of pages under a memory policy of its own. This machine may have one node: that the policy is there,
 //! and what cannot be had; where the pages are, see the virtual machines.
 
-use crate::support::{World, trials};
+use crate::support::{World, trials, verified};
 use rustix::process::geteuid;
 
 fn study(engine: &str, pool: &str) -> String {
@@ -26,25 +26,10 @@ fn a_pool_gets_a_policy_of_its_own_and_the_record_says_what_was_read_back() {
         }
         world.exits(0, &["run", &study, "--out", "results"]);
         let record = trials(&world.path("results")).remove(0);
-        let settings = record["settings"].as_array().unwrap();
-        let set = settings.iter().find(|s| s["factor"] == "placement.pool_memory").unwrap();
-        let verified = set["verified"].as_str().unwrap();
+        let verified = verified(&record, "placement.pool_memory");
         assert!(verified.contains(way) && verified.contains("numa_maps shows"), "{verified}");
         let bytes = record["samples"][0]["covariates"]["server_pool_bytes_node0"].as_f64().unwrap();
         assert!(bytes > 2e5, "{record}");
         world.assert_clean();
-    }
-}
-
-#[test]
-fn what_a_server_cannot_do_with_its_pool_is_refused_before_it_starts() {
-    let world = World::new();
-    for (engine, pool, why) in [
-        ("sqlite", "bind:0", "the cache of sqlite is memory of its process as any other"),
-        ("mariadb", "bind:0", "InnoDB can only interleave its pool"),
-        ("postgresql", "bind:900", "NUMA node 900 does not exist"),
-    ] {
-        let (_, err) = world.exits(3, &["run", &world.study(&study(engine, pool)), "--dry-run"]);
-        assert!(err.contains(why), "{engine} {pool}: {err}");
     }
 }

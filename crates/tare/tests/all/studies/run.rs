@@ -1,11 +1,10 @@
 //! Runs from start to report on the embedded engine, and what interrupts them.
 
-use crate::support::{World, json, trials, wait_for_trials};
-use std::process::Stdio;
+use crate::support::{World, json, send, trials, wait_for_trials};
+use rustix::process::Signal;
 use std::time::Duration;
 use tare_cpuset::ThreadRef;
 use tare_cpuset::{affinity_of, bind_thread};
-use tare_results::schema::SCHEMA;
 
 const STUDY: &str = r#"
 name = "short"
@@ -61,14 +60,9 @@ fn ctrl_c_leaves_a_usable_directory_and_resume_keeps_the_order() {
     let world = World::new();
     let study = world.study(STUDY);
     let results = world.path("results");
-    let mut run =
-        world.tare(&["run", &study, "--out", "results"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let mut run = world.begin(&["run", &study, "--out", "results"]);
     wait_for_trials(&results, 2);
-    rustix::process::kill_process(
-        rustix::process::Pid::from_raw(run.id().cast_signed()).unwrap(),
-        rustix::process::Signal::INT,
-    )
-    .unwrap();
+    send(run.id(), Signal::INT);
     assert_eq!(run.wait().unwrap().code(), Some(130));
     world.assert_clean();
     let before = trials(&results);
@@ -87,65 +81,11 @@ fn ctrl_c_leaves_a_usable_directory_and_resume_keeps_the_order() {
 }
 
 #[test]
-fn after_kill_9_the_next_start_finds_no_server_and_completes_the_schedule() {
-    let world = World::new();
-    let study = world.study(STUDY);
-    let results = world.path("results");
-    let mut run =
-        world.tare(&["run", &study, "--out", "results"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-    wait_for_trials(&results, 1);
-    std::thread::sleep(Duration::from_millis(350)); // into the next trial
-    run.kill().unwrap();
-    run.wait().unwrap();
-    // Three more times, at other moments of a trial.
-    for wait_ms in [30, 230, 480] {
-        let mut run =
-            world.tare(&["run", "--resume", "results"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(wait_ms));
-        run.kill().unwrap();
-        run.wait().unwrap();
-        std::thread::sleep(Duration::from_millis(1500));
-    }
-    world.exits(0, &["run", "--resume", "results"]);
-    let mut done: Vec<u64> =
-        trials(&results).iter().filter(|r| r["outcome"] == "ok").map(|r| r["trial"].as_u64().unwrap()).collect();
-    done.sort_unstable();
-    assert_eq!(done, (0..8).collect::<Vec<u64>>());
-    world.assert_clean();
-}
-
-#[test]
-fn a_results_directory_that_cannot_be_used_is_a_clear_error() {
-    let world = World::new();
-    let study = world.study(STUDY);
-    std::fs::create_dir(world.path("occupied")).unwrap();
-    std::fs::write(world.path("occupied/file"), "mine").unwrap();
-    let (_, err) = world.exits(2, &["run", &study, "--out", "occupied"]);
-    assert!(err.contains("not empty"), "{err}");
-    let (_, err) = world.exits(2, &["run", "--resume", "occupied"]);
-    assert!(err.contains("not a results directory"), "{err}");
-    let (_, err) = world.exits(2, &["show", "nowhere"]);
-    assert!(err.contains("nowhere"), "{err}");
-
-    world.exits(0, &["run", &study, "--out", "good", "--quick", "--set", "sampling.trials=1"]);
-    let plan = world.path("good/plan.json");
-    let text = std::fs::read_to_string(&plan).unwrap();
-    let newer = text.replacen(&format!("\"schema\": {SCHEMA}"), "\"schema\": 999", 1);
-    assert_ne!(newer, text);
-    std::fs::write(&plan, newer).unwrap();
-    for args in [["show", "good"].as_slice(), &["run", "--resume", "good"]] {
-        let (_, err) = world.exits(2, args);
-        assert!(err.contains("999"), "{err}");
-    }
-}
-
-#[test]
 fn a_second_run_at_the_same_time_is_refused_and_the_first_goes_on() {
     let world = World::new();
     let study = world.study(STUDY);
     let results = world.path("results");
-    let mut run =
-        world.tare(&["run", &study, "--out", "results"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let mut run = world.begin(&["run", &study, "--out", "results"]);
     wait_for_trials(&results, 1);
     for args in [["run", "--resume", "results"].as_slice(), &["run", &study, "--out", "other"]] {
         let (_, err) = world.exits(3, args);

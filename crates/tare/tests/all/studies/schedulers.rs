@@ -1,12 +1,10 @@
 //! Shards under schedulers that are really there: Slurm with two nodes on this machine, GNU parallel over ssh.
 
-use crate::support::{World, json, names, text, trials};
+use crate::support::{World, json, names, parent_of, text, trials, wait_until, with_variable};
+use crate::two_hosts::far::{Sshd, free_port, installed, may_log_in};
 use std::collections::BTreeSet;
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// Twenty-four trials: eight blocks of three conditions.
 const STUDY: &str = r#"
@@ -24,40 +22,10 @@ steal_limit = "off"
 point_selects = [5, 10, 15]
 "#;
 
-/// A program, or how to get it.
-fn program(name: &str, package: &str) -> PathBuf {
-    let folders = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"];
-    let found = folders.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.exists());
-    found.unwrap_or_else(|| panic!("{name} is missing: apt-get install {package}"))
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
-fn wait_until(what: &str, seconds: u64, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(seconds);
-    while !holds() {
-        assert!(Instant::now() < deadline, "{what}: not within {seconds} s");
-        std::thread::sleep(Duration::from_millis(100));
-    }
-}
-
-/// Processes of this machine in whose environment a variable has a value.
-fn with_variable(variable: &str) -> Vec<u32> {
-    let all = names(Path::new("/proc")).into_iter().filter_map(|name| name.parse::<u32>().ok());
-    all.filter(|id| {
-        let environment = std::fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes())
-    })
-    .collect()
-}
-
 /// The slurmstepd that a process was started by, which would report its end.
 fn step_of(pid: u32) -> Option<u32> {
-    let read = |pid: u32, file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).ok();
-    let parent = read(pid, "status")?.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())?;
-    read(parent, "comm")?.starts_with("slurmstepd").then_some(parent)
+    let parent = parent_of(pid)?;
+    std::fs::read_to_string(format!("/proc/{parent}/comm")).ok()?.starts_with("slurmstepd").then_some(parent)
 }
 
 fn kill(pid: u32) {
@@ -104,7 +72,7 @@ impl<'a> Cluster<'a> {
 
     fn daemon(&mut self, name: &'static str, package: &str, args: &[String]) {
         let log = std::fs::File::create(self.world.path(&format!("{name}-{}.out", self.daemons.len()))).unwrap();
-        let child = Command::new(program(name, package))
+        let child = Command::new(installed(name, package))
             .args(args)
             .env("SLURM_CONF", self.world.path("slurm.conf"))
             .stdout(log.try_clone().unwrap())
@@ -116,7 +84,7 @@ impl<'a> Cluster<'a> {
 
     /// The standard output of one of Slurm's commands.
     fn slurm(&self, command: &str, args: &[&str]) -> String {
-        let mut command = Command::new(program(command, "slurm-wlm"));
+        let mut command = Command::new(installed(command, "slurm-wlm"));
         let ended = command.args(args).env("SLURM_CONF", self.world.path("slurm.conf")).output().unwrap();
         text(&ended.stdout)
     }
@@ -218,14 +186,6 @@ fn a_slurm_array_survives_a_node() {
     world.assert_clean();
 }
 
-/// Whether this user may log in at all: `nobody` may not, and sshd runs every command with the user's shell.
-fn may_log_in() -> bool {
-    let user = rustix::process::getuid().as_raw().to_string();
-    let entry = Command::new("getent").args(["passwd", &user]).output().unwrap();
-    let entry = text(&entry.stdout);
-    !["nologin", "false"].iter().any(|shell| entry.trim().ends_with(shell))
-}
-
 #[test]
 fn gnu_parallel_runs_shards_over_ssh() {
     let world = World::new();
@@ -238,51 +198,16 @@ fn gnu_parallel_runs_shards_over_ssh() {
             .map(|pair| pair.replace('=', &format!("={top}/")) + " ")
             .collect();
     let line = format!("env {variables} {} run --shard {top}/shards {{}}", env!("CARGO_BIN_EXE_tare"));
-    let mut parallel = Command::new(program("parallel", "parallel"));
+    let mut parallel = Command::new(installed("parallel", "parallel"));
     parallel.args(["--will-cite", "--jobs", "1"]).env("HOME", world.directory.path());
     // Without a shell to log in to, the same jobs without the way over ssh.
-    let mut sshd = may_log_in().then(|| {
-        let port = free_port();
-        let sshd = secure_shell(&world, port);
-        wait_until("sshd answers", 20, || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
-        let ssh = format!(
-            "{} -p {port} -F none -i {top}/key -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null \
-             -o LogLevel=ERROR",
-            program("ssh", "openssh-client").display()
-        );
-        parallel.args(["--ssh", &ssh, "--sshlogin", "1/127.0.0.1"]);
-        sshd
-    });
-    let ended = parallel.args([&line, ":::", "0", "1"]).output().unwrap();
-    if let Some(sshd) = &mut sshd {
-        let _ = sshd.kill();
-        let _ = sshd.wait();
+    let sshd = may_log_in().then(|| Sshd::start(&world, "127.0.0.1", &[]));
+    if let Some(sshd) = &sshd {
+        parallel.args(["--ssh", &sshd.ssh.join(" "), "--sshlogin", "1/127.0.0.1"]);
     }
+    let ended = parallel.args([&line, ":::", "0", "1"]).output().unwrap();
+    drop(sshd);
     assert!(ended.status.success(), "{}{}", text(&ended.stdout), text(&ended.stderr));
     world.exits(0, &["merge", "shards", "--out", "merged"]);
     assert_whole(&world, "merged");
-}
-
-/// A server of one's own on loopback, with a key that is thrown away.
-fn secure_shell(world: &World, port: u16) -> Child {
-    let sshd = program("sshd", "openssh-server");
-    let keygen = program("ssh-keygen", "openssh-client");
-    for name in ["key", "host_key"] {
-        let file = world.path(name);
-        let made = Command::new(&keygen).args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&file).status().unwrap();
-        assert!(made.success());
-    }
-    let top = world.directory.path().display();
-    std::fs::copy(world.path("key.pub"), world.path("authorized_keys")).unwrap();
-    // Where Debian's sshd wants to go when it is root's; made by its service otherwise.
-    let _ = std::fs::create_dir_all("/run/sshd");
-    std::fs::write(
-        world.path("sshd_config"),
-        format!(
-            "ListenAddress 127.0.0.1\nPort {port}\nHostKey {top}/host_key\nAuthorizedKeysFile {top}/authorized_keys\n\
-             StrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\nPidFile none\n"
-        ),
-    )
-    .unwrap();
-    Command::new(sshd).args(["-D", "-e", "-f"]).arg(world.path("sshd_config")).stderr(Stdio::null()).spawn().unwrap()
 }

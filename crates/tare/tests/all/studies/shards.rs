@@ -3,7 +3,6 @@
 use crate::support::{World, json, names, trials, wait_for_trials};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::Stdio;
 
 /// Twelve trials: four blocks of three conditions.
 const STUDY: &str = r#"
@@ -178,8 +177,7 @@ fn a_shard_is_one_runs_at_a_time_and_a_killed_one_loses_a_trial_at_most() {
     let world = World::new();
     let study = world.study(&STUDY.replace("sample_s = 0.1", "sample_s = 0.5"));
     world.exits(0, &["shard", &study, "--into", "2", "--out", "shards"]);
-    let mut run =
-        world.tare(&["run", "--shard", "shards", "0"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut run = world.begin(&["run", "--shard", "shards", "0"]);
     let shard = world.path("shards/shard-0000");
     let part = loop {
         if let Some(name) = names(&shard).into_iter().find(|name| !name.starts_with('.')) {

@@ -10,7 +10,7 @@ use crate::support::World;
 use tare_topology::{Machine, MachineError, TopologyReader};
 
 /// This program as the reader, as `tare topo --topology` uses it.
-fn reader() -> TopologyReader {
+pub fn reader() -> TopologyReader {
     TopologyReader::new(env!("CARGO_BIN_EXE_tare"), ["read-topology"])
 }
 

@@ -1,8 +1,8 @@
 //! The capture `waits`: in what the threads of real servers sleep.
 
-use crate::support::{World, json, trials};
+use super::captures::document;
+use crate::support::{World, trials};
 use serde_json::Value;
-use std::path::Path;
 
 fn study(engine: &str, workload: &str, more: &str) -> String {
     format!(
@@ -29,11 +29,6 @@ fn captured(world: &World, text: &str) -> (Value, String) {
     assert!(page.contains("class=\"waits ") && page.contains("threads that serve connections"), "no flame graph");
     world.assert_clean();
     (waits, shown)
-}
-
-fn document(results: &Path, record: &Value, capture: &str) -> Value {
-    let path = record["captures"][capture].as_str().unwrap_or_else(|| panic!("no {capture}: {record}"));
-    json(&std::fs::read_to_string(results.join(path)).unwrap())
 }
 
 /// Share of the time of a class of threads in the parts that are meant.

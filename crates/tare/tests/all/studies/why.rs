@@ -107,7 +107,7 @@ fn first_cause(found: &Value) -> &Value {
 }
 
 /// Share of a side's time for which other programs had the CPUs, of the side where it is larger.
-fn taken_by_others(found: &Value) -> f64 {
+pub fn taken_by_others(found: &Value) -> f64 {
     let sides = found["sides"].as_array().unwrap().iter();
     let parts = sides.flat_map(|side| side["parts"].as_array().unwrap());
     let taken = parts.filter(|part| part["name"] == "other_programs").map(|part| part["share"].as_f64().unwrap());

@@ -47,15 +47,8 @@ impl Hosts {
     pub fn run(&self, out: &str, study: &str) -> Command {
         let client = section(&format!("root@{}", ADDRESSES[1]), &self.sshd.ssh, &program(&self.world, &[]), None);
         let study = self.world.study(&format!("{study}{client}"));
-        let tare = self.world.tare(&["run", &study, "--out", out]);
-        let mut command = Command::new("nice");
-        command
-            .args(["-n", "-20", "ip", "netns", "exec", &self.networks.names[0]])
-            .arg(tare.get_program())
-            .args(tare.get_args());
-        command.current_dir(self.world.directory.path());
-        command.envs(tare.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        command
+        let first = ["nice", "-n", "-20", "ip", "netns", "exec", &self.networks.names[0]];
+        self.world.behind(&first, &["run", &study, "--out", out])
     }
 
     /// The record of a run of one trial that has ended.

@@ -1,9 +1,9 @@
 //! Real servers over two hosts: placed and proved on both, and reached by no one else.
 
 use crate::engines::support::binary_of;
+use crate::support::wait_until;
 use crate::two_hosts::apart::Hosts;
 use crate::two_hosts::delay::ADDRESSES;
-use crate::two_hosts::far::wait_until;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use tare_engine::{Address, Charset, ConnectTarget, Engine, Mariadb, Mysql, Postgresql, Tls};

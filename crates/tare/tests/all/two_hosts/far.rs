@@ -1,10 +1,9 @@
 //! The other host: a world of its own, and the ways there.
 
-use crate::support::{World, text};
+use crate::support::{Ended, World, text};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
 /// What the other host keeps, alongside what this one does.
 const KEEPS: [(&str, &str); 4] = [
@@ -49,8 +48,8 @@ pub fn may_log_in() -> bool {
     !["nologin", "false"].iter().any(|shell| entry.trim().ends_with(shell))
 }
 
-/// A program of OpenSSH's.
-fn openssh(name: &str, package: &str) -> PathBuf {
+/// A program, or how to get it.
+pub fn installed(name: &str, package: &str) -> PathBuf {
     let folders = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"];
     let found = folders.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.exists());
     found.unwrap_or_else(|| panic!("{name} is missing: apt-get install {package}"))
@@ -62,7 +61,7 @@ pub fn free_port() -> u16 {
 
 /// A server of one's own with a key that is thrown away.
 pub struct Sshd {
-    pub child: Child,
+    pub child: Ended,
     /// The words that reach it.
     pub ssh: Vec<String>,
 }
@@ -72,7 +71,7 @@ impl Sshd {
     pub fn start(world: &World, address: &str, around: &[&str]) -> Self {
         let port = free_port();
         for name in ["key", "host_key"] {
-            let made = Command::new(openssh("ssh-keygen", "openssh-client"))
+            let made = Command::new(installed("ssh-keygen", "openssh-client"))
                 .args(["-q", "-t", "ed25519", "-N", "", "-f"])
                 .arg(world.path(name))
                 .status()
@@ -88,7 +87,7 @@ impl Sshd {
              StrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\nPidFile none\nLogLevel ERROR\n"
         );
         std::fs::write(world.path("sshd_config"), configuration).unwrap();
-        let sshd = openssh("sshd", "openssh-server");
+        let sshd = installed("sshd", "openssh-server");
         let mut words: Vec<String> = around.iter().map(|word| (*word).to_owned()).collect();
         words.extend([sshd.display().to_string(), "-D".into(), "-e".into(), "-f".into()]);
         words.push(world.path("sshd_config").display().to_string());
@@ -96,23 +95,8 @@ impl Sshd {
         let ssh = format!(
             "{} -T -p {port} -F none -i {top}/key -o BatchMode=yes -o StrictHostKeyChecking=no \
              -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -o ConnectTimeout=10 -o ConnectionAttempts=5",
-            openssh("ssh", "openssh-client").display()
+            installed("ssh", "openssh-client").display()
         );
-        Self { child, ssh: ssh.split_whitespace().map(str::to_owned).collect() }
-    }
-}
-
-impl Drop for Sshd {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-pub fn wait_until(what: &str, seconds: u64, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(seconds);
-    while !holds() {
-        assert!(Instant::now() < deadline, "{what}: not within {seconds} s");
-        std::thread::sleep(Duration::from_millis(20));
+        Self { child: Ended(child), ssh: ssh.split_whitespace().map(str::to_owned).collect() }
     }
 }

@@ -1,9 +1,9 @@
 //! A host of a run on two that someone has taken over: what it says names nothing here, steers no terminal, holds no
 //! one up.
 
-use crate::support::{World, text, trials};
-use crate::two_hosts::far::{no_way, program, section, wait_until};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::support::{Ended, World, send, text, trials, wait_until, words_of};
+use crate::two_hosts::far::{no_way, program, section};
+use rustix::process::Signal;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -23,20 +23,11 @@ fn study(world: &World, script: &str) -> String {
     ))
 }
 
-/// A process that is no server's.
-struct Stranger(Child);
-
-impl Drop for Stranger {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn a_thread_that_the_clients_host_names_is_bound_only_where_it_is_the_servers() {
     let world = World::new();
-    let stranger = Stranger(Command::new("sleep").arg("100").spawn().unwrap());
+    // A process that is no server's.
+    let stranger = Ended(Command::new("sleep").arg("100").spawn().unwrap());
     let pid = stranger.0.id();
     let allowed = || {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
@@ -89,16 +80,12 @@ fn one_ctrl_c_ends_a_run_whose_clients_host_says_nothing_and_never_ends() {
     let study = study(&world, "\"$@\" </dev/null\ntrap '' HUP INT TERM\nwhile echo; do sleep 0.2; done\n");
     for (moment, word) in ["client-agent", "trial"].into_iter().enumerate() {
         let out = format!("results-{moment}");
-        let mut run = world.tare(&["run", &study, "--out", &out]);
-        let mut run = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let is_there = |pid: u32| {
-            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            line.split(|byte| *byte == 0).any(|found| found == word.as_bytes())
-        };
+        let mut run = world.begin(&["run", &study, "--out", &out]);
+        let is_there = |pid: u32| words_of(pid).iter().any(|found| found == word);
         wait_until(word, 60, || world.processes().into_iter().any(is_there));
         std::thread::sleep(Duration::from_millis(700));
         let began = Instant::now();
-        kill_process(Pid::from_raw(run.id().cast_signed()).unwrap(), Signal::INT).unwrap();
+        send(run.id(), Signal::INT);
         wait_until("the run's end", 60, || run.try_wait().unwrap().is_some());
         assert!(began.elapsed() < Duration::from_secs(3), "{word}: {:?}", began.elapsed());
         wait_until("no process left", 5, || world.processes().is_empty());

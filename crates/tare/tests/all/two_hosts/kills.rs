@@ -1,11 +1,12 @@
 //! kill -9 of the connection, and of either side, while settings are changed and at random moments: no process and no
 //! changed setting is left on either. `TARE_TEST_KILLS` is how often at random.
 
-use crate::support::{World, names, text};
-use crate::two_hosts::far::{Sshd, may_log_in, program, section, wait_until};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::ends::killed::settings_of;
+use crate::support::{World, parent_of, send, text, wait_until, with_variable, words_of};
+use crate::two_hosts::far::{Sshd, may_log_in, program, section};
+use rustix::process::Signal;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 use tare_noise::{Journal, fake};
@@ -39,43 +40,8 @@ struct Hosts {
     study: String,
 }
 
-fn lines_of(pid: u32) -> Vec<String> {
-    let line = text(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
-    line.split('\0').map(str::to_owned).collect()
-}
-
-fn parent_of(pid: u32) -> Option<u32> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())
-}
-
-/// Whether a process belongs to the other host of this world.
-fn is_far(world: &World, pid: u32) -> bool {
-    let variable = format!("TARE_STATE_DIR={}", world.path("far-state").display());
-    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes())
-}
-
 /// Files of a folder that plays a machine.
 type Settings = BTreeMap<PathBuf, String>;
-
-/// A folder without what is no setting.
-fn settings_of(root: &Path) -> Settings {
-    let mut files = BTreeMap::new();
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for name in names(&folder) {
-            let path = folder.join(name);
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_none_or(|extension| extension != "procs") {
-                let text = std::fs::read_to_string(&path).unwrap();
-                files.insert(path, text);
-            }
-        }
-    }
-    files
-}
 
 /// Kills by number, each with the moment after the run's start at which it comes: `TARE_TEST_KILLS` of them, in a run
 /// that takes as long as this one.
@@ -121,25 +87,24 @@ impl Hosts {
 
     /// Processes of this test on the other host.
     fn there(&self) -> Vec<u32> {
-        let all = names(Path::new("/proc")).into_iter().filter_map(|name| name.parse::<u32>().ok());
-        all.filter(|pid| is_far(&self.world, *pid)).collect()
+        with_variable(&format!("TARE_STATE_DIR={}", self.world.path("far-state").display()))
     }
 
     /// And on this one: not the server of ssh, nor what is there.
     fn here(&self) -> Vec<u32> {
         let there = self.there();
-        let sshd = self.sshd.child.id();
+        let sshd = self.sshd.child.0.id();
         let is_sshd = |pid: u32| pid == sshd || parent_of(pid) == Some(sshd);
         self.world.processes().into_iter().filter(|pid| !is_sshd(*pid) && !there.contains(pid)).collect()
     }
 
     fn agent(&self) -> Option<u32> {
-        self.there().into_iter().find(|pid| lines_of(*pid).iter().any(|word| word == "client-agent"))
+        self.there().into_iter().find(|pid| words_of(*pid).iter().any(|word| word == "client-agent"))
     }
 
     fn victims(&self, whom: Whom, run: u32) -> Vec<u32> {
         let with = |word: &str| {
-            let has = |pid: &u32| lines_of(*pid).iter().any(|found| found.ends_with(word));
+            let has = |pid: &u32| words_of(*pid).iter().any(|found| found.ends_with(word));
             self.here().into_iter().filter(has).collect::<Vec<_>>()
         };
         match whom {
@@ -155,8 +120,7 @@ impl Hosts {
     /// Ends the victims and waits for what becomes of it: on neither host is anything left, or set otherwise.
     fn kill(&self, whom: Whom, victims: Vec<u32>, mut run: Child, before: &[Settings; 2], what: &str) -> u32 {
         let world = &self.world;
-        let send = |pid: u32| kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).is_ok();
-        let hits = victims.into_iter().map(|pid| u32::from(send(pid))).sum();
+        let hits = victims.into_iter().map(|pid| u32::from(send(pid, Signal::KILL))).sum();
         wait_until("the run's end", 90, || run.try_wait().unwrap().is_some());
         if matches!(whom, Whom::Run | Whom::Here) {
             // No one is left here; whatever comes next puts back.

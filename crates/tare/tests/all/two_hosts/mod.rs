@@ -5,7 +5,7 @@
 mod apart;
 mod delay;
 mod engines;
-mod far;
+pub mod far;
 mod hostile;
 mod kills;
 mod latency;

@@ -3,8 +3,8 @@
 use super::cases::{CASES, Case, Other, Size, UPDATE};
 use super::made;
 use super::rows::Rows;
+use crate::studies::why::taken_by_others;
 use crate::support::{World, trials};
-use serde_json::Value;
 use tare_findings::time::{Part, TrialTime};
 
 /// Comparisons of two alike, and the engines they are of in turn.
@@ -66,14 +66,6 @@ fn planted(case: &Case) -> (bool, String) {
     let verdict = first["verdict"].as_str().unwrap_or("-");
     let text = format!("{kind}, {verdict}, {us:.0} us{size}; other programs {:.0}%", 100.0 * taken_by_others(&found));
     (case.kinds.contains(&kind), text)
-}
-
-/// Share of a side's time for which other programs had the CPUs, of the side where it is larger.
-fn taken_by_others(found: &Value) -> f64 {
-    let sides = found["sides"].as_array().into_iter().flatten();
-    let parts = sides.flat_map(|side| side["parts"].as_array().into_iter().flatten());
-    let taken = parts.filter(|part| part["name"] == "other_programs").filter_map(|part| part["share"].as_f64());
-    taken.fold(0.0, f64::max)
 }
 
 fn alike(engine: &'static str) -> (bool, String) {
