@@ -23,8 +23,8 @@ use std::collections::BTreeSet;
 use tare_results::metric;
 use tare_results::question::Question;
 
-/// Answers the study's question from all trials that count, and once more without the disturbed ones among them: but for
-/// a race, which dropped conditions by all of them.
+/// Answers the study's question from all trials that count, and once more without the disturbed ones among them: but
+/// for a race, which dropped conditions by all of them.
 pub(super) fn answer(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Answer {
     let verdict = verdict(asked, conditions);
     let (disturbed, all) = conditions

@@ -2,9 +2,10 @@
 
 use super::state::{self, State};
 use super::taken;
+use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 use tare_results::metric;
-use tare_results::schema::{Levels, Outcome, TrialRecord};
+use tare_results::schema::{Levels, Outcome, Plan, PlannedCondition, TrialRecord};
 use tare_results::server::LowOptimisation;
 use tare_results::{Results, Source};
 
@@ -23,6 +24,22 @@ pub struct ConditionTrials<'a> {
     /// Whether single values are taken at best: without what disturbances can explain at most
     /// (`taken`).
     pub at_best: bool,
+}
+
+/// A condition of the plan that this machine does not have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unrealizable {
+    pub name: String,
+    pub reason: String,
+}
+
+/// Those of a plan, with their reasons.
+pub fn unrealizable(plan: &Plan) -> Vec<Unrealizable> {
+    let of = |condition: &PlannedCondition| Unrealizable {
+        name: condition.name.clone(),
+        reason: condition.reason.clone().unwrap_or_else(|| "no reason was recorded".to_owned()),
+    };
+    plan.conditions.iter().filter(|condition| !condition.realizable).map(of).collect()
 }
 
 /// Groups records by condition, in the order of the plan, then of first appearance. Unrealizable conditions and those

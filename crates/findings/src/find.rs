@@ -1,7 +1,7 @@
 //! The best of many conditions, from blocks in which the worse ones were dropped.
 
+use crate::collect::{Unrealizable, unrealizable};
 use crate::ends;
-use crate::summary::Unrealizable;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::laps::{Laps, RaceStop};
@@ -147,11 +147,7 @@ impl Find {
             decided: standing.decided,
             knobs: standing.leader.map_or(Vec::new(), |leader| knobs(&conditions, &laps, leader, 1.0 - rule.alpha)),
             tail: standing.leader.and_then(|leader| lowest_tail(&tail, leader, 1.0 - rule.alpha)),
-            left_out: plan
-                .conditions
-                .iter()
-                .filter_map(|of| Some(Unrealizable { name: of.name.clone(), reason: of.reason.clone()? }))
-                .collect(),
+            left_out: unrealizable(plan),
             blocks: laps.blocks.len(),
             trials: laps.trials,
             without_value: laps.without_value,

@@ -4,7 +4,7 @@ use super::answer::{self, headline_metric};
 use super::collect::{self, ConditionTrials};
 use super::confidence::CONFIDENCE;
 use super::question::Asked;
-use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
+use super::summary::{ConditionSummary, MetricSummary, Summary};
 use super::{
     builds, captures, composite, counters, distance, distributions, dropped, effects, estimate, grid, hosts, lifetimes,
     modes, nodes, outliers, plans, probes, residuals, run_order, scaling, searches, spread, time, warm_up,
@@ -47,7 +47,7 @@ pub fn summarize(results: &Results) -> Summary {
         modes_tested: headline.and_then(|metric| seen.tested(&conditions, metric)),
         outliers: outliers::find(&conditions, &answer::primary(&conditions)),
         run_order: composite.as_ref().filter(|_| results.plan.is_some()).and_then(|c| run_order::check(&conditions, c)),
-        unrealizable: unrealizable(results),
+        unrealizable: results.plan.as_ref().map_or(Vec::new(), collect::unrealizable),
         time: time::of_conditions(&conditions, results),
         captures: captures::summaries(&conditions, results),
         growth: captures::growth(&conditions, results),
@@ -120,15 +120,4 @@ fn metric_summary<'a>(condition: &ConditionTrials<'a>, name: &str, given: &Given
         trials: found.trials,
         probes: probes::weighed(condition, given.all, name, given.adjusts, CONFIDENCE),
     })
-}
-
-fn unrealizable(results: &Results) -> Vec<Unrealizable> {
-    let planned = results.plan.iter().flat_map(|plan| &plan.conditions);
-    planned
-        .filter(|condition| !condition.realizable)
-        .map(|condition| Unrealizable {
-            name: condition.name.clone(),
-            reason: condition.reason.clone().unwrap_or_else(|| "no reason was recorded".to_owned()),
-        })
-        .collect()
 }

@@ -1,5 +1,6 @@
 //! The summary: what records came to, as values, from which every report is drawn and every sentence made.
 
+use super::collect::Unrealizable;
 use super::counters::CounterTable;
 use super::distance::DistanceCost;
 use super::distributions::Distribution;
@@ -236,12 +237,6 @@ pub struct Components {
     pub within_cov: Option<f64>,
     /// sqrt(T_2^2) / mean: trials, without what their samples add. 0 where the samples explain all of it.
     pub between_cov: f64,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Unrealizable {
-    pub name: String,
-    pub reason: String,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -4,8 +4,8 @@ use crate::words::find::{sentence, stopped};
 use crate::words::paste::{Paste, paste};
 use serde::Serialize;
 use tare_findings::certificate::Ratio;
+use tare_findings::collect::Unrealizable;
 use tare_findings::find::{Candidate, Find, Knob};
-use tare_findings::summary::Unrealizable;
 use tare_results::schema::Plan;
 
 #[derive(Debug, Serialize)]

@@ -2,6 +2,7 @@
 
 use crate::words::{self, AnswerJson};
 use serde::Serialize;
+use tare_findings::collect::Unrealizable;
 use tare_findings::compare::{
     AgainstFirst, Comparison, Gate, Grouped, Losses, ManyComparison, MetricComparison, Sessions,
 };
@@ -22,7 +23,7 @@ use tare_findings::run_order::Drift;
 use tare_findings::searches::SearchNotes;
 use tare_findings::summary::{
     BuildComparison, CaptureSummary, Components, ConditionSummary, Effect, GrowthRanking, MetricSummary, ResidualCause,
-    Scaling, Spread, SpreadSources, Summary, Unrealizable,
+    Scaling, Spread, SpreadSources, Summary,
 };
 use tare_findings::time::ConditionTime;
 use tare_findings::warm_up::WarmUp;

@@ -175,7 +175,7 @@ pub struct Rungs {
     pub factor: String,
     /// Rungs of a ladder in one block.
     pub at_once: usize,
-    /// Blocks in all.
+    /// Blocks of the whole study: those still to come are not yet in the plan.
     pub blocks: usize,
 }
 

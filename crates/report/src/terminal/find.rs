@@ -6,9 +6,9 @@ use super::text::{heading, plain, wrap};
 use crate::words::between;
 use crate::words::find::{fate, knob, sentence, stopped, trade};
 use crate::words::paste::paste;
+use tare_findings::collect::Unrealizable;
 use tare_findings::figures::{Scale, times};
 use tare_findings::find::{Candidate, Find};
-use tare_findings::summary::Unrealizable;
 use tare_results::metric;
 use tare_results::schema::Plan;
 
