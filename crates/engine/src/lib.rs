@@ -62,7 +62,7 @@ pub use programs::ask::list_questions_in;
 pub use programs::content::{file_sha1, program_sha1};
 pub use programs::installed::installed;
 pub use programs::program::{Binary, own_program, prefer_programs};
-pub use programs::symbols::{ProgramFile, symbol_file};
+pub use programs::symbols::{ProgramFile, build_id, symbol_file};
 pub use registry::{UnknownEngine, engine_by_name, engine_name, engine_names};
 pub use sqlite::Sqlite;
 pub use tare_cpuset::ThreadRef;

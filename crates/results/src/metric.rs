@@ -94,6 +94,11 @@ pub fn describe(name: &str) -> Metric {
     if query(name).is_some() { QUERY } else { steps::describe(name).unwrap_or_else(|| guess(name)) }
 }
 
+/// Whether it is one of this program's own: what its name stands for is known.
+pub fn is_declared(name: &str) -> bool {
+    DECLARED.iter().any(|declared| declared.name() == name)
+}
+
 /// A metric that this program does not know, described by its name alone.
 pub fn of_name(name: &str) -> Named {
     Named::described(name, describe(name))

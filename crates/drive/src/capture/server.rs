@@ -3,8 +3,10 @@
 use super::place::{Captured, Place};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::PathBuf;
-use tare_engine::{Address, Binary, Diagnostics, LockWait, SelfReport, Server, ServerSetting, Unavailable, WaitKind};
+use std::path::{Path, PathBuf};
+use tare_engine::{
+    Address, Binary, Diagnostics, LockWait, SelfReport, Server, ServerSetting, Unavailable, WaitKind, build_id,
+};
 use tare_files::Folder;
 use tare_results::captures::{self, LOCKS, LockShare, LocksFile, STATUS, StatusFile};
 use tare_results::schema::{SCHEMA, TrialRecord};
@@ -31,7 +33,7 @@ pub fn note(server: &dyn Server, binary: &Binary, given: Option<&PathBuf>, resul
         product: binary.product.to_owned(),
         version: binary.version.clone(),
         path: binary.path.display().to_string(),
-        build_id: binary.build_id.clone(),
+        build_id: build_id(Path::new(&format!("/proc/{}/exe", server.pid()))),
         build: binary.build.clone().into_iter().chain(report.build).collect(),
         arguments: arguments(server.pid()),
         option_files: files.into_iter().chain(report.option_files.iter().map(|file| private.text(file))).collect(),

@@ -76,7 +76,8 @@ pub(crate) fn ask(question: &Question<'_>) -> Result<String, EngineError> {
     if let Some(answer) = asked.as_ref().and_then(|asked| known().get(asked).cloned()) {
         return Ok(answer);
     }
-    let answer = ask_anew(question)?;
+    // A plan may have thousands to ask: the next one is not even started.
+    let answer = EngineError::unless_interrupted().and_then(|()| ask_anew(question))?;
     known().extend(asked.map(|asked| (asked, answer.clone())));
     Ok(answer)
 }

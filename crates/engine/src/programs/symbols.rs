@@ -93,7 +93,7 @@ fn has_table<Header: FileHeader<Endian = Endianness>>(file: &ProgramFile) -> Opt
 }
 
 /// The GNU build id of a program, in hexadecimal digits; none for scripts, and where the linker gave none.
-pub(crate) fn build_id(program: &Path) -> Option<String> {
+pub fn build_id(program: &Path) -> Option<String> {
     // Only the notes are read: a server with symbols and debug information has hundreds of megabytes.
     let file = ProgramFile::open(program)?;
     let id = noted::<FileHeader64<Endianness>>(&file).or_else(|| noted::<FileHeader32<Endianness>>(&file))?;

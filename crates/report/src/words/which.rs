@@ -41,7 +41,8 @@ pub fn which(all: &[Named<'_>], places: &[usize]) -> String {
 /// Conditions of a plan that this machine cannot do: which, and why, those of one reason together.
 pub fn not_realizable(plan: &Plan) -> Vec<(String, &str)> {
     let reasons = plan.conditions.iter().map(|condition| condition.reason.as_deref().filter(|_| !condition.realizable));
-    grouped(reasons).into_iter().map(|(places, reason)| (which(&named(plan), &places), reason)).collect()
+    let all = named(plan);
+    grouped(reasons).into_iter().map(|(places, reason)| (which(&all, &places), reason)).collect()
 }
 
 pub fn named(plan: &Plan) -> Vec<Named<'_>> {

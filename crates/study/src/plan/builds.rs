@@ -40,9 +40,10 @@ pub fn name(conditions: &mut [Condition]) {
 
 fn rename(conditions: &mut [Condition], asked: &dyn Fn(&Condition) -> Option<Binary>) -> BTreeMap<String, String> {
     let mut builds: Vec<Build> = Vec::new();
+    let mut known = BTreeSet::new();
     for condition in conditions.iter() {
         if let Some(path) = condition.levels.get(BINARY).filter(|level| level.contains('/'))
-            && builds.iter().all(|build| build.path != *path)
+            && known.insert(path)
         {
             let told = asked(condition).map(|binary| (product(&binary), short(&binary.version), binary.build_id));
             builds.push(Build { path: path.clone(), told });
@@ -139,13 +140,14 @@ fn tell_apart(builds: &[Build]) -> Vec<String> {
         Some(if products.len() > 1 { format!("{product}-{version}") } else { version.clone() })
     };
     let versions: Vec<Option<String>> = builds.iter().map(version).collect();
+    let of_versions = counted(versions.iter().flatten());
+    let parts = builds.iter().flat_map(|build| parts(&build.path).collect::<BTreeSet<_>>());
+    let parts = counted(parts);
     let name = |(at, build): (usize, &Build)| {
-        let part = || own_part(build, builds);
+        let part = || own_part(build, &parts);
         let id = || build.told.as_ref()?.2.as_deref().map(|id| cut(id).to_owned());
         match &versions[at] {
-            Some(version) if versions.iter().flatten().filter(|other| *other == version).count() == 1 => {
-                version.clone()
-            }
+            Some(version) if of_versions[version] == 1 => version.clone(),
             Some(version) => match part().or_else(id) {
                 Some(part) => format!("{version}-{part}"),
                 None => build.path.clone(),
@@ -158,16 +160,21 @@ fn tell_apart(builds: &[Build]) -> Vec<String> {
     if distinct.len() == names.len() { names } else { builds.iter().map(|build| build.path.clone()).collect() }
 }
 
-/// The shortest component of its path that no other's has.
-fn own_part(build: &Build, builds: &[Build]) -> Option<String> {
-    let parts = |path: &str| -> Vec<String> {
-        let normal = Path::new(path).components().filter(|part| matches!(part, Component::Normal(_)));
-        normal.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
-    };
-    let others: BTreeSet<String> =
-        builds.iter().filter(|b| b.path != build.path).flat_map(|b| parts(&b.path)).collect();
-    let own =
-        parts(&build.path).into_iter().filter(|part| !others.contains(part) && !part.contains(char::is_whitespace));
+/// How often there is each.
+fn counted<T: Ord>(all: impl Iterator<Item = T>) -> BTreeMap<T, usize> {
+    let mut counts = BTreeMap::new();
+    all.for_each(|one| *counts.entry(one).or_default() += 1);
+    counts
+}
+
+fn parts(path: &str) -> impl Iterator<Item = String> {
+    let normal = Path::new(path).components().filter(|part| matches!(part, Component::Normal(_)));
+    normal.map(|part| part.as_os_str().to_string_lossy().into_owned())
+}
+
+/// The shortest component of its path that no other's has; `all` says how many have each.
+fn own_part(build: &Build, all: &BTreeMap<String, usize>) -> Option<String> {
+    let own = parts(&build.path).filter(|part| all[part] == 1 && !part.contains(char::is_whitespace));
     own.min_by_key(String::len)
 }
 

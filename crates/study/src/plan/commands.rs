@@ -1,7 +1,7 @@
 //! Commands as levels of a factor: long ones are called by what tells them apart.
 
 use super::design::Condition;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The factor whose levels are command lines.
 const COMMAND: &str = "command";
@@ -10,18 +10,14 @@ const SHORT: usize = 24;
 
 /// Gives the levels their names. Which is which, in words.
 pub fn name(conditions: &mut [Condition]) -> Vec<String> {
-    let mut commands: Vec<String> = Vec::new();
-    for level in conditions.iter().filter_map(|condition| condition.levels.get(COMMAND)) {
-        if !commands.contains(level) {
-            commands.push(level.clone());
-        }
-    }
+    let mut known = BTreeSet::new();
+    let levels = conditions.iter().filter_map(|condition| condition.levels.get(COMMAND));
+    let commands: Vec<String> = levels.filter(|level| known.insert(*level)).cloned().collect();
     let names = named(&commands);
+    let names_of: BTreeMap<&String, &String> = commands.iter().zip(&names).collect();
     for condition in conditions {
         let Some(level) = condition.levels.get_mut(COMMAND) else { continue };
-        if let Some((command, name)) =
-            commands.iter().zip(&names).find(|(command, name)| *command == level && command != name)
-        {
+        if let Some((command, name)) = names_of.get_key_value(&&*level).filter(|(command, name)| command != name) {
             let [was, is] = [command, name].map(|level| format!("{COMMAND}={level}"));
             condition.name = condition.name.replacen(&was, &is, 1);
             level.clone_from(name);

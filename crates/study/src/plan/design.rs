@@ -1,5 +1,6 @@
 //! Factors and their levels -> conditions.
 
+use super::limits;
 use crate::language::settings::Settings;
 use crate::language::spec::{DesignKind, Factor, Study};
 use tare_results::schema::Levels;
@@ -31,6 +32,7 @@ pub fn conditions(study: &Study) -> Result<Vec<Condition>, String> {
 }
 
 fn condition(study: &Study, levels: &[(String, Value)]) -> Result<Condition, String> {
+    limits::check_wanted()?;
     let mut settings = study.base.clone();
     // A named placement or build, or a workload, is a whole; the single keys alongside it refine it, wherever they
     // stand.

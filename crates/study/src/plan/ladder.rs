@@ -3,7 +3,7 @@
 use super::design::Condition;
 use super::place::place_of;
 use crate::language::spec::Study;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use tare_results::schema::{Levels, Plan, PlannedCondition, PlannedPlacement, PlannedTrial};
 
 pub fn factors(ladder: &str) -> impl Iterator<Item = &str> {
@@ -78,21 +78,21 @@ fn differs(
 
 /// The rungs of each ladder of a block one after the other, in the order that was drawn for the block.
 pub(super) fn in_lifetimes(trials: Vec<PlannedTrial>, planned: &[PlannedCondition], factor: &str) -> Vec<PlannedTrial> {
-    let ladder = |trial: &PlannedTrial| {
-        planned.iter().find(|known| known.name == trial.condition).map(|known| without(&known.levels, factor))
-    };
+    let of: HashMap<&str, Levels> =
+        planned.iter().map(|known| (known.name.as_str(), without(&known.levels, factor))).collect();
     let mut ordered: Vec<PlannedTrial> = Vec::with_capacity(trials.len());
     let mut lifetimes = 0;
     for block in trials.chunk_by(|a, b| a.block == b.block) {
-        let mut ladders: Vec<(Option<Levels>, Vec<&PlannedTrial>)> = Vec::new();
+        let mut ladders: Vec<Vec<&PlannedTrial>> = Vec::new();
+        let mut known: HashMap<Option<&Levels>, usize> = HashMap::new();
         for trial in block {
-            let of = ladder(trial);
-            match ladders.iter_mut().find(|(known, _)| *known == of) {
-                Some((_, rungs)) => rungs.push(trial),
-                None => ladders.push((of, vec![trial])),
+            let ladder = *known.entry(of.get(trial.condition.as_str())).or_insert(ladders.len());
+            if ladder == ladders.len() {
+                ladders.push(Vec::new());
             }
+            ladders[ladder].push(trial);
         }
-        for (_, rungs) in ladders {
+        for rungs in ladders {
             for rung in rungs {
                 ordered.push(PlannedTrial { trial: ordered.len(), lifetime: Some(lifetimes), ..rung.clone() });
             }

@@ -31,6 +31,11 @@ pub(super) fn check(study: &Study, trials_each: usize) -> Result<(), String> {
     }
 }
 
+/// Refuses to go on with a plan that no one wants any more: one of 5,000 conditions takes seconds.
+pub(super) fn check_wanted() -> Result<(), String> {
+    if tare_engine::interrupted() { Err("interrupted".to_owned()) } else { Ok(()) }
+}
+
 /// Refuses a trial whose record could not be read back.
 pub(super) fn check_record(settings: &Settings, samples: usize) -> Result<(), String> {
     let bytes = record_bytes(settings, samples);

@@ -54,8 +54,11 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
     if hosts.is_none() && conditions.iter().any(|c| c.settings.client.on.host.is_some()) {
         notes.push("which CPUs the clients get is only known where client.host can be asked".to_owned());
     }
-    let mut planned: Vec<PlannedCondition> =
-        conditions.iter().map(|c| plan_condition(c, on, place, programs.as_ref(), hosts.as_ref())).collect();
+    let plan_one = |condition: &Condition| {
+        limits::check_wanted()?;
+        Ok(plan_condition(condition, on, place, programs.as_ref(), hosts.as_ref()))
+    };
+    let mut planned: Vec<PlannedCondition> = conditions.iter().map(plan_one).collect::<Result<_, String>>()?;
     for (condition, file) in planned.iter_mut().zip(files) {
         if let Err(reason) = file {
             (condition.realizable, condition.placement, condition.reason) = (false, None, Some(reason));

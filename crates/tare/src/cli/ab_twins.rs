@@ -1,7 +1,7 @@
 //! Twins of a side: what differs from it in nothing that should matter.
 
-use super::Problem;
 use super::ab_sides::Side;
+use super::{Problem, interrupt};
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
@@ -61,7 +61,7 @@ fn copied_command(command: &str, out: &Path) -> Result<Side, String> {
     let found = found(program).ok_or_else(|| format!("{program} is no file that could be copied"))?;
     let name = found.file_name().ok_or("the program has no name")?;
     let copy = place(out)?.join(name);
-    fs::copy(&found, &copy).map_err(|error| format!("cannot copy {}: {error}", found.display()))?;
+    copied(found.clone(), copy.clone()).map_err(|error| format!("cannot copy {}: {error}", found.display()))?;
     Ok(Side::of("command", format!("{} {rest}", copy.display()).trim_end()))
 }
 
@@ -107,8 +107,13 @@ fn with_its_tree(program: &Path, place: &Path) -> io::Result<PathBuf> {
     link_all(tree, place, bin)?;
     link_all(bin, &folder, &program)?;
     let copy = folder.join(name(&program)?);
-    fs::copy(&program, &copy)?;
+    copied(program, copy.clone())?;
     Ok(copy)
+}
+
+/// No one waits for the rest of a large one, or of one without an end, that is no longer wanted.
+fn copied(from: PathBuf, to: PathBuf) -> io::Result<()> {
+    interrupt::awaited(move || fs::copy(from, to).map(drop))
 }
 
 fn link_all(from: &Path, to: &Path, but: &Path) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! Names of functions and data of the servers here, for profiles and waits: where they are, or what brings them.
 
+use super::interrupt;
 use super::tools::{Distribution, Found, family};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -127,7 +128,9 @@ fn by_apt(family: Distribution, release: &str, package: &str, version: &str, apt
 
 /// What a program prints; none where it is missing or fails.
 fn said(program: &str, arguments: &[&str]) -> Option<String> {
-    let output = Command::new(program).args(arguments).env("LC_ALL", "C").output().ok()?;
+    let mut command = Command::new(program);
+    command.args(arguments).env("LC_ALL", "C");
+    let output = interrupt::output(command).ok()?;
     let text = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
     Some(text.trim().to_owned())
 }

@@ -1,8 +1,9 @@
 //! `tare doctor`: noise sources here and now, measured, with what removes them.
 
 use super::doctor_weight::{self, StudyWeight};
+use super::run::unless_interrupted;
 use super::tools::{Found, TOOLS, Tool};
-use super::{Exit, Problem, output};
+use super::{Exit, Problem, interrupt, output};
 use crate::config::{self, Config};
 use clap::Args;
 use serde::Serialize;
@@ -43,6 +44,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
     if !(0.01..=600.0).contains(&args.spin) {
         return Err(Problem::new(Exit::Usage, format!("--spin {}", args.spin)).expected("0.01 to 600 seconds"));
     }
+    interrupt::stop()?;
     let programs: Vec<Found> = TOOLS.iter().map(Tool::find).collect();
     // As long compared with a short spin as five seconds are compared with one.
     let drift = args.drift.unwrap_or(5.0 * args.spin);
@@ -58,7 +60,10 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
             None => return Ok(Exit::Interrupted),
         },
     };
-    let diagnosis = examine(&System::of_environment(), &Options { cpus: None, window: spin, spin, drift });
+    let options = Options { cpus: None, window: spin, spin, drift };
+    let examined = interrupt::awaited(move || Ok(examine(&System::of_environment(), &options)));
+    let examined = examined.map_err(|e| Problem::new(Exit::Machine, format!("this machine cannot be examined: {e}")));
+    let Some(diagnosis) = unless_interrupted(examined)? else { return Ok(Exit::Interrupted) };
     if args.json {
         output::document(
             "tare-doctor",

@@ -5,6 +5,7 @@ use crate::run::Stop;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use std::io;
+use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, OnceLock};
@@ -57,6 +58,12 @@ pub fn awaited<T: Send + 'static>(wait: impl FnOnce() -> io::Result<T> + Send + 
             Err(_) => return Err(io::ErrorKind::Interrupted.into()),
         }
     }
+}
+
+/// What a program says that may take any time; it ends with this one.
+pub fn output(mut command: Command) -> io::Result<Output> {
+    tare_engine::dies_with_parent(&mut command);
+    awaited(move || command.output())
 }
 
 /// What a signal left unfinished.

@@ -1,11 +1,13 @@
 //! `tare setup`: what is here, what would be installed, and installing it on request.
 
 use super::debug_symbols::{self, Fetch, Symbols};
+use super::run::unless_interrupted;
 use super::tools::{Found, TOOLS, Tool};
-use super::{Exit, Problem, output};
+use super::{Exit, Problem, interrupt, output};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde::Serialize;
+use std::io::ErrorKind;
 use std::process::Command;
 
 #[derive(Debug, Args)]
@@ -35,9 +37,10 @@ struct SetupJson {
 pub fn run(args: &SetupArgs) -> Result<Exit, Problem> {
     let named = |tool: &&Tool| args.what.is_empty() || args.what.iter().any(|name| name == tool.name);
     let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    interrupt::stop()?;
     let mut told = Vec::new();
     for tool in TOOLS.iter().filter(named) {
-        let mut found = tool.find();
+        let Some(mut found) = unless_interrupted(Ok(tool.find()))? else { return Ok(Exit::Interrupted) };
         let command = tool.install(&release).map(as_root).filter(|_| found.path.is_none());
         if args.install && found.path.is_none() {
             install(tool.name, command.as_deref())?;
@@ -47,7 +50,9 @@ pub fn run(args: &SetupArgs) -> Result<Exit, Problem> {
         told.push(SetupJson { install, by_hand: false, found });
     }
     if args.what.is_empty() || args.what.iter().any(|name| name == debug_symbols::NAME) {
-        for mut symbols in debug_symbols::all(&release) {
+        let all = unless_interrupted(Ok(debug_symbols::all(&release)))?;
+        let Some(all) = all else { return Ok(Exit::Interrupted) };
+        for mut symbols in all {
             if args.install && symbols.found.path.is_none() {
                 fetch(&symbols)?;
                 symbols.look_again();
@@ -115,16 +120,16 @@ fn run_command(command: &[&str]) -> Result<(), Problem> {
     let words = command.join(" ");
     output::note(&format!("running: {words}"));
     // Databases that packages bring must not start by themselves: tare starts its own, private ones.
-    let status = Command::new(program)
-        .args(arguments)
-        .env("DEBIAN_FRONTEND", "noninteractive")
-        .env("RUNLEVEL", "1")
-        .stdout(std::io::stderr())
-        .status();
-    match status {
+    let mut installs = Command::new(program);
+    installs.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1").stdout(std::io::stderr());
+    // One that is at work is not ended in the middle: it hears a Ctrl-C itself.
+    match interrupt::awaited(move || installs.status()) {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(Problem::new(Exit::Machine, format!("{words}: {status}"))
             .advice("read what it says above; `apt-get update` helps when package lists are old")),
+        Err(error) if error.kind() == ErrorKind::Interrupted => {
+            Err(interrupt::problem(&format!("{program} was at work")))
+        }
         Err(error) => Err(Problem::new(Exit::Machine, format!("cannot run {program}: {error}"))
             .advice(format!("as root, type: {}", arguments.join(" ")))),
     }

@@ -51,8 +51,8 @@ pub enum TrialError {
     /// The results directory has no room for what this trial would leave there.
     #[error(transparent)]
     NoRoom(#[from] NoRoom),
-    /// A sample has no result: a throughput of nothing, or a metric that is no number.
-    #[error("sample {sample} has no result: {metric} is {value}")]
+    /// A sample has no result: a throughput of nothing, or a metric that is no number or cannot be.
+    #[error("sample {sample} has no result: {metric} is {value:?}")]
     NoResult { sample: usize, metric: String, value: f64 },
     #[error("the server died: {reason}\n{tail}")]
     ServerDied { reason: String, tail: String },

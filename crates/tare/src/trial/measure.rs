@@ -3,7 +3,9 @@
 use super::dataset::TrialData;
 use super::host::{Begun, TrialHost, note_captures, note_no_captures};
 use super::two_hosts::{Clients, Job};
-use super::{Trial, TrialError, asked, dataset, disturbance, machine, memory_nodes, process, running, server_start};
+use super::{
+    Trial, TrialError, asked, dataset, disturbance, figures, machine, memory_nodes, process, running, server_start,
+};
 use crate::state::{self, StateError};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -18,7 +20,7 @@ use tare_results::covariate::CLIENT_HOST;
 use tare_results::metric::Named;
 use tare_results::probe::ProbeUse;
 use tare_results::schema::{AppliedSetting, Outcome, PoolRecord, RanOn, SampleRecord, TrialRecord};
-use tare_results::{disturbed, metric, store};
+use tare_results::{disturbed, store};
 use tare_study::plan::estimate::counts;
 use tare_study::plan::limits;
 use tare_study::plan::task::{Task, same_machine};
@@ -176,9 +178,11 @@ impl Trial<'_> {
         for (number, sample) in samples.by_ref().take(self.task.sampling.drop_samples).enumerate() {
             record.dropped.push(self.sample(number, sample).0);
         }
+        let threads = self.task.condition.settings.workload.threads;
         for (number, sample) in samples.enumerate() {
+            let done = sample.operations.map(|(_, count)| count);
             let (sample, reason, programs) = self.sample(number, sample);
-            check(&sample)?;
+            figures::check(&sample, done, threads)?;
             record.samples.push(sample);
             reasons.extend(reason);
             disturbed::note(&mut record.disturbed_by, programs.into_iter());
@@ -387,18 +391,6 @@ pub(super) fn server_error(error: LoadError, server: &mut dyn Server) -> TrialEr
 
 fn named<'m>(metrics: impl Iterator<Item = (&'m Named, f64)>) -> BTreeMap<String, f64> {
     metrics.map(|(metric, value)| (metric.name().to_owned(), value)).collect()
-}
-
-/// Throughputs above 0, and numbers, are results; all else fails the trial.
-fn check(sample: &SampleRecord) -> Result<(), TrialError> {
-    let is_result = |name: &str, value: f64| match metric::describe(name).unit {
-        "1/s" => value.is_finite() && value > 0.0,
-        _ => value.is_finite(),
-    };
-    match sample.metrics.iter().find(|(name, value)| !is_result(name, **value)) {
-        Some((name, value)) => Err(TrialError::NoResult { sample: sample.sample, metric: name.clone(), value: *value }),
-        None => Ok(()),
-    }
 }
 
 fn ran_on(machine: Fingerprint) -> RanOn {

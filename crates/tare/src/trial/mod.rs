@@ -13,6 +13,7 @@
 //! | `memory_nodes` | a control group that keeps the server's memory on its nodes |
 //! | `asked` | options and the character set, as the server answers them |
 //! | `two_hosts`, `agent` | the server's half of a trial whose clients are on another host, and the clients' |
+//! | `figures` | which figures are a result |
 //! | `disturbance` | which samples were interfered with |
 //! | `error` | why a trial has no result |
 
@@ -21,6 +22,7 @@ mod asked;
 mod dataset;
 pub mod disturbance;
 mod error;
+mod figures;
 mod host;
 mod job;
 mod lifetime;

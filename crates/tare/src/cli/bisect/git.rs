@@ -91,9 +91,8 @@ fn git<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> Result<Output, Pr
 }
 
 /// It may fetch what a repository lacks, from a server that does not answer, and run filters of the user's.
-fn ended(mut command: Command) -> Result<Output, Problem> {
-    tare_engine::dies_with_parent(&mut command);
-    interrupt::awaited(move || command.output()).map_err(|e| match e.kind() {
+fn ended(command: Command) -> Result<Output, Problem> {
+    interrupt::output(command).map_err(|e| match e.kind() {
         ErrorKind::Interrupted => interrupt::problem("git was at work"),
         _ => missing(e),
     })
@@ -114,5 +113,27 @@ fn done(out: Output) -> Result<String, Problem> {
     match out.status.success() {
         true => Ok(text(&out.stdout)),
         false => Err(Problem::new(Exit::Usage, "git could not do it").at(text(&out.stderr).trim_end().to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_first_line_may_hold_anything() {
+        let line = format!("c0ffee{BETWEEN}2026-01-02T03:04:05Z{BETWEEN}a b c{BETWEEN}a {BETWEEN} \u{1b}[2J b  ");
+        let found = commits(&format!("{line}\n\nno commit\n"));
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].id.as_str(), found[0].merged.join(" ").as_str()), ("c0ffee", "b c"));
+        assert_eq!(found[0].subject.as_deref(), Some("a \u{1f} \u{1b}[2J b"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_line_is_a_commit_at_most(text in "[0-9a-f \u{1f}\\n\\r\\PC]{0,200}") {
+            prop_assert!(commits(&text).len() <= text.lines().count());
+        }
     }
 }

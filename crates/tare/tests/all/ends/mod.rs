@@ -3,6 +3,7 @@
 mod crash_points;
 mod denied;
 mod disk;
+mod exchanged;
 mod extremes;
 mod failures;
 mod helpers;

@@ -4,7 +4,7 @@
 
 use crate::support::{World, names, script, send, server_beside, text, wait_until, words_of};
 use rustix::process::Signal;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use tare_engine::{Engine, Mariadb, Sqlite};
 
@@ -28,6 +28,20 @@ fn is_server(pid: u32) -> bool {
 
 fn is_trial(pid: u32) -> bool {
     words_of(pid).get(1).is_some_and(|word| word == "trial")
+}
+
+/// How long it takes to end; killed where that is too long.
+fn soon_over(world: &World, child: &mut Child, what: &str) -> Duration {
+    let began = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if began.elapsed() > SOON {
+            let who = world.processes();
+            send(child.id(), Signal::KILL);
+            panic!("{what}: not over within {SOON:?}: {who:?}");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    began.elapsed()
 }
 
 /// What must be over soon after Ctrl-C.
@@ -70,17 +84,8 @@ impl Interrupted<'_> {
         }
         // What was done before is no matter.
         let done = child.try_wait().unwrap().is_some_and(|status| status.success());
-        let began = Instant::now();
         send(child.id(), Signal::INT);
-        while child.try_wait().unwrap().is_none() {
-            if began.elapsed() > SOON {
-                let who = self.world.processes();
-                send(child.id(), Signal::KILL);
-                panic!("{:?}, Ctrl-C after {wait:?}: not over within {SOON:?}: {who:?}", self.args);
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        let took = began.elapsed();
+        let took = soon_over(self.world, &mut child, &format!("{:?}, Ctrl-C after {wait:?}", self.args));
         if let Some(pid) = self.server.filter(|pid| *pid != NO_SERVER) {
             send(pid, Signal::CONT);
         }
@@ -154,6 +159,35 @@ fn runs_and_trials_on_postgresql() {
     runs_and_trials("postgresql", moments(3), Duration::from_millis(4500), Duration::from_millis(4500));
 }
 
+/// Clock ticks of a process in user mode.
+fn ticks(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    fields.split_whitespace().nth(11).and_then(|ticks| ticks.parse().ok()).unwrap_or(0)
+}
+
+/// What fills tables may take any time, so that nothing limits it; and no run watches over this trial.
+#[test]
+fn a_trial_alone_whose_server_never_answers() {
+    let world = World::new();
+    let file = "[data]\nschema = \"CREATE TABLE t (id INTEGER NOT NULL PRIMARY KEY)\"\n\
+                after = \"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n\"\n\
+                [[transaction]]\nname = \"look\"\nstatements = [\"SELECT id FROM t\"]\n";
+    std::fs::write(world.path("endless.toml"), file).unwrap();
+    let study = world.study("name = \"endless\"\n[workload]\nname = \"sql\"\nfile = \"endless.toml\"\n");
+    let mut run = world.begin(&["run", &study, "--out", "plan"]);
+    wait_until("there is a plan", 60, || world.path("plan/plan.json").exists());
+    send(run.id(), Signal::INT);
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    let mut trial = world.begin(&["trial", "--directory", "plan", "--trial", "0", "--attempt", "0"]);
+    let works = |pid| is_server(pid) && ticks(pid) > 50;
+    wait_until("the server works without an end", 60, || world.processes().into_iter().any(works));
+    send(trial.id(), Signal::INT);
+    soon_over(&world, &mut trial, "a trial alone");
+    assert_eq!(trial.wait().unwrap().code(), Some(130));
+    world.assert_clean();
+}
+
 #[test]
 fn making_and_loading_the_tables_of_dbt3() {
     for engine in ["sqlite", "mariadb"] {
@@ -208,6 +242,38 @@ fn a_merge_that_copies_much() {
         world.exits(0, &["show", "results"]);
         std::fs::remove_dir_all(world.path("results")).unwrap();
     }
+}
+
+/// Of 4,900 conditions, and of programs each of which has to be asked what it is and does not answer.
+#[test]
+fn plans_of_many_conditions_and_programs() {
+    let world = World::new();
+    let levels = |of: &dyn Fn(usize) -> String, count| (1..=count).map(of).collect::<Vec<_>>().join(", ");
+    let threads = levels(&|n| n.to_string(), 70);
+    let many = world.study(&format!("{STUDY}[factors]\nthreads = [{threads}]\nrows = [{threads}]\n"));
+    let args = vec!["run", &many, "--dry-run"];
+    let plan = Interrupted { world: &world, args, server: Some(NO_SERVER) };
+    plan.at_moments(moments(3), Duration::from_millis(2400));
+    let hangs = world.path("mariadbd");
+    script(&hangs, "sleep 600");
+    let program = |n: usize| {
+        let link = world.path(&format!("mariadbd-{n}"));
+        std::os::unix::fs::symlink(&hangs, &link).unwrap();
+        format!("\"{}\"", link.display())
+    };
+    let programs = levels(&program, 300);
+    let many = world.study(&format!("{STUDY}[factors]\nbinary = [{programs}]\n"));
+    let run = Interrupted { world: &world, args: vec!["run", &many, "--out", "results"], server: None };
+    run.at_moments(moments(2), Duration::from_millis(1600));
+}
+
+/// A read of /proc/kmsg waits for what the kernel says next: a program that takes any time to copy.
+#[test]
+fn copies_of_a_program_that_take_long() {
+    let world = World::new();
+    let args = vec!["ab", "--certify", "--a", "command=/proc/kmsg", "--budget", "1s", "--out", "results"];
+    let certify = Interrupted { world: &world, args, server: None };
+    certify.at_moments(moments(3), Duration::from_millis(900));
 }
 
 #[test]
@@ -298,7 +364,12 @@ fn a_program_that_does_not_say_its_version_is_told_about_and_ends_with_ctrl_c() 
     script(&hangs, &format!("setsid sh -c 'sleep 600; : {}' & wait", world.directory.path().display()));
     let study = world.study(&format!("{STUDY}[engine]\nname = \"mariadb\"\nbinary = \"{}\"\n", hangs.display()));
     let run = vec!["run", &study, "--out", "results"];
-    for args in [vec!["studies", "--engines", "--under", "."], vec!["shard", &study, "--into", "1"], run.clone()] {
+    // What is found without a name is the one that the user has set.
+    std::fs::create_dir_all(world.path("config/tare")).unwrap();
+    let config = format!("[engines]\nmariadb = \"{}\"\n", hangs.display());
+    std::fs::write(world.path("config/tare/config.toml"), config).unwrap();
+    let studies = vec!["studies", "--engines", "--under", "."];
+    for args in [studies, vec!["doctor"], vec!["setup"], vec!["shard", &study, "--into", "1"], run.clone()] {
         Interrupted { world: &world, args, server: None }.at_moments(3, Duration::from_millis(1500));
     }
     let (_, err) = world.exits(3, &run);

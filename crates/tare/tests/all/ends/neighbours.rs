@@ -7,6 +7,7 @@ use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -63,6 +64,7 @@ fn a_program_whose_name_is_no_text_is_bound_watched_and_measured() {
     world.assert_clean();
 }
 
+/// They work, so that the doctor has to name them; then they are only there.
 #[test]
 fn processes_of_any_name_are_no_hindrance() {
     let world = World::new();
@@ -71,17 +73,23 @@ fn processes_of_any_name_are_no_hindrance() {
     let mut others: Vec<Child> = Vec::new();
     for name in names {
         let program = world.path("").join(OsStr::from_bytes(name));
-        fs::copy("/bin/sleep", &program).unwrap();
-        others.push(Command::new(&program).arg("600").spawn().unwrap());
+        fs::copy("/bin/sh", &program).unwrap();
+        others.push(Command::new(&program).args(["-c", "while :; do :; done"]).spawn().unwrap());
     }
-    let doctor = world.output(&["doctor"]);
+    let doctor = |more: &[&str]| world.exits(0, &[&["doctor", "--spin", "0.3", "--drift", "0"][..], more].concat()).0;
+    let (told, document) = (doctor(&[]), json(&doctor(&["--json"])));
+    for other in &others {
+        send(other.id(), Signal::STOP);
+    }
     let mut run = started(&world, Path::new(env!("CARGO_BIN_EXE_tare")), &["run", &study, "--out", "results"]);
     let code = run.wait().unwrap().code();
     for other in &mut others {
         other.kill().and_then(|()| other.wait()).unwrap();
     }
-    assert!(matches!(doctor.status.code(), Some(0 | 1)), "{}", text(&doctor.stderr));
-    assert!(!text(&doctor.stdout).contains('\u{1b}'), "{}", text(&doctor.stdout));
+    let busy: Vec<u64> =
+        document["background"].as_array().unwrap().iter().map(|user| user["pid"].as_u64().unwrap()).collect();
+    assert!(others.iter().all(|other| busy.contains(&other.id().into())), "{}", document["background"]);
+    assert!(!told.contains('\u{1b}'), "{told}");
     assert_eq!(code, Some(0), "{}", said(&world));
     world.assert_clean();
 }
@@ -124,6 +132,38 @@ fn a_program_that_is_gone_or_exchanged_runs_its_trials_to_the_end() {
         let records = trials(&world.path("results"));
         assert!(records.len() == 3 && records.iter().all(|record| record["outcome"] == "ok"), "{records:?}");
     }
+}
+
+/// The record is asked after the samples, when its path may lead to another one.
+#[test]
+fn a_server_whose_program_is_exchanged_is_recorded_as_the_one_that_ran() {
+    let world = World::new();
+    let program = under(&world, "server");
+    let engine = format!("[engine]\nname = \"sqlite\"\nbinary = \"{}\"\n", program.display());
+    let study = world.study(&format!("{STUDY}{engine}"));
+    world.exits(0, &["run", &study, "--out", "first", "--set", "sampling.trials=1"]);
+    let first = trials(&world.path("first")).swap_remove(0);
+    // Another build: its number is another, and so is its content.
+    let number = first["server"]["build_id"].as_str().unwrap();
+    let digit = |at: usize| u8::from_str_radix(&number[at..at + 2], 16).unwrap();
+    let number: Vec<u8> = (0..number.len()).step_by(2).map(digit).collect();
+    let mut other = fs::read(&program).unwrap();
+    let place = other.windows(number.len()).position(|bytes| bytes == number).unwrap();
+    other[place] ^= 1;
+    let planted = world.path("planted");
+    fs::write(&planted, other).unwrap();
+    fs::set_permissions(&planted, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut run = started(&world, Path::new(env!("CARGO_BIN_EXE_tare")), &["run", &study, "--out", "results"]);
+    let log = world.path("results/logs/server-00000-1.log");
+    wait_until("a server was started", 60, || log.exists());
+    let runs = |pid: &u32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|found| found == program);
+    wait_until("a server runs", 60, || world.processes().iter().any(runs));
+    fs::rename(&planted, &program).unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(0), "{}", said(&world));
+    let records = trials(&world.path("results"));
+    let ran = |record: &Value| (record["server_program"].clone(), record["server"]["build_id"].clone());
+    assert_eq!(ran(&records[0]), ran(&first));
+    assert!(records[1..].iter().all(|record| ran(record).0 != ran(&first).0 && ran(record).1 != ran(&first).1));
 }
 
 #[test]

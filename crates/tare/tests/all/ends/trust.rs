@@ -44,7 +44,7 @@ fn as_root(script: &str) -> Option<(i32, String)> {
 }
 
 /// Runs a script that must succeed.
-fn holds(script: &str) {
+pub fn holds(script: &str) {
     if let Some((code, said)) = as_root(script) {
         assert_eq!(code, 0, "{said}");
     }

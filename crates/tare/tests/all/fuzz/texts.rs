@@ -2,6 +2,8 @@
 
 use crate::fuzz::harness::{fuzz, inputs, texts};
 use crate::fuzz::results_files::summarised;
+use tare_drive::workload::program::parse::Parser;
+use tare_drive::workload::program::parse::pgbench::Logged;
 use tare_drive::workload::sql::{BUILTIN_NAMES, Script, SqlSettings, of_scripts};
 use tare_study::language::builtin::BUILTIN;
 use tare_study::language::document::Source;
@@ -84,6 +86,36 @@ fn scripts_of_pgbench() {
         if let Ok(text) = of_scripts(&[script("a.sql"), script("a.sql")], &defined) {
             let _ = SqlSettings::default().set_text(&text);
         }
+    });
+}
+
+/// What programs of others write: reports, interval lines, pgbench's log of transactions.
+#[test]
+fn outputs_of_programs() {
+    let corpus = texts(&[
+        "[ 1s ] thds: 2 tps: 110.50 qps: 2211.0 (r/w/o: 1.0/0.0/2.0) lat (ms,95%): 9.0 err/s: 0.00 reconn/s: 0.00\n\
+         Latency histogram (values are in milliseconds)\n  1.000 |**** 90\n  2.000 |* 10\n \nSQL statistics:\n\
+         transactions: 100 (49.95 per sec.)\n queries: 1600 (799.20 per sec.)\n ignored errors: 3 (1.50 per sec.)\n\
+         reconnects: 1 (0.50 per sec.)\nLatency (ms):\n min: 0.5\n avg: 1.10\n max: 7.25\n",
+        "progress: 2.0 s, 2451.5 tps, lat 1.630 ms stddev 0.521, 0 failed\n\
+         number of transactions actually processed: 4879\nnumber of failed transactions: 2 (0.041%)\n\
+         latency average = 0.820 ms\ntps = 2441.5 (without initial connection time)\n",
+        "0 1 1630 0 1700000000 500000\n1 2 failed 0 1700000001 250000\n",
+        "Vuser 1:TEST RESULT : System achieved 8123 NOPM from 18771 MySQL TPM\n{\"a\": [{\"rate\": \"12.5\"}]}\n",
+    ]);
+    let all = "sysbench pgbench hammerdb json /a/0/rate as rate_per_s regex 'avg: *([-+.0-9a-z]+)' as own_ms";
+    let parsers = Parser::list(all).unwrap();
+    fuzz("outputs of programs", &corpus, 4 * inputs(), |input| {
+        let text = String::from_utf8_lossy(input);
+        let figures = parsers.iter().filter_map(|parser| parser.read(&text)).flat_map(|report| report.metrics);
+        assert!(figures.into_iter().all(|(_, value)| value.is_finite()));
+        let mut logged = Logged::default();
+        for line in text.lines() {
+            let intervals = parsers.iter().filter_map(|parser| parser.interval(line));
+            assert!(intervals.into_iter().all(|interval| interval.tps.is_finite()));
+            logged.line(line);
+        }
+        let _ = logged.report(2.0);
     });
 }
 

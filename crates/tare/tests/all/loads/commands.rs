@@ -81,6 +81,10 @@ fn every_way_to_fail_is_told_apart_and_leaves_nothing() {
     assert!(said.contains("has no result") && said.contains("score NaN"), "{said}");
     let said = reason(&world, "command = \"echo score 0\"\nmetrics = \"regex 'score (.*)' as tps\"");
     assert!(said.contains("has no result: tps is 0"), "a throughput of nothing is no result: {said}");
+    let said = reason(&world, "command = \"echo score 1e308\"\nmetrics = \"regex 'score (.*)' as tps\"");
+    assert!(said.contains("has no result: tps is 1e308"), "more than a transaction a nanosecond: {said}");
+    let said = reason(&world, "command = \"echo score -2\"\nmetrics = \"regex 'score (.*)' as latency_ms_p99\"");
+    assert!(said.contains("has no result: latency_ms_p99 is -2.0"), "no time is less than none: {said}");
     let said = reason(&world, "command = \"yes\"");
     assert!(said.contains("more than 64 MiB"), "{said}");
     let logs = crate::support::names(&world.path("r/logs"));

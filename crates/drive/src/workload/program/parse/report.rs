@@ -34,15 +34,15 @@ impl Latencies {
     /// Percentiles, by nearest rank: the latency that so many of all transactions keep. Empty when there are none.
     pub fn percentiles(&mut self) -> Vec<(Named, f64)> {
         self.0.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let all: u64 = self.0.iter().map(|(_, count)| count).sum();
+        let all = self.0.iter().fold(0_u64, |all, (_, count)| all.saturating_add(*count));
         if all == 0 {
             return Vec::new();
         }
         let at = |share: f64| {
             let rank = (share * all as f64).ceil() as u64;
-            let mut passed = 0;
+            let mut passed = 0_u64;
             let reached = self.0.iter().find(|(_, count)| {
-                passed += count;
+                passed = passed.saturating_add(*count);
                 passed >= rank
             });
             reached.or(self.0.last()).map_or(0.0, |(ms, _)| *ms)
@@ -57,13 +57,13 @@ impl Latencies {
     }
 }
 
-/// The first number after `words`, on the line that has them.
+/// The first number after `words`, on the line that has them: none below nothing, and none that is endless.
 pub fn number_after(text: &str, words: &str) -> Option<f64> {
     let (_, rest) = text.split_once(words)?;
     let digits = rest.trim_start();
     let end =
         digits.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e'))).unwrap_or(digits.len());
-    digits[..end].parse().ok()
+    digits[..end].parse().ok().filter(|number| (0.0..f64::INFINITY).contains(number))
 }
 
 #[cfg(test)]
@@ -77,5 +77,15 @@ mod tests {
         let found: Vec<f64> = latencies.percentiles().into_iter().map(|(_, ms)| ms).collect();
         assert_eq!(found, [50.0, 90.0, 95.0, 99.0, 100.0]);
         assert!(Latencies::default().percentiles().is_empty());
+        let mut many = Latencies::default();
+        (1..=4).for_each(|ms| many.add(f64::from(ms), u64::MAX / 2));
+        assert_eq!(many.percentiles().len(), 5, "more than a number holds");
+    }
+
+    #[test]
+    fn a_figure_of_less_than_nothing_or_without_end_is_none() {
+        let found = ["tps = 5.5 x", "tps = 1e308", "tps = -5", "tps = 1e999", "tps = nan", "tps =", ""];
+        let found = found.map(|line| number_after(line, "tps ="));
+        assert_eq!(found, [Some(5.5), Some(1e308), None, None, None, None, None]);
     }
 }

@@ -1,0 +1,64 @@
+//! Which figures of a sample are a result: a program of someone else's, or another host, may say anything.
+
+use super::TrialError;
+use tare_results::metric::{self, Better};
+use tare_results::schema::SampleRecord;
+
+/// What no client does in a second: a transaction or query a nanosecond.
+const MOST_PER_S: f64 = 1e9;
+
+/// Throughputs above 0, and numbers, are results; all else fails the trial, and so does what cannot be. What was counted
+/// in all is `done`.
+pub(super) fn check(sample: &SampleRecord, done: Option<f64>, threads: usize) -> Result<(), TrialError> {
+    let most = MOST_PER_S * threads as f64;
+    let is_result = |name: &str, value: f64| {
+        let described = metric::describe(name);
+        let is_work = described.unit == "1/s" || described.is_primary() && described.better == Better::Higher;
+        // What the study's own names mean is not known, and the counters' rounds are counted here.
+        let is_known = metric::is_declared(name) && name != metric::ROUNDS_PER_S.name();
+        let possible = match described.unit {
+            "1/s" if is_known => 0.0..=most,
+            "1/min" if is_known => 0.0..=60.0 * most,
+            "s" | "ms" | "us" | "ns" | "bytes" if is_known => 0.0..=f64::MAX,
+            _ => f64::MIN..=f64::MAX,
+        };
+        possible.contains(&value) && (value > 0.0 || !is_work)
+    };
+    let none =
+        |metric: &str, value| Err(TrialError::NoResult { sample: sample.sample, metric: metric.to_owned(), value });
+    if let Some(done) = done.filter(|done| !(0.0..=most * sample.elapsed_s).contains(done)) {
+        return none("the number of transactions", done);
+    }
+    match sample.metrics.iter().find(|(name, value)| !is_result(name, **value)) {
+        Some((name, value)) => none(name, *value),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_client_can_do_or_wait_for_is_no_result() {
+        let says = |name: &str, value: f64| {
+            let metrics = [(name.to_owned(), value)].into();
+            check(&SampleRecord { elapsed_s: 2.0, metrics, ..SampleRecord::default() }, None, 4)
+        };
+        for name in ["tps", "qps", "nopm"] {
+            for wrong in [0.0, -1.0, 1e308, f64::NAN, f64::INFINITY] {
+                let said = says(name, wrong).unwrap_err().to_string();
+                assert_eq!(said, format!("sample 0 has no result: {name} is {wrong:?}"));
+            }
+            assert!(says(name, 3.9e9).is_ok(), "four threads");
+        }
+        assert!(says("tps", 4.1e9).is_err() && says("latency_ms_p99", -0.5).is_err());
+        for fine in [("rounds_per_s", 1e11), ("bytes_per_s", 1e308), ("offset_ms", -1.0), ("loss", -1.0), ("tpmC", 0.0)]
+        {
+            assert!(says(fine.0, fine.1).is_ok(), "{fine:?}");
+        }
+        let counted = |done| check(&SampleRecord { elapsed_s: 2.0, ..SampleRecord::default() }, Some(done), 4);
+        assert!(counted(0.0).is_ok() && counted(7.9e9).is_ok());
+        assert!([-1.0, 8.1e9, f64::INFINITY, f64::NAN].into_iter().all(|done| counted(done).is_err()));
+    }
+}
