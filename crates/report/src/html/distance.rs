@@ -12,6 +12,7 @@ use tare_findings::figures::Scale;
 use tare_findings::grid::{GridCell, Place, PlacementGrid};
 use tare_findings::level_words::words_of;
 use tare_results::metric::{self, Better};
+use tare_results::schema::Levels;
 
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let found = &page.summary.distance;
@@ -37,20 +38,14 @@ fn maps(cost: &DistanceCost, grids: &[PlacementGrid]) -> Markup {
     let higher = metric::describe(&cost.metric).better == Better::Higher;
     let means = cost.points.iter().map(|point| point.mean);
     let best = if higher { means.fold(0.0, f64::max) } else { means.fold(f64::INFINITY, f64::min) };
-    let at = |grid: &PlacementGrid| {
-        words_of(
-            &grid
-                .levels
-                .iter()
-                .filter(|l| !cost.levels.contains_key(l.0))
-                .map(|(f, l)| (f.clone(), l.clone()))
-                .collect(),
-        )
+    let levels = |grid: &PlacementGrid| -> Levels {
+        let own = grid.levels.iter().filter(|(factor, _)| !cost.levels.contains_key(*factor));
+        own.map(|(factor, level)| (factor.clone(), level.clone())).collect()
     };
     let measured: Vec<Heat> = own
         .iter()
         .map(|grid| {
-            let (of, at) = (&grid.metric, at(grid));
+            let (of, at) = (&grid.metric, words_of(&levels(grid)));
             let title = if at.is_empty() { of.clone() } else { format!("{of}, {at}") };
             map(title, grid, Figures::Percent, |condition| Some(points.get(condition)?.mean / best))
         })
@@ -63,7 +58,7 @@ fn maps(cost: &DistanceCost, grids: &[PlacementGrid]) -> Markup {
         .map(heat::ends)
         .fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), (l, h)| (low.min(l), high.max(h)));
     let has = |heat: &Heat| heat.values.iter().flatten().any(Option::is_some);
-    let distances = [Some(line), memory(&own, &points, at)].into_iter().flatten().filter(has);
+    let distances = [Some(line), memory(&own, &points, levels)].into_iter().flatten().filter(has);
     let drawn: Vec<(String, Markup)> = distances
         .map(|heat| (heat.title.clone(), heat::draw(&heat)))
         .chain(measured.iter().map(|heat| (heat.title.clone(), heat::draw_between(heat, ends))))
@@ -78,8 +73,13 @@ fn maps(cost: &DistanceCost, grids: &[PlacementGrid]) -> Markup {
 }
 
 /// From the server by column to its memory by row: one row a grid; none where no grid says where the memory is.
-fn memory(grids: &[&PlacementGrid], points: &Points<'_>, at: impl Fn(&PlacementGrid) -> String) -> Option<Heat> {
-    let rows: Vec<String> = grids.iter().map(|grid| at(grid)).collect();
+fn memory(grids: &[&PlacementGrid], points: &Points<'_>, levels: impl Fn(&PlacementGrid) -> Levels) -> Option<Heat> {
+    // Of one factor its levels say enough.
+    let name = |levels: Levels| match levels.iter().next() {
+        Some((_, level)) if levels.len() == 1 => level.to_string(),
+        _ => words_of(&levels),
+    };
+    let rows: Vec<String> = grids.iter().map(|grid| name(levels(grid))).collect();
     let of = |grid: &&PlacementGrid| {
         let column = |server: usize| {
             let cells = grid.cells.iter().filter_map(|row| row.get(server)?.as_ref());
