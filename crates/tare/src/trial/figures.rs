@@ -7,8 +7,8 @@ use tare_results::schema::SampleRecord;
 /// What no client does in a second: a transaction or query a nanosecond.
 const MOST_PER_S: f64 = 1e9;
 
-/// Throughputs above 0, and numbers, are results; all else fails the trial, and so does what cannot be. What was counted
-/// in all is `done`.
+/// Throughputs above 0, and numbers, are results; all else fails the trial, and so does what cannot be. What was
+/// counted in all is `done`.
 pub(super) fn check(sample: &SampleRecord, done: Option<f64>, threads: usize) -> Result<(), TrialError> {
     let most = MOST_PER_S * threads as f64;
     let is_result = |name: &str, value: f64| {
