@@ -74,7 +74,7 @@ fn distances_and_throughput_are_maps_of_one_scale_next_to_each_other() {
     let maps: Vec<&str> =
         section.split("<figure>").skip(1).map(|rest| rest.split("</figure>").next().unwrap()).collect();
     assert!(maps.iter().all(|map| map.matches("<rect").count() == 16), "16 cells each");
-    assert!(maps[0].contains("node:0, node:3: 230") && maps[1].contains("memory=bind:3, node:0: 230"), "{section}");
+    assert!(maps[0].contains("node:0, node:3: 230") && maps[1].contains("<title>bind:3, node:0: 230"), "{section}");
     // One scale: the best place of all is the darkest, once, and that of the memory farthest from it is fainter.
     let darkest = |map: &str| map.matches("fill-opacity=\"0.62\"").count();
     let all: usize = maps[2..].iter().map(|map| darkest(map)).sum();
