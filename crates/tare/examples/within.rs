@@ -24,12 +24,12 @@ const SAMPLES: f64 = 0.01;
 
 type Failure = Box<dyn Error>;
 
-/// A published grid, its authors' machine, the time, and what is planted.
+/// A published grid, its authors' machine, the times, and what is planted.
 struct Grid {
     study: &'static str,
     machine: &'static str,
     sets: &'static [&'static str],
-    hours: f64,
+    hours: &'static [f64],
     planted: &'static [f64],
     /// ln of what a condition gives on average, with the planted effect.
     level: fn(&Levels, usize, f64) -> f64,
@@ -44,7 +44,7 @@ const GRIDS: [Grid; 3] = [
         study: "numa-scaling",
         machine: "package:4 [numa] core:32 pu:1",
         sets: &["factors.workload=point_select,read_only"],
-        hours: 3.0,
+        hours: &[3.0],
         planted: &[-0.13, -0.08, -0.04, 0.0],
         level: |levels, _, step| {
             let threads: f64 = levels["threads"].parse().unwrap_or(1.0);
@@ -73,7 +73,8 @@ const GRIDS: [Grid; 3] = [
         study: "mind-your-core",
         machine: "package:2 [numa] core:6 pu:2",
         sets: &[],
-        hours: 2.0,
+        // In the longer one each condition has a server of its own, and a race is run.
+        hours: &[2.0, 5.0],
         planted: &[0.176, 0.08, 0.04, 0.0],
         level: |_, place, gain| if place == 3 { (1.0 + gain).ln() } else { 0.0 },
         spread: |_, _| 0.0,
@@ -91,7 +92,7 @@ const GRIDS: [Grid; 3] = [
         study: "single-thread-stability",
         machine: "package:2 core:8 pu:1",
         sets: &[],
-        hours: 4.0,
+        hours: &[4.0],
         planted: &[2.9, 2.0, 1.5, 1.0],
         level: |_, _, _| 0.0,
         spread: |levels, times| if levels["aslr"] == "on" { 0.05 * times } else { 0.05 },
@@ -138,8 +139,8 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The whole plan, the one that is run in the time, and that without what is decided while it runs.
-fn plans(grid: &Grid) -> Result<Vec<(&'static str, Study, Plan)>, Failure> {
+/// The whole plan, the one that is run in each time, and that without what is decided while it runs.
+fn plans(grid: &Grid) -> Result<Vec<(String, Study, Plan)>, Failure> {
     let machine = Machine::synthetic(grid.machine)?;
     let plan = |study: &Study| resolve(study, &machine, Where::Described);
     let of = |within: Option<String>| -> Result<(Study, Plan), Failure> {
@@ -152,11 +153,15 @@ fn plans(grid: &Grid) -> Result<Vec<(&'static str, Study, Plan)>, Failure> {
         Ok(within::fit(study, whole, machine.pus.len(), plan)?)
     };
     let (study, whole) = of(None)?;
-    let (cut_study, cut) = of(Some(format!("sampling.within_s={}", 3600.0 * grid.hours)))?;
-    let mut all = vec![("whole", study, whole), ("cut", cut_study.clone(), cut.clone())];
-    if cut.race.is_some() {
-        let fixed = Plan { within: None, ..resolve(&cut_study, &machine, Where::Described)? };
-        all.push(("cut, no race", cut_study, fixed));
+    let mut all = vec![("whole".to_owned(), study, whole)];
+    for hours in grid.hours {
+        let (study, cut) = of(Some(format!("sampling.within_s={}", 3600.0 * hours)))?;
+        let is_raced = cut.race.is_some();
+        all.push((format!("{hours} h"), study.clone(), cut));
+        if is_raced {
+            let fixed = Plan { within: None, ..plan(&study)? };
+            all.push((format!("{hours} h, no race"), study, fixed));
+        }
     }
     Ok(all)
 }

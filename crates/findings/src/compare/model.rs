@@ -290,7 +290,11 @@ pub enum Note {
         running: bool,
     },
     /// Several sessions a side, each of which is one observation.
-    OfSessions(Sessions),
+    OfSessions {
+        of: Sessions,
+        /// As that of [`Note::Sessions`].
+        running: bool,
+    },
     /// Sides of machines whose sockets are cut into NUMA nodes in different ways (SNC, NPS, L3 as NUMA).
     NodeLayouts {
         side: String,

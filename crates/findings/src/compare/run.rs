@@ -81,7 +81,7 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
 }
 
 /// Whether a study's servers ran already: it says how to reach them.
-fn ran_already(results: &Results) -> bool {
+pub(super) fn ran_already(results: &Results) -> bool {
     const REACHED_BY: [&str; 4] = ["socket", "host", "option_file", "service"];
     let table = results.study_toml.as_ref().and_then(|text| text.parse::<toml::Table>().ok()).unwrap_or_default();
     let says = |section: &str, key: &str| table.get(section).is_some_and(|of| of.get(key).is_some());

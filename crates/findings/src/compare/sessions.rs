@@ -4,7 +4,7 @@
 use super::losses;
 use super::model::{CompareError, Comparison, ConditionPair, Losses, Lost, Note, Options, Sessions, Side};
 use super::pairs::{Run, run_of};
-use super::run::{Read, concluded, prepared};
+use super::run::{Read, concluded, prepared, ran_already};
 use crate::collect::ConditionTrials;
 use crate::differences;
 use std::collections::BTreeMap;
@@ -36,7 +36,8 @@ pub fn compare_sessions(a: &[Side<'_>], b: &[Side<'_>], options: &Options) -> Re
     found.losses = lost(&runs, &found.pairs.iter().map(|pair| pair.comparison.condition.clone()).collect::<Vec<_>>());
     found.notes.retain(|note| !matches!(note, Note::Sessions { .. }));
     let of = Sessions { a: numbers[0], b: numbers[1], paired, decides: numbers.iter().all(|n| *n >= FEWEST_SESSIONS) };
-    found.notes.insert(0, Note::OfSessions(of));
+    let running = [first_a, first_b].iter().any(|side| ran_already(side.results));
+    found.notes.insert(0, Note::OfSessions { of, running });
     if !paired {
         found.differences = differences::between(first_a.results, first_b.results);
     }

@@ -176,9 +176,7 @@ impl Gated<'_> {
                     false => format!(
                         ", or both in one study, block by block ({} = [\"A\", \"B\"]), so that what disturbs one \
                          disturbs the other",
-                        words::sides_of(
-                            self.notes.iter().any(|note| matches!(note, Note::Sessions { running: true, .. }))
-                        )
+                        words::sides_of(self.notes)
                     ),
                 }
             ),

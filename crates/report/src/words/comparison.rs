@@ -18,8 +18,10 @@ pub fn identical(programs: &[String]) -> String {
 }
 
 /// The factor that has both sides in one study: servers that ran already are told apart by where they listen.
-pub fn sides_of(running: bool) -> &'static str {
-    if running { "factors.socket" } else { "factors.binary" }
+pub fn sides_of(notes: &[Note]) -> &'static str {
+    let ran_already =
+        |note: &Note| matches!(note, Note::Sessions { running: true, .. } | Note::OfSessions { running: true, .. });
+    if notes.iter().any(ran_already) { "factors.socket" } else { "factors.binary" }
 }
 
 /// What to know before believing it, one sentence each.
@@ -28,8 +30,8 @@ pub fn notes(notes: &[Note]) -> Vec<String> {
 }
 
 /// A note as a sentence without its full stop.
-pub fn note(note: &Note) -> String {
-    match note {
+pub fn note(found: &Note) -> String {
+    match found {
         Note::Identical { side, first } => format!("{side} is the same program, settings and data as {first}"),
         Note::OnlyIn { condition, side } => format!("{condition} is only in {side} and is not compared"),
         Note::Refused(why) => refusal(why),
@@ -52,16 +54,16 @@ pub fn note(note: &Note) -> String {
         Note::FailsMore { first, losses } => {
             format!("{} fails more often than {first}: {}", losses.side, failures(losses))
         }
-        Note::Sessions { first, others, running } => format!(
+        Note::Sessions { first, others, .. } => format!(
             "{} not measured in one session with {first}: what differs between sessions is in the ratios and in no \
              interval; measure both in one session, block by block: tare run STUDY --set {}=A,B",
             match others.as_slice() {
                 [one] => format!("{one} was"),
                 several => format!("{} were", list(several)),
             },
-            sides_of(*running)
+            sides_of(std::slice::from_ref(found))
         ),
-        Note::OfSessions(found) => of_sessions(found),
+        Note::OfSessions { of, .. } => of_sessions(of),
         Note::NodeLayouts { side, first, layouts: [one, other] } => format!(
             "{side} was measured with other NUMA nodes than {first} ({one}, then {other}; sub-NUMA clustering, \
              NPS or L3 as NUMA in the firmware): the same location is another place there"

@@ -54,6 +54,9 @@ fn builds_by_loads_are_one_table_in_every_output() {
                 && !text.contains("no difference shown"),
             "{text}"
         );
+        // The answer's table comes next: above it is the headline, below it are the conditions one by one.
+        let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what}: {text}"));
+        assert!(at("cpu us/o") < at("±"), "{text}");
         let rows = world.exits(0, &["export", &values, "--format", "csv", "--table", "relative"]).0;
         assert_eq!(rows.lines().count(), 7, "{rows}");
         assert!(rows.lines().any(|row| row.contains("write,0.9") && row.contains("slower")), "{rows}");

@@ -2,7 +2,7 @@
 
 use crate::report::fake;
 use crate::support::one_line;
-use tare_findings::compare::{Options, Side, compare};
+use tare_findings::compare::{Options, Side, compare, compare_sessions};
 use tare_findings::summarize;
 use tare_report::json::SummaryJson;
 use tare_report::terminal::{self, Style};
@@ -136,6 +136,33 @@ fn a_comparison_on_a_terminal() {
 }
 
 #[test]
+fn servers_that_ran_already_are_compared_in_one_study_by_their_sockets() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut study = fake::bimodal();
+    study.conditions.truncate(1);
+    study.bad.clear();
+    fake::write(&study, dir.path());
+    let session = || {
+        let mut results = open(dir.path()).unwrap();
+        results.trials.iter_mut().for_each(|trial| trial.reason = Some("stress (77) took 76% of CPU 2".to_owned()));
+        results
+    };
+    let options = Options { min_effect: 0.01, fail_if_slower: Some(0.05), judged: Vec::new() };
+    for (engine, advised, not) in [("socket", "socket", "binary"), ("binary", "binary", "socket")] {
+        let mut sessions = [session(), session(), session(), session()];
+        for results in &mut sessions {
+            results.study_toml = Some(format!("name = \"made-up\"\n[engine]\n{engine} = \"/a\"\n"));
+        }
+        let [a, b, c, d] = sessions.each_ref().map(|results| Side { results, condition: None });
+        for found in [compare(a, b, &options), compare_sessions(&[a, b], &[c, d], &options)] {
+            let text = one_line(&terminal::comparison(&found.unwrap(), &options, PLAIN));
+            assert!(text.contains(&format!("(factors.{advised} = [")), "{text}");
+            assert!(!text.contains(&format!("factors.{not}")), "{text}");
+        }
+    }
+}
+
+#[test]
 fn long_names_and_escape_sequences_stay_within_the_table() {
     let mut study = fake::eight();
     study.conditions.truncate(2);
@@ -205,7 +232,14 @@ fn a_narrow_terminal_has_whole_words_and_no_line_too_long() {
     fake::write(&long, of_long.path());
     let long = open(of_long.path()).unwrap();
     let summary_of_long = summarize(&long);
-    for (width, results, summary) in [(40, &results, &summary), (80, &results, &summary), (40, &long, &summary_of_long)]
+    // Its factors have effects, and move the spread.
+    let of_factors = tempfile::tempdir().unwrap();
+    fake::write(&fake::eight(), of_factors.path());
+    let factors = open(of_factors.path()).unwrap();
+    let of_factors = summarize(&factors);
+    assert!(!of_factors.effects.is_empty() && of_factors.spread_sources.is_some());
+    for (width, results, summary) in
+        [(40, &results, &summary), (80, &results, &summary), (40, &long, &summary_of_long), (40, &factors, &of_factors)]
     {
         let text = terminal::show(results, summary, Style { width: Some(width), ..PLAIN });
         let too_long = text.lines().find(|line| line.chars().count() > usize::from(width) && line.trim().contains(' '));
