@@ -26,6 +26,11 @@ pub struct ConditionTrials<'a> {
     pub at_best: bool,
 }
 
+/// The resolved study as it was written, as a table; none where there is none, as of a CSV.
+pub(crate) fn study(results: &Results) -> Option<toml::Table> {
+    results.study_toml.as_ref()?.parse().ok()
+}
+
 /// A condition of the plan that this machine does not have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unrealizable {

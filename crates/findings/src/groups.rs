@@ -1,6 +1,7 @@
 //! Kinds of loads, in which results are published: of sysbench's workloads by their names, of transactions of a file of
 //! statements by what the file says.
 
+use super::collect;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_results::Results;
@@ -56,7 +57,7 @@ struct Transaction {
 
 impl Groups {
     pub fn of_study(results: &Results) -> Self {
-        let table = results.study_toml.as_ref().and_then(|text| text.parse::<toml::Table>().ok());
+        let table = collect::study(results);
         let statements = table.as_ref().and_then(|table| table.get("workload")?.get("statements")?.as_str());
         let statements: Option<Statements> = statements.and_then(|text| toml::from_str(text).ok());
         let named = statements.into_iter().flat_map(|file| file.transaction);

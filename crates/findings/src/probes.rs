@@ -1,7 +1,7 @@
 //! The reference weight of a study: which probe it is adjusted by, what stood alongside each trial, and between which
 //! conditions it may be used.
 
-use super::collect::ConditionTrials;
+use super::collect::{self, ConditionTrials};
 use super::differences::{self, Difference, What};
 use super::ends;
 use serde::Serialize;
@@ -37,7 +37,7 @@ pub struct Refusal {
 
 /// What a study said in advance of its probes.
 pub(super) fn declared(results: &Results) -> ProbeUse {
-    let table = results.study_toml.as_ref().and_then(|text| text.parse::<toml::Table>().ok());
+    let table = collect::study(results);
     let word = table.as_ref().and_then(|table| table.get("sampling")?.get("probe")?.as_str());
     word.and_then(|word| word.parse().ok()).unwrap_or_default()
 }

@@ -1,5 +1,6 @@
 //! What the study that was run asks, and whether the run was only a rehearsal.
 
+use super::collect;
 use super::confidence::{ANSWER, FURTHER};
 use super::find::Find;
 use std::collections::BTreeSet;
@@ -66,7 +67,7 @@ fn within(results: &Results) -> Option<(Within, usize)> {
 }
 
 fn question(results: &Results) -> Option<Question> {
-    let table = results.study_toml.as_ref()?.parse::<toml::Table>().ok()?;
+    let table = collect::study(results)?;
     Question::from_words(table.get("question")?.as_str()?)
 }
 

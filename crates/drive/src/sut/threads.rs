@@ -16,10 +16,9 @@ use tare_results::schema::{ScheduleRecord, ThreadClass, ThreadRecord};
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Time between two looks where threads are many: a look costs 5 to 15 us a thread.
 const LOOK_AT_EACH: Duration = Duration::from_micros(200);
-/// Looks between two at which the counts of threads that may end are kept: four files each.
-const REMEMBER_EVERY: usize = 5;
-/// Looks between two at the server's own helpers, which are many and are judged by their affinity alone: MySQL has 40.
-const HELPERS_EVERY: usize = 5;
+/// Looks between two at which the server's own helpers are looked at too, which are many (MySQL has 40) and are judged
+/// by their affinity alone, and the counts of threads that may end are kept: four files each.
+const ALL_EVERY: usize = 5;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Watched {
@@ -108,8 +107,8 @@ impl ThreadWatch {
                         follow(&workers, Watched { class, pair, thread: worker, asked });
                     }
                     look(&workers, true, true);
-                    let remember = may_end && number.is_multiple_of(REMEMBER_EVERY);
-                    look(&tracked, number.is_multiple_of(HELPERS_EVERY), remember);
+                    let all = number.is_multiple_of(ALL_EVERY);
+                    look(&tracked, all, all && may_end);
                     std::thread::park_timeout(pause(&tracked));
                 }
                 thread_cpu_s()

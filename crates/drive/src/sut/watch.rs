@@ -250,7 +250,7 @@ impl SubjectWatch {
             None => self.idle()?,
         }
         let began_s = thread_cpu_s();
-        let mut open = Open {
+        self.open = Some(Open {
             clock: Instant::now(),
             started_at: tare_results::now(),
             interference: Interference::start(self.sut.root.map(i32::unsigned_abs), &self.cpus()),
@@ -258,10 +258,8 @@ impl SubjectWatch {
             network: (self.clients_elsewhere.is_some() || self.partner.is_some()).then(NetworkWatch::start),
             watch: ThreadWatch::start(self.watched.clone(), self.may_end, self.worker_watch())?,
             used: UsageMark::take(&self.sut),
-            recording_s: 0.0,
-        };
-        open.recording_s = thread_cpu_s() - began_s;
-        self.open = Some(open);
+            recording_s: thread_cpu_s() - began_s,
+        });
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use super::model::{
 use super::pairs::{Matched, Origin, Pair, Run, matched, metrics_of, run_of, unmatched};
 use super::verdicts::{gate, judge, verdicts};
 use super::{identical, losses};
-use crate::collect::ConditionTrials;
+use crate::collect::{self, ConditionTrials};
 use crate::differences::{self, Difference};
 use crate::{modes, probes};
 use std::collections::BTreeSet;
@@ -83,7 +83,7 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
 /// Whether a study's servers ran already: it says how to reach them.
 pub(super) fn ran_already(results: &Results) -> bool {
     const REACHED_BY: [&str; 4] = ["socket", "host", "option_file", "service"];
-    let table = results.study_toml.as_ref().and_then(|text| text.parse::<toml::Table>().ok()).unwrap_or_default();
+    let table = collect::study(results).unwrap_or_default();
     let says = |section: &str, key: &str| table.get(section).is_some_and(|of| of.get(key).is_some());
     REACHED_BY.iter().any(|key| says("engine", key) || says("factors", key))
 }

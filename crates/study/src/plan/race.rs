@@ -1,6 +1,7 @@
 //! Blocks of a race: in each, every condition that is left runs once, in an order that is drawn from a seed of its own,
 //! so that the data, which the study's seed makes, are the same in every run.
 
+use super::cases::blocks;
 use crate::language::spec::Study;
 use tare_results::laps::{FIRST_LOOK, Laps};
 use tare_results::question::Question;
@@ -59,10 +60,6 @@ pub fn extended(plan: &Plan, records: &[TrialRecord]) -> Option<Plan> {
     let look = laps.decided(race)?;
     let goes_on = laps.blocks.len() == blocks(plan) && look.stop.is_none();
     goes_on.then(|| with_block(plan.clone(), &look.standing.left()))
-}
-
-fn blocks(plan: &Plan) -> usize {
-    plan.trials.last().map_or(0, |trial| trial.block + 1)
 }
 
 fn with_block(mut plan: Plan, left: &[usize]) -> Plan {
