@@ -1,14 +1,17 @@
 //! Tables as values: made here once, and only drawn by the terminal, the page and the exports.
 
 use crate::terminal::plain;
-use crate::words::{between, build_verdict, hash};
+use crate::words::{between, build_verdict, hash, why};
+use std::collections::BTreeSet;
 use tare_findings::counters::{CounterCell, CounterTable};
-use tare_findings::figures::{Scale, change, percent, times};
+use tare_findings::figures::{Scale, change, figure, percent, times};
 use tare_findings::grid::PlacementGrid;
 use tare_findings::history::{MetricHistory, Segment};
 use tare_findings::level_words::words_of;
 use tare_findings::relative::{RelativeCell, RelativeTable};
 use tare_findings::summary::{BuildComparison, Effect, Grown, Summary};
+use tare_findings::time::{ConditionTime, Counted, EventSide};
+use tare_findings::why::EventChange;
 use tare_stats::{Estimate, Interval};
 
 /// A column by what stands above it.
@@ -63,6 +66,41 @@ pub fn growth<'a>(heads: [&'a str; 3], grown: impl Iterator<Item = &'a Grown>) -
     };
     let heads = vec![L(what), R(first), R(last), R("each doubling"), R("95% interval")];
     Table { heads, rows: grown.map(row).collect() }
+}
+
+pub fn event_changes<'a>(changes: &[&EventChange]) -> Table<'a> {
+    let row = |change: &&EventChange| {
+        let scale = Scale::new("", change.a.abs().max(change.b.abs()), 3);
+        let signed = |value: f64| format!("{}{}", if value > 0.0 { "+" } else { "" }, scale.figure(value));
+        let mut row = cells![
+            why::side(change.event.side),
+            why::event(&change.event),
+            scale.figure(change.a),
+            scale.figure(change.b),
+            signed(change.difference)
+        ];
+        row.push(interval(change.ci, signed));
+        row
+    };
+    let heads = vec![L("side"), L("event"), R("A"), R("B"), R("B - A"), R("95% interval")];
+    Table { heads, rows: changes.iter().map(row).collect() }
+}
+
+/// Events of each condition, a row each side of it.
+pub fn events<'a>(times: impl Iterator<Item = &'a ConditionTime>) -> Table<'a> {
+    let times: Vec<&ConditionTime> = times.filter(|time| !time.events.is_empty()).collect();
+    let all: BTreeSet<&Counted> = times.iter().flat_map(|time| &time.events).map(|mean| &mean.event.what).collect();
+    let row = |time: &ConditionTime, side: EventSide| {
+        let of = |what: &&Counted| {
+            let found = time.events.iter().find(|mean| mean.event.side == side && mean.event.what == **what);
+            Cell(found.map(|mean| figure(mean.value, "")))
+        };
+        cells![&time.name, why::side(side)].into_iter().chain(all.iter().map(of)).collect::<Vec<Cell>>()
+    };
+    let sides = |time: &&ConditionTime| [EventSide::Client, EventSide::Server].map(|side| row(time, side));
+    let names = all.iter().map(|what| R(why::counted(what)));
+    let heads = [L("condition"), L("side")].into_iter().chain(names).collect();
+    Table { heads, rows: times.iter().flat_map(sides).collect() }
 }
 
 pub fn counters(table: &CounterTable) -> Table<'_> {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::borrow::Cow;
 use tare_findings::time::ConditionTime;
 use tare_findings::why::{
-    Cause, Expected, NamedChange, PartChange, Proof, ProofVerdict, Suspect, TimeChange, Trial, Why,
+    Cause, EventChange, Expected, NamedChange, PartChange, Proof, ProofVerdict, Suspect, TimeChange, Trial, Why,
 };
 
 /// The document; `sides`, `difference` and `causes` are its contract.
@@ -52,6 +52,8 @@ struct DifferenceJson<'a> {
     functions_tested: usize,
     statements: &'a [NamedChange],
     statements_tested: usize,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    events: &'a [EventChange],
 }
 
 /// The difference without what other programs did.
@@ -100,6 +102,7 @@ impl<'a> WhyJson<'a> {
                 functions_tested: found.functions.tested,
                 statements: &found.statements.shown,
                 statements_tested: found.statements.tested,
+                events: &found.events,
             }),
             causes: found.causes.iter().map(CauseJson::of).collect(),
             proofs: Vec::new(),

@@ -13,6 +13,7 @@ mod csv_trials;
 mod directory;
 pub mod disturbed;
 mod error;
+pub mod events;
 mod everything;
 pub mod hardware;
 pub mod laps;

@@ -9,6 +9,7 @@
 //! | `logs/` | the log of each trial and its server |
 
 use super::disturbed::Disturber;
+use super::events::SidesEvents;
 use super::plain::Plain;
 pub use super::plan::{
     Decision, LeftOut, Levels, Needs, Plan, PlannedCondition, PlannedPlacement, PlannedTrial, Race, Rungs, Within,
@@ -274,6 +275,9 @@ pub struct CaptureSample {
     /// Wall-clock time by kind of statement of loads `oltp`, microseconds of a transaction; empty of one kind alone.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub statement_us: BTreeMap<String, f64>,
+    /// Events of processors and kernel, where they were asked for and could be counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<SidesEvents>,
 }
 
 impl TrialRecord {

@@ -1,6 +1,7 @@
 //! What is recorded alongside the metrics: threads, host, probes, profiles, lock waits.
 
 pub mod environment;
+mod events;
 pub mod interference;
 pub mod memory;
 pub mod network;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tare_files::{Folder, Result};
+use tare_results::events::SidesEvents;
 use tare_results::store::CAPTURES;
 
 pub(super) const FOLDED_FILE: &str = "profile.folded";
@@ -18,6 +19,8 @@ pub struct Captured {
     /// Name -> path inside the results directory.
     pub files: BTreeMap<String, String>,
     pub missing: BTreeMap<String, String>,
+    /// They go into the record itself.
+    pub events: Option<SidesEvents>,
 }
 
 /// Where the captures of one trial go, and what it knows of itself.

@@ -4,16 +4,18 @@
 
 use super::place::{Captured, Place};
 use super::{
+    events::Events,
     profile::Profile,
     server::{Locks, Status},
     waits::{self, Waits},
     wakes::Wakes,
 };
 use crate::capture::settings::CaptureSettings;
+use crate::sut::SideThreads;
 use std::time::Instant;
-use tare_cpuset::ThreadRef;
 use tare_engine::{Diagnostics, Server, Unavailable};
 use tare_results::captures;
+use tare_results::events::{EVENTS, NO_COUNTERS};
 use tare_results::waits::WaitsFile;
 
 /// Captures of one trial, from the start of its capture sample until the server has stopped.
@@ -24,6 +26,7 @@ pub struct CaptureSample {
     profile: Option<Profile>,
     waits: Option<Waits>,
     wakes: Option<Wakes>,
+    events: Option<Events>,
     time: Option<WaitsFile>,
     locks: Option<Locks>,
     status: Option<Status>,
@@ -31,8 +34,8 @@ pub struct CaptureSample {
 }
 
 impl CaptureSample {
-    /// Begins all captures that were requested; `connections` are the threads that serve the clients.
-    pub fn begin(settings: &CaptureSettings, place: Place, server: &dyn Server, connections: &[ThreadRef]) -> Self {
+    /// Begins all captures that were requested.
+    pub fn begin(settings: &CaptureSettings, place: Place, server: &dyn Server, threads: &SideThreads) -> Self {
         let mut sample = Self {
             place,
             began: Instant::now(),
@@ -40,6 +43,7 @@ impl CaptureSample {
             profile: None,
             waits: None,
             wakes: None,
+            events: None,
             time: None,
             locks: None,
             status: None,
@@ -50,12 +54,16 @@ impl CaptureSample {
             sample.profile = sample.note(captures::PROFILE, started);
         }
         if settings.wakes {
-            let started = Wakes::begin(&sample.place, server.pid(), connections);
+            let started = Wakes::begin(&sample.place, server.pid(), &threads.connections);
             sample.wakes = sample.note(captures::WAKES, started);
         }
         if settings.waits {
-            let started = Waits::begin(server.pid(), connections);
+            let started = Waits::begin(server.pid(), &threads.connections);
             sample.waits = sample.note(captures::WAITS, started);
+        }
+        if settings.events {
+            let started = Events::begin(&sample.place, &threads.clients, &threads.connections);
+            sample.events = sample.note(EVENTS, started);
         }
         // Last, as it takes least time: its figures are to be this sample's alone.
         if settings.locks || settings.status {
@@ -102,6 +110,11 @@ impl CaptureSample {
             }
         }
         self.diagnostics = None;
+        if let Some((counted, missing)) = self.events.take().map(Events::end).and_then(|ended| self.note(EVENTS, ended))
+        {
+            self.captured.events = Some(counted);
+            self.captured.missing.extend(missing.map(|why| (NO_COUNTERS.to_owned(), why)));
+        }
         let seen = self.waits.take().map(Waits::end).and_then(|ended| self.note(captures::WAITS, ended));
         if let Some(wakes) = &mut self.wakes
             && let Err(e) = wakes.end()

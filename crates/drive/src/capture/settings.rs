@@ -11,6 +11,8 @@ pub struct CaptureSettings {
     pub locks: bool,
     pub waits: bool,
     pub wakes: bool,
+    /// Events of processors and kernel in the threads of either side.
+    pub events: bool,
     /// The server's counters, and its storage engine's report.
     pub status: bool,
     /// Memory of the server by node, and hits and misses of the nodes' allocators.
@@ -27,6 +29,7 @@ impl Default for CaptureSettings {
             locks: false,
             waits: false,
             wakes: false,
+            events: false,
             status: false,
             memory: true,
             schedule: true,
@@ -36,7 +39,7 @@ impl Default for CaptureSettings {
 
 impl CaptureSettings {
     pub fn need_a_sample(&self) -> bool {
-        self.profile || self.locks || self.waits || self.wakes || self.status
+        self.profile || self.locks || self.waits || self.wakes || self.events || self.status
     }
 }
 

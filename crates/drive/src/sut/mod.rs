@@ -27,4 +27,4 @@ pub use processes::{Owner, SystemUnderTest};
 pub use surroundings::{Partner, Surroundings};
 pub use threads::{ThreadWatch, Watched, stray, waited_for_cpu};
 pub use usage::{Usage, UsageMark};
-pub use watch::{Connected, SharedAffinities, SubjectWatch, WatchSettings, stray_memory};
+pub use watch::{Connected, SharedAffinities, SideThreads, SubjectWatch, WatchSettings, stray_memory};

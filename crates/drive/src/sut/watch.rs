@@ -45,6 +45,14 @@ pub struct WatchSettings {
     pub probe_share: Option<f64>,
 }
 
+/// The threads of both sides on this machine.
+#[derive(Debug, Default)]
+pub struct SideThreads {
+    pub clients: Vec<ThreadRef>,
+    /// Those that serve the clients.
+    pub connections: Vec<ThreadRef>,
+}
+
 /// All threads that take part, and the measurement that is under way.
 pub struct SubjectWatch {
     sut: SystemUnderTest,
@@ -164,10 +172,11 @@ impl SubjectWatch {
         Ok(())
     }
 
-    /// The threads of the server on this machine that serve the clients.
-    pub fn connections(&self) -> Vec<ThreadRef> {
-        let serving = self.watched.iter().filter(|watched| watched.class == ThreadClass::Connection);
-        serving.map(|watched| watched.thread).collect()
+    /// The threads of both sides on this machine.
+    pub fn sides(&self) -> SideThreads {
+        let of =
+            |class| self.watched.iter().filter(move |watched| watched.class == class).map(|watched| watched.thread);
+        SideThreads { clients: of(ThreadClass::Client).collect(), connections: of(ThreadClass::Connection).collect() }
     }
 
     /// No thread is watched any more: those that were have ended.

@@ -2,7 +2,7 @@
 
 use super::sessions::{NotAsked, Pace, Reconnect, judge};
 use super::{Driven, FillError, LoadError};
-use crate::sut::{SubjectWatch, WatchSettings};
+use crate::sut::{SideThreads, SubjectWatch, WatchSettings};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -169,8 +169,8 @@ pub trait Host: Sync {
     fn reconnect(&self) -> Option<&Reconnect> {
         None
     }
-    /// The further sample begins: what disturbs may be recorded. `connections` are the threads that serve it.
-    fn begin_captures(&self, _connections: &[ThreadRef]) {}
+    /// The further sample begins: what disturbs may be recorded.
+    fn begin_captures(&self, _threads: &SideThreads) {}
     fn end_captures(&self) {}
 }
 

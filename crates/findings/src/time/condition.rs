@@ -1,5 +1,6 @@
 //! The time of a condition's transactions: means and intervals over its trials.
 
+use super::events::{self, EventMean};
 use super::part::{Missing, Part};
 use super::trial::TrialTime;
 use crate::collect::ConditionTrials;
@@ -34,6 +35,9 @@ pub struct ConditionTime {
     pub background_us: f64,
     /// Times that a thread of either side gave its CPU up, a transaction.
     pub switches: f64,
+    /// Events of processors and kernel, where they were counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<EventMean>,
     /// What was not recorded in at least one trial.
     pub missing: Vec<Missing>,
 }
@@ -103,6 +107,7 @@ pub(crate) fn of_condition(name: &str, times: &[TrialTime<'_>]) -> Option<Condit
         overlap_us: mean(&|time| time.overlap_us),
         background_us: mean(&|time| time.background_us),
         switches: mean(&|time| time.switches),
+        events: events::of_condition(times),
         missing: missing.into_iter().collect(),
     })
 }

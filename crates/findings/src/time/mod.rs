@@ -1,6 +1,7 @@
 //! The time of a transaction in full: where a client's wall-clock time goes, as an identity that holds in every trial.
 
 mod condition;
+mod events;
 mod part;
 mod strangers;
 mod trial;
@@ -8,5 +9,7 @@ mod waited;
 
 pub use condition::{ConditionTime, PartTime};
 pub(crate) use condition::{join_small, of_condition, of_conditions, of_trials};
+pub use events::{Counted, Event, EventMean, EventSide};
+pub(crate) use events::{in_all as events_in_all, of_trial as events_of_trial};
 pub use part::{Missing, Part};
 pub use trial::TrialTime;

@@ -2,7 +2,7 @@
 
 use super::model::{PartChange, TimeChange, Why, WhyError};
 use super::trials::{FALSE_DISCOVERIES, Trials};
-use super::{causes, named};
+use super::{causes, events, named};
 use crate::captures;
 use crate::collect::ConditionTrials;
 use crate::compare::{self, CompareError, Side};
@@ -60,6 +60,7 @@ pub fn why(a: Side<'_>, b: Side<'_>) -> Result<Why, WhyError> {
         not_explained,
         functions: named::functions(&trials, both),
         statements: named::statements(&trials),
+        events: events::events(&trials),
         unnamed: unnamed.into_iter().flatten().max_by(|a, b| a.fraction.total_cmp(&b.fraction)),
         hardware: both.iter().find_map(|results| Hardware::of(&results.environment.as_ref()?.settings)),
         causes,

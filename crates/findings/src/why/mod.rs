@@ -5,6 +5,7 @@ mod callers;
 mod causes;
 mod chains;
 mod changes;
+mod events;
 mod explain;
 mod model;
 mod named;
@@ -15,6 +16,7 @@ mod trials;
 
 pub use chains::chains;
 pub use changes::{ChainTime, Changes, NamedChange};
+pub use events::EventChange;
 pub use explain::{times, why};
 pub use model::{Cause, PartChange, SUSPECTS_SHOWN, TimeChange, Why, WhyError};
 pub use proof::{Proof, ProofVerdict, Trial, experiments};

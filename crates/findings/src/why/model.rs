@@ -1,6 +1,7 @@
 //! What a comparison of two times came to.
 
 use super::changes::Changes;
+use super::events::EventChange;
 use super::prove::Experiment;
 use super::suspect::Suspect;
 use crate::compare::CompareError;
@@ -45,6 +46,8 @@ pub struct Why {
     pub functions: Changes,
     /// Statements, or kinds of transactions, by their wall-clock time a transaction.
     pub statements: Changes,
+    /// Events of processors and kernel, where every trial of both counted them.
+    pub events: Vec<EventChange>,
     /// What of the profiles has no name, of the side that has more of it; none where that is little.
     pub unnamed: Option<Unnamed>,
     /// What the machine could have told of its processors, of A or else of B; none where results do not say it.

@@ -5,6 +5,7 @@
 mod compared;
 mod disturbed;
 mod draws;
+mod events;
 mod functions;
 mod made_up;
 mod modes;

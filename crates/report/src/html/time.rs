@@ -2,7 +2,8 @@
 
 use super::given::Page;
 use super::scroll::Head::{L, R};
-use super::scroll::{row, table};
+use super::scroll::{drawn, row, table};
+use crate::tables;
 use crate::words::why as words;
 use maud::{Markup, html};
 use std::collections::BTreeSet;
@@ -31,6 +32,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
         row.extend(row![scale.number(time.not_explained.us), scale.number(time.background_us)]);
         row
     };
+    let events = tables::events(times.iter().take(ROWS));
     (!times.is_empty()).then(|| {
         html! {
             p.note {
@@ -38,6 +40,13 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                 "locks are those of the capture sample, as the same share of the time. Below 0: parts overlap."
             }
             (table("The time of a transaction", &heads, times.iter().take(ROWS).map(row)))
+            @if !events.rows.is_empty() {
+                p.note {
+                    "Events of processors and kernel a transaction, counted in the capture sample in the threads of either side: as "
+                    "many as belong to the CPU time that a transaction takes of it."
+                }
+                (drawn("Events a transaction", None, &events))
+            }
         }
     })
 }

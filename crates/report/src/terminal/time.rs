@@ -118,5 +118,6 @@ fn one(time: &ConditionTime, style: Style) -> String {
         time.switches
     );
     let table = rows::table(style, &["part", "µs", "95% interval", "share"], 1, &all);
-    format!("{}\n{table}{}", heading(style, &head), wrap(style, "  ", "  ", &alongside))
+    let events = words::events(&time.events).into_iter().map(|line| wrap(style, "  ", "    ", &plain(&line)));
+    format!("{}\n{table}{}{}", heading(style, &head), wrap(style, "  ", "  ", &alongside), events.collect::<String>())
 }

@@ -1,11 +1,12 @@
 //! `tare why A B`: the answer, a waterfall from A's time to B's, functions, suspects, and what would decide.
 
-use super::rows;
+use super::rows::{self, drawn, titled};
 use super::style::Style;
 use super::text::{heading, plain, wrap};
+use crate::tables;
 use crate::words::{between, proof, why as words};
 use tare_findings::figures::{Scale, count, figure};
-use tare_findings::why::{Changes, Proof, SUSPECTS_SHOWN, Trial, Why};
+use tare_findings::why::{Changes, EventChange, Proof, SUSPECTS_SHOWN, Trial, Why};
 use tare_stats::Interval;
 use tare_text::ending;
 
@@ -25,6 +26,7 @@ pub fn why(found: &Why, style: Style) -> String {
     parts.extend(words::not_distinguishable(found).map(|text| wrap(style, "", "", &plain(&text))));
     parts.extend(changes(&found.statements, ("statement", "of the load"), style));
     parts.extend(changes(&found.functions, ("function", "of the server"), style));
+    parts.extend(events(&found.events, style));
     parts.extend(suspects(found, style));
     parts.extend(words::decides(found).map(|text| wrap(style, "", "  ", &plain(&text))));
     parts.extend(words::hardware(found).map(|text| wrap(style, "", "  ", &plain(&text))));
@@ -107,6 +109,20 @@ fn changes(changes: &Changes, (one, of): (&str, &str), style: Style) -> Option<S
     let head = format!("{one}s {of} whose time differs, µs a transaction ({tested} tested, 5% false discoveries)");
     let table = rows::table(style, &[one, "A", "B", "B - A", "95% interval"], 1, &all);
     Some(format!("{}\n{table}{others}", heading(style, &head)))
+}
+
+/// The events that differ; one that does not is in the document.
+fn events(changes: &[EventChange], style: Style) -> Option<String> {
+    let tested = changes.len();
+    let shown: Vec<&EventChange> = changes.iter().filter(|change| change.shown).collect();
+    match shown.as_slice() {
+        _ if changes.is_empty() => None,
+        [] => Some(wrap(style, "", "", &format!("No event of {tested} is shown to differ a transaction."))),
+        shown => {
+            let head = format!("events a transaction that differ ({tested} tested, 5% false discoveries)");
+            Some(titled(style, &head, &drawn(style, &tables::event_changes(shown))))
+        }
+    }
 }
 
 fn suspects(found: &Why, style: Style) -> Option<String> {

@@ -1,7 +1,7 @@
 //! Sentences on where the time of a transaction goes, and on what makes up a difference.
 
 use tare_findings::figures::{figure, list, percent};
-use tare_findings::time::{ConditionTime, Missing, Part};
+use tare_findings::time::{ConditionTime, Counted, Event, EventMean, EventSide, Missing, Part};
 use tare_findings::why::{Cause, Changes, Expected, NamedChange, PartChange, Suspect, Why};
 use tare_results::hardware::Hardware;
 
@@ -210,13 +210,47 @@ pub fn not_shown(changes: &Changes, what: &str) -> Option<String> {
 pub fn hardware(found: &Why) -> Option<String> {
     let Hardware { counters, accesses, resctrl } = found.hardware?;
     let reason = |there: bool, lacking: &'static str| if there { "tare does not read them yet" } else { lacking };
+    let uncounted = !found.events.iter().any(|change| change.event.what.is_of_hardware());
+    let cycles = "cycles and cache misses (this machine shows its kernel no hardware counters), ";
+    let ask = if uncounted && counters { "Cycles and cache misses are counted with capture.events=on. " } else { "" };
     Some(format!(
-        "Not available here: cycles and cache misses ({}), cache lines by reader and writer ({}), memory bandwidth and \
-         cache occupancy ({}).",
-        reason(counters, "this machine shows its kernel no hardware counters"),
+        "{ask}Not available here: {}cache lines by reader and writer ({}), memory bandwidth and cache occupancy ({}).",
+        if counters { "" } else { cycles },
         reason(accesses, "no samples of single accesses, which perf c2c needs"),
         reason(resctrl, "resctrl is not mounted"),
     ))
+}
+
+pub fn side(side: EventSide) -> &'static str {
+    match side {
+        EventSide::Client => "client",
+        EventSide::Server => "server",
+    }
+}
+
+/// An event by perf's name, as a table and a sentence have it.
+pub fn event(event: &Event) -> &str {
+    counted(&event.what)
+}
+
+pub fn counted(what: &Counted) -> &str {
+    match what {
+        Counted::InstructionsPerCycle => "instructions a cycle",
+        Counted::PerTransaction(name) => name,
+    }
+}
+
+/// What was counted on each side, a line each.
+pub fn events(means: &[EventMean]) -> Vec<String> {
+    let of = |which: EventSide| {
+        let counted: Vec<String> = means
+            .iter()
+            .filter(|mean| mean.event.side == which)
+            .map(|mean| format!("{} {}", figure(mean.value, ""), event(&mean.event)))
+            .collect();
+        (!counted.is_empty()).then(|| format!("{} events a transaction: {}", side(which), counted.join(", ")))
+    };
+    [EventSide::Client, EventSide::Server].into_iter().filter_map(of).collect()
 }
 
 /// Who calls a function, the nearest first.
@@ -290,9 +324,9 @@ pub fn expected(cause: &Cause) -> &'static str {
     }
 }
 
-/// The one command that would decide, with its minutes; none without a suspect.
+/// The one command that would decide, with its minutes: about the largest suspect whose experiment changes anything.
 pub fn decides(found: &Why) -> Option<String> {
-    let first = found.causes.first()?;
+    let first = found.causes.iter().find(|cause| !cause.prove.same)?;
     let minutes = first.prove.estimated_s.map_or(String::new(), |s| format!(", about {} min", s.div_ceil(60).max(1)));
     Some(format!(
         "What would decide about {}{minutes}: {}; {}.",

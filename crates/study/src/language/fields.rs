@@ -275,6 +275,10 @@ const RECORDED: &[Key<Settings>] = &[
     key!(switch "wakes" in capture.wakes,
         "on: who wakes the threads that serve connections, and what keeps those (perf, scheduler tracepoints; root), in \
          that further sample"),
+    key!(switch "events" in capture.events,
+        "on: cycles, instructions, misses of caches and TLBs, loads from other nodes, context switches and page faults \
+         of the clients' and the connections' threads in that further sample (perf stat); without hardware counters the \
+         kernel's alone"),
     key!(switch "status" in capture.status,
         "on: the server's counters over that further sample, and the InnoDB status at its end"),
     key!(switch "memory" in capture.memory,

@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tare_cpuset::ThreadRef;
 use tare_drive::capture::environment::environment;
-use tare_drive::sut::{Partner, SubjectWatch, Surroundings, SutError, SystemUnderTest, WatchSettings};
+use tare_drive::sut::{Partner, SideThreads, SubjectWatch, Surroundings, SutError, SystemUnderTest, WatchSettings};
 use tare_drive::workload::{Driven, Host, LoadContext, LoadError, Progress, ServerAt, TrialSize};
 use tare_engine::{ConnectTarget, Engine, engine_by_name};
 use tare_noise::MemoryConfines;
@@ -235,7 +234,7 @@ impl Host for Trial {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    fn begin_captures(&self, _connections: &[ThreadRef]) {
+    fn begin_captures(&self, _threads: &SideThreads) {
         // Anyone who did not answer has ended, and the load with it.
         let _ = self.ask(&FromClient::BeginCaptures);
     }

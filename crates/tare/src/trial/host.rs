@@ -3,13 +3,14 @@
 use super::Trial;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
-use tare_cpuset::ThreadRef;
 use tare_drive::capture::place::{Captured, Place};
 use tare_drive::capture::sample::CaptureSample;
+use tare_drive::sut::SideThreads;
 use tare_drive::workload::{Extra, Host, Progress};
 use tare_engine::Server;
 use tare_files::{FilesError, LogFile};
 use tare_results::captures;
+use tare_results::events::EVENTS;
 use tare_results::schema::{self, TrialRecord};
 
 /// Captures that were begun, or why there is no place for them.
@@ -46,13 +47,13 @@ impl Host for TrialHost<'_> {
         self.trial.log(&format!("{name}-{trial:05}-{attempt}.log")).map(Some)
     }
 
-    fn begin_captures(&self, connections: &[ThreadRef]) {
+    fn begin_captures(&self, seen: &SideThreads) {
         let Some(server) = self.server else { return };
         let (task, settings) = (&self.trial.task, &self.trial.task.condition.settings);
         let threads = settings.workload.threads;
         let (trial, attempt) = (task.planned.trial, self.trial.attempt);
         let place = Place::make(self.trial.directory, trial, attempt, threads, task.sampling.sample_s);
-        let begun = place.map(|place| CaptureSample::begin(&settings.capture, place, server, connections));
+        let begun = place.map(|place| CaptureSample::begin(&settings.capture, place, server, seen));
         *self.captures.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
     }
 
@@ -65,7 +66,7 @@ impl Host for TrialHost<'_> {
 
 /// Makes the captures readable and notes them. Call it when the server has stopped: it takes as long as recording did.
 pub fn note_captures(captures: Option<Begun>, extra: Option<Extra>, record: &mut TrialRecord) {
-    let Captured { files, missing } = match captures {
+    let Captured { files, missing, events } = match captures {
         Some(Ok(begun)) => begun.finish(),
         Some(Err(e)) => Captured { missing: [("captures".to_owned(), e.to_string())].into(), ..Captured::default() },
         None => Captured::default(),
@@ -77,6 +78,7 @@ pub fn note_captures(captures: Option<Begun>, extra: Option<Extra>, record: &mut
         tps: extra.tps,
         tps_ratio: extra.tps_ratio,
         statement_us: extra.statement_us,
+        events,
     });
 }
 
@@ -88,6 +90,7 @@ pub fn note_no_captures(trial: &Trial<'_>, reason: &str, record: &mut TrialRecor
         (asked.waits, captures::WAITS),
         (asked.wakes, captures::WAKES),
         (asked.locks, captures::LOCKS),
+        (asked.events, EVENTS),
         (asked.status, captures::STATUS),
     ];
     for (_, name) in all.into_iter().filter(|(asked, _)| *asked) {

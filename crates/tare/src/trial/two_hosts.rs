@@ -192,7 +192,7 @@ impl Half<'_> {
             FromClient::Finish => self.watch.finish().map(|around| Ask::Seen(Box::new(around))),
             FromClient::BeginCaptures if self.captures == Captures::ToCome => {
                 self.captures = Captures::UnderWay;
-                self.host.begin_captures(&self.watch.connections());
+                self.host.begin_captures(&self.watch.sides());
                 Ok(Ask::Go)
             }
             FromClient::EndCaptures if self.captures == Captures::UnderWay => {

@@ -4,5 +4,4 @@ mod fold;
 mod frames;
 mod perf;
 
-pub(super) use perf::refused;
-pub(super) use perf::{Control, Profile, end};
+pub(super) use perf::{Control, Profile, end, not_started, refused};

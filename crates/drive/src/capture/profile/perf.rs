@@ -153,7 +153,7 @@ fn frequency_hz(sample_s: f64, pus: usize) -> u64 {
 const INSTALL: &str = "sudo apt-get install linux-perf (Debian), sudo apt-get install linux-tools-generic (Ubuntu)";
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 
-pub(super) fn not_started(error: &io::Error) -> Unavailable {
+pub(in super::super) fn not_started(error: &io::Error) -> Unavailable {
     Unavailable(match error.kind() {
         ErrorKind::NotFound => format!("perf is not installed: {INSTALL}"),
         _ => format!("perf cannot be started: {error}"),

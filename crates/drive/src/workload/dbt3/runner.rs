@@ -135,7 +135,7 @@ impl Runner<'_> {
         let counts = self.stage.counts;
         let part_s = counts.sample_s / queries.len().max(1) as f64;
         self.stage.host.progress(Progress::Sample { sample: counts.samples, seconds: counts.sample_s });
-        self.stage.host.begin_captures(&self.stage.watch.connections());
+        self.stage.host.begin_captures(&self.stage.watch.sides());
         let clock = Instant::now();
         let (mut executions, mut usual_s, mut took_s) = (0.0, 0.0, 0.0);
         for query in queries {

@@ -50,7 +50,7 @@ impl Observer for Watcher<'_, '_> {
         }
         self.stage.host.progress(Progress::Sample { sample, seconds: self.stage.counts.sample_s });
         if self.is_extra(sample) {
-            self.stage.host.begin_captures(&self.stage.watch.connections());
+            self.stage.host.begin_captures(&self.stage.watch.sides());
         } else {
             self.stage.watch.start()?;
         }

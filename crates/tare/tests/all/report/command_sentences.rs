@@ -10,7 +10,7 @@ use tare_findings::find::{Candidate, Fate, Find};
 use tare_findings::history::{Change, History, MetricHistory, NotTested, Point, Segment};
 use tare_findings::reproduce::{Figure, Open, Reproduced, Why as NotYet};
 use tare_findings::time::{ConditionTime, Part, PartTime};
-use tare_findings::why::{Changes, NamedChange, PartChange, TimeChange, Why};
+use tare_findings::why::{Cause, Changes, Expected, Experiment, NamedChange, PartChange, Suspect, TimeChange, Why};
 use tare_report::terminal::{self, Style};
 use tare_report::words::{ab, bisect, find, history_sentence, reproduce, why};
 use tare_results::claim::Cannot;
@@ -181,6 +181,7 @@ fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
             overlap_us: 0.0,
             background_us: 0.0,
             switches: 2.0,
+            events: Vec::new(),
             missing: Vec::new(),
         }
     };
@@ -196,6 +197,7 @@ fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
         not_explained: change(last),
         functions: Changes::default(),
         statements: Changes::default(),
+        events: Vec::new(),
         unnamed: None,
         causes: Vec::new(),
         hardware: None,
@@ -224,6 +226,35 @@ fn whys() -> Vec<(&'static str, Why)> {
         ("no difference", of_parts(&alike, false)),
         ("a function alone", Why { functions: of_function, ..of_parts(&alike, false) }),
     ]
+}
+
+/// With one client there are no fewer: the experiment of the next suspect is the one to make.
+#[test]
+fn the_command_that_would_decide_changes_something() {
+    let cause = |suspect, value: &str, same| Cause {
+        suspect,
+        us: 90.0,
+        ci: None,
+        share: Some(0.5),
+        condition: "side=b".to_owned(),
+        counts: None,
+        shown: false,
+        prove: Experiment {
+            arguments: vec!["study.toml".to_owned(), "--set".to_owned(), value.to_owned()],
+            changes: Vec::new(),
+            same,
+            expected: Expected::Faster,
+            estimated_s: Some(60),
+        },
+    };
+    let causes = vec![
+        cause(Suspect::CpuShortage, "workload.threads=1", true),
+        cause(Suspect::Network, "engine.transport=socket", false),
+    ];
+    let found = |causes| Why { causes, ..of_parts(&[(Part::NotExplained, 900.0, 990.0, true)], false) };
+    let said = why::decides(&found(causes.clone())).unwrap();
+    assert!(said.contains("tare run study.toml --set engine.transport=socket"), "{said}");
+    assert_eq!(why::decides(&found(causes[..1].to_vec())), None);
 }
 
 /// Twelve runs of two metrics, with a step at the seventh, a drift, or neither.

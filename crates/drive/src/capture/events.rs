@@ -1,0 +1,216 @@
+//! `perf stat` around the capture sample: events of processors and kernel in the threads of either side.
+
+use super::place::Place;
+use super::profile::{Control, end, not_started, refused};
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use tare_cpuset::ThreadRef;
+use tare_engine::{Unavailable, dies_with_parent};
+use tare_results::events::{EventCounts, SidesEvents};
+
+/// The first is what the others are divided by. Of the hardware's those that explain where cycles go: work done, wrong
+/// guesses, misses of the last cache and of both TLBs, and loads from the memory of other nodes.
+const ASKED: &str = "task-clock,context-switches,cpu-migrations,page-faults,cycles,instructions,branch-misses,\
+                     cache-misses,dTLB-load-misses,iTLB-load-misses,node-load-misses";
+const CPU_TIME: &str = "task-clock";
+const NOT_THERE: &str = "<not supported>";
+/// Of a hundred threads or a thousand, perf prints as much.
+const OUTPUT: u64 = 64 << 10;
+
+/// The two countings, each of one side's threads.
+pub(super) struct Events {
+    client: Option<Counting>,
+    server: Option<Counting>,
+}
+
+struct Counting {
+    perf: Child,
+    output: Option<ChildStdout>,
+}
+
+/// What `perf stat` printed of one side.
+#[derive(Debug, Default, PartialEq)]
+struct Counted {
+    events: EventCounts,
+    not_there: BTreeSet<String>,
+}
+
+impl Events {
+    pub fn begin(place: &Place, clients: &[ThreadRef], connections: &[ThreadRef]) -> Result<Self, Unavailable> {
+        if clients.is_empty() && connections.is_empty() {
+            return Err(Unavailable("no thread of either side is known".to_owned()));
+        }
+        let of = |name, threads: &[ThreadRef]| match threads {
+            [] => Ok(None),
+            threads => Counting::begin(place, name, threads).map(Some),
+        };
+        Ok(Self { client: of("events-client", clients)?, server: of("events-server", connections)? })
+    }
+
+    /// Ends both; the second value says which events this machine does not count.
+    pub fn end(self) -> Result<(SidesEvents, Option<String>), Unavailable> {
+        let of = |side: Option<Counting>| side.map(Counting::end).transpose();
+        let (client, server) = (of(self.client)?, of(self.server)?);
+        let not_there: BTreeSet<&String> = client.iter().chain(&server).flat_map(|one| &one.not_there).collect();
+        let names = not_there.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let missing = (!names.is_empty()).then(|| format!("this machine does not count {names}"));
+        let [client, server] = [client, server].map(|side| side.map(|counted| counted.events));
+        Ok((SidesEvents { client, server }, missing))
+    }
+}
+
+impl Counting {
+    fn begin(place: &Place, name: &str, threads: &[ThreadRef]) -> Result<Self, Unavailable> {
+        let control = Control::new(place, name)?;
+        let threads: Vec<String> = threads.iter().map(|thread| thread.tid.to_string()).collect();
+        let mut command = Command::new("perf");
+        command
+            .args(["stat", "--delay", "-1", "--control", &control.argument(), "-x", ",", "--log-fd", "1"])
+            .args(["-e", ASKED, "-t", &threads.join(",")])
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        dies_with_parent(&mut command);
+        let mut perf = command.spawn().map_err(|e| not_started(&e))?;
+        let output = perf.stdout.take();
+        let mut counting = Self { perf, output };
+        control.enable(&mut counting.perf).map_err(|why| {
+            counting.kill();
+            refused(&counting.said(), why)
+        })?;
+        Ok(counting)
+    }
+
+    fn end(mut self) -> Result<Counted, Unavailable> {
+        end(&mut self.perf)?;
+        let said = self.said();
+        counted(&said).ok_or_else(|| refused(&said, "it printed no CPU time"))
+    }
+
+    /// What it printed; its end is waited for.
+    fn said(&mut self) -> String {
+        let mut said = Vec::new();
+        // As far as it can be read: what is missing of it shows.
+        let _ = self.output.take().map(|output| output.take(OUTPUT).read_to_end(&mut said));
+        String::from_utf8_lossy(&said).into_owned()
+    }
+
+    fn kill(&mut self) {
+        // It may have ended by itself in the meantime.
+        let _ = self.perf.kill();
+        let _ = self.perf.wait();
+    }
+}
+
+impl Drop for Counting {
+    /// A trial that fails in its capture sample leaves no perf behind.
+    fn drop(&mut self) {
+        if matches!(self.perf.try_wait(), Ok(None)) {
+            self.kill();
+        }
+    }
+}
+
+/// From `perf stat -x ,`: a line `count,unit,event,time it was counted,...` each. Kinds of cores count apart, as
+/// `cpu_core/cycles/` and `cpu_atom/cycles/`; a thread's events are those of both. None without CPU time.
+fn counted(text: &str) -> Option<Counted> {
+    let mut all = Counted::default();
+    let mut cpu_s = None;
+    for line in text.lines() {
+        let mut cells = line.split(',');
+        let (Some(count), Some(unit), Some(named)) = (cells.next(), cells.next(), cells.next()) else { continue };
+        let (event, modifiers) = event_of(named);
+        if count == NOT_THERE {
+            all.not_there.insert(event.to_owned());
+            continue;
+        }
+        // `<not counted>`: these threads did not run.
+        let Some(count) = count.parse::<f64>().ok().filter(|count| count.is_finite() && *count >= 0.0) else {
+            continue;
+        };
+        if event == CPU_TIME {
+            cpu_s = Some(if unit == "msec" { count / 1e3 } else { count / 1e9 });
+            continue;
+        }
+        all.events.user_only |= modifiers.contains('u') && !modifiers.contains('k');
+        *all.events.counts.entry(event.to_owned()).or_default() += count;
+    }
+    // One kind of core may lack what the other has.
+    all.not_there.retain(|event| !all.events.counts.contains_key(event));
+    all.events.cpu_s = cpu_s.filter(|s| *s > 0.0)?;
+    Some(all)
+}
+
+/// `cycles` and `u` of `cycles:u` and of `cpu_core/cycles/u`.
+fn event_of(named: &str) -> (&str, &str) {
+    match named.split('/').collect::<Vec<_>>().as_slice() {
+        [_, event, modifiers] => (event, modifiers),
+        _ => named.split_once(':').unwrap_or((named, "")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn of(text: &str) -> (f64, bool, BTreeMap<String, f64>, Vec<String>) {
+        let Counted { events, not_there } = counted(text).unwrap();
+        (events.cpu_s, events.user_only, events.counts, not_there.into_iter().collect())
+    }
+
+    #[test]
+    fn counts_of_every_kind_of_processor_are_read() {
+        // As perf's own documentation of `-x` gives the columns; several of these machines share counters.
+        let amd = "2003.12,msec,task-clock,2003120000,100.00,2.000,CPUs utilized\n\
+                   31,,context-switches,2003120000,100.00,15.476,/sec\n\
+                   6000000000,,cycles,1500000000,75.00,2.995,GHz\n\
+                   9000000000,,instructions,1500000000,75.00,1.50,insn per cycle\n\
+                   <not supported>,,node-load-misses,0,100.00,,\n";
+        let (cpu_s, user_only, counts, not_there) = of(amd);
+        assert!((cpu_s - 2.00312).abs() < 1e-9 && !user_only);
+        assert_eq!((counts["cycles"], counts["instructions"], counts["context-switches"]), (6e9, 9e9, 31.0));
+        assert_eq!(not_there, ["node-load-misses"]);
+        // Two kinds of cores, the kernel shut, and an event that only one of them has.
+        let hybrid = "10.00,msec,task-clock:u,10000000,100.00,,\n\
+                      100,,cpu_core/cycles/u,10000000,80.00,,\n\
+                      <not counted>,,cpu_atom/cycles/u,0,0.00,,\n\
+                      40,,cpu_atom/instructions/u,10000000,80.00,,\n\
+                      60,,cpu_core/instructions/u,10000000,80.00,,\n\
+                      7,,cpu_core/node-load-misses/u,10000000,80.00,,\n\
+                      <not supported>,,cpu_atom/node-load-misses/u,0,0.00,,\n";
+        let (cpu_s, user_only, counts, not_there) = of(hybrid);
+        assert!((cpu_s - 0.01).abs() < 1e-12 && user_only && not_there.is_empty());
+        assert_eq!((counts["cycles"], counts["instructions"], counts["node-load-misses"]), (100.0, 100.0, 7.0));
+    }
+
+    #[test]
+    fn without_cpu_time_nothing_is_counted() {
+        for text in ["", "Error:\nNo permission", "5,,cycles,1,100.00,,", "0.00,msec,task-clock,0,100.00,,", ",,,\n\n"]
+        {
+            assert_eq!(counted(text), None, "{text}");
+        }
+        assert_eq!(counted("1,msec,task-clock\nnan,,cycles\n-1,,cycles\n").unwrap().events.counts, BTreeMap::new());
+    }
+
+    /// A thread that gives its CPU up a thousand times is counted so, where perf may.
+    #[test]
+    fn the_switches_of_a_thread_are_counted_here_or_the_reason_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let results = tare_files::Folder::open(folder.path(), tare_files::Trust::Anyone).unwrap().unwrap();
+        let place = Place::make(&results, 0, 1, 1, 0.1).unwrap();
+        match Events::begin(&place, &[ThreadRef::of_this_thread()], &[]) {
+            Ok(events) => {
+                (0..1000).for_each(|_| std::thread::sleep(std::time::Duration::from_micros(50)));
+                let (sides, _) = events.end().unwrap();
+                let client = sides.client.unwrap();
+                assert!(client.counts["context-switches"] >= 1000.0 && sides.server.is_none(), "{client:?}");
+            }
+            Err(e) => assert!(e.to_string().contains("perf"), "{e}"),
+        }
+        place.remove_empty();
+        assert!(std::fs::read_dir(folder.path().join("captures")).unwrap().next().is_none(), "pipes stayed");
+    }
+}

@@ -1,0 +1,103 @@
+//! Events of processors and kernel a transaction. What was counted belongs to the CPU time that was counted with it; a
+//! transaction has as much of it as of that side's CPU time, so that nothing depends on when counting began and ended.
+
+use super::part::Part;
+use super::trial::TrialTime;
+use crate::confidence::CONFIDENCE;
+use crate::ends;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use tare_results::events::EventCounts;
+use tare_stats::Interval;
+use tare_stats::trials::mean_interval;
+
+const CYCLES: &str = "cycles";
+const INSTRUCTIONS: &str = "instructions";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventSide {
+    Client,
+    Server,
+}
+
+/// What is told of one side: an event by perf's name, or what two of them make.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Event {
+    pub side: EventSide,
+    #[serde(flatten)]
+    pub what: Counted,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(tag = "event", content = "name", rename_all = "snake_case")]
+pub enum Counted {
+    InstructionsPerCycle,
+    /// So many a transaction.
+    PerTransaction(String),
+}
+
+/// What the kernel counts by itself, on any machine.
+const OF_THE_KERNEL: [&str; 3] = ["context-switches", "cpu-migrations", "page-faults"];
+
+impl Counted {
+    pub fn is_of_hardware(&self) -> bool {
+        match self {
+            Self::InstructionsPerCycle => true,
+            Self::PerTransaction(name) => !OF_THE_KERNEL.contains(&name.as_str()),
+        }
+    }
+}
+
+/// An event of one condition, mean over its trials that counted.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EventMean {
+    #[serde(flatten)]
+    pub event: Event,
+    pub value: f64,
+    #[serde(flatten, serialize_with = "ends::ci")]
+    pub ci: Option<Interval>,
+}
+
+/// Of one trial; empty without the capture `events`.
+pub(crate) fn of_trial(time: &TrialTime<'_>) -> BTreeMap<Event, f64> {
+    let Some(counted) = time.trial.capture_sample.as_ref().and_then(|sample| sample.events.as_ref()) else {
+        return BTreeMap::new();
+    };
+    let sides = [
+        (EventSide::Client, &counted.client, [Part::ClientUser, Part::ClientSystem]),
+        (EventSide::Server, &counted.server, [Part::ServerUser, Part::ServerSystem]),
+    ];
+    let mut all = BTreeMap::new();
+    for (side, counts, parts) in sides {
+        let Some(counts) = counts else { continue };
+        let cpu_us = parts.iter().map(|part| time.part(part)).sum::<f64>();
+        all.extend(of_side(counts, cpu_us).into_iter().map(|(what, value)| (Event { side, what }, value)));
+    }
+    all.retain(|_, value| value.is_finite());
+    all
+}
+
+fn of_side(counted: &EventCounts, cpu_us: f64) -> BTreeMap<Counted, f64> {
+    let transactions = counted.cpu_s / (cpu_us / 1e6);
+    let each = counted.counts.iter().map(|(name, n)| (Counted::PerTransaction(name.clone()), n / transactions));
+    let rate = counted.counts.get(INSTRUCTIONS).zip(counted.counts.get(CYCLES));
+    each.chain(rate.map(|(instructions, cycles)| (Counted::InstructionsPerCycle, instructions / cycles))).collect()
+}
+
+/// Of a condition: of its trials that counted, those events which all of them have.
+pub(crate) fn of_condition(times: &[TrialTime<'_>]) -> Vec<EventMean> {
+    let trials: Vec<BTreeMap<Event, f64>> = times.iter().map(of_trial).filter(|trial| !trial.is_empty()).collect();
+    let mean = |event: &Event| {
+        let values: Vec<f64> = trials.iter().filter_map(|trial| trial.get(event).copied()).collect();
+        let value = values.iter().sum::<f64>() / values.len() as f64;
+        EventMean { event: event.clone(), value, ci: mean_interval(&values, CONFIDENCE) }
+    };
+    in_all(trials.iter()).into_iter().map(mean).collect()
+}
+
+/// The events that all of these have.
+pub(crate) fn in_all<'t>(mut trials: impl Iterator<Item = &'t BTreeMap<Event, f64>>) -> BTreeSet<&'t Event> {
+    let first = trials.next().map(|trial| trial.keys().collect::<BTreeSet<_>>()).unwrap_or_default();
+    trials.fold(first, |all, trial| all.into_iter().filter(|event| trial.contains_key(*event)).collect())
+}

@@ -1,0 +1,52 @@
+//! Events a transaction in A and in B, all tested together.
+
+use super::trials::{FALSE_DISCOVERIES, Trials};
+use crate::ends;
+use crate::time::{Event, events_in_all, events_of_trial};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use tare_stats::Interval;
+use tare_stats::multiple::benjamini_hochberg;
+
+/// B - A of one event.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EventChange {
+    #[serde(flatten)]
+    pub event: Event,
+    pub a: f64,
+    pub b: f64,
+    pub difference: f64,
+    /// 95% interval of it, for this one alone.
+    #[serde(flatten, serialize_with = "ends::ci")]
+    pub ci: Option<Interval>,
+    /// Chance of such a difference where there is none, adjusted over all events (false discovery rate).
+    pub p_value: f64,
+    /// Whether it is shown: that chance is at most 5%.
+    pub shown: bool,
+}
+
+/// Of the events that every trial of both sides has; none where a trial counted none.
+pub(super) fn events(trials: &Trials<'_, '_>) -> Vec<EventChange> {
+    let [a, b] =
+        [trials.a, trials.b].map(|side| side.iter().map(events_of_trial).collect::<Vec<BTreeMap<Event, f64>>>());
+    let change = |event: &Event| {
+        let [in_a, in_b] = [&a, &b].map(|side| side.iter().map(|trial| trial[event]).collect::<Vec<f64>>());
+        let shift = trials.shift_of(&in_a, &in_b);
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+        EventChange {
+            event: event.clone(),
+            a: mean(&in_a),
+            b: mean(&in_b),
+            difference: shift.value,
+            ci: shift.ci,
+            p_value: shift.p_value,
+            shown: false,
+        }
+    };
+    let mut all: Vec<EventChange> = events_in_all(a.iter().chain(&b)).into_iter().map(change).collect();
+    let adjusted = benjamini_hochberg(&all.iter().map(|one| one.p_value).collect::<Vec<f64>>());
+    for (one, p_value) in all.iter_mut().zip(adjusted) {
+        (one.p_value, one.shown) = (p_value, p_value <= FALSE_DISCOVERIES);
+    }
+    all
+}
