@@ -31,6 +31,60 @@ pub struct Control {
     pub moved: bool,
 }
 
+/// Pairs beyond which nobody waits for a comparison.
+pub const MOST_PAIRS: usize = 1000;
+/// A day of the machine, beyond which nobody does either.
+const MOST_S: f64 = 24.0 * 3600.0;
+
+/// More pairs that would settle it, if spread and estimate stay as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToGo {
+    Settled,
+    /// The pairs carry no interval before there are so many.
+    TooFew {
+        first_look: usize,
+    },
+    Pairs {
+        about: usize,
+        /// As many at most, at 95%; none where that is beyond [`MOST_PAIRS`] or a day.
+        at_most: Option<usize>,
+    },
+    /// Beyond [`MOST_PAIRS`] or a day.
+    TooMany,
+    Unknown,
+}
+
+impl ToGo {
+    fn of(outlook: Option<Outlook>, pair_s: f64) -> Self {
+        let near = |pairs: &usize| *pairs <= MOST_PAIRS && *pairs as f64 * pair_s <= MOST_S;
+        match outlook {
+            None => Self::Unknown,
+            Some(outlook) => match outlook.pairs_to_go.filter(near) {
+                Some(about) => Self::Pairs { about, at_most: outlook.pairs_to_go_at_most.filter(near) },
+                None => Self::TooMany,
+            },
+        }
+    }
+
+    /// As a number, 0 where it is settled.
+    pub fn about(self) -> Option<usize> {
+        match self {
+            Self::Settled => Some(0),
+            Self::Pairs { about, .. } => Some(about),
+            _ => None,
+        }
+    }
+
+    /// The same of the most that it may take.
+    pub fn at_most(self) -> Option<usize> {
+        match self {
+            Self::Settled => Some(0),
+            Self::Pairs { at_most, .. } => at_most,
+            _ => None,
+        }
+    }
+}
+
 /// A comparison of two sides as far as it has come.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ab {
@@ -47,16 +101,15 @@ pub struct Ab {
     pub pairs: usize,
     /// Of these, the ones of which a trial counts although it was disturbed.
     pub disturbed: usize,
+    /// Of these, the ones in which A alone was disturbed, and in which B alone was.
+    pub disturbed_alone: [usize; 2],
     /// Pairs that were left out because a trial gave no result.
     pub lost: usize,
     pub elapsed_s: f64,
     pub pair_s: f64,
     /// The smallest change that these pairs show with 80% power, as a fraction.
     pub smallest_detectable: Option<f64>,
-    /// More pairs that would settle it, if spread and estimate stay as they are; 0 where it is settled.
-    pub pairs_to_go: Option<usize>,
-    /// As many at most, at 95%.
-    pub pairs_to_go_at_most: Option<usize>,
+    pub to_go: ToGo,
     /// Second place / first place of a pair.
     pub slot: Option<Estimate>,
     /// Sessions that have begun and hold a pair.
@@ -75,7 +128,7 @@ impl Ab {
         let look = pairs.decided(&rule)?;
         let mut found = look.finding;
         // A t over sessions holds for its one look.
-        let is_last = matches!(look.stop, Some(Stop::Settled | Stop::LastLook | Stop::Control));
+        let is_last = matches!(look.stop, Some(Stop::Settled | Stop::LastLook | Stop::Control | Stop::OneSided));
         if rule.is_over_sessions() && !is_last {
             found.ci = None;
         }
@@ -85,11 +138,16 @@ impl Ab {
         let turned = |ratio: f64| if better == Better::Higher { 1.0 / ratio } else { ratio };
         let slowdown =
             found.ratio.map(|ratio| Estimate { value: turned(ratio), ci: found.ci.map(|ci| ci.map(turned)) });
-        let settled = look.stop == Some(Stop::Settled);
         let outlook = found.outlook;
-        // How many pairs a session takes was said at the start.
-        let open = outlook.filter(|_| !rule.is_over_sessions());
-        let to_go = |of: fn(Outlook) -> Option<usize>| if settled { Some(0) } else { open.and_then(of) };
+        let pair_s = pairs.elapsed_s / pairs.ended().max(1) as f64;
+        let first_look = rule.rule.first_look(rule.alpha);
+        let to_go = match look.stop {
+            Some(Stop::Settled) => ToGo::Settled,
+            // How many pairs a session takes was said at the start.
+            _ if rule.is_over_sessions() => ToGo::Unknown,
+            _ if pairs.measured.len() < first_look => ToGo::TooFew { first_look },
+            _ => ToGo::of(outlook, pair_s),
+        };
         Some(Self {
             verdict: match (found.verdict, &slowdown) {
                 (Verdict::Changed, Some(slowdown)) if slowdown.value > 1.0 => AbVerdict::Slower,
@@ -101,13 +159,13 @@ impl Ab {
             ci: found.ci,
             slowdown,
             pairs: pairs.measured.len(),
-            disturbed: pairs.measured.iter().filter(|pair| pair.disturbed).count(),
+            disturbed: pairs.measured.iter().filter(|pair| pair.is_disturbed()).count(),
+            disturbed_alone: pairs.disturbed_alone(),
             lost: pairs.lost,
             elapsed_s: pairs.elapsed_s,
-            pair_s: pairs.elapsed_s / pairs.ended().max(1) as f64,
+            pair_s,
             smallest_detectable: outlook.and_then(|outlook| outlook.smallest_detectable),
-            pairs_to_go: to_go(|outlook| outlook.pairs_to_go),
-            pairs_to_go_at_most: to_go(|outlook| outlook.pairs_to_go_at_most),
+            to_go,
             slot,
             sessions: pairs.sessions(&rule).iter().filter(|session| !session.is_empty()).count(),
             controls: controls(&pairs, &rule),
@@ -163,7 +221,25 @@ pub fn course(plan: &Plan, records: &[TrialRecord]) -> Vec<Step> {
             Some(Estimate { value: so_far.ratio?, ci })
         });
         let ratio = if made == pairs.len() { last } else { ratio };
-        Step { pair: made, own: pair.log_ratio.exp(), disturbed: found.measured[before].disturbed, ratio }
+        Step { pair: made, own: pair.log_ratio.exp(), disturbed: found.measured[before].is_disturbed(), ratio }
     };
     pairs.iter().enumerate().map(step).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_pairs_are_promised_than_anybody_waits_for() {
+        let outlook = |about, at_most| {
+            Some(Outlook { smallest_detectable: None, pairs_to_go: about, pairs_to_go_at_most: at_most })
+        };
+        let pairs = |about, at_most| ToGo::Pairs { about, at_most };
+        assert_eq!(ToGo::of(outlook(Some(25), Some(60)), 30.0), pairs(25, Some(60)));
+        assert_eq!(ToGo::of(outlook(Some(1000), Some(1001)), 1.0), pairs(1000, None));
+        assert_eq!(ToGo::of(outlook(Some(206_407), None), 5.6), ToGo::TooMany);
+        assert_eq!(ToGo::of(outlook(Some(30), Some(90)), 3000.0), ToGo::TooMany, "25 hours");
+        assert_eq!(ToGo::of(outlook(None, None), 1.0), ToGo::TooMany);
+    }
 }

@@ -1,10 +1,10 @@
 //! Trials of two conditions as pairs: neighbours of one block, of which a draw said which runs first.
 
-use crate::metric;
+use crate::metric::{self, Better};
 use crate::schema::{Outcome, Plan, Settle, TrialRecord};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_stats::descriptive::mean;
-use tare_stats::sequential::{Finding, Fit, LOOKS, Pair, Question, Verdict, decide, decide_sessions};
+use tare_stats::sequential::{Finding, Fit, LOOKS, Pair, Question, Verdict, decide, decide_sessions, is_one_sided};
 
 pub use tare_stats::sequential::{FEWEST_PAIRS, Rule};
 
@@ -26,9 +26,9 @@ pub struct Measured {
     pub b: f64,
     /// Whether B ran first, or in a duet on the first half of the machine.
     pub b_first: bool,
-    /// Whether a trial of it counts although it was disturbed: that is a matter of the machine and not of the side, so
-    /// the pair counts too.
-    pub disturbed: bool,
+    /// Whether the trial of A, and that of B, counts although it was disturbed: that is a matter of the machine and not
+    /// of the side, so the pair counts too.
+    pub disturbed: [bool; 2],
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -50,6 +50,10 @@ pub struct Pairs {
 impl Measured {
     pub fn pair(&self) -> Pair {
         Pair { log_ratio: (self.b / self.a).ln(), b_first: self.b_first }
+    }
+
+    pub fn is_disturbed(&self) -> bool {
+        self.disturbed != [false; 2]
     }
 }
 
@@ -87,7 +91,7 @@ impl Pairs {
             let together = same_boot(a, b) && (!rule.is_together() || were_together(rule, a, b));
             match (value(a, metric.as_deref()), value(b, metric.as_deref())) {
                 (Some(own_a), Some(own_b)) if together => {
-                    let disturbed = a.reason.is_some() || b.reason.is_some();
+                    let disturbed = [a, b].map(|record| record.reason.is_some());
                     pairs.measured.push(Measured { block, a: own_a, b: own_b, b_first, disturbed });
                     pairs.add_controls(rule, a, b, b_first);
                 }
@@ -156,14 +160,38 @@ impl Pairs {
         self.claimed(rule, Look { finding, stop })
     }
 
-    /// A change is claimed only where nothing moved that it cannot touch.
+    /// A change is claimed only where nothing moved that it cannot touch, and nothing where what disturbed one side
+    /// alone may be the reason.
     fn claimed(&self, rule: &Settle, mut look: Look) -> Option<Look> {
         let moved = || self.untouched(rule).iter().any(|(_, control)| control.verdict == Verdict::Changed);
-        if look.finding.verdict == Verdict::Changed && !rule.certify && moved() {
+        let stop = match look.finding.verdict {
+            Verdict::Undecided => None,
+            _ if rule.certify => None,
+            Verdict::Changed if moved() => Some(Stop::Control),
+            _ => self.is_one_sided(&look.finding).then_some(Stop::OneSided),
+        };
+        if stop.is_some() {
             look.finding.verdict = Verdict::Undecided;
-            look.stop = Some(Stop::Control);
+            look.stop = stop;
         }
         Some(look)
+    }
+
+    /// Whether more trials of the slower side than of the other were disturbed, or of either where they are equal.
+    fn is_one_sided(&self, found: &Finding) -> bool {
+        let [a, b] = self.disturbed_alone();
+        let better = self.metric.as_deref().map_or(Better::Higher, |metric| metric::describe(metric).better);
+        let is_b_slower = found.ratio.is_some_and(|ratio| (ratio < 1.0) == (better == Better::Higher));
+        match (found.verdict, is_b_slower) {
+            (Verdict::Changed, true) => is_one_sided(b, a),
+            (Verdict::Changed, false) => is_one_sided(a, b),
+            _ => is_one_sided(a, b) || is_one_sided(b, a),
+        }
+    }
+
+    /// Pairs in which A alone was disturbed, and those in which B alone was.
+    pub fn disturbed_alone(&self) -> [usize; 2] {
+        [[true, false], [false, true]].map(|sides| self.measured.iter().filter(|pair| pair.disturbed == sides).count())
     }
 
     /// What the pairs of everything say that the change cannot touch, by its name: all of it together at the error of
@@ -209,7 +237,8 @@ impl Pairs {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Stop {
     Settled,
     LastLook,
@@ -220,6 +249,8 @@ pub enum Stop {
     Session,
     /// Something moved that the change cannot touch.
     Control,
+    /// Trials of one side alone were disturbed more often than chance has it.
+    OneSided,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]

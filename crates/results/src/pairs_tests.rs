@@ -40,8 +40,11 @@ fn a_pair_is_a_block_and_its_first_the_one_that_ended_first() {
     let records: Vec<TrialRecord> = (0..5).map(|trial| record(&plan, trial, 100.0 + trial as f64)).collect();
     let pairs = Pairs::of(&plan, &rule(), &records);
     assert_eq!(pairs.metric.as_deref(), Some("tps"));
-    let first = Measured { block: 0, a: 100.0, b: 101.0, b_first: false, disturbed: false };
-    assert_eq!(pairs.measured, [first, Measured { block: 1, a: 103.0, b: 102.0, b_first: true, disturbed: false }]);
+    let first = Measured { block: 0, a: 100.0, b: 101.0, b_first: false, disturbed: [false; 2] };
+    assert_eq!(
+        pairs.measured,
+        [first, Measured { block: 1, a: 103.0, b: 102.0, b_first: true, disturbed: [false; 2] }]
+    );
     assert_eq!((pairs.ended(), pairs.elapsed_s), (2, 10.0));
 }
 
@@ -71,7 +74,7 @@ fn a_pair_with_a_disturbed_trial_counts_and_is_marked() {
     // It counts as it was measured: the first of its pair, whenever that was written.
     records.push(TrialRecord { outcome: Outcome::Ok, attempt: 2, ..put_aside });
     let pairs = Pairs::of(&plan, &rule(), &records);
-    let found: Vec<(bool, bool)> = pairs.measured.iter().map(|pair| (pair.b_first, pair.disturbed)).collect();
+    let found: Vec<(bool, bool)> = pairs.measured.iter().map(|pair| (pair.b_first, pair.is_disturbed())).collect();
     assert_eq!(found, [(false, true), (true, false)]);
     assert_eq!(pairs.elapsed_s, 8.0, "five records of four attempts");
     // Run again, it was the second of its pair.
@@ -204,6 +207,38 @@ fn nothing_is_claimed_where_what_the_change_cannot_touch_moved() {
 }
 
 #[test]
+fn nothing_is_claimed_where_the_slower_side_alone_was_disturbed_more_often_than_chance_has_it() {
+    let plan = plan(12);
+    let look = |a_worse: bool, disturbed: &[(&str, usize)], certify: bool| {
+        let own = |trial: &PlannedTrial| {
+            let is_slow = (trial.condition == "a") == a_worse;
+            let tps = if is_slow { 90.0 } else { 100.0 } + (trial.trial % 3) as f64 / 10.0;
+            let mut record = record(&plan, trial.trial, tps);
+            if disturbed.contains(&(trial.condition.as_str(), trial.block)) {
+                record.reason = Some("another process".into());
+            }
+            record
+        };
+        let records: Vec<TrialRecord> = plan.trials.iter().map(own).collect();
+        let rule = Settle { certify, ..rule() };
+        let pairs = Pairs::of(&plan, &rule, &records);
+        let look = pairs.decided(&rule).unwrap();
+        (look.finding.verdict, look.stop, pairs.disturbed_alone())
+    };
+    let b_alone = [("b", 1), ("b", 4), ("b", 9)];
+    assert_eq!(look(false, &b_alone, false), (Verdict::Undecided, Some(Stop::OneSided), [0, 3]));
+    // It makes B no faster than it is.
+    assert_eq!(look(true, &b_alone, false), (Verdict::Changed, Some(Stop::Settled), [0, 3]));
+    assert_eq!(look(false, &b_alone[..2], false).0, Verdict::Changed);
+    let either = [("b", 1), ("b", 4), ("b", 9), ("a", 7)];
+    assert_eq!(look(false, &either, false), (Verdict::Changed, Some(Stop::Settled), [1, 3]));
+    let both = [("b", 1), ("b", 4), ("b", 9), ("a", 1)];
+    assert_eq!(look(false, &both, false), (Verdict::Changed, Some(Stop::Settled), [0, 2]));
+    // A certificate goes on with all of its pairs.
+    assert_eq!(look(false, &b_alone, true).1, None);
+}
+
+#[test]
 fn a_side_against_itself_goes_on_whatever_its_pairs_say() {
     let plan = plan(40);
     let records: Vec<TrialRecord> =
@@ -234,8 +269,11 @@ fn a_duet_counts_pairs_whose_samples_were_measured_at_the_same_time_and_its_plac
     // The last pair shares half a second of one and a half. Which trial ended first is no place.
     let records = [at(1, "10.05"), at(0, "10.00"), at(2, "20.00"), at(3, "20.05"), at(4, "30.00"), at(5, "30.50")];
     let pairs = Pairs::of(&plan, &rule, &records);
-    let first = Measured { block: 0, a: 100.0, b: 101.0, b_first: false, disturbed: false };
-    assert_eq!(pairs.measured, [first, Measured { block: 1, a: 103.0, b: 102.0, b_first: true, disturbed: false }]);
+    let first = Measured { block: 0, a: 100.0, b: 101.0, b_first: false, disturbed: [false; 2] };
+    assert_eq!(
+        pairs.measured,
+        [first, Measured { block: 1, a: 103.0, b: 102.0, b_first: true, disturbed: [false; 2] }]
+    );
     assert_eq!((pairs.lost, pairs.elapsed_s), (1, 6.0));
 }
 

@@ -2,17 +2,23 @@
 //! the trials that it takes, for the rules of `tare ab` and for what else is in use. Arguments: simulated comparisons a
 //! cell (default 10000); the correlation and the size of a drift, under which the trials alone are shown.
 
+#[path = "neighbour/bursts.rs"]
+mod bursts;
+
+use bursts::{Bursts, Runs};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1, LogNormal, Normal, StudentT};
 use tare_stats::counts::Count;
 use tare_stats::descriptive::{mean, median, variance};
-use tare_stats::sequential::{Fit, Pair, Question, Rule, Verdict, decide, decide_sessions};
+use tare_stats::sequential::{Fit, Pair, Question, Rule, Verdict, decide, decide_sessions, is_one_sided};
 
 /// Standard deviation of a trial where a pair has 1%.
 const TRIAL_SD: f64 = 0.01 * std::f64::consts::FRAC_1_SQRT_2;
 const EFFECT: f64 = 0.02;
+/// One that is found next to what disturbs, too.
+const LARGE: f64 = 0.1;
 /// A minimum effect that no interval lies within.
 const NO_EFFECT: f64 = 1e-9;
 /// No seed below was ever used to choose a level: those were 0 to 9,999.
@@ -307,148 +313,103 @@ fn sessions(runs: usize) {
     }
 }
 
-/// Another program, which takes CPU time of trials in bursts of three attempts on average.
-#[derive(Debug, Clone, Copy)]
-struct Neighbour {
-    name: &'static str,
-    /// The part of all attempts during which it runs.
-    busy: f64,
-    /// The part of the pairs in which it runs during all attempts at B, and during none at A.
-    at_b: f64,
-}
-
-const NEIGHBOURS: [Neighbour; 9] = [
-    Neighbour { name: "none", busy: 0.0, at_b: 0.0 },
-    Neighbour { name: "a tenth of the time", busy: 0.1, at_b: 0.0 },
-    Neighbour { name: "a third", busy: 0.33, at_b: 0.0 },
-    Neighbour { name: "two thirds", busy: 0.67, at_b: 0.0 },
-    Neighbour { name: "all the time", busy: 1.0, at_b: 0.0 },
-    Neighbour { name: "at B in 5% of pairs", busy: 0.0, at_b: 0.05 },
-    Neighbour { name: "at B in 15% of pairs", busy: 0.0, at_b: 0.15 },
-    Neighbour { name: "at B in 30% of pairs", busy: 0.0, at_b: 0.3 },
-    Neighbour { name: "at B in 60% of pairs", busy: 0.0, at_b: 0.6 },
+const NEIGHBOURS: [(&str, Runs); 12] = [
+    ("never", Runs::Anywhere(0.0)),
+    ("a tenth of the time", Runs::Anywhere(0.1)),
+    ("a third", Runs::Anywhere(0.33)),
+    ("two thirds", Runs::Anywhere(0.67)),
+    ("all the time", Runs::Anywhere(1.0)),
+    ("at B in 5% of pairs", Runs::AtOne(0.05)),
+    ("at B in 15%", Runs::AtOne(0.15)),
+    ("at B in 30%", Runs::AtOne(0.3)),
+    ("at B in 60%", Runs::AtOne(0.6)),
+    ("6%, at B in 30%", Runs::Steadily { blocks: 0.3, takes: 0.06 }),
+    ("30%, at B in 45%", Runs::Steadily { blocks: 0.45, takes: 0.3 }),
+    ("10%, at B in 90%", Runs::Steadily { blocks: 0.9, takes: 0.1 }),
 ];
-/// What is taken above this marks a trial, as `sampling.foreign_cpu_limit` has it.
-const FOREIGN_LIMIT: f64 = 0.05;
-/// What a burst takes of a trial's time at most, which is all that it lasts.
-const MOST_TAKEN: std::ops::Range<f64> = 0.1..0.6;
-/// Repeats in a row that were disturbed, after which a disturbed trial counts at once.
-const IN_VAIN: usize = 5;
 
-/// A neighbour as it goes on from attempt to attempt.
-struct Bursts {
-    of: Neighbour,
-    /// The share of a trial's time that this burst takes at most; 0 between two.
-    takes: f64,
-    in_vain: usize,
-    /// Of each pair by how many more trials of B than of A are disturbed.
-    of_b: Vec<Pair>,
-    disturbed: usize,
+/// Pairs next to another program, and of which of them it disturbed A alone and B alone.
+struct Disturbed {
+    machine: Machine,
+    bursts: Bursts,
+    alone: [usize; 2],
+    pairs: usize,
 }
 
-impl Bursts {
-    fn new(of: Neighbour, machine: &mut Machine) -> Self {
-        let mut bursts = Self { of, takes: 0.0, in_vain: 0, of_b: Vec::new(), disturbed: 0 };
-        // Long enough for any start to be forgotten.
-        (0..30).for_each(|_| bursts.go_on(machine));
-        bursts
-    }
-
-    fn go_on(&mut self, machine: &mut Machine) {
-        let Neighbour { busy, .. } = self.of;
-        let ends = if busy < 1.0 { 1.0 / 3.0 } else { 0.0 };
-        let begins = if busy < 1.0 { (ends * busy / (1.0 - busy)).min(1.0) } else { 1.0 };
-        let rng = &mut machine.rng;
-        if self.takes > 0.0 && rng.random_bool(ends) {
-            self.takes = 0.0;
-        } else if self.takes == 0.0 && rng.random_bool(begins) {
-            self.takes = rng.random_range(MOST_TAKEN);
-        }
-    }
-
-    /// The log of a trial's value, and whether it is disturbed. `hit`: the neighbour is at this side now, or not.
-    fn attempt(&mut self, machine: &mut Machine, effect: f64, hit: Option<bool>) -> (f64, bool) {
-        self.go_on(machine);
-        let takes = match hit {
-            Some(true) => machine.rng.random_range(MOST_TAKEN),
-            Some(false) => 0.0,
-            None => self.takes,
-        };
-        let taken = takes * machine.rng.random_range(0.1..1.0);
-        if taken <= FOREIGN_LIMIT {
-            self.in_vain = 0;
-        }
-        (machine.trial() + effect + (1.0 - taken).ln(), taken > FOREIGN_LIMIT)
+impl Disturbed {
+    fn new(runs: Runs, seed: usize) -> Self {
+        let mut machine = Machine::new(Shape::Normal, Drift::of(0.0), seed);
+        let bursts = Bursts::new(runs, &mut machine.rng);
+        Self { machine, bursts, alone: [0; 2], pairs: 0 }
     }
 
     /// A disturbed trial runs once more after its pair.
-    fn pair(&mut self, machine: &mut Machine, effect: f64) -> Pair {
+    fn pair(&mut self, effect: f64) -> Pair {
+        let Self { machine, bursts, .. } = self;
         let b_first = machine.rng.random_bool(0.5);
-        let hit = machine.rng.random_bool(self.of.at_b);
-        let mut try_it = |bursts: &mut Self, side: usize| {
-            bursts.attempt(machine, if side == 1 { effect } else { 0.0 }, hit.then_some(side == 1))
+        let hit = bursts.is_at_one(&mut machine.rng);
+        let attempt = |machine: &mut Machine, bursts: &mut Bursts, side: usize| {
+            let (taken, disturbed) = bursts.attempt(hit && side == 1, &mut machine.rng);
+            (machine.trial() + effect * side as f64 + taken, disturbed)
         };
         let order = if b_first { [1, 0] } else { [0, 1] };
         let mut found = [(0.0, false); 2];
-        order.into_iter().for_each(|side| found[side] = try_it(self, side));
+        order.into_iter().for_each(|side| found[side] = attempt(machine, bursts, side));
         let mut repeated = Vec::new();
         for side in order.into_iter().filter(|side| found[*side].1).collect::<Vec<_>>() {
-            if self.in_vain < IN_VAIN {
-                found[side] = try_it(self, side);
-                self.in_vain += usize::from(found[side].1);
+            if bursts.repeats() {
+                found[side] = attempt(machine, bursts, side);
+                bursts.repeated(found[side].1);
                 repeated.push(side);
             }
         }
         let b_first = if let [side] = repeated.as_slice() { *side == 0 } else { b_first };
         let [(a, of_a), (b, of_b)] = found;
-        self.disturbed += usize::from(of_a || of_b);
-        self.of_b.push(Pair { log_ratio: f64::from(i8::from(of_b) - i8::from(of_a)), b_first });
+        self.pairs += usize::from(of_a || of_b);
+        self.alone[0] += usize::from(of_a && !of_b);
+        self.alone[1] += usize::from(of_b && !of_a);
         Pair { log_ratio: b - a, b_first }
+    }
+
+    /// Whether `tare ab` calls B changed, and whether it would if it did not ask which side was disturbed; pairs.
+    fn compare(&mut self, rule: Rule, effect: f64, equal: f64) -> (bool, bool, usize) {
+        let mut sum = 0.0;
+        let next = || {
+            let pair = self.pair(effect);
+            sum += pair.log_ratio;
+            pair
+        };
+        let (trials, changed) = sequential(next, rule, equal);
+        let [a, b] = self.alone;
+        let may_be_that = if sum < 0.0 { is_one_sided(b, a) } else { is_one_sided(a, b) };
+        (changed && !may_be_that, changed, trials / 2)
     }
 }
 
-/// Whether the disturbed trials of B are shown to be more, or fewer, than those of A: `tare ab` does not ask that.
-fn vetoed(of_b: &[Pair]) -> bool {
-    let question = Question { minimum_effect: NO_EFFECT, alpha: 0.05, rule: Rule::Anytime };
-    decide(of_b, &question, false).is_ok_and(|found| found.verdict == Verdict::Changed)
-}
-
 fn neighbours(runs: usize) {
-    println!("\nnext to another program that runs in bursts, % of {runs}");
-    println!(
-        "{:<22}{:<18}{:<18}{:<18}{:<18}{:>6}{:>8} | {:<18}{:<18}",
-        "it runs",
-        "A/A looks",
-        "A/A anytime",
-        "+2% looks",
-        "+2% anytime",
-        "pairs",
-        "marked",
-        "A/A vetoed",
-        "+2% vetoed"
-    );
-    for of in NEIGHBOURS {
-        let all = |rule: Rule, effect: f64, equal: f64| {
-            let (mut hits, mut pairs, mut disturbed, mut kept) = (0, 0, 0, 0);
+    println!("next to another program, % of {runs} called changed; in brackets without the test of what was disturbed");
+    let columns = ["it runs", "A/A looks", "A/A any time", "+2% looks", "+2% any time", "+10% looks", "+10% any time"];
+    let cells: String = columns[1..].iter().map(|name| format!("{name:<15}")).collect();
+    println!("{:<21}{cells}{:>6}{:>8}", columns[0], "pairs", "marked");
+    for (name, of) in NEIGHBOURS {
+        let (mut pairs, mut marked) = (0, 0);
+        let mut cell = |rule: Rule, effect: f64, equal: f64| {
+            let (mut said, mut without) = (0, 0);
             for seed in 0..runs {
-                let mut machine = Machine::new(Shape::Normal, Drift::of(0.0), seed);
-                let mut bursts = Bursts::new(of, &mut machine);
-                let (made, changed) = sequential(|| bursts.pair(&mut machine, effect), rule, equal);
-                hits += usize::from(changed);
-                kept += usize::from(changed && !vetoed(&bursts.of_b));
-                pairs += made / 2;
-                disturbed += bursts.disturbed;
+                let mut disturbed = Disturbed::new(of, seed);
+                let (changed, before, made) = disturbed.compare(rule, effect, equal);
+                said += usize::from(changed);
+                without += usize::from(before);
+                pairs += made;
+                marked += disturbed.pairs;
             }
-            (share(hits, runs), share(kept, runs), pairs as f64 / runs as f64, 100.0 * disturbed as f64 / pairs as f64)
+            let share = |count: usize| 100.0 * count as f64 / runs as f64;
+            format!("{:<15}", format!("{:.1} ({:.1})", share(said), share(without)))
         };
-        let looks = all(Rule::Looks, 0.0, NO_EFFECT);
-        let anytime = all(Rule::Anytime, 0.0, NO_EFFECT);
-        let found = all(Rule::Looks, EFFECT.ln_1p(), EFFECT);
-        let later = all(Rule::Anytime, EFFECT.ln_1p(), EFFECT);
-        println!(
-            "{:<22}{:<18}{:<18}{:<18}{:<18}{:>6.1}{:>7.0}% | {:<18}{:<18}",
-            of.name, looks.0, anytime.0, found.0, later.0, found.2, found.3, looks.1, found.1
-        );
+        let mut both = |effect: f64, equal: f64| cell(Rule::Looks, effect, equal) + &cell(Rule::Anytime, effect, equal);
+        let cells = both(0.0, NO_EFFECT) + &both(EFFECT.ln_1p(), EFFECT) + &both(LARGE.ln_1p(), EFFECT);
+        let marked = 100.0 * marked as f64 / pairs as f64;
+        println!("{name:<21}{cells}{:>6.1}{marked:>7.0}%", pairs as f64 / (6 * runs) as f64);
     }
 }
 

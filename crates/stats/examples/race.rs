@@ -1,6 +1,11 @@
 //! The figures of `benches/find`: the share of the error that one bound of a race may fail with (`shares`), and how
-//! often the named candidate is right, in how many trials (`fields`). Second argument: simulations a cell.
+//! often the named candidate is right, in how many trials (`fields`), also next to another program that runs in bursts
+//! (`neighbours`). Second argument: simulations a cell.
 
+#[path = "neighbour/bursts.rs"]
+mod bursts;
+
+use bursts::{Bursts, Runs};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, LogNormal, StandardNormal, StudentT};
@@ -64,6 +69,9 @@ fn shares(k: usize, alphas: &[f64], runs: usize) -> Vec<f64> {
     alphas.iter().map(share_of).collect()
 }
 
+/// The minimum effect.
+const EFFECT: f64 = 0.02;
+
 #[derive(Debug, Clone, Copy)]
 enum Tails {
     Normal,
@@ -71,34 +79,70 @@ enum Tails {
     Lognormal,
 }
 
+/// Trials next to another program, which are at one level for a while.
+struct Machine {
+    cov: f64,
+    tails: Tails,
+    level: f64,
+    bursts: Bursts,
+}
+
+impl Machine {
+    fn new(cov: f64, tails: Tails, runs: Runs, rng: &mut StdRng) -> Self {
+        Self { cov, tails, level: 0.0, bursts: Bursts::new(runs, rng) }
+    }
+
+    /// The log of a trial's value, and whether it was disturbed.
+    fn trial(&mut self, planted: f64, hit: bool, rng: &mut StdRng) -> (f64, bool) {
+        self.level = 0.95 * self.level + 0.005 * normal(rng);
+        let error = match self.tails {
+            Tails::Normal => normal(rng),
+            Tails::T3 => StudentT::new(3.0).map_or(0.0, |t| t.sample(rng)) / 3.0_f64.sqrt(),
+            Tails::Lognormal => (LogNormal::new(0.0, 0.5).map_or(0.0, |l| l.sample(rng)) - 1.133) / 0.604,
+        };
+        let (taken, disturbed) = self.bursts.attempt(hit, rng);
+        (planted + self.level + self.cov * error + taken, disturbed)
+    }
+
+    /// A block of those that are left in a random order; a disturbed trial runs once more after it.
+    fn block(&mut self, planted: &[f64], mut order: Vec<usize>, best: f64, rng: &mut StdRng) -> Vec<Option<f64>> {
+        for i in (1..order.len()).rev() {
+            order.swap(i, rng.random_range(0..=i));
+        }
+        let at_best = self.bursts.is_at_one(rng);
+        let mut block = vec![None; planted.len()];
+        let mut again = Vec::new();
+        for i in order {
+            let (value, disturbed) = self.trial(planted[i], at_best && planted[i] >= best, rng);
+            block[i] = Some(value);
+            again.extend(disturbed.then_some(i));
+        }
+        for i in again {
+            if self.bursts.repeats() {
+                let (value, disturbed) = self.trial(planted[i], at_best && planted[i] >= best, rng);
+                block[i] = Some(value);
+                self.bursts.repeated(disturbed);
+            }
+        }
+        block
+    }
+}
+
 /// What a race came to: how much is lost with the named one, and the trials.
-fn race(planted: &[f64], cov: f64, tails: Tails, rng: &mut StdRng) -> (Option<f64>, usize) {
-    let question = Question { minimum_effect: 0.02, alpha: 0.05 };
+fn race(planted: &[f64], machine: &mut Machine, rng: &mut StdRng) -> (Option<f64>, usize) {
+    let question = Question { minimum_effect: EFFECT, alpha: 0.05 };
     let best = planted.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut blocks: Vec<Vec<Option<f64>>> = Vec::new();
-    let (mut level, mut trials) = (0.0, 0);
+    let mut trials = 0;
     loop {
         let Ok(standing) = judge(&blocks, planted.len(), &question, false) else { return (None, trials) };
         if standing.decided || blocks.len() == LOOKS[LOOKS.len() - 1] {
             let named = standing.leader.filter(|_| standing.decided);
             return (named.map(|named| best - planted[named]), trials);
         }
-        let mut order = standing.left();
-        for i in (1..order.len()).rev() {
-            order.swap(i, rng.random_range(0..=i));
-        }
-        let mut block = vec![None; planted.len()];
-        for i in order {
-            level = 0.95 * level + 0.005 * normal(rng);
-            let error = match tails {
-                Tails::Normal => normal(rng),
-                Tails::T3 => StudentT::new(3.0).map_or(0.0, |t| t.sample(rng)) / 3.0_f64.sqrt(),
-                Tails::Lognormal => (LogNormal::new(0.0, 0.5).map_or(0.0, |l| l.sample(rng)) - 1.133) / 0.604,
-            };
-            block[i] = Some(planted[i] + level + cov * error);
-            trials += 1;
-        }
-        blocks.push(block);
+        let left = standing.left();
+        trials += left.len();
+        blocks.push(machine.block(planted, left, best, rng));
     }
 }
 
@@ -127,35 +171,62 @@ const FIELDS: [Field; 7] = [
     ("24 equals", |_| vec![0.0; 24]),
 ];
 
+/// So many races as a row: wrong, right and undecided in percent, and trials.
+fn row(field: fn(&mut StdRng) -> Vec<f64>, cov: f64, tails: Tails, of: Runs, runs: usize) -> String {
+    let mut rng = StdRng::seed_from_u64(20_261_124);
+    let (mut wrong, mut right, mut trials) = (0, 0, 0);
+    for _ in 0..runs {
+        let planted = field(&mut rng);
+        let mut machine = Machine::new(cov, tails, of, &mut rng);
+        let (lost, used) = race(&planted, &mut machine, &mut rng);
+        let is_right = |lost: f64| lost <= EFFECT.ln_1p();
+        right += usize::from(lost.is_some_and(is_right));
+        wrong += usize::from(lost.is_some_and(|lost| !is_right(lost)));
+        trials += used;
+    }
+    let share = |count: usize| 100.0 * count as f64 / runs as f64;
+    format!(
+        "{:>8.1}{:>8.1}{:>11.1}{:>9.0}",
+        share(wrong),
+        share(right),
+        share(runs - wrong - right),
+        trials as f64 / runs as f64
+    )
+}
+
 fn fields(runs: usize) {
     println!("minimum effect 2%, error 5%, drift; a grid of ten trials each has 240 or 60");
-    println!(
-        "{:<20}{:<6}{:<11}{:>8}{:>8}{:>11}{:>9}",
-        "field", "CoV", "tails", "wrong %", "right %", "undecided", "trials"
-    );
+    println!("{:<20}{:<6}{:<11} wrong % right %  undecided   trials", "field", "CoV", "tails");
     for (name, field) in FIELDS {
         for (cov, tails) in
             [(0.01, Tails::Normal), (0.015, Tails::Normal), (0.015, Tails::T3), (0.015, Tails::Lognormal)]
         {
-            let mut rng = StdRng::seed_from_u64(20_261_124);
-            let (mut wrong, mut right, mut trials) = (0, 0, 0);
-            for _ in 0..runs {
-                let planted = field(&mut rng);
-                let (lost, used) = race(&planted, cov, tails, &mut rng);
-                let is_right = |lost: f64| lost <= 0.02_f64.ln_1p();
-                right += usize::from(lost.is_some_and(is_right));
-                wrong += usize::from(lost.is_some_and(|lost| !is_right(lost)));
-                trials += used;
-            }
-            let share = |count: usize| 100.0 * count as f64 / runs as f64;
-            println!(
-                "{name:<20}{cov:<6}{:<11}{:>8.1}{:>8.1}{:>11.1}{:>9.0}",
-                format!("{tails:?}").to_lowercase(),
-                share(wrong),
-                share(right),
-                share(runs - wrong - right),
-                trials as f64 / runs as f64
-            );
+            let figures = row(field, cov, tails, Runs::Anywhere(0.0), runs);
+            println!("{name:<20}{cov:<6}{:<11}{figures}", format!("{tails:?}").to_lowercase());
+        }
+    }
+}
+
+/// The fields that are easily wrong, and one that is not.
+const NEXT_TO: [usize; 2] = [1, 4];
+const NEIGHBOURS: [(&str, Runs); 9] = [
+    ("a tenth of the time", Runs::Anywhere(0.1)),
+    ("a third", Runs::Anywhere(0.33)),
+    ("two thirds", Runs::Anywhere(0.67)),
+    ("all the time", Runs::Anywhere(1.0)),
+    ("at the best in 15%", Runs::AtOne(0.15)),
+    ("at the best in 30%", Runs::AtOne(0.3)),
+    ("at the best in 60%", Runs::AtOne(0.6)),
+    ("6% of it in 30%", Runs::Steadily { blocks: 0.3, takes: 0.06 }),
+    ("10% of it in 90%", Runs::Steadily { blocks: 0.9, takes: 0.1 }),
+];
+
+fn neighbours(runs: usize) {
+    println!("next to another program; CoV 1.5%, normal trials, drift");
+    println!("{:<20}{:<21} wrong % right %  undecided   trials", "field", "it runs");
+    for (name, field) in NEXT_TO.map(|at| FIELDS[at]) {
+        for (when, of) in NEIGHBOURS {
+            println!("{name:<20}{when:<21}{}", row(field, 0.015, Tails::Normal, of, runs));
         }
     }
 }
@@ -164,8 +235,10 @@ fn main() {
     let mut words = std::env::args().skip(1);
     let what = words.next().unwrap_or_default();
     let runs = words.next().and_then(|n| n.parse().ok()).unwrap_or(1000);
-    if what != "shares" {
-        return fields(runs);
+    match &*what {
+        "shares" => {}
+        "neighbours" => return neighbours(runs),
+        _ => return fields(runs),
     }
     let alphas = [0.05];
     println!("share of one bound, as alpha / share, for alpha = {alphas:?}");

@@ -23,6 +23,13 @@ pub fn more_in_b(a: Count, b: Count) -> f64 {
 }
 
 impl Count {
+    /// The chance of so many hits, or more, where each is as likely as none: the sign test, one-sided. 1 where nothing
+    /// was tried.
+    pub fn by_coin(self) -> f64 {
+        let chance = |hits: usize| (ln_choose(self.of, hits) - self.of as f64 * std::f64::consts::LN_2).exp();
+        (self.hits..=self.of).map(chance).sum()
+    }
+
     /// The highest rate at which so few hits, or fewer, come with a chance of 1 - `confidence`: the exact one-sided
     /// upper bound of Clopper & Pearson (Biometrika 26, 1934). 1 where nothing was tried.
     pub fn at_most(self, confidence: f64) -> f64 {
@@ -70,6 +77,13 @@ mod tests {
         // The root of P(X <= 2) = 0.05 for 60 draws, by the sum of binomial terms.
         assert!((at_most(2, 60) - 0.101_236).abs() < 1e-6, "{}", at_most(2, 60));
         assert_eq!((at_most(0, 0), at_most(3, 3)), (1.0, 1.0));
+    }
+
+    #[test]
+    fn a_sign_test_adds_the_terms_of_the_binomial() {
+        let p = |hits: usize, of: usize| Count { hits, of }.by_coin();
+        assert!((p(3, 3) - 0.125).abs() < 1e-12 && (p(5, 6) - 7.0 / 64.0).abs() < 1e-12);
+        assert!((p(0, 9) - 1.0).abs() < 1e-12 && (p(0, 0) - 1.0).abs() < 1e-12);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::prove::{Change, Expected};
 use super::suspect::Suspect;
 use crate::ab::{Ab, AbVerdict};
 use serde::Serialize;
+use tare_results::pairs::Stop;
 use tare_stats::Interval;
 
 /// Experiments that are made at most: what the largest suspects explain is decided by as many.
@@ -81,7 +82,8 @@ pub struct Proof {
 impl Proof {
     /// Of the pairs of a comparison: the condition as it is against the changed one, by the time of a transaction.
     pub fn of(trial: Trial, ab: &Ab) -> Self {
-        let verdict = judge(trial.expected, trial.effect, ab.verdict, ab.ci);
+        let claimed = ab.ci.filter(|_| ab.stop != Some(Stop::OneSided));
+        let verdict = judge(trial.expected, trial.effect, ab.verdict, claimed);
         Self { verdict, ratio: ab.ratio, ci: ab.ci, pairs: ab.pairs, elapsed_s: ab.elapsed_s, trial }
     }
 }

@@ -1,6 +1,6 @@
 //! What a paired comparison says: its first sentence, the line after each pair, and its table.
 
-use tare_findings::ab::{Ab, AbVerdict, Control};
+use tare_findings::ab::{Ab, AbVerdict, Control, MOST_PAIRS, ToGo};
 use tare_results::pairs::Stop;
 use tare_stats::{Estimate, Interval};
 use tare_text::{count, percent};
@@ -15,6 +15,9 @@ pub fn sentence(ab: &Ab) -> String {
             control.ratio.map_or_else(String::new, by)
         );
     }
+    if let Some(disturbed) = one_sided(ab, ["A", "B"]) {
+        return format!("Nothing is claimed after {}: {disturbed}.", count(ab.pairs, "pair"));
+    }
     let Some(change) = change_of(ab).filter(|change| change.ratio.ci.is_some()) else {
         return without_interval(ab);
     };
@@ -28,6 +31,14 @@ pub fn sentence(ab: &Ab) -> String {
         }
         AbVerdict::Undecided => undecided(ab),
     }
+}
+
+/// Which side was disturbed without the other so often that nothing is claimed, by what the sides are called.
+pub fn one_sided(ab: &Ab, [a, b]: [&str; 2]) -> Option<String> {
+    let [of_a, of_b] = ab.disturbed_alone;
+    let ((more, often), (less, rarely)) = if of_a > of_b { ((a, of_a), (b, of_b)) } else { ((b, of_b), (a, of_a)) };
+    let stopped = ab.stop == Some(Stop::OneSided);
+    stopped.then(|| format!("{more} alone was disturbed in {often} of them, {less} alone in {rarely}"))
 }
 
 /// For which sessions it holds, and after what.
@@ -73,6 +84,13 @@ fn without_interval(ab: &Ab) -> String {
     if ab.stop == Some(Stop::LeftOut) {
         return format!("Undecided: {pairs} counted in {within}, and {} gave no result.", ab.lost);
     }
+    if let ToGo::TooFew { first_look } = ab.to_go {
+        let then =
+            if ab.pairs == 0 { String::new() } else { format!(" ({})", duration(first_look as f64 * ab.pair_s)) };
+        return format!(
+            "Undecided after {pairs} in {within}: too few to say anything; the first look is after {first_look}{then}."
+        );
+    }
     format!("Undecided after {pairs} in {within}: these carry no interval yet.")
 }
 
@@ -83,13 +101,14 @@ fn undecided(ab: &Ab) -> String {
     if ab.is_over_sessions() {
         return format!("Undecided over {}:{seen} more of them resolve less.", count(ab.sessions, "session"));
     }
-    let more = match ab.pairs_to_go {
-        Some(more) => {
-            let time = duration(more as f64 * ab.pair_s);
+    let more = match ab.to_go {
+        ToGo::Pairs { about, .. } => {
+            let time = duration(about as f64 * ab.pair_s);
             let ratio = ab.ratio.map_or_else(|| "as it is".to_owned(), |ratio| format!("{ratio:.4}"));
-            format!(" {} ({time}) settle it if B/A stays {ratio}.", count(more, "more pair"))
+            format!(" {} ({time}) settle it if B/A stays {ratio}.", count(about, "more pair"))
         }
-        None => format!(" {effect} cannot be settled here."),
+        ToGo::TooMany => format!(" settling {effect} takes more than {}.", most()),
+        _ => format!(" {effect} cannot be settled here."),
     };
     format!("Undecided after {}:{seen}{more}", pairs(ab))
 }
@@ -113,6 +132,7 @@ pub fn line(ab: &Ab) -> String {
     let e = ab.rule.minimum_effect;
     let within = ci.low >= 1.0 / (1.0 + e) && ci.high <= 1.0 + e;
     let open = match (ab.verdict, ci.contains(1.0)) {
+        _ if ab.stop == Some(Stop::OneSided) => "nothing is claimed, for one side alone was disturbed more often",
         _ if ab.moved().is_some() => "nothing is claimed, for what the change cannot touch moved",
         (AbVerdict::Undecided, _) if within => "to be confirmed at the next look: equivalent",
         (AbVerdict::Undecided, false) => "to be confirmed at the next look: changed",
@@ -121,9 +141,9 @@ pub fn line(ab: &Ab) -> String {
         (AbVerdict::Faster, _) => "B is faster",
         (AbVerdict::Slower, _) => "B is slower",
     };
-    let to_go = match (ab.verdict, ab.pairs_to_go) {
-        (AbVerdict::Undecided, Some(more)) => {
-            format!("; about {} to go ({})", count(more, "pair"), duration(more as f64 * ab.pair_s))
+    let to_go = match (ab.verdict, ab.to_go) {
+        (AbVerdict::Undecided, ToGo::Pairs { about, .. }) if ab.stop != Some(Stop::OneSided) => {
+            format!("; about {} to go ({})", count(about, "pair"), duration(about as f64 * ab.pair_s))
         }
         _ => String::new(),
     };
@@ -154,6 +174,10 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
         ("80% power", ab.smallest_detectable.map_or_else(none, |seen| format!("a change of {}", percent(seen)))),
         ("sessions", sessions(ab)),
     ];
+    let [of_a, of_b] = ab.disturbed_alone;
+    if of_a + of_b > 0 {
+        rows.push(("disturbed", format!("A alone in {}, B alone in {of_b}", count(of_a, "pair"))));
+    }
     rows.extend(ab.controls.iter().map(|control| ("untouched", untouched(control))));
     if ab.rule.duet.is_some() {
         let words = "both sides at the same time, each on one half of the machine: a ratio under contention";
@@ -163,7 +187,9 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
         rows.push(("turns", "both servers run, and short samples of them take turns".to_owned()));
     }
     if ab.verdict == AbVerdict::Undecided {
-        rows.push(("to go", to_go(ab)));
+        if ab.stop != Some(Stop::OneSided) {
+            rows.push(("to go", to_go(ab)));
+        }
         rows.extend(ab.stop.and_then(stopped).map(|why| ("stopped", why.to_owned())));
     }
     rows
@@ -224,13 +250,26 @@ fn untouched(control: &Control) -> String {
 
 fn to_go(ab: &Ab) -> String {
     let time = |pairs: usize| duration(pairs as f64 * ab.pair_s);
-    match (ab.pairs_to_go, ab.pairs_to_go_at_most) {
-        (Some(more), Some(most)) => {
-            format!("about {} ({}), at most {most} ({}) at 95%", count(more, "pair"), time(more), time(most))
+    match ab.to_go {
+        ToGo::Pairs { about, at_most: Some(most) } => {
+            format!("about {} ({}), at most {most} ({}) at 95%", count(about, "pair"), time(about), time(most))
         }
-        (Some(more), None) => format!("about {} ({}), without an upper bound", count(more, "pair"), time(more)),
-        (None, _) => "not known yet".to_owned(),
+        ToGo::Pairs { about, at_most: None } => {
+            format!("about {} ({}), perhaps more than {}", count(about, "pair"), time(about), most())
+        }
+        ToGo::TooFew { first_look } if ab.pairs > 0 => {
+            format!("not known before the first look, after {} ({})", count(first_look, "pair"), time(first_look))
+        }
+        ToGo::TooMany => {
+            format!("more than {}: take longer samples, a quieter placement, or a larger minimum effect", most())
+        }
+        ToGo::Settled | ToGo::TooFew { .. } | ToGo::Unknown => "not known yet".to_owned(),
     }
+}
+
+/// What nobody waits for.
+fn most() -> String {
+    format!("{} or a day", count(MOST_PAIRS, "pair"))
 }
 
 fn stopped(stop: Stop) -> Option<&'static str> {
@@ -240,6 +279,10 @@ fn stopped(stop: Stop) -> Option<&'static str> {
         Stop::Budget => Some("no further pair fits into the budget"),
         Stop::Session => Some("this session has its pairs; the others are to follow"),
         Stop::Control => Some("what the change cannot touch moved: the machine did, or the change reaches further"),
+        Stop::OneSided => Some(
+            "what disturbed one side alone may be the difference: see the reasons with tare show, then run it again, \
+             best by turns (--interleave), which lets it meet both",
+        ),
         Stop::LeftOut => Some("more pairs gave no result than counted; see the logs of trials"),
     }
 }
@@ -319,12 +362,12 @@ mod tests {
             slowdown: Some(Estimate { value, ci: Some(Interval { low, high }) }),
             pairs: 18,
             disturbed: 0,
+            disturbed_alone: [0; 2],
             lost: 0,
             elapsed_s: 540.0,
             pair_s: 30.0,
             smallest_detectable: Some(0.034),
-            pairs_to_go: Some(25),
-            pairs_to_go_at_most: Some(60),
+            to_go: ToGo::Pairs { about: 25, at_most: Some(60) },
             slot: None,
             sessions: 1,
             controls: Vec::new(),
@@ -393,6 +436,33 @@ mod tests {
         assert_eq!(row("pairs"), "18 in 9 min, 15 of them disturbed; 1 more pair gave no result");
         assert_eq!(row("to go"), "about 25 pairs (13 min), at most 60 (30 min) at 95%");
         assert_eq!(row("sessions"), "1: the verdict holds in this session");
+    }
+
+    #[test]
+    fn too_few_pairs_and_those_that_nobody_waits_for_are_said_as_such() {
+        let mut few = ab(AbVerdict::Undecided, (1.03, 0.1, 9.0));
+        (few.pairs, few.ci, few.slowdown, few.smallest_detectable) = (3, None, None, None);
+        few.to_go = ToGo::TooFew { first_look: 4 };
+        let said = "Undecided after 3 pairs in 9 min: too few to say anything; the first look is after 4 (2 min).";
+        assert_eq!(sentence(&few), said);
+        let many = Ab { to_go: ToGo::TooMany, ..ab(AbVerdict::Undecided, (1.03, 0.7, 1.5)) };
+        let said = "Undecided after 18 pairs: a change of 3.4% would have been seen; settling 2.0% takes more than 1000 \
+                    pairs or a day.";
+        assert_eq!(sentence(&many), said);
+        let row = |found: &Ab| rows(found).into_iter().find(|(name, _)| *name == "to go").unwrap().1;
+        assert_eq!(row(&few), "not known before the first look, after 4 pairs (2 min)");
+        assert!(row(&many).contains("a larger minimum effect"), "{}", row(&many));
+    }
+
+    #[test]
+    fn the_side_that_was_disturbed_alone_is_said_with_what_to_do() {
+        let mut found = ab(AbVerdict::Undecided, (1.031, 1.022, 1.040));
+        (found.stop, found.disturbed_alone) = (Some(Stop::OneSided), [1, 7]);
+        let said = sentence(&found);
+        assert_eq!(said, "Nothing is claimed after 18 pairs: B alone was disturbed in 7 of them, A alone in 1.");
+        assert!(line(&found).contains("nothing is claimed") && !line(&found).contains("to go"), "{}", line(&found));
+        let stopped = rows(&found).into_iter().find(|(name, _)| *name == "stopped").unwrap().1;
+        assert!(stopped.contains("--interleave"), "{stopped}");
     }
 
     #[test]

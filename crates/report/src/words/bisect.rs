@@ -1,6 +1,6 @@
 //! What a bisection says: its first sentence, a line after each step, and its table.
 
-use super::ab::{duration, slower_by};
+use super::ab::{duration, one_sided, slower_by};
 use tare_findings::bisect::{Bisection, Cell, Outcome};
 use tare_text::{count, percent};
 
@@ -42,7 +42,9 @@ pub fn sentence(found: &Bisection) -> String {
         }
         (Outcome::Faster, _) => format!("Nothing slower to bisect: {bad} is faster than {good}{}.", size()),
         _ if found.chances.is_empty() => {
-            format!("Undecided whether {bad} is slower than {good}, after {spent}{}.", size())
+            let disturbed = ends.and_then(|ends| one_sided(ends, [&good, &bad]));
+            let why = disturbed.map_or_else(size, |disturbed| format!(": {disturbed}"));
+            format!("Undecided whether {bad} is slower than {good}, after {spent}{why}.")
         }
         _ => {
             let likely = found.likely();

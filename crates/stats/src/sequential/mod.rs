@@ -21,9 +21,11 @@
 //! | `rule` | the half-width of the interval of delta under each rule |
 //! | `verdict` | what the pairs so far say |
 //! | `comparisons` | how often a rule is wrong in pairs of one side against itself |
+//! | `disturbed` | whether trials that something else disturbed may be what sets the sides apart |
 //! | `outlook` | what could have been seen, and how many more pairs it takes |
 
 mod comparisons;
+mod disturbed;
 mod draw;
 mod fit;
 mod outlook;
@@ -33,6 +35,7 @@ mod simulated;
 mod verdict;
 
 pub use comparisons::{Comparison, comparisons};
+pub use disturbed::is_one_sided;
 pub use fit::{Fit, Pair};
 pub use outlook::{Outlook, outlook, resolution};
 pub use rule::{FEWEST_PAIRS, LOOKS, NOMINAL_P, Question, Rule, evidence};

@@ -13,6 +13,9 @@ pub const FEWEST_PAIRS: usize = 6;
 /// Weight of the mixture, in pairs: the prior of delta / sd is normal with variance 1 / MIXTURE.
 const MIXTURE: f64 = 1.0;
 
+/// Pairs that carry an interval at any error in use.
+const FIRST_AT_MOST: usize = 100;
+
 /// When to look, fixed before the first pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
@@ -58,13 +61,24 @@ impl Rule {
         }
     }
 
+    /// The fewest pairs that can carry an interval at an error of `alpha`.
+    pub fn first_look(self, alpha: f64) -> usize {
+        let carries = |pairs: &usize| {
+            let (n, place) = (*pairs as f64, Some(0.0));
+            let fit = Fit { mean: 0.0, place, sd: 1.0, pairs: *pairs, weight: n, df: n - 2.0 };
+            self.half_width(&fit, alpha).is_finite()
+        };
+        (3..FIRST_AT_MOST).find(carries).unwrap_or(FIRST_AT_MOST)
+    }
+
     /// Half-width of the interval of delta in log units, at an error of `alpha` over all looks ([`Rule::Looks`] knows
-    /// 5% alone). Infinite where the pairs cannot carry an interval yet.
+    /// 5% alone). Infinite where the pairs cannot carry an interval yet, or are fewer than those of the first look.
     ///
     /// [`Rule::Anytime`], with r = g / (g + weight) and nu = df: the set of all delta for which [`evidence`] stays
     /// below 1 / alpha, that is standard error * sqrt(nu (K - 1) / (1 - K r)) with K = (alpha^2 r)^(-1 / (nu + 1)).
     pub fn half_width(self, fit: &Fit, alpha: f64) -> f64 {
         match self {
+            Self::Looks if fit.pairs < LOOKS[0] => f64::INFINITY,
             Self::Looks => fit.half_width(1.0 - NOMINAL_P),
             Self::Anytime => {
                 let r = MIXTURE / (MIXTURE + fit.weight);
@@ -150,6 +164,16 @@ mod tests {
         assert!((evidence(&at_end) - 20.0).abs() < 1e-9, "{}", evidence(&at_end));
         // Two pairs cannot reach 20, whatever they say.
         assert_eq!(Rule::Anytime.half_width(&Fit { weight: 2.0, df: 1.0, ..fit }, 0.05), f64::INFINITY);
+    }
+
+    #[test]
+    fn pairs_before_the_first_look_carry_no_interval() {
+        let fit = |n: usize| Fit { mean: 0.5, place: None, sd: 0.1, pairs: n, weight: n as f64, df: n as f64 - 2.0 };
+        for (rule, first) in [(Rule::Looks, 4), (Rule::Anytime, 6)] {
+            assert_eq!(rule.first_look(0.05), first);
+            let is_finite = |n: usize| rule.half_width(&fit(n), 0.05).is_finite();
+            assert!(!is_finite(first - 1) && is_finite(first));
+        }
     }
 
     #[test]

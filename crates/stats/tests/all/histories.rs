@@ -132,3 +132,27 @@ fn a_drift_that_stays_under_every_step_is_a_drift() {
     println!("drift alone: {found:.2}, interval holds in {covered} of 60");
     assert!(found >= 0.8 && covered >= 48, "{found} {covered}");
 }
+
+/// So short or so small that the search of steps alone leaves many open: what fits better, a step or a slope, says what
+/// a change is.
+#[test]
+fn what_is_shown_to_change_is_called_a_step_or_a_drift_as_it_was_planted() {
+    let mut rng = generator(9017);
+    let mut said = |runs: usize, planted: &dyn Fn(f64) -> f64| {
+        let (mut steps, mut drifts) = (0, 0);
+        for _ in 0..200 {
+            let mut value =
+                |i: usize| 100.0 * planted(i as f64 / (runs - 1) as f64) * (1.0 + normal(&mut rng, 0.0, 0.02));
+            let found = of(&(0..runs).map(&mut value).collect::<Vec<_>>());
+            steps += usize::from(found.drift.is_none() && !found.changes.is_empty());
+            drifts += usize::from(found.drift.is_some());
+        }
+        (steps, drifts)
+    };
+    for (runs, size) in [(40, 0.03), (8, 0.1)] {
+        let step = said(runs, &|at| if at < 0.5 { 1.0 } else { 1.0 - size });
+        let drift = said(runs, &|at| 1.0 - 2.0 * size * at);
+        println!("{runs} runs at CoV 2%, of 200 (steps, drifts): -{size} {step:?}, drift of twice as much {drift:?}");
+        assert!(step.0 >= 3 * step.1 && drift.1 >= 3 * drift.0, "{runs}: {step:?} {drift:?}");
+    }
+}

@@ -6,6 +6,7 @@ use tare_findings::ab::{Ab, AbVerdict, Control, course};
 use tare_findings::certificate::{Certified, Decides, Ratio};
 use tare_report::charts::pairs::picture;
 use tare_report::words::{ab as words, certificate};
+use tare_results::pairs::Stop;
 use tare_results::schema::{Plan, TrialRecord};
 use tare_results::store::Directory;
 
@@ -21,6 +22,8 @@ struct AbJson<'a> {
     pairs: usize,
     lost_pairs: usize,
     disturbed_pairs: usize,
+    disturbed_alone: Sides,
+    stopped: Option<Stop>,
     sessions: usize,
     sessions_asked: usize,
     boots: usize,
@@ -34,6 +37,12 @@ struct AbJson<'a> {
     slot: Option<Ratio>,
     controls: &'a [Control],
     certificate: Option<CertificateJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct Sides {
+    a: usize,
+    b: usize,
 }
 
 #[derive(Serialize)]
@@ -63,6 +72,8 @@ pub fn print(ab: &Ab, certified: Option<&Certified>, json: bool) -> Result<(), P
             pairs: ab.pairs,
             lost_pairs: ab.lost,
             disturbed_pairs: ab.disturbed,
+            disturbed_alone: Sides { a: ab.disturbed_alone[0], b: ab.disturbed_alone[1] },
+            stopped: ab.stop,
             sessions: ab.sessions,
             sessions_asked: ab.rule.sessions,
             boots: ab.rule.boots(),
@@ -71,8 +82,8 @@ pub fn print(ab: &Ab, certified: Option<&Certified>, json: bool) -> Result<(), P
             interleaved: ab.rule.interleaved,
             elapsed_s: ab.elapsed_s,
             smallest_detectable: ab.smallest_detectable,
-            pairs_to_go: ab.pairs_to_go,
-            pairs_to_go_at_most: ab.pairs_to_go_at_most,
+            pairs_to_go: ab.to_go.about(),
+            pairs_to_go_at_most: ab.to_go.at_most(),
             slot: ab.slot.map(Ratio::of),
             controls: &ab.controls,
             certificate: certified.map(of_machine),

@@ -4,7 +4,7 @@
 use super::first_lines::are_those_of_the_golden_file;
 use crate::support::one_line;
 use regex_lite::Regex;
-use tare_findings::ab::{Ab, AbVerdict, Control};
+use tare_findings::ab::{Ab, AbVerdict, Control, ToGo};
 use tare_findings::bisect::{Bisection, Cell, Commit};
 use tare_findings::find::{Candidate, Fate, Find};
 use tare_findings::history::{Change, History, MetricHistory, NotTested, Point, Segment};
@@ -35,11 +35,11 @@ fn compared(verdict: AbVerdict, value: f64, low: f64, high: f64) -> Ab {
         pairs: 6,
         lost: 0,
         disturbed: 0,
+        disturbed_alone: [0; 2],
         elapsed_s: 87.0,
         pair_s: 12.4,
         smallest_detectable: Some(0.034),
-        pairs_to_go: Some(11),
-        pairs_to_go_at_most: Some(31),
+        to_go: ToGo::Pairs { about: 11, at_most: Some(31) },
         slot: None,
         sessions: 1,
         controls: Vec::new(),
@@ -67,12 +67,14 @@ fn comparisons() -> Vec<(&'static str, Ab)> {
         ("faster", compared(AbVerdict::Faster, 0.9, 0.8, 0.95)),
         ("equivalent", compared(AbVerdict::Equivalent, 1.001, 0.992, 1.01)),
         ("undecided", undecided()),
-        ("undecided, nothing settles it", Ab { pairs_to_go: None, pairs_to_go_at_most: None, ..undecided() }),
-        ("no interval", Ab { pairs: 1, ..open.clone() }),
+        ("undecided, nothing settles it", Ab { to_go: ToGo::TooMany, ..undecided() }),
+        ("too few pairs", Ab { pairs: 3, to_go: ToGo::TooFew { first_look: 4 }, ..open.clone() }),
+        ("no interval", Ab { pairs: 7, to_go: ToGo::Unknown, ..open.clone() }),
         ("none has a result", Ab { pairs: 0, lost: 5, stop: Some(Stop::LeftOut), ..open.clone() }),
         ("slower, disturbed", Ab { disturbed: 5, ..slower() }),
         ("undecided, disturbed", Ab { disturbed: 5, ..undecided() }),
         ("an untouched metric moved", Ab { controls: vec![moved], stop: Some(Stop::Control), ..slower() }),
+        ("one side disturbed", Ab { disturbed_alone: [1, 5], stop: Some(Stop::OneSided), ..undecided() }),
         ("5 sessions", over_sessions(5, slower())),
         ("5 sessions, disturbed", over_sessions(5, Ab { disturbed: 5, ..slower() })),
         ("2 sessions of 5", over_sessions(2, open)),

@@ -148,15 +148,19 @@ fn a_budget_that_is_spent_leaves_it_undecided_with_numbers() {
         &["--set", "workload.shell=on", "--minimum-effect", "1%", "--budget", "8s", "--seed", "9"],
     );
     assert_eq!(found["verdict"], "undecided", "{found}");
-    assert!(found["pairs_to_go"].as_u64().unwrap() > 0, "{found}");
+    let text = found["text"].as_str().unwrap();
+    let said = |words: &str| text.contains(words);
+    match found["pairs_to_go"].as_u64() {
+        Some(more) => assert!((1..=1000).contains(&more), "{found}"),
+        None => assert!(said("takes more than 1000 pairs or a day") || said("the first look is after 4"), "{found}"),
+    }
     // Fewer than six pairs show no change of any size.
     let enough = found["pairs"].as_u64().unwrap() >= 6;
     assert_eq!(found["smallest_detectable"].as_f64().is_some_and(|seen| seen > 0.01), enough, "{found}");
     assert!(
         found["pairs_to_go_at_most"].is_null() || found["pairs_to_go_at_most"].as_u64() > found["pairs_to_go"].as_u64()
     );
-    let text = found["text"].as_str().unwrap();
-    assert!(text.contains("would have been seen") == enough && words(&found) <= 25, "{found}");
+    assert!(said("would have been seen") == enough && words(&found) <= 25, "{found}");
 }
 
 #[test]
