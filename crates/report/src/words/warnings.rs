@@ -195,13 +195,15 @@ fn exchanged(results: &Results) -> impl Iterator<Item = String> {
     let version = |trial: &TrialRecord| trial.server_version.clone();
     let server = |trial: &TrialRecord| trial.server_program.as_ref().map(digest);
     let client = |trial: &TrialRecord| {
-        let programs: Vec<String> = trial.client_programs.iter().map(digest).collect();
+        let programs: Vec<String> = trial.client_programs.iter().take(SHOWN_PROGRAMS).map(digest).collect();
         (!programs.is_empty()).then(|| programs.join(" with "))
     };
     let server = mixed(results, "server version", version).or_else(|| mixed(results, "server program", server));
     server.into_iter().chain(mixed(results, "client program", client))
 }
 
+/// Programs of a client that are shown: a script, and what it becomes.
+const SHOWN_PROGRAMS: usize = 2;
 /// Digits of a program's SHA-1 that are shown.
 const DIGITS: usize = 12;
 

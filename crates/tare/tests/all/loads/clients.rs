@@ -55,7 +55,7 @@ fn study(workload: &str, threads: usize) -> String {
     format!(
         "name = \"clients\"\n[workload]\n{workload}\nthreads = {threads}\n\
          [placement]\nclient = \"all\"\nserver = \"all\"\nbind = \"thread\"\npairing = \"same-pu\"\n\
-         [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 4\nsample_s = 2\n"
+         [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 4\nsample_s = 4\n"
     )
 }
 
@@ -67,7 +67,9 @@ fn pairs_are_proved(records: &[Value]) {
     for metric in ["tps", "latency_ms_mean", "latency_ms_p99", "server_cpu_us_per_transaction"] {
         assert!(sample["metrics"][metric].as_f64().unwrap() > 0.0, "{metric}: {sample}");
     }
-    assert!(!sample["tps_each_second"].as_array().unwrap().is_empty(), "{sample}");
+    // A line a second: where the machine is so busy that pairs are found late, the rest of the sample has fewer.
+    let (lines, watched_s) = (sample["tps_each_second"].as_array().unwrap().len(), &sample["covariates"]["elapsed_s"]);
+    assert!(lines as f64 >= (watched_s.as_f64().unwrap() - 2.0).ceil(), "{sample}");
     let threads = sample["threads"].as_array().unwrap();
     for pair in 0..4 {
         let of = |class: &str| {
