@@ -59,7 +59,7 @@ pub use process::leftovers::{Reaped, reap_leftovers};
 pub use process::listed_folder::ListedFolder;
 pub use process::tagged::TaggedProcesses;
 pub use programs::ask::list_questions_in;
-pub use programs::content::{file_sha1, program_sha1};
+pub use programs::content::{file_sha1, program_sha1, remembered_sha1};
 pub use programs::installed::installed;
 pub use programs::program::{Binary, own_program, prefer_programs};
 pub use programs::symbols::{ProgramFile, build_id, symbol_file};

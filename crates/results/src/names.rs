@@ -12,6 +12,7 @@ pub(super) fn of_trial(trial: &mut TrialRecord) {
     trial.samples.iter_mut().chain(&mut trial.dropped).for_each(of_sample);
     keys(&mut trial.warm_up);
     keys(&mut trial.plans);
+    trial.client_programs = trial.client_programs.iter().map(|sha1| shown_name(sha1).into_owned()).collect();
 }
 
 fn of_sample(sample: &mut SampleRecord) {

@@ -19,7 +19,7 @@ use super::server::ServerRecord;
 pub use super::settle::{Duet, SIDE, Session, Settle};
 use super::settled::SettledRecord;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tare_cpuset::CpuSet;
 use tare_topology::Machine;
 
@@ -231,6 +231,10 @@ pub struct TrialRecord {
     /// SHA-1 of the program that the server ran, in hexadecimal digits; none where it could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_program: Option<String>,
+    /// SHA-1 of the programs of someone else's clients: the file that was started, and the program that ran where that
+    /// is another one, as behind a script. Empty in older records and where the clients are tare's own.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub client_programs: BTreeSet<String>,
     /// The measured runs, in their order; [`TrialRecord::all_samples`] has those of `plain` too.
     pub samples: Vec<SampleRecord>,
     /// Percentiles of the samples' histograms together, worked out when results are read for analysis: these and not

@@ -28,13 +28,17 @@ pub fn note(server: &dyn Server, binary: &Binary, given: Option<&PathBuf>, resul
         report.settings.iter().map(|(name, setting)| (name.clone(), private.setting(name, setting))).collect();
     let changed = report.settings.iter().filter(|(_, setting)| setting.is_changed());
     let changed = changed.filter_map(|(name, _)| Some((name.clone(), settings.get(name)?.clone()))).collect();
+    let build_id = build_id(Path::new(&format!("/proc/{}/exe", server.pid())));
+    // Of a program that has taken its place, all but the place is another one's.
+    let is_another = binary.build_id.is_some() && build_id.is_some() && binary.build_id != build_id;
+    let of_tree = if is_another { BTreeMap::new() } else { binary.build.clone() };
     let files = given.map(|path| path.display().to_string());
     record.server = Some(ServerRecord {
-        product: binary.product.to_owned(),
-        version: binary.version.clone(),
+        product: report.product.unwrap_or(binary.product).to_owned(),
+        version: server.version().to_owned(),
         path: binary.path.display().to_string(),
-        build_id: build_id(Path::new(&format!("/proc/{}/exe", server.pid()))),
-        build: binary.build.clone().into_iter().chain(report.build).collect(),
+        build_id,
+        build: of_tree.into_iter().chain(report.build).collect(),
         arguments: arguments(server.pid()),
         option_files: files.into_iter().chain(report.option_files.iter().map(|file| private.text(file))).collect(),
         buffer_pool_bytes: report.buffer_pool_bytes,

@@ -224,7 +224,7 @@ pub struct LoadContext<'a> {
     pub placement: &'a WatchSettings,
     pub watch: SubjectWatch,
     pub host: &'a dyn Host,
-    pub answers: PathBuf,
+    pub cache: PathBuf,
 }
 
 impl<'a> LoadContext<'a> {

@@ -2,7 +2,7 @@
 
 use crate::sut::Surroundings;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tare_load::{Sample, Slice, Stall};
 use tare_results::latencies::LATENCIES;
 use tare_results::metric::{self, Named};
@@ -27,6 +27,9 @@ pub struct Measured {
     #[serde(default)]
     pub histograms: BTreeMap<String, String>,
     pub surroundings: Surroundings,
+    /// SHA-1 of the programs that someone else's client was; empty where the clients are tare's own.
+    #[serde(skip)]
+    pub programs: BTreeSet<String>,
 }
 
 impl Measured {
@@ -58,6 +61,7 @@ impl Measured {
                 .into_iter()
                 .collect(),
             surroundings,
+            programs: BTreeSet::new(),
         };
         sample.slices.iter().zip(1..).for_each(|(slice, number)| measured.add_slice(number, slice));
         measured

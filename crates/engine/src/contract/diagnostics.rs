@@ -90,6 +90,8 @@ impl ServerSetting {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SelfReport {
+    /// Whose it is, where the engine may be more than one's.
+    pub product: Option<&'static str>,
     pub settings: BTreeMap<String, ServerSetting>,
     pub build: BTreeMap<String, String>,
     pub option_files: Vec<String>,

@@ -130,11 +130,7 @@ impl ProgramReport {
     pub(crate) fn by(path: &Path) -> Result<Self, EngineError> {
         let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let (text, libraries) = self_told(path, &["--no-defaults", "--version"], &Layout::of(&real).libraries())?;
-        let product = match &text {
-            text if text.contains(PRODUCT) => PRODUCT,
-            text if text.contains("Percona") => "Percona Server",
-            _ => "MySQL",
-        };
+        let product = product_of(&text);
         // The word after "Ver".
         let version = text.split_once("Ver ").and_then(|(_, rest)| rest.split_whitespace().next());
         let version = version.filter(|version| version.starts_with(|c: char| c.is_ascii_digit())).map(str::to_owned);
@@ -143,6 +139,15 @@ impl ProgramReport {
             return Err(EngineError::BinaryUnusable { path: path.to_owned(), reason });
         }
         Ok(Self { product, version, text, libraries })
+    }
+}
+
+/// Whose server it is that says this of its version.
+pub(crate) fn product_of(said: &str) -> &'static str {
+    match said {
+        said if said.contains(PRODUCT) => PRODUCT,
+        said if said.contains("Percona") => "Percona Server",
+        _ => "MySQL",
     }
 }
 

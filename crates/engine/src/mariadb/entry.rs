@@ -1,7 +1,7 @@
 //! What stands in the registry for MariaDB and MySQL.
 
 use super::arguments::variable_name;
-use super::binary::series;
+use super::binary::{product_of, series};
 use super::diagnostics::MariadbDiagnostics;
 use super::kind::OfKind;
 use super::{arguments, install, option_file, options, server};
@@ -119,6 +119,9 @@ impl<E: OfKind> Engine for E {
 
     fn self_report(&self, owner: &mut dyn Session) -> Result<SelfReport, EngineError> {
         let mut report = SelfReport::read(owner, self.kind().settings)?;
+        let said = ["version", "version_comment"].map(|name| report.settings.get(name));
+        let said = said.map(|setting| setting.map_or("", |setting| setting.value.as_str())).join(" ");
+        report.product = (!said.trim().is_empty()).then(|| product_of(&said));
         let pool = report.settings.get("innodb_buffer_pool_size");
         report.buffer_pool_bytes = pool.and_then(|pool| pool.value.parse().ok());
         Ok(report)

@@ -21,7 +21,11 @@ const SETTLED: Duration = Duration::from_secs(1);
 /// same digits are one build, whatever their files are called. What was read once is remembered in `cache`, a private
 /// folder, until the file changes or the machine starts again; on a file system that does not tell every change, never.
 pub fn program_sha1(pid: u32, cache: &Path) -> Option<String> {
-    let mut file = File::open(format!("/proc/{pid}/exe")).ok()?;
+    remembered_sha1(File::open(format!("/proc/{pid}/exe")).ok()?, cache)
+}
+
+/// The same of a program that is open, from its beginning.
+pub fn remembered_sha1(mut file: File, cache: &Path) -> Option<String> {
     let found = file.metadata().ok()?;
     let now = Stamp::of(&found);
     let memory = PrivateFolder::open_or_create(cache, Access::Closed).ok().filter(|_| keeps_times(&file));

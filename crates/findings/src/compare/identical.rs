@@ -24,6 +24,11 @@ fn programs<'a>(side: &ConditionTrials<'a>) -> Option<BTreeSet<&'a str>> {
     side.ok.iter().map(|trial| trial.server_program.as_deref()).collect()
 }
 
+/// Those of the clients that are not tare's own.
+fn client_programs<'a>(side: &ConditionTrials<'a>) -> BTreeSet<&'a BTreeSet<String>> {
+    side.ok.iter().map(|trial| &trial.client_programs).collect()
+}
+
 /// The server programs, where every pair of conditions is the same on both sides; else none.
 pub(super) fn programs_of(
     pairs: &[(&ConditionTrials<'_>, &ConditionTrials<'_>)],
@@ -35,7 +40,7 @@ pub(super) fn programs_of(
     let mut all = BTreeSet::new();
     for (a, b) in pairs {
         let (of_a, of_b) = (programs(a)?, programs(b)?);
-        if of_a != of_b || of_a.is_empty() {
+        if of_a != of_b || of_a.is_empty() || client_programs(a) != client_programs(b) {
             return None;
         }
         all.extend(of_a);

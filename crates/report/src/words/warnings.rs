@@ -43,7 +43,7 @@ fn all(summary: &Summary, results: &Results, disturbed: Vec<String>) -> Vec<Stri
     warnings.extend(warm_up::cold(&summary.warm_up));
     warnings.extend(settled::notes(results));
     warnings.extend(single_trials(summary));
-    warnings.extend(versions(results));
+    warnings.extend(exchanged(results));
     warnings.extend(missing_captures(results));
     warnings.extend(waits::unnamed(summary));
     warnings.extend(outliving(results));
@@ -188,23 +188,40 @@ fn outliving(results: &Results) -> Vec<String> {
     names.into_iter().map(line).collect()
 }
 
-/// Conditions whose trials ran on more than one server version: what two conditions have of their own may be what is
-/// compared.
-fn versions(results: &Results) -> Option<String> {
-    let mut versions: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
+/// Conditions whose trials ran on more than one program: what two conditions have of their own may be what is compared.
+/// Another version of the server is told as that, and not as another program too.
+fn exchanged(results: &Results) -> impl Iterator<Item = String> {
+    let digest = |sha1: &String| sha1.chars().take(DIGITS).collect::<String>();
+    let version = |trial: &TrialRecord| trial.server_version.clone();
+    let server = |trial: &TrialRecord| trial.server_program.as_ref().map(digest);
+    let client = |trial: &TrialRecord| {
+        let programs: Vec<String> = trial.client_programs.iter().take(SHOWN_PROGRAMS).map(digest).collect();
+        (!programs.is_empty()).then(|| programs.join(" with "))
+    };
+    let server = mixed(results, "server version", version).or_else(|| mixed(results, "server program", server));
+    server.into_iter().chain(mixed(results, "client program", client))
+}
+
+/// Programs of a client that are shown: a script, and what it becomes.
+const SHOWN_PROGRAMS: usize = 2;
+/// Digits of a program's SHA-1 that are shown.
+const DIGITS: usize = 12;
+
+fn mixed(results: &Results, what: &str, of: impl Fn(&TrialRecord) -> Option<String>) -> Option<String> {
+    let mut all: BTreeMap<&str, BTreeMap<String, usize>> = BTreeMap::new();
     for trial in &results.trials {
-        if let Some(version) = trial.server_version.as_deref() {
-            *versions.entry(&trial.condition).or_default().entry(version).or_default() += 1;
+        if let Some(found) = of(trial) {
+            *all.entry(&trial.condition).or_default().entry(found).or_default() += 1;
         }
     }
-    let mixed: Vec<_> = versions.into_iter().filter(|(_, versions)| versions.len() > 1).collect();
+    let mixed: Vec<_> = all.into_iter().filter(|(_, found)| found.len() > 1).collect();
     let (condition, found) = mixed.first()?;
     let total: usize = found.values().sum();
-    let share = |(version, n): (&&str, &usize)| format!("{version} ({} of trials)", percent(*n as f64 / total as f64));
+    let share = |(one, n): (&String, &usize)| format!("{one} ({} of trials)", percent(*n as f64 / total as f64));
     let words: Vec<String> = found.iter().map(share).collect();
     let more = match mixed.len() - 1 {
         0 => String::new(),
         n => format!("; so did {}", count(n, "more condition")),
     };
-    Some(format!("{condition} ran on more than one server version: {}{more}", words.join(", ")))
+    Some(format!("{condition} ran on more than one {what}: {}{more}", words.join(", ")))
 }

@@ -6,11 +6,18 @@ use crate::linear::inverse_spd;
 /// Conditions beyond which only complete blocks are fitted: those need no matrix.
 pub(super) const MOST_CONDITIONS: usize = 300;
 
+/// Effect of each condition; none for a condition without trials. Only their differences mean something.
+pub(super) type Effects = Vec<Option<f64>>;
+
+/// The contrast of effects.
+pub(super) fn value_of(effects: &Effects, weights: &[(usize, f64)]) -> Option<f64> {
+    weights.iter().map(|(c, w)| Some(w * effects[*c]?)).sum()
+}
+
 /// Least squares of conditions and blocks together.
 #[derive(Debug, Clone)]
 pub(super) struct Fit {
-    /// Effect of each condition; none for a condition without trials. Only their differences mean something.
-    pub effects: Vec<Option<f64>>,
+    pub effects: Effects,
     /// What the model leaves of each entry of the table.
     pub residuals: Vec<f64>,
     /// Degrees of freedom of the residuals.
@@ -95,7 +102,7 @@ impl Fit {
 
     /// The contrast of the effects.
     pub fn value(&self, weights: &[(usize, f64)]) -> Option<f64> {
-        weights.iter().map(|(c, w)| Some(w * self.effects[*c]?)).sum()
+        value_of(&self.effects, weights)
     }
 
     /// The variance of a contrast by condition, in units of that of its trials. None where a condition has no trial.

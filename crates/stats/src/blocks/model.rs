@@ -1,7 +1,7 @@
 //! Contrasts of conditions with their standard errors.
 
 use super::analysis::{Analysis, Spread};
-use super::fit::{Fit, MOST_CONDITIONS};
+use super::fit::{Effects, Fit, MOST_CONDITIONS, value_of};
 use super::spread::{Spreads, noisiest};
 use super::table::{Condition, Table};
 use crate::descriptive::{mean, std_dev};
@@ -12,6 +12,9 @@ use crate::welch;
 const FEWEST_BLOCKS: usize = 5;
 /// Trials of each condition below which nothing is pooled.
 const FEWEST_TRIALS: usize = 3;
+/// Blocks that the jackknife leaves out one by one. More are left out in so many groups: each is a fit of all the rest,
+/// and more of them say nothing more of a standard error.
+const MOST_LEFT_OUT: usize = 500;
 /// Differences below rounding are none, in units of the largest value.
 const ROUNDING: f64 = 1e-13;
 
@@ -54,9 +57,9 @@ pub struct Model {
 enum Errors {
     /// One variance for all trials but those of conditions that have their own.
     Pooled { fit: Fit, spreads: Spreads },
-    /// The fit without each block in turn: the jackknife over blocks, which in complete blocks is the standard error of
-    /// the contrasts of each block.
-    Jackknife { fit: Fit, without: Vec<Fit>, trials: Vec<usize> },
+    /// The effects without each block in turn, or without each of [`MOST_LEFT_OUT`] groups of them: the jackknife over
+    /// blocks, which in complete blocks is the standard error of the contrasts of each block.
+    Jackknife { fit: Fit, without: Vec<Effects>, trials: Vec<usize> },
     /// No blocks: mean, variance of the mean and degrees of freedom of each condition (Welch).
     Each(Vec<Option<Own>>),
 }
@@ -143,7 +146,9 @@ fn by_block(conditions: &[Condition], of: usize) -> Option<(Analysis, Errors)> {
     let errors = match spreads {
         Some(spreads) => Errors::Pooled { fit, spreads },
         None => {
-            let without = (0..table.blocks).map(|block| Fit::of(&table.without(block))).collect::<Option<_>>()?;
+            let groups = table.blocks.min(MOST_LEFT_OUT);
+            let without = |group| Some(Fit::of(&table.without(group, groups))?.effects);
+            let without = (0..groups).map(without).collect::<Option<_>>()?;
             Errors::Jackknife { fit, without, trials: n }
         }
     };
@@ -165,13 +170,13 @@ fn pooled(fit: &Fit, spreads: &Spreads, weights: &[(usize, f64)]) -> Option<Cont
     Some(Contrast { value: fit.value(weights)?, se: variance.sqrt(), df })
 }
 
-fn jackknife(fit: &Fit, without: &[Fit], trials: &[usize], weights: &[(usize, f64)]) -> Option<Contrast> {
+fn jackknife(fit: &Fit, without: &[Effects], trials: &[usize], weights: &[(usize, f64)]) -> Option<Contrast> {
     let value = fit.value(weights)?;
-    let others: Vec<f64> = without.iter().map(|fit| fit.value(weights)).collect::<Option<_>>()?;
+    let others: Vec<f64> = without.iter().map(|effects| value_of(effects, weights)).collect::<Option<_>>()?;
     let m = others.len() as f64;
     let squares: f64 = others.iter().map(|other| (other - value).powi(2)).sum();
     let fewest = weights.iter().map(|(c, _)| trials[*c]).min()?;
-    Some(Contrast { value, se: ((m - 1.0) / m * squares).sqrt(), df: fewest as f64 - 1.0 })
+    Some(Contrast { value, se: ((m - 1.0) / m * squares).sqrt(), df: (fewest as f64).min(m) - 1.0 })
 }
 
 fn each_own(conditions: &[Option<Own>], weights: &[(usize, f64)]) -> Option<Contrast> {
@@ -252,6 +257,20 @@ mod tests {
         let differences = [1.1, 1.2, 0.9, 1.3, 0.9];
         let se = std_dev(&differences).unwrap() / 5f64.sqrt();
         assert!((found.value - 1.08).abs() < 1e-12 && (found.se - se).abs() < 1e-12 && found.df == 4.0, "{found:?}");
+    }
+
+    /// Each left out by itself would take the square of their number, in time and in memory.
+    #[test]
+    fn very_many_blocks_are_left_out_in_groups() {
+        let blocks = 3 * MOST_LEFT_OUT;
+        let moves = |block: usize, of: usize| (block * of % 101) as f64 / 100.0;
+        let of = |c: usize| (0..blocks).map(|b| (b, c as f64 + moves(b, 7) + moves(b, 29 + c))).collect::<Condition>();
+        let two = [of(0), of(1)];
+        let found = Model::of(&two, true).contrast(&[(0, -1.0), (1, 1.0)]).unwrap();
+        let differences: Vec<f64> = two[0].iter().zip(&two[1]).map(|((_, a), (_, b))| b - a).collect();
+        let se = std_dev(&differences).unwrap() / (blocks as f64).sqrt();
+        assert!((found.value - mean(&differences).unwrap()).abs() < 1e-9, "{found:?}");
+        assert!((found.se / se - 1.0).abs() < 0.2 && found.df == MOST_LEFT_OUT as f64 - 1.0, "{found:?} {se}");
     }
 
     #[test]

@@ -38,9 +38,9 @@ impl Table {
         }
     }
 
-    /// The trials of all other blocks.
-    pub fn without(&self, block: usize) -> Self {
-        let others: Vec<bool> = (0..self.blocks).map(|own| own != block).collect();
+    /// The trials of all blocks but those of one group of so many; as many groups as blocks are one block each.
+    pub fn without(&self, group: usize, groups: usize) -> Self {
+        let others: Vec<bool> = (0..self.blocks).map(|own| own % groups != group).collect();
         self.of_chosen(&others)
     }
 
@@ -62,12 +62,20 @@ impl Table {
 
     /// The trials of some blocks, which are numbered anew; `chosen` has one value a block.
     fn of_chosen(&self, chosen: &[bool]) -> Self {
-        let number = |block: usize| chosen[..block].iter().filter(|kept| **kept).count();
+        let mut blocks = 0;
+        let numbers: Vec<usize> = chosen
+            .iter()
+            .map(|kept| {
+                let number = blocks;
+                blocks += usize::from(*kept);
+                number
+            })
+            .collect();
         let entries = self.entries.iter().filter(|entry| chosen[entry.block]);
         Self {
-            entries: entries.map(|entry| Entry { block: number(entry.block), ..*entry }).collect(),
+            entries: entries.map(|entry| Entry { block: numbers[entry.block], ..*entry }).collect(),
             conditions: self.conditions,
-            blocks: number(self.blocks),
+            blocks,
         }
     }
 

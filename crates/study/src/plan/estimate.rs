@@ -1,6 +1,7 @@
 //! How long trials take: what is told beforehand, and after which time one is stopped.
 
 use super::design::Condition;
+use super::limits::is_wanted;
 use super::needs;
 use crate::language::settings::{Sampling, Settings};
 use crate::language::spec::Study;
@@ -34,7 +35,7 @@ pub fn trial_on_s(settings: &Settings, sampling: &Sampling, cpus: usize) -> f64 
 
 /// Seconds of all trials of a schedule: those that find a server warm take neither its start nor its warming up.
 pub fn trials_s(trials: &[PlannedTrial], conditions: &[Condition], sampling: &Sampling, cpus: usize) -> f64 {
-    let costs = conditions.iter().map(|condition| {
+    let costs = conditions.iter().take_while(|_| is_wanted()).map(|condition| {
         let settings = &condition.settings;
         let mut warm = settings.clone();
         warm.workload.load.load_mut().take_warm();
@@ -68,7 +69,8 @@ pub fn data_s<'a>(conditions: impl Iterator<Item = &'a Condition> + Clone, study
 pub fn making_s<'a>(conditions: impl Iterator<Item = &'a Condition> + Clone, study: &Study) -> f64 {
     let needs = needs::of(conditions.clone(), study.sampling.seed);
     // Each set is made by a server of its own.
-    let fresh: BTreeMap<String, f64> = conditions.map(|c| (needs::set_of(c, study), fresh_s(&c.settings))).collect();
+    let wanted = conditions.take_while(|_| is_wanted());
+    let fresh: BTreeMap<String, f64> = wanted.map(|c| (needs::set_of(c, study), fresh_s(&c.settings))).collect();
     needs.data_bytes as f64 / FILLED + fresh.into_values().sum::<f64>()
 }
 
@@ -93,7 +95,8 @@ fn trial_of(settings: &Settings, sampling: &Sampling, counts: TrialSize) -> f64 
 pub fn most_s(study: &Study, plan: &Plan) -> f64 {
     let again = f64::from(study.sampling.attempts.saturating_sub(1));
     let mut each_s: BTreeMap<&str, f64> = BTreeMap::new();
-    for condition in plan.conditions.iter().filter(|condition| condition.realizable) {
+    let wanted = plan.conditions.iter().take_while(|_| is_wanted());
+    for condition in wanted.filter(|condition| condition.realizable) {
         let Ok(settings) = from_values(&condition.settings) else { continue };
         each_s.insert(&condition.name, trial_s(&settings, &study.sampling));
     }

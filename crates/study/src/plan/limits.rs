@@ -31,9 +31,15 @@ pub(super) fn check(study: &Study, trials_each: usize) -> Result<(), String> {
     }
 }
 
-/// Refuses to go on with a plan that no one wants any more: one of 5,000 conditions takes seconds.
+/// Whether anyone still wants a plan: one of 5,000 conditions takes seconds, and what is left undone of one that no one
+/// wants is no one's concern.
+pub(super) fn is_wanted() -> bool {
+    !tare_engine::interrupted()
+}
+
+/// Refuses to go on with a plan that no one wants any more.
 pub(super) fn check_wanted() -> Result<(), String> {
-    if tare_engine::interrupted() { Err("interrupted".to_owned()) } else { Ok(()) }
+    if is_wanted() { Ok(()) } else { Err("interrupted".to_owned()) }
 }
 
 /// Refuses a trial whose record could not be read back.

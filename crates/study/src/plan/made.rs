@@ -3,6 +3,7 @@
 use super::builds::Programs;
 use super::design::Condition;
 use super::estimate;
+use super::limits::is_wanted;
 use crate::language::spec::Study;
 use crate::language::values::from_values;
 use std::path::Path;
@@ -15,6 +16,7 @@ pub fn leave_out(study: &Study, plan: &mut Plan, cache: &Path) {
     let there: Vec<Condition> = plan
         .conditions
         .iter()
+        .take_while(|_| is_wanted())
         .filter(|planned| planned.realizable)
         .filter_map(condition)
         .filter(|condition| is_made(condition, study, cache, &programs))

@@ -1,6 +1,7 @@
 //! What a plan takes besides time: disk and memory, and whether this machine has them.
 
 use super::design::Condition;
+use super::limits::is_wanted;
 use crate::language::settings::Settings;
 use crate::language::spec::Study;
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ const SURE: f64 = 0.8;
 pub fn of<'a>(conditions: impl Iterator<Item = &'a Condition>, seed: u64) -> Needs {
     let mut memory_bytes = 0;
     let mut sets: BTreeMap<String, (u64, u64)> = BTreeMap::new();
-    for condition in conditions {
+    for condition in conditions.take_while(|_| is_wanted()) {
         let settings = &condition.settings;
         memory_bytes = memory_bytes.max(memory(settings));
         let load = settings.workload.load.load();

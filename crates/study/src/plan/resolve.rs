@@ -111,7 +111,8 @@ fn without_memory(planned: &mut [PlannedCondition], conditions: &[Condition], on
         Where::Here | Where::HereUntrusted => needs::memory_here(),
         Where::Described => needs::memory_of(on),
     };
-    for (planned, condition) in planned.iter_mut().zip(conditions).filter(|(planned, _)| planned.realizable) {
+    let all = planned.iter_mut().zip(conditions).take_while(|_| limits::is_wanted());
+    for (planned, condition) in all.filter(|(planned, _)| planned.realizable) {
         let fits = needs::fits_pool(&condition.settings);
         planned.reason = fits.and_then(|()| needs::fits_memory(&condition.settings, memory)).err();
         planned.realizable = planned.reason.is_none();
@@ -209,7 +210,7 @@ pub(super) const SAY_WHERE: [&str; 12] = [
 fn skip_identical(conditions: &mut [PlannedCondition]) {
     // Where its threads are and what else it sets -> the first condition of the kind.
     let mut known: BTreeMap<(String, Vec<(String, String)>), String> = BTreeMap::new();
-    for this in conditions.iter_mut().filter(|condition| condition.realizable) {
+    for this in conditions.iter_mut().take_while(|_| limits::is_wanted()).filter(|condition| condition.realizable) {
         let others = this.levels.iter().filter(|(factor, _)| !SAY_WHERE.contains(&factor.as_str()));
         let others = others.map(|(factor, level)| (factor.clone(), level.clone())).collect();
         match known.entry((format!("{:?} {}", this.placement, is_left_to_chance(this)), others)) {

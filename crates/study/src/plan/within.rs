@@ -6,6 +6,7 @@
 //! whole, so that whatever is left compares all that it measures.
 
 use super::design::{self, Condition};
+use super::limits::is_wanted;
 use super::{estimate, race, resolve, rungs};
 use crate::language::spec::{Factor, Study};
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,7 +88,7 @@ pub fn fit(
     let data_s = (whole.estimated_s - trials_s).max(0.0);
     let mut least_s = f64::INFINITY;
     let mut fitting: Vec<(f64, Study)> = Vec::new();
-    for candidate in candidates(&study, &conditions) {
+    for candidate in candidates(&study, &conditions).into_iter().take_while(|_| is_wanted()) {
         let cut_conditions = design::conditions(&candidate).map_err(TooShort::Plan)?;
         let kept = kept(&whole, &cut_conditions);
         let trials = resolve::scheduled(&candidate, &kept);

@@ -40,27 +40,9 @@ pub fn run(
     let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
     let out = out.map_or_else(|| default_out("ab-certify", &tare_results::now()), Path::to_owned);
     let twins = ab_twins::twins(&base, &own, relinked, &out, trust::whose(asked.trusted))?;
-    let measurable = twins.iter().filter(|(_, twin)| twin.is_ok()).count();
-    let budget_s = asked.budget_s.unwrap_or(BUDGET_S) / measurable.max(1) as f64;
-    let run = Run { asked, budget_s, machine: &machine, teller: Teller::of(json, asked.trusted) };
-    let (mut found, mut interrupted) = (Vec::new(), false);
-    for (twin, other) in &twins {
-        let measured = match other {
-            Err(reason) => Measured::Without(reason.clone()),
-            Ok(_) if interrupted => Measured::Without("interrupted before it".to_owned()),
-            Ok(other) => run.against(*twin, ab_sides::study(base.clone(), &own, other)?, &out)?,
-        };
-        let (kept, why) = match measured {
-            Measured::Done(kept) => (Some(kept), String::new()),
-            Measured::Interrupted(kept) => {
-                interrupted = true;
-                (kept, "interrupted".to_owned())
-            }
-            Measured::Without(why) => (None, why),
-        };
-        found.push(kept.map_or_else(|| Found::left_out(*twin, why), |kept| *kept));
-    }
+    let measured = against_all(asked, &twins, (&base, &own), (&machine, &out), json);
     ab_twins::remove(&out);
+    let (found, interrupted) = measured?;
     let Some(metric) = found.iter().find_map(|found| found.metric.clone()) else {
         return match interrupted {
             true => Ok(Exit::Interrupted),
@@ -85,6 +67,37 @@ pub fn run(
     print(&certificate, json)?;
     note(&format!("results: {}\nkept with this machine: {kept}", out.display()));
     Ok(if interrupted { Exit::Interrupted } else { Exit::Done })
+}
+
+/// What the side and each of its twins say, and whether a signal ended it.
+fn against_all(
+    asked: &MeasuredOn<'_>,
+    twins: &[ab_twins::Made],
+    (base, own): (&Study, &[Side]),
+    (machine, out): (&Machine, &Path),
+    json: bool,
+) -> Result<(Vec<Found>, bool), Problem> {
+    let measurable = twins.iter().filter(|(_, twin)| twin.is_ok()).count();
+    let budget_s = asked.budget_s.unwrap_or(BUDGET_S) / measurable.max(1) as f64;
+    let run = Run { asked, budget_s, machine, teller: Teller::of(json, asked.trusted) };
+    let (mut found, mut interrupted) = (Vec::new(), false);
+    for (twin, other) in twins {
+        let measured = match other {
+            Err(reason) => Measured::Without(reason.clone()),
+            Ok(_) if interrupted => Measured::Without("interrupted before it".to_owned()),
+            Ok(other) => run.against(*twin, ab_sides::study(base.clone(), own, other)?, out)?,
+        };
+        let (kept, why) = match measured {
+            Measured::Done(kept) => (Some(kept), String::new()),
+            Measured::Interrupted(kept) => {
+                interrupted = true;
+                (kept, "interrupted".to_owned())
+            }
+            Measured::Without(why) => (None, why),
+        };
+        found.push(kept.map_or_else(|| Found::left_out(*twin, why), |kept| *kept));
+    }
+    Ok((found, interrupted))
 }
 
 struct Run<'a> {

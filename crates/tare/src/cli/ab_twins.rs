@@ -51,9 +51,11 @@ pub fn twins(
     Ok(twins)
 }
 
-/// Removes the copies: they are the same bytes as what they were made of.
+/// Removes the copies, which are the same bytes as what they were made of, and the folder of the results where nothing
+/// else is in it.
 pub fn remove(out: &Path) {
     drop(fs::remove_dir_all(out.join(FOLDER)));
+    drop(fs::remove_dir(out));
 }
 
 fn copied_command(command: &str, out: &Path) -> Result<Side, String> {

@@ -145,7 +145,7 @@ impl Clients {
             placement: &self.watch,
             watch: SubjectWatch::new(SystemUnderTest::own_process(), self.watch.clone()).with_partner(partner),
             host: trial.as_ref(),
-            answers: state::cache_directory().map_err(LoadError::own)?.join("answers"),
+            cache: state::cache_directory().map_err(LoadError::own)?,
         })
     }
 }

@@ -54,6 +54,9 @@ pub enum TrialError {
     /// A sample has no result: a throughput of nothing, or a metric that is no number or cannot be.
     #[error("sample {sample} has no result: {metric} is {value:?}")]
     NoResult { sample: usize, metric: String, value: f64 },
+    /// The samples of one trial are not of one client.
+    #[error("the client's program was exchanged for another one between two samples: leave it alone while a run lasts")]
+    ClientExchanged,
     #[error("the server died: {reason}\n{tail}")]
     ServerDied { reason: String, tail: String },
 }

@@ -1,8 +1,9 @@
 //! Which figures of a sample are a result: a program of someone else's, or another host, may say anything.
 
 use super::TrialError;
+use std::collections::BTreeSet;
 use tare_results::metric::{self, Better};
-use tare_results::schema::SampleRecord;
+use tare_results::schema::{SampleRecord, TrialRecord};
 
 /// What no client does in a second: a transaction or query a nanosecond.
 const MOST_PER_S: f64 = 1e9;
@@ -33,6 +34,16 @@ pub(super) fn check(sample: &SampleRecord, done: Option<f64>, threads: usize) ->
         Some((name, value)) => none(name, *value),
         None => Ok(()),
     }
+}
+
+/// Notes the programs of a sample's client: all samples of a trial are of the same ones.
+pub(super) fn note_client(programs: BTreeSet<String>, record: &mut TrialRecord) -> Result<(), TrialError> {
+    if record.client_programs.is_empty() {
+        record.client_programs = programs;
+    } else if record.client_programs != programs {
+        return Err(TrialError::ClientExchanged);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

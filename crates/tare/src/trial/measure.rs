@@ -175,11 +175,13 @@ impl Trial<'_> {
             resident_fraction: before.fraction().min(after.fraction()),
         });
         let mut samples = driven.samples.into_iter();
-        for (number, sample) in samples.by_ref().take(self.task.sampling.drop_samples).enumerate() {
+        for (number, mut sample) in samples.by_ref().take(self.task.sampling.drop_samples).enumerate() {
+            figures::note_client(std::mem::take(&mut sample.programs), record)?;
             record.dropped.push(self.sample(number, sample).0);
         }
         let threads = self.task.condition.settings.workload.threads;
-        for (number, sample) in samples.enumerate() {
+        for (number, mut sample) in samples.enumerate() {
+            figures::note_client(std::mem::take(&mut sample.programs), record)?;
             let done = sample.operations.map(|(_, count)| count);
             let (sample, reason, programs) = self.sample(number, sample);
             figures::check(&sample, done, threads)?;
@@ -272,7 +274,7 @@ impl Trial<'_> {
             placement: &placement,
             watch: SubjectWatch::new(sut, placement.clone()).journalled(affinities),
             host: &host,
-            answers: state::cache_directory().map_err(LoadError::own)?.join("answers"),
+            cache: state::cache_directory().map_err(LoadError::own)?,
         };
         let driven = load.drive(stage)?;
         Ok((driven, host.into_captures()))

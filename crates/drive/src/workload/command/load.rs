@@ -191,6 +191,7 @@ pub fn measured(settings: &CommandSettings, program: String, mut ran: Ran) -> Re
         histograms: Default::default(),
         covariates: all.covariates,
         surroundings: ran.surroundings,
+        programs: ran.programs,
     })
 }
 

@@ -125,7 +125,7 @@ impl Runner<'_> {
         };
         let version = self.stage.server.map_or(String::new(), |server| format!(" {}", server.version()));
         let who = format!("{}{version}", self.stage.engine);
-        let against = check(query, self.settings.scale, &rows, &self.stage.answers, &who)?;
+        let against = check(query, self.settings.scale, &rows, &self.stage.cache.join("answers"), &who)?;
         self.learnt.against.insert(against);
         Ok((seconds, rows.len() as u64))
     }

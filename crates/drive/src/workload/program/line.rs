@@ -2,7 +2,8 @@
 
 use super::ProgramError;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use tare_engine::{Address, ConnectTarget};
 use tare_text::Value;
 
@@ -181,8 +182,15 @@ pub fn installed(program: &str, package: &str) -> Result<(), String> {
 pub fn is_there(program: &str) -> bool {
     match program.contains('/') {
         true => Path::new(program).is_file(),
-        false => std::env::var_os("PATH")
-            .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file())),
+        false => file_of(program, &std::env::var_os("PATH").unwrap_or_default()).is_some(),
+    }
+}
+
+/// The file of a program: the path that it is, or where the folders of `path` have one of its name.
+pub(super) fn file_of(program: &str, path: &OsStr) -> Option<PathBuf> {
+    match program.contains('/') {
+        true => Some(PathBuf::from(program)),
+        false => std::env::split_paths(path).map(|folder| folder.join(program)).find(|file| file.is_file()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! One run of a program as the client: started where its placement says, its threads found, bound, paired with those of
 //! the server, watched while it measures, proved.
 
+use super::content::ClientFiles;
 use super::held::StopGuard;
 use super::process::{Ended, Job, Running};
 use super::{Interval, ProgramError};
@@ -49,6 +50,8 @@ pub struct Ran {
     pub surroundings: Surroundings,
     /// Transactions a second by its own lines, since it began to measure.
     pub tps_each_second: Vec<f64>,
+    /// SHA-1 of its program, and of the script that it was started as.
+    pub programs: BTreeSet<String>,
 }
 
 pub fn run(client: &Client<'_>, stage: &mut LoadContext<'_>) -> Result<Ran, LoadError> {
@@ -67,6 +70,7 @@ pub fn run(client: &Client<'_>, stage: &mut LoadContext<'_>) -> Result<Ran, Load
         None => stage.placement.placement.memory.clone(),
     };
     let placed = Placed::apply(all.as_ref(), &memory).map_err(SutError::from)?;
+    let files = ClientFiles::of(&client.job);
     let process = Running::start(&client.job).map_err(LoadError::own)?;
     placed.restore().map_err(SutError::from)?;
     let root = process.pid();
@@ -74,6 +78,7 @@ pub fn run(client: &Client<'_>, stage: &mut LoadContext<'_>) -> Result<Ran, Load
         client,
         stage,
         process,
+        files,
         tree: SystemUnderTest::running(Some(root)),
         began: Instant::now(),
         all,
@@ -94,6 +99,7 @@ struct Run<'c, 's, 'a> {
     client: &'c Client<'c>,
     stage: &'s mut LoadContext<'a>,
     process: Running,
+    files: ClientFiles,
     tree: SystemUnderTest,
     began: Instant,
     all: Option<CpuSet>,
@@ -167,6 +173,7 @@ impl Run<'_, '_, '_> {
     }
 
     fn begin(&mut self) -> Result<(), LoadError> {
+        self.files.look(self.process.pid());
         self.measuring = Some(Instant::now());
         Ok(self.stage.watch.start()?)
     }
@@ -294,6 +301,7 @@ impl Run<'_, '_, '_> {
         let mut surroundings = self.surroundings.unwrap_or_default();
         // What it had started and waited for was gone at the last reading of all processes: no one's, it seemed.
         surroundings.not_foreign(ended.usage.cpu_s() - alone_s);
-        Ok(Ran { ended, surroundings, tps_each_second: self.readings })
+        let programs = self.files.sha1(&self.stage.cache);
+        Ok(Ran { ended, surroundings, tps_each_second: self.readings, programs })
     }
 }

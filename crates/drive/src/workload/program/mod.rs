@@ -5,12 +5,14 @@
 //! | `line` | command lines with placeholders |
 //! | `process`, `output` | a program as a process: what it used, what it wrote, ended with all that it started |
 //! | `measure` | one run of it: threads found, bound, paired, watched |
+//! | `content` | what the program holds, as it ran |
 //! | `held` | held for a moment while its server is looked at |
 //! | `timed` | one run of it a sample, where it runs for a given time |
 //! | `values` | what placeholders become on this server; a password for a program that takes the path of a file |
 //! | `parse/` | results in the words of the programs that measured them |
 //! | `error` | why it gave no result |
 
+mod content;
 mod error;
 mod held;
 mod line;

@@ -123,5 +123,6 @@ pub fn client_sample(report: Report, ran: Ran, measured_s: f64) -> Measured {
         histograms: Default::default(),
         covariates,
         surroundings: ran.surroundings,
+        programs: ran.programs,
     }
 }

@@ -6,7 +6,7 @@ use super::rows::{Done, done, filled};
 use super::tpcc_args::{TpccArgs, TpccCommand};
 use super::tpcc_view::{Looked, NOT_OFFICIAL};
 use crate::cli::{Exit, Problem, interrupt, output};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tare_drive::workload::tpcc::{self, CONDITIONS, Checked, Fill, TpccError, TpccSettings};
 use tare_drive::workload::{AnyLoad, Load};
 use tare_engine::Session;
@@ -73,12 +73,14 @@ fn prepare(args: &TpccArgs, asked: &Asked<'_>, settings: &TpccSettings) -> Resul
     })
 }
 
+/// One answer may need minutes, and more; in a wait that has an end a signal is seen.
+const LONGEST_ANSWER: Duration = Duration::from_secs(24 * 3600);
+
 /// Every condition is looked at, also behind one that does not hold.
 fn check(args: &TpccArgs, asked: &Asked<'_>, of: &TpccSettings) -> Result<Exit, Problem> {
     let mut session = asked.engine.connect(&asked.target)?;
     has_data(of, session.as_mut())?;
-    // One answer may need minutes.
-    session.set_timeout(None).map_err(|e| Problem::new(Exit::TrialFailed, e.to_string()))?;
+    session.set_timeout(Some(LONGEST_ANSWER)).map_err(|e| Problem::new(Exit::TrialFailed, e.to_string()))?;
     let mut looked = Vec::new();
     for condition in &CONDITIONS {
         let one = match tpcc::check(session.as_mut(), of.sizes(), condition) {
@@ -86,6 +88,7 @@ fn check(args: &TpccArgs, asked: &Asked<'_>, of: &TpccSettings) -> Result<Exit, 
             Err(TpccError::Inconsistent { place, left, right, .. }) => {
                 Looked::broken(condition, format!("{place}: {left} against {right}"))
             }
+            Err(_) if tare_engine::interrupted() => return Err(interrupt::problem("looking at the tables")),
             Err(other) => return Err(failed(other)),
         };
         if !args.said.json {

@@ -4,6 +4,7 @@
 
 use crate::support::{World, names, script, send, server_beside, text, wait_until, words_of};
 use rustix::process::Signal;
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use tare_engine::{Engine, Mariadb, Sqlite};
@@ -272,8 +273,13 @@ fn plans_of_many_conditions_and_programs() {
 fn copies_of_a_program_that_take_long() {
     let world = World::new();
     let args = vec!["ab", "--certify", "--a", "command=/proc/kmsg", "--budget", "1s", "--out", "results"];
-    let certify = Interrupted { world: &world, args, server: None };
-    certify.at_moments(moments(3), Duration::from_millis(900));
+    let certify = Interrupted { world: &world, args, server: Some(NO_SERVER) };
+    let count = moments(3);
+    for moment in 0..count {
+        certify.once(Duration::from_millis(900) * moment / count, false);
+        world.assert_clean();
+        assert!(!world.path("results").exists(), "nothing was measured");
+    }
 }
 
 #[test]
@@ -296,6 +302,30 @@ fn a_load_and_its_preparation() {
             world.exits(0, &with(&["--cleanup"]));
         }
     }
+}
+
+/// The signal comes to another thread than the one that waits, as it may: no system call is cut short by it.
+#[test]
+fn looking_whether_tables_are_consistent() {
+    let world = World::new();
+    let server = server_beside(&world, &Mariadb);
+    let socket = server.address().to_string();
+    let args = |command| ["load", "tpcc", command, "--engine", "mariadb", "--socket", &socket, "--scale", "0.01"];
+    world.exits(0, &args("prepare"));
+    let mut session = server.connect().unwrap();
+    // Which the first seven conditions do not ask.
+    session.run("LOCK TABLES history WRITE").unwrap();
+    let mut check = world.begin(&args("check"));
+    let waiting = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table%'";
+    wait_until("it waits for the table", 60, || session.query(waiting).unwrap()[0][0].as_deref() == Some("1"));
+    let is_listener = |tid: &String| {
+        let name = std::fs::read_to_string(format!("/proc/{}/task/{tid}/comm", check.id()));
+        name.is_ok_and(|name| name.trim() == "signals")
+    };
+    let listener = names(Path::new(&format!("/proc/{}/task", check.id()))).into_iter().find(is_listener).unwrap();
+    send(listener.parse().unwrap(), Signal::TERM);
+    soon_over(&world, &mut check, "a look whether tables are consistent");
+    assert_eq!(check.wait().unwrap().code(), Some(130));
 }
 
 /// A second Ctrl-C and SIGTERM are no worse than the first; and no one has to be at the keyboard.

@@ -166,6 +166,34 @@ fn a_server_whose_program_is_exchanged_is_recorded_as_the_one_that_ran() {
     assert!(records[1..].iter().all(|record| ran(record).0 != ran(&first).0 && ran(record).1 != ran(&first).1));
 }
 
+/// Each run of this client puts another one into its place: a script, of which the process is the shell.
+#[test]
+fn a_client_whose_program_is_exchanged_is_told_about_and_no_trial_is_of_two() {
+    let world = World::new();
+    let client = world.path("client");
+    let study = |samples: u32| {
+        let study = format!(
+            "name = \"exchanged\"\n[workload]\nname = \"command\"\ncommand = \"{}\"\n\
+             [sampling]\ntrials = 2\nsamples = {samples}\nattempts = 1\nwarmup_s = 0\n",
+            client.display()
+        );
+        world.study(&study)
+    };
+    let puts_in_place = format!("echo '#!/bin/sh' >next; chmod +x next; mv next {}", client.display());
+    script(&client, &puts_in_place);
+    let (_, err) = world.exits(4, &["run", &study(2), "--out", "in-a-trial"]);
+    let records = trials(&world.path("in-a-trial"));
+    let reason = records[0]["reason"].as_str().unwrap();
+    assert!(reason.contains("client's program was exchanged"), "{reason}: {err}");
+    assert_eq!(records[1]["outcome"], "ok", "all its samples are of the second");
+    script(&client, &puts_in_place);
+    let (out, _) = world.exits(0, &["run", &study(1), "--out", "between"]);
+    let of = |folder: &str, trial: usize| trials(&world.path(folder))[trial]["client_programs"].clone();
+    assert_eq!(of("between", 1), of("in-a-trial", 1), "the same program has the same digest");
+    assert_ne!(of("between", 0), of("between", 1));
+    assert!(out.contains("ran on more than one client program"), "{out}");
+}
+
 #[test]
 fn sigterm_ends_a_run_that_asks_for_a_password_and_shows_what_is_typed_again() {
     let world = World::new();

@@ -240,6 +240,12 @@ fn a_probe_said_in_advance_decides_what_the_plain_interval_cannot() {
     assert_eq!((code, metric["verdict"].as_str()), (1, Some("slower")), "{metric}");
     let (_, out, _) = tare(&["compare", path(a.path()), path(b.path())]);
     assert!(out.contains("by chain") && out.starts_with("A and B are the same thing"), "{out}");
+    // Another client program is another thing.
+    let records = fs::read_to_string(b.path().join("trials.jsonl")).unwrap();
+    let others = records.replace("\"server_program\":", "\"client_programs\":[\"c1\"],\"server_program\":");
+    fs::write(b.path().join("trials.jsonl"), others).unwrap();
+    let (_, out, _) = tare(&["compare", path(a.path()), path(b.path())]);
+    assert!(!out.contains("the same thing"), "{out}");
     let (_, out, _) = tare(&["show", path(a.path())]);
     assert!(out.contains("what each probe leaves") && out.contains("mean at the same chain"), "{out}");
     let (_, out, _) = tare(&["show", path(a.path()), "--json"]);

@@ -2,6 +2,7 @@
 
 use crate::support::{World, json, script, trials};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use tare_engine::{Engine, Mariadb, Postgresql};
 
 const REST: &str = "[workload]\nrows = 100\n[sampling]\ntrials = 2\nattempts = 1\nwarmup_s = 0\nsample_s = 0.2\n";
@@ -85,6 +86,34 @@ fn the_servers_are_told_whole(world: &World, records: &[serde_json::Value]) {
     assert_eq!(of("small")[0]["server"]["product"], "SQLite");
     let report = std::fs::read_to_string(world.path("results/report.html")).unwrap();
     assert!(report.contains("Table of servers") && report.contains("innodb_old_blocks_time"));
+}
+
+/// As when another one has been put in its place: what its path says is not what ran.
+#[test]
+fn a_server_is_recorded_as_what_it_says_itself_and_not_as_what_its_path_does() {
+    let world = World::new();
+    for folder in ["tree/bin", "tree/sbin"] {
+        std::fs::create_dir_all(world.path(folder)).unwrap();
+    }
+    for part in ["bin/mariadb-install-db", "bin/my_print_defaults", "bin/resolveip", "share", "lib"] {
+        std::os::unix::fs::symlink(Path::new("/usr").join(part), world.path("tree").join(part)).unwrap();
+    }
+    let own = Mariadb.binary(None).unwrap();
+    // Of the same series, or its data would not be taken.
+    let series: Vec<&str> = own.version.split('.').take(2).collect();
+    let other = format!("{}.99-MariaDB", series.join("."));
+    let server = world.path("tree/sbin/mariadbd");
+    let says = format!("case \"$*\" in *--version*) echo mariadbd Ver {other} for Linux; exit;; esac");
+    script(&server, &format!("{says}\nexec {} \"$@\"", own.path.display()));
+    let study = world
+        .study(&format!("name = \"path\"\n[engine]\nname = \"mariadb\"\nbinary = \"{}\"\n{REST}", server.display()));
+    world.exits(0, &["run", &study, "--out", "results"]);
+    for record in trials(&world.path("results")) {
+        let said = record["server"]["version"].as_str().unwrap();
+        assert!(said != other && record["server_version"] == said, "{said}");
+        assert_eq!(record["server"]["product"], "MariaDB");
+        assert_eq!(record["server"]["build_id"].as_str(), own.build_id.as_deref());
+    }
 }
 
 #[test]
