@@ -6,7 +6,6 @@ use super::best;
 use super::by_chance;
 use super::collect::ConditionTrials;
 use super::composite;
-use super::confidence::ANSWER;
 use super::effects::Mains;
 use super::estimate;
 use super::factors::{factors_of, load_of};
@@ -41,6 +40,7 @@ pub(super) fn answer(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Answe
         is_rehearsal: asked.is_rehearsal,
         left_out: asked.left_out.clone(),
         within: asked.within.clone(),
+        ended_early: None,
     }
 }
 
@@ -89,7 +89,7 @@ fn verdict(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Verdict {
         return Verdict::Untested(Untested::SingleTrial { metric: name, range });
     }
     let basis = Basis { conditions: &measured, composite: &composite };
-    let mains = effects::main_effects(&measured, &composite);
+    let mains = effects::main_effects(&measured, &composite, asked.answer_rate());
     match &asked.question {
         Some(Question::Spread) => {
             spread(effects::sources(conditions, asked.rate(&Question::Spread)), conditions, &name)
@@ -108,8 +108,8 @@ fn verdict(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Verdict {
     }
 }
 
-/// Each load by itself, where there are several with conditions to compare. All of them are one family (Bonferroni).
-fn by_load(asked: &Asked, measured: &[ConditionTrials<'_>]) -> Option<Verdict> {
+/// The conditions of each load, where there are several with conditions to compare.
+pub(super) fn loads<'t>(measured: &[ConditionTrials<'t>]) -> Option<Vec<(String, Vec<ConditionTrials<'t>>)>> {
     let of = |condition: &ConditionTrials<'_>| load_of(condition.levels).cloned();
     let mut loads: Vec<String> = Vec::new();
     for load in measured.iter().filter_map(of) {
@@ -120,18 +120,26 @@ fn by_load(asked: &Asked, measured: &[ConditionTrials<'_>]) -> Option<Verdict> {
     let conditions = |load: &String| -> Vec<ConditionTrials<'_>> {
         measured.iter().filter(|condition| of(condition).as_ref() == Some(load)).cloned().collect()
     };
-    if loads.len() < 2 || loads.iter().any(|load| conditions(load).len() < 2) {
-        return None;
-    }
+    let is_answer = loads.len() > 1 && loads.iter().all(|load| conditions(load).len() > 1);
+    let with_conditions = |load: String| {
+        let own = conditions(&load);
+        (load, own)
+    };
+    is_answer.then(|| loads.iter().cloned().map(with_conditions).collect())
+}
+
+/// Each load by itself. All of them are one family (Bonferroni).
+fn by_load(asked: &Asked, measured: &[ConditionTrials<'_>]) -> Option<Verdict> {
+    let loads = loads(measured)?;
     let count = loads.len() as f64;
-    let found = |load: String| {
-        let verdict = verdict(asked, &conditions(&load));
+    let found = |(load, own): (String, Vec<ConditionTrials<'_>>)| {
+        let verdict = verdict(asked, &own);
         let p_value = match &verdict {
             Verdict::Moved { first, .. } => first.p_value,
             Verdict::Ranked { ranking, .. } => Some(ranking.p_value),
             _ => None,
         };
-        OfLoad { shown: p_value.is_some_and(|p| p * count <= ANSWER), load, verdict }
+        OfLoad { shown: p_value.is_some_and(|p| p * count <= asked.answer_rate()), load, verdict }
     };
     Some(Verdict::ByLoad(loads.into_iter().map(found).collect()))
 }

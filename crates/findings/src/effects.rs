@@ -5,7 +5,7 @@
 
 use super::collect::{self, ConditionTrials};
 use super::composite::Composite;
-use super::confidence::{ANSWER, CONFIDENCE, FURTHER};
+use super::confidence::{CONFIDENCE, FURTHER};
 use super::factors::varying_factors;
 use super::ladders::OVER;
 use super::summary::{Effect, SpreadSource, SpreadSources};
@@ -85,8 +85,8 @@ impl Response {
     }
 }
 
-/// Main effects and two-factor interactions on every metric.
-pub(super) fn effects(conditions: &[ConditionTrials<'_>]) -> Vec<Effect> {
+/// Main effects and two-factor interactions on every metric. `rate`: the share of those shown that may be none.
+pub(super) fn effects(conditions: &[ConditionTrials<'_>], rate: f64) -> Vec<Effect> {
     let Some(columns) = columns(conditions) else { return Vec::new() };
     // Metrics that only explain others would make each effect on those harder to show.
     let metrics = collect::all_metrics(conditions).into_iter().filter(|name| !metric::describe(name).is_detail());
@@ -105,7 +105,7 @@ pub(super) fn effects(conditions: &[ConditionTrials<'_>]) -> Vec<Effect> {
         for ((effect, mean), spread) in family.iter_mut().zip(means).zip(spreads) {
             effect.p_value = effect.p_value.map(|_| mean);
             effect.spread_p_value = effect.spread_p_value.map(|_| spread);
-            effect.shown = mean <= ANSWER;
+            effect.shown = mean <= rate;
             effect.spread_shown = spread <= FURTHER;
         }
     }
@@ -124,8 +124,8 @@ pub(super) struct Mains {
 }
 
 /// Main effects on all primary metrics together, each tested by least squares with blocks and their p-values adjusted
-/// by Holm: what a headline may say. Empty where factors cannot be taken apart.
-pub(super) fn main_effects(conditions: &[ConditionTrials<'_>], composite: &Composite) -> Mains {
+/// by Holm: what a headline may say, with a chance of `rate` that it is none. Empty where factors cannot be told apart.
+pub(super) fn main_effects(conditions: &[ConditionTrials<'_>], composite: &Composite, rate: f64) -> Mains {
     let Some(columns) = columns(conditions) else { return Mains { moved: Vec::new(), analysis: None } };
     let mains = mains_of(conditions, &columns, &composite.cells);
     let analysis = mains.first().map(|(_, effect)| effect.analysis);
@@ -137,7 +137,7 @@ pub(super) fn main_effects(conditions: &[ConditionTrials<'_>], composite: &Compo
         ratio: effect.mean_ratio.value,
         ci: effect.mean_ratio.ci,
         p_value: effect.mean_p.map(|_| adjusted),
-        shown: adjusted <= ANSWER,
+        shown: adjusted <= rate,
     };
     Mains { moved: mains.into_iter().zip(adjusted).map(moved).collect(), analysis }
 }

@@ -56,6 +56,7 @@ mod residuals;
 pub mod run_order;
 mod scaling;
 pub mod searches;
+mod settled;
 pub mod spread;
 pub mod state;
 pub mod summarize;
@@ -72,4 +73,5 @@ pub mod warm_up;
 pub mod weight;
 pub mod why;
 
+pub use settled::settled;
 pub use summarize::summarize;

@@ -5,6 +5,7 @@ use super::confidence::{ANSWER, FURTHER};
 use super::find::Find;
 use std::collections::BTreeSet;
 use tare_results::Results;
+use tare_results::looks::Look;
 use tare_results::question::Question;
 use tare_results::schema::{LeftOut, Within};
 
@@ -19,6 +20,8 @@ pub(super) struct Asked {
     pub within: Option<(Within, usize)>,
     /// What the race came to that its trials were; none where they were none.
     pub race: Option<Find>,
+    /// Which look at it this is; none where it is looked at once, when all trials have ended.
+    pub look: Option<Look>,
     pub attempts: usize,
     pub unrealizable: usize,
 }
@@ -32,6 +35,7 @@ impl Asked {
             left_out: results.plan.as_ref().map(|plan| plan.left_out.clone()).unwrap_or_default(),
             within: within(results),
             race: results.plan.as_ref().and_then(|plan| Find::of(plan, &results.trials)).filter(|race| race.blocks > 0),
+            look: results.plan.as_ref().and_then(Look::of),
             attempts: results.trials.len(),
             unrealizable: planned.filter(|condition| !condition.realizable).count(),
         }
@@ -39,7 +43,16 @@ impl Asked {
 
     /// The chance of a false alarm of what answers this question: more where it was asked.
     pub fn rate(&self, question: &Question) -> f64 {
-        if self.question.as_ref() == Some(question) { ANSWER } else { FURTHER }
+        self.share() * if self.question.as_ref() == Some(question) { ANSWER } else { FURTHER }
+    }
+
+    /// The chance of a false alarm of the answer.
+    pub fn answer_rate(&self) -> f64 {
+        self.share() * ANSWER
+    }
+
+    fn share(&self) -> f64 {
+        self.look.map_or(1.0, |look| look.share())
     }
 }
 

@@ -5,9 +5,10 @@ use super::collect::{self, ConditionTrials};
 use super::confidence::CONFIDENCE;
 use super::question::Asked;
 use super::summary::{ConditionSummary, MetricSummary, Summary};
+use super::verdict::Answer;
 use super::{
     builds, captures, composite, counters, distance, distributions, dropped, effects, estimate, grid, hosts, lifetimes,
-    modes, nodes, outliers, plans, probes, residuals, run_order, scaling, searches, spread, time, warm_up,
+    modes, nodes, outliers, plans, probes, residuals, run_order, scaling, searches, settled, spread, time, warm_up,
 };
 use tare_results::Results;
 use tare_results::metric;
@@ -40,10 +41,13 @@ pub fn summarize(results: &Results) -> Summary {
     let placement_grids = headline.map_or(Vec::new(), |metric| grid::find(metric, &means, results, &conditions));
     let composite = headline.and_then(|name| composite::of(&conditions, name));
     Summary {
-        effects: effects::effects(&conditions),
+        effects: effects::effects(&conditions, asked.answer_rate()),
         scaling: scaling::scaling(&conditions, asked.rate(&Question::Scaling)),
         spread_sources: effects::sources(&conditions, asked.rate(&Question::Spread)),
-        answer: answer::answer(&asked, &conditions),
+        answer: Answer {
+            ended_early: settled::ended_early(&asked, &conditions),
+            ..answer::answer(&asked, &conditions)
+        },
         modes_tested: headline.and_then(|metric| seen.tested(&conditions, metric)),
         outliers: outliers::find(&conditions, &answer::primary(&conditions)),
         run_order: composite.as_ref().filter(|_| results.plan.is_some()).and_then(|c| run_order::check(&conditions, c)),

@@ -8,6 +8,7 @@ use super::pooled::PooledStep;
 use super::term::{Second, Term};
 use serde::Serialize;
 use std::collections::BTreeSet;
+use tare_results::looks::Look;
 use tare_results::schema::{LeftOut, Levels, Within};
 use tare_stats::Interval;
 use tare_stats::blocks::Analysis;
@@ -25,6 +26,8 @@ pub struct Answer {
     pub left_out: Vec<LeftOut>,
     /// What was cut of the study to fit a time, and how many of its conditions were not measured at all.
     pub within: Option<(Within, usize)>,
+    /// The look before the last one that settled the question; none where it took all trials, or is not settled.
+    pub ended_early: Option<Look>,
 }
 
 /// The disturbed trials among those that an answer rests on.

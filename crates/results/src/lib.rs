@@ -20,6 +20,7 @@ pub mod laps;
 pub mod latencies;
 mod limits;
 mod lines;
+pub mod looks;
 pub mod metric;
 mod named;
 mod names;

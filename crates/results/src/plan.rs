@@ -115,9 +115,9 @@ impl Plan {
 
     /// Trials in all, those too that are planned when others have ended, as far as their number is known beforehand.
     pub fn trials_in_all(&self) -> usize {
-        let rungs = self.within.as_ref().and_then(|within| within.rungs.as_ref());
-        let of = |rule: &Rungs| self.trials.len() * rule.blocks / self.blocks().len().max(1);
-        rungs.map_or(self.trials.len(), of)
+        let all = |within: &Within| within.rungs.as_ref().map(|rule| rule.blocks).or(within.blocks);
+        let blocks = self.within.as_ref().and_then(all);
+        blocks.map_or(self.trials.len(), |blocks| self.trials.len() * blocks / self.blocks().len().max(1))
     }
 }
 
@@ -153,7 +153,7 @@ pub struct Decision {
 }
 
 /// What was cut of a study to fit a time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Within {
     pub asked_s: f64,
     pub whole_s: f64,
@@ -164,6 +164,10 @@ pub struct Within {
     /// How the rungs of its ladders are chosen; none where they were fixed beforehand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rungs: Option<Rungs>,
+    /// Blocks of a study that ends as soon as a look on the way shows its question settled ([`crate::looks`]): those
+    /// still to come are not yet in the plan. None where nothing is looked at on the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<usize>,
     /// Trials that the time did not last for.
     #[serde(default)]
     pub stopped: usize,

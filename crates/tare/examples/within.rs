@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use tare::run::settled;
 use tare_findings::summarize;
 use tare_findings::verdict::Verdict;
 use tare_results::Results;
@@ -15,7 +16,7 @@ use tare_study::language::write::to_toml;
 use tare_study::plan::adapt::adapt;
 use tare_study::plan::resolve::{Where, resolve};
 use tare_study::plan::task::Task;
-use tare_study::plan::{estimate, race, rungs, within};
+use tare_study::plan::{estimate, looks, race, rungs, within};
 use tare_topology::Machine;
 
 /// What servers differ by, and samples of a minute on one of them, as the forecast has it.
@@ -39,7 +40,7 @@ struct Grid {
     found: fn(&Verdict, &Plan) -> [bool; 2],
 }
 
-const GRIDS: [Grid; 3] = [
+const GRIDS: [Grid; 4] = [
     Grid {
         study: "numa-scaling",
         machine: "package:4 [numa] core:32 pu:1",
@@ -102,13 +103,32 @@ const GRIDS: [Grid; 3] = [
             [has(true), has(false)]
         },
     },
+    Grid {
+        study: "no-effect-list",
+        machine: "package:2 core:8 pu:1",
+        sets: &[],
+        hours: &[8.0],
+        planted: &[0.1, 0.05, 0.0],
+        level: |levels, _, gain| if levels["memory"] == "interleave:all" { (1.0 + gain).ln() } else { 0.0 },
+        spread: |_, _| 0.0,
+        found: |verdict, _| {
+            let Verdict::Moved { first, rest, .. } = verdict else { return [false; 2] };
+            let has = |of_memory: bool| {
+                let mut moved = std::iter::once(first).chain(rest).map(|moved| moved.term.to_string());
+                moved.any(|term| term.contains("memory=interleave:all") == of_memory)
+            };
+            [has(true), has(false)]
+        },
+    },
 ];
 
 fn main() -> Result<(), Failure> {
-    let times: u64 = std::env::args().nth(1).map_or(Ok(100), |text| text.parse())?;
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let times: u64 = arguments.first().map_or(Ok(100), |text| text.parse())?;
+    let wanted = |grid: &&Grid| arguments.len() < 2 || arguments[1..].iter().any(|name| name == grid.study);
     println!("{times} studies a cell; found: it was named. other: something else was\n");
     println!("{:<24} {:<14} {:>7} {:>7} {:>7} {:>7}", "study", "plan", "planted", "found", "other", "trials");
-    for grid in &GRIDS {
+    for grid in GRIDS.iter().filter(wanted) {
         for (name, study, plan) in plans(grid)? {
             for planted in grid.planted {
                 let (mut found, mut trials) = ([0; 2], 0);
@@ -180,7 +200,9 @@ fn ran(grid: &Grid, study: &Study, plan: &Plan, planted: f64, seed: u64) -> Resu
         for planned in &plan.trials[records.len()..] {
             records.push(record(grid, study, &plan, (planned, places[&planned.condition]), planted, seed)?);
         }
-        let more = race::extended(&plan, &records).or_else(|| rungs::extended(study, &plan, &records));
+        let more = race::extended(&plan, &records)
+            .or_else(|| rungs::extended(study, &plan, &records))
+            .or_else(|| looks::extended(study, &plan, &records, |plan, records| settled(study, plan, records)));
         match more {
             Some(more) => plan = more,
             None => return Ok((plan, records)),

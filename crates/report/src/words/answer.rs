@@ -54,6 +54,12 @@ fn not_measured(answer: &Answer) -> Vec<String> {
     for out in &answer.left_out {
         sentences.push(format!("Without {} = {}: {}.", out.setting, out.level, out.reason));
     }
+    if let Some(look) = &answer.ended_early {
+        sentences.push(format!(
+            "Ended early, after {} of {} blocks (look {} of {}): what it asks was settled.",
+            look.blocks, look.of_blocks, look.number, look.of
+        ));
+    }
     let Some((within, conditions)) = &answer.within else { return sentences };
     let mut cut: Vec<String> =
         within.levels.iter().map(|(factor, levels)| format!("{factor} {}", levels.join(", "))).collect();

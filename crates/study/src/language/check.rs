@@ -102,7 +102,7 @@ pub fn alternatives(source: Source<'_>, places: &Places, study: &Study) -> Resul
 /// Every factor must exist and every level must fit, before anything is started.
 pub fn factors(source: Source<'_>, places: &Places, study: &Study) -> Result<(), StudyError> {
     few(source, places, study)?;
-    let all = || study.factors.iter().chain(study.conditions.iter().flatten());
+    let all = || study.factors.iter().chain(study.conditions.iter().chain(&study.enough).flatten());
     let varies = all().any(|factor| factor.name == "workload");
     for factor in all() {
         let mut seen = HashSet::new();

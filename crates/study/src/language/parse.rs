@@ -24,7 +24,7 @@ pub struct Overrides {
     pub binaries: Vec<String>,
 }
 
-const SECTIONS: [&str; 19] = [
+const SECTIONS: [&str; 20] = [
     "name",
     "title",
     "question",
@@ -40,6 +40,7 @@ const SECTIONS: [&str; 19] = [
     "decide",
     "factors",
     "conditions",
+    "enough",
     "placements",
     "builds",
     "quick",
@@ -122,7 +123,8 @@ impl<'a> Parser<'a> {
                     let table = self.source.as_table("factors", value)?;
                     self.study.factors = self.factors(table)?;
                 }
-                "conditions" => self.conditions(value)?,
+                "conditions" => self.study.conditions = self.entries("conditions", value)?,
+                "enough" => self.study.enough = self.entries("enough", value)?,
                 // Read even where it is not used, so that a mistake in it does not wait for the first --quick.
                 "quick" | "article" => {
                     let kept = self.study.clone();
@@ -338,16 +340,12 @@ impl<'a> Parser<'a> {
         Ok((key.get_ref().to_string(), level))
     }
 
-    fn conditions(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), StudyError> {
+    fn entries(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<Vec<Factor>>, StudyError> {
         let DeValue::Array(entries) = value.get_ref() else {
-            return Err(self.source.error(value.span(), "`conditions` is one table", "[[conditions]], once an entry"));
+            let expected = format!("[[{name}]], once an entry");
+            return Err(self.source.error(value.span(), format!("`{name}` is one table"), expected));
         };
-        for entry in entries {
-            let table = self.source.as_table("conditions", entry)?;
-            let factors = self.factors(table)?;
-            self.study.conditions.push(factors);
-        }
-        Ok(())
+        entries.iter().map(|entry| self.factors(self.source.as_table(name, entry)?)).collect()
     }
 
     fn factors(&mut self, table: &DeTable<'_>) -> Result<Vec<Factor>, StudyError> {

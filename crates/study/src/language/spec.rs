@@ -45,6 +45,9 @@ pub struct Study {
     pub factors: Vec<Factor>,
     /// A plain list: each entry is a small full factorial of its own.
     pub conditions: Vec<Vec<Factor>>,
+    /// Runs of warm-up that are enough where the study is cut to a time: each entry has a number of them
+    /// ([`WARMUP_RUNS`]), and all else in it says of which conditions.
+    pub enough: Vec<Vec<Factor>>,
     pub sampling: Sampling,
     /// Two sides that are compared pair by pair until it is settled, in place of factors; none: factors count.
     pub decide: Option<Decide>,
@@ -57,7 +60,12 @@ pub struct Design {
     pub skip_identical: bool,
     /// The factor whose levels are measured one after the other within one server lifetime; none: each has its own.
     pub ladder: Option<String>,
+    /// Whether no condition warms up for longer than [`Study::enough`] says.
+    pub warms_up_enough: bool,
 }
+
+/// The key of loads that count the runs of their warm-up.
+pub const WARMUP_RUNS: &str = "warmup_runs";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Display, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "kebab-case", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]

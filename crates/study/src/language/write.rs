@@ -45,6 +45,10 @@ pub fn to_toml(study: &Study) -> String {
         let entries = study.conditions.iter().map(|c| Value::Table(factors(c))).collect();
         root.insert("conditions".into(), Value::Array(entries));
     }
+    if !study.enough.is_empty() {
+        let entries = study.enough.iter().map(|c| Value::Table(factors(c))).collect();
+        root.insert("enough".into(), Value::Array(entries));
+    }
     if !study.placements.is_empty() {
         root.insert("placements".into(), Value::Table(placements(&study.placements)));
     }

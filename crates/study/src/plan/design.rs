@@ -1,8 +1,9 @@
 //! Factors and their levels -> conditions.
 
 use super::limits;
+use crate::language::fields;
 use crate::language::settings::Settings;
-use crate::language::spec::{DesignKind, Factor, Study};
+use crate::language::spec::{DesignKind, Factor, Study, WARMUP_RUNS};
 use tare_results::schema::Levels;
 use tare_text::Value;
 
@@ -41,6 +42,9 @@ fn condition(study: &Study, levels: &[(String, Value)]) -> Result<Condition, Str
     for (name, level) in whole.into_iter().chain(parts) {
         study.apply(&mut settings, name, level)?;
     }
+    if study.design.warms_up_enough {
+        warm_up_enough(study, &mut settings)?;
+    }
     let words: Vec<String> = levels.iter().map(|(name, level)| format!("{name}={level}")).collect();
     let name = if words.is_empty() { "base".to_owned() } else { words.join(" ") };
     Ok(Condition {
@@ -48,6 +52,25 @@ fn condition(study: &Study, levels: &[(String, Value)]) -> Result<Condition, Str
         levels: levels.iter().map(|(name, level)| (name.clone(), level.to_string())).collect(),
         settings,
     })
+}
+
+/// No more runs of warm-up than the study says are enough for such settings.
+fn warm_up_enough(study: &Study, settings: &mut Settings) -> Result<(), String> {
+    let own = |settings: &Settings, name: &str| match name.strip_prefix("option.") {
+        Some(option) => settings.engine.options.get(option).map(|value| Value::of_word(value)),
+        None => fields::factor(name).and_then(|field| field.get(settings)),
+    };
+    for entry in &study.enough {
+        let (runs, chosen): (Vec<&Factor>, Vec<&Factor>) = entry.iter().partition(|factor| factor.name == WARMUP_RUNS);
+        let is_for = chosen.iter().all(|factor| own(settings, &factor.name).is_some_and(|level| factor.has(&level)));
+        let own_runs = own(settings, WARMUP_RUNS).and_then(|runs| runs.number());
+        for enough in runs.iter().flat_map(|factor| &factor.levels) {
+            if is_for && enough.number() < own_runs {
+                study.apply(settings, WARMUP_RUNS, enough)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn full(factors: &[Factor]) -> Vec<Vec<(String, Value)>> {

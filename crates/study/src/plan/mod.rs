@@ -23,6 +23,7 @@
 //! | `settle` | pairs that are added until it is settled whether two conditions differ |
 //! | `stack` | where the stack of each trial of a comparison begins |
 //! | `race` | blocks of conditions that are raced, without those that were dropped |
+//! | `looks` | blocks up to the next look at a study that ends when its question is settled |
 //! | `rungs` | rungs of a ladder that are chosen around its peak by what was measured |
 //! | `reached` | blocks that are added until the half-width is reached |
 
@@ -36,6 +37,7 @@ pub mod each_node;
 pub mod estimate;
 pub mod ladder;
 pub mod limits;
+pub mod looks;
 pub mod made;
 pub mod memory_nodes;
 pub mod needs;

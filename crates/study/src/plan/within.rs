@@ -7,8 +7,8 @@
 
 use super::design::{self, Condition};
 use super::limits::is_wanted;
-use super::{estimate, race, resolve, rungs};
-use crate::language::spec::{Factor, Study};
+use super::{estimate, looks, race, resolve, rungs};
+use crate::language::spec::{Factor, Study, WARMUP_RUNS};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::question::Question;
 use tare_results::schema::{Plan, PlannedCondition, Rungs, Within};
@@ -28,8 +28,10 @@ const SHORTER: [f64; 4] = [1.0, 0.5, 0.25, 0.125];
 /// Seconds below which no sample and no warm-up comes by that.
 const SHORTEST_S: f64 = 10.0;
 const SHORTEST_WARMUP_S: f64 = 2.0;
-/// Runs of a load that counts them, at least.
+/// Runs of a load that counts them, at least; and where the question is what servers differ by, of which each counts
+/// once.
 const FEWEST_SAMPLES: usize = 3;
+const FEWEST_OF_A_SERVER: usize = 1;
 /// How long a load that warms up by time may take.
 const WARMUP_LIMIT: &str = "warmup_limit_s";
 /// Factors whose levels any server can have one after the other.
@@ -77,7 +79,7 @@ pub fn fit(
         whole_trials: whole.trials.len(),
         levels,
         rungs,
-        stopped: 0,
+        ..Within::default()
     };
     if whole.estimated_s <= asked_s {
         let within = Some(cut(BTreeMap::new(), None));
@@ -122,7 +124,8 @@ pub fn fit(
         let made = Plan { within: Some(cut(levels, rule)), notes, ..made };
         if !is_climbed {
             let raced = race::of_question(&candidate, made, asked_s - data_s);
-            return Ok((candidate, raced));
+            let looked_at = looks::begun(&candidate, raced);
+            return Ok((candidate, looked_at));
         }
         let wide = Study { factors: study.factors, ..candidate };
         let all = plan(&wide).map_err(TooShort::Plan)?.conditions;
@@ -135,6 +138,8 @@ pub fn fit(
 
 fn candidates(study: &Study, conditions: &[Condition]) -> Vec<Study> {
     let shared = shared(study, conditions);
+    let in_runs = study.base.workload.load.load().warms_up_in_runs();
+    let enough = if study.enough.is_empty() || !in_runs { vec![false] } else { vec![false, true] };
     let mut all = Vec::new();
     for ladder in [study.design.ladder.clone()].into_iter().chain(shared.map(Some)) {
         // Blocks of shared servers are cheap, and the luck of each is one value more.
@@ -146,7 +151,11 @@ fn candidates(study: &Study, conditions: &[Condition]) -> Vec<Study> {
                     smaller.sampling.trials = trials;
                     smaller.design.ladder.clone_from(&ladder);
                     shorten(&mut smaller, part);
-                    all.push(smaller);
+                    all.extend(enough.iter().map(|enough| {
+                        let mut smaller = smaller.clone();
+                        smaller.design.warms_up_enough = *enough;
+                        smaller
+                    }));
                 }
             }
         }
@@ -174,8 +183,9 @@ fn shorten(study: &mut Study, part: f64) {
     let in_runs = study.base.workload.load.load().warms_up_in_runs();
     let sampling = &mut study.sampling;
     if in_runs {
-        let fewest = FEWEST_SAMPLES.min(sampling.samples);
-        sampling.samples = ((sampling.samples as f64 * part).ceil() as usize).max(fewest);
+        let by_server = study.question == Some(Question::Spread);
+        let fewest = if by_server { FEWEST_OF_A_SERVER } else { FEWEST_SAMPLES }.min(sampling.samples);
+        sampling.samples = ((sampling.samples as f64 * part).round() as usize).max(fewest);
         return;
     }
     let shorter = |seconds: f64, shortest: f64| (seconds * part).max(shortest.min(seconds));
@@ -279,6 +289,9 @@ fn notes(
     {
         changed(true, format!("{is} s of warming up in place of {was} s"));
     }
+    for entry in enough_words(cut) {
+        changed(true, entry);
+    }
     let power = format!(
         "if servers differ by {} and samples of a minute by {}, this shows {} (the whole study {})",
         percent(SERVERS_DIFFER),
@@ -287,6 +300,23 @@ fn notes(
         shown(whole, all)
     );
     vec![format!("cut to fit {}: {}", minutes(made.estimated_s), changes.join("; ")), power]
+}
+
+/// Warm-ups that are cut to what is enough, in words.
+fn enough_words(cut: &Study) -> Vec<String> {
+    let entries = cut.enough.iter().filter(|_| cut.design.warms_up_enough);
+    let words = |entry: &Vec<Factor>| {
+        let (runs, of): (Vec<&Factor>, Vec<&Factor>) = entry.iter().partition(|factor| factor.name == WARMUP_RUNS);
+        let word = |factor: &&Factor| {
+            let levels: Vec<String> = factor.levels.iter().map(ToString::to_string).collect();
+            format!("{}={}", factor.name, levels.join(","))
+        };
+        let of: Vec<String> = of.iter().map(word).collect();
+        let all = if of.is_empty() { "all settings".to_owned() } else { of.join(" ") };
+        let runs = runs.first()?.levels.first()?.number()?;
+        Some(format!("at most {} of warming up with {all}", count(runs as usize, "run")))
+    };
+    entries.filter_map(words).collect()
 }
 
 /// The smallest change that is shown four times in five.
@@ -342,137 +372,5 @@ fn smallest(study: &Study, conditions: &[PlannedCondition]) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::language::builtin;
-    use crate::language::document::Source;
-    use crate::language::parse::{Overrides, parse};
-    use crate::plan::resolve::{Where, resolve};
-    use tare_results::levels_of;
-    use tare_results::schema::{Levels, PlannedTrial, SampleRecord, TrialRecord};
-    use tare_topology::Machine;
-
-    fn cut(name: &str, on: &str, sets: &[&str]) -> Result<(Study, Plan), TooShort> {
-        let overrides = Overrides {
-            article: true,
-            sets: sets.iter().map(|set| (*set).to_owned()).collect(),
-            ..Overrides::default()
-        };
-        let study = parse(Source { origin: name, text: builtin::find(name).unwrap().text }, &overrides).unwrap();
-        let machine = Machine::synthetic(on).unwrap();
-        let plan = |study: &Study| resolve(study, &machine, Where::Described);
-        let whole = plan(&study).unwrap();
-        fit(study, whole, machine.pus.len(), plan)
-    }
-
-    const D: &str = "package:4 [numa] core:32 pu:1";
-
-    #[test]
-    fn an_articles_grid_fits_its_hours_and_says_what_was_cut() {
-        let read_only = "factors.workload=point_select,read_only";
-        let (study, plan) = cut("numa-scaling", D, &[read_only, "sampling.within_s=10800"]).unwrap();
-        let within = plan.within.as_ref().unwrap();
-        assert!(plan.estimated_s <= 10_800.0 && within.whole_s > 250_000.0, "{within:?}");
-        assert_eq!((within.whole_trials, within.asked_s), (528, 10_800.0));
-        assert_eq!(study.design.ladder.as_deref(), Some("workload,distribution,threads"));
-        // Nodes, which the question is about, stay; the rungs begin with the ends of every ladder and its middle.
-        assert_eq!((within.levels.len(), plan.trials_in_all()), (0, 252), "{within:?}");
-        assert_eq!(within.rungs, Some(Rungs { factor: "threads".into(), at_once: 3, blocks: 7 }));
-        assert_eq!(rungs_of(&plan, 0), [1, 32, 1024]);
-        // Every block holds every condition that is left, on one server for each number of nodes.
-        assert_eq!((plan.blocks().len(), plan.trials.len(), study.sampling.trials), (2, 2 * 36, 7));
-        let servers: BTreeSet<_> = plan.trials.iter().map(|trial| trial.lifetime).collect();
-        assert_eq!(servers.len(), 3 * 2);
-        assert!(plan.notes[1].contains("this shows a step of"), "{:?}", plan.notes);
-    }
-
-    fn rungs_of(plan: &Plan, block: usize) -> Vec<u64> {
-        let of =
-            |name: &str| plan.conditions.iter().find(|c| c.name == name).unwrap().levels["threads"].parse().unwrap();
-        let trials = plan.trials.iter().filter(|trial| trial.block == block);
-        trials.map(|trial| of(&trial.condition)).collect::<BTreeSet<u64>>().into_iter().collect()
-    }
-
-    /// Records of all trials of a plan, with what a condition's levels give.
-    fn measured(plan: &Plan, value: impl Fn(usize, &Levels) -> f64) -> Vec<TrialRecord> {
-        let record = |planned: &PlannedTrial| {
-            let levels = &plan.conditions.iter().find(|c| c.name == planned.condition).unwrap().levels;
-            let metrics = [("tps".to_owned(), value(planned.trial, levels))].into();
-            let samples = vec![SampleRecord { metrics, ..SampleRecord::default() }];
-            TrialRecord { samples, ..TrialRecord::new(planned, 1, levels.clone(), String::new()) }
-        };
-        plan.trials.iter().map(record).collect()
-    }
-
-    #[test]
-    fn a_cut_ladder_is_climbed_towards_its_peak() {
-        let (study, plan) =
-            cut("numa-scaling", D, &["factors.workload=point_select,read_only", "sampling.within_s=10800"]).unwrap();
-        let rungs: Vec<u64> = (0..11).map(|power| 1 << power).collect();
-        for peak in &rungs {
-            // Falls by a tenth with every doubling away from the peak; trials vary by 3%.
-            let value = |trial: usize, levels: &Levels| {
-                let threads: f64 = levels["threads"].parse().unwrap();
-                let luck = 1.0 + 0.03 * ((trial * 7919 % 101) as f64 / 50.0 - 1.0);
-                1e5 * luck * (-0.1 * (threads / *peak as f64).log2().abs()).exp()
-            };
-            let mut plan = plan.clone();
-            while let Some(more) = rungs::extended(&study, &plan, &measured(&plan, value)) {
-                assert!(more.trials.starts_with(&plan.trials) && more.trials.len() > plan.trials.len());
-                plan = more;
-            }
-            assert_eq!((plan.blocks().len(), plan.trials.len()), (7, 252));
-            assert!(plan.blocks().values().all(|trials| trials.len() == 36));
-            assert!(plan.trials.iter().enumerate().all(|(place, trial)| trial.trial == place));
-            let servers: BTreeSet<_> = plan.trials.iter().map(|trial| trial.lifetime).collect();
-            assert_eq!(servers.len(), 3 * 7);
-            let place = rungs.iter().position(|rung| rung == peak).unwrap();
-            let seen: BTreeSet<u64> = (0..7).flat_map(|block| rungs_of(&plan, block)).collect();
-            let near = rungs.iter().filter(|rung| seen.contains(rung)).map(|rung| rungs.iter().position(|r| r == rung));
-            let nearest = near.flatten().map(|rung| rung.abs_diff(place)).min().unwrap();
-            assert!(nearest <= 1, "{peak}: {seen:?}");
-        }
-    }
-
-    #[test]
-    fn the_best_of_a_cut_study_is_found_by_a_race() {
-        let (study, plan) =
-            cut("mind-your-core", "package:2 [numa] core:6 pu:2", &["sampling.within_s=18000"]).unwrap();
-        let race = plan.race.as_ref().unwrap();
-        let realizable: Vec<&str> = plan.conditions.iter().filter(|c| c.realizable).map(|c| c.name.as_str()).collect();
-        assert_eq!((race.candidates.len(), plan.trials.len()), (realizable.len(), realizable.len()));
-        assert!(race.budget_s.unwrap() < 18_000.0 && plan.notes.iter().any(|note| note.starts_with("a race")));
-        // One in three is worth racing on.
-        let worth = |levels: &Levels| {
-            if realizable.iter().position(|name| levels_of(name) == *levels).unwrap() % 3 == 0 { 1.2 } else { 1.0 }
-        };
-        let value = |trial: usize, levels: &Levels| worth(levels) * (1.0 + 0.04 * (trial * 7919 % 101) as f64 / 101.0);
-        let mut raced = plan.clone();
-        while let Some(more) = race::extended(&raced, &measured(&raced, value)) {
-            raced = more;
-        }
-        let blocks = raced.blocks();
-        let last = blocks.last_key_value().unwrap().1;
-        assert!(last.len() < realizable.len() / 2, "{} of {}", last.len(), realizable.len());
-        // Which factor moves throughput is asked of all conditions.
-        let other = Study { question: Some(Question::Effect), ..study };
-        assert_eq!(race::of_question(&other, plan.clone(), 1.0), plan);
-    }
-
-    #[test]
-    fn what_fits_is_left_as_it_is_and_what_cannot_fit_is_said() {
-        let one = ["factors.workload=point_select", "factors.distribution=uniform", "factors.threads=64"];
-        let (study, plan) = cut("numa-scaling", D, &[&one[..], &["sampling.within_s=86400"]].concat()).unwrap();
-        assert_eq!((study.sampling.trials, plan.trials.len(), study.design.ladder), (4, 12, None));
-        assert!(plan.within.unwrap().levels.is_empty());
-        let short = cut("numa-scaling", D, &["sampling.within_s=1200"]).unwrap_err();
-        assert!(short.to_string().contains("for the data, and 20 min were given"), "{short}");
-    }
-
-    #[test]
-    fn the_ends_of_a_ladder_come_first_and_then_the_middles() {
-        assert_eq!(first_rungs(11, 3), [0, 5, 10]);
-        assert_eq!(first_rungs(11, 5), [0, 3, 5, 8, 10]);
-        assert_eq!(first_rungs(3, 5), [0, 1, 2]);
-    }
-}
+#[path = "within_tests.rs"]
+mod tests;

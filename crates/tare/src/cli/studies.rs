@@ -146,6 +146,8 @@ fn keys() -> String {
         "\n[factors]          factor = [levels]; every combination is a condition\n\
          [[conditions]]     a list, each entry with factors and levels of its own; [factors] next to it join\n\
          \x20                  every entry, or choose among the levels that entries have\n\
+         [[enough]]         warmup_runs = what is enough with the settings that stand next to it, where --within cuts the\n\
+         \x20                  study to a time; a list\n\
          [design]           kind = full-factorial or one-at-a-time; identical = run or skip; ladder = factors whose levels\n\
          \x20                  are measured one after the other on one server, in an order drawn for each trial\n\
          [placements.NAME]  keys of [placement]; chosen by the factor placement\n\

@@ -7,11 +7,13 @@ use super::repeats::{self, Repeats};
 use super::{Attempt, Book, Ended, Listener, Prepared, RunError, Runner};
 use std::collections::BTreeMap;
 use std::time::Duration;
+use tare_results::Results;
 use tare_results::schema::{Outcome, Plan, Settle, TrialRecord};
 use tare_study::language::spec::Study;
+use tare_study::language::write::to_toml;
 use tare_study::plan::queue::{Next, Queue};
 use tare_study::plan::task::Task;
-use tare_study::plan::{estimate, ladder, pilot, race, rungs, settle};
+use tare_study::plan::{estimate, ladder, looks, pilot, race, rungs, settle};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunEnd {
@@ -85,7 +87,10 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
             let more = pilot::extended(self.study, &plan, &records)
                 .or_else(|| settle::extended(&plan, &records))
                 .or_else(|| race::extended(&plan, &records))
-                .or_else(|| rungs::extended(self.study, &plan, &records));
+                .or_else(|| rungs::extended(self.study, &plan, &records))
+                .or_else(|| {
+                    looks::extended(self.study, &plan, &records, |plan, records| settled(self.study, plan, records))
+                });
             let Some(extended) = more else { return Ok(end(&queue, 0)) };
             self.book.write_plan(&extended)?;
             self.runner.take(self.study, &extended)?;
@@ -201,6 +206,17 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
             timeout: Duration::try_from_secs_f64(limit_s).unwrap_or(Duration::MAX),
         })
     }
+}
+
+/// Whether the study's own answer needs no further trial.
+pub fn settled(study: &Study, plan: &Plan, records: &[TrialRecord]) -> bool {
+    tare_findings::settled(&Results {
+        study: study.name.clone(),
+        study_toml: Some(to_toml(study)),
+        plan: Some(plan.clone()),
+        trials: records.to_vec(),
+        ..Results::default()
+    })
 }
 
 /// Whether the trials of a pair are run together.

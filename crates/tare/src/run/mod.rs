@@ -17,6 +17,8 @@ mod deadline;
 mod error;
 mod execute;
 mod handed;
+#[cfg(test)]
+mod looked;
 mod meeting;
 #[cfg(test)]
 mod recorded;
@@ -28,7 +30,7 @@ mod schedules;
 pub use child::{Message, Stop};
 pub use children::Children;
 pub use error::{Failure, RunError};
-pub use execute::{Run, RunEnd};
+pub use execute::{Run, RunEnd, settled};
 pub use handed::Handed;
 pub use repeats::IN_VAIN;
 pub use runner::{Attempt, Book, Ended, Listener, Prepared, Runner};

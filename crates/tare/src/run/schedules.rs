@@ -35,7 +35,7 @@ enum Fate {
 }
 
 /// A number from a seed and some others (SplitMix64), so that every schedule can be played again.
-fn drawn(numbers: &[u64]) -> u64 {
+pub(super) fn drawn(numbers: &[u64]) -> u64 {
     numbers.iter().fold(0x9e37_79b9_7f4a_7c15, |state, number| {
         let mut z = (state ^ number).wrapping_add(0x9e37_79b9_7f4a_7c15);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

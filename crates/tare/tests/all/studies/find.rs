@@ -77,6 +77,29 @@ fn a_study_that_asks_for_the_best_and_is_cut_drops_the_worse_on_the_way() {
     world.assert_clean();
 }
 
+/// Looks on the way are for other questions what a race is for this one.
+#[test]
+fn a_study_of_an_effect_that_is_cut_ends_at_the_look_that_shows_it() {
+    let world = World::new();
+    let study = world.study(
+        "name = \"locks\"\nquestion = \"effect\"\n[workload]\nrows = 1000\n[sampling]\ntrials = 200\nwarmup_s = 0.1\n\
+         sample_s = 0.3\n[factors]\noption.tare_planted_lock_us = [1, 20000]\n",
+    );
+    let all = [&["run", &study, "--out", "results", "--within", "60s"], &QUIET[..]].concat();
+    let (out, _) = world.exits(0, &all);
+    let plan = json(&std::fs::read_to_string(world.path("results/plan.json")).unwrap());
+    let blocks = plan["within"]["blocks"].as_u64().unwrap();
+    let ran = trials(&world.path("results")).len() as u64;
+    assert!(blocks > 18 && ran < blocks, "{ran} trials, 2 in each of {blocks} blocks");
+    let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("tare_planted_lock_us moved throughput "), "{out}");
+    assert!(said.contains(&format!("Ended early, after {} of {blocks} blocks (look ", ran / 2)), "{out}");
+    // What has ended stays ended.
+    world.exits(0, &["run", "--resume", "results"]);
+    assert_eq!(trials(&world.path("results")).len() as u64, ran);
+    world.assert_clean();
+}
+
 #[test]
 fn out_of_time_it_says_who_remains_and_how_long_it_would_take() {
     let world = World::new();

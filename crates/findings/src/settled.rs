@@ -1,0 +1,63 @@
+//! Whether a study's question is settled before all of its trials have run: every factor is shown to matter, or what is
+//! left open of it is too small to. What the answer may claim then is held by the rate of its look alone, so this may
+//! be any rule.
+
+use super::answer::{self, headline_metric};
+use super::collect::{self, ConditionTrials};
+use super::question::Asked;
+use super::{composite, effects};
+use tare_results::Results;
+use tare_results::looks::Look;
+use tare_results::question::Question;
+use tare_stats::Interval;
+
+/// A factor that moves no more than this has no effect to speak of, as `tare find` and `tare ab` have it.
+const MINIMUM_EFFECT: f64 = 1.02;
+/// A factor under which trials vary by less than this many times as much is no source of spread to speak of.
+const MINIMUM_SPREAD: f64 = 2.0;
+
+/// Whether no further trial is needed for what the study asks.
+pub fn settled(results: &Results) -> bool {
+    is_settled(&Asked::of(results), &collect::conditions(results))
+}
+
+/// The look before the last one that settles the question.
+pub(super) fn ended_early(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Option<Look> {
+    asked.look.filter(|look| !look.is_last && is_settled(asked, conditions))
+}
+
+/// With the disturbed trials and without them, where there are any.
+fn is_settled(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> bool {
+    let clean = || conditions.iter().map(ConditionTrials::clean).collect::<Vec<_>>();
+    let any_disturbed = conditions.iter().any(|condition| !condition.disturbed().is_empty());
+    is_settled_by(asked, conditions) && (!any_disturbed || is_settled_by(asked, &clean()))
+}
+
+fn is_settled_by(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> bool {
+    match &asked.question {
+        Some(Question::Spread) => effects::sources(conditions, asked.rate(&Question::Spread)).is_some_and(|sources| {
+            let is_open = |ci: Option<Interval>| !lies_within(ci, MINIMUM_SPREAD);
+            sources.ranking.iter().all(|source| source.shown || !is_open(source.spread_ci))
+        }),
+        Some(Question::Effect) => {
+            let Some(name) = headline_metric(&collect::all_metrics(conditions)) else { return false };
+            let loads = answer::loads(conditions);
+            let rate = asked.answer_rate() / loads.as_ref().map_or(1, Vec::len) as f64;
+            let has_none_open = |own: &[ConditionTrials<'_>]| {
+                let Some(composite) = composite::of(own, &name) else { return false };
+                let mains = effects::main_effects(own, &composite, rate).moved;
+                !mains.is_empty() && mains.iter().all(|main| main.shown || lies_within(main.ci, MINIMUM_EFFECT))
+            };
+            match loads {
+                Some(loads) => loads.iter().all(|(_, own)| has_none_open(own)),
+                None => has_none_open(conditions),
+            }
+        }
+        _ => false,
+    }
+}
+
+/// Whether a ratio is shown to be smaller than this one, either way.
+fn lies_within(ci: Option<Interval>, most: f64) -> bool {
+    ci.is_some_and(|ci| ci.high <= most && ci.low >= most.recip())
+}

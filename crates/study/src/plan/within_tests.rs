@@ -1,0 +1,164 @@
+//! What plans of published grids come to in a time, on described machines.
+
+use super::*;
+use crate::language::builtin;
+use crate::language::document::Source;
+use crate::language::parse::{Overrides, parse};
+use crate::plan::resolve::{Where, resolve};
+use tare_results::levels_of;
+use tare_results::schema::{Levels, PlannedTrial, SampleRecord, TrialRecord};
+use tare_topology::Machine;
+
+fn cut(name: &str, on: &str, sets: &[&str]) -> Result<(Study, Plan), TooShort> {
+    let overrides =
+        Overrides { article: true, sets: sets.iter().map(|set| (*set).to_owned()).collect(), ..Overrides::default() };
+    let study = parse(Source { origin: name, text: builtin::find(name).unwrap().text }, &overrides).unwrap();
+    let machine = Machine::synthetic(on).unwrap();
+    let plan = |study: &Study| resolve(study, &machine, Where::Described);
+    let whole = plan(&study).unwrap();
+    fit(study, whole, machine.pus.len(), plan)
+}
+
+const D: &str = "package:4 [numa] core:32 pu:1";
+
+#[test]
+fn an_articles_grid_fits_its_hours_and_says_what_was_cut() {
+    let read_only = "factors.workload=point_select,read_only";
+    let (study, plan) = cut("numa-scaling", D, &[read_only, "sampling.within_s=10800"]).unwrap();
+    let within = plan.within.as_ref().unwrap();
+    assert!(plan.estimated_s <= 10_800.0 && within.whole_s > 250_000.0, "{within:?}");
+    assert_eq!((within.whole_trials, within.asked_s), (528, 10_800.0));
+    assert_eq!(study.design.ladder.as_deref(), Some("workload,distribution,threads"));
+    // Nodes, which the question is about, stay; the rungs begin with the ends of every ladder and its middle.
+    assert_eq!((within.levels.len(), plan.trials_in_all()), (0, 252), "{within:?}");
+    assert_eq!(within.rungs, Some(Rungs { factor: "threads".into(), at_once: 3, blocks: 7 }));
+    assert_eq!(rungs_of(&plan, 0), [1, 32, 1024]);
+    // Every block holds every condition that is left, on one server for each number of nodes.
+    assert_eq!((plan.blocks().len(), plan.trials.len(), study.sampling.trials), (2, 2 * 36, 7));
+    let servers: BTreeSet<_> = plan.trials.iter().map(|trial| trial.lifetime).collect();
+    assert_eq!(servers.len(), 3 * 2);
+    assert!(plan.notes[1].contains("this shows a step of"), "{:?}", plan.notes);
+}
+
+fn rungs_of(plan: &Plan, block: usize) -> Vec<u64> {
+    let of = |name: &str| plan.conditions.iter().find(|c| c.name == name).unwrap().levels["threads"].parse().unwrap();
+    let trials = plan.trials.iter().filter(|trial| trial.block == block);
+    trials.map(|trial| of(&trial.condition)).collect::<BTreeSet<u64>>().into_iter().collect()
+}
+
+/// Records of all trials of a plan, with what a condition's levels give.
+fn measured(plan: &Plan, value: impl Fn(usize, &Levels) -> f64) -> Vec<TrialRecord> {
+    let record = |planned: &PlannedTrial| {
+        let levels = &plan.conditions.iter().find(|c| c.name == planned.condition).unwrap().levels;
+        let metrics = [("tps".to_owned(), value(planned.trial, levels))].into();
+        let samples = vec![SampleRecord { metrics, ..SampleRecord::default() }];
+        TrialRecord { samples, ..TrialRecord::new(planned, 1, levels.clone(), String::new()) }
+    };
+    plan.trials.iter().map(record).collect()
+}
+
+#[test]
+fn a_cut_ladder_is_climbed_towards_its_peak() {
+    let (study, plan) =
+        cut("numa-scaling", D, &["factors.workload=point_select,read_only", "sampling.within_s=10800"]).unwrap();
+    let rungs: Vec<u64> = (0..11).map(|power| 1 << power).collect();
+    for peak in &rungs {
+        // Falls by a tenth with every doubling away from the peak; trials vary by 3%.
+        let value = |trial: usize, levels: &Levels| {
+            let threads: f64 = levels["threads"].parse().unwrap();
+            let luck = 1.0 + 0.03 * ((trial * 7919 % 101) as f64 / 50.0 - 1.0);
+            1e5 * luck * (-0.1 * (threads / *peak as f64).log2().abs()).exp()
+        };
+        let mut plan = plan.clone();
+        while let Some(more) = rungs::extended(&study, &plan, &measured(&plan, value)) {
+            assert!(more.trials.starts_with(&plan.trials) && more.trials.len() > plan.trials.len());
+            plan = more;
+        }
+        assert_eq!((plan.blocks().len(), plan.trials.len()), (7, 252));
+        assert!(plan.blocks().values().all(|trials| trials.len() == 36));
+        assert!(plan.trials.iter().enumerate().all(|(place, trial)| trial.trial == place));
+        let servers: BTreeSet<_> = plan.trials.iter().map(|trial| trial.lifetime).collect();
+        assert_eq!(servers.len(), 3 * 7);
+        let place = rungs.iter().position(|rung| rung == peak).unwrap();
+        let seen: BTreeSet<u64> = (0..7).flat_map(|block| rungs_of(&plan, block)).collect();
+        let near = rungs.iter().filter(|rung| seen.contains(rung)).map(|rung| rungs.iter().position(|r| r == rung));
+        let nearest = near.flatten().map(|rung| rung.abs_diff(place)).min().unwrap();
+        assert!(nearest <= 1, "{peak}: {seen:?}");
+    }
+}
+
+#[test]
+fn the_best_of_a_cut_study_is_found_by_a_race() {
+    let (study, plan) = cut("mind-your-core", "package:2 [numa] core:6 pu:2", &["sampling.within_s=18000"]).unwrap();
+    let race = plan.race.as_ref().unwrap();
+    let realizable: Vec<&str> = plan.conditions.iter().filter(|c| c.realizable).map(|c| c.name.as_str()).collect();
+    assert_eq!((race.candidates.len(), plan.trials.len()), (realizable.len(), realizable.len()));
+    assert!(race.budget_s.unwrap() < 18_000.0 && plan.notes.iter().any(|note| note.starts_with("a race")));
+    // One in three is worth racing on.
+    let worth = |levels: &Levels| {
+        if realizable.iter().position(|name| levels_of(name) == *levels).unwrap() % 3 == 0 { 1.2 } else { 1.0 }
+    };
+    let value = |trial: usize, levels: &Levels| worth(levels) * (1.0 + 0.04 * (trial * 7919 % 101) as f64 / 101.0);
+    let mut raced = plan.clone();
+    while let Some(more) = race::extended(&raced, &measured(&raced, value)) {
+        raced = more;
+    }
+    let blocks = raced.blocks();
+    let last = blocks.last_key_value().unwrap().1;
+    assert!(last.len() < realizable.len() / 2, "{} of {}", last.len(), realizable.len());
+    // Which factor moves throughput is asked of all conditions.
+    let other = Study { question: Some(Question::Effect), ..study };
+    assert_eq!(race::of_question(&other, plan.clone(), 1.0), plan);
+}
+
+#[test]
+fn what_fits_is_left_as_it_is_and_what_cannot_fit_is_said() {
+    let one = ["factors.workload=point_select", "factors.distribution=uniform", "factors.threads=64"];
+    let (study, plan) = cut("numa-scaling", D, &[&one[..], &["sampling.within_s=86400"]].concat()).unwrap();
+    assert_eq!((study.sampling.trials, plan.trials.len(), study.design.ladder), (4, 12, None));
+    assert!(plan.within.unwrap().levels.is_empty());
+    let short = cut("numa-scaling", D, &["sampling.within_s=1200"]).unwrap_err();
+    assert!(short.to_string().contains("for the data, and 20 min were given"), "{short}");
+}
+
+#[test]
+fn the_ends_of_a_ladder_come_first_and_then_the_middles() {
+    assert_eq!(first_rungs(11, 3), [0, 5, 10]);
+    assert_eq!(first_rungs(11, 5), [0, 3, 5, 8, 10]);
+    assert_eq!(first_rungs(3, 5), [0, 1, 2]);
+}
+
+#[test]
+fn warming_up_that_is_enough_buys_restarts_of_a_study_of_spread() {
+    let (study, plan) = cut("single-thread-stability", "package:2 core:8 pu:1", &["sampling.within_s=14400"]).unwrap();
+    let (samples, trials) = (study.sampling.samples, study.sampling.trials);
+    assert!(samples == 1 && trials >= 7 && plan.estimated_s <= 14_400.0, "{trials} of {samples}");
+    for condition in &plan.conditions {
+        let hash_index = &condition.levels["option.innodb_adaptive_hash_index"];
+        let enough = if hash_index == "ON" { "8" } else { "1" };
+        assert_eq!(condition.settings["workload.warmup_runs"].to_string(), enough, "{}", condition.name);
+    }
+    assert!(plan.notes[0].contains("at most 1 run of warming up with option.innodb_adaptive_hash_index=OFF"));
+    // A shorter warm-up than that stays, and the whole study warms up as it says.
+    let sets = ["workload.warmup_runs=5", "sampling.within_s=14400"];
+    let (_, plan) = cut("single-thread-stability", "package:2 core:8 pu:1", &sets).unwrap();
+    assert!(plan.conditions.iter().all(|c| ["5", "1"].contains(&&*c.settings["workload.warmup_runs"].to_string())));
+    let (_, whole) = cut("single-thread-stability", "package:2 core:8 pu:1", &["sampling.within_s=86400"]).unwrap();
+    assert!(whole.conditions.iter().all(|c| c.settings["workload.warmup_runs"].to_string() == "10"));
+    assert_eq!(whole.within.unwrap().blocks, None);
+}
+
+#[test]
+fn a_cut_study_grows_from_look_to_look_until_it_is_settled() {
+    let (study, plan) = cut("single-thread-stability", "package:2 core:8 pu:1", &["sampling.within_s=14400"]).unwrap();
+    let all = plan.within.as_ref().unwrap().blocks.unwrap();
+    let whole = resolve::scheduled(&study, &plan.conditions);
+    assert_eq!((plan.blocks().len(), plan.trials_in_all()), (4, whole.len()));
+    assert_eq!(looks::extended(&study, &plan, &[], |_, _| true), None);
+    let mut grown = plan;
+    while let Some(more) = looks::extended(&study, &grown, &[], |_, _| false) {
+        assert!(more.trials.starts_with(&grown.trials) && more.blocks().len() > grown.blocks().len());
+        grown = more;
+    }
+    assert_eq!((grown.blocks().len(), grown.trials), (all, whole));
+}

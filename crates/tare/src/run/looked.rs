@@ -1,0 +1,116 @@
+//! Studies that may end at a look on the way, simulated through the planner: how often their answer is wrong, and when
+//! they end.
+
+use super::schedules::drawn;
+use super::settled;
+use tare_findings::summarize;
+use tare_findings::verdict::{Answer, Verdict};
+use tare_report::words::AnswerJson;
+use tare_results::Results;
+use tare_results::schema::{Plan, SampleRecord, TrialRecord};
+use tare_study::language::document::Source;
+use tare_study::language::parse::{Overrides, parse};
+use tare_study::language::spec::Study;
+use tare_study::language::write::to_toml;
+use tare_study::plan::resolve::{Where, resolve};
+use tare_study::plan::{looks, within};
+use tare_topology::Machine;
+
+const STUDY: &str = "name = \"own\"\nquestion = \"effect\"\n[engine]\nname = \"mariadb\"\n[workload]\nname = \"read_write\"\n\
+     [sampling]\ntrials = 12\nsample_s = 60\nwithin_s = 2400\n[factors]\naslr = [\"on\", \"off\"]\n\
+     option.innodb_adaptive_hash_index = [\"ON\", \"OFF\"]\n";
+
+fn cut() -> (Study, Plan) {
+    let machine = Machine::synthetic("package:1 core:4 pu:1").unwrap();
+    let study = parse(Source { origin: "own", text: STUDY }, &Overrides::default()).unwrap();
+    let plan = |study: &Study| resolve(study, &machine, Where::Described);
+    let whole = plan(&study).unwrap();
+    within::fit(study, whole, 4, plan).unwrap()
+}
+
+/// A study whose trials vary by 2%, and gain so much without ASLR; run until `ends` says so at a look.
+fn ran(
+    study: &Study,
+    plan: &Plan,
+    gain: f64,
+    seed: u64,
+    ends: impl Fn(&Plan, &[TrialRecord]) -> bool,
+) -> (Plan, Vec<TrialRecord>) {
+    let mut plan = plan.clone();
+    let mut records: Vec<TrialRecord> = Vec::new();
+    loop {
+        for planned in &plan.trials[records.len()..] {
+            let levels = plan.conditions.iter().find(|c| c.name == planned.condition).unwrap().levels.clone();
+            // Twelve uniform numbers: nearly normal, with a variance of 1.
+            let uniform = |number| (drawn(&[seed, planned.trial as u64, number]) >> 11) as f64 / (1_u64 << 53) as f64;
+            let luck: f64 = (0..12).map(uniform).sum::<f64>() - 6.0;
+            let tps = 1000.0 * (0.02 * luck).exp() * if levels["aslr"] == "off" { 1.0 + gain } else { 1.0 };
+            let samples = vec![SampleRecord {
+                elapsed_s: 10.0,
+                metrics: [("tps".into(), tps)].into(),
+                ..SampleRecord::default()
+            }];
+            records.push(TrialRecord { samples, ..TrialRecord::new(planned, 1, levels, String::new()) });
+        }
+        match looks::extended(study, &plan, &records, &ends) {
+            Some(more) => plan = more,
+            None => return (plan, records),
+        }
+    }
+}
+
+fn answered(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Answer {
+    summarize(&Results {
+        study_toml: Some(to_toml(study)),
+        plan: Some(plan.clone()),
+        trials: records.to_vec(),
+        ..Results::default()
+    })
+    .answer
+}
+
+#[test]
+fn looks_on_the_way_leave_the_answer_its_error_however_a_study_is_ended() {
+    let (study, plan) = cut();
+    assert_eq!(plan.within.as_ref().unwrap().blocks, Some(12));
+    // The worst rule there is: it ends as soon as anything is claimed.
+    let claims = |plan: &Plan, records: &[TrialRecord]| answered(&study, plan, records).verdict.is_claim();
+    let wrong = (0..400).filter(|seed| {
+        let (plan, records) = ran(&study, &plan, 0.0, *seed, claims);
+        claims(&plan, &records)
+    });
+    let wrong = wrong.count();
+    println!("{wrong} of 400 claim what is not");
+    // 2% and twice the standard error of 400 studies.
+    assert!(wrong <= 13, "{wrong} of 400");
+}
+
+#[test]
+fn a_study_of_effects_ends_when_every_factor_is_shown_or_too_small_to_matter() {
+    let (study, plan) = cut();
+    let whole = plan.trials_in_all();
+    for (gain, finds, fewest_early) in [(0.08, true, 25), (0.0, false, 15)] {
+        let (mut right, mut early, mut trials) = (0, 0, 0);
+        for seed in 0..40 {
+            let (plan, records) = ran(&study, &plan, gain, seed, |plan, records| settled(&study, plan, records));
+            let answer = answered(&study, &plan, &records);
+            let named = matches!(&answer.verdict, Verdict::Moved { first, rest, .. }
+                if rest.is_empty() && first.term.0.iter().all(|factor| factor.factors == ["aslr"]));
+            right += usize::from(named == finds);
+            trials += records.len();
+            let Some(look) = answer.ended_early else { continue };
+            early += 1;
+            let said = format!("after {} of 12 blocks (look {} of 4)", look.blocks, look.number);
+            let details = AnswerJson::of(&answer).details;
+            assert!(
+                records.len() == 4 * look.blocks && details.iter().any(|words| words.contains(&said)),
+                "{details:?}"
+            );
+        }
+        println!("{gain}: right {right}, early {early}, {} trials of {whole} on average", trials / 40);
+        assert!(
+            right >= 38 && early >= fewest_early && trials < 40 * whole * 9 / 10,
+            "{gain}: {right} {early} {trials}"
+        );
+    }
+}
