@@ -1,8 +1,9 @@
 //! Sentences on a comparison.
 
+use super::terms::interval_of_change;
 use tare_findings::compare::rows::word;
 use tare_findings::compare::{Change, Losses, MetricComparison, Note, ProbeChange, Sessions, Verdict};
-use tare_findings::figures::{Scale, change, count, list};
+use tare_findings::figures::{Scale, change, changes_of, count, list};
 use tare_findings::probes::Refusal;
 use tare_results::server::LowOptimisation;
 use tare_stats::Interval;
@@ -112,7 +113,7 @@ fn of_sessions(found: &Sessions) -> String {
 pub fn beyond_disturbance(metric: &MetricComparison) -> Option<String> {
     let beyond = metric.beyond.filter(|_| metric.judged && metric.verdict == Verdict::Slower)?;
     let left = |ratio: f64| change(ratio - 1.0);
-    let interval = beyond.ci.map_or(String::new(), |ci| format!(" ({} to {})", left(ci.low), left(ci.high)));
+    let interval = beyond.ci.map_or(String::new(), |ci| format!(" ({})", changes_of(ci)));
     Some(format!(
         "disturbed trials count, but others took at most {:.0}% of the time of any, and with everything stopped for \
          that long {} would still be {}{interval}; limits: sampling.foreign_cpu_limit, sampling.steal_limit",
@@ -165,8 +166,7 @@ pub fn verdict(metric: &MetricComparison) -> String {
 }
 
 fn probe_interval(found: &ProbeChange) -> String {
-    let interval = found.ci.map(|ci| format!("95% interval {} to {}", change(ci.low - 1.0), change(ci.high - 1.0)));
-    interval.unwrap_or_else(|| "no interval".to_owned())
+    found.ci.map_or("no interval".to_owned(), interval_of_change)
 }
 
 pub(super) fn refusal(why: &Refusal) -> String {

@@ -1,6 +1,6 @@
 //! Words that several sentences and tables share.
 
-use tare_findings::figures::{change, figure, list, percent, times};
+use tare_findings::figures::{change, changes_of, figure, list, percent, times};
 use tare_findings::mode::{InCommon, Mode, ModeCause, ModeSide, Shared};
 use tare_findings::threads::{FULLEST_NODE, PAIRS};
 use tare_results::metric::{self, Better};
@@ -21,7 +21,7 @@ pub(super) fn small_change(ratio: f64) -> Option<String> {
 }
 
 pub(super) fn interval_of_change(ci: Interval) -> String {
-    format!("95% interval {} to {}", change(ci.low - 1.0), change(ci.high - 1.0))
+    format!("95% interval {}", changes_of(ci))
 }
 
 pub fn phrase(metric: &str) -> String {
