@@ -200,6 +200,7 @@ fn sessions(ab: &Ab) -> String {
     let asked = if ab.rule.sessions > 1 { format!(" of {}", ab.rule.sessions) } else { String::new() };
     match ab.sessions {
         many if ab.is_over_sessions() => format!("{many}{asked}{boots}, one value each"),
+        one if ab.verdict == AbVerdict::Undecided => format!("{one}{asked}{boots}"),
         0 | 1 => format!("{}{asked}: the verdict holds in this session", ab.sessions),
         few => format!("{few}{asked}{boots}: the verdict holds in these sessions"),
     }
@@ -222,13 +223,16 @@ fn untouched(control: &Control) -> String {
     format!("{} B/A {ratio}{moved}", control.name)
 }
 
+/// Pairs above which a bound is no help to anyone.
+const USEFUL: usize = 1000;
+
 fn to_go(ab: &Ab) -> String {
     let time = |pairs: usize| duration(pairs as f64 * ab.pair_s);
     match (ab.pairs_to_go, ab.pairs_to_go_at_most) {
-        (Some(more), Some(most)) => {
+        (Some(more), Some(most)) if most <= USEFUL => {
             format!("about {} ({}), at most {most} ({}) at 95%", count(more, "pair"), time(more), time(most))
         }
-        (Some(more), None) => format!("about {} ({}), without an upper bound", count(more, "pair"), time(more)),
+        (Some(more), _) => format!("about {} ({}), without a useful upper bound", count(more, "pair"), time(more)),
         (None, _) => "not known yet".to_owned(),
     }
 }
@@ -392,7 +396,9 @@ mod tests {
         let row = |name: &str| rows.iter().find(|(own, _)| *own == name).unwrap().1.clone();
         assert_eq!(row("pairs"), "18 in 9 min, 15 of them disturbed; 1 more pair gave no result");
         assert_eq!(row("to go"), "about 25 pairs (13 min), at most 60 (30 min) at 95%");
-        assert_eq!(row("sessions"), "1: the verdict holds in this session");
+        assert_eq!(row("sessions"), "1");
+        found.pairs_to_go_at_most = Some(120_664);
+        assert_eq!(to_go(&found), "about 25 pairs (13 min), without a useful upper bound");
     }
 
     #[test]

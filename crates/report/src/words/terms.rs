@@ -53,6 +53,11 @@ pub fn letter(index: usize) -> String {
     }
 }
 
+/// How conditions are ordered.
+pub fn best_first(several_loads: bool) -> &'static str {
+    if several_loads { "best first of each number of threads" } else { "best first" }
+}
+
 /// Which of two values is the better one, in words.
 pub fn better_word(better: Better) -> &'static str {
     match better {
