@@ -147,6 +147,21 @@ pub fn change(fraction: f64) -> String {
     }
 }
 
+/// Both ends of an interval of changes, `-12.4% to -11.9%`: two digits, or as many more as it takes until they differ.
+pub fn changes(ci: Interval) -> String {
+    let [low, high] = [change(ci.low), change(ci.high)];
+    if low != high {
+        return format!("{low} to {high}");
+    }
+    let precise = |decimals: usize| [ci.low, ci.high].map(|end| format!("{:+.decimals$}%", 100.0 * end));
+    (1..=4).map(precise).find(|[low, high]| low != high).map_or(low, |[low, high]| format!("{low} to {high}"))
+}
+
+/// The same of ratios.
+pub fn changes_of(ratio: Interval) -> String {
+    changes(Interval { low: ratio.low - 1.0, high: ratio.high - 1.0 })
+}
+
 /// A ratio: `5.1x`, `1.04x`, `12x`.
 pub fn times(ratio: f64) -> String {
     if ratio.abs() >= TOO_LONG {
@@ -248,5 +263,15 @@ mod tests {
         assert_eq!(percent(0.057), "5.7%");
         assert_eq!(percent(0.42), "42%");
         assert_eq!([change(0.12), change(-0.0034), change(-1e-9)], ["+12%", "-0.34%", "0.00%"]);
+    }
+
+    #[test]
+    fn two_ends_that_differ_are_written_so_that_they_differ() {
+        let of = |low, high| changes(Interval { low, high });
+        assert_eq!(of(-0.072, 0.05), "-7.2% to +5.0%");
+        assert_eq!(of(-0.1231, -0.1187), "-12.3% to -11.9%");
+        assert_eq!(of(-0.12034, -0.12031), "-12.034% to -12.031%");
+        assert_eq!([of(-0.12, -0.12), of(0.0, 0.0)], ["-12%", "0.00%"]);
+        assert_eq!(changes_of(Interval { low: 1.5, high: 2.0 }), "+50% to +100%");
     }
 }

@@ -4,7 +4,7 @@ use crate::terminal::plain;
 use crate::words::{between, build_verdict, hash, why};
 use std::collections::BTreeSet;
 use tare_findings::counters::{CounterCell, CounterTable};
-use tare_findings::figures::{Scale, change, figure, percent, times};
+use tare_findings::figures::{Scale, change, changes_of, figure, percent, times};
 use tare_findings::grid::PlacementGrid;
 use tare_findings::history::{MetricHistory, Segment};
 use tare_findings::level_words::words_of;
@@ -134,7 +134,7 @@ pub fn segments(line: &MetricHistory) -> Table<'static> {
     let largest = line.segments.iter().map(|segment| segment.mean.abs()).fold(0.0, f64::max);
     let scale = Scale::new(&line.unit, largest, 4);
     let ratio = |found: Option<Estimate>| found.map_or("-".to_owned(), |found| change(found.value - 1.0));
-    let interval = |found: Option<Estimate>| between(found.and_then(|of| of.ci), "-", |end| change(end - 1.0));
+    let interval = |found: Option<Estimate>| found.and_then(|of| of.ci).map_or("-".to_owned(), changes_of);
     let commits = line.changes.iter().any(|change| change.commits.is_some());
     let mut heads = vec![L("from"), R("runs"), R("mean"), R("change"), R("95% interval"), R("since first")];
     heads.extend(commits.then_some(R("commits")));

@@ -224,8 +224,8 @@ pub struct TrialRecord {
     /// Programs that took CPU time in its disturbed samples, the most first; empty in results of version 0.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbed_by: Vec<Disturber>,
-    /// On a server that ran already: what a study that starts its own would set and prove, and no one did here -> how
-    /// it is instead.
+    /// On a server that ran already, never empty there and empty elsewhere: what a study that starts its own would set
+    /// and prove, and no one did here -> how it is instead.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub uncontrolled: BTreeMap<String, String>,
     /// SHA-1 of the program that the server ran, in hexadecimal digits; none where it could not be read.
@@ -285,6 +285,11 @@ pub struct CaptureSample {
 }
 
 impl TrialRecord {
+    /// Whether its server ran already: someone else's, which no trial starts.
+    pub fn ran_already(&self) -> bool {
+        !self.uncontrolled.is_empty()
+    }
+
     pub fn new(planned: &PlannedTrial, attempt: u32, levels: Levels, started_at: String) -> Self {
         Self {
             schema: SCHEMA,

@@ -168,15 +168,6 @@ pub fn adjusted(a: &Arm<'_>, b: &Arm<'_>, confidence: f64) -> Result<Estimate, E
     LogRatio::of_arms(a, b, [1.0; 2])?.estimate(confidence)
 }
 
-/// The adjusted ratio of trials that ran in the same blocks, matched by position.
-///
-/// # Errors
-/// As [`adjusted`], and [`Error::Mismatch`] for sides of unequal length.
-pub fn adjusted_by_block(a: &Arm<'_>, b: &Arm<'_>, confidence: f64) -> Result<Estimate, Error> {
-    valid_confidence(confidence)?;
-    LogRatio::of_blocks(a, b)?.estimate(confidence)
-}
-
 /// The geometric mean of one side as it would be with the probe at `at`, for sides that are all read at the same place.
 ///
 /// # Errors
@@ -228,7 +219,7 @@ mod tests {
         };
         let (a, b) = (y(&probes[0], 1.0), y(&probes[1], 1.1));
         let arms = (Arm { metric: &a, probe: &probes[0] }, Arm { metric: &b, probe: &probes[1] });
-        let found = adjusted_by_block(&arms.0, &arms.1, 0.95).unwrap();
+        let found = LogRatio::of_blocks(&arms.0, &arms.1).and_then(|ratio| ratio.estimate(0.95)).unwrap();
         assert!((found.value - 1.1).abs() < 1e-12 && found.ci.unwrap().width() < 1e-6, "{found:?}");
         assert!(adjusted(&arms.0, &arms.1, 0.95).unwrap().ci.unwrap().width() > 0.5, "blocks are in the way otherwise");
     }

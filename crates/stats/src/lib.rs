@@ -13,7 +13,6 @@
 //! | [`plan`] | how long to warm up, how many samples and trials to take |
 //! | [`ratio`] | is B faster than A, and by how much |
 //! | [`blocks`] | conditions that ran in blocks, all trials in one model |
-//! | [`bootstrap`] | the same by resampling, where normal theory is in doubt |
 //! | [`modes`] | does the metric have two or three modes, and what tells them apart |
 //! | [`digits`] | to which digit values were rounded |
 //! | [`mode_power`] | how far apart modes have to be to be seen |
@@ -45,7 +44,6 @@
 
 pub mod bisection;
 pub mod blocks;
-pub mod bootstrap;
 pub mod change_points;
 pub mod components;
 pub mod control;

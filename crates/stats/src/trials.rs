@@ -32,14 +32,6 @@ pub struct Summary {
     pub sample_max: f64,
 }
 
-impl Summary {
-    /// (max - min) / min of the trial means, the stability article's measure. `None` unless min is positive.
-    pub fn relative_range(&self) -> Option<f64> {
-        let range = (self.max - self.min) / self.min;
-        (self.min > 0.0 && range.is_finite()).then_some(range)
-    }
-}
-
 /// Summary of nested samples. `None` when their mean would overflow.
 pub fn summarize(trials: Trials<'_>, confidence: f64) -> Option<Summary> {
     let means = trials.means();
@@ -130,7 +122,6 @@ mod tests {
         let within = (2f64.sqrt() / 11.0 + 2f64.sqrt() / 21.0 + 2f64.sqrt() / 31.0) / 3.0;
         assert!((s.within_cov.unwrap() - within).abs() < 1e-12);
         assert!((s.between_cov.unwrap() - 10.0 / 21.0).abs() < 1e-12);
-        assert!((s.relative_range().unwrap() - 20.0 / 11.0).abs() < 1e-12);
     }
 
     #[test]

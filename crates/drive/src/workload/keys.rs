@@ -9,7 +9,7 @@ pub const fn tables<S>(get: fn(&S) -> Option<u64>, set: fn(&mut S, u64)) -> Key<
 }
 
 pub const fn rows<S>(get: fn(&S) -> Option<u64>, set: fn(&mut S, u64)) -> Key<S> {
-    Key::whole("rows", "rows a table", (1, i32::MAX as u64), get, set)
+    Key::whole("rows", "rows per table", (1, i32::MAX as u64), get, set)
 }
 
 pub const fn distribution<S>(get: fn(&S) -> Option<Value>, set: fn(&mut S, &Value) -> Result<(), String>) -> Key<S> {

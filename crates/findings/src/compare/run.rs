@@ -7,13 +7,14 @@ use super::model::{
 use super::pairs::{Matched, Origin, Pair, Run, matched, metrics_of, run_of, unmatched};
 use super::verdicts::{gate, judge, verdicts};
 use super::{identical, losses};
-use crate::collect::{self, ConditionTrials};
+use crate::collect::ConditionTrials;
 use crate::differences::{self, Difference};
 use crate::{modes, probes};
 use std::collections::BTreeSet;
 use tare_results::Results;
 use tare_results::metric;
 use tare_results::probe::Probe;
+use tare_results::schema::TrialRecord;
 
 /// From how much wider on an interval is said to carry drift.
 const WIDER: f64 = 1.1;
@@ -80,12 +81,9 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
     Ok(Prepared { pairs, notes, differences, identical, losses, one_run: origin.together() })
 }
 
-/// Whether a study's servers ran already: it says how to reach them.
+/// Whether a study's servers ran already.
 pub(super) fn ran_already(results: &Results) -> bool {
-    const REACHED_BY: [&str; 4] = ["socket", "host", "option_file", "service"];
-    let table = collect::study(results).unwrap_or_default();
-    let says = |section: &str, key: &str| table.get(section).is_some_and(|of| of.get(key).is_some());
-    REACHED_BY.iter().any(|key| says("engine", key) || says("factors", key))
+    results.trials.iter().any(TrialRecord::ran_already)
 }
 
 /// What the drift inside two runs did to the intervals of judged metrics.

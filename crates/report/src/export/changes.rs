@@ -4,8 +4,7 @@ use super::markdown::escaped;
 use crate::words;
 use std::fmt::Write;
 use tare_findings::compare::{Gate, Losses, MetricComparison, Verdict};
-use tare_findings::figures::{Scale, change, count};
-use tare_stats::Interval;
+use tare_findings::figures::{Scale, change, changes_of, count};
 
 /// A judged metric of a side, with the side's name.
 pub type Judged<'a> = (&'a str, &'a MetricComparison);
@@ -31,8 +30,7 @@ pub fn markdown(base: &str, judged: &[Judged<'_>], losses: &[Losses], gate: Opti
         let scale = Scale::new(&metric.unit, metric.mean_a.abs().max(metric.mean_b.abs()), 4);
         let difference = metric.difference.map(|found| words::difference(&found, &metric.unit));
         let (change, interval) = difference.unwrap_or_else(|| {
-            let ends = |Interval { low, high }| format!("{} to {}", change(low - 1.0), change(high - 1.0));
-            (metric.ratio.map_or("-".to_owned(), |ratio| change(ratio - 1.0)), metric.ci.map(ends))
+            (metric.ratio.map_or("-".to_owned(), |ratio| change(ratio - 1.0)), metric.ci.map(changes_of))
         });
         let interval = interval.as_deref().unwrap_or("-");
         let _ = writeln!(

@@ -2,15 +2,15 @@
 
 use super::source::Source;
 use crate::tables::Cell;
-use crate::words::{AnswerJson, warnings};
+use crate::words::{answer, warnings};
 use std::io::{self, Write};
 use tare_findings::figures::count;
 
 /// Writes the answer, the warnings, and the means of the primary metrics by condition.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let answer = AnswerJson::of(&source.summary.answer);
-    writeln!(out, "### {}\n\n**{}**\n", escaped(&source.results.study), escaped(&answer.text))?;
-    for detail in &answer.details {
+    let (text, details) = answer(&source.summary, source.results);
+    writeln!(out, "### {}\n\n**{}**\n", escaped(&source.results.study), escaped(&text))?;
+    for detail in &details {
         writeln!(out, "{}\n", escaped(detail))?;
     }
     let [heads, rows @ ..] = &source.conditions(|unit| format!(", {unit}"))[..] else { return Ok(()) };

@@ -3,12 +3,12 @@
 use super::document::document;
 use super::scroll::scroll;
 use crate::charts::heat::{self, Figures, Heat};
-use crate::words::{self, between};
+use crate::words;
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 use tare_findings::compare::groups::letters;
 use tare_findings::compare::{AgainstFirst, Grouped, InGroups, ManyComparison};
-use tare_findings::figures::change;
+use tare_findings::figures::{change, changes_of};
 use tare_results::metric::{self, Better};
 use tare_stats::ratio::Verdict;
 
@@ -52,7 +52,7 @@ fn sentence(found: &ManyComparison, base: &str) -> String {
         return format!("No side is shown to differ from {base}.");
     };
     let by = row.metric.ratio.map_or("–".to_owned(), |ratio| change(ratio - 1.0));
-    let ends = between(row.metric.ci, "no interval", |end| change(end - 1.0));
+    let ends = row.metric.ci.map_or("no interval".to_owned(), changes_of);
     let way = if row.metric.verdict == Verdict::Faster { "faster" } else { "slower" };
     format!("{} is {way} than {base}: {} {by} ({ends}).", row.against, row.metric.name)
 }
@@ -107,7 +107,7 @@ fn bases(found: &ManyComparison) -> impl Iterator<Item = (&Grouped, &InGroups)> 
 fn rows(found: &ManyComparison) -> Markup {
     let by = found.metrics.iter().find_map(|row| row.metric.adjusted.as_ref()).map(|adjusted| adjusted.by.clone());
     let shown = |row: &AgainstFirst| row.metric.judged || metric::is_server_cost(&row.metric.name);
-    let interval = |ci| between(ci, "–", |end| change(end - 1.0));
+    let interval = |ci: Option<_>| ci.map_or("–".to_owned(), changes_of);
     html! {
         (scroll("Table of changes", &html! {
             table {

@@ -18,7 +18,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let found = &page.summary.distance;
     (!found.is_empty()).then(|| {
         html! { @for cost in found {
-            p { (words::distance(cost)) "." }
+            p { (words::distance(cost)) }
             (maps(cost, &page.summary.placement_grids))
             (points(cost))
         } }

@@ -116,7 +116,7 @@ pub(super) fn threads(page: &Page<'_>) -> Option<Markup> {
     let scheduled = tables.iter().any(|(_, rows)| rows.iter().any(|row| row.schedule.is_some()));
     (!tables.is_empty()).then(|| {
         html! {
-            p.note { "Means a sample, over all samples of the analysed trials. Seen: share of sightings on each CPU." }
+            p.note { "Means per sample, over all samples of the analysed trials. Seen: share of sightings on each CPU." }
             (scroll("Table of threads", &html! {
                 table {
                     thead { tr {

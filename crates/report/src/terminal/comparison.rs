@@ -12,9 +12,10 @@ use tare_results::metric::describe;
 use tare_stats::Interval;
 
 pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String {
-    let identical =
-        found.identical.iter().map(|programs| style.bold(&wrap(style, "", "", &plain(&words::identical(programs)))));
-    let mut parts: Vec<String> = identical.collect();
+    let first = found.identical.as_ref().map(|programs| words::identical(programs));
+    let first = first.or_else(|| words::comparison_sentence(found, options.min_effect));
+    let mut parts: Vec<String> =
+        first.iter().map(|sentence| style.bold(&wrap(style, "", "", &plain(sentence)))).collect();
     parts.push(differences(found, style));
     if !found.notes.is_empty() {
         let lines: String =

@@ -5,7 +5,7 @@ use super::rows::{lined, titled};
 use super::spread::left_out;
 use super::style::{Style, fits};
 use super::text::{heading, plain, wrap};
-use crate::words::{better_word, letter};
+use crate::words::{best_first, better_word, letter};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_findings::aside;
 use tare_findings::figures::{Scale, half_width, percent};
@@ -26,6 +26,7 @@ type Row<'a> = (&'a ConditionSummary, Option<&'a MetricSummary>);
 pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
     let name = summary.headline_metric.as_deref()?;
     let mut conditions = sorted(summary, name);
+    let several_loads = conditions.iter().any(|(condition, _)| own_threads(summary, condition).is_some());
     let metrics = conditions.iter().filter_map(|(_, metric)| *metric);
     let largest = metrics.clone().map(|metric| metric.max.abs()).fold(0.0, f64::max);
     let first = metrics.clone().next()?;
@@ -47,7 +48,8 @@ pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
         _ => columns.table(&conditions, 3, style),
     });
     let unit = if columns.scale.unit.is_empty() { String::new() } else { format!(", {}", columns.scale.unit) };
-    let words = format!("{name}{unit} ({better}; best first; intervals over trials)");
+    let order = best_first(several_loads);
+    let words = format!("{name}{unit} ({better}; {order}; intervals over trials)");
     Some(titled(style, &words, &(text + &left_out(hidden) + &hides)))
 }
 
@@ -61,10 +63,13 @@ fn sorted<'s>(summary: &'s Summary, name: &str) -> Vec<Row<'s>> {
     let better = conditions.iter().find_map(|(_, metric)| *metric).map_or(Better::Higher, |metric| metric.better);
     conditions.sort_by(|a, b| order(a.1, b.1, better));
     // Those with a load of their own stand below the others, whose figures are no measure for them.
-    conditions.sort_by_key(|(condition, _)| {
-        aside::threads(&condition.levels, summary.conditions.iter().map(|c| &c.levels)).map(str::to_owned)
-    });
+    conditions.sort_by_key(|(condition, _)| own_threads(summary, condition));
     conditions
+}
+
+/// The number of client threads that is a condition's own where others name none.
+fn own_threads(summary: &Summary, condition: &ConditionSummary) -> Option<String> {
+    aside::threads(&condition.levels, summary.conditions.iter().map(|c| &c.levels)).map(str::to_owned)
 }
 
 struct Columns {

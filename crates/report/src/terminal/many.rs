@@ -4,11 +4,11 @@ use super::comparison::{Gated, explanation, probe_cell};
 use super::rows::lined;
 use super::style::Style;
 use super::text::{heading, plain, wrap};
-use crate::words::{self, between};
+use crate::words;
 use std::collections::BTreeSet;
 use tare_findings::compare::groups::letters;
 use tare_findings::compare::{AgainstFirst, Grouped, ManyComparison, MetricComparison, Options};
-use tare_findings::figures::change;
+use tare_findings::figures::{change, changes_of};
 use tare_results::metric;
 
 pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
@@ -80,7 +80,7 @@ fn rows(judged: &[&AgainstFirst], groups: &[Grouped], style: Style) -> String {
     heads.push("verdict");
     let cells = |row: &AgainstFirst| {
         let metric = &row.metric;
-        let interval = |ci| between(ci, "-", |end| change(end - 1.0));
+        let interval = |ci: Option<_>| ci.map_or("-".to_owned(), changes_of);
         let mut cells = vec![
             plain(&row.against),
             plain(&metric.condition.to_string()),

@@ -34,11 +34,8 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
         .map(|(label, text)| wrap(style, &format!("{label:<5} "), "      ", &plain(text)))
         .collect();
     parts.push(facts);
-    let distance: String = summary
-        .distance
-        .iter()
-        .map(|found| wrap(style, "", "  ", &plain(&format!("{}.", words::distance(found)))))
-        .collect();
+    let distance: String =
+        summary.distance.iter().map(|found| wrap(style, "", "  ", &plain(&words::distance(found)))).collect();
     parts.extend((!distance.is_empty()).then_some(distance));
     parts.extend(counters::counters(summary, style));
     parts.extend(steps::steps(summary, style));

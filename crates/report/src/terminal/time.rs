@@ -106,14 +106,14 @@ fn one(time: &ConditionTime, style: Style) -> String {
     let whole = vec!["all".to_owned(), scale.number(time.us_per_transaction), interval(time.ci), words::signed(1.0)];
     all.push(whole);
     let head = format!(
-        "{}: {} a transaction ({} / throughput, {})",
+        "{}: {} per transaction ({} / throughput, {})",
         plain(&time.name),
         scale.figure(time.us_per_transaction),
         count(time.clients, "client"),
         count(time.trials, "trial")
     );
     let alongside = format!(
-        "alongside, and no part of it: {} of CPU in background threads; {:.2} switches a transaction",
+        "alongside, and no part of it: {} of CPU in background threads; {:.2} switches per transaction",
         scale.figure(time.background_us),
         time.switches
     );

@@ -74,7 +74,7 @@ fn waterfall(found: &Why, style: Style) -> String {
     let [a, b] = found.sides.each_ref().map(|side| plain(&side.name));
     let over = if found.paired { "trials of the same block" } else { "trials" };
     let head = format!(
-        "from A ({a}) to B ({b}), µs a transaction; intervals over {over}; * is shown, all parts tested together"
+        "from A ({a}) to B ({b}), µs per transaction; intervals over {over}; * is shown, all parts tested together"
     );
     let table = rows::table(style, &["part", "A", "B", "B - A", "95% interval", "share"], 1, &all);
     format!("{}\n{table}", heading(style, &head))
@@ -106,7 +106,7 @@ fn changes(changes: &Changes, (one, of): (&str, &str), style: Style) -> Option<S
             all.push(vec![name, a, b, us, String::new()]);
         }
     }
-    let head = format!("{one}s {of} whose time differs, µs a transaction ({tested} tested, 5% false discoveries)");
+    let head = format!("{one}s {of} whose time differs, µs per transaction ({tested} tested, 5% false discoveries)");
     let table = rows::table(style, &[one, "A", "B", "B - A", "95% interval"], 1, &all);
     Some(format!("{}\n{table}{others}", heading(style, &head)))
 }

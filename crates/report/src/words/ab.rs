@@ -226,6 +226,7 @@ fn sessions(ab: &Ab) -> String {
     let asked = if ab.rule.sessions > 1 { format!(" of {}", ab.rule.sessions) } else { String::new() };
     match ab.sessions {
         many if ab.is_over_sessions() => format!("{many}{asked}{boots}, one value each"),
+        one if ab.verdict == AbVerdict::Undecided => format!("{one}{asked}{boots}"),
         0 | 1 => format!("{}{asked}: the verdict holds in this session", ab.sessions),
         few => format!("{few}{asked}{boots}: the verdict holds in these sessions"),
     }
@@ -435,7 +436,7 @@ mod tests {
         let row = |name: &str| rows.iter().find(|(own, _)| *own == name).unwrap().1.clone();
         assert_eq!(row("pairs"), "18 in 9 min, 15 of them disturbed; 1 more pair gave no result");
         assert_eq!(row("to go"), "about 25 pairs (13 min), at most 60 (30 min) at 95%");
-        assert_eq!(row("sessions"), "1: the verdict holds in this session");
+        assert_eq!(row("sessions"), "1");
     }
 
     #[test]

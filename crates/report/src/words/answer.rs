@@ -77,18 +77,27 @@ fn not_measured(answer: &Answer) -> Vec<String> {
 
 /// What rests on disturbed trials is told apart from what clean ones say, and never mixed with it.
 fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Vec<String>, Vec<&'v Verdict>) {
-    let were = if disturbed.trials == 1 { "was" } else { "were" };
+    let (were, them) = if disturbed.trials == 1 { ("was", "it") } else { ("were", "them") };
     let lead = format!("{} of {} {were} disturbed", disturbed.trials, count(disturbed.of, "trial"));
-    let with_them = format!("With them: {}", headline(all));
+    let with_them = |which: &str| format!("With {which}: {}", headline(all));
     let clean =
         |clean: &'v Verdict, what: String| (headline(clean), [details(clean), vec![what]].concat(), vec![clean, all]);
     match &disturbed.without {
         Without::Untested => (headline(all), [details(all), vec![format!("{lead}.")]].concat(), vec![all]),
-        Without::Same(same) => clean(same, format!("{lead} and left out; with them it comes out the same.")),
-        Without::Other(other) => clean(other, format!("{lead} and left out, and they decide. {with_them}")),
+        Without::Same(same) => clean(same, format!("{lead} and left out of this; with {them} it comes out the same.")),
+        Without::Other(other) => {
+            clean(other, format!("{lead} and left out of this, which decides. {}", with_them(them)))
+        }
         Without::TooFew => {
-            let text = format!("{lead}, and too few clean ones are left; repeat this on a quieter machine.");
-            (text, vec![with_them], vec![all])
+            let text = match disturbed.trials == disturbed.of {
+                true => {
+                    format!("All {} were disturbed; repeat this on a quieter machine.", count(disturbed.of, "trial"))
+                }
+                false => {
+                    format!("{lead}, and not every condition has enough clean ones; repeat this on a quieter machine.")
+                }
+            };
+            (text, vec![with_them("the disturbed ones")], vec![all])
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Sentences on a comparison.
 
+use super::terms::{interval_of_change, phrase};
 use tare_findings::compare::rows::word;
-use tare_findings::compare::{Change, Losses, MetricComparison, Note, ProbeChange, Sessions, Verdict};
-use tare_findings::figures::{Scale, change, count, list};
+use tare_findings::compare::{Change, Comparison, Losses, MetricComparison, Note, ProbeChange, Sessions, Verdict};
+use tare_findings::figures::{Scale, change, changes_of, count, list, percent};
 use tare_findings::probes::Refusal;
 use tare_results::server::LowOptimisation;
 use tare_stats::Interval;
@@ -15,6 +16,30 @@ pub fn identical(programs: &[String]) -> String {
          machine's, or chance.",
         digits.join(", ")
     )
+}
+
+/// The largest change of a judged metric, or that none is shown, in at most 25 words; none where nothing is judged.
+pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String> {
+    let judged = || found.metrics.iter().filter(|metric| metric.judged);
+    let size = |metric: &MetricComparison| metric.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    let changed = judged().filter(|metric| matches!(metric.verdict, Verdict::Faster | Verdict::Slower));
+    let first = judged().next()?;
+    let largest = changed.max_by(|a, b| size(a).total_cmp(&size(b)));
+    let of = largest.unwrap_or(first);
+    let what = match of.verdict {
+        Verdict::Faster | Verdict::Slower => format!("B is {} than A", word(of.verdict)),
+        _ if judged().all(|metric| metric.verdict == Verdict::Equivalent) => {
+            format!("A and B are equivalent within {}", percent(min_effect))
+        }
+        _ => "No difference is shown".to_owned(),
+    };
+    let one_condition = judged().all(|metric| metric.condition == first.condition);
+    let at = if one_condition || largest.is_none() { String::new() } else { format!(" at {}", of.condition) };
+    let figures = of.ratio.filter(|_| largest.is_some() || judged().count() == 1).map(|ratio| {
+        let interval = of.ci.map_or("no interval".to_owned(), interval_of_change);
+        format!(": {} {} ({interval})", phrase(&of.name), change(ratio - 1.0))
+    });
+    Some(format!("{what}{at}{}.", figures.unwrap_or_default()))
 }
 
 /// The factor that has both sides in one study: servers that ran already are told apart by where they listen.
@@ -36,15 +61,17 @@ pub fn note(found: &Note) -> String {
         Note::OnlyIn { condition, side } => format!("{condition} is only in {side} and is not compared"),
         Note::Refused(why) => refusal(why),
         Note::Unprobed(probe) => {
-            format!("not adjusted by the probe {}: that takes 4 trials a side, each with a reading", probe.word())
+            format!("not adjusted by the probe {}: that takes 4 trials per side, each with a reading", probe.word())
         }
         Note::Disturbed { side, condition, trials, of } => format!(
-            "{side}, {condition}: {trials} of {of} trials were disturbed and count all the same, for no attempt was \
-             left; a verdict that would be another one without them is inconclusive, unless it goes beyond what the \
-             CPU time taken could explain"
+            "{side}, {condition}: {trials} of {} disturbed and counted, as none of their attempts was clean",
+            if *of == 1 { "1 trial was".to_owned() } else { format!("{of} trials were") }
         ),
         Note::NotCompared { side, condition, failed, put_aside } => {
-            format!("{side}, {condition}: {failed} failed and {put_aside} disturbed and put aside, not compared")
+            let counts = [(failed, "failed"), (put_aside, "disturbed and put aside")];
+            let counts = counts.iter().filter(|(count, _)| **count > 0);
+            let counts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
+            format!("{side}, {condition}: {}, not compared", counts.join(", "))
         }
         Note::Lost { side, condition, lost } => format!(
             "{side}, {condition}: no attempt at {} of {} gave a result; the rest is compared, and no gate passes on it",
@@ -112,7 +139,7 @@ fn of_sessions(found: &Sessions) -> String {
 pub fn beyond_disturbance(metric: &MetricComparison) -> Option<String> {
     let beyond = metric.beyond.filter(|_| metric.judged && metric.verdict == Verdict::Slower)?;
     let left = |ratio: f64| change(ratio - 1.0);
-    let interval = beyond.ci.map_or(String::new(), |ci| format!(" ({} to {})", left(ci.low), left(ci.high)));
+    let interval = beyond.ci.map_or(String::new(), |ci| format!(" ({})", changes_of(ci)));
     Some(format!(
         "disturbed trials count, but others took at most {:.0}% of the time of any, and with everything stopped for \
          that long {} would still be {}{interval}; limits: sampling.foreign_cpu_limit, sampling.steal_limit",
@@ -165,8 +192,7 @@ pub fn verdict(metric: &MetricComparison) -> String {
 }
 
 fn probe_interval(found: &ProbeChange) -> String {
-    let interval = found.ci.map(|ci| format!("95% interval {} to {}", change(ci.low - 1.0), change(ci.high - 1.0)));
-    interval.unwrap_or_else(|| "no interval".to_owned())
+    found.ci.map_or("no interval".to_owned(), interval_of_change)
 }
 
 pub(super) fn refusal(why: &Refusal) -> String {

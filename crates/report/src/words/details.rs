@@ -65,7 +65,7 @@ fn nothing_tested(why: &Untested) -> Vec<String> {
         }
         Untested::SingleTrial { range: Some(range), .. } => {
             let at = |(condition, mean): &(String, f64)| format!("{} at {condition}", figure(*mean, range.unit));
-            vec![format!("From {} to {}; ten trials a condition tell more.", at(&range.low), at(&range.high))]
+            vec![format!("From {} to {}; ten trials per condition tell more.", at(&range.low), at(&range.high))]
         }
         Untested::TooFewRungs { unrealizable, instead } => {
             let cannot = match unrealizable {
@@ -167,7 +167,7 @@ fn steps(less: &[LessStep]) -> Option<String> {
 }
 
 fn few(trials: usize) -> Option<String> {
-    let few = || format!("{} a condition are few; repeat before relying on it.", count(trials, "trial"));
+    let few = || format!("{} per condition are few; repeat before relying on it.", count(trials, "trial"));
     (trials < ENOUGH_TRIALS).then(few)
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use tare_findings::ab::Ab;
 use tare_findings::figures::{count, percent};
 use tare_findings::summary::{MetricSummary, Summary};
+use tare_results::schema::TrialRecord;
 use tare_results::{Results, Source};
 
 /// The first screen of a report: one sentence a question.
@@ -25,28 +26,32 @@ pub struct FirstScreen {
 }
 
 pub fn first_screen(summary: &Summary, results: &Results) -> FirstScreen {
-    let answer = AnswerJson::of(&summary.answer);
-    let pairs = results.plan.as_ref().and_then(|plan| Ab::of(plan, &results.trials));
-    // What pairs were made for goes before what all their trials say.
-    let (out, of_all) = match &pairs {
-        Some(pairs) => (ab::sentence(pairs), Some(format!("Over all trials, whatever their pair: {}", answer.text))),
-        None => (answer.text, None),
-    };
+    let (out, details) = answer(summary, results);
     FirstScreen {
         run: what_was_run(summary, results),
         machine: on_what(results),
         out,
-        further: of_all.into_iter().chain(answer.details).chain(further(summary, results)).collect(),
+        further: [details, further(summary, results)].concat(),
         warnings: warnings(summary, results),
         sure: how_sure(summary, results),
     }
+}
+
+/// The first sentence and those that belong to it: what pairs were made for goes before what all their trials say.
+pub fn answer(summary: &Summary, results: &Results) -> (String, Vec<String>) {
+    let AnswerJson { text, mut details, .. } = AnswerJson::of(&summary.answer);
+    let Some(pairs) = results.plan.as_ref().and_then(|plan| Ab::of(plan, &results.trials)) else {
+        return (text, details);
+    };
+    details.insert(0, format!("Over all trials, whatever their pair: {text}"));
+    (ab::sentence(&pairs), details)
 }
 
 fn what_was_run(summary: &Summary, results: &Results) -> String {
     let ok: usize = summary.conditions.iter().map(|condition| condition.trials).sum();
     let conditions = count(summary.conditions.len(), "condition");
     let samples = results.trials.iter().map(|trial| trial.sample_count()).max().unwrap_or(0);
-    let versions: BTreeSet<&str> = results.trials.iter().filter_map(|trial| trial.server_version.as_deref()).collect();
+    let versions: BTreeSet<String> = results.trials.iter().filter_map(server).collect();
     let version = match versions.len() {
         0 => String::new(),
         _ => format!(", server {}", versions.into_iter().collect::<Vec<_>>().join(" and ")),
@@ -63,6 +68,14 @@ fn what_was_run(summary: &Summary, results: &Results) -> String {
         count(ok, "trial"),
         count(samples, "sample")
     )
+}
+
+/// Its product and version, where both are known.
+fn server(trial: &TrialRecord) -> Option<String> {
+    let version = trial.server_version.as_deref()?;
+    let product = trial.server.as_ref().map_or("", |server| server.product.as_str());
+    let is_said = product.is_empty() || version.starts_with(product);
+    Some(if is_said { version.to_owned() } else { format!("{product} {version}") })
 }
 
 /// An RFC 3339 time without its fraction of a second.
@@ -121,7 +134,7 @@ fn how_sure(summary: &Summary, results: &Results) -> String {
         .plan
         .as_ref()
         .map_or(String::new(), |plan| format!(" Trials ran in randomised blocks (seed {}).", plan.seed));
-    format!("{per} a condition{unit}; {widest}.{order}")
+    format!("{per} per condition{unit}; {widest}.{order}")
 }
 
 /// What a trial is: the unit over which intervals are taken.
@@ -134,7 +147,7 @@ fn unit(results: &Results) -> &'static str {
         Source::Directory if trials.iter().any(|trial| trial.uncontrolled.contains_key("server lifetime")) => {
             ", each a reconnection to a server that went on running"
         }
-        Source::Directory if trials.iter().any(|trial| !trial.uncontrolled.is_empty()) => {
+        Source::Directory if trials.iter().any(TrialRecord::ran_already) => {
             ", each a restart of the server by its owner's command"
         }
         Source::Directory if trials.iter().any(|trial| trial.lifetime.is_some()) => ", rungs of a ladder on one server",

@@ -32,7 +32,9 @@ pub fn further(summary: &Summary, results: &Results) -> Vec<String> {
     all.extend(decision.map(|decision| decision.reason.clone()));
     all.extend(summary.not_adjusted.as_ref().map(refusal));
     all.extend(two_hosts::sentences(&collect::conditions(results)));
-    all.extend(summary.modes_tested.as_ref().and_then(modes_tested));
+    // A rehearsal is too short for modes anyway, which is said.
+    let tested = summary.modes_tested.as_ref().filter(|_| !summary.answer.is_rehearsal);
+    all.extend(tested.and_then(modes_tested));
     all
 }
 

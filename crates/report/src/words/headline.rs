@@ -119,10 +119,10 @@ fn nothing_tested(why: &Untested) -> String {
         ]),
         Untested::SingleTrial { metric, .. } => first_that_fits([
             format!(
-                "One trial a condition cannot tell a difference of {} from luck: run at least two.",
+                "One trial per condition cannot tell a difference of {} from luck: run at least two.",
                 phrase(metric)
             ),
-            "One trial a condition cannot tell a difference from luck: run at least two.".to_owned(),
+            "One trial per condition cannot tell a difference from luck: run at least two.".to_owned(),
         ]),
         Untested::NotRankable => "The conditions cannot be ranked.".to_owned(),
         Untested::NoSpreadSources => {

@@ -1,18 +1,17 @@
 //! Sentences on a history of results.
 
 use tare_findings::differences::Difference;
-use tare_findings::figures::{change, count, list};
+use tare_findings::figures::{change, changes_of, count, list};
 use tare_findings::history::{Change, ERROR_RATE, History, MetricHistory, NotTested};
 use tare_results::metric::Better;
-use tare_stats::{Estimate, Interval};
+use tare_stats::Estimate;
 
 /// Differences that a sentence names; `--json` has all.
 const NAMED: usize = 4;
 
 /// A ratio as a change with its interval, `-2.1% (95% interval -2.6% to -1.5%)`.
 fn changed(ratio: Estimate) -> String {
-    let interval = ratio.ci.map(|Interval { low, high }| format!("{} to {}", change(low - 1.0), change(high - 1.0)));
-    let interval = interval.map_or("no interval".to_owned(), |ends| format!("95% interval {ends}"));
+    let interval = ratio.ci.map_or("no interval".to_owned(), |ci| format!("95% interval {}", changes_of(ci)));
     format!("{} ({interval})", change(ratio.value - 1.0))
 }
 

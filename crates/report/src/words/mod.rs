@@ -40,13 +40,15 @@ pub mod why;
 
 pub use answer::AnswerJson;
 pub use comparison::{
-    beyond_disturbance, build_verdict, difference, failures, identical, note, notes, sides_of, verdict,
+    beyond_disturbance, build_verdict, comparison_sentence, difference, failures, identical, note, notes, sides_of,
+    verdict,
 };
 pub(crate) use counters::{counters_head, generator, losses};
 pub(crate) use distance::distance;
+pub(crate) use first_screen::answer;
 pub use first_screen::{FirstScreen, first_screen};
 pub use further::further;
 pub use history::{hash, history, history_gate, history_sentence, line, step};
-pub(crate) use terms::{better_word, between, letter, mode_cause, modes};
+pub(crate) use terms::{best_first, better_word, between, letter, mode_cause, modes};
 pub use warnings::{warnings, warnings_in_full};
 pub use which::{Named, grouped, named, not_realizable, which};

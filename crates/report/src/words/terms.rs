@@ -1,6 +1,6 @@
 //! Words that several sentences and tables share.
 
-use tare_findings::figures::{change, figure, list, percent, times};
+use tare_findings::figures::{change, changes_of, figure, list, percent, times};
 use tare_findings::mode::{InCommon, Mode, ModeCause, ModeSide, Shared};
 use tare_findings::threads::{FULLEST_NODE, PAIRS};
 use tare_results::metric::{self, Better};
@@ -21,7 +21,7 @@ pub(super) fn small_change(ratio: f64) -> Option<String> {
 }
 
 pub(super) fn interval_of_change(ci: Interval) -> String {
-    format!("95% interval {} to {}", change(ci.low - 1.0), change(ci.high - 1.0))
+    format!("95% interval {}", changes_of(ci))
 }
 
 pub fn phrase(metric: &str) -> String {
@@ -51,6 +51,11 @@ pub fn letter(index: usize) -> String {
         Some(before) => format!("{}{last}", letter(before)),
         None => last.to_string(),
     }
+}
+
+/// How conditions are ordered.
+pub fn best_first(several_loads: bool) -> &'static str {
+    if several_loads { "best first of each number of threads" } else { "best first" }
 }
 
 /// Which of two values is the better one, in words.

@@ -4,7 +4,7 @@
 use super::terms::phrase;
 use tare_findings::aside::threads;
 use tare_findings::dropped::Dropped;
-use tare_findings::figures::{change, count, figure, list, percent};
+use tare_findings::figures::{change, changes, count, figure, list, percent};
 use tare_findings::lifetimes::Lifetimes;
 use tare_findings::outliers::Outlier;
 use tare_findings::run_order::Drift;
@@ -36,11 +36,10 @@ pub(super) fn drift(found: &Drift, answer: &Verdict) -> Option<String> {
 pub(super) fn lifetimes(found: &Lifetimes) -> String {
     let place = match found.ci {
         Some(ci) if ci.low > 0.0 || ci.high < 0.0 => format!(
-            "a rung is {} for each that was measured on its server before (95% interval {} to {}), which the drawn order \
+            "a rung is {} for each that was measured on its server before (95% interval {}), which the drawn order \
              spreads over all rungs",
             change(found.per_place),
-            change(ci.low),
-            change(ci.high)
+            changes(ci)
         ),
         _ => "no effect of what was measured on a server before is shown".to_owned(),
     };

@@ -49,18 +49,18 @@ pub fn why(found: &Why) -> String {
     let size = figure(whole.us.abs(), "us");
     let way = if whole.us < 0.0 { "less" } else { "longer" };
     let Some(ci) = whole.ci else {
-        return format!("B takes {size} {way} a transaction; one trial a side does not say how sure that is.");
+        return format!("B takes {size} {way} per transaction; one trial per side does not say how sure that is.");
     };
     if !whole.shown {
         let [a, b] = found.own_us().map(|us| figure(us, "us"));
         let undisturbed = if found.undisturbed.is_some() { " undisturbed" } else { "" };
         let rest = found.functions.shown.first().map_or(String::new(), but);
-        return format!("No difference is shown: A takes {a} a transaction{undisturbed}, B {b}{rest}.");
+        return format!("No difference is shown: A takes {a} per transaction{undisturbed}, B {b}{rest}.");
     }
     let (low, high) = if whole.us < 0.0 { (-ci.high, -ci.low) } else { (ci.low, ci.high) };
     let undisturbed = if found.undisturbed.is_some() { " undisturbed" } else { "" };
     let head =
-        format!("B takes {size} {way} a transaction{undisturbed} ({} to {})", figure(low, "us"), figure(high, "us"));
+        format!("B takes {size} {way} per transaction{undisturbed} ({} to {})", figure(low, "us"), figure(high, "us"));
     let explains = |change: &&PartChange| change.shown && is_own(change) && share(change) >= EXPLAINS;
     let mut named: Vec<&PartChange> = found.parts.iter().filter(explains).collect();
     named.sort_by(|a, b| b.us.abs().total_cmp(&a.us.abs()));
@@ -283,7 +283,7 @@ pub fn evidence(cause: &Cause) -> String {
         Suspect::WakeUps => "switches",
         _ => "log writes",
     };
-    let counts = cause.counts.map_or(String::new(), |[a, b]| format!(", {what} a transaction {a:.3} -> {b:.3}"));
+    let counts = cause.counts.map_or(String::new(), |[a, b]| format!(", {what} per transaction {a:.3} -> {b:.3}"));
     let verdict = if cause.shown { "shown" } else { "not shown" };
     format!("{} µs{share}{counts}, {verdict}", signed_us(cause.us))
 }

@@ -3,7 +3,6 @@
 use crate::simulate::{assert_covers, generator, nested, normal, normals, share};
 use rand_distr::{Distribution, StudentT};
 use tare_stats::Trials;
-use tare_stats::bootstrap::{Resample, ratio};
 use tare_stats::components::{Nested, components};
 use tare_stats::effects::{Cell, effects};
 use tare_stats::ratio::{Arms, Better, Design, Verdict, compare, fieller, paired};
@@ -100,52 +99,6 @@ fn fieller_covers_with_unequal_spread_and_counts() {
         paired(&a, &b, 0.95).unwrap().ci.unwrap().contains(0.05f64.exp())
     });
     assert_covers("pairs", pairs);
-}
-
-/// The reference's *check*: plain percentiles undercover below 10 trials, the expansion repairs it; and drawing samples
-/// within trials as well counts the within-trial variance twice.
-#[test]
-fn the_expanded_bootstrap_covers_when_only_trials_are_drawn() {
-    let study = |between: f64, trials: usize, how: Resample, seed: u64| {
-        let mut rng = generator(seed);
-        share(2000, || {
-            let a = nested(&mut rng, 100.0, between, 5.0, trials, 4);
-            let b = nested(&mut rng, 130.0, between, 5.0, trials, 4);
-            ratio(Trials::new(&a).unwrap(), Trials::new(&b).unwrap(), how, 1000, 0.95, seed)
-                .unwrap()
-                .ci
-                .unwrap()
-                .contains(1.3)
-        })
-    };
-    for trials in [5, 10] {
-        assert_covers(&format!("bootstrap of {trials} trials"), study(5.0, trials, Resample::Trials, 6));
-    }
-    let twice = study(0.5, 10, Resample::TrialsAndSamples, 7);
-    let once = study(0.5, 10, Resample::Trials, 7);
-    println!("little variance between trials: trials {once}, trials and samples {twice}");
-    assert_covers("bootstrap, little variance between trials", once);
-    assert!(twice > 0.97, "{twice}");
-}
-
-#[test]
-fn plain_percentiles_would_undercover() {
-    // Without expansion the tail is alpha / 2: the same draws at a confidence that undoes the expansion for n = 5.
-    let mut rng = generator(8);
-    let plain = share(1000, || {
-        let (a, b) = (normals(&mut rng, 100.0, 5.0, 5), normals(&mut rng, 130.0, 5.0, 5));
-        let mut draws: Vec<f64> = (0..500)
-            .map(|_| {
-                let mut mean =
-                    |x: &[f64]| (0..5).map(|_| x[rand::RngExt::random_range(&mut rng, 0..5)]).sum::<f64>() / 5.0;
-                let below = mean(&a);
-                mean(&b) / below
-            })
-            .collect();
-        draws.sort_by(f64::total_cmp);
-        draws[12] <= 1.3 && 1.3 <= draws[487]
-    });
-    assert!(plain < 0.91, "{plain}");
 }
 
 #[test]

@@ -2,7 +2,6 @@
 //! unit, or are refused. What is told is always a number, and the same in every unit; nothing panics.
 
 use std::collections::BTreeMap;
-use tare_stats::bootstrap::{self, Resample};
 use tare_stats::components::{Nested, components, of_trials};
 use tare_stats::control::{self, Arm};
 use tare_stats::covariates::{Covariate, Shape, Values, explain};
@@ -112,7 +111,7 @@ const ENTRIES: &[(&str, Entry)] = &[
     ("trials", |a, _| {
         let found = trials::summarize(Trials::new(&nested(a)).ok()?, 0.95)?;
         let in_unit = [found.mean, found.min, found.max, found.sample_min, found.sample_max];
-        let free = [found.within_cov, found.between_cov, found.relative_range()];
+        let free = [found.within_cov, found.between_cov];
         Some(
             told()
                 .in_unit(in_unit)
@@ -154,18 +153,11 @@ const ENTRIES: &[(&str, Entry)] = &[
     ("ratio, probed in blocks", |a, b| compared(a, b, Design::Probed { probes: [b, a], trials: &Design::Blocks })),
     ("fieller", |a, b| ratio::fieller(a, b, 0.95).ok().map(|found| told().free(of(found)))),
     ("paired", |a, b| ratio::paired(a, b, 0.95).ok().map(|found| told().free(of(found)))),
-    ("bootstrap", |a, b| {
-        let of_ratio = |how| {
-            bootstrap::ratio(Trials::new(&nested(a)).ok()?, Trials::new(&nested(b)).ok()?, how, 200, 0.95, 1).ok()
-        };
-        let (one, other) = (of_ratio(Resample::Trials)?, of_ratio(Resample::TrialsAndSamples)?);
-        Some(told().free(of(one)).free(of(other)))
-    }),
     ("control", |a, b| {
         let probe: Vec<f64> = (0..a.len()).map(|i| 1.0 + (i * i % 5) as f64).collect();
         let (one, other) =
             (Arm { metric: a, probe: &probe }, Arm { metric: b, probe: &probe[..b.len().min(probe.len())] });
-        let free = [control::adjusted(&one, &other, 0.95), control::adjusted_by_block(&one, &other, 0.95)];
+        let free = [control::adjusted(&one, &other, 0.95)];
         let at = control::mean_at(&one, 2.0, 0.95).ok()?;
         Some(told().free(free.into_iter().flatten().flat_map(of)).free(control::left(&one).ok()).in_unit(of(at)))
     }),

@@ -239,8 +239,8 @@ fn compare(run: &Locked, teller: &Teller) -> Result<Exit, Problem> {
                     Ok(Exit::Interrupted)
                 }
                 _ => {
-                    if ab.verdict == AbVerdict::Undecided && !ab.rule.is_together() && ab_together::would_help(study) {
-                        note("less of the machine's noise is in samples that take turns: --interleave");
+                    if let Some(advice) = advice(&ab, study) {
+                        note(&advice);
                     }
                     exit_of(&ab, &path.to_string())
                 }
@@ -252,6 +252,22 @@ fn compare(run: &Locked, teller: &Teller) -> Result<Exit, Problem> {
             Ok(Exit::Interrupted)
         }
     }
+}
+
+/// What may decide it at the next attempt.
+fn advice(ab: &Ab, study: &Study) -> Option<String> {
+    if ab.verdict != AbVerdict::Undecided {
+        return None;
+    }
+    let mut ways = Vec::new();
+    if let (Some(Stop::Budget), Some(more)) = (ab.stop, ab.pairs_to_go) {
+        let budget_s = ab.elapsed_s + more as f64 * ab.pair_s;
+        ways.push(format!("a larger budget, --budget {:.0}min", (budget_s / 60.0).ceil()));
+    }
+    if !ab.rule.is_together() && ab_together::would_help(study) {
+        ways.push("--interleave, whose samples have less of the machine's noise in them".to_owned());
+    }
+    (!ways.is_empty()).then(|| format!("to decide it: {}", ways.join("; ")))
 }
 
 fn exit_of(ab: &Ab, path: &str) -> Result<Exit, Problem> {

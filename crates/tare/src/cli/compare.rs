@@ -135,7 +135,7 @@ fn of_sessions(
     if let Some(file) = &outputs.files {
         return Err(Problem::new(Exit::Usage, "--html and --csv of sessions that are put together")
             .at(file.display().to_string())
-            .expected("one session a side; --json has every figure of several"));
+            .expected("one session per side; --json has every figure of several"));
     }
     let opened = Opened::of(&[a.as_slice(), b.as_slice()].concat())?;
     let all: Vec<Side<'_>> = opened.sides().into_iter().map(|(_, side)| side).collect();
@@ -236,8 +236,8 @@ impl From<CompareError> for Problem {
             CompareError::NoSuchMetric { name, known } => nearest(problem, &name, &known),
             CompareError::NothingShared { a, b } => problem
                 .at(format!("A has {}; B has {}", a.join(", "), b.join(", ")))
-                .expected("conditions of the same name, or one condition a side")
-                .advice("name one condition a side: tare compare A:CONDITION B:CONDITION"),
+                .expected("conditions of the same name, or one condition per side")
+                .advice("name one condition per side: tare compare A:CONDITION B:CONDITION"),
             CompareError::SameTrials { .. } => {
                 problem.expected("two sets of results, or two conditions of one").advice(
                     "name two conditions: tare compare DIR:CONDITION DIR:OTHER; to see what chance alone does, run the \

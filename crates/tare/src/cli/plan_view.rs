@@ -104,6 +104,9 @@ fn factors(plan: &Plan) -> String {
     format!("\nfactors\n{}", lines.collect::<String>())
 }
 
+/// Letters from which on a name shares no line with its CPUs.
+const LONG: usize = 30;
+
 /// Where threads run, conditions with the same CPUs together.
 fn placements(plan: &Plan) -> String {
     let all = words::named(plan);
@@ -111,8 +114,10 @@ fn placements(plan: &Plan) -> String {
     let groups = words::grouped(on.iter().map(Option::as_deref));
     let rows: Vec<(String, &str)> =
         groups.into_iter().map(|(places, cpus)| (words::which(&all, &places), cpus)).collect();
-    let width = rows.iter().map(|(which, _)| which.chars().count()).max().unwrap_or(0).min(60);
-    rows.iter().map(|(which, cpus)| format!("  {which:width$}  {cpus}\n")).collect()
+    let width = rows.iter().map(|(which, _)| which.chars().count()).max().unwrap_or(0);
+    // Long names have lines of their own.
+    let (width, between) = if width > LONG { (0, "\n      ") } else { (width, "  ") };
+    rows.iter().map(|(which, cpus)| format!("  {which:width$}{between}{cpus}\n")).collect()
 }
 
 /// Tells on standard error what was chosen or left out.

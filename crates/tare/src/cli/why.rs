@@ -102,8 +102,8 @@ impl From<WhyError> for Problem {
         match error {
             WhyError::Compare(error) => error.into(),
             WhyError::Several { names } => problem
-                .expected("one condition a side")
-                .advice(format!("name one condition a side, as DIR:condition, of: {}", names.join(", "))),
+                .expected("one condition per side")
+                .advice(format!("name one condition per side, as DIR:condition, of: {}", names.join(", "))),
             WhyError::NoTime { .. } => problem
                 .expected("results of a load that reports tps, with its client threads watched")
                 .advice("tare compare A B says what differs without it"),

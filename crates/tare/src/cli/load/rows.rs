@@ -34,6 +34,8 @@ struct Document {
 pub fn done(done: Done, rows: Option<u64>, began: Instant, json: bool) -> Result<Exit, Problem> {
     if json {
         output::document("tare-load-tables", &Document { done, rows, elapsed_s: began.elapsed().as_secs_f64() })?;
+    } else if let Done::Dropped = done {
+        output::note("the tables are removed");
     }
     Ok(Exit::Done)
 }

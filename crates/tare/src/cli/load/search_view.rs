@@ -21,19 +21,22 @@ pub fn print(subject: &Subject, search: &SearchRecord, json: bool) -> Result<(),
 }
 
 fn words(search: &SearchRecord) -> String {
-    let mut text = String::from("step      asked a second   done a second   latency ms   limit met\n");
+    let limited = search.objective.split(' ').next().unwrap_or_default();
+    let width = limited.len().max(10);
+    let mut text = format!("step    requested a second   done a second   {limited:>width$}   limit met\n");
     for (number, step) in search.steps.iter().enumerate() {
         let value = step.value.map_or("-".to_owned(), |value| format!("{value:.3}"));
         let met = if step.met { "yes" } else { "no" };
-        text += &format!("{:<4}{:>20.1}{:>16.1}{value:>13}   {met}\n", number + 1, step.asked_tps, step.done_tps);
+        text +=
+            &format!("{:<4}{:>22.1}{:>16.1}   {value:>width$}   {met}\n", number + 1, step.asked_tps, step.done_tps);
     }
     let steps = count(search.steps.len(), "step");
     if let Some(found) = search.found_tps {
-        text += &format!("highest rate  {found:.1} a second with {} ({steps})\n", search.objective);
+        text += &format!("highest rate  {found:.1} per second with {} ({steps})\n", search.objective);
     }
     if let Some([low, high]) = search.bracket_tps {
         text +=
-            &format!("! rates met the limit and did not by turns: it lies between {low:.1} and {high:.1} a second\n");
+            &format!("! rates met the limit and did not by turns: it lies between {low:.1} and {high:.1} per second\n");
     }
     if matches!(search.limit, Some(Limit::Client(_))) {
         text += "! the client was the limit: the server may do more\n";

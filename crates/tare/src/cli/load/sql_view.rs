@@ -1,7 +1,7 @@
 //! The result of `tare load FILE`, for scripts and for people.
 
 use super::subject::Subject;
-use super::view::{Viewed, slices};
+use super::view::{self, Viewed};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_drive::workload::Measured;
@@ -22,11 +22,14 @@ impl<'a> Document<'a> {
     }
 }
 
-pub fn words(Viewed { subject, measured, sample, .. }: &Viewed<'_>) -> String {
-    let mut text = subject.words() + &format!("time          {:.3} s\n", measured.elapsed_s);
-    let width = measured.metrics.iter().map(|(metric, _)| metric.name().len()).max().unwrap_or(0).max(12);
-    for (metric, value) in &measured.metrics {
-        text += &format!("{:<width$}  {value:>14.3}\n", metric.name());
-    }
-    text + &slices(sample)
+/// The latency of each statement, then all that any load says.
+pub fn words(viewed: &Viewed<'_>) -> String {
+    let metrics = &viewed.measured.metrics;
+    let value = |wanted: &str| metrics.iter().find(|(metric, _)| metric.name() == wanted).map(|(_, value)| *value);
+    let rows = metrics.iter().filter_map(|(metric, mean)| {
+        let statement = metric.name().strip_prefix("latency_ms_mean_of_")?;
+        let p99 = value(&format!("latency_ms_p99_of_{statement}"))?;
+        Some(format!("  {statement:<28}{mean:>11.3}{p99:>11.3}\n"))
+    });
+    format!("statement                         mean ms     p99 ms\n{}{}", rows.collect::<String>(), view::words(viewed))
 }

@@ -38,7 +38,7 @@ pub fn measure(asked: &Asked<'_>, prompt: &dyn workload::Host) -> Result<Driven,
         placement: &watch,
         watch: SubjectWatch::new(SystemUnderTest::running(None), watch.clone()).journalled(held.affinities.clone()),
         host: prompt,
-        cache: PathBuf::new(),
+        cache: crate::state::cache_directory()?,
     };
     let driven = asked.settings.workload.load.load().drive(stage);
     running::put_back(held.affinities.as_ref())?;

@@ -27,7 +27,8 @@ pub fn words(threads: &[ThreadRecord]) -> String {
 
 fn place(thread: &ThreadRecord) -> String {
     let seen: CpuSet = thread.seen_cpus.keys().map(|cpu| *cpu as u32).collect();
-    format!("{}: CPUs allowed {}, seen {seen}, {} moves", thread.tid, thread.allowed_cpus, thread.migrations)
+    let moves = tare_text::count(thread.migrations as usize, "move");
+    format!("{}: CPUs allowed {}, seen {seen}, {moves}", thread.tid, thread.allowed_cpus)
 }
 
 #[cfg(test)]

@@ -125,14 +125,14 @@ fn away(outage: &Outage) -> String {
 }
 
 /// What a rate that changes came to, part by part.
-pub fn slices(sample: &Sample) -> String {
+fn slices(sample: &Sample) -> String {
     let mut text = String::new();
     if !sample.slices.is_empty() {
-        text += "    from s  asked a second   done a second     p50 ms     p99 ms     max ms\n";
+        text += "    from s  requested a second   done a second     p50 ms     p99 ms     max ms\n";
     }
     for (number, Slice { rate, tps, latency_ms, .. }) in sample.slices.iter().enumerate() {
         let from_s = number as f64 * sample.elapsed_s / sample.slices.len() as f64;
-        text += &format!("{from_s:>10.1}  {rate:>14.1}  {tps:>14.1}");
+        text += &format!("{from_s:>10.1}  {rate:>18.1}  {tps:>14.1}");
         if let Some(LatencyMs { p50, p99, max, .. }) = latency_ms {
             text += &format!("  {p50:>9.3}  {p99:>9.3}  {max:>9.3}");
         }
@@ -200,7 +200,10 @@ pub fn words(viewed: &Viewed<'_>) -> String {
         text.push_str(&format!("              p{} {asked:.3}\n", said.percentile));
     }
     if let Some(cpu) = sample.client_cpu_us_per_transaction {
-        text.push_str(&format!("client CPU    {:.2} us user + {:.2} us system a transaction\n", cpu.user, cpu.system));
+        text.push_str(&format!(
+            "client CPU    {:.2} us user + {:.2} us system per transaction\n",
+            cpu.user, cpu.system
+        ));
     }
     let costs = measured.server_cost();
     let cost = |wanted: Quantity| {
@@ -210,7 +213,7 @@ pub fn words(viewed: &Viewed<'_>) -> String {
     if let (Some(user), Some(system)) = (cost(Quantity::User), cost(Quantity::System)) {
         let switches = cost(Quantity::Switches).unwrap_or(0.0);
         text.push_str(&format!(
-            "server CPU    {user:.2} us user + {system:.2} us system, {switches:.2} context switches a transaction\n"
+            "server CPU    {user:.2} us user + {system:.2} us system, {switches:.2} context switches per transaction\n"
         ));
     }
     if let Some(backlog) = sample.backlog {

@@ -292,7 +292,7 @@ fn a_rate_that_rises_says_of_each_step_what_was_asked_and_done_and_keeps_it_in_r
         }
     }
     let (out, _) = prompt.load(0, &with("500 to 100 in 1 wave", &[]));
-    assert!(out.lines().any(|line| line.contains("asked a second")), "{out}");
+    assert!(out.lines().any(|line| line.contains("requested a second")), "{out}");
     let (_, err) = prompt.load(2, &with("100 to 0", &[]));
     assert!(err.contains("100 to 2000 in 20 steps"), "{err}");
 }

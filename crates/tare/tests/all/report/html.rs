@@ -1,5 +1,6 @@
 //! The HTML report.
 
+use crate::report::commands::tare;
 use crate::report::fake;
 use std::fs;
 use tare_report::write_report;
@@ -157,4 +158,7 @@ fn a_paired_comparison_begins_with_its_verdict_on_its_own_metric() {
     let first = text.split("<section id=\"").nth(1).unwrap();
     assert!(first.starts_with("pairs\"") && first.contains("B/A of latency_ms_p99"), "{first:.300}");
     assert!(text.contains("Over all trials, whatever their pair: "), "{text:.3000}");
+    let (code, markdown, _) = tare(&["export", dir.path().to_str().unwrap(), "--format", "markdown"]);
+    let answer = markdown.split("**").nth(1).unwrap();
+    assert!(code == 0 && heading.contains(&answer.replace('\\', "")), "{answer}, not {heading}");
 }

@@ -55,7 +55,7 @@ fn the_reading_is_careful() {
     let same =
         summary_of_csv("a,0,0,tps,10\na,1,0,tps,12\na,2,0,tps,11\nb,0,0,tps,10.5\nb,1,0,tps,12.5\nb,2,0,tps,11\n");
     assert_eq!(same.reading, "No difference of throughput is shown between the 2 conditions (11.0 to 11.3 /s).");
-    assert!(same.answer.details[0].contains("3 trials a condition are few"), "{:?}", same.answer);
+    assert!(same.answer.details[0].contains("3 trials per condition are few"), "{:?}", same.answer);
     let numbers = summary_of_csv(
         "p=1,0,0,tps,10\np=1,1,0,tps,10\np=1,2,0,tps,10.1\np=2,0,0,tps,20\np=2,1,0,tps,20.1\np=2,2,0,tps,20\n",
     )

@@ -173,7 +173,7 @@ fn every_command_of_readme_and_docs_can_be_typed() {
                 --set sampling.steal_limit=off --set sampling.foreign_cpu_limit=off";
     succeeds(&world, made, "here");
     // Copies: results compared with themselves by another name are refused.
-    for name in ["A", "B", "before", "builds", "looked"] {
+    for name in ["A", "B", "ab", "before", "builds", "looked"] {
         succeeds(&world, &format!("cp -r RESULTS {name}"), "here");
     }
     succeeds(&world, "mkdir nightly && for night in 1 2 3 4 5 6; do cp -r RESULTS nightly/$night; done", "here");

@@ -190,7 +190,7 @@ fn wake_ups_between_two_pus_are_named_first_and_nothing_between_two_alike() {
     let (out, _) = world.exits(0, &["why", &side("same-pu"), &side("same-cache")]);
     assert!(out.contains("What would decide about ") && out.contains("not explained"), "{out}");
     let (out, _) = world.exits(0, &["why", &results]);
-    assert!(out.contains("placement=same-cache: ") && out.contains("switches a transaction"), "{out}");
+    assert!(out.contains("placement=same-cache: ") && out.contains("switches per transaction"), "{out}");
     let (out, _) = world.exits(0, &["show", &results]);
     assert!(out.contains("where the time of a transaction goes"), "{out}");
     let (out, _) = world.exits(0, &["show", &results, "--json"]);
