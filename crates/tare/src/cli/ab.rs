@@ -13,7 +13,7 @@ use super::{
 use crate::run::RunEnd;
 use clap::Args;
 use std::path::{Path, PathBuf};
-use tare_findings::ab::{Ab, AbVerdict};
+use tare_findings::ab::{Ab, AbVerdict, ToGo};
 use tare_results::pairs::Stop;
 use tare_results::schema::Plan;
 use tare_results::store::{read_plan, read_trials, write_plan};
@@ -260,8 +260,8 @@ fn advice(ab: &Ab, study: &Study) -> Option<String> {
         return None;
     }
     let mut ways = Vec::new();
-    if let (Some(Stop::Budget), Some(more)) = (ab.stop, ab.pairs_to_go) {
-        let budget_s = ab.elapsed_s + more as f64 * ab.pair_s;
+    if let (Some(Stop::Budget), ToGo::Pairs { about, .. }) = (ab.stop, ab.to_go) {
+        let budget_s = ab.elapsed_s + about as f64 * ab.pair_s;
         ways.push(format!("a larger budget, --budget {:.0}min", (budget_s / 60.0).ceil()));
     }
     if !ab.rule.is_together() && ab_together::would_help(study) {

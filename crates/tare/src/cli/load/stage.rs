@@ -4,7 +4,6 @@ use super::asked::Asked;
 use crate::cli::{Exit, Problem, host};
 use crate::state::Host;
 use crate::trial::running;
-use std::path::PathBuf;
 use tare_drive::sut::{SharedAffinities, SubjectWatch, SystemUnderTest, WatchSettings};
 use tare_drive::workload::{self, Driven, LoadContext, ServerAt, TrialSize};
 use tare_topology::{Machine, ResolvedPlacement};
