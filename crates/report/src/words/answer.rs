@@ -84,7 +84,7 @@ fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Ve
         |clean: &'v Verdict, what: String| (headline(clean), [details(clean), vec![what]].concat(), vec![clean, all]);
     match &disturbed.without {
         Without::Untested => (headline(all), [details(all), vec![format!("{lead}.")]].concat(), vec![all]),
-        Without::Same(same) => clean(same, format!("{lead} and left out of this; with {them} it comes out the same.")),
+        Without::Same(same) => clean(same, format!("{lead} and left out of this; with {them} the answer is the same.")),
         Without::Other(other) => {
             clean(other, format!("{lead} and left out of this, which decides. {}", with_them(them)))
         }
