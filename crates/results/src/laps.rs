@@ -5,7 +5,7 @@ use crate::pairs::{headline, spent_s, value};
 use crate::schema::{Plan, Race, TrialRecord};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tare_stats::racing::{LOOKS, Standing, judge};
+use tare_stats::racing::{Blocks, LOOKS, Standing, judge};
 
 /// Blocks after which the first candidates may be dropped.
 pub const FIRST_LOOK: usize = LOOKS[0];
@@ -17,6 +17,8 @@ pub struct Laps {
     /// Blocks of which every trial has ended: by candidate ln(metric), turned so that larger is better; none where a
     /// candidate was not in it or gave no value.
     pub blocks: Vec<Vec<Option<f64>>>,
+    /// Of the same blocks by candidate: whether its trial counts although it was disturbed.
+    pub marked: Vec<Vec<bool>>,
     pub trials: usize,
     /// Of them those without a value, because every attempt failed.
     pub without_value: usize,
@@ -54,7 +56,7 @@ impl Laps {
         let mut laps = Self { metric, elapsed_s, ..Self::default() };
         let sign = laps.sign();
         for planned in plan.blocks().into_values() {
-            let mut block = vec![None; race.candidates.len()];
+            let (mut block, mut marked) = (vec![None; race.candidates.len()], vec![false; race.candidates.len()]);
             if !planned.iter().all(|trial| last.contains_key(&trial.trial)) {
                 break;
             }
@@ -65,19 +67,22 @@ impl Laps {
                 match value(record, laps.metric.as_deref()) {
                     Some(value) => {
                         block[*i] = Some(sign * value.ln());
-                        laps.disturbed += usize::from(record.reason.is_some());
+                        marked[*i] = record.reason.is_some();
                     }
                     None => laps.without_value += 1,
                 }
             }
+            laps.disturbed += marked.iter().filter(|marked| **marked).count();
             laps.blocks.push(block);
+            laps.marked.push(marked);
         }
         laps
     }
 
     /// What they say by the rule of a race; none where its numbers fit no test.
     pub fn decided(&self, race: &Race) -> Option<RaceLook> {
-        let look = |last: bool| judge(&self.blocks, race.candidates.len(), &race.question(), last).ok();
+        let blocks = Blocks { values: &self.blocks, disturbed: &self.marked };
+        let look = |last: bool| judge(blocks, race.candidates.len(), &race.question(), last).ok();
         let standing = look(false)?;
         let stop = if standing.decided { Some(RaceStop::Decided) } else { self.stop(race, &standing) };
         match stop {

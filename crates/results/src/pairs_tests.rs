@@ -100,6 +100,7 @@ fn a_disturbed_trial_counts_in_a_race_and_is_counted() {
     };
     let laps = crate::laps::Laps::of(&plan, &race, &records, None);
     assert_eq!((laps.trials, laps.without_value, laps.disturbed), (4, 1, 1));
+    assert_eq!(laps.marked, [[false, true], [false, false]]);
 }
 
 #[test]

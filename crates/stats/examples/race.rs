@@ -10,7 +10,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, LogNormal, StandardNormal, StudentT};
 use statrs::distribution::{ContinuousCDF, StudentsT};
-use tare_stats::racing::{LOOKS, Question, judge, weight};
+use tare_stats::racing::{Blocks, LOOKS, Question, judge, weight};
 
 /// Seed of the shares; those of the fields are others.
 const SHARES_SEED: u64 = 2_700;
@@ -105,26 +105,34 @@ impl Machine {
     }
 
     /// A block of those that are left in a random order; a disturbed trial runs once more after it.
-    fn block(&mut self, planted: &[f64], mut order: Vec<usize>, best: f64, rng: &mut StdRng) -> Vec<Option<f64>> {
+    fn block(
+        &mut self,
+        planted: &[f64],
+        mut order: Vec<usize>,
+        best: f64,
+        rng: &mut StdRng,
+    ) -> (Vec<Option<f64>>, Vec<bool>) {
         for i in (1..order.len()).rev() {
             order.swap(i, rng.random_range(0..=i));
         }
         let at_best = self.bursts.is_at_one(rng);
         let mut block = vec![None; planted.len()];
-        let mut again = Vec::new();
-        for i in order {
+        let mut marked = vec![false; planted.len()];
+        for i in order.iter().copied() {
             let (value, disturbed) = self.trial(planted[i], at_best && planted[i] >= best, rng);
             block[i] = Some(value);
-            again.extend(disturbed.then_some(i));
+            marked[i] = disturbed;
         }
+        let again: Vec<usize> = order.into_iter().filter(|i| marked[*i]).collect();
         for i in again {
             if self.bursts.repeats() {
                 let (value, disturbed) = self.trial(planted[i], at_best && planted[i] >= best, rng);
                 block[i] = Some(value);
+                marked[i] = disturbed;
                 self.bursts.repeated(disturbed);
             }
         }
-        block
+        (block, marked)
     }
 }
 
@@ -133,16 +141,20 @@ fn race(planted: &[f64], machine: &mut Machine, rng: &mut StdRng) -> (Option<f64
     let question = Question { minimum_effect: EFFECT, alpha: 0.05 };
     let best = planted.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut blocks: Vec<Vec<Option<f64>>> = Vec::new();
+    let mut marks: Vec<Vec<bool>> = Vec::new();
     let mut trials = 0;
     loop {
-        let Ok(standing) = judge(&blocks, planted.len(), &question, false) else { return (None, trials) };
+        let so_far = Blocks { values: &blocks, disturbed: &marks };
+        let Ok(standing) = judge(so_far, planted.len(), &question, false) else { return (None, trials) };
         if standing.decided || blocks.len() == LOOKS[LOOKS.len() - 1] {
             let named = standing.leader.filter(|_| standing.decided);
             return (named.map(|named| best - planted[named]), trials);
         }
         let left = standing.left();
         trials += left.len();
-        blocks.push(machine.block(planted, left, best, rng));
+        let (block, marked) = machine.block(planted, left, best, rng);
+        blocks.push(block);
+        marks.push(marked);
     }
 }
 

@@ -55,9 +55,13 @@ impl Fit {
 
     /// Half-width of a one-sided interval of y_i - y_j over so many shared blocks, which fails with chance `share`.
     pub fn half_width(&self, i: usize, j: usize, shared: usize, share: f64) -> f64 {
-        let (one, other) = (self.spread_of(i), self.spread_of(j));
-        let df = one.1.min(other.1);
-        t(1.0 - share, df) * ((one.0 + other.0) / shared as f64).sqrt()
+        let df = self.spread_of(i).1.min(self.spread_of(j).1);
+        t(1.0 - share, df) * self.standard_error(i, j, shared)
+    }
+
+    /// Standard error of y_i - y_j over so many shared blocks.
+    pub fn standard_error(&self, i: usize, j: usize, shared: usize) -> f64 {
+        ((self.spread_of(i).0 + self.spread_of(j).0) / shared as f64).sqrt()
     }
 
     /// Variance and degrees of freedom that a candidate is held to: the common ones, or its own where its spread is

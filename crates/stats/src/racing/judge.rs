@@ -56,15 +56,16 @@ impl Standing {
 /// Everything of one look.
 struct Look<'a> {
     blocks: Vec<&'a [Option<f64>]>,
+    disturbed: &'a [Vec<bool>],
     fit: Fit,
     alpha: f64,
 }
 
 impl<'a> Look<'a> {
-    fn of(blocks: &'a [Vec<Option<f64>>], candidates: usize, question: &Question) -> Option<Self> {
-        let blocks: Vec<&[Option<f64>]> = blocks.iter().map(Vec::as_slice).collect();
+    fn of(so_far: Blocks<'a>, candidates: usize, question: &Question) -> Option<Self> {
+        let blocks: Vec<&[Option<f64>]> = so_far.values.iter().map(Vec::as_slice).collect();
         let fit = Fit::of(&blocks, candidates)?;
-        Some(Self { blocks, fit, alpha: question.alpha })
+        Some(Self { blocks, disturbed: so_far.disturbed, fit, alpha: question.alpha })
     }
 
     /// Mean of y_i - y_j and the half-width of its interval, one of those of so many candidates.
@@ -75,7 +76,38 @@ impl<'a> Look<'a> {
 
     /// How much better than j candidate i may be.
     fn bound(&self, i: usize, j: usize, candidates: usize) -> f64 {
-        if i == j { 0.0 } else { self.between(i, j, candidates).map_or(f64::INFINITY, |(mean, half)| mean + half) }
+        if i == j {
+            return 0.0;
+        }
+        let of_all = self.between(i, j, candidates).map_or(f64::INFINITY, |(mean, half)| mean + half);
+        of_all.max(self.bound_of_even(i, j))
+    }
+
+    /// The same by one standard error where nothing disturbed one of the two alone: what something else does to a
+    /// candidate drops none.
+    fn bound_of_even(&self, i: usize, j: usize) -> f64 {
+        let is_even = |block: usize| self.disturbed.get(block).is_none_or(|of| of[i] == of[j]);
+        let even: Vec<&[Option<f64>]> =
+            self.blocks.iter().enumerate().filter(|(block, _)| is_even(*block)).map(|(_, values)| *values).collect();
+        if even.len() == self.blocks.len() {
+            return f64::NEG_INFINITY;
+        }
+        difference(&even, i, j).map_or(f64::INFINITY, |(mean, shared)| mean + self.fit.standard_error(i, j, shared))
+    }
+}
+
+/// What ran so far: by block and candidate.
+#[derive(Debug, Clone, Copy)]
+pub struct Blocks<'a> {
+    /// y = ln(metric), turned so that larger is better; none where a candidate was not in it or gave no value.
+    pub values: &'a [Vec<Option<f64>>],
+    /// Whether the trial was disturbed; of the blocks that are missing here none was.
+    pub disturbed: &'a [Vec<bool>],
+}
+
+impl Blocks<'_> {
+    fn until(self, count: usize) -> Self {
+        Self { values: &self.values[..count], ..self }
     }
 }
 
@@ -84,20 +116,20 @@ fn is_looked_at(blocks: usize, last: bool) -> bool {
     LOOKS.contains(&blocks) || (last && (LOOKS[0]..LOOKS[LOOKS.len() - 1]).contains(&blocks))
 }
 
-/// What blocks in their order say, each a value y = ln(metric), turned so that larger is better, or none a candidate.
-/// `last`: no further block will follow, so that one of the looks that are left is taken now.
+/// What blocks in their order say. `last`: no further block will follow, so that one of the looks that are left is
+/// taken now.
 ///
 /// # Errors
 /// [`Error::NotFinite`] for a value that is not, [`Error::Mismatch`] for a block of another number of candidates,
 /// [`Error::NotPositive`] for a minimum effect that is not, [`Error::OutOfRange`] for an alpha outside (0, 1).
-pub fn judge(
-    blocks: &[Vec<Option<f64>>],
-    candidates: usize,
-    question: &Question,
-    last: bool,
-) -> Result<Standing, Error> {
+pub fn judge(all: Blocks<'_>, candidates: usize, question: &Question, last: bool) -> Result<Standing, Error> {
+    let blocks = all.values;
     all_positive("minimum effect", &[question.minimum_effect])?;
     valid_confidence(question.alpha)?;
+    let marked = all.disturbed.iter().map(Vec::len);
+    if let Some(got) = marked.into_iter().find(|marks| *marks != candidates) {
+        return Err(Error::Mismatch { what: "marks of a block".into(), expected: candidates, got });
+    }
     for block in blocks {
         if block.len() != candidates {
             return Err(Error::Mismatch { what: "values of a block".into(), expected: candidates, got: block.len() });
@@ -117,7 +149,7 @@ pub fn judge(
         let so_far = &blocks[..count];
         lose(&mut standing, &so_far[count - 1], &mut missing, count);
         let looked = is_looked_at(count, last && count == blocks.len());
-        let Some(look) = Look::of(so_far, candidates, question).filter(|_| looked) else { continue };
+        let Some(look) = Look::of(all.until(count), candidates, question).filter(|_| looked) else { continue };
         // What was close to another that was ahead is compared with the one that is ahead now.
         let back = |end: &mut Option<End>| *end = end.filter(|end| !matches!(end, End::Close(_)));
         standing.ended.iter_mut().for_each(back);
@@ -127,7 +159,7 @@ pub fn judge(
         standing.decided = standing.leader.is_some() && standing.left().len() == 1;
     }
     standing.leader = standing.leader.or_else(|| ahead(&standing, blocks));
-    compare_with_leader(&mut standing, blocks, question);
+    compare_with_leader(&mut standing, all, question);
     Ok(standing)
 }
 
@@ -172,9 +204,9 @@ fn ahead(standing: &Standing, blocks: &[Vec<Option<f64>>]) -> Option<usize> {
     left.iter().copied().filter(has_value).min_by(|a, b| behind(*a).total_cmp(&behind(*b)).then(a.cmp(b)))
 }
 
-fn compare_with_leader(standing: &mut Standing, blocks: &[Vec<Option<f64>>], question: &Question) {
+fn compare_with_leader(standing: &mut Standing, blocks: Blocks<'_>, question: &Question) {
     let Some(leader) = standing.leader else { return };
-    let slices: Vec<&[Option<f64>]> = blocks.iter().map(Vec::as_slice).collect();
+    let slices: Vec<&[Option<f64>]> = blocks.values.iter().map(Vec::as_slice).collect();
     let look = Look::of(blocks, standing.ended.len(), question);
     standing.sd = look.as_ref().map(|look| look.fit.variance.sqrt());
     for i in (0..standing.ended.len()).filter(|i| *i != leader) {

@@ -20,6 +20,8 @@
 //! the best candidate fails, which equals make most likely, it is never worse, so it is w or close to w: the named one
 //! is more than the minimum effect behind the best with a chance of at most alpha.
 //!
+//! U is never below the same mean plus one standard error over the blocks in which nothing disturbed i or j alone.
+//!
 //! | file | holds |
 //! | --- | --- |
 //! | `fit` | the model, its variance, and what two candidates differ by |
@@ -36,7 +38,7 @@ mod share;
 mod simulated;
 mod worth;
 
-pub use judge::{End, Question, Standing, judge};
+pub use judge::{Blocks, End, Question, Standing, judge};
 pub use outlook::{Outlook, outlook};
 pub use share::{LOOKS, weight};
 pub use worth::{Worth, against, worth};

@@ -30,7 +30,7 @@ fn race(ground: &Ground, rng: &mut StdRng) -> Ran {
     let mut blocks: Vec<Vec<Option<f64>>> = Vec::new();
     let (mut level, mut trials) = (0.0, 0);
     loop {
-        let standing = judge(&blocks, candidates, &QUESTION, false).unwrap();
+        let standing = judge(Blocks { values: &blocks, disturbed: &[] }, candidates, &QUESTION, false).unwrap();
         if standing.decided || blocks.len() == LOOKS[LOOKS.len() - 1] {
             let named = standing.leader.filter(|_| standing.decided);
             return Ran { lost: named.map(|named| best - ground.planted[named]), trials };
@@ -115,4 +115,27 @@ fn the_best_is_not_lost_where_it_is_just_ahead_of_equals() {
 fn equals_are_named_without_waiting_for_a_difference() {
     let (wrong, right, _) = races(40, 20_261_125, |_| Ground { planted: vec![0.0; 3], cov: 0.01, heavy_tails: false });
     assert!(wrong == 0.0 && right >= 0.95, "{wrong} {right}");
+}
+
+/// The better of two is slowed down by a quarter in all blocks but one.
+#[test]
+fn a_candidate_is_not_dropped_for_what_something_else_did_to_it_alone() {
+    let off = |block: usize, by: usize| 0.002 * ((block * by % 5) as f64 - 2.0);
+    let values: Vec<Vec<Option<f64>>> = (0..8)
+        .map(|block| {
+            let taken = if block == 5 { 0.0 } else { 0.3 };
+            vec![Some(0.05 - taken + off(block, 2)), Some(off(block, 3))]
+        })
+        .collect();
+    let ended = |disturbed: &[Vec<bool>]| {
+        let blocks = Blocks { values: &values, disturbed };
+        judge(blocks, 2, &QUESTION, false).unwrap().ended[0]
+    };
+    let alone: Vec<Vec<bool>> = (0..8).map(|block| vec![block != 5, false]).collect();
+    assert!(matches!(ended(&[]), Some(End::Worse(_))), "nothing is marked");
+    assert_eq!(ended(&alone), None);
+    let both: Vec<Vec<bool>> = (0..8).map(|block| vec![block != 5; 2]).collect();
+    assert!(matches!(ended(&both), Some(End::Worse(_))), "both were disturbed alike");
+    let never_clean = vec![vec![true, false]; 8];
+    assert_eq!(ended(&never_clean), None, "nothing is known of it");
 }
