@@ -20,7 +20,9 @@ pub struct SidesEvents {
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct EventCounts {
-    /// CPU time of these threads while events were counted, seconds: counts belong to it.
+    /// How long events were counted, a little longer than the capture sample, seconds.
+    pub elapsed_s: f64,
+    /// CPU time of these threads meanwhile, seconds.
     pub cpu_s: f64,
     /// Whether hardware events are those of user code alone, as where the kernel may not be looked into.
     pub user_only: bool,

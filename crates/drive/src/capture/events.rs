@@ -5,11 +5,12 @@ use super::profile::{Control, end, not_started, refused};
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Instant;
 use tare_cpuset::ThreadRef;
 use tare_engine::{Unavailable, dies_with_parent};
 use tare_results::events::{EventCounts, SidesEvents};
 
-/// The first is what the others are divided by. Of the hardware's those that explain where cycles go: work done, wrong
+/// Of the hardware's those that explain where cycles go: work done, wrong
 /// guesses, misses of the last cache and of both TLBs, and loads from the memory of other nodes.
 const ASKED: &str = "task-clock,context-switches,cpu-migrations,page-faults,cycles,instructions,branch-misses,\
                      cache-misses,dTLB-load-misses,iTLB-load-misses,node-load-misses";
@@ -30,6 +31,7 @@ pub(super) struct Events {
 struct Counting {
     perf: Child,
     output: Option<ChildStdout>,
+    since: Instant,
 }
 
 /// What `perf stat` printed of one side.
@@ -80,18 +82,22 @@ impl Counting {
         dies_with_parent(&mut command);
         let mut perf = command.spawn().map_err(|e| not_started(&e))?;
         let output = perf.stdout.take();
-        let mut counting = Self { perf, output };
+        let mut counting = Self { perf, output, since: Instant::now() };
         control.enable(&mut counting.perf).map_err(|why| {
             counting.kill();
             refused(&counting.said(), why)
         })?;
+        counting.since = Instant::now();
         Ok(counting)
     }
 
     fn end(mut self) -> Result<Counted, Unavailable> {
+        let elapsed_s = self.since.elapsed().as_secs_f64();
         end(&mut self.perf)?;
         let said = self.said();
-        counted(&said).ok_or_else(|| refused(&said, "it printed no CPU time"))
+        let mut counted = counted(&said).ok_or_else(|| refused(&said, "it printed no CPU time"))?;
+        counted.events.elapsed_s = elapsed_s;
+        Ok(counted)
     }
 
     /// What it printed; its end is waited for.
@@ -219,7 +225,7 @@ mod tests {
                     Some(switches) => assert!(*switches >= 1000.0, "{client:?}"),
                     None => assert!(client.user_only && missing.unwrap().contains("perf_event_paranoid")),
                 }
-                assert!(sides.server.is_none());
+                assert!(sides.server.is_none() && client.elapsed_s > 0.05, "{client:?}");
             }
             Err(e) => assert!(e.to_string().contains("perf"), "{e}"),
         }

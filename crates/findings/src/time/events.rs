@@ -1,7 +1,6 @@
-//! Events of processors and kernel a transaction. What was counted belongs to the CPU time that was counted with it; a
-//! transaction has as much of it as of that side's CPU time, so that nothing depends on when counting began and ended.
+//! Events of processors and kernel, for each transaction of the capture sample. They are counted for a little longer
+//! than it lasts: the transactions of that time are as many a second as in the sample.
 
-use super::part::Part;
 use super::trial::TrialTime;
 use crate::confidence::CONFIDENCE;
 use crate::ends;
@@ -61,25 +60,19 @@ pub struct EventMean {
 
 /// Of one trial; empty without the capture `events`.
 pub(crate) fn of_trial(time: &TrialTime<'_>) -> BTreeMap<Event, f64> {
-    let Some(counted) = time.trial.capture_sample.as_ref().and_then(|sample| sample.events.as_ref()) else {
-        return BTreeMap::new();
-    };
-    let sides = [
-        (EventSide::Client, &counted.client, [Part::ClientUser, Part::ClientSystem]),
-        (EventSide::Server, &counted.server, [Part::ServerUser, Part::ServerSystem]),
-    ];
+    let Some(sample) = &time.trial.capture_sample else { return BTreeMap::new() };
+    let Some(counted) = &sample.events else { return BTreeMap::new() };
     let mut all = BTreeMap::new();
-    for (side, counts, parts) in sides {
+    for (side, counts) in [(EventSide::Client, &counted.client), (EventSide::Server, &counted.server)] {
         let Some(counts) = counts else { continue };
-        let cpu_us = parts.iter().map(|part| time.part(part)).sum::<f64>();
-        all.extend(of_side(counts, cpu_us).into_iter().map(|(what, value)| (Event { side, what }, value)));
+        let transactions = sample.tps * counts.elapsed_s;
+        all.extend(of_side(counts, transactions).into_iter().map(|(what, value)| (Event { side, what }, value)));
     }
     all.retain(|_, value| value.is_finite());
     all
 }
 
-fn of_side(counted: &EventCounts, cpu_us: f64) -> BTreeMap<Counted, f64> {
-    let transactions = counted.cpu_s / (cpu_us / 1e6);
+fn of_side(counted: &EventCounts, transactions: f64) -> BTreeMap<Counted, f64> {
     let each = counted.counts.iter().map(|(name, n)| (Counted::PerTransaction(name.clone()), n / transactions));
     let rate = counted.counts.get(INSTRUCTIONS).zip(counted.counts.get(CYCLES));
     each.chain(rate.map(|(instructions, cycles)| (Counted::InstructionsPerCycle, instructions / cycles))).collect()

@@ -1,4 +1,4 @@
-//! Events of processors and kernel: as many a transaction as belong to its CPU time, however long they were counted.
+//! Events of processors and kernel: as many a transaction as in the capture sample, however long they were counted.
 
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
@@ -13,12 +13,14 @@ const BLOCKS: usize = 8;
 /// A transaction: CPU time of its client and of its connection, and the connection's work.
 const CLIENT_US: f64 = 30.0;
 const SERVER_US: f64 = 600.0;
+const CAPTURED_TPS: f64 = 900.0;
 const INSTRUCTIONS: f64 = 1_200_000.0;
 const CYCLES: f64 = 1_500_000.0;
 
 fn counted(transactions: f64, cpu_us: f64, per_transaction: &[(&str, f64)]) -> EventCounts {
     let counts = per_transaction.iter().map(|(name, each)| ((*name).to_owned(), each * transactions)).collect();
-    EventCounts { cpu_s: transactions * cpu_us / 1e6, user_only: false, counts }
+    let elapsed_s = transactions / CAPTURED_TPS;
+    EventCounts { elapsed_s, cpu_s: transactions * cpu_us / 1e6, user_only: false, counts }
 }
 
 /// A and B, whose transactions take as long and need `more` of A's instructions in the server.
@@ -56,7 +58,7 @@ fn made(seed: u64, more: f64) -> Results {
             };
             record.capture_sample = Some(CaptureSample {
                 elapsed_s: 1.0,
-                tps: 900.0,
+                tps: CAPTURED_TPS,
                 tps_ratio: 0.9,
                 events: Some(events),
                 ..Default::default()
@@ -78,7 +80,7 @@ fn shown(found: &Why) -> Vec<(EventSide, &Counted)> {
 }
 
 #[test]
-fn a_transaction_has_the_events_of_its_cpu_time_and_what_differs_is_named() {
+fn a_transaction_has_the_events_of_the_capture_sample_and_what_differs_is_named() {
     let results = made(7, 0.05);
     let found = of(&results);
     let change = |what: &Counted| -> &EventChange {

@@ -42,8 +42,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
             (table("The time of a transaction", &heads, times.iter().take(ROWS).map(row)))
             @if !events.rows.is_empty() {
                 p.note {
-                    "Events of processors and kernel a transaction, counted in the capture sample in the threads of either side: as "
-                    "many as belong to the CPU time that a transaction takes of it."
+                    "Events of processors and kernel, for each transaction of the capture sample, in the threads of either side."
                 }
                 (drawn("Events a transaction", None, &events))
             }
