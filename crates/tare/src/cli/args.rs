@@ -2,9 +2,7 @@
 
 use super::{Exit, Problem};
 use crate::config;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
-use std::ffi::OsString;
 use std::process::ExitCode;
 use tare_engine::sqlite::{ServeArgs, serve};
 
@@ -103,7 +101,7 @@ pub fn main() -> ExitCode {
     tare_files::close_to_others();
     super::secret::leave_environment();
     super::interrupt::outlive_file_limit();
-    let command = Args::try_parse().unwrap_or_else(|error| refuse(error)).command;
+    let command = Args::try_parse().unwrap_or_else(|error| refuse(&error)).command;
     let exit = configure(&command).and_then(|()| run(command)).unwrap_or_else(|problem: Problem| {
         super::output::note(&problem.to_string());
         super::output::error(&problem);
@@ -112,34 +110,12 @@ pub fn main() -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
-/// Ends on a command line that is none, or with the help that it asks for. A command that is not there is only taken
-/// for one whose name is as near as for every other word: clap takes `metrics` for `completions`.
-fn refuse(mut error: clap::Error) -> ! {
-    if error.kind() == ErrorKind::InvalidSubcommand {
-        let said = error.get(ContextKind::InvalidSubcommand).map(ToString::to_string).unwrap_or_default();
-        let near = |name: &str| tare_text::nearest(&said, [name]).is_some();
-        match error.get(ContextKind::SuggestedSubcommand) {
-            Some(ContextValue::Strings(names)) if names.iter().any(|name| near(name)) => {}
-            Some(ContextValue::String(name)) if near(name) => {}
-            // An empty list of tips is a blank line.
-            _ => {
-                error.remove(ContextKind::SuggestedSubcommand);
-                error.remove(ContextKind::Suggested);
-            }
-        }
-    }
-    if error.use_stderr() {
-        let text = error.to_string();
-        let what = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        super::output::error(&Problem::new(Exit::Usage, what).advice("see the options with --help"));
-        // A shell makes options of the names of files, and clap sends them as they are.
-        let steers = |word: OsString| tare_text::shown_name(&word.to_string_lossy()) != word.to_string_lossy();
-        if std::env::args_os().any(steers) {
-            super::output::note(text.trim_end());
-            std::process::exit(error.exit_code());
-        }
-    }
-    error.exit()
+/// Ends on a command line that is none, or with the help that it asks for.
+fn refuse(error: &clap::Error) -> ! {
+    let Some(problem) = super::usage::problem(error) else { error.exit() };
+    super::output::note(&problem.to_string());
+    super::output::error(&problem);
+    std::process::exit(problem.exit as i32)
 }
 
 /// Reads the user's own defaults, for the commands that go by them.

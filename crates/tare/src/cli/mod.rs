@@ -56,6 +56,7 @@ mod tools;
 mod topo;
 mod trial;
 mod trust;
+mod usage;
 mod why;
 mod why_prove;
 

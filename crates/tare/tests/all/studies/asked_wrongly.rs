@@ -25,8 +25,37 @@ fn a_command_that_is_none_gets_no_far_suggestion() {
         crate::support::text(&output.stdout).contains("which CPU each thread gets, and the time\n\n"),
         "{output:?}"
     );
-    let (_, err) = world.exits(2, &["comparr"]);
-    assert!(err.contains("compare"), "{err}");
+}
+
+/// What clap refuses has the shape of every other error.
+#[test]
+fn a_command_line_that_is_none_is_answered_as_a_wrong_study_is() {
+    let world = World::new();
+    for (words, said) in [
+        (
+            &["comparr"][..],
+            "error: unrecognized subcommand 'comparr'\n  expected: tare <COMMAND>\n  \
+             do now: did you mean `compare`? Else see the options with `tare --help`\n",
+        ),
+        (
+            &["show", "x", "--jsno"],
+            "error: unexpected argument '--jsno' found\n  expected: tare show <RESULTS> --json\n  \
+             do now: did you mean `--json`? Else see the options with `tare show --help`\n",
+        ),
+        (
+            &["ab", "--a", "x"],
+            "error: invalid value 'x' for '--a <SIDE>'\n  expected: binary=PATH, build=NAME, option.NAME=VALUE, \
+             placement=NAME, 'command=PROGRAM ARGS' or any factor with a level\n  \
+             do now: see the options with `tare ab --help`\n",
+        ),
+        (
+            &["report"],
+            "error: the following required arguments were not provided: <RESULTS>\n  \
+             expected: tare report <RESULTS>\n  do now: see the options with `tare report --help`\n",
+        ),
+    ] {
+        assert_eq!(world.exits(2, words).1, said);
+    }
 }
 
 #[test]
