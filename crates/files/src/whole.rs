@@ -1,4 +1,4 @@
-//! Writing: a file whole or not at all, on the disk before anybody sees it, through no link.
+//! Writing: a file whole or not at all, on the disk before its name appears, through no link.
 
 use crate::crash;
 use crate::error::{FilesError, Result};

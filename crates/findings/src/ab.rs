@@ -31,9 +31,9 @@ pub struct Control {
     pub moved: bool,
 }
 
-/// Pairs beyond which nobody waits for a comparison.
+/// Pairs beyond which a comparison is not worth waiting for.
 pub const MOST_PAIRS: usize = 1000;
-/// A day of the machine, beyond which nobody does either.
+/// A day of the machine, beyond which it is not either.
 const MOST_S: f64 = 24.0 * 3600.0;
 
 /// More pairs that would settle it, if spread and estimate stay as they are.

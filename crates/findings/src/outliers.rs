@@ -32,7 +32,8 @@ pub struct Outlier {
     /// Its log within the results directory; null for trials of a CSV file.
     pub log: Option<String>,
     /// What was recorded alongside it and is far from the other trials' values: name, its value, theirs on average.
-    pub beside: Vec<(String, f64, f64)>,
+    #[serde(rename = "beside")]
+    pub unusual: Vec<(String, f64, f64)>,
 }
 
 /// The outlying trials of all conditions in these metrics, tested together; the first metric in which a trial is one.
@@ -70,7 +71,7 @@ fn of(condition: &ConditionTrials<'_>, metric: &str, index: usize) -> Option<Out
         mean_without: descriptive::mean(&without)?,
         ci: mean_interval(&without, CONFIDENCE),
         log: condition.blocked.then(|| format!("logs/trial-{:05}-{}.log", trial.trial, trial.attempt)),
-        beside: beside(trial, &others),
+        unusual: unusual(trial, &others),
     })
 }
 
@@ -86,7 +87,7 @@ fn recorded(trial: &TrialRecord) -> BTreeMap<&str, f64> {
     sums
 }
 
-fn beside(trial: &TrialRecord, others: &[&TrialRecord]) -> Vec<(String, f64, f64)> {
+fn unusual(trial: &TrialRecord, others: &[&TrialRecord]) -> Vec<(String, f64, f64)> {
     let all: Vec<BTreeMap<&str, f64>> = others.iter().map(|other| recorded(other)).collect();
     let mut odd: Vec<(f64, (String, f64, f64))> = recorded(trial)
         .into_iter()

@@ -43,7 +43,7 @@ pub(super) fn declared(results: &Results) -> ProbeUse {
 }
 
 /// The reading alongside one metric of a trial, nanoseconds, mean over its samples; none where a sample has none.
-pub(super) fn beside(trial: &TrialRecord, metric: &str, probe: Probe) -> Option<f64> {
+pub(super) fn of_trial(trial: &TrialRecord, metric: &str, probe: Probe) -> Option<f64> {
     // Samples held as columns have nothing but metrics.
     let whole = trial.plain.is_empty().then_some(&trial.samples)?;
     let readings: Option<Vec<f64>> = whole.iter().map(|sample| of_sample(sample, metric, probe)).collect();
@@ -52,13 +52,13 @@ pub(super) fn beside(trial: &TrialRecord, metric: &str, probe: Probe) -> Option<
 
 /// The reading alongside one metric of a sample, nanoseconds.
 pub(super) fn of_sample(sample: &SampleRecord, metric: &str, probe: Probe) -> Option<f64> {
-    let own = sample.covariates.get(&probe.beside(metric)).or_else(|| sample.covariates.get(probe.covariate()));
+    let own = sample.covariates.get(&probe.covariate_of(metric)).or_else(|| sample.covariates.get(probe.covariate()));
     own.copied().filter(|ns| *ns > 0.0)
 }
 
 /// The readings alongside all analysed trials that have a metric, in their order; none where one is missing.
 pub(super) fn readings(condition: &ConditionTrials<'_>, metric: &str, probe: Probe) -> Option<Vec<f64>> {
-    condition.with(metric).into_iter().map(|(trial, _)| beside(trial, metric, probe)).collect()
+    condition.with(metric).into_iter().map(|(trial, _)| of_trial(trial, metric, probe)).collect()
 }
 
 /// Factors that reach the server alone, or the statements it is sent: they cannot move a probe that runs while the

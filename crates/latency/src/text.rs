@@ -29,7 +29,7 @@ impl Latencies {
         }
     }
 
-    /// From such a text, which may be anybody's: no length in it is believed.
+    /// From such a text, which may come from outside: no length in it is believed.
     ///
     /// # Errors
     /// What is wrong with it.

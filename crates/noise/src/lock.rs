@@ -35,7 +35,7 @@ const KEPT: Duration = Duration::from_secs(10);
 pub struct HostLock {
     /// None in a child whose parent holds the lock.
     _file: Option<OwnedFd>,
-    beside: Option<String>,
+    other: Option<String>,
     path: PathBuf,
 }
 
@@ -65,7 +65,7 @@ impl HostLock {
         } else if dir == shared_dir() {
             check_root(&Path::new(ROOT_DIR).join(FILE))?;
         }
-        let beside = || holder(&shared_dir().join(FILE)).filter(|_| roots).map(|pid| describe(Some(pid)));
+        let other = || holder(&shared_dir().join(FILE)).filter(|_| roots).map(|pid| describe(Some(pid)));
         let deadline = Instant::now() + UNSETTLED;
         loop {
             let file = open(&path)?;
@@ -87,7 +87,7 @@ impl HostLock {
             let ours = rustix::fs::fstat(&file).map_err(|e| write_error("examine", &path, e.into()))?;
             // Someone may have removed the file between open and lock: then others lock another one.
             if fs::symlink_metadata(&path).is_ok_and(|there| there.ino() == ours.st_ino && there.dev() == ours.st_dev) {
-                return Ok(Self { _file: Some(file), beside: beside(), path });
+                return Ok(Self { _file: Some(file), other: other(), path });
             }
         }
     }
@@ -104,7 +104,7 @@ impl HostLock {
         loop {
             let holder = holder(&path);
             if holder == Some(parent) || holder == Some(std::process::id().cast_signed()) {
-                return Ok(Self { _file: None, beside: None, path });
+                return Ok(Self { _file: None, other: None, path });
             }
             // The kernel's list is read in parts, and while other locks come and go it may lack one.
             if parent_now() != parent || Instant::now() >= deadline {
@@ -124,8 +124,8 @@ impl HostLock {
     }
 
     /// The process of another user that has the machine as well, where this lock is root's.
-    pub fn beside(&self) -> Option<&str> {
-        self.beside.as_deref()
+    pub fn other(&self) -> Option<&str> {
+        self.other.as_deref()
     }
 
     /// Where the lock file lies, for messages.

@@ -291,7 +291,7 @@ mod tests {
     fn a_slow_machine_may_be_a_reason_and_is_counted_once() {
         for probe in Probe::ALL {
             assert!(may_explain(probe.covariate()));
-            assert!(!may_explain(&probe.beside("query_s_q12")));
+            assert!(!may_explain(&probe.covariate_of("query_s_q12")));
             assert_eq!(Covariate::of(probe.covariate()).map(|known| known.unit), Some("ns"));
         }
     }

@@ -269,10 +269,10 @@ pub fn repair(directory: &Folder) -> Result<Vec<DamagedLine>, DirectoryError> {
             }
         }
         // First on the disk alongside, then out of the file.
-        let beside = format!("{name}.damaged");
-        let mut file = directory.append(&beside)?;
+        let aside_name = format!("{name}.damaged");
+        let mut file = directory.append(&aside_name)?;
         let written = file.write_all(&aside).and_then(|()| file.sync_all());
-        written.map_err(|e| io_error("write", &directory.path().join(&beside), e))?;
+        written.map_err(|e| io_error("write", &directory.path().join(&aside_name), e))?;
         directory.write(&name, &kept)?;
     }
     Ok(damaged)

@@ -37,7 +37,7 @@ impl Probe {
     }
 
     /// The covariate of a reading that stood alongside one metric of a sample alone.
-    pub fn beside(self, metric: &str) -> String {
+    pub fn covariate_of(self, metric: &str) -> String {
         format!("{}_{metric}", self.covariate())
     }
 }

@@ -17,7 +17,7 @@ pub enum Quantity {
     /// Calls that read from files, sockets and pipes.
     ReadCalls,
     WriteCalls,
-    /// Read requests to the devices that hold the server's files, whoever made them.
+    /// Read requests to the devices that hold the server's files, whichever process made them.
     StorageReads,
     StorageWrites,
     /// Flushes of their caches, which fsync waits for.

@@ -54,8 +54,8 @@ pub struct Host {
 
 impl Host {
     /// The process of another user that has the machine as well; root need not wait for it.
-    pub fn beside(&self) -> Option<&str> {
-        self.lock.beside()
+    pub fn other(&self) -> Option<&str> {
+        self.lock.other()
     }
 }
 

@@ -147,8 +147,8 @@ fn path_of_module(tree: &Tree, file: &str, module: &syn::ItemMod) -> String {
     }
     let is_folder = ["/mod.rs", "/lib.rs", "/main.rs"].iter().any(|name| file.ends_with(name));
     let folder = if is_folder { folder } else { file.trim_end_matches(".rs") };
-    let beside = format!("{folder}/{}.rs", module.ident);
-    if tree.get(&beside).is_some() { beside } else { format!("{folder}/{}/mod.rs", module.ident) }
+    let flat = format!("{folder}/{}.rs", module.ident);
+    if tree.get(&flat).is_some() { flat } else { format!("{folder}/{}/mod.rs", module.ident) }
 }
 
 #[cfg(test)]

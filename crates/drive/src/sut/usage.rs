@@ -14,7 +14,7 @@ use tare_results::schema::{ThreadClass, ThreadRecord};
 use tare_results::server_cost::Quantity;
 
 /// What a system under test used: the sum over all its processes and threads, whichever class they are of. Requests to
-/// storage are those of the devices that hold its files, whoever made them.
+/// storage are those of the devices that hold its files, whichever process made them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {

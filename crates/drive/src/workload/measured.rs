@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_are_slow_beside_the_usual_one() {
+    fn seconds_are_slow_next_to_the_usual_one() {
         assert_eq!(slow_seconds(&[1000.0, 990.0, 0.0, 1010.0, 1005.0, 400.0]), Some(2.0));
         assert_eq!(slow_seconds(&[1000.0, 990.0, 0.0]), None, "too few");
         assert_eq!(slow_seconds(&[3.0, 0.0, 1.0, 2.0, 4.0]), None, "chance");

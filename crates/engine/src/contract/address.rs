@@ -122,7 +122,7 @@ impl ConnectTarget {
         Self { address, user: user.to_owned(), password, database, tls, charset }
     }
 
-    /// Whoever may enter the folder of a private socket needs no password.
+    /// A user who may enter the folder of a private socket needs no password.
     pub(crate) fn private(socket: PathBuf, user: &str) -> Self {
         Self::to(Address::Socket(socket), user)
     }

@@ -70,14 +70,18 @@ impl Reader<'_> {
                     self.option(name, value.unwrap_or_default(), (path.to_owned(), number + 1));
                 }
                 OptionLine::File(other, must_exist) => {
-                    let other = beside(path, &other);
+                    let other = next_to(path, &other);
                     if must_exist || other.exists() {
                         self.deeper(&other, in_group, depth)?;
                     }
                 }
                 OptionLine::Folder(folder, ending) => {
-                    let mut files: Vec<PathBuf> =
-                        fs::read_dir(beside(path, &folder)).into_iter().flatten().flatten().map(|e| e.path()).collect();
+                    let mut files: Vec<PathBuf> = fs::read_dir(next_to(path, &folder))
+                        .into_iter()
+                        .flatten()
+                        .flatten()
+                        .map(|e| e.path())
+                        .collect();
                     files.retain(|file| file.to_string_lossy().ends_with(ending));
                     files.sort();
                     files.iter().try_for_each(|file| self.deeper(file, in_group, depth))?;
@@ -108,7 +112,7 @@ impl Reader<'_> {
 }
 
 /// A file that another one names: relative to its folder.
-fn beside(path: &Path, other: &Path) -> PathBuf {
+fn next_to(path: &Path, other: &Path) -> PathBuf {
     path.parent().unwrap_or(Path::new("/")).join(other)
 }
 

@@ -41,17 +41,17 @@ pub(crate) fn given(path: &Path) -> Option<PathBuf> {
 /// The script that makes data directories, and what runs it. It is one of the same installation or build: that
 /// of another version makes tables that this one cannot use, or none.
 pub(super) fn install_script(server: &Path) -> Result<(PathBuf, Interpreter), EngineError> {
-    let beside: Vec<PathBuf> = match server.parent() {
+    let places: Vec<PathBuf> = match server.parent() {
         Some(bin) => ["", "../bin", "../scripts"].iter().map(|place| bin.join(place)).collect(),
         None => Vec::new(),
     };
-    let all = beside.iter().flat_map(|place| SCRIPTS.map(|name| place.join(name)));
+    let all = places.iter().flat_map(|place| SCRIPTS.map(|name| place.join(name)));
     let Some(script) = all.into_iter().find(|path| path.is_file()) else {
         let reason = format!(
             "has no {} next to it (searched: {}); give the server of a whole installation, archive or build tree: the \
              script of another version makes tables that this one cannot use",
             SCRIPTS.join(" or "),
-            beside.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(", ")
+            places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(", ")
         );
         return Err(EngineError::BinaryUnusable { path: server.to_owned(), reason });
     };
@@ -86,9 +86,9 @@ pub(super) fn is_safe_script(path: &Path) -> bool {
 /// start that server on the system's own data directory.
 fn behind_safe_script(script: &Path) -> Result<PathBuf, EngineError> {
     let bin = script.parent().unwrap_or(Path::new("/"));
-    let beside = ["", "../sbin", "../libexec"].map(|place| bin.join(place));
-    let found = PROGRAMS.iter().flat_map(|name| beside.iter().map(move |place| place.join(name)));
-    found.into_iter().find(|path| is_program(path)).ok_or_else(|| missing(PROGRAMS[0], beside.to_vec()))
+    let places = ["", "../sbin", "../libexec"].map(|place| bin.join(place));
+    let found = PROGRAMS.iter().flat_map(|name| places.iter().map(move |place| place.join(name)));
+    found.into_iter().find(|path| is_program(path)).ok_or_else(|| missing(PROGRAMS[0], places.to_vec()))
 }
 
 fn search(program: &str, first: &[PathBuf]) -> Result<PathBuf, EngineError> {

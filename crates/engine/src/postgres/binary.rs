@@ -85,7 +85,7 @@ fn versioned() -> Vec<PathBuf> {
     found.into_iter().map(|(_, path)| path).collect()
 }
 
-pub(super) fn beside(server: &Path, program: &str) -> Result<PathBuf, EngineError> {
+pub(super) fn next_to(server: &Path, program: &str) -> Result<PathBuf, EngineError> {
     let place = server.parent().unwrap_or(Path::new("/"));
     let path = place.join(program);
     check_may_run(&path)?;

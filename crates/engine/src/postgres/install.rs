@@ -39,7 +39,7 @@ pub(super) fn prepare_data(request: &PrepareRequest, fill: &mut Fill<'_>) -> Res
 
 /// Text compares by bytes; over the private socket everybody is let in, over TCP with a password.
 fn install(server: &Binary, request: &PrepareRequest, data: &Path) -> Result<(), EngineError> {
-    let program = binary::beside(&server.path, "initdb")?;
+    let program = binary::next_to(&server.path, "initdb")?;
     let mut arguments: Vec<OsString> = vec!["-D".into(), data.into(), "--username".into(), ROOT.into()];
     // What is made is synced as a whole at the end.
     let rest = ["--locale=C", "--encoding=UTF8", "--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync"];

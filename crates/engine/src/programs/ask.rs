@@ -21,7 +21,7 @@ use tare_cpuset::ThreadRefused;
 
 /// How long an answer may take; of a server on a cold disk a second, as a rule.
 const DEADLINE: Duration = Duration::from_secs(10);
-/// Time between two looks whether anybody still wants it.
+/// Time between two looks whether it is still wanted.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Bytes of an answer; the longest known, `mysqld --verbose --help`, has 160 KiB.
 const LIMIT: usize = 4 << 20;

@@ -43,7 +43,7 @@ pub(super) fn connection(tls: &Tls, host: &str) -> Result<ClientConnection, Stri
     ClientConnection::new(Arc::new(config), name).map_err(|error| error.to_string())
 }
 
-/// Who must have signed the server's certificate; none where anybody may be the server.
+/// Who must have signed the server's certificate; none where any server will do.
 fn chain(tls: &Tls, provider: &Arc<CryptoProvider>) -> Result<Option<Chain>, String> {
     let names = match tls.mode {
         TlsMode::Off | TlsMode::Preferred | TlsMode::Required => return Ok(None),
@@ -101,7 +101,7 @@ fn key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
 
 #[derive(Debug)]
 pub(super) struct Believe {
-    /// Who must have signed it; none: it may be anybody's.
+    /// Who must have signed it; none: it may be any.
     pub chain: Option<Chain>,
     pub algorithms: WebPkiSupportedAlgorithms,
 }

@@ -1,4 +1,4 @@
-//! A connected socket with what limits waiting on it: silence, deadlines, and whether anybody still wants to wait.
+//! A connected socket with what limits waiting on it: silence, deadlines, and whether waiting is still wanted.
 
 use crate::Address;
 use crate::process::guard::interrupted;

@@ -337,7 +337,7 @@ fn a_postgresql_that_says_half_a_message_or_promises_16_mib() {
         let _ = hear(&mut stream) && stream.write_all(&message(b'R', &[0; 4])[..6]).is_ok();
     });
     assert!(fake.refuses(&Postgresql).contains("closed the connection"));
-    // Before anybody has logged in nothing is so long.
+    // Before the login nothing is so long.
     let fake = Fake::new(|mut stream| {
         let _ = hear(&mut stream) && stream.write_all(&[b'R', 1, 0, 0, 0]).is_ok();
         let _ = hear(&mut stream);

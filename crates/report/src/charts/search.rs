@@ -73,9 +73,9 @@ fn bounds(search: &SearchRecord, limit: Option<f64>, x: &Axis, y: &Axis) -> Mark
             }
         }
         @if let Some(at) = found {
-            @let (beside, anchor) = if is_right { (at, "end") } else { (at.max(NAMED), "start") };
+            @let (label_x, anchor) = if is_right { (at, "end") } else { (at.max(NAMED), "start") };
             line.none x1=(px(at)) x2=(px(at)) y1=(px(TOP)) y2=(px(BOTTOM)) stroke-dasharray="5 4" {}
-            text.label x=(px(beside)) y=(px(TOP - 7.0)) text-anchor=(anchor) { (found_words(search)) }
+            text.label x=(px(label_x)) y=(px(TOP - 7.0)) text-anchor=(anchor) { (found_words(search)) }
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::given::Page;
 use super::scroll::scroll;
 use crate::charts::pairs;
-use crate::words::ab as words;
+use crate::words::{ab as words, ab_rows};
 use maud::{Markup, html};
 use tare_findings::ab::{Ab, course};
 
@@ -14,6 +14,6 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let course = course(plan, &page.results.trials);
     Some(html! {
         @if !course.is_empty() { (scroll("The ratio after each pair", &pairs::draw(&words::sentence(&ab), &ab, &course))) }
-        dl.first { @for (name, value) in words::rows(&ab) { dt { (name) } dd { (value) } } }
+        dl.first { @for (name, value) in ab_rows::rows(&ab) { dt { (name) } dd { (value) } } }
     })
 }

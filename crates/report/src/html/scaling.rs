@@ -163,7 +163,7 @@ pub(super) fn relative(page: &Page<'_>) -> Option<Markup> {
         p.note {
             (table.metric) " divided by that of " (table.columns[0]) ", base = 1.00. Coloured where it is decided, at "
             "95% over all cells together; intervals are 95% of each cell alone. Costs are those of the server for an operation; "
-            "reads, writes and flushes are requests to the devices that hold its files, whoever made them."
+            "reads, writes and flushes are requests to the devices that hold its files, whichever process made them."
         }
         (scroll("Relative throughput", &html! {
             table {

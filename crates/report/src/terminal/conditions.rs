@@ -273,7 +273,7 @@ fn short_names(conditions: &[&ConditionSummary]) -> Vec<String> {
     conditions.iter().zip(&own).map(name).collect()
 }
 
-/// A metric whose conditions do not fit beside each other: its name and unit, and below them as many conditions a line
+/// A metric whose conditions do not fit next to each other: its name and unit, and below them as many conditions a line
 /// as fit, each with its name or letter.
 fn flowed(row: &[String], columns: &[String], style: Style) -> String {
     let [name, unit, cells @ ..] = row else { return String::new() };

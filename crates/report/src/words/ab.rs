@@ -1,8 +1,8 @@
-//! What a paired comparison says: its first sentence, the line after each pair, and its table.
+//! What a paired comparison says: its first sentence, and the line after each pair.
 
-use tare_findings::ab::{Ab, AbVerdict, Control, MOST_PAIRS, ToGo};
+use tare_findings::ab::{Ab, AbVerdict, MOST_PAIRS, ToGo};
 use tare_results::pairs::Stop;
-use tare_stats::{Estimate, Interval};
+use tare_stats::Estimate;
 use tare_text::{count, percent};
 
 /// One sentence of at most 25 words.
@@ -56,7 +56,7 @@ fn decided(ab: &Ab) -> String {
 }
 
 /// How many of the pairs that count were disturbed; nothing where none was.
-fn of_them_disturbed(ab: &Ab) -> String {
+pub(super) fn of_them_disturbed(ab: &Ab) -> String {
     if ab.disturbed == 0 { String::new() } else { format!(", {} of them disturbed", ab.disturbed) }
 }
 
@@ -66,7 +66,7 @@ fn pairs(ab: &Ab) -> String {
     count(ab.pairs, "pair") + &disturbed
 }
 
-fn by(ratio: Estimate) -> String {
+pub(super) fn by(ratio: Estimate) -> String {
     let interval = ratio.ci.map(|ci| format!(" ({:+.1}% to {:+.1}%)", 100.0 * (ci.low - 1.0), 100.0 * (ci.high - 1.0)));
     format!("by {:+.1}%{}", 100.0 * (ratio.value - 1.0), interval.unwrap_or_default())
 }
@@ -150,152 +150,19 @@ pub fn line(ab: &Ab) -> String {
     format!("{figures}: {open}{to_go}")
 }
 
-/// Rows of what is known: a name and its value.
-pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
-    let interval =
-        |ci: Option<Interval>| ci.map_or_else(String::new, |ci| format!(" ({:.4} to {:.4})", ci.low, ci.high));
-    let none = || "not known yet".to_owned();
-    let share = (1.0 - ab.rule.alpha) * 100.0;
-    let [a, b] = sides(ab);
-    let mut rows = vec![
-        ("A", a),
-        ("B", b),
-        ("metric", ab.metric.clone().unwrap_or_else(none)),
-        (
-            "B/A",
-            ab.ratio.map_or_else(none, |ratio| {
-                let change = change_of(ab).map_or_else(String::new, |change| format!("; B is {}", change.said()));
-                format!("{ratio:.4}{}, {share:.0}% over all looks{change}", interval(ab.ci))
-            }),
-        ),
-        ("effect", format!("changes below {} count as equivalent", percent(ab.rule.minimum_effect))),
-        ("pairs", format!("{} in {}{}{}", ab.pairs, duration(ab.elapsed_s), of_them_disturbed(ab), lost(ab))),
-        ("slot", ab.slot.map_or_else(none, |slot| format!("{} {:.4}{}", places(ab), slot.value, interval(slot.ci)))),
-        ("80% power", ab.smallest_detectable.map_or_else(none, |seen| format!("a change of {}", percent(seen)))),
-        ("sessions", sessions(ab)),
-    ];
-    let [of_a, of_b] = ab.disturbed_alone;
-    if of_a + of_b > 0 {
-        rows.push(("disturbed", format!("A alone in {}, B alone in {of_b}", count(of_a, "pair"))));
-    }
-    rows.extend(ab.controls.iter().map(|control| ("untouched", untouched(control))));
-    if ab.rule.duet.is_some() {
-        let words = "both sides at the same time, each on one half of the machine: a ratio under contention";
-        rows.push(("duet", words.to_owned()));
-    }
-    if ab.rule.interleaved {
-        rows.push(("turns", "both servers run, and short samples of them take turns".to_owned()));
-    }
-    if ab.verdict == AbVerdict::Undecided {
-        if ab.stop != Some(Stop::OneSided) {
-            rows.push(("to go", to_go(ab)));
-        }
-        rows.extend(ab.stop.and_then(stopped).map(|why| ("stopped", why.to_owned())));
-    }
-    rows
-}
-
-/// Both sides, where that is shorter called by the part that the other has not: `new (side=b command=./new --run)`.
-fn sides(ab: &Ab) -> [String; 2] {
-    let (a, b) = (&ab.rule.a, &ab.rule.b);
-    fn set(name: &str) -> Option<&str> {
-        Some(name.split_once(' ')?.1.split_once('=')?.1)
-    }
-    let (Some(of_a), Some(of_b)) = (set(a), set(b)) else { return [a.clone(), b.clone()] };
-    let called = |label: &str, level: &str, name: &str| {
-        if label == level { name.to_owned() } else { format!("{label} ({name})") }
-    };
-    let labels = tare_text::apart(&[of_a, of_b]);
-    [called(&labels[0], of_a, a), called(&labels[1], of_b, b)]
-}
-
-/// What the slot is a ratio of.
-fn places(ab: &Ab) -> &'static str {
-    if ab.rule.duet.is_some() { "second/first half of the machine" } else { "second/first of a pair" }
-}
-
-fn lost(ab: &Ab) -> String {
-    if ab.lost > 0 { format!("; {} gave no result", count(ab.lost, "more pair")) } else { String::new() }
-}
-
-fn sessions(ab: &Ab) -> String {
-    let boots = match ab.rule.boots() {
-        0 | 1 => String::new(),
-        boots => format!(" on {boots} boots"),
-    };
-    let asked = if ab.rule.sessions > 1 { format!(" of {}", ab.rule.sessions) } else { String::new() };
-    match ab.sessions {
-        many if ab.is_over_sessions() => format!("{many}{asked}{boots}, one value each"),
-        one if ab.verdict == AbVerdict::Undecided => format!("{one}{asked}{boots}"),
-        0 | 1 => format!("{}{asked}: the verdict holds in this session", ab.sessions),
-        few => format!("{few}{asked}{boots}: the verdict holds in these sessions"),
-    }
-}
-
-fn untouched(control: &Control) -> String {
-    let moved = match control.ratio.filter(|_| control.moved) {
-        Some(ratio) => format!(": it moved {}", by(ratio)),
-        None => String::new(),
-    };
-    let ratio = control.ratio.map_or_else(
-        || "not known yet".to_owned(),
-        |ratio| {
-            let ci = ratio
-                .ci
-                .map_or_else(|| " (no interval yet)".to_owned(), |ci| format!(" ({:.4} to {:.4})", ci.low, ci.high));
-            format!("{:.4}{ci}", ratio.value)
-        },
-    );
-    format!("{} B/A {ratio}{moved}", control.name)
-}
-
-fn to_go(ab: &Ab) -> String {
-    let time = |pairs: usize| duration(pairs as f64 * ab.pair_s);
-    match ab.to_go {
-        ToGo::Pairs { about, at_most: Some(most) } => {
-            format!("about {} ({}), at most {most} ({}) at 95%", count(about, "pair"), time(about), time(most))
-        }
-        ToGo::Pairs { about, at_most: None } => {
-            format!("about {} ({}), perhaps more than {}", count(about, "pair"), time(about), most())
-        }
-        ToGo::TooFew { first_look } if ab.pairs > 0 => {
-            format!("not known before the first look, after {} ({})", count(first_look, "pair"), time(first_look))
-        }
-        ToGo::TooMany => {
-            format!("more than {}: take longer samples, a quieter placement, or a larger minimum effect", most())
-        }
-        ToGo::Settled | ToGo::TooFew { .. } | ToGo::Unknown => "not known yet".to_owned(),
-    }
-}
-
-/// What nobody waits for.
-fn most() -> String {
+/// More than is worth waiting for.
+pub(super) fn most() -> String {
     format!("{} or a day", count(MOST_PAIRS, "pair"))
 }
 
-fn stopped(stop: Stop) -> Option<&'static str> {
-    match stop {
-        Stop::Settled => None,
-        Stop::LastLook => Some("the last of its looks is over"),
-        Stop::Budget => Some("no further pair fits into the budget"),
-        Stop::Session => Some("this session has its pairs; the others are to follow"),
-        Stop::Control => Some("what the change cannot touch moved: the machine did, or the change reaches further"),
-        Stop::OneSided => Some(
-            "what disturbed one side alone may be the difference: see the reasons with tare show, then run it again, \
-             best by turns (--interleave), which lets it meet both",
-        ),
-        Stop::LeftOut => Some("more pairs gave no result than counted; see the logs of trials"),
-    }
-}
-
 /// A ratio B/A, and which way is slower.
-struct Change {
+pub(super) struct Change {
     ratio: Estimate,
     slower_above: bool,
 }
 
 /// The change of the metric itself: of a throughput, B is slower below 1.
-fn change_of(ab: &Ab) -> Option<Change> {
+pub(super) fn change_of(ab: &Ab) -> Option<Change> {
     let (value, slowdown) = (ab.ratio?, ab.slowdown?);
     Some(Change {
         ratio: Estimate { value, ci: slowdown.ci.and(ab.ci) },
@@ -318,7 +185,7 @@ impl Change {
     }
 
     /// `2.9% slower (1.8% to 4.1%)`; where both are possible, `between 0.90% faster and 1.1% slower`.
-    fn said(&self) -> String {
+    pub(super) fn said(&self) -> String {
         match self.ratio.ci {
             Some(ci) if ci.low < 1.0 && ci.high > 1.0 => {
                 let (faster, slower) = if self.slower_above { (ci.low, ci.high) } else { (ci.high, ci.low) };
@@ -348,12 +215,14 @@ pub fn duration(seconds: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use tare_findings::ab::Control;
     use tare_results::schema::Settle;
+    use tare_stats::Interval;
     use tare_stats::sequential::Rule;
 
-    fn ab(verdict: AbVerdict, slowdown: (f64, f64, f64)) -> Ab {
+    pub fn ab(verdict: AbVerdict, slowdown: (f64, f64, f64)) -> Ab {
         let (value, low, high) = slowdown;
         Ab {
             metric: Some("tps".into()),
@@ -408,15 +277,6 @@ mod tests {
     }
 
     #[test]
-    fn sides_are_called_by_what_tells_them_apart() {
-        let mut found = ab(AbVerdict::Slower, (1.031, 1.022, 1.040));
-        (found.rule.a, found.rule.b) = ("side=a command=/x/p".into(), "side=b command=/x/q".into());
-        assert_eq!(sides(&found), ["p (side=a command=/x/p)", "q (side=b command=/x/q)"]);
-        (found.rule.a, found.rule.b) = ("side=a aslr=off".into(), "side=b aslr=on".into());
-        assert_eq!(sides(&found), ["side=a aslr=off", "side=b aslr=on"]);
-    }
-
-    #[test]
     fn a_change_that_may_go_either_way_has_no_direction() {
         let estimate = |value, low, high| Estimate { value, ci: Some(Interval { low, high }) };
         assert_eq!(slower_by(estimate(1.001, 0.991, 1.011)), "between 0.90% faster and 1.1% slower");
@@ -424,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_disturbed_lost_and_to_go_is_said() {
+    fn what_is_disturbed_and_lost_is_said() {
         let mut found = ab(AbVerdict::Undecided, (1.001, 0.97, 1.03));
         (found.disturbed, found.lost) = (15, 1);
         assert!(
@@ -432,11 +292,6 @@ mod tests {
             "{}",
             line(&found)
         );
-        let rows = rows(&found);
-        let row = |name: &str| rows.iter().find(|(own, _)| *own == name).unwrap().1.clone();
-        assert_eq!(row("pairs"), "18 in 9 min, 15 of them disturbed; 1 more pair gave no result");
-        assert_eq!(row("to go"), "about 25 pairs (13 min), at most 60 (30 min) at 95%");
-        assert_eq!(row("sessions"), "1");
     }
 
     #[test]
@@ -450,9 +305,6 @@ mod tests {
         let said = "Undecided after 18 pairs: a change of 3.4% would have been seen; settling 2.0% takes more than 1000 \
                     pairs or a day.";
         assert_eq!(sentence(&many), said);
-        let row = |found: &Ab| rows(found).into_iter().find(|(name, _)| *name == "to go").unwrap().1;
-        assert_eq!(row(&few), "not known before the first look, after 4 pairs (2 min)");
-        assert!(row(&many).contains("a larger minimum effect"), "{}", row(&many));
     }
 
     #[test]
@@ -462,8 +314,6 @@ mod tests {
         let said = sentence(&found);
         assert_eq!(said, "Nothing is claimed after 18 pairs: B alone was disturbed in 7 of them, A alone in 1.");
         assert!(line(&found).contains("nothing is claimed") && !line(&found).contains("to go"), "{}", line(&found));
-        let stopped = rows(&found).into_iter().find(|(name, _)| *name == "stopped").unwrap().1;
-        assert!(stopped.contains("--interleave"), "{stopped}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! decided from what is made here.
 
 pub mod ab;
+pub mod ab_rows;
 mod analysis;
 mod answer;
 pub mod bisect;

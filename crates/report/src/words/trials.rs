@@ -66,7 +66,7 @@ pub(super) fn dropped(found: &Dropped) -> String {
 pub(super) fn outlier(found: &Outlier) -> String {
     let unit = metric::describe(&found.metric).unit;
     let differing: Vec<String> = found
-        .beside
+        .unusual
         .iter()
         .map(|(name, own, usual)| {
             let unit = covariate::Covariate::of(name).map_or("", |known| known.unit);

@@ -60,7 +60,7 @@ fn of_nothing_no_more_is_claimed() {
             assert!(wrong < limit, "{name} {k} {n}: {wrong}");
         }
     }
-    // Of those that are alike beside one that is not, none is shown to differ from another.
+    // Of those that are alike next to one that is not, none is shown to differ from another.
     for (k, n) in [(4, 5), (7, 5), (14, 5)] {
         for noisy in [3.0, 10.0] {
             let of = |c: usize| (0.0, if c == 0 { noisy } else { 1.0 });

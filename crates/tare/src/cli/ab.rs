@@ -46,7 +46,7 @@ pub struct AbArgs {
     study: Option<String>,
     #[command(flatten)]
     on: MeasuredArgs,
-    /// A metric that the change cannot touch (may be repeated): where it moves, nothing is claimed. The probes beside
+    /// A metric that the change cannot touch (may be repeated): where it moves, nothing is claimed. The probes next to
     /// the samples are such controls by themselves
     #[arg(long = "control", value_name = "NAME", conflicts_with = "certify")]
     controls: Vec<String>,

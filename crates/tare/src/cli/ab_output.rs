@@ -5,7 +5,7 @@ use serde::Serialize;
 use tare_findings::ab::{Ab, AbVerdict, Control, course};
 use tare_findings::certificate::{Certified, Decides, Ratio};
 use tare_report::charts::pairs::picture;
-use tare_report::words::{ab as words, certificate};
+use tare_report::words::{ab as words, ab_rows, certificate};
 use tare_results::pairs::Stop;
 use tare_results::schema::{Plan, TrialRecord};
 use tare_results::store::Directory;
@@ -90,7 +90,7 @@ pub fn print(ab: &Ab, certified: Option<&Certified>, json: bool) -> Result<(), P
         };
         return output::document("tare-ab", &document);
     }
-    let mut rows = words::rows(ab);
+    let mut rows = ab_rows::rows(ab);
     rows.push(("A/A here", certificate::alongside(certified)));
     output::lines(&format!("{}\n\n{}", words::sentence(ab), lines(&rows)))
 }

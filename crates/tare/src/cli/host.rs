@@ -36,7 +36,7 @@ fn tell(who: &str) {
 }
 
 fn told(host: Host) -> Host {
-    if let Some(other) = host.beside() {
+    if let Some(other) = host.other() {
         output::note(&format!(
             "note: another user's run has this machine as well and may disturb this one: {other}; root does not wait"
         ));

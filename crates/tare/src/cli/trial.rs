@@ -64,7 +64,7 @@ fn under_lock(args: &TrialArgs) -> Result<Exit, Problem> {
     };
     // The run starts it as /proc/self/exe, which would be its name in every list of processes.
     let _ = rustix::thread::set_name(c"tare");
-    // Killed with kill -9, the run can stop nobody: the kernel tells the trial, which then puts things back.
+    // Killed with kill -9, the run can stop no trial: the kernel tells the trial, which then puts things back.
     set_parent_process_death_signal(Some(Signal::TERM))
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot ask for a death signal: {e}")))?;
     // Before the parent is looked for: see there.

@@ -13,10 +13,11 @@ pub fn problem(error: &Error) -> Option<Problem> {
     let mut problem = Problem::new(Exit::Usage, what(error));
     let usage = error.get(ContextKind::Usage).map(ToString::to_string);
     let usage = usage.as_deref().map(|usage| usage.trim_start_matches("Usage:").trim());
-    let expected = match (error.source(), error.get(ContextKind::ValidValue)) {
-        (Some(source), _) => Some(source.to_string()),
-        (None, Some(ContextValue::Strings(values))) if !values.is_empty() => Some(values.join(", ")),
-        (None, _) => usage.map(str::to_owned),
+    let values = words(error, ContextKind::ValidValue);
+    let expected = match error.source() {
+        Some(source) => Some(source.to_string()),
+        None if values.is_empty() => usage.map(str::to_owned),
+        None => Some(values.join(", ")),
     };
     if let Some(expected) = expected {
         problem = problem.expected(expected);
@@ -28,28 +29,40 @@ pub fn problem(error: &Error) -> Option<Problem> {
     })
 }
 
-/// The paragraph that clap's error begins with, on one line, without the reason and the values that follow it.
 fn what(error: &Error) -> String {
-    let text = error.to_string();
-    let lines =
-        text.lines().map(str::trim).take_while(|line| !line.is_empty() && !line.starts_with("[possible values"));
-    let all = lines.collect::<Vec<_>>().join(" ");
-    let all = all.strip_prefix("error: ").unwrap_or(&all);
-    let reason = error.source().map(|source| format!(": {}", source.to_string().replace('\n', " ")));
-    reason.and_then(|reason| all.strip_suffix(reason.as_str())).unwrap_or(all).to_owned()
+    // A shell makes options of the names of files.
+    let word = |kind| words(error, kind).iter().map(|word| tare_text::shown_name(word)).collect::<Vec<_>>().join(", ");
+    let argument = word(ContextKind::InvalidArg);
+    match (error.kind(), word(ContextKind::InvalidValue)) {
+        (ErrorKind::UnknownArgument, _) => format!("unexpected argument '{argument}'"),
+        (ErrorKind::InvalidSubcommand, _) => format!("there is no command '{}'", word(ContextKind::InvalidSubcommand)),
+        (ErrorKind::MissingRequiredArgument, _) => format!("missing: {argument}"),
+        (ErrorKind::ArgumentConflict, _) => {
+            format!("'{argument}' cannot be used with '{}'", word(ContextKind::PriorArg))
+        }
+        (ErrorKind::InvalidValue | ErrorKind::ValueValidation, value) if !value.is_empty() => {
+            format!("invalid value '{value}' for '{argument}'")
+        }
+        (ErrorKind::InvalidValue, _) => format!("'{argument}' needs a value"),
+        (kind, _) => format!("{}: '{argument}'", kind.as_str().unwrap_or("wrong usage")),
+    }
+}
+
+fn words(error: &Error, kind: ContextKind) -> Vec<String> {
+    match error.get(kind) {
+        Some(ContextValue::String(word)) => vec![word.clone()],
+        Some(ContextValue::Strings(words)) => words.clone(),
+        _ => Vec::new(),
+    }
 }
 
 /// The option, command or value that was probably meant. Of commands only one whose name is as near as for every other
 /// word: clap takes `metrics` for `completions`.
 fn near(error: &Error) -> Option<String> {
-    let one = |kind| match error.get(kind) {
-        Some(ContextValue::String(name)) => Some(name.clone()),
-        Some(ContextValue::Strings(names)) => names.first().cloned(),
-        _ => None,
-    };
-    let said = error.get(ContextKind::InvalidSubcommand).map(ToString::to_string);
+    let one = |kind| words(error, kind).into_iter().next();
+    let said = one(ContextKind::InvalidSubcommand);
     let named = one(ContextKind::SuggestedSubcommand)
-        .filter(|name| said.is_none_or(|said| tare_text::nearest(&said, [name.as_str()]).is_some()));
+        .filter(|name| said.as_deref().is_none_or(|said| tare_text::nearest(said, [name.as_str()]).is_some()));
     named.or_else(|| one(ContextKind::SuggestedArg)).or_else(|| one(ContextKind::SuggestedValue))
 }
 

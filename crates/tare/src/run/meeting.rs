@@ -21,7 +21,7 @@ struct State {
     ended: [bool; 2],
     turns: [usize; 2],
     measures: Option<usize>,
-    /// Nobody waits any more.
+    /// No one waits any more.
     open: bool,
 }
 

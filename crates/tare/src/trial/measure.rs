@@ -108,7 +108,7 @@ impl Trial<'_> {
         self.pause(record)
     }
 
-    /// Rests, as long as nobody wants it to end.
+    /// Rests, as long as nothing asks it to end.
     pub(super) fn pause(&self, record: &mut TrialRecord) -> Result<(), TrialError> {
         let pause_s = self.task.sampling.pause_s;
         if pause_s <= 0.0 {

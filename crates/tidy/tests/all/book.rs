@@ -20,7 +20,7 @@ fn judge(pages: &BTreeMap<PathBuf, String>, files: &BTreeSet<PathBuf>) -> Vec<St
                 continue;
             }
             let (file, heading) = link.split_once('#').map_or((link.as_str(), None), |(file, id)| (file, Some(id)));
-            let target = if file.is_empty() { path.clone() } else { beside(path, file) };
+            let target = if file.is_empty() { path.clone() } else { next_to(path, file) };
             if !files.contains(&target) {
                 found.push(format!("{}: {link}: there is no {}", path.display(), target.display()));
             } else if let (Some(heading), Some(page)) = (heading.filter(|id| !id.is_empty()), pages.get(&target))
@@ -37,7 +37,7 @@ fn judge(pages: &BTreeMap<PathBuf, String>, files: &BTreeSet<PathBuf>) -> Vec<St
 }
 
 /// The file that a link of a page means, from the top of the site.
-fn beside(page: &Path, link: &str) -> PathBuf {
+fn next_to(page: &Path, link: &str) -> PathBuf {
     let mut path = page.parent().unwrap_or(Path::new("")).to_owned();
     for part in Path::new(link).components() {
         match part {

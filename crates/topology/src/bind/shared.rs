@@ -1,6 +1,6 @@
 //! A memory policy for memory that another process shares with its children, set from outside. A policy of a mapping
-//! is the process's own affair, but one of shared memory belongs to that memory (the kernel's "shared policy"): whoever
-//! has mapped it may set it, and it holds for all.
+//! is the process's own affair, but one of shared memory belongs to that memory (the kernel's "shared policy"): a
+//! process that has mapped it may set it, and it holds for all.
 
 use super::error::BindError;
 use crate::observe::NodePages;

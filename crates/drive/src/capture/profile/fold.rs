@@ -13,7 +13,7 @@ use tare_engine::{Unavailable, dies_with_parent, interrupted};
 use tare_results::captures::{ProfileFile, SymbolShare};
 use tare_results::schema::SCHEMA;
 
-/// Time between two looks whether anybody still wants the profile.
+/// Time between two looks whether the profile is still wanted.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Reads what a recording of this place holds of process `pid` with `perf script`, which resolves its symbols, and

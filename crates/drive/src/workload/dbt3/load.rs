@@ -102,7 +102,7 @@ impl Load for Dbt3Settings {
 
     fn expected_s(&self, counts: &TrialSize) -> f64 {
         let extra_s = if counts.extra { counts.sample_s.max(self.pass_s()) } else { 0.0 };
-        self.beside_s() + self.passes(counts) * self.pass_s() + extra_s
+        self.other_s() + self.passes(counts) * self.pass_s() + extra_s
     }
 
     /// Queries are not guessed but have a limit each.

@@ -187,7 +187,7 @@ impl SampleBuilder {
         // The machine alongside this query, which is not the machine alongside all of them.
         for probe in Probe::ALL {
             if let Some(ns) = around.covariates.get(probe.covariate()).copied() {
-                around.covariates.insert(probe.beside(metric.name()), ns);
+                around.covariates.insert(probe.covariate_of(metric.name()), ns);
             }
         }
         self.metrics.push((metric, seconds));

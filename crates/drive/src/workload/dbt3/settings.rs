@@ -69,12 +69,12 @@ const PARTS: [f64; 22] = [
 ];
 
 /// Preloading, looking at what is resident and all else of a trial that grows with the tables, seconds at scale 1.
-const BESIDE_S: f64 = 5.0;
+const OTHER_S: f64 = 5.0;
 
 impl Dbt3Settings {
     /// Expected seconds of a trial alongside its queries and its server.
-    pub(super) fn beside_s(&self) -> f64 {
-        BESIDE_S * self.scale.factor()
+    pub(super) fn other_s(&self) -> f64 {
+        OTHER_S * self.scale.factor()
     }
 
     /// Expected seconds of executing each of its queries once.

@@ -15,7 +15,7 @@ use tare_results::metric;
 use tare_results::server_cost::Quantity;
 use tare_results::steps::{self, Figure};
 
-/// A step that ends with its transactions may take so long, seconds: whoever runs it knows better.
+/// A step that ends with its transactions may take so long, seconds: the user can set another limit.
 const LONGEST_S: f64 = 7.0 * 86_400.0;
 /// Transactions a second of a role that is expected of servers that are not known yet.
 const EXPECTED_PER_S: f64 = 200.0;

@@ -20,7 +20,7 @@ pub enum TpccError {
     Answer { kind: String, statement: Statement, expected: &'static str, found: String },
     #[error(
         "consistency condition {number} does not hold (clause 3.3.2.{number}: {says}): {place}: {left} against {right}. \
-         The server has lost or invented rows, or somebody else changed them"
+         The server has lost or invented rows, or another client changed them"
     )]
     Inconsistent { number: usize, says: &'static str, place: String, left: String, right: String },
     #[error(

@@ -65,12 +65,12 @@ impl Terminal {
                 } else {
                     (self.warehouse, district)
                 };
-                let customer = Customer { warehouse, district: of, who: self.somebody(random) };
+                let customer = Customer { warehouse, district: of, who: self.customer(random) };
                 Input::Payment { district, customer, cents: between(random, 100, 500_000) }
             }
             Kind::OrderStatus => {
                 let district = district(random);
-                let customer = Customer { warehouse: self.warehouse, district, who: self.somebody(random) };
+                let customer = Customer { warehouse: self.warehouse, district, who: self.customer(random) };
                 Input::OrderStatus { customer }
             }
             Kind::Delivery => Input::Delivery { carrier: between(random, 1, 10) },
@@ -105,7 +105,7 @@ impl Terminal {
     }
 
     /// 60 of 100 say their last name.
-    fn somebody(&self, random: &mut Random) -> Who {
+    fn customer(&self, random: &mut Random) -> Who {
         if random.below(100) < 60 {
             Who::LastName(last_name(self.constants.a_name(random, self.sizes.names())))
         } else {

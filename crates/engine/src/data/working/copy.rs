@@ -54,7 +54,7 @@ pub struct WorkingCopy {
 
 impl WorkingCopy {
     /// Takes the copy of `prepared` that is kept in `cache`, and makes it equal to it, whatever the last server, a kill
-    /// in the midst of this or anybody else did to it: a file is believed unchanged only where its size, times and
+    /// in the midst of this or another program did to it: a file is believed unchanged only where its size, times and
     /// inode are those that were noted when it was equal, and where the file system changes these with every write;
     /// else its content is compared. None when another process has it.
     ///

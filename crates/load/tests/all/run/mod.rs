@@ -324,7 +324,7 @@ fn a_reading_comes_every_second() {
     assert_eq!(sample.qps(), sample.tps());
 }
 
-/// Looks whether anybody works while a sample is about to begin or has ended.
+/// Looks whether any client works while a sample is about to begin or has ended.
 struct AtRest<'a> {
     begun: &'a AtomicUsize,
     ended: &'a AtomicUsize,

@@ -31,7 +31,7 @@ Not as in sysbench unless you say so: ids are drawn uniformly (sysbench: --rand-
 are left out of the figures (none), it measures 60 s (10 s), tells a line a second (--report-interval=0), draws the same
 numbers every time (--rand-seed=0: others), and rolls a transaction back before it is run again (sysbench begins anew,
 which commits half of it after a lock timeout). The statements, and how many of them make up a transaction, are
-sysbench's own. insert, delete and bulk_insert change how many rows there are: on your own server nobody brings them
+sysbench's own. insert, delete and bulk_insert change how many rows there are: on your own server nothing brings them
 back but --cleanup and --prepare.
 
 Example, on tables that sysbench prepared too:

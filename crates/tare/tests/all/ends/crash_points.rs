@@ -152,7 +152,7 @@ impl Crashes {
             if others.is_empty() {
                 break;
             }
-            assert_ne!(stopped, run.id(), "{others:?} live beside the run alone");
+            assert_ne!(stopped, run.id(), "{others:?} live next to the run alone");
             assert!(Instant::now() < deadline, "{others:?} do not die");
             for pid in others {
                 send(pid, Signal::KILL);
@@ -208,7 +208,7 @@ impl Crashes {
             .is_some_and(|(pid, label)| Some(*pid) == last && of_settings.iter().any(|begin| label.starts_with(begin)))
     }
 
-    /// Whether the run itself is there, beside which no other process lives then: that all die is the same.
+    /// Whether the run itself is there, next to which no other process lives then: that all die is the same.
     fn is_of_the_run_alone(&self, at: usize) -> bool {
         self.points.get(at - 1).is_some_and(|(pid, _)| *pid == self.points[0].0)
     }

@@ -127,7 +127,7 @@ fn pipes_and_links_in_the_place_of_files_hold_nobody_up() {
         assert!(began.elapsed() < Duration::from_secs(10), "{args:?} took {:?}", began.elapsed());
         (output.status.code(), text(&output.stderr))
     };
-    // What a record names as a capture is anybody's choice too.
+    // What a record names as a capture is its writer's choice too.
     let records = world.path("results/trials.jsonl");
     let good = std::fs::read_to_string(&records).unwrap();
     std::fs::create_dir(world.path("results/captures")).unwrap();

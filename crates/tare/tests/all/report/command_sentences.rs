@@ -12,7 +12,7 @@ use tare_findings::reproduce::{Figure, Open, Reproduced, Why as NotYet};
 use tare_findings::time::{ConditionTime, Part, PartTime};
 use tare_findings::why::{Cause, Changes, Expected, Experiment, NamedChange, PartChange, Suspect, TimeChange, Why};
 use tare_report::terminal::{self, Style};
-use tare_report::words::{ab, bisect, find, history_sentence, reproduce, why};
+use tare_report::words::{ab, ab_rows, bisect, find, history_sentence, reproduce, why};
 use tare_results::claim::Cannot;
 use tare_results::levels_of;
 use tare_results::metric::Better;
@@ -320,7 +320,7 @@ fn every_command_answers_in_one_short_sentence_that_its_table_bears_out() {
     let mut said: Vec<(String, String)> = Vec::new();
     let figure = Regex::new(r"\d+(\.\d+)?%?").unwrap();
     for (what, found) in comparisons() {
-        let (sentence, rows) = (ab::sentence(&found), ab::rows(&found));
+        let (sentence, rows) = (ab::sentence(&found), ab_rows::rows(&found));
         for number in figure.find_iter(&sentence) {
             let is_there = rows.iter().any(|(name, value)| {
                 let row = format!("{name} {value}");

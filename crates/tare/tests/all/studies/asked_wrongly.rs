@@ -34,12 +34,12 @@ fn a_command_line_that_is_none_is_answered_as_a_wrong_study_is() {
     for (words, said) in [
         (
             &["comparr"][..],
-            "error: unrecognized subcommand 'comparr'\n  expected: tare <COMMAND>\n  \
+            "error: there is no command 'comparr'\n  expected: tare <COMMAND>\n  \
              do now: did you mean `compare`? Else see the options with `tare --help`\n",
         ),
         (
             &["show", "x", "--jsno"],
-            "error: unexpected argument '--jsno' found\n  expected: tare show <RESULTS> --json\n  \
+            "error: unexpected argument '--jsno'\n  expected: tare show --json <RESULTS>\n  \
              do now: did you mean `--json`? Else see the options with `tare show --help`\n",
         ),
         (
@@ -50,7 +50,7 @@ fn a_command_line_that_is_none_is_answered_as_a_wrong_study_is() {
         ),
         (
             &["report"],
-            "error: the following required arguments were not provided: <RESULTS>\n  \
+            "error: missing: <RESULTS>\n  \
              expected: tare report <RESULTS>\n  do now: see the options with `tare report --help`\n",
         ),
     ] {

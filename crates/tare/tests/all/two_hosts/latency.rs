@@ -60,7 +60,7 @@ fn latency_and_throughput_contain_the_way() {
     let expected = whole_ms * (1.0 + rho / (2.0 * (1.0 - rho)));
     let mean = of(&open, "latency_ms_mean");
     println!("open loop: mean {mean:.1} ms, expected {expected:.1} ms; {:.2} transactions a second", of(&open, "tps"));
-    assert!(mean > 1.15 * whole_ms && mean < 2.0 * expected, "{mean} ms beside {expected} ms");
+    assert!(mean > 1.15 * whole_ms && mean < 2.0 * expected, "{mean} ms next to {expected} ms");
     near.assert_clean();
     far.assert_clean();
 }

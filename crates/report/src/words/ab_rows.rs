@@ -1,0 +1,184 @@
+//! The table of a paired comparison.
+
+use super::ab::{by, change_of, duration, most, of_them_disturbed};
+use tare_findings::ab::{Ab, AbVerdict, Control, ToGo};
+use tare_results::pairs::Stop;
+use tare_stats::Interval;
+use tare_text::{count, percent};
+
+fn interval(ci: Interval) -> String {
+    format!(" ({:.4} to {:.4})", ci.low, ci.high)
+}
+
+/// Rows of what is known: a name and its value.
+pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
+    let interval = |ci: Option<Interval>| ci.map_or_else(String::new, interval);
+    let none = || "not known yet".to_owned();
+    let share = (1.0 - ab.rule.alpha) * 100.0;
+    let [a, b] = sides(&ab.rule.a, &ab.rule.b);
+    let mut rows = vec![
+        ("A", a),
+        ("B", b),
+        ("metric", ab.metric.clone().unwrap_or_else(none)),
+        (
+            "B/A",
+            ab.ratio.map_or_else(none, |ratio| {
+                let change = change_of(ab).map_or_else(String::new, |change| format!("; B is {}", change.said()));
+                format!("{ratio:.4}{}, {share:.0}% over all looks{change}", interval(ab.ci))
+            }),
+        ),
+        ("effect", format!("changes below {} count as equivalent", percent(ab.rule.minimum_effect))),
+        ("pairs", format!("{} in {}{}{}", ab.pairs, duration(ab.elapsed_s), of_them_disturbed(ab), lost(ab))),
+        ("slot", ab.slot.map_or_else(none, |slot| format!("{} {:.4}{}", places(ab), slot.value, interval(slot.ci)))),
+        ("80% power", ab.smallest_detectable.map_or_else(none, |seen| format!("a change of {}", percent(seen)))),
+        ("sessions", sessions(ab)),
+    ];
+    let [of_a, of_b] = ab.disturbed_alone;
+    if of_a + of_b > 0 {
+        rows.push(("disturbed", format!("A alone in {}, B alone in {of_b}", count(of_a, "pair"))));
+    }
+    rows.extend(ab.controls.iter().map(|control| ("untouched", untouched(control))));
+    if ab.rule.duet.is_some() {
+        let words = "both sides at the same time, each on one half of the machine: a ratio under contention";
+        rows.push(("duet", words.to_owned()));
+    }
+    if ab.rule.interleaved {
+        rows.push(("turns", "both servers run, and short samples of them take turns".to_owned()));
+    }
+    if ab.verdict == AbVerdict::Undecided {
+        if ab.stop != Some(Stop::OneSided) {
+            rows.push(("to go", to_go(ab)));
+        }
+        rows.extend(ab.stop.and_then(stopped).map(|why| ("stopped", why.to_owned())));
+    }
+    rows
+}
+
+/// Both sides, where that is shorter called by the part that the other has not: `new (side=b command=./new --run)`.
+fn sides(a: &str, b: &str) -> [String; 2] {
+    fn set(name: &str) -> Option<&str> {
+        Some(name.split_once(' ')?.1.split_once('=')?.1)
+    }
+    let (Some(of_a), Some(of_b)) = (set(a), set(b)) else { return [a.to_owned(), b.to_owned()] };
+    let called = |label: &str, level: &str, name: &str| {
+        if label == level { name.to_owned() } else { format!("{label} ({name})") }
+    };
+    let labels = tare_text::apart(&[of_a, of_b]);
+    [called(&labels[0], of_a, a), called(&labels[1], of_b, b)]
+}
+
+/// What the slot is a ratio of.
+fn places(ab: &Ab) -> &'static str {
+    if ab.rule.duet.is_some() { "second/first half of the machine" } else { "second/first of a pair" }
+}
+
+fn lost(ab: &Ab) -> String {
+    if ab.lost > 0 { format!("; {} gave no result", count(ab.lost, "more pair")) } else { String::new() }
+}
+
+fn sessions(ab: &Ab) -> String {
+    let boots = match ab.rule.boots() {
+        0 | 1 => String::new(),
+        boots => format!(" on {boots} boots"),
+    };
+    let asked = if ab.rule.sessions > 1 { format!(" of {}", ab.rule.sessions) } else { String::new() };
+    match ab.sessions {
+        many if ab.is_over_sessions() => format!("{many}{asked}{boots}, one value each"),
+        one if ab.verdict == AbVerdict::Undecided => format!("{one}{asked}{boots}"),
+        0 | 1 => format!("{}{asked}: the verdict holds in this session", ab.sessions),
+        few => format!("{few}{asked}{boots}: the verdict holds in these sessions"),
+    }
+}
+
+fn untouched(control: &Control) -> String {
+    let moved = match control.ratio.filter(|_| control.moved) {
+        Some(ratio) => format!(": it moved {}", by(ratio)),
+        None => String::new(),
+    };
+    let ratio = control.ratio.map_or_else(
+        || "not known yet".to_owned(),
+        |ratio| {
+            // Wider than fourfold says nothing yet.
+            let told = ratio.ci.filter(|ci| ci.high < 4.0 * ci.low);
+            format!("{:.4}{}", ratio.value, told.map_or_else(|| " (no interval yet)".to_owned(), interval))
+        },
+    );
+    format!("{} B/A {ratio}{moved}", control.name)
+}
+
+fn to_go(ab: &Ab) -> String {
+    let time = |pairs: usize| duration(pairs as f64 * ab.pair_s);
+    match ab.to_go {
+        ToGo::Pairs { about, at_most: Some(most) } => {
+            format!("about {} ({}), at most {most} ({}) at 95%", count(about, "pair"), time(about), time(most))
+        }
+        ToGo::Pairs { about, at_most: None } => {
+            format!("about {} ({}), perhaps more than {}", count(about, "pair"), time(about), most())
+        }
+        ToGo::TooFew { first_look } if ab.pairs > 0 => {
+            format!("not known before the first look, after {} ({})", count(first_look, "pair"), time(first_look))
+        }
+        ToGo::TooMany => {
+            format!("more than {}: take longer samples, a quieter placement, or a larger minimum effect", most())
+        }
+        ToGo::Settled | ToGo::TooFew { .. } | ToGo::Unknown => "not known yet".to_owned(),
+    }
+}
+
+fn stopped(stop: Stop) -> Option<&'static str> {
+    match stop {
+        Stop::Settled => None,
+        Stop::LastLook => Some("the last of its looks is over"),
+        Stop::Budget => Some("no further pair fits into the budget"),
+        Stop::Session => Some("this session has its pairs; the others are to follow"),
+        Stop::Control => Some("what the change cannot touch moved: the machine did, or the change reaches further"),
+        Stop::OneSided => Some(
+            "what disturbed one side alone may be the difference: see the reasons with tare show, then run it again, \
+             best by turns (--interleave), which lets it meet both",
+        ),
+        Stop::LeftOut => Some("more pairs gave no result than counted; see the logs of trials"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ab::tests::ab;
+    use super::*;
+    use tare_stats::Estimate;
+
+    fn row(found: &Ab, name: &str) -> String {
+        rows(found).into_iter().find(|(own, _)| *own == name).unwrap().1
+    }
+
+    #[test]
+    fn sides_are_called_by_what_tells_them_apart() {
+        let called = sides("side=a command=/x/p", "side=b command=/x/q");
+        assert_eq!(called, ["p (side=a command=/x/p)", "q (side=b command=/x/q)"]);
+        assert_eq!(sides("side=a aslr=off", "side=b aslr=on"), ["side=a aslr=off", "side=b aslr=on"]);
+    }
+
+    #[test]
+    fn what_is_lost_and_to_go_is_said() {
+        let mut found = ab(AbVerdict::Undecided, (1.001, 0.97, 1.03));
+        (found.disturbed, found.lost) = (15, 1);
+        assert_eq!(row(&found, "pairs"), "18 in 9 min, 15 of them disturbed; 1 more pair gave no result");
+        assert_eq!(row(&found, "to go"), "about 25 pairs (13 min), at most 60 (30 min) at 95%");
+        assert_eq!(row(&found, "sessions"), "1");
+        (found.pairs, found.to_go) = (3, ToGo::TooFew { first_look: 4 });
+        assert_eq!(row(&found, "to go"), "not known before the first look, after 4 pairs (2 min)");
+        found.to_go = ToGo::TooMany;
+        assert!(row(&found, "to go").contains("a larger minimum effect"));
+        found.stop = Some(Stop::OneSided);
+        assert!(row(&found, "stopped").contains("--interleave"));
+    }
+
+    #[test]
+    fn an_interval_that_says_nothing_is_none() {
+        let mut found = ab(AbVerdict::Undecided, (1.001, 0.97, 1.03));
+        for (low, high, said) in [(0.99, 1.02, "(0.9900 to 1.0200)"), (0.2, 5.0, "(no interval yet)")] {
+            let ratio = Some(Estimate { value: 1.0, ci: Some(Interval { low, high }) });
+            found.controls = vec![Control { name: "probe_spin_ns".into(), ratio, moved: false }];
+            assert_eq!(row(&found, "untouched"), format!("probe_spin_ns B/A 1.0000 {said}"));
+        }
+    }
+}
