@@ -56,14 +56,19 @@ fn words(error: &Error, kind: ContextKind) -> Vec<String> {
     }
 }
 
-/// The option, command or value that was probably meant. Of commands only one whose name is as near as for every other
-/// word: clap takes `metrics` for `completions`.
+/// The option, command or value that was probably meant: only one whose name is as near as for every other word. Clap
+/// takes `metrics` for `completions`.
 fn near(error: &Error) -> Option<String> {
     let one = |kind| words(error, kind).into_iter().next();
-    let said = one(ContextKind::InvalidSubcommand);
-    let named = one(ContextKind::SuggestedSubcommand)
-        .filter(|name| said.as_deref().is_none_or(|said| tare_text::nearest(said, [name.as_str()]).is_some()));
-    named.or_else(|| one(ContextKind::SuggestedArg)).or_else(|| one(ContextKind::SuggestedValue))
+    let pairs = [
+        (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
+        (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+        (ContextKind::InvalidValue, ContextKind::SuggestedValue),
+    ];
+    pairs.into_iter().find_map(|(said, meant)| {
+        let (said, meant) = (one(said)?, one(meant)?);
+        tare_text::nearest(&said, [meant.as_str()]).map(str::to_owned)
+    })
 }
 
 /// `tare ab` of its usage, else of the words that were typed.
