@@ -252,7 +252,7 @@ fn main() {
         "neighbours" => return neighbours(runs),
         _ => return fields(runs),
     }
-    let alphas = [0.05];
+    let alphas = [0.05, 0.02];
     println!("share of one bound, as alpha / share, for alpha = {alphas:?}");
     for k in [2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128] {
         let found = shares(k, &alphas, runs);

@@ -39,7 +39,7 @@ pub(super) fn of_question(study: &Study, plan: Plan, budget_s: f64) -> Plan {
     let mut raced = begun(plan, race);
     raced.notes.push(format!(
         "a race: conditions that are shown not to be the best are dropped from block {FIRST_LOOK} on, and the others \
-         have their time"
+         have their time; what it shows is said as if none were"
     ));
     raced
 }

@@ -62,9 +62,10 @@ fn measured(plan: &Plan, value: impl Fn(usize, &Levels) -> f64) -> Vec<TrialReco
 }
 
 #[test]
-fn a_cut_ladder_is_climbed_towards_its_peak() {
+fn a_cut_ladder_is_climbed_towards_its_peak_until_its_question_is_settled() {
     let (study, plan) =
         cut("numa-scaling", D, &["factors.workload=point_select,read_only", "sampling.within_s=10800"]).unwrap();
+    ends_at_a_look(&study, &plan);
     let rungs: Vec<u64> = (0..11).map(|power| 1 << power).collect();
     for peak in &rungs {
         // Falls by a tenth with every doubling away from the peak; trials vary by 3%.
@@ -91,20 +92,17 @@ fn a_cut_ladder_is_climbed_towards_its_peak() {
     }
 }
 
-#[test]
-fn a_cut_ladder_ends_at_a_look_that_settles_its_question() {
-    let (study, plan) =
-        cut("numa-scaling", D, &["factors.workload=point_select,read_only", "sampling.within_s=10800"]).unwrap();
+/// One of seven blocks whose question is settled from the beginning.
+fn ends_at_a_look(study: &Study, plan: &Plan) {
     assert!(plan.notes.iter().any(|note| note.ends_with("looked at after block 4, 7")), "{:?}", plan.notes);
     let flat = |_: usize, _: &Levels| 1.0;
     // After two blocks nobody looks.
-    let grown = rungs::extended(&study, &plan, &measured(&plan, flat), |_, _| true).unwrap();
-    assert_eq!(grown.blocks().len(), 4);
+    let grown = rungs::extended(study, plan, &measured(plan, flat), |_, _| true).unwrap();
     let look = Look::of(&grown).unwrap();
-    assert_eq!((look.number, look.of, look.is_last), (1, 3, false));
-    assert_eq!(rungs::extended(&study, &grown, &measured(&grown, flat), |_, _| true), None);
+    assert_eq!((grown.blocks().len(), look.number, look.of, look.is_last), (4, 1, 3, false));
+    assert_eq!(rungs::extended(study, &grown, &measured(&grown, flat), |_, _| true), None);
     // It is not grown by blocks of fixed rungs instead.
-    assert_eq!(looks::extended(&study, &grown, &[], |_, _| false), None);
+    assert_eq!(looks::extended(study, &grown, &[], |_, _| false), None);
 }
 
 #[test]
