@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tare_results::laps::{Laps, RaceStop};
 use tare_results::schema::{Levels, Plan, PlannedCondition, Race, TrialRecord};
 use tare_stats::Estimate;
-use tare_stats::racing::{self, End};
+use tare_stats::racing::{self, Blocks, End};
 
 /// The other end of the trade against throughput.
 pub const TAIL: &str = "latency_ms_p99";
@@ -140,7 +140,7 @@ impl Find {
                 p99_ms: tail.mean_of(i),
             }
         };
-        let outlook = racing::outlook(&laps.blocks, &question, standing);
+        let outlook = racing::outlook(laps.blocks(), &question, standing);
         Some(Self {
             candidates: conditions.iter().enumerate().map(candidate).collect(),
             leader: standing.leader,
@@ -194,9 +194,9 @@ fn knobs(conditions: &[&PlannedCondition], laps: &Laps, leader: usize, confidenc
     let numbers: Vec<Vec<usize>> =
         conditions.iter().map(|condition| varying.iter().map(|factor| number(condition, factor)).collect()).collect();
     // A block without most of them is one after the first was dropped.
-    let whole = laps.blocks.iter().take_while(|block| block.iter().flatten().count() + 1 >= conditions.len());
-    let blocks: Vec<_> = whole.cloned().collect();
-    let found = racing::worth(&blocks, &numbers, leader, confidence).unwrap_or_default();
+    let whole = laps.blocks.iter().take_while(|block| block.iter().flatten().count() + 1 >= conditions.len()).count();
+    let blocks = Blocks { values: &laps.blocks[..whole], ..laps.blocks() };
+    let found = racing::worth(blocks, &numbers, leader, confidence).unwrap_or_default();
     let name = |factor: usize, level: usize| varying[factor].1.get(level).map_or_else(String::new, |l| (*l).clone());
     found
         .into_iter()
@@ -211,7 +211,7 @@ fn knobs(conditions: &[&PlannedCondition], laps: &Laps, leader: usize, confidenc
 }
 
 fn lowest_tail(tail: &Laps, leader: usize, confidence: f64) -> Option<Tail> {
-    let against = racing::against(&tail.blocks, leader, confidence);
+    let against = racing::against(tail.blocks(), leader, confidence);
     // Values are turned so that larger is better: here the lower latency.
     let found = against.into_iter().enumerate().filter_map(|(i, ratio)| Some((i, ratio?)));
     let (candidate, best) = found.max_by(|(_, a), (_, b)| a.value.total_cmp(&b.value))?;

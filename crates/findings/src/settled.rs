@@ -1,13 +1,13 @@
 //! Whether a study's question is settled before all of its trials have run: every factor is shown to matter, or what is
-//! left open of it is too small to. What the answer may claim then is held by the rate of its look alone, so this may
+//! left open of it is too small to; every step over all ladders of a load is shown to give less, or hardly to. What the answer may claim then is held by the rate of its look alone, so this may
 //! be any rule.
 
 use super::answer::{self, headline_metric};
 use super::collect::{self, ConditionTrials};
 use super::question::Asked;
-use super::{composite, effects};
+use super::{composite, effects, pooled_steps};
 use tare_results::Results;
-use tare_results::looks::Look;
+use tare_results::looks::{Look, looks};
 use tare_results::question::Question;
 use tare_stats::Interval;
 
@@ -23,7 +23,8 @@ pub fn settled(results: &Results) -> bool {
 
 /// The look before the last one that settles the question.
 pub(super) fn ended_early(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Option<Look> {
-    asked.look.filter(|look| !look.is_last && is_settled(asked, conditions))
+    let is_look = |look: &Look| !look.is_last && looks(look.of_blocks).contains(&look.blocks);
+    asked.look.filter(|look| is_look(look) && is_settled(asked, conditions))
 }
 
 /// With the disturbed trials and without them, where there are any.
@@ -52,6 +53,12 @@ fn is_settled_by(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> bool {
                 Some(loads) => loads.iter().all(|(_, own)| has_none_open(own)),
                 None => has_none_open(conditions),
             }
+        }
+        Some(Question::Scaling) => {
+            let Some(name) = headline_metric(&collect::all_metrics(conditions)) else { return false };
+            let steps = pooled_steps::steps(conditions, &name, asked.rate(&Question::Scaling) / 4.0);
+            let gives_no_less = |ci: Option<Interval>| ci.is_some_and(|ci| ci.low >= MINIMUM_EFFECT.recip());
+            !steps.is_empty() && steps.iter().all(|step| step.less || gives_no_less(step.ci))
         }
         _ => false,
     }

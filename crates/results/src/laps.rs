@@ -4,7 +4,7 @@ use crate::metric::{self, Better};
 use crate::pairs::{headline, spent_s, value};
 use crate::schema::{Plan, Race, TrialRecord};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tare_stats::racing::{Blocks, LOOKS, Standing, judge};
 
 /// Blocks after which the first candidates may be dropped.
@@ -19,12 +19,16 @@ pub struct Laps {
     pub blocks: Vec<Vec<Option<f64>>>,
     /// Of the same blocks by candidate: whether its trial counts although it was disturbed.
     pub marked: Vec<Vec<bool>>,
+    /// Of the same blocks by candidate: which server served its trial, by the first trial of it.
+    pub servers: Vec<Vec<usize>>,
     pub trials: usize,
     /// Of them those without a value, because every attempt failed.
     pub without_value: usize,
     /// Those that count although they were disturbed.
     pub disturbed: usize,
     pub elapsed_s: f64,
+    /// Seconds of the trials that found their server warm, and how many these are.
+    warm: (f64, usize),
 }
 
 /// What a look at the blocks so far came to.
@@ -53,10 +57,14 @@ impl Laps {
         let last: BTreeMap<usize, usize> = records.iter().enumerate().map(|(at, record)| (record.trial, at)).collect();
         let place: BTreeMap<&str, usize> = race.candidates.iter().enumerate().map(|(i, c)| (c.as_str(), i)).collect();
         let elapsed_s = spent_s(records.iter());
-        let mut laps = Self { metric, elapsed_s, ..Self::default() };
+        let is_warm = |record: &&TrialRecord| record.lifetime.as_ref().is_some_and(|lifetime| lifetime.place > 0);
+        let warm = (spent_s(records.iter().filter(is_warm)), records.iter().filter(is_warm).count());
+        let servers = servers(records);
+        let mut laps = Self { metric, elapsed_s, warm, ..Self::default() };
         let sign = laps.sign();
         for planned in plan.blocks().into_values() {
             let (mut block, mut marked) = (vec![None; race.candidates.len()], vec![false; race.candidates.len()]);
+            let mut of_block: Vec<usize> = vec![usize::MAX; race.candidates.len()];
             if !planned.iter().all(|trial| last.contains_key(&trial.trial)) {
                 break;
             }
@@ -64,6 +72,7 @@ impl Laps {
                 let Some(i) = place.get(trial.condition.as_str()) else { continue };
                 laps.trials += 1;
                 let record = &records[last[&trial.trial]];
+                of_block[*i] = servers[last[&trial.trial]];
                 match value(record, laps.metric.as_deref()) {
                     Some(value) => {
                         block[*i] = Some(sign * value.ln());
@@ -75,14 +84,19 @@ impl Laps {
             laps.disturbed += marked.iter().filter(|marked| **marked).count();
             laps.blocks.push(block);
             laps.marked.push(marked);
+            laps.servers.push(of_block);
         }
         laps
     }
 
+    /// As the rule takes them.
+    pub fn blocks(&self) -> Blocks<'_> {
+        Blocks { values: &self.blocks, disturbed: &self.marked, servers: &self.servers }
+    }
+
     /// What they say by the rule of a race; none where its numbers fit no test.
     pub fn decided(&self, race: &Race) -> Option<RaceLook> {
-        let blocks = Blocks { values: &self.blocks, disturbed: &self.marked };
-        let look = |last: bool| judge(blocks, race.candidates.len(), &race.question(), last).ok();
+        let look = |last: bool| judge(self.blocks(), race.candidates.len(), &race.question(), last).ok();
         let standing = look(false)?;
         let stop = if standing.decided { Some(RaceStop::Decided) } else { self.stop(race, &standing) };
         match stop {
@@ -97,14 +111,13 @@ impl Laps {
 
     /// Why no further block is made although nothing is decided.
     fn stop(&self, race: &Race, standing: &Standing) -> Option<RaceStop> {
-        let left = standing.left().len();
-        if left == 0 && !self.blocks.is_empty() {
+        if standing.left().is_empty() && !self.blocks.is_empty() {
             return Some(RaceStop::NoneLeft);
         }
         if self.blocks.len() >= LOOKS[LOOKS.len() - 1] {
             return Some(RaceStop::LastLook);
         }
-        let next_s = self.trial_s() * left as f64;
+        let next_s = self.next_s(&standing.left());
         race.budget_s.filter(|budget_s| self.elapsed_s + next_s > *budget_s).map(|_| RaceStop::Budget)
     }
 
@@ -124,8 +137,32 @@ impl Laps {
         if self.is_higher_better() { 1.0 } else { -1.0 }
     }
 
+    /// Expected seconds of a block of these candidates: the first trial of a server starts it and warms it up.
+    fn next_s(&self, left: &[usize]) -> f64 {
+        let (warm_s, warm) = self.warm;
+        let Some(last) = self.servers.last().filter(|_| warm > 0) else { return self.trial_s() * left.len() as f64 };
+        let first_s = (self.elapsed_s - warm_s) / self.trials.saturating_sub(warm).max(1) as f64;
+        let servers: BTreeSet<usize> = left.iter().map(|candidate| last[*candidate]).collect();
+        first_s * servers.len() as f64 + warm_s / warm as f64 * left.len().saturating_sub(servers.len()) as f64
+    }
+
     /// Mean seconds of a trial with all its attempts.
     pub fn trial_s(&self) -> f64 {
         self.elapsed_s / self.trials.max(1) as f64
     }
+}
+
+/// The server that each record is of, by the number of its first one: a server starts with the first rung of a lifetime,
+/// and again where one failed.
+fn servers(records: &[TrialRecord]) -> Vec<usize> {
+    let mut begun: BTreeMap<usize, usize> = BTreeMap::new();
+    let of = |(at, record): (usize, &TrialRecord)| match &record.lifetime {
+        None => at,
+        Some(lifetime) if lifetime.place == 0 => {
+            begun.insert(lifetime.number, at);
+            at
+        }
+        Some(lifetime) => *begun.entry(lifetime.number).or_insert(at),
+    };
+    records.iter().enumerate().map(of).collect()
 }

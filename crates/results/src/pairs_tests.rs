@@ -104,6 +104,32 @@ fn a_disturbed_trial_counts_in_a_race_and_is_counted() {
 }
 
 #[test]
+fn a_race_knows_which_trials_a_server_served_and_what_a_warm_one_takes() {
+    let plan = plan(2);
+    let rung = |trial: usize, number: usize, place: usize, elapsed_s: f64| {
+        let lifetime = Some(crate::schema::LifetimeRecord { number, place, order: Vec::new() });
+        TrialRecord { lifetime, elapsed_s, ..record(&plan, trial, [100.0, 120.0, 115.0, 100.0][trial]) }
+    };
+    // The second server failed after its first trial, and another one served the rest of its lifetime.
+    let records = [rung(0, 0, 0, 60.0), rung(1, 0, 1, 10.0), rung(2, 1, 0, 60.0), rung(3, 1, 0, 60.0)];
+    let race = crate::schema::Race {
+        candidates: ["a", "b"].map(str::to_owned).to_vec(),
+        metric: None,
+        minimum_effect: 0.02,
+        alpha: 0.05,
+        budget_s: Some(190.0 + 120.0),
+        seed: 1,
+        sessions: 1,
+    };
+    let laps = crate::laps::Laps::of(&plan, &race, &records, None);
+    assert_eq!(laps.servers, [[0, 0], [3, 2]]);
+    // A further block may begin two servers, of 60 s each.
+    assert_eq!(laps.decided(&race).unwrap().stop, None);
+    let short = crate::schema::Race { budget_s: Some(190.0 + 119.0), ..race };
+    assert_eq!(laps.decided(&short).unwrap().stop, Some(crate::laps::RaceStop::Budget));
+}
+
+#[test]
 fn it_stops_at_the_budget_and_where_most_pairs_are_left_out() {
     let plan = plan(6);
     let mut records: Vec<TrialRecord> =

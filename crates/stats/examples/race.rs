@@ -144,7 +144,7 @@ fn race(planted: &[f64], machine: &mut Machine, rng: &mut StdRng) -> (Option<f64
     let mut marks: Vec<Vec<bool>> = Vec::new();
     let mut trials = 0;
     loop {
-        let so_far = Blocks { values: &blocks, disturbed: &marks };
+        let so_far = Blocks { disturbed: &marks, ..Blocks::of(&blocks) };
         let Ok(standing) = judge(so_far, planted.len(), &question, false) else { return (None, trials) };
         if standing.decided || blocks.len() == LOOKS[LOOKS.len() - 1] {
             let named = standing.leader.filter(|_| standing.decided);
@@ -252,7 +252,7 @@ fn main() {
         "neighbours" => return neighbours(runs),
         _ => return fields(runs),
     }
-    let alphas = [0.05];
+    let alphas = [0.05, 0.02];
     println!("share of one bound, as alpha / share, for alpha = {alphas:?}");
     for k in [2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128] {
         let found = shares(k, &alphas, runs);

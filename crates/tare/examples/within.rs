@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use tare::run::settled;
+use tare_drive::workload::TrialSize;
 use tare_findings::summarize;
 use tare_findings::verdict::Verdict;
 use tare_results::Results;
@@ -74,9 +75,9 @@ const GRIDS: [Grid; 4] = [
         study: "mind-your-core",
         machine: "package:2 [numa] core:6 pu:2",
         sets: &[],
-        // In the longer one each condition has a server of its own, and a race is run.
+        // In the longer one each condition has a server of its own.
         hours: &[2.0, 5.0],
-        planted: &[0.176, 0.08, 0.04, 0.0],
+        planted: &[0.176, 0.08, 0.04, 0.021],
         level: |_, place, gain| if place == 3 { (1.0 + gain).ln() } else { 0.0 },
         spread: |_, _| 0.0,
         found: |verdict, plan| {
@@ -125,15 +126,22 @@ const GRIDS: [Grid; 4] = [
 fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let times: u64 = arguments.first().map_or(Ok(100), |text| text.parse())?;
-    let wanted = |grid: &&Grid| arguments.len() < 2 || arguments[1..].iter().any(|name| name == grid.study);
+    let is_wanted = |study: &str, plan: Option<&str>| {
+        let is_it = |name: &String| match name.split_once('/') {
+            Some((own, of)) => own == study && plan.is_none_or(|plan| plan == of),
+            None => name == study,
+        };
+        arguments.len() < 2 || arguments[1..].iter().any(is_it)
+    };
     println!("{times} studies a cell; found: it was named. other: something else was\n");
     println!("{:<24} {:<14} {:>7} {:>7} {:>7} {:>7}", "study", "plan", "planted", "found", "other", "trials");
-    for grid in GRIDS.iter().filter(wanted) {
-        for (name, study, plan) in plans(grid)? {
+    for grid in GRIDS.iter().filter(|grid| is_wanted(grid.study, None)) {
+        let cpus = Machine::synthetic(grid.machine)?.pus.len();
+        for (name, study, plan) in plans(grid)?.into_iter().filter(|(name, ..)| is_wanted(grid.study, Some(name))) {
             for planted in grid.planted {
                 let (mut found, mut trials) = ([0; 2], 0);
                 for seed in 0..times {
-                    let (plan, records) = ran(grid, &study, &plan, *planted, seed)?;
+                    let (plan, records) = ran(grid, &study, &plan, *planted, (seed, cpus))?;
                     trials += records.len();
                     let results = Results {
                         study: study.name.clone(),
@@ -187,7 +195,13 @@ fn plans(grid: &Grid) -> Result<Vec<(String, Study, Plan)>, Failure> {
 }
 
 /// Every trial of a plan, and of what it becomes.
-fn ran(grid: &Grid, study: &Study, plan: &Plan, planted: f64, seed: u64) -> Result<(Plan, Vec<TrialRecord>), Failure> {
+fn ran(
+    grid: &Grid,
+    study: &Study,
+    plan: &Plan,
+    planted: f64,
+    (seed, cpus): (u64, usize),
+) -> Result<(Plan, Vec<TrialRecord>), Failure> {
     let mut plan = plan.clone();
     if let Some(rule) = &plan.race {
         let rule = Race { seed, ..rule.clone() };
@@ -198,11 +212,12 @@ fn ran(grid: &Grid, study: &Study, plan: &Plan, planted: f64, seed: u64) -> Resu
     let mut records: Vec<TrialRecord> = Vec::new();
     loop {
         for planned in &plan.trials[records.len()..] {
-            records.push(record(grid, study, &plan, (planned, places[&planned.condition]), planted, seed)?);
+            records.push(record(grid, study, &plan, (planned, places[&planned.condition]), planted, (seed, cpus))?);
         }
+        let is_settled = |plan: &Plan, records: &[TrialRecord]| settled(study, plan, records);
         let more = race::extended(&plan, &records)
-            .or_else(|| rungs::extended(study, &plan, &records))
-            .or_else(|| looks::extended(study, &plan, &records, |plan, records| settled(study, plan, records)));
+            .or_else(|| rungs::extended(study, &plan, &records, is_settled))
+            .or_else(|| looks::extended(study, &plan, &records, is_settled));
         match more {
             Some(more) => plan = more,
             None => return Ok((plan, records)),
@@ -216,7 +231,7 @@ fn record(
     plan: &Plan,
     (planned, place): (&PlannedTrial, usize),
     planted: f64,
-    seed: u64,
+    (seed, cpus): (u64, usize),
 ) -> Result<TrialRecord, Failure> {
     let task = Task::find(study, plan, planned.trial)?;
     let levels = task.condition.levels.clone();
@@ -228,10 +243,21 @@ fn record(
     let more = (grid.spread)(&levels, planted) * luck(4, planned.trial);
     let ln = (grid.level)(&levels, place, planted) + SERVERS * server + own + more;
     let metrics = [("tps".to_owned(), 10_000.0 * ln.exp())].into();
-    let shared =
-        planned.lifetime.map(|number| LifetimeRecord { number, place: 0, order: vec![planned.condition.clone()] });
+    let served = plan.trials[..planned.trial].iter().filter(|other| other.lifetime == planned.lifetime);
+    let place = if planned.lifetime.is_some() { served.count() } else { 0 };
+    let order = vec![planned.condition.clone()];
+    let shared = planned.lifetime.map(|number| LifetimeRecord { number, place, order });
+    let settings = &task.condition.settings;
+    let elapsed_s = match place {
+        0 => estimate::trial_on_s(settings, &task.sampling, cpus),
+        _ => {
+            let mut warm = settings.workload.load.clone();
+            warm.load_mut().take_warm();
+            warm.load().expected_s(&TrialSize { cpus, ..estimate::counts(settings, &task.sampling) })
+        }
+    };
     Ok(TrialRecord {
-        elapsed_s: estimate::trial_s(&task.condition.settings, &task.sampling),
+        elapsed_s,
         samples: vec![SampleRecord { elapsed_s: sample_s, metrics, ..SampleRecord::default() }],
         lifetime: shared,
         ..TrialRecord::new(planned, 1, levels, String::new())

@@ -1,111 +1,134 @@
-//! The additive model of blocks and candidates, by least squares.
+//! The additive model of blocks and candidates, by least squares; where candidates of a block shared servers, with what
+//! servers differ by as a variance of its own: a split-plot design, whose whole plots are servers.
+//!
+//! ```text
+//! y = block + candidate + server + error      server: variance S, error: variance E, per trial
+//! within a server    E = squares around server and candidate / their degrees of freedom
+//! between servers    M = what the squares around block and candidate have more / its degrees of freedom,
+//!                    whose expectation is E + c S, c the trials that a server counts as (Searle's n0)
+//! of one trial       S + E = M / c + (1 - 1 / c) E, with Satterthwaite's degrees of freedom
+//! ```
+//!
+//! Two candidates of one server differ by the error alone, those of two by both.
 
-use crate::quantiles::{f_upper_tail, t};
+use super::rows::Rows;
+use super::stratum::Stratum;
+use crate::quantiles::t;
+use crate::welch;
 
-/// Sweeps of the alternating fit at most; each makes the error smaller by a constant factor.
-const SWEEPS: usize = 500;
-/// Change of a candidate's mean, in log units, below which the fit has come to its end.
-const CLOSE: f64 = 1e-10;
-/// p below which a candidate's spread is shown to be larger than that of the others.
-const LARGER: f64 = 0.01;
-
-/// The spread of trials around block and candidate.
+/// The spread of trials around the model.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fit {
-    /// Variance of one trial around the model, all candidates together.
-    pub variance: f64,
-    /// Degrees of freedom of it.
-    pub df: f64,
-    /// A candidate's own variance and its degrees of freedom; none where it ran in fewer than two blocks.
-    own: Vec<Option<(f64, f64)>>,
+    /// Of a trial next to those of other servers; none without a degree of freedom.
+    apart: Option<Stratum>,
+    /// Of a trial next to those of its own server; none where no two candidates shared one.
+    within: Option<Stratum>,
+    /// Of a server; none where none is shared.
+    servers: Option<Servers>,
+}
+
+/// Mean squares between servers, their degrees of freedom, and the trials that a server counts as.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Servers {
+    squares: f64,
+    df: f64,
+    trials: f64,
+}
+
+/// What two candidates differ by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Difference {
+    /// Mean of y_i - y_j over the blocks that have both.
+    pub mean: f64,
+    /// Blocks that have both, on two servers.
+    pub apart: usize,
+    /// Blocks that have both, on one server.
+    pub within: usize,
+}
+
+impl Difference {
+    /// None without a block that has both.
+    pub fn of(rows: Rows<'_>, i: usize, j: usize) -> Option<Self> {
+        let (mut sum, mut apart, mut within) = (0.0, 0, 0);
+        for row in rows.iter() {
+            let Some(difference) = row.values[i].zip(row.values[j]).map(|(a, b)| a - b) else { continue };
+            sum += difference;
+            *if row.share_a_server(i, j) { &mut within } else { &mut apart } += 1;
+        }
+        let shared = apart + within;
+        (shared > 0).then(|| Self { mean: sum / shared as f64, apart, within })
+    }
+
+    /// The same with more blocks like these.
+    pub fn with_blocks(self, more: usize) -> Self {
+        match self.apart {
+            0 => Self { within: self.within + more, ..self },
+            apart => Self { apart: apart + more, ..self },
+        }
+    }
 }
 
 impl Fit {
-    /// The fit of blocks, each a value or none a candidate. None without a degree of freedom.
-    pub fn of(blocks: &[&[Option<f64>]], candidates: usize) -> Option<Self> {
-        let used: Vec<&&[Option<f64>]> = blocks.iter().filter(|block| block.iter().flatten().count() > 1).collect();
-        let mut counts = vec![0_usize; candidates];
-        used.iter().for_each(|block| of(block).for_each(|(i, _)| counts[i] += 1));
-        let values: usize = counts.iter().sum();
-        let known = counts.iter().filter(|count| **count > 0).count();
-        let df = (values + 1).checked_sub(used.len() + known).filter(|df| *df > 0)? as f64;
-        let means = means(&used, &counts);
-        let mut squares = vec![0.0; candidates];
-        for block in &used {
-            let size = block.iter().flatten().count() as f64;
-            let level = of(block).map(|(i, y)| y - means[i]).sum::<f64>() / size;
-            // A block's mean takes its share out of each residual.
-            of(block).for_each(|(i, y)| squares[i] += (y - means[i] - level).powi(2) * size / (size - 1.0));
+    /// None without a degree of freedom.
+    pub fn of(rows: Rows<'_>, candidates: usize) -> Option<Self> {
+        let all = Stratum::of(&rows.blocks(), candidates)?;
+        let shared = rows.servers();
+        let Some(within) = shared.as_deref().and_then(|servers| Stratum::of(servers, candidates)) else {
+            return Some(Self { apart: Some(all), within: None, servers: None });
+        };
+        let df = all.df - within.df;
+        if df < 1.0 {
+            return Some(Self { apart: None, within: Some(within), servers: None });
         }
-        let left: f64 = used
-            .iter()
-            .map(|block| {
-                let size = block.iter().flatten().count() as f64;
-                let level = of(block).map(|(i, y)| y - means[i]).sum::<f64>() / size;
-                of(block).map(|(i, y)| (y - means[i] - level).powi(2)).sum::<f64>()
-            })
-            .sum();
-        let own = squares
-            .iter()
-            .zip(&counts)
-            .map(|(s, n)| (*n > 1).then(|| (s / (*n as f64 - 1.0), *n as f64 - 1.0)))
-            .collect();
-        Some(Self { variance: left / df, df, own })
+        let squares = (all.variance * all.df - within.variance * within.df).max(0.0) / df;
+        let trials = rows.trials_of_a_server();
+        let (variance, own_df) =
+            welch::sum([(squares / trials, df), ((1.0 - 1.0 / trials) * within.variance, within.df)]);
+        let servers = Some(Servers { squares, df, trials });
+        Some(Self { apart: Some(all.with(variance, own_df)), within: Some(within), servers })
     }
 
-    /// Half-width of a one-sided interval of y_i - y_j over so many shared blocks, which fails with chance `share`.
-    pub fn half_width(&self, i: usize, j: usize, shared: usize, share: f64) -> f64 {
-        let df = self.spread_of(i).1.min(self.spread_of(j).1);
-        t(1.0 - share, df) * self.standard_error(i, j, shared)
+    /// Variance of one trial around block and candidate.
+    pub fn variance(&self) -> Option<f64> {
+        self.apart.as_ref().or(self.within.as_ref()).map(|stratum| stratum.variance)
     }
 
-    /// Standard error of y_i - y_j over so many shared blocks.
-    pub fn standard_error(&self, i: usize, j: usize, shared: usize) -> f64 {
-        ((self.spread_of(i).0 + self.spread_of(j).0) / shared as f64).sqrt()
+    /// Half-width of a one-sided interval of the difference of i and j, which fails with chance `share`.
+    pub fn half_width(&self, i: usize, j: usize, of: Difference, share: f64) -> f64 {
+        self.error(i, j, of).map_or(f64::INFINITY, |(error, df)| t(1.0 - share, df) * error)
     }
 
-    /// Variance and degrees of freedom that a candidate is held to: the common ones, or its own where its spread is
-    /// shown to be larger than that of the others.
-    fn spread_of(&self, candidate: usize) -> (f64, f64) {
-        let common = (self.variance, self.df);
-        let Some((own, df)) = self.own[candidate] else { return common };
-        let rest = self.df - df;
-        let others = (self.variance * self.df - own * df).max(0.0) / rest;
-        let shown = rest > 0.0 && own > others && f_upper_tail(own / others, df, rest) < LARGER;
-        if shown { (own, df) } else { common }
+    /// Standard error of the difference of i and j.
+    pub fn standard_error(&self, i: usize, j: usize, of: Difference) -> f64 {
+        self.error(i, j, of).map_or(f64::INFINITY, |(error, _)| error)
     }
-}
 
-/// The values of a block with their candidates.
-fn of<'a>(block: &'a [Option<f64>]) -> impl Iterator<Item = (usize, f64)> + 'a {
-    block.iter().enumerate().filter_map(|(i, y)| Some((i, (*y)?)))
-}
-
-/// Least-squares means of the candidates, up to a constant: alternating between blocks and candidates.
-fn means(blocks: &[&&[Option<f64>]], counts: &[usize]) -> Vec<f64> {
-    let mut means = vec![0.0; counts.len()];
-    for _ in 0..SWEEPS {
-        let mut sums = vec![0.0; counts.len()];
-        for block in blocks {
-            let size = block.iter().flatten().count() as f64;
-            let level = of(block).map(|(i, y)| y - means[i]).sum::<f64>() / size;
-            of(block).for_each(|(i, y)| sums[i] += y - level);
+    fn error(&self, i: usize, j: usize, of: Difference) -> Option<(f64, f64)> {
+        let (mut sum, mut least_df) = (0.0, f64::INFINITY);
+        for (stratum, blocks) in [(&self.apart, of.apart), (&self.within, of.within)] {
+            if blocks > 0 {
+                let stratum = stratum.as_ref()?;
+                let (a, b) = (stratum.spread_of(i), stratum.spread_of(j));
+                sum += blocks as f64 * (a.0 + b.0);
+                least_df = least_df.min(a.1).min(b.1);
+            }
         }
-        let mut moved = 0.0_f64;
-        for (i, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            let mean = sums[i] / *count as f64;
-            moved = moved.max((mean - means[i]).abs());
-            means[i] = mean;
-        }
-        if moved < CLOSE {
-            break;
-        }
+        Some((sum.sqrt() / (of.apart + of.within) as f64, least_df))
     }
-    means
-}
 
-/// Mean of y_i - y_j over the blocks that have both, and how many these are. None without one.
-pub(super) fn difference(blocks: &[&[Option<f64>]], i: usize, j: usize) -> Option<(f64, usize)> {
-    let shared: Vec<f64> = blocks.iter().filter_map(|block| Some(block[i]? - block[j]?)).collect();
-    (!shared.is_empty()).then(|| (shared.iter().sum::<f64>() / shared.len() as f64, shared.len()))
+    /// Standard error and degrees of freedom of a sum over candidates with these weights, which add up to 0, of their
+    /// means over these blocks.
+    pub fn error_of(&self, weights: &[f64], rows: Rows<'_>) -> Option<(f64, f64)> {
+        let own: f64 = weights.iter().map(|weight| weight * weight).sum();
+        let blocks = rows.iter().count() as f64;
+        let Some((servers, within)) = self.servers.zip(self.within.as_ref()) else {
+            let stratum = self.apart.as_ref().or(self.within.as_ref())?;
+            return Some(((own * stratum.variance / blocks).sqrt(), stratum.df));
+        };
+        let of_servers = rows.iter().map(|row| row.by_server(weights)).sum::<f64>() / blocks / servers.trials;
+        let parts =
+            [(of_servers * servers.squares, servers.df), ((own - of_servers).max(0.0) * within.variance, within.df)];
+        let (variance, df) = welch::sum(parts);
+        Some(((variance / blocks).sqrt(), df))
+    }
 }

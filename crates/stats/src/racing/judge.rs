@@ -1,6 +1,7 @@
 //! What the blocks so far say.
 
-use super::fit::{Fit, difference};
+use super::fit::{Difference, Fit};
+use super::rows::Blocks;
 use super::share::{LOOKS, share};
 use crate::error::{Error, all_positive, valid_confidence};
 use crate::interval::{Estimate, Interval};
@@ -55,23 +56,22 @@ impl Standing {
 
 /// Everything of one look.
 struct Look<'a> {
-    blocks: Vec<&'a [Option<f64>]>,
-    disturbed: &'a [Vec<bool>],
+    blocks: Blocks<'a>,
     fit: Fit,
     alpha: f64,
 }
 
 impl<'a> Look<'a> {
-    fn of(so_far: Blocks<'a>, candidates: usize, question: &Question) -> Option<Self> {
-        let blocks: Vec<&[Option<f64>]> = so_far.values.iter().map(Vec::as_slice).collect();
-        let fit = Fit::of(&blocks, candidates)?;
-        Some(Self { blocks, disturbed: so_far.disturbed, fit, alpha: question.alpha })
+    fn of(blocks: Blocks<'a>, candidates: usize, question: &Question) -> Option<Self> {
+        let fit = Fit::of(blocks.rows(), candidates)?;
+        Some(Self { blocks, fit, alpha: question.alpha })
     }
 
     /// Mean of y_i - y_j and the half-width of its interval, one of those of so many candidates.
     fn between(&self, i: usize, j: usize, candidates: usize) -> Option<(f64, f64)> {
-        let (mean, shared) = difference(&self.blocks, i, j)?;
-        Some((mean, self.fit.half_width(i, j, shared, share(candidates, self.blocks.len(), self.alpha))))
+        let difference = Difference::of(self.blocks.rows(), i, j)?;
+        let share = share(candidates, self.blocks.values.len(), self.alpha);
+        Some((difference.mean, self.fit.half_width(i, j, difference, share)))
     }
 
     /// How much better than j candidate i may be.
@@ -86,28 +86,11 @@ impl<'a> Look<'a> {
     /// The same by one standard error where nothing disturbed one of the two alone: what something else does to a
     /// candidate drops none.
     fn bound_of_even(&self, i: usize, j: usize) -> f64 {
-        let is_even = |block: usize| self.disturbed.get(block).is_none_or(|of| of[i] == of[j]);
-        let even: Vec<&[Option<f64>]> =
-            self.blocks.iter().enumerate().filter(|(block, _)| is_even(*block)).map(|(_, values)| *values).collect();
-        if even.len() == self.blocks.len() {
+        let even = self.blocks.rows().even(i, j);
+        if even.iter().count() == self.blocks.values.len() {
             return f64::NEG_INFINITY;
         }
-        difference(&even, i, j).map_or(f64::INFINITY, |(mean, shared)| mean + self.fit.standard_error(i, j, shared))
-    }
-}
-
-/// What ran so far: by block and candidate.
-#[derive(Debug, Clone, Copy)]
-pub struct Blocks<'a> {
-    /// y = ln(metric), turned so that larger is better; none where a candidate was not in it or gave no value.
-    pub values: &'a [Vec<Option<f64>>],
-    /// Whether the trial was disturbed; of the blocks that are missing here none was.
-    pub disturbed: &'a [Vec<bool>],
-}
-
-impl Blocks<'_> {
-    fn until(self, count: usize) -> Self {
-        Self { values: &self.values[..count], ..self }
+        Difference::of(even, i, j).map_or(f64::INFINITY, |of| of.mean + self.fit.standard_error(i, j, of))
     }
 }
 
@@ -126,9 +109,9 @@ pub fn judge(all: Blocks<'_>, candidates: usize, question: &Question, last: bool
     let blocks = all.values;
     all_positive("minimum effect", &[question.minimum_effect])?;
     valid_confidence(question.alpha)?;
-    let marked = all.disturbed.iter().map(Vec::len);
-    if let Some(got) = marked.into_iter().find(|marks| *marks != candidates) {
-        return Err(Error::Mismatch { what: "marks of a block".into(), expected: candidates, got });
+    let lengths = all.disturbed.iter().map(Vec::len).chain(all.servers.iter().map(Vec::len));
+    if let Some(got) = lengths.into_iter().find(|length| *length != candidates) {
+        return Err(Error::Mismatch { what: "marks or servers of a block".into(), expected: candidates, got });
     }
     for block in blocks {
         if block.len() != candidates {
@@ -146,10 +129,10 @@ pub fn judge(all: Blocks<'_>, candidates: usize, question: &Question, last: bool
     };
     let mut missing = vec![[0_usize; 2]; candidates];
     for count in 1..=blocks.len() {
-        let so_far = &blocks[..count];
-        lose(&mut standing, &so_far[count - 1], &mut missing, count);
+        let so_far = all.until(count);
+        lose(&mut standing, &blocks[count - 1], &mut missing, count);
         let looked = is_looked_at(count, last && count == blocks.len());
-        let Some(look) = Look::of(all.until(count), candidates, question).filter(|_| looked) else { continue };
+        let Some(look) = looked.then(|| Look::of(so_far, candidates, question)).flatten() else { continue };
         // What was close to another that was ahead is compared with the one that is ahead now.
         let back = |end: &mut Option<End>| *end = end.filter(|end| !matches!(end, End::Close(_)));
         standing.ended.iter_mut().for_each(back);
@@ -158,7 +141,7 @@ pub fn judge(all: Blocks<'_>, candidates: usize, question: &Question, last: bool
         drop_close(&mut standing, &look, question.minimum_effect.ln_1p());
         standing.decided = standing.leader.is_some() && standing.left().len() == 1;
     }
-    standing.leader = standing.leader.or_else(|| ahead(&standing, blocks));
+    standing.leader = standing.leader.or_else(|| ahead(&standing, all));
     compare_with_leader(&mut standing, all, question);
     Ok(standing)
 }
@@ -179,7 +162,7 @@ fn drop_worse(standing: &mut Standing, look: &Look<'_>) {
     let candidates = standing.ended.len();
     let worse = |i: &usize| left.iter().any(|j| j != i && look.bound(*i, *j, candidates) < 0.0);
     for i in left.iter().copied().filter(worse).collect::<Vec<_>>() {
-        standing.ended[i] = Some(End::Worse(look.blocks.len()));
+        standing.ended[i] = Some(End::Worse(look.blocks.values.len()));
     }
 }
 
@@ -189,31 +172,29 @@ fn drop_close(standing: &mut Standing, look: &Look<'_>, effect: f64) {
     let left = standing.left();
     for i in left.iter().copied() {
         if i != leader && look.bound(i, leader, left.len()) <= effect {
-            standing.ended[i] = Some(End::Close(look.blocks.len()));
+            standing.ended[i] = Some(End::Close(look.blocks.values.len()));
         }
     }
 }
 
 /// The candidate that is left and behind no other by more than any other is.
-fn ahead(standing: &Standing, blocks: &[Vec<Option<f64>>]) -> Option<usize> {
-    let slices: Vec<&[Option<f64>]> = blocks.iter().map(Vec::as_slice).collect();
+fn ahead(standing: &Standing, blocks: Blocks<'_>) -> Option<usize> {
     let left = standing.left();
-    let mean = |i: usize, j: usize| difference(&slices, i, j).map_or(0.0, |(mean, _)| mean);
+    let mean = |i: usize, j: usize| Difference::of(blocks.rows(), i, j).map_or(0.0, |of| of.mean);
     let behind = |w: usize| left.iter().filter(|i| **i != w).map(|i| mean(*i, w)).fold(f64::NEG_INFINITY, f64::max);
-    let has_value = |i: &usize| blocks.iter().any(|block| block[*i].is_some());
+    let has_value = |i: &usize| blocks.values.iter().any(|block| block[*i].is_some());
     left.iter().copied().filter(has_value).min_by(|a, b| behind(*a).total_cmp(&behind(*b)).then(a.cmp(b)))
 }
 
 fn compare_with_leader(standing: &mut Standing, blocks: Blocks<'_>, question: &Question) {
     let Some(leader) = standing.leader else { return };
-    let slices: Vec<&[Option<f64>]> = blocks.values.iter().map(Vec::as_slice).collect();
     let look = Look::of(blocks, standing.ended.len(), question);
-    standing.sd = look.as_ref().map(|look| look.fit.variance.sqrt());
+    standing.sd = look.as_ref().and_then(|look| look.fit.variance()).map(f64::sqrt);
     for i in (0..standing.ended.len()).filter(|i| *i != leader) {
         let half = look.as_ref().and_then(|look| look.between(i, leader, standing.ended.len())).map(|(_, half)| half);
-        standing.ratios[i] = difference(&slices, i, leader).map(|(mean, _)| Estimate {
-            value: mean.exp(),
-            ci: half.and_then(|half| Interval::finite((mean - half).exp(), (mean + half).exp())),
+        standing.ratios[i] = Difference::of(blocks.rows(), i, leader).map(|of| Estimate {
+            value: of.mean.exp(),
+            ci: half.and_then(|half| Interval::finite((of.mean - half).exp(), (of.mean + half).exp())),
         });
     }
 }

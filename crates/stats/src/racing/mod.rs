@@ -20,11 +20,16 @@
 //! the best candidate fails, which equals make most likely, it is never worse, so it is w or close to w: the named one
 //! is more than the minimum effect behind the best with a chance of at most alpha.
 //!
+//! Where candidates of a block shared a server, y has the luck of the server too, and v is that of trials of one server
+//! or of several, by what i and j had (`fit`).
+//!
 //! U is never below the same mean plus one standard error over the blocks in which nothing disturbed i or j alone.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `fit` | the model, its variance, and what two candidates differ by |
+//! | `rows` | the blocks, with the servers that served them |
+//! | `fit` | the model, its variances, and what two candidates differ by |
+//! | `stratum` | the variance around rows and candidates |
 //! | `judge` | what the blocks so far say |
 //! | `share` | the looks, and the share of the error that each bound has |
 //! | `outlook` | how many more blocks and trials it takes |
@@ -33,12 +38,17 @@
 mod fit;
 mod judge;
 mod outlook;
+mod rows;
 mod share;
 #[cfg(test)]
+mod shared;
+#[cfg(test)]
 mod simulated;
+mod stratum;
 mod worth;
 
-pub use judge::{Blocks, End, Question, Standing, judge};
+pub use judge::{End, Question, Standing, judge};
 pub use outlook::{Outlook, outlook};
+pub use rows::Blocks;
 pub use share::{LOOKS, weight};
 pub use worth::{Worth, against, worth};

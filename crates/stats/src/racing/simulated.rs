@@ -30,7 +30,7 @@ fn race(ground: &Ground, rng: &mut StdRng) -> Ran {
     let mut blocks: Vec<Vec<Option<f64>>> = Vec::new();
     let (mut level, mut trials) = (0.0, 0);
     loop {
-        let standing = judge(Blocks { values: &blocks, disturbed: &[] }, candidates, &QUESTION, false).unwrap();
+        let standing = judge(Blocks::of(&blocks), candidates, &QUESTION, false).unwrap();
         if standing.decided || blocks.len() == LOOKS[LOOKS.len() - 1] {
             let named = standing.leader.filter(|_| standing.decided);
             return Ran { lost: named.map(|named| best - ground.planted[named]), trials };
@@ -128,7 +128,7 @@ fn a_candidate_is_not_dropped_for_what_something_else_did_to_it_alone() {
         })
         .collect();
     let ended = |disturbed: &[Vec<bool>]| {
-        let blocks = Blocks { values: &values, disturbed };
+        let blocks = Blocks { disturbed, ..Blocks::of(&values) };
         judge(blocks, 2, &QUESTION, false).unwrap().ended[0]
     };
     let alone: Vec<Vec<bool>> = (0..8).map(|block| vec![block != 5, false]).collect();

@@ -56,21 +56,29 @@ fn condition(study: &Study, levels: &[(String, Value)]) -> Result<Condition, Str
 
 /// No more runs of warm-up than the study says are enough for such settings.
 fn warm_up_enough(study: &Study, settings: &mut Settings) -> Result<(), String> {
-    let own = |settings: &Settings, name: &str| match name.strip_prefix("option.") {
-        Some(option) => settings.engine.options.get(option).map(|value| Value::of_word(value)),
-        None => fields::factor(name).and_then(|field| field.get(settings)),
-    };
     for entry in &study.enough {
-        let (runs, chosen): (Vec<&Factor>, Vec<&Factor>) = entry.iter().partition(|factor| factor.name == WARMUP_RUNS);
-        let is_for = chosen.iter().all(|factor| own(settings, &factor.name).is_some_and(|level| factor.has(&level)));
-        let own_runs = own(settings, WARMUP_RUNS).and_then(|runs| runs.number());
-        for enough in runs.iter().flat_map(|factor| &factor.levels) {
+        let own_runs = value(settings, WARMUP_RUNS).and_then(|runs| runs.number());
+        let is_for = is_for(entry, settings);
+        for enough in entry.iter().filter(|factor| factor.name == WARMUP_RUNS).flat_map(|factor| &factor.levels) {
             if is_for && enough.number() < own_runs {
                 study.apply(settings, WARMUP_RUNS, enough)?;
             }
         }
     }
     Ok(())
+}
+
+/// Whether settings are those that an entry of [`Study::enough`] is for.
+pub(super) fn is_for(entry: &[Factor], settings: &Settings) -> bool {
+    let mut chosen = entry.iter().filter(|factor| factor.name != WARMUP_RUNS);
+    chosen.all(|factor| value(settings, &factor.name).is_some_and(|level| factor.has(&level)))
+}
+
+fn value(settings: &Settings, name: &str) -> Option<Value> {
+    match name.strip_prefix("option.") {
+        Some(option) => settings.engine.options.get(option).map(|value| Value::of_word(value)),
+        None => fields::factor(name).and_then(|field| field.get(settings)),
+    }
 }
 
 fn full(factors: &[Factor]) -> Vec<Vec<(String, Value)>> {

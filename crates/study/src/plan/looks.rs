@@ -30,7 +30,7 @@ pub fn extended(
     records: &[TrialRecord],
     is_settled: impl FnOnce(&Plan, &[TrialRecord]) -> bool,
 ) -> Option<Plan> {
-    let all = plan.within.as_ref()?.blocks?;
+    let all = plan.within.as_ref().filter(|within| within.rungs.is_none())?.blocks?;
     let have = blocks(plan);
     let next = looks(all).into_iter().find(|look| *look > have)?;
     (!is_settled(plan, records)).then(|| until(study, plan.clone(), next))

@@ -3,6 +3,7 @@
 
 use super::cases::blocks;
 use crate::language::spec::Study;
+use std::collections::BTreeMap;
 use tare_results::laps::{FIRST_LOOK, Laps};
 use tare_results::question::Question;
 use tare_results::schema::{Plan, PlannedTrial, Race, TrialRecord};
@@ -14,10 +15,9 @@ const MINIMUM_EFFECT: f64 = 0.02;
 /// Chance of a wrong answer, as that of any other question.
 const ALPHA: f64 = 0.02;
 
-/// Whether a study of so many conditions is raced: its question is which of them is the best, and each has a server of
-/// its own, for what shares one shares its luck.
+/// Whether a study of so many conditions is raced: its question is which of them is the best.
 pub(super) fn is_for(study: &Study, conditions: usize) -> bool {
-    study.question == Some(Question::Best(None)) && study.design.ladder.is_none() && conditions >= FEWEST
+    study.question == Some(Question::Best(None)) && conditions >= FEWEST
 }
 
 /// The plan as a race of its conditions, where that is for it; else as it is. `budget_s`: the time for its trials.
@@ -39,17 +39,19 @@ pub(super) fn of_question(study: &Study, plan: Plan, budget_s: f64) -> Plan {
     let mut raced = begun(plan, race);
     raced.notes.push(format!(
         "a race: conditions that are shown not to be the best are dropped from block {FIRST_LOOK} on, and the others \
-         have their time"
+         have their time; what it shows is said as if none were"
     ));
     raced
 }
 
-/// The plan with the first block of all candidates in place of what was scheduled.
+/// The plan with the first block of all candidates in place of what was scheduled: those that share a server there do
+/// so in every block.
 pub fn begun(mut plan: Plan, race: Race) -> Plan {
+    let servers = servers(&plan);
     plan.trials.clear();
     let all: Vec<usize> = (0..race.candidates.len()).collect();
     plan.race = Some(race);
-    with_block(plan, &all)
+    with_block(plan, &all, &servers)
 }
 
 /// The plan with one more block of what is left, when all that were planned have ended and nothing is decided. The same
@@ -59,18 +61,42 @@ pub fn extended(plan: &Plan, records: &[TrialRecord]) -> Option<Plan> {
     let laps = Laps::of(plan, race, records, None);
     let look = laps.decided(race)?;
     let goes_on = laps.blocks.len() == blocks(plan) && look.stop.is_none();
-    goes_on.then(|| with_block(plan.clone(), &look.standing.left()))
+    goes_on.then(|| with_block(plan.clone(), &look.standing.left(), &servers(plan)))
 }
 
-fn with_block(mut plan: Plan, left: &[usize]) -> Plan {
+/// The server lifetime of the first block in which each condition shares a server.
+fn servers(plan: &Plan) -> BTreeMap<String, usize> {
+    let first = plan.trials.iter().take_while(|trial| trial.block == 0);
+    first.filter_map(|trial| Some((trial.condition.clone(), trial.lifetime?))).collect()
+}
+
+fn with_block(mut plan: Plan, left: &[usize], servers: &BTreeMap<String, usize>) -> Plan {
     let Some(race) = &plan.race else { return plan };
     let block = blocks(&plan);
     let candidates = race.candidates.clone();
     // What is left of a random order of all is a random order.
     let order = tare_stats::order::randomized_blocks(candidates.len(), block + 1, race.seed).pop().unwrap_or_default();
-    for candidate in order.into_iter().filter(|candidate| left.contains(candidate)) {
-        let trial = plan.trials.len();
-        plan.trials.push(PlannedTrial { trial, block, condition: candidates[candidate].clone(), lifetime: None });
+    let order: Vec<&String> = order.into_iter().filter(|place| left.contains(place)).map(|i| &candidates[i]).collect();
+    let ended = plan.trials.iter().filter_map(|trial| trial.lifetime).max().map_or(0, |last| last + 1);
+    // One server after the other, in the order of the first of its conditions.
+    let mut begun: Vec<Option<usize>> = Vec::new();
+    for condition in &order {
+        let server = servers.get(*condition).copied();
+        if server.is_none() || !begun.contains(&server) {
+            begun.push(server);
+        }
+    }
+    let mut alone = order.iter().filter(|condition| !servers.contains_key(**condition));
+    for (place, server) in begun.into_iter().enumerate() {
+        let own: Vec<&&String> = match server {
+            Some(_) => order.iter().filter(|condition| servers.get(**condition).copied() == server).collect(),
+            None => alone.next().into_iter().collect(),
+        };
+        let lifetime = server.map(|_| ended + place);
+        for condition in own {
+            let trial = plan.trials.len();
+            plan.trials.push(PlannedTrial { trial, block, condition: (*condition).clone(), lifetime });
+        }
     }
     plan
 }

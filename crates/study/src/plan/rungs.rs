@@ -6,6 +6,7 @@ use super::cases::{blocks, metrics, usable};
 use super::ladder;
 use crate::language::spec::Study;
 use std::collections::{BTreeMap, BTreeSet};
+use tare_results::looks::looks;
 use tare_results::metric::{self, Better};
 use tare_results::question::Question;
 use tare_results::schema::{Levels, Plan, PlannedCondition, PlannedTrial, Rungs, TrialRecord};
@@ -29,16 +30,31 @@ pub(super) fn rule<'c>(whole: &Study, cut: &Study, mut left_out: impl Iterator<I
     (asks && rule.blocks >= 2 * STAGE).then_some(rule)
 }
 
-/// The plan with its first blocks, of these conditions, in place of what was scheduled.
+/// The plan with its first blocks, of these conditions, in place of what was scheduled. It is looked at where a stage
+/// ends after a block that a study is looked at after.
 pub(super) fn begun(study: &Study, mut plan: Plan, first: &BTreeSet<String>) -> Plan {
     plan.trials.clear();
+    if let Some(within) = &mut plan.within {
+        within.blocks = within.rungs.as_ref().map(|rule| rule.blocks);
+        let all = within.blocks.unwrap_or_default();
+        let stages = std::iter::successors(Some(STAGE), |stage| (*stage < all).then(|| next_stage(*stage, all)));
+        let looked: Vec<String> = stages.filter(|stage| looks(all).contains(stage)).map(|s| s.to_string()).collect();
+        plan.notes.push(format!("it ends when its question is settled: looked at after block {}", looked.join(", ")));
+    }
     with_blocks(study, plan, first)
 }
 
-/// The plan with further blocks, when all that were planned have ended. The same records always lead to the same.
-pub fn extended(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Option<Plan> {
+/// The plan with further blocks, when all that were planned have ended and nothing is settled at a look. The same
+/// records always lead to the same.
+pub fn extended(
+    study: &Study,
+    plan: &Plan,
+    records: &[TrialRecord],
+    is_settled: impl FnOnce(&Plan, &[TrialRecord]) -> bool,
+) -> Option<Plan> {
     let rule = plan.within.as_ref()?.rungs.as_ref()?;
-    if blocks(plan) >= rule.blocks {
+    let ran = blocks(plan);
+    if ran >= rule.blocks || (looks(rule.blocks).contains(&ran) && is_settled(plan, records)) {
         return None;
     }
     let mut ladders: BTreeMap<Levels, Vec<&PlannedCondition>> = BTreeMap::new();
@@ -98,13 +114,18 @@ fn around_peak(values: &[Option<f64>], most: usize) -> Vec<usize> {
     chosen
 }
 
-/// The plan with the blocks of one more stage; a last block alone belongs to the stage before it.
+/// The block that the next stage ends after; a last block alone belongs to the stage before it.
+fn next_stage(from: usize, all: usize) -> usize {
+    if all < from + 2 * STAGE { all } else { from + STAGE }
+}
+
+/// The plan with the blocks of one more stage.
 fn with_blocks(study: &Study, mut plan: Plan, chosen: &BTreeSet<String>) -> Plan {
     let Some(all) = plan.within.as_ref().and_then(|within| within.rungs.as_ref()).map(|rule| rule.blocks) else {
         return plan;
     };
     let from = blocks(&plan);
-    let to = if all < from + 2 * STAGE { all } else { from + STAGE };
+    let to = next_stage(from, all);
     let drawn = randomized_blocks(plan.conditions.len(), to, plan.seed).into_iter().enumerate().skip(from);
     let trials = drawn.flat_map(|(block, order)| order.into_iter().map(move |place| (block, place)));
     let trials = trials.map(|(block, place)| (block, plan.conditions[place].name.clone()));

@@ -8,7 +8,9 @@
 use super::design::{self, Condition};
 use super::limits::is_wanted;
 use super::{estimate, looks, race, resolve, rungs};
+use crate::language::settings::Settings;
 use crate::language::spec::{Factor, Study, WARMUP_RUNS};
+use crate::language::values::from_values;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::question::Question;
 use tare_results::schema::{Plan, PlannedCondition, Rungs, Within};
@@ -102,9 +104,11 @@ pub fn fit(
             fitting.push((smallest, candidate));
         }
     }
-    // A race has more of its best ones than any plan that is made beforehand.
+    // A race has more of its best ones than any plan that is made beforehand, and with a server for each condition none
+    // shares another's luck.
     let done = whole.conditions.iter().filter(|condition| condition.realizable).count();
-    fitting.sort_by(|a, b| race::is_for(&b.1, done).cmp(&race::is_for(&a.1, done)).then(a.0.total_cmp(&b.0)));
+    let is_alone = |study: &Study| race::is_for(study, done) && study.design.ladder.is_none();
+    fitting.sort_by(|a, b| is_alone(&b.1).cmp(&is_alone(&a.1)).then(a.0.total_cmp(&b.0)));
     for (_, candidate) in fitting {
         let made = plan(&candidate).map_err(TooShort::Plan)?;
         let cut_conditions = design::conditions(&candidate).map_err(TooShort::Plan)?;
@@ -289,7 +293,7 @@ fn notes(
     {
         changed(true, format!("{is} s of warming up in place of {was} s"));
     }
-    for entry in enough_words(cut) {
+    for entry in enough_words(cut, &made.conditions) {
         changed(true, entry);
     }
     let power = format!(
@@ -302,9 +306,12 @@ fn notes(
     vec![format!("cut to fit {}: {}", minutes(made.estimated_s), changes.join("; ")), power]
 }
 
-/// Warm-ups that are cut to what is enough, in words.
-fn enough_words(cut: &Study) -> Vec<String> {
-    let entries = cut.enough.iter().filter(|_| cut.design.warms_up_enough);
+/// Warm-ups that are cut to what is enough, in words: those of settings that a condition here has.
+fn enough_words(cut: &Study, conditions: &[PlannedCondition]) -> Vec<String> {
+    let settings: Vec<Settings> =
+        conditions.iter().filter(|c| c.realizable).filter_map(|c| from_values(&c.settings).ok()).collect();
+    let is_met = |entry: &&Vec<Factor>| settings.iter().any(|settings| design::is_for(entry, settings));
+    let entries = cut.enough.iter().filter(|_| cut.design.warms_up_enough).filter(is_met);
     let words = |entry: &Vec<Factor>| {
         let (runs, of): (Vec<&Factor>, Vec<&Factor>) = entry.iter().partition(|factor| factor.name == WARMUP_RUNS);
         let word = |factor: &&Factor| {

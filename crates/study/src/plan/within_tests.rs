@@ -6,7 +6,8 @@ use crate::language::document::Source;
 use crate::language::parse::{Overrides, parse};
 use crate::plan::resolve::{Where, resolve};
 use tare_results::levels_of;
-use tare_results::schema::{Levels, PlannedTrial, SampleRecord, TrialRecord};
+use tare_results::looks::Look;
+use tare_results::schema::{Levels, LifetimeRecord, PlannedTrial, SampleRecord, TrialRecord};
 use tare_topology::Machine;
 
 fn cut(name: &str, on: &str, sets: &[&str]) -> Result<(Study, Plan), TooShort> {
@@ -52,15 +53,19 @@ fn measured(plan: &Plan, value: impl Fn(usize, &Levels) -> f64) -> Vec<TrialReco
         let levels = &plan.conditions.iter().find(|c| c.name == planned.condition).unwrap().levels;
         let metrics = [("tps".to_owned(), value(planned.trial, levels))].into();
         let samples = vec![SampleRecord { metrics, ..SampleRecord::default() }];
-        TrialRecord { samples, ..TrialRecord::new(planned, 1, levels.clone(), String::new()) }
+        let served = plan.trials[..planned.trial].iter().filter(|other| other.lifetime == planned.lifetime).count();
+        let order = vec![planned.condition.clone()];
+        let lifetime = planned.lifetime.map(|number| LifetimeRecord { number, place: served, order });
+        TrialRecord { samples, lifetime, ..TrialRecord::new(planned, 1, levels.clone(), String::new()) }
     };
     plan.trials.iter().map(record).collect()
 }
 
 #[test]
-fn a_cut_ladder_is_climbed_towards_its_peak() {
+fn a_cut_ladder_is_climbed_towards_its_peak_until_its_question_is_settled() {
     let (study, plan) =
         cut("numa-scaling", D, &["factors.workload=point_select,read_only", "sampling.within_s=10800"]).unwrap();
+    ends_at_a_look(&study, &plan);
     let rungs: Vec<u64> = (0..11).map(|power| 1 << power).collect();
     for peak in &rungs {
         // Falls by a tenth with every doubling away from the peak; trials vary by 3%.
@@ -70,7 +75,7 @@ fn a_cut_ladder_is_climbed_towards_its_peak() {
             1e5 * luck * (-0.1 * (threads / *peak as f64).log2().abs()).exp()
         };
         let mut plan = plan.clone();
-        while let Some(more) = rungs::extended(&study, &plan, &measured(&plan, value)) {
+        while let Some(more) = rungs::extended(&study, &plan, &measured(&plan, value), |_, _| false) {
             assert!(more.trials.starts_with(&plan.trials) && more.trials.len() > plan.trials.len());
             plan = more;
         }
@@ -85,6 +90,61 @@ fn a_cut_ladder_is_climbed_towards_its_peak() {
         let nearest = near.flatten().map(|rung| rung.abs_diff(place)).min().unwrap();
         assert!(nearest <= 1, "{peak}: {seen:?}");
     }
+}
+
+/// One of seven blocks whose question is settled from the beginning.
+fn ends_at_a_look(study: &Study, plan: &Plan) {
+    assert!(plan.notes.iter().any(|note| note.ends_with("looked at after block 4, 7")), "{:?}", plan.notes);
+    let flat = |_: usize, _: &Levels| 1.0;
+    // After two blocks nobody looks.
+    let grown = rungs::extended(study, plan, &measured(plan, flat), |_, _| true).unwrap();
+    let look = Look::of(&grown).unwrap();
+    assert_eq!((grown.blocks().len(), look.number, look.of, look.is_last), (4, 1, 3, false));
+    assert_eq!(rungs::extended(study, &grown, &measured(&grown, flat), |_, _| true), None);
+    // It is not grown by blocks of fixed rungs instead.
+    assert_eq!(looks::extended(study, &grown, &[], |_, _| false), None);
+}
+
+#[test]
+fn conditions_that_share_servers_are_raced_where_the_time_is_too_short_for_one_each() {
+    let (_, plan) = cut("mind-your-core", "package:2 [numa] core:6 pu:2", &["sampling.within_s=7200"]).unwrap();
+    let all = plan.conditions.iter().filter(|c| c.realizable).count();
+    let servers = |plan: &Plan, block: usize| {
+        let own: Vec<_> = plan.trials.iter().filter(|trial| trial.block == block).map(|trial| trial.lifetime).collect();
+        assert!(own.iter().all(Option::is_some));
+        own.into_iter().collect::<BTreeSet<_>>().len()
+    };
+    assert!(plan.race.is_some() && plan.trials.len() == all && servers(&plan, 0) < all / 2, "{:?}", plan.notes);
+    // The server of most conditions has the good ones; the others' are no longer started.
+    let largest = plan.trials.chunk_by(|a, b| a.lifetime == b.lifetime).max_by_key(|own| own.len()).unwrap();
+    let good: BTreeSet<&str> = largest.iter().map(|trial| trial.condition.as_str()).collect();
+    let mut raced = plan.clone();
+    loop {
+        let mut records = measured(&raced, |trial, _| 1.0 + 0.02 * (trial * 7919 % 101) as f64 / 101.0);
+        for record in records.iter_mut().filter(|record| good.contains(record.condition.as_str())) {
+            record.samples[0].metrics.entry("tps".to_owned()).and_modify(|tps| *tps *= 1.3);
+        }
+        match race::extended(&raced, &records) {
+            Some(more) => raced = more,
+            None => break,
+        }
+    }
+    let last = raced.blocks().len() - 1;
+    assert!(last > 1 && servers(&raced, last) == 1, "{} of {}", servers(&raced, last), servers(&raced, 0));
+    assert!(
+        raced.trials.chunk_by(|a, b| a.lifetime == b.lifetime).count() == {
+            let all: BTreeSet<_> = raced.trials.iter().map(|trial| trial.lifetime).collect();
+            all.len()
+        }
+    );
+}
+
+#[test]
+fn a_warm_up_that_no_condition_has_is_not_listed() {
+    let sets = ["factors.option.innodb_adaptive_hash_index=OFF", "sampling.within_s=7200"];
+    let (_, plan) = cut("single-thread-stability", "package:2 core:8 pu:1", &sets).unwrap();
+    let notes = plan.notes.join("\n");
+    assert!(notes.contains("innodb_adaptive_hash_index=OFF") && !notes.contains("hash_index=ON"), "{notes}");
 }
 
 #[test]

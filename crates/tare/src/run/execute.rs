@@ -84,13 +84,12 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
             // The same records always lead to the same decision, also after a crash before it was written.
             let records = self.book.records()?;
             listener.looked(&plan, &records);
+            let is_settled = |plan: &Plan, records: &[TrialRecord]| settled(self.study, plan, records);
             let more = pilot::extended(self.study, &plan, &records)
                 .or_else(|| settle::extended(&plan, &records))
                 .or_else(|| race::extended(&plan, &records))
-                .or_else(|| rungs::extended(self.study, &plan, &records))
-                .or_else(|| {
-                    looks::extended(self.study, &plan, &records, |plan, records| settled(self.study, plan, records))
-                });
+                .or_else(|| rungs::extended(self.study, &plan, &records, is_settled))
+                .or_else(|| looks::extended(self.study, &plan, &records, is_settled));
             let Some(extended) = more else { return Ok(end(&queue, 0)) };
             self.book.write_plan(&extended)?;
             self.runner.take(self.study, &extended)?;

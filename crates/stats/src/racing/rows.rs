@@ -1,0 +1,112 @@
+//! The values of a race, block by block, with the servers that they come from.
+
+/// What ran so far: by block and candidate.
+#[derive(Debug, Clone, Copy)]
+pub struct Blocks<'a> {
+    /// y = ln(metric), turned so that larger is better; none where a candidate was not in it or gave no value.
+    pub values: &'a [Vec<Option<f64>>],
+    /// Whether the trial was disturbed; of the blocks that are missing here none was.
+    pub disturbed: &'a [Vec<bool>],
+    /// The server that served the trial, by any number; of the blocks that are missing here each trial had its own.
+    pub servers: &'a [Vec<usize>],
+}
+
+impl<'a> Blocks<'a> {
+    /// Blocks in which every trial had a server of its own, and none was disturbed.
+    pub fn of(values: &'a [Vec<Option<f64>>]) -> Self {
+        Self { values, disturbed: &[], servers: &[] }
+    }
+
+    pub(super) fn until(self, count: usize) -> Self {
+        Self { values: &self.values[..count], ..self }
+    }
+
+    pub(super) fn rows(self) -> Rows<'a> {
+        Rows { blocks: self, even: None }
+    }
+}
+
+/// The blocks that count.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rows<'a> {
+    blocks: Blocks<'a>,
+    /// Two candidates that were both disturbed, or neither.
+    even: Option<(usize, usize)>,
+}
+
+/// The values of one block.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row<'a> {
+    pub values: &'a [Option<f64>],
+    servers: Option<&'a [usize]>,
+}
+
+impl<'a> Rows<'a> {
+    /// Those in which i and j were disturbed alike.
+    pub fn even(self, i: usize, j: usize) -> Self {
+        Self { even: Some((i, j)), ..self }
+    }
+
+    pub fn iter(self) -> impl Iterator<Item = Row<'a>> {
+        let is_even = move |block: usize| {
+            let marks = self.blocks.disturbed.get(block);
+            self.even.zip(marks).is_none_or(|((i, j), marks)| marks[i] == marks[j])
+        };
+        let all = self.blocks.values.iter().enumerate().filter(move |(block, _)| is_even(*block));
+        all.map(move |(block, values)| Row { values, servers: self.blocks.servers.get(block).map(Vec::as_slice) })
+    }
+
+    /// The values by block.
+    pub fn blocks(self) -> Vec<Vec<Option<f64>>> {
+        self.iter().map(|row| row.values.to_vec()).collect()
+    }
+
+    /// The values by block and server; none where no two candidates of a block shared one.
+    pub fn servers(self) -> Option<Vec<Vec<Option<f64>>>> {
+        let all: Vec<Vec<Option<f64>>> = self.iter().flat_map(Row::servers).collect();
+        all.iter().any(|own| own.iter().flatten().count() > 1).then_some(all)
+    }
+
+    /// As how many trials of its own a server counts, on average (Searle's n0, each block by itself).
+    pub fn trials_of_a_server(self) -> f64 {
+        let (mut trials, mut servers) = (0.0, 0.0);
+        for row in self.iter() {
+            let own = row.servers();
+            let sizes = own.iter().map(|of| of.iter().flatten().count() as f64).filter(|size| *size > 0.0);
+            let (count, all, squares) =
+                sizes.fold((0.0, 0.0, 0.0), |(count, all, squares), n| (count + 1.0, all + n, squares + n * n));
+            if count > 1.0 {
+                trials += all - squares / all;
+                servers += count - 1.0;
+            }
+        }
+        if servers > 0.0 { trials / servers } else { 1.0 }
+    }
+}
+
+impl Row<'_> {
+    pub fn share_a_server(&self, i: usize, j: usize) -> bool {
+        self.servers.is_some_and(|servers| servers[i] == servers[j])
+    }
+
+    /// The values of each of its servers.
+    fn servers(self) -> Vec<Vec<Option<f64>>> {
+        let Some(servers) = self.servers else { return Vec::new() };
+        let mut known: Vec<usize> = servers.to_vec();
+        known.sort_unstable();
+        known.dedup();
+        let own = |server: usize| {
+            let is_own = |(value, of): (&Option<f64>, &usize)| value.filter(|_| *of == server);
+            self.values.iter().zip(servers).map(is_own).collect()
+        };
+        known.into_iter().map(own).collect()
+    }
+
+    /// The squares of what the weights of each server's candidates add up to.
+    pub fn by_server(&self, weights: &[f64]) -> f64 {
+        let Some(servers) = self.servers else { return weights.iter().map(|weight| weight * weight).sum() };
+        let mut sums: std::collections::BTreeMap<usize, f64> = std::collections::BTreeMap::new();
+        servers.iter().zip(weights).for_each(|(server, weight)| *sums.entry(*server).or_default() += weight);
+        sums.into_values().map(|sum| sum * sum).sum()
+    }
+}
