@@ -36,9 +36,15 @@ pub struct Candidate {
     pub after: Option<usize>,
     /// Its blocks with a value.
     pub trials: usize,
+    /// Of them those that count although they were disturbed.
+    #[serde(rename = "disturbed_trials")]
+    pub disturbed: usize,
+    /// Whether something disturbed it alone more often than the one ahead alone, so that nothing is claimed against it.
+    pub disturbed_alone: bool,
     /// Geometric mean of the metric over its trials, in its unit.
     pub value: Option<f64>,
-    /// Candidate / leader of the metric, over the blocks that both have; none for the leader itself.
+    /// Candidate / leader of the metric, over the blocks in which nothing disturbed one of the two alone; over all that
+    /// both have, without an interval, where there is none. None for the leader itself.
     #[serde(flatten, serialize_with = "ends::ratio")]
     pub ratio: Option<Estimate>,
     /// Geometric mean of the 99th percentile of latency over its trials, milliseconds.
@@ -134,13 +140,15 @@ impl Find {
                 fate,
                 after,
                 trials: laps.blocks.iter().filter(|block| block[i].is_some()).count(),
+                disturbed: laps.marked.iter().filter(|block| block[i]).count(),
+                disturbed_alone: standing.disturbed_alone[i],
                 ratio: standing.ratios[i]
                     .map(|of| Estimate { value: turned(of.value), ci: of.ci.map(|ci| ci.map(turned)) }),
                 value: laps.mean_of(i),
                 p99_ms: tail.mean_of(i),
             }
         };
-        let outlook = racing::outlook(&laps.blocks, &question, standing);
+        let outlook = racing::outlook(laps.so_far(), &question, standing);
         Some(Self {
             candidates: conditions.iter().enumerate().map(candidate).collect(),
             leader: standing.leader,
@@ -194,9 +202,10 @@ fn knobs(conditions: &[&PlannedCondition], laps: &Laps, leader: usize, confidenc
     let numbers: Vec<Vec<usize>> =
         conditions.iter().map(|condition| varying.iter().map(|factor| number(condition, factor)).collect()).collect();
     // A block without most of them is one after the first was dropped.
-    let whole = laps.blocks.iter().take_while(|block| block.iter().flatten().count() + 1 >= conditions.len());
-    let blocks: Vec<_> = whole.cloned().collect();
-    let found = racing::worth(&blocks, &numbers, leader, confidence).unwrap_or_default();
+    let whole = laps.blocks.iter().take_while(|block| block.iter().flatten().count() + 1 >= conditions.len()).count();
+    let whole = &laps.blocks[..whole];
+    let found = racing::worth(racing::Blocks { values: whole, ..laps.so_far() }, &numbers, leader, confidence)
+        .unwrap_or_default();
     let name = |factor: usize, level: usize| varying[factor].1.get(level).map_or_else(String::new, |l| (*l).clone());
     found
         .into_iter()
@@ -211,7 +220,7 @@ fn knobs(conditions: &[&PlannedCondition], laps: &Laps, leader: usize, confidenc
 }
 
 fn lowest_tail(tail: &Laps, leader: usize, confidence: f64) -> Option<Tail> {
-    let against = racing::against(&tail.blocks, leader, confidence);
+    let against = racing::against(tail.so_far(), leader, confidence);
     // Values are turned so that larger is better: here the lower latency.
     let found = against.into_iter().enumerate().filter_map(|(i, ratio)| Some((i, ratio?)));
     let (candidate, best) = found.max_by(|(_, a), (_, b)| a.value.total_cmp(&b.value))?;

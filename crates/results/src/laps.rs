@@ -79,10 +79,13 @@ impl Laps {
         laps
     }
 
+    pub fn so_far(&self) -> Blocks<'_> {
+        Blocks { values: &self.blocks, disturbed: &self.marked }
+    }
+
     /// What they say by the rule of a race; none where its numbers fit no test.
     pub fn decided(&self, race: &Race) -> Option<RaceLook> {
-        let blocks = Blocks { values: &self.blocks, disturbed: &self.marked };
-        let look = |last: bool| judge(blocks, race.candidates.len(), &race.question(), last).ok();
+        let look = |last: bool| judge(self.so_far(), race.candidates.len(), &race.question(), last).ok();
         let standing = look(false)?;
         let stop = if standing.decided { Some(RaceStop::Decided) } else { self.stop(race, &standing) };
         match stop {

@@ -1,6 +1,6 @@
 //! The additive model of blocks and candidates, by least squares.
 
-use crate::quantiles::{f_upper_tail, t};
+use crate::quantiles::f_upper_tail;
 
 /// Sweeps of the alternating fit at most; each makes the error smaller by a constant factor.
 const SWEEPS: usize = 500;
@@ -53,15 +53,10 @@ impl Fit {
         Some(Self { variance: left / df, df, own })
     }
 
-    /// Half-width of a one-sided interval of y_i - y_j over so many shared blocks, which fails with chance `share`.
-    pub fn half_width(&self, i: usize, j: usize, shared: usize, share: f64) -> f64 {
-        let df = self.spread_of(i).1.min(self.spread_of(j).1);
-        t(1.0 - share, df) * self.standard_error(i, j, shared)
-    }
-
-    /// Standard error of y_i - y_j over so many shared blocks.
-    pub fn standard_error(&self, i: usize, j: usize, shared: usize) -> f64 {
-        ((self.spread_of(i).0 + self.spread_of(j).0) / shared as f64).sqrt()
+    /// Standard error of y_i - y_j over so many shared blocks, and its degrees of freedom.
+    pub fn standard_error(&self, i: usize, j: usize, shared: usize) -> (f64, f64) {
+        let (one, other) = (self.spread_of(i), self.spread_of(j));
+        (((one.0 + other.0) / shared as f64).sqrt(), one.1.min(other.1))
     }
 
     /// Variance and degrees of freedom that a candidate is held to: the common ones, or its own where its spread is

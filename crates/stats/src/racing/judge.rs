@@ -1,9 +1,10 @@
 //! What the blocks so far say.
 
-use super::fit::{Fit, difference};
+use super::even::{Even, ratio};
+use super::fit::difference;
 use super::share::{LOOKS, share};
 use crate::error::{Error, all_positive, valid_confidence};
-use crate::interval::{Estimate, Interval};
+use crate::interval::Estimate;
 
 /// Blocks in which a candidate that is left may have no value before it is given up, where it has no more values.
 const MOST_MISSING: usize = 2;
@@ -40,7 +41,10 @@ pub struct Standing {
     /// By candidate: candidate / leader of the metric turned so that above 1 is better, over the blocks that they
     /// share, with the interval that holds for all looks and candidates together.
     pub ratios: Vec<Option<Estimate>>,
-    /// Standard deviation of one trial around the model, in log units.
+    /// By candidate: whether something disturbed it alone more often than the leader alone.
+    pub disturbed_alone: Vec<bool>,
+    /// Standard deviation of one trial around the model, in log units: of those that nothing disturbed, where it is
+    /// known.
     pub sd: Option<f64>,
     /// Blocks that were judged.
     pub blocks: usize,
@@ -55,44 +59,21 @@ impl Standing {
 
 /// Everything of one look.
 struct Look<'a> {
-    blocks: Vec<&'a [Option<f64>]>,
-    disturbed: &'a [Vec<bool>],
-    fit: Fit,
+    even: Even<'a>,
+    blocks: usize,
     alpha: f64,
 }
 
 impl<'a> Look<'a> {
     fn of(so_far: Blocks<'a>, candidates: usize, question: &Question) -> Option<Self> {
-        let blocks: Vec<&[Option<f64>]> = so_far.values.iter().map(Vec::as_slice).collect();
-        let fit = Fit::of(&blocks, candidates)?;
-        Some(Self { blocks, disturbed: so_far.disturbed, fit, alpha: question.alpha })
+        let even = Even::of(so_far, candidates)?;
+        Some(Self { even, blocks: so_far.values.len(), alpha: question.alpha })
     }
 
-    /// Mean of y_i - y_j and the half-width of its interval, one of those of so many candidates.
-    fn between(&self, i: usize, j: usize, candidates: usize) -> Option<(f64, f64)> {
-        let (mean, shared) = difference(&self.blocks, i, j)?;
-        Some((mean, self.fit.half_width(i, j, shared, share(candidates, self.blocks.len(), self.alpha))))
-    }
-
-    /// How much better than j candidate i may be.
+    /// How much better than j candidate i may be: one of the bounds of so many candidates.
     fn bound(&self, i: usize, j: usize, candidates: usize) -> f64 {
-        if i == j {
-            return 0.0;
-        }
-        let of_all = self.between(i, j, candidates).map_or(f64::INFINITY, |(mean, half)| mean + half);
-        of_all.max(self.bound_of_even(i, j))
-    }
-
-    /// The same by one standard error where nothing disturbed one of the two alone: what something else does to a
-    /// candidate drops none.
-    fn bound_of_even(&self, i: usize, j: usize) -> f64 {
-        let is_even = |block: usize| self.disturbed.get(block).is_none_or(|of| of[i] == of[j]);
-        let even: Vec<&[Option<f64>]> =
-            self.blocks.iter().enumerate().filter(|(block, _)| is_even(*block)).map(|(_, values)| *values).collect();
-        if even.len() == self.blocks.len() {
-            return f64::NEG_INFINITY;
-        }
-        difference(&even, i, j).map_or(f64::INFINITY, |(mean, shared)| mean + self.fit.standard_error(i, j, shared))
+        let share = share(candidates, self.blocks, self.alpha);
+        if i == j { 0.0 } else { self.even.difference(i, j).map_or(f64::INFINITY, |found| found.ends(share).1) }
     }
 }
 
@@ -108,6 +89,10 @@ pub struct Blocks<'a> {
 impl Blocks<'_> {
     fn until(self, count: usize) -> Self {
         Self { values: &self.values[..count], ..self }
+    }
+
+    pub(super) fn is_disturbed(self, block: usize, candidate: usize) -> bool {
+        self.disturbed.get(block).is_some_and(|of| of[candidate])
     }
 }
 
@@ -141,6 +126,7 @@ pub fn judge(all: Blocks<'_>, candidates: usize, question: &Question, last: bool
         leader: None,
         decided: false,
         ratios: vec![None; candidates],
+        disturbed_alone: vec![false; candidates],
         sd: None,
         blocks: blocks.len(),
     };
@@ -154,11 +140,11 @@ pub fn judge(all: Blocks<'_>, candidates: usize, question: &Question, last: bool
         let back = |end: &mut Option<End>| *end = end.filter(|end| !matches!(end, End::Close(_)));
         standing.ended.iter_mut().for_each(back);
         drop_worse(&mut standing, &look);
-        standing.leader = ahead(&standing, so_far);
+        standing.leader = ahead(&standing, so_far, Some(&look.even));
         drop_close(&mut standing, &look, question.minimum_effect.ln_1p());
         standing.decided = standing.leader.is_some() && standing.left().len() == 1;
     }
-    standing.leader = standing.leader.or_else(|| ahead(&standing, blocks));
+    standing.leader = standing.leader.or_else(|| ahead(&standing, blocks, None));
     compare_with_leader(&mut standing, all, question);
     Ok(standing)
 }
@@ -179,7 +165,7 @@ fn drop_worse(standing: &mut Standing, look: &Look<'_>) {
     let candidates = standing.ended.len();
     let worse = |i: &usize| left.iter().any(|j| j != i && look.bound(*i, *j, candidates) < 0.0);
     for i in left.iter().copied().filter(worse).collect::<Vec<_>>() {
-        standing.ended[i] = Some(End::Worse(look.blocks.len()));
+        standing.ended[i] = Some(End::Worse(look.blocks));
     }
 }
 
@@ -189,31 +175,30 @@ fn drop_close(standing: &mut Standing, look: &Look<'_>, effect: f64) {
     let left = standing.left();
     for i in left.iter().copied() {
         if i != leader && look.bound(i, leader, left.len()) <= effect {
-            standing.ended[i] = Some(End::Close(look.blocks.len()));
+            standing.ended[i] = Some(End::Close(look.blocks));
         }
     }
 }
 
 /// The candidate that is left and behind no other by more than any other is.
-fn ahead(standing: &Standing, blocks: &[Vec<Option<f64>>]) -> Option<usize> {
+fn ahead(standing: &Standing, blocks: &[Vec<Option<f64>>], even: Option<&Even<'_>>) -> Option<usize> {
     let slices: Vec<&[Option<f64>]> = blocks.iter().map(Vec::as_slice).collect();
     let left = standing.left();
-    let mean = |i: usize, j: usize| difference(&slices, i, j).map_or(0.0, |(mean, _)| mean);
+    let of_even = |i: usize, j: usize| even?.difference(i, j).map(|found| found.mean);
+    let of_all = |i: usize, j: usize| difference(&slices, i, j).map_or(0.0, |(mean, _)| mean);
+    let mean = |i: usize, j: usize| of_even(i, j).unwrap_or_else(|| of_all(i, j));
     let behind = |w: usize| left.iter().filter(|i| **i != w).map(|i| mean(*i, w)).fold(f64::NEG_INFINITY, f64::max);
     let has_value = |i: &usize| blocks.iter().any(|block| block[*i].is_some());
     left.iter().copied().filter(has_value).min_by(|a, b| behind(*a).total_cmp(&behind(*b)).then(a.cmp(b)))
 }
 
 fn compare_with_leader(standing: &mut Standing, blocks: Blocks<'_>, question: &Question) {
-    let Some(leader) = standing.leader else { return };
-    let slices: Vec<&[Option<f64>]> = blocks.values.iter().map(Vec::as_slice).collect();
-    let look = Look::of(blocks, standing.ended.len(), question);
-    standing.sd = look.as_ref().map(|look| look.fit.variance.sqrt());
-    for i in (0..standing.ended.len()).filter(|i| *i != leader) {
-        let half = look.as_ref().and_then(|look| look.between(i, leader, standing.ended.len())).map(|(_, half)| half);
-        standing.ratios[i] = difference(&slices, i, leader).map(|(mean, _)| Estimate {
-            value: mean.exp(),
-            ci: half.and_then(|half| Interval::finite((mean - half).exp(), (mean + half).exp())),
-        });
+    let (Some(leader), candidates) = (standing.leader, standing.ended.len()) else { return };
+    let even = Even::of(blocks, candidates);
+    let share = share(candidates, blocks.values.len(), question.alpha);
+    standing.sd = even.as_ref().and_then(Even::variance).map(f64::sqrt);
+    for i in (0..candidates).filter(|i| *i != leader) {
+        standing.ratios[i] = ratio(blocks, even.as_ref(), [i, leader], share);
+        standing.disturbed_alone[i] = even.as_ref().is_some_and(|even| even.is_one_sided(i, leader));
     }
 }

@@ -1,6 +1,7 @@
 //! What each factor is worth, averaged over the other factors.
 
-use super::fit::{Fit, difference};
+use super::even::{Even, ratio};
+use super::judge::Blocks;
 use crate::error::{Error, valid_confidence};
 use crate::interval::{Estimate, Interval};
 use crate::quantiles::t_two_sided;
@@ -24,15 +25,10 @@ pub struct Worth {
 ///
 /// # Errors
 /// [`Error::OutOfRange`] for a confidence outside (0, 1).
-pub fn worth(
-    blocks: &[Vec<Option<f64>>],
-    levels: &[Vec<usize>],
-    winner: usize,
-    confidence: f64,
-) -> Result<Vec<Worth>, Error> {
+pub fn worth(blocks: Blocks<'_>, levels: &[Vec<usize>], winner: usize, confidence: f64) -> Result<Vec<Worth>, Error> {
     valid_confidence(confidence)?;
-    let slices: Vec<&[Option<f64>]> = blocks.iter().map(Vec::as_slice).collect();
-    let (Some(fit), Some(best)) = (Fit::of(&slices, levels.len()), levels.get(winner)) else { return Ok(Vec::new()) };
+    let (Some(even), Some(best)) = (Even::of(blocks, levels.len()), levels.get(winner)) else { return Ok(Vec::new()) };
+    let mut df = f64::INFINITY;
     let mut found: Vec<(usize, usize, f64, f64, usize)> = Vec::new();
     for (factor, own) in best.iter().enumerate() {
         let mut others: Vec<usize> = levels.iter().map(|of| of[factor]).filter(|level| level != own).collect();
@@ -45,9 +41,10 @@ pub fn worth(
                     other[factor] == *own && (0..mine.len()).all(|f| f == factor || other[f] == mine[f])
                 };
                 let Some(j) = levels.iter().position(|other| twin(&other)) else { continue };
-                let Some((mean, shared)) = difference(&slices, i, j) else { continue };
-                sum += mean;
-                variance += 2.0 * fit.variance / shared as f64;
+                let Some(found) = even.difference(i, j) else { continue };
+                sum += found.mean;
+                variance += if found.one_sided.contains(&true) { f64::INFINITY } else { found.standard_error.powi(2) };
+                df = df.min(found.df);
                 pairs += 1;
             }
             if pairs > 0 {
@@ -56,8 +53,11 @@ pub fn worth(
             }
         }
     }
-    let alone = 1.0 - (1.0 - confidence) / found.len().max(1) as f64;
-    let quantile = t_two_sided(alone, fit.df);
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    let alone = 1.0 - (1.0 - confidence) / found.len() as f64;
+    let quantile = t_two_sided(alone, df);
     let worth = |(factor, level, mean, error, pairs): (usize, usize, f64, f64, usize)| {
         let ci = Interval::finite((mean - quantile * error).exp(), (mean + quantile * error).exp());
         Worth { factor, level, ratio: Estimate { value: mean.exp(), ci }, pairs }
@@ -68,16 +68,10 @@ pub fn worth(
 /// By candidate: candidate / `reference` of the metric turned so that above 1 is better, over the blocks that they
 /// share, with an interval that holds for all candidates together at one look. None for the reference itself, and
 /// without a shared block.
-pub fn against(blocks: &[Vec<Option<f64>>], reference: usize, confidence: f64) -> Vec<Option<Estimate>> {
-    let slices: Vec<&[Option<f64>]> = blocks.iter().map(Vec::as_slice).collect();
-    let candidates = blocks.first().map_or(0, Vec::len);
-    let fit = Fit::of(&slices, candidates);
+pub fn against(blocks: Blocks<'_>, reference: usize, confidence: f64) -> Vec<Option<Estimate>> {
+    let candidates = blocks.values.first().map_or(0, Vec::len);
+    let even = Even::of(blocks, candidates);
     let share = (1.0 - confidence) / 2.0 / candidates.saturating_sub(1).max(1) as f64;
-    let ratio = |i: usize| {
-        let (mean, shared) = difference(&slices, i, reference).filter(|_| i != reference)?;
-        let half = fit.as_ref().map(|fit| fit.half_width(i, reference, shared, share));
-        let ci = half.and_then(|half| Interval::finite((mean - half).exp(), (mean + half).exp()));
-        Some(Estimate { value: mean.exp(), ci })
-    };
-    (0..candidates).map(ratio).collect()
+    let others = |i: usize| ratio(blocks, even.as_ref(), [i, reference], share).filter(|_| i != reference);
+    (0..candidates).map(others).collect()
 }
