@@ -36,9 +36,15 @@ pub struct Candidate {
     pub after: Option<usize>,
     /// Its blocks with a value.
     pub trials: usize,
+    /// Of them those that count although they were disturbed.
+    #[serde(rename = "disturbed_trials")]
+    pub disturbed: usize,
+    /// Whether something disturbed it alone more often than the one ahead alone, so that nothing is claimed against it.
+    pub disturbed_alone: bool,
     /// Geometric mean of the metric over its trials, in its unit.
     pub value: Option<f64>,
-    /// Candidate / leader of the metric, over the blocks that both have; none for the leader itself.
+    /// Candidate / leader of the metric, over the blocks in which nothing disturbed one of the two alone; over all that
+    /// both have, without an interval, where there is none. None for the leader itself.
     #[serde(flatten, serialize_with = "ends::ratio")]
     pub ratio: Option<Estimate>,
     /// Geometric mean of the 99th percentile of latency over its trials, milliseconds.
@@ -134,6 +140,8 @@ impl Find {
                 fate,
                 after,
                 trials: laps.blocks.iter().filter(|block| block[i].is_some()).count(),
+                disturbed: laps.marked.iter().filter(|block| block[i]).count(),
+                disturbed_alone: standing.disturbed_alone[i],
                 ratio: standing.ratios[i]
                     .map(|of| Estimate { value: turned(of.value), ci: of.ci.map(|ci| ci.map(turned)) }),
                 value: laps.mean_of(i),

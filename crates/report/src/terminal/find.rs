@@ -4,7 +4,7 @@ use super::rows::{lined, titled};
 use super::style::Style;
 use super::text::{heading, plain, wrap};
 use crate::words::between;
-use crate::words::find::{fate, knob, sentence, stopped, trade};
+use crate::words::find::{disturbed, fate, knob, sentence, stopped, trade};
 use crate::words::paste::paste;
 use tare_findings::collect::Unrealizable;
 use tare_findings::figures::{Scale, times};
@@ -15,6 +15,7 @@ use tare_results::schema::Plan;
 pub fn find(found: &Find, plan: &Plan, style: Style) -> String {
     let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&sentence(found))))];
     parts.extend(stopped(found).map(|why| wrap(style, "stopped: ", "  ", why)));
+    parts.extend(disturbed(found).map(|what| wrap(style, "disturbed: ", "  ", &plain(&what))));
     parts.push(table(found, style));
     if !found.knobs.is_empty() {
         let lines: String = found.knobs.iter().map(|one| wrap(style, "  ", "    ", &plain(&knob(one)))).collect();
@@ -68,6 +69,7 @@ fn table(found: &Find, style: Style) -> String {
         cells
     };
     let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
-    let head = format!("{metric}{unit}; ratio to the one ahead, over the blocks that both ran in");
+    let blocks = if found.disturbed == 0 { "that both ran in" } else { "that disturbed neither or both" };
+    let head = format!("{metric}{unit}; ratio to the one ahead, over the blocks {blocks}");
     titled(style, &head, &lined(style, &heads, 1, order.into_iter().map(row)))
 }

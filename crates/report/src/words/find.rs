@@ -75,7 +75,25 @@ pub fn ended(find: &Find) -> Vec<String> {
     let names: Vec<String> = named.chain((more > 0).then(|| format!("{more} more"))).collect();
     let of = find.candidates.len();
     let dropped = (!gone.is_empty()).then(|| format!("Dropped {} of {of}: {}.", gone.len(), list(&names)));
-    dropped.into_iter().chain(stopped(find).map(|why| format!("Stopped: {why}."))).collect()
+    let stopped = stopped(find).map(|why| format!("Stopped: {why}."));
+    dropped.into_iter().chain(stopped).chain(disturbed(find).map(|what| format!("Disturbed: {what}."))).collect()
+}
+
+/// Who could not be dropped for what something else did to it alone; none where that holds up no decision.
+pub fn disturbed(find: &Find) -> Option<String> {
+    let open = |of: &&Candidate| of.fate == Fate::Left && of.disturbed_alone;
+    let names: Vec<String> = find
+        .candidates
+        .iter()
+        .filter(open)
+        .map(|of| format!("{} ({} of {})", of.name, of.disturbed, count(of.trials, "trial")))
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "{}, more often than the one ahead: what it does without is not known; see by what with tare show",
+            list(&names)
+        )
+    })
 }
 
 /// Throughput against the tail of latency: who is at either end.

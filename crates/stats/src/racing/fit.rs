@@ -13,7 +13,6 @@
 
 use super::rows::Rows;
 use super::stratum::Stratum;
-use crate::quantiles::t;
 use crate::welch;
 
 /// The spread of trials around the model.
@@ -58,21 +57,13 @@ impl Difference {
         let shared = apart + within;
         (shared > 0).then(|| Self { mean: sum / shared as f64, apart, within })
     }
-
-    /// The same with more blocks like these.
-    pub fn with_blocks(self, more: usize) -> Self {
-        match self.apart {
-            0 => Self { within: self.within + more, ..self },
-            apart => Self { apart: apart + more, ..self },
-        }
-    }
 }
 
 impl Fit {
     /// None without a degree of freedom.
     pub fn of(rows: Rows<'_>, candidates: usize) -> Option<Self> {
-        let all = Stratum::of(&rows.blocks(), candidates)?;
-        let shared = rows.servers();
+        let all = Stratum::of(rows.values, candidates)?;
+        let shared = rows.by_server();
         let Some(within) = shared.as_deref().and_then(|servers| Stratum::of(servers, candidates)) else {
             return Some(Self { apart: Some(all), within: None, servers: None });
         };
@@ -88,22 +79,18 @@ impl Fit {
         Some(Self { apart: Some(all.with(variance, own_df)), within: Some(within), servers })
     }
 
+    /// Whether candidates shared servers.
+    pub fn knows_servers(&self) -> bool {
+        self.within.is_some()
+    }
+
     /// Variance of one trial around block and candidate.
     pub fn variance(&self) -> Option<f64> {
         self.apart.as_ref().or(self.within.as_ref()).map(|stratum| stratum.variance)
     }
 
-    /// Half-width of a one-sided interval of the difference of i and j, which fails with chance `share`.
-    pub fn half_width(&self, i: usize, j: usize, of: Difference, share: f64) -> f64 {
-        self.error(i, j, of).map_or(f64::INFINITY, |(error, df)| t(1.0 - share, df) * error)
-    }
-
-    /// Standard error of the difference of i and j.
-    pub fn standard_error(&self, i: usize, j: usize, of: Difference) -> f64 {
-        self.error(i, j, of).map_or(f64::INFINITY, |(error, _)| error)
-    }
-
-    fn error(&self, i: usize, j: usize, of: Difference) -> Option<(f64, f64)> {
+    /// Standard error of the difference of i and j, and its degrees of freedom; none where these are not known.
+    pub fn standard_error(&self, i: usize, j: usize, of: Difference) -> Option<(f64, f64)> {
         let (mut sum, mut least_df) = (0.0, f64::INFINITY);
         for (stratum, blocks) in [(&self.apart, of.apart), (&self.within, of.within)] {
             if blocks > 0 {
@@ -120,7 +107,7 @@ impl Fit {
     /// means over these blocks.
     pub fn error_of(&self, weights: &[f64], rows: Rows<'_>) -> Option<(f64, f64)> {
         let own: f64 = weights.iter().map(|weight| weight * weight).sum();
-        let blocks = rows.iter().count() as f64;
+        let blocks = rows.values.len() as f64;
         let Some((servers, within)) = self.servers.zip(self.within.as_ref()) else {
             let stratum = self.apart.as_ref().or(self.within.as_ref())?;
             return Some(((own * stratum.variance / blocks).sqrt(), stratum.df));

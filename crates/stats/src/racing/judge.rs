@@ -1,10 +1,11 @@
 //! What the blocks so far say.
 
-use super::fit::{Difference, Fit};
+use super::even::{Even, ratio};
+use super::fit::Difference;
 use super::rows::Blocks;
 use super::share::{LOOKS, share};
 use crate::error::{Error, all_positive, valid_confidence};
-use crate::interval::{Estimate, Interval};
+use crate::interval::Estimate;
 
 /// Blocks in which a candidate that is left may have no value before it is given up, where it has no more values.
 const MOST_MISSING: usize = 2;
@@ -41,7 +42,10 @@ pub struct Standing {
     /// By candidate: candidate / leader of the metric turned so that above 1 is better, over the blocks that they
     /// share, with the interval that holds for all looks and candidates together.
     pub ratios: Vec<Option<Estimate>>,
-    /// Standard deviation of one trial around the model, in log units.
+    /// By candidate: whether something disturbed it alone more often than the leader alone.
+    pub disturbed_alone: Vec<bool>,
+    /// Standard deviation of one trial around the model, in log units: of those that nothing disturbed, where it is
+    /// known.
     pub sd: Option<f64>,
     /// Blocks that were judged.
     pub blocks: usize,
@@ -56,41 +60,21 @@ impl Standing {
 
 /// Everything of one look.
 struct Look<'a> {
-    blocks: Blocks<'a>,
-    fit: Fit,
+    even: Even<'a>,
+    blocks: usize,
     alpha: f64,
 }
 
 impl<'a> Look<'a> {
-    fn of(blocks: Blocks<'a>, candidates: usize, question: &Question) -> Option<Self> {
-        let fit = Fit::of(blocks.rows(), candidates)?;
-        Some(Self { blocks, fit, alpha: question.alpha })
+    fn of(so_far: Blocks<'a>, candidates: usize, question: &Question) -> Option<Self> {
+        let even = Even::of(so_far, candidates);
+        even.variance().map(|_| Self { even, blocks: so_far.values.len(), alpha: question.alpha })
     }
 
-    /// Mean of y_i - y_j and the half-width of its interval, one of those of so many candidates.
-    fn between(&self, i: usize, j: usize, candidates: usize) -> Option<(f64, f64)> {
-        let difference = Difference::of(self.blocks.rows(), i, j)?;
-        let share = share(candidates, self.blocks.values.len(), self.alpha);
-        Some((difference.mean, self.fit.half_width(i, j, difference, share)))
-    }
-
-    /// How much better than j candidate i may be.
+    /// How much better than j candidate i may be: one of the bounds of so many candidates.
     fn bound(&self, i: usize, j: usize, candidates: usize) -> f64 {
-        if i == j {
-            return 0.0;
-        }
-        let of_all = self.between(i, j, candidates).map_or(f64::INFINITY, |(mean, half)| mean + half);
-        of_all.max(self.bound_of_even(i, j))
-    }
-
-    /// The same by one standard error where nothing disturbed one of the two alone: what something else does to a
-    /// candidate drops none.
-    fn bound_of_even(&self, i: usize, j: usize) -> f64 {
-        let even = self.blocks.rows().even(i, j);
-        if even.iter().count() == self.blocks.values.len() {
-            return f64::NEG_INFINITY;
-        }
-        Difference::of(even, i, j).map_or(f64::INFINITY, |of| of.mean + self.fit.standard_error(i, j, of))
+        let share = share(candidates, self.blocks, self.alpha);
+        if i == j { 0.0 } else { self.even.difference(i, j).map_or(f64::INFINITY, |found| found.ends(share).1) }
     }
 }
 
@@ -124,6 +108,7 @@ pub fn judge(all: Blocks<'_>, candidates: usize, question: &Question, last: bool
         leader: None,
         decided: false,
         ratios: vec![None; candidates],
+        disturbed_alone: vec![false; candidates],
         sd: None,
         blocks: blocks.len(),
     };
@@ -137,11 +122,11 @@ pub fn judge(all: Blocks<'_>, candidates: usize, question: &Question, last: bool
         let back = |end: &mut Option<End>| *end = end.filter(|end| !matches!(end, End::Close(_)));
         standing.ended.iter_mut().for_each(back);
         drop_worse(&mut standing, &look);
-        standing.leader = ahead(&standing, so_far);
+        standing.leader = ahead(&standing, so_far, Some(&look.even));
         drop_close(&mut standing, &look, question.minimum_effect.ln_1p());
         standing.decided = standing.leader.is_some() && standing.left().len() == 1;
     }
-    standing.leader = standing.leader.or_else(|| ahead(&standing, all));
+    standing.leader = standing.leader.or_else(|| ahead(&standing, all, None));
     compare_with_leader(&mut standing, all, question);
     Ok(standing)
 }
@@ -162,7 +147,7 @@ fn drop_worse(standing: &mut Standing, look: &Look<'_>) {
     let candidates = standing.ended.len();
     let worse = |i: &usize| left.iter().any(|j| j != i && look.bound(*i, *j, candidates) < 0.0);
     for i in left.iter().copied().filter(worse).collect::<Vec<_>>() {
-        standing.ended[i] = Some(End::Worse(look.blocks.values.len()));
+        standing.ended[i] = Some(End::Worse(look.blocks));
     }
 }
 
@@ -172,29 +157,29 @@ fn drop_close(standing: &mut Standing, look: &Look<'_>, effect: f64) {
     let left = standing.left();
     for i in left.iter().copied() {
         if i != leader && look.bound(i, leader, left.len()) <= effect {
-            standing.ended[i] = Some(End::Close(look.blocks.values.len()));
+            standing.ended[i] = Some(End::Close(look.blocks));
         }
     }
 }
 
 /// The candidate that is left and behind no other by more than any other is.
-fn ahead(standing: &Standing, blocks: Blocks<'_>) -> Option<usize> {
+fn ahead(standing: &Standing, blocks: Blocks<'_>, even: Option<&Even<'_>>) -> Option<usize> {
     let left = standing.left();
-    let mean = |i: usize, j: usize| Difference::of(blocks.rows(), i, j).map_or(0.0, |of| of.mean);
+    let of_even = |i: usize, j: usize| even?.difference(i, j).map(|found| found.mean);
+    let of_all = |i: usize, j: usize| Difference::of(blocks.rows(), i, j).map_or(0.0, |of| of.mean);
+    let mean = |i: usize, j: usize| of_even(i, j).unwrap_or_else(|| of_all(i, j));
     let behind = |w: usize| left.iter().filter(|i| **i != w).map(|i| mean(*i, w)).fold(f64::NEG_INFINITY, f64::max);
     let has_value = |i: &usize| blocks.values.iter().any(|block| block[*i].is_some());
     left.iter().copied().filter(has_value).min_by(|a, b| behind(*a).total_cmp(&behind(*b)).then(a.cmp(b)))
 }
 
 fn compare_with_leader(standing: &mut Standing, blocks: Blocks<'_>, question: &Question) {
-    let Some(leader) = standing.leader else { return };
-    let look = Look::of(blocks, standing.ended.len(), question);
-    standing.sd = look.as_ref().and_then(|look| look.fit.variance()).map(f64::sqrt);
-    for i in (0..standing.ended.len()).filter(|i| *i != leader) {
-        let half = look.as_ref().and_then(|look| look.between(i, leader, standing.ended.len())).map(|(_, half)| half);
-        standing.ratios[i] = Difference::of(blocks.rows(), i, leader).map(|of| Estimate {
-            value: of.mean.exp(),
-            ci: half.and_then(|half| Interval::finite((of.mean - half).exp(), (of.mean + half).exp())),
-        });
+    let (Some(leader), candidates) = (standing.leader, standing.ended.len()) else { return };
+    let even = Even::of(blocks, candidates);
+    let share = share(candidates, blocks.values.len(), question.alpha);
+    standing.sd = even.variance().map(f64::sqrt);
+    for i in (0..candidates).filter(|i| *i != leader) {
+        standing.ratios[i] = ratio(&even, [i, leader], share);
+        standing.disturbed_alone[i] = even.is_one_sided(i, leader);
     }
 }

@@ -23,18 +23,23 @@
 //! Where candidates of a block shared a server, y has the luck of the server too, and v is that of trials of one server
 //! or of several, by what i and j had (`fit`).
 //!
-//! U is never below the same mean plus one standard error over the blocks in which nothing disturbed i or j alone.
+//! Of the trials that nothing disturbed and of those that something did U is taken apart, each with its own v: what
+//! something else does to one candidate is in neither, and bursts that meet any of them do not widen the first. The
+//! narrower one counts. Where a sign test shows that i was disturbed alone more often than j, as `sequential` asks it of
+//! two sides, U is infinite: less than what marks a trial may have been taken of its other ones.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | `rows` | the blocks, with the servers that served them |
-//! | `fit` | the model, its variances, and what two candidates differ by |
+//! | `even` | what two candidates differ by where nothing disturbed one of them alone |
+//! | `fit` | the model and its variances |
 //! | `stratum` | the variance around rows and candidates |
 //! | `judge` | what the blocks so far say |
 //! | `share` | the looks, and the share of the error that each bound has |
 //! | `outlook` | how many more blocks and trials it takes |
 //! | `worth` | what each factor is worth, from the blocks that every candidate ran in |
 
+mod even;
 mod fit;
 mod judge;
 mod outlook;

@@ -1,6 +1,6 @@
 //! How many more blocks and trials a race takes, if means and spread stay as they are.
 
-use super::fit::{Difference, Fit};
+use super::even::{Compared, Even};
 use super::judge::{End, Question, Standing};
 use super::rows::Blocks;
 use super::share::{LOOKS, share};
@@ -16,25 +16,28 @@ pub struct Outlook {
 
 /// What it would take; nothing more where it is decided, none where the looks that are left do not decide it, or
 /// nothing is known of the spread yet.
-pub fn outlook(blocks: Blocks<'_>, question: &Question, standing: &Standing) -> Option<Outlook> {
+pub fn outlook(so_far: Blocks<'_>, question: &Question, standing: &Standing) -> Option<Outlook> {
     if standing.decided {
         return Some(Outlook { blocks: 0, trials: 0 });
     }
-    let candidates = standing.ended.len();
-    let (fit, ran) = (Fit::of(blocks.rows(), candidates)?, blocks.values.len());
+    let (candidates, blocks) = (standing.ended.len(), so_far.values.len());
+    let even = Even::of(so_far, candidates);
     let leader = standing.leader?;
     let mut left = standing.left();
     let is_able = |end: &&Option<End>| matches!(end, None | Some(End::Close(_)));
     let mut able = standing.ended.iter().filter(is_able).count();
     let mut trials = 0;
-    for count in ran + 1..=LOOKS[LOOKS.len() - 1] {
+    for count in blocks + 1..=LOOKS[LOOKS.len() - 1] {
         trials += left.len();
         if !LOOKS.contains(&count) {
             continue;
         }
         let bound = |i: usize, j: usize, of: usize| {
-            let Some(now) = Difference::of(blocks.rows(), i, j) else { return f64::INFINITY };
-            now.mean + fit.half_width(i, j, now.with_blocks(count - ran), share(of, count, question.alpha))
+            let Some(known) = even.difference(i, j) else { return f64::INFINITY };
+            // As many of the blocks to come can be used as of those that were.
+            let more = (count - blocks) as f64 / even.ran(i, j).max(1) as f64;
+            let then = Compared { standard_error: known.standard_error / (1.0 + more).sqrt(), ..known };
+            then.ends(share(of, count, question.alpha)).1
         };
         let worse = |i: usize| left.iter().any(|j| *j != i && bound(i, *j, candidates) < 0.0);
         let better: Vec<usize> = left.iter().copied().filter(|i| !worse(*i)).collect();
@@ -42,7 +45,7 @@ pub fn outlook(blocks: Blocks<'_>, question: &Question, standing: &Standing) -> 
         let close = |i: usize| i != leader && bound(i, leader, able) <= question.minimum_effect.ln_1p();
         left = better.into_iter().filter(|i| !close(*i)).collect();
         if left.len() <= 1 {
-            return Some(Outlook { blocks: count - ran, trials });
+            return Some(Outlook { blocks: count - blocks, trials });
         }
     }
     None

@@ -21,17 +21,20 @@ impl<'a> Blocks<'a> {
         Self { values: &self.values[..count], ..self }
     }
 
+    pub(super) fn is_disturbed(self, block: usize, candidate: usize) -> bool {
+        self.disturbed.get(block).is_some_and(|of| of[candidate])
+    }
+
     pub(super) fn rows(self) -> Rows<'a> {
-        Rows { blocks: self, even: None }
+        Rows { values: self.values, servers: self.servers }
     }
 }
 
-/// The blocks that count.
+/// Values by block, with their servers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rows<'a> {
-    blocks: Blocks<'a>,
-    /// Two candidates that were both disturbed, or neither.
-    even: Option<(usize, usize)>,
+    pub values: &'a [Vec<Option<f64>>],
+    pub servers: &'a [Vec<usize>],
 }
 
 /// The values of one block.
@@ -42,27 +45,16 @@ pub(super) struct Row<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Those in which i and j were disturbed alike.
-    pub fn even(self, i: usize, j: usize) -> Self {
-        Self { even: Some((i, j)), ..self }
-    }
-
     pub fn iter(self) -> impl Iterator<Item = Row<'a>> {
-        let is_even = move |block: usize| {
-            let marks = self.blocks.disturbed.get(block);
-            self.even.zip(marks).is_none_or(|((i, j), marks)| marks[i] == marks[j])
+        let row = move |(block, values): (usize, &'a Vec<Option<f64>>)| Row {
+            values,
+            servers: self.servers.get(block).map(Vec::as_slice),
         };
-        let all = self.blocks.values.iter().enumerate().filter(move |(block, _)| is_even(*block));
-        all.map(move |(block, values)| Row { values, servers: self.blocks.servers.get(block).map(Vec::as_slice) })
-    }
-
-    /// The values by block.
-    pub fn blocks(self) -> Vec<Vec<Option<f64>>> {
-        self.iter().map(|row| row.values.to_vec()).collect()
+        self.values.iter().enumerate().map(row)
     }
 
     /// The values by block and server; none where no two candidates of a block shared one.
-    pub fn servers(self) -> Option<Vec<Vec<Option<f64>>>> {
+    pub fn by_server(self) -> Option<Vec<Vec<Option<f64>>>> {
         let all: Vec<Vec<Option<f64>>> = self.iter().flat_map(Row::servers).collect();
         all.iter().any(|own| own.iter().flatten().count() > 1).then_some(all)
     }

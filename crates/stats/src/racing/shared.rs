@@ -53,6 +53,10 @@ fn every() -> Vec<usize> {
     (0..SERVERS.len()).collect()
 }
 
+fn misses(mean: f64, (error, df): (f64, f64)) -> bool {
+    mean.abs() > crate::quantiles::t(0.975, df) * error
+}
+
 /// Intervals of 1,000 that miss 0: of two candidates of one server, of those of two (twice), and of one server's mean
 /// against another's.
 fn missed(ground: &Ground, servers: &[Vec<usize>]) -> [usize; 4] {
@@ -65,11 +69,11 @@ fn missed(ground: &Ground, servers: &[Vec<usize>]) -> [usize; 4] {
         let fit = Fit::of(rows, 8).unwrap();
         for (place, (i, j)) in [(0, 3), (0, 4), (3, 7)].into_iter().enumerate() {
             let of = Difference::of(rows, i, j).unwrap();
-            missed[place] += usize::from(of.mean.abs() > fit.half_width(i, j, of, 0.025));
+            missed[place] += usize::from(misses(of.mean, fit.standard_error(i, j, of).unwrap()));
         }
-        let (error, df) = fit.error_of(&weights, rows).unwrap();
+        let error = fit.error_of(&weights, rows).unwrap();
         let mean = values.iter().flatten().zip(weights.iter().cycle()).map(|(y, w)| y.unwrap() * w).sum::<f64>() / 5.0;
-        missed[3] += usize::from(mean.abs() > crate::quantiles::t(0.975, df) * error);
+        missed[3] += usize::from(misses(mean, error));
     }
     println!("{missed:?} of 1000 missed, 50 are stated");
     missed

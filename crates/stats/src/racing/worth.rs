@@ -1,6 +1,6 @@
 //! What each factor is worth, averaged over the other factors.
 
-use super::fit::{Difference, Fit};
+use super::even::{Even, MeanDifference, ratio};
 use super::rows::Blocks;
 use crate::error::{Error, valid_confidence};
 use crate::interval::{Estimate, Interval};
@@ -27,40 +27,29 @@ pub struct Worth {
 /// [`Error::OutOfRange`] for a confidence outside (0, 1).
 pub fn worth(blocks: Blocks<'_>, levels: &[Vec<usize>], winner: usize, confidence: f64) -> Result<Vec<Worth>, Error> {
     valid_confidence(confidence)?;
-    let rows = blocks.rows();
-    let (Some(fit), Some(best)) = (Fit::of(rows, levels.len()), levels.get(winner)) else { return Ok(Vec::new()) };
-    let mut found: Vec<(usize, usize, f64, (f64, f64), usize)> = Vec::new();
+    let Some(best) = levels.get(winner) else { return Ok(Vec::new()) };
+    let even = Even::of(blocks, levels.len());
+    let mut found = Vec::new();
     for (factor, own) in best.iter().enumerate() {
         let mut others: Vec<usize> = levels.iter().map(|of| of[factor]).filter(|level| level != own).collect();
         others.sort_unstable();
         others.dedup();
         for level in others {
-            let (mut sum, mut weights, mut pairs) = (0.0, vec![0.0; levels.len()], 0_u32);
-            for (i, mine) in levels.iter().enumerate().filter(|(_, mine)| mine[factor] == level) {
-                let twin = |other: &&Vec<usize>| {
+            let twin = |(i, mine): (usize, &Vec<usize>)| {
+                let is_twin = |other: &Vec<usize>| {
                     other[factor] == *own && (0..mine.len()).all(|f| f == factor || other[f] == mine[f])
                 };
-                let Some(j) = levels.iter().position(|other| twin(&other)) else { continue };
-                let Some(difference) = Difference::of(rows, i, j) else { continue };
-                sum += difference.mean;
-                weights[i] += 1.0;
-                weights[j] -= 1.0;
-                pairs += 1;
-            }
-            let count = f64::from(pairs);
-            weights.iter_mut().for_each(|weight| *weight /= count);
-            if pairs > 0
-                && let Some(error) = fit.error_of(&weights, rows)
-            {
-                found.push((factor, level, sum / count, error, pairs as usize));
-            }
+                (mine[factor] == level).then(|| Some((i, levels.iter().position(is_twin)?))).flatten()
+            };
+            let pairs: Vec<(usize, usize)> = levels.iter().enumerate().filter_map(twin).collect();
+            found.extend(even.mean_of(&pairs).map(|mean| (factor, level, mean)));
         }
     }
     let alone = 1.0 - (1.0 - confidence) / found.len().max(1) as f64;
-    let worth = |(factor, level, mean, (error, df), pairs): (usize, usize, f64, (f64, f64), usize)| {
-        let half = t_two_sided(alone, df) * error;
-        let ci = Interval::finite((mean - half).exp(), (mean + half).exp());
-        Worth { factor, level, ratio: Estimate { value: mean.exp(), ci }, pairs }
+    let worth = |(factor, level, of): (usize, usize, MeanDifference)| {
+        let half = t_two_sided(alone, of.df) * of.standard_error;
+        let ci = Interval::finite((of.mean - half).exp(), (of.mean + half).exp());
+        Worth { factor, level, ratio: Estimate { value: of.mean.exp(), ci }, pairs: of.pairs }
     };
     Ok(found.into_iter().map(worth).collect())
 }
@@ -69,15 +58,9 @@ pub fn worth(blocks: Blocks<'_>, levels: &[Vec<usize>], winner: usize, confidenc
 /// share, with an interval that holds for all candidates together at one look. None for the reference itself, and
 /// without a shared block.
 pub fn against(blocks: Blocks<'_>, reference: usize, confidence: f64) -> Vec<Option<Estimate>> {
-    let rows = blocks.rows();
     let candidates = blocks.values.first().map_or(0, Vec::len);
-    let fit = Fit::of(rows, candidates);
+    let even = Even::of(blocks, candidates);
     let share = (1.0 - confidence) / 2.0 / candidates.saturating_sub(1).max(1) as f64;
-    let ratio = |i: usize| {
-        let of = Difference::of(rows, i, reference).filter(|_| i != reference)?;
-        let half = fit.as_ref().map(|fit| fit.half_width(i, reference, of, share));
-        let ci = half.and_then(|half| Interval::finite((of.mean - half).exp(), (of.mean + half).exp()));
-        Some(Estimate { value: of.mean.exp(), ci })
-    };
-    (0..candidates).map(ratio).collect()
+    let others = |i: usize| ratio(&even, [i, reference], share).filter(|_| i != reference);
+    (0..candidates).map(others).collect()
 }

@@ -89,6 +89,8 @@ fn race(decided: bool, values: [Option<f64>; 3]) -> Find {
         fate: Fate::Left,
         after: None,
         trials: 8,
+        disturbed: 0,
+        disturbed_alone: false,
         ratio: None,
         value,
         p99_ms: None,

@@ -1,0 +1,151 @@
+//! What two candidates differ by where nothing disturbed one of them alone.
+
+use super::fit::{Difference, Fit};
+use super::rows::{Blocks, Rows};
+use crate::interval::{Estimate, Interval};
+use crate::quantiles::t;
+use crate::sequential::is_one_sided;
+
+/// Chance of an end of the interval by which the parts are compared.
+const TAIL: f64 = 0.01;
+
+/// Blocks taken apart: the trials that nothing disturbed, and those that something did. Each part has its own spread.
+pub(super) struct Even<'a> {
+    all: Blocks<'a>,
+    parts: Vec<Part>,
+}
+
+struct Part {
+    values: Vec<Vec<Option<f64>>>,
+    fit: Fit,
+}
+
+/// y_i - y_j, from the part that says more of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Compared {
+    pub mean: f64,
+    pub standard_error: f64,
+    pub df: f64,
+    /// Of i and of j, whether something disturbed it alone more often than the other alone: it may have taken some time
+    /// of it unseen too, in any of its trials.
+    pub one_sided: [bool; 2],
+}
+
+/// What pairs of candidates differ by on average.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct MeanDifference {
+    pub mean: f64,
+    /// Infinite where nothing can be claimed.
+    pub standard_error: f64,
+    pub df: f64,
+    pub pairs: usize,
+}
+
+impl Compared {
+    /// The ends of an interval, each of which fails with chance `share`; infinite where nothing can be claimed.
+    pub fn ends(&self, share: f64) -> (f64, f64) {
+        let half = self.half_width(share);
+        let [i_is_worse_off, j_is_worse_off] = self.one_sided;
+        let low = if j_is_worse_off { f64::NEG_INFINITY } else { self.mean - half };
+        (low, if i_is_worse_off { f64::INFINITY } else { self.mean + half })
+    }
+
+    fn half_width(&self, share: f64) -> f64 {
+        t(1.0 - share, self.df) * self.standard_error
+    }
+}
+
+impl<'a> Even<'a> {
+    /// A part without a degree of freedom says nothing.
+    pub fn of(all: Blocks<'a>, candidates: usize) -> Self {
+        let part = |disturbed: bool| {
+            let kept = |block: usize, i: usize, y: Option<f64>| y.filter(|_| all.is_disturbed(block, i) == disturbed);
+            let of = |(block, of): (usize, &Vec<Option<f64>>)| {
+                of.iter().enumerate().map(|(i, y)| kept(block, i, *y)).collect()
+            };
+            let values: Vec<Vec<Option<f64>>> = all.values.iter().enumerate().map(of).collect();
+            Fit::of(Rows { values: &values, servers: all.servers }, candidates).map(|fit| Part { values, fit })
+        };
+        let parts = [false, true].into_iter().filter_map(part).collect();
+        Self { all, parts }
+    }
+
+    /// None where the two share no such block.
+    pub fn difference(&self, i: usize, j: usize) -> Option<Compared> {
+        let one_sided = [self.is_one_sided(i, j), self.is_one_sided(j, i)];
+        let of = |part: &Part| {
+            let of = Difference::of(self.rows(part), i, j)?;
+            let (standard_error, df) = part.fit.standard_error(i, j, of)?;
+            Some(Compared { mean: of.mean, standard_error, df, one_sided })
+        };
+        let mut found = self.parts.iter().filter_map(of);
+        let (first, second) = (found.next()?, found.next());
+        let is_narrower = |other: &Compared| other.half_width(TAIL) < first.half_width(TAIL);
+        Some(second.filter(is_narrower).unwrap_or(first))
+    }
+
+    /// Over those of the pairs that share a block; none without one.
+    pub fn mean_of(&self, pairs: &[(usize, usize)]) -> Option<MeanDifference> {
+        let known = pairs.iter().filter_map(|(i, j)| Some((*i, *j, self.difference(*i, *j)?)));
+        let known: Vec<(usize, usize, Compared)> = known.collect();
+        let count = (!known.is_empty()).then_some(known.len() as f64)?;
+        let mean = known.iter().map(|(.., of)| of.mean).sum::<f64>() / count;
+        let (standard_error, df) = match self.parts.as_slice() {
+            _ if known.iter().any(|(.., of)| of.one_sided.contains(&true)) => (f64::INFINITY, 1.0),
+            [part] => {
+                let mut weights = vec![0.0; part.values.first()?.len()];
+                known.iter().for_each(|(i, j, _)| {
+                    weights[*i] += 1.0 / count;
+                    weights[*j] -= 1.0 / count;
+                });
+                part.fit.error_of(&weights, self.rows(part))?
+            }
+            // What pairs have in common by their servers is not known where their parts differ: at most all of it.
+            parts => {
+                let of_all = match parts.iter().any(|part| part.fit.knows_servers()) {
+                    true => known.iter().map(|(.., of)| of.standard_error).sum::<f64>(),
+                    false => known.iter().map(|(.., of)| of.standard_error.powi(2)).sum::<f64>().sqrt(),
+                };
+                (of_all / count, known.iter().map(|(.., of)| of.df).fold(f64::INFINITY, f64::min))
+            }
+        };
+        Some(MeanDifference { mean, standard_error, df, pairs: known.len() })
+    }
+
+    fn rows<'b>(&'b self, part: &'b Part) -> Rows<'b> {
+        Rows { values: &part.values, servers: self.all.servers }
+    }
+
+    /// Blocks that both of two ran in.
+    pub fn ran(&self, i: usize, j: usize) -> usize {
+        self.both(i, j).count()
+    }
+
+    /// Variance of one trial around the model.
+    pub fn variance(&self) -> Option<f64> {
+        self.parts.first().and_then(|part| part.fit.variance())
+    }
+
+    /// Whether something disturbed i alone more often than j alone.
+    pub fn is_one_sided(&self, i: usize, j: usize) -> bool {
+        is_one_sided(self.alone(i, j), self.alone(j, i))
+    }
+
+    fn alone(&self, i: usize, j: usize) -> usize {
+        self.both(i, j).filter(|block| self.all.is_disturbed(*block, i) && !self.all.is_disturbed(*block, j)).count()
+    }
+
+    fn both(&self, i: usize, j: usize) -> impl Iterator<Item = usize> {
+        let has = move |(block, of): (usize, &Vec<Option<f64>>)| (of[i].is_some() && of[j].is_some()).then_some(block);
+        self.all.values.iter().enumerate().filter_map(has)
+    }
+}
+
+/// exp(y_i - y_j) with its interval; without one, over all blocks, where none can be used.
+pub(super) fn ratio(even: &Even<'_>, [i, j]: [usize; 2], share: f64) -> Option<Estimate> {
+    let Some(found) = even.difference(i, j) else {
+        return Difference::of(even.all.rows(), i, j).map(|of| Estimate { value: of.mean.exp(), ci: None });
+    };
+    let (low, high) = found.ends(share);
+    Some(Estimate { value: found.mean.exp(), ci: Interval::finite(low.exp(), high.exp()) })
+}
