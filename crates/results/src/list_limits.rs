@@ -1,5 +1,5 @@
-//! Each list of a record, a plan, an environment and a capture with its limit. Fields are named here one by one, so that
-//! none is added without one.
+//! Each list of a record, a plan, an environment and a capture with its limit. Fields are named here one by one, so
+//! that none is added without one.
 
 use super::captures::{LocksFile, ProfileFile, StatusFile};
 use super::events::{EventCounts, SidesEvents};
