@@ -1,7 +1,7 @@
 //! A folder that is open: what it holds is found through its handle, whatever becomes of its name, and through no link.
 
 use crate::error::{FilesError, Result};
-use crate::owner::{Rights, Trust};
+use crate::owner::{Audience, Rights, Trust};
 use crate::read::{READ, check_regular, names_inside, opened, read_all};
 use crate::walk::{self, Last, no_folder};
 use crate::whole::{new_in, write_in};
@@ -236,6 +236,14 @@ impl Folder {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(e) => Err(FilesError::io("remove", &self.path.join(name), e)),
         }
+    }
+
+    /// Who gets at it.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn audience(&self) -> Result<Audience> {
+        Audience::of(&self.handle, &self.path)
     }
 
     /// What no other folder has as long as this one is there: its device and its number on it.

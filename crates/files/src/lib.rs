@@ -41,7 +41,7 @@ pub use error::{FilesError, Result};
 pub use folder::Folder;
 pub use log::LogFile;
 pub use owner::close_to_others;
-pub use owner::{Trust, owner_of};
+pub use owner::{Audience, Trust, owner_of};
 pub use private::{Access, PrivateFolder};
 pub use read::{open_named, open_regular, read_all, read_named, read_named_file, read_regular};
 pub use room::{NoRoom, check_room, disk_bytes};

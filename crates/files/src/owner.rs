@@ -2,7 +2,7 @@
 
 use crate::error::{FilesError, Result};
 use rustix::fs::{Mode, Stat};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
 /// Permission bits that let others write.
@@ -121,15 +121,35 @@ impl Rights {
         if rustix::process::geteuid().is_root() { Self::PRIVATE } else { Self::SHOWN }
     }
 
-    /// Whether no one but its owner gets at what is there; what cannot be looked at is no one's.
-    pub fn are_of_owner_alone(path: &Path) -> bool {
-        rustix::fs::stat(path).is_ok_and(|stat| stat.st_mode & OTHERS_ENTER == 0)
-    }
-
     /// Of what is made in a folder: private where that is.
     pub fn inside(folder: BorrowedFd<'_>, path: &Path) -> Result<Self> {
         let stat = rustix::fs::fstat(folder).map_err(|e| FilesError::io("look at the folder of", path, e))?;
         Ok(if stat.st_mode & OTHERS_ENTER == 0 { Self::PRIVATE } else { Self::SHOWN })
+    }
+}
+
+/// Who gets at what was read, as its open handle says: its name may lead elsewhere a moment later.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Audience {
+    #[default]
+    Anyone,
+    /// No one but its owner.
+    Owner,
+}
+
+impl Audience {
+    /// Of a file or folder that is open; `path` is for the error.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn of(open: impl AsFd, path: &Path) -> Result<Self> {
+        let stat = rustix::fs::fstat(open).map_err(|e| FilesError::io("look at", path, e))?;
+        Ok(if stat.st_mode & OTHERS_ENTER == 0 { Self::Owner } else { Self::Anyone })
+    }
+
+    /// Of what is made of all of these.
+    pub fn of_all(all: impl IntoIterator<Item = Self>) -> Self {
+        all.into_iter().max().unwrap_or_default()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::crash;
 use crate::error::{FilesError, Result};
-use crate::owner::Rights;
+use crate::owner::{Audience, Rights};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -29,14 +29,14 @@ pub fn write_whole_with(path: &Path, content: impl FnOnce(&mut (dyn Write + Send
     write_in(opened.as_fd(), name, content, Rights::inside(opened.as_fd(), path)?.file, path)
 }
 
-/// Writes what was made of others to where the user named: who may not read one of those files, or enter one of those
-/// folders, may not read a file of it, which is written whole. A pipe or device is written into, unless another user
+/// Writes what was made of others to where the user named, for no one who was not allowed to read those: `audience`. A
+/// file is written whole. A pipe or device is written into, unless another user
 /// put it there, and so is what is open already (`/dev/stdout`).
 ///
 /// # Errors
 /// As [`write_whole_with`].
 pub fn write_named(
-    sources: &[&Path],
+    audience: Audience,
     path: &Path,
     content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
 ) -> Result<()> {
@@ -45,8 +45,10 @@ pub fn write_named(
         return content(&mut buffer).and_then(|()| buffer.flush()).map_err(|e| FilesError::io("write", path, e));
     }
     let (opened, name) = folder_of(path)?;
-    let is_closed = sources.iter().any(|source| Rights::are_of_owner_alone(source));
-    let rights = if is_closed { Rights::PRIVATE } else { Rights::inside(opened.as_fd(), path)? };
+    let rights = match audience {
+        Audience::Owner => Rights::PRIVATE,
+        Audience::Anyone => Rights::inside(opened.as_fd(), path)?,
+    };
     write_in(opened.as_fd(), name, content, rights.file, path)
 }
 
@@ -200,7 +202,8 @@ mod tests {
         let (private, shown) = (at("private", 0o700), at("shown", 0o755));
         let made = |sources: &[&Path]| {
             let path = shown.join("export.csv");
-            write_named(sources, &path, |file| file.write_all(b"a")).unwrap();
+            let audience = |source: &&Path| Audience::of(File::open(source).unwrap(), source).unwrap();
+            write_named(Audience::of_all(sources.iter().map(audience)), &path, |file| file.write_all(b"a")).unwrap();
             std::fs::metadata(&path).unwrap().permissions().mode() & 0o777
         };
         assert_eq!((made(&[&shown]), made(&[&shown, &private])), (0o644, 0o600));
@@ -215,7 +218,7 @@ mod tests {
         }
         let read = |path: &Path| {
             let reader = rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty()).unwrap();
-            write_named(&[], path, |file| file.write_all(b"page")).unwrap();
+            write_named(Audience::Anyone, path, |file| file.write_all(b"page")).unwrap();
             io::read_to_string(File::from(reader)).unwrap()
         };
         assert_eq!(read(&own), "page");
@@ -231,7 +234,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = File::create(folder.path().join("output")).unwrap();
         let open = format!("/proc/self/fd/{}", file.as_raw_fd());
-        write_named(&[], Path::new(&open), |file| file.write_all(b"page")).unwrap();
+        write_named(Audience::Anyone, Path::new(&open), |file| file.write_all(b"page")).unwrap();
         assert_eq!(std::fs::read(folder.path().join("output")).unwrap(), b"page");
     }
 

@@ -35,7 +35,7 @@ pub fn write_report_in(folder: &Folder, results: &Results) -> Result<PathBuf, Wr
 /// Writes the report of results that are already read to a path of the caller's choice.
 pub fn write_report_to(results: &Results, path: &Path) -> Result<(), WriteError> {
     // Whole or not at all, and through no link: the directory may be another user's.
-    Ok(tare_files::write_named(&[&results.path], path, |file| file.write_all(page(results).as_bytes()))?)
+    Ok(tare_files::write_named(results.audience, path, |file| file.write_all(page(results).as_bytes()))?)
 }
 
 fn page(results: &Results) -> String {

@@ -3,6 +3,7 @@
 use super::error::{DirectoryError, io_error};
 use super::limits::{LONGEST_LINE, within_limits};
 use super::lines::TRIALS;
+use super::lists::Limited;
 use super::schema::TrialRecord;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -49,7 +50,9 @@ fn append(directory: &Folder, name: &str, record: &TrialRecord) -> Result<(), Di
             line.push(b'\n');
         }
     }
-    serde_json::to_writer(&mut line, &within_limits(record)).map_err(|e| failed(e.into()))?;
+    let record = within_limits(record);
+    record.check().map_err(|too_long| DirectoryError::TooLong { path: directory.path().join(name), too_long })?;
+    serde_json::to_writer(&mut line, &record).map_err(|e| failed(e.into()))?;
     line.push(b'\n');
     if line.len() as u64 >= LONGEST_LINE {
         return Err(DirectoryError::RecordTooLong { bytes: line.len() as u64 });

@@ -13,6 +13,7 @@
 //! | `status.json` | [`StatusFile`]: the server's counters over the capture sample |
 //! | `innodb-status.txt` | SHOW ENGINE INNODB STATUS at its end |
 
+use super::lists::Limited;
 use super::place::Place;
 use super::schema::{SCHEMA, TrialRecord};
 use super::waits::{WaitsFile, WakesFile};
@@ -158,7 +159,7 @@ struct Versioned {
     schema: u32,
 }
 
-fn document_or<T: DeserializeOwned>(
+fn document_or<T: DeserializeOwned + Limited>(
     place: &Place,
     trial: &TrialRecord,
     name: &str,
@@ -170,13 +171,19 @@ fn document_or<T: DeserializeOwned>(
     })
 }
 
-fn document<T: DeserializeOwned>(place: &Place, trial: &TrialRecord, name: &str) -> Result<Option<T>, String> {
+fn document<T: DeserializeOwned + Limited>(
+    place: &Place,
+    trial: &TrialRecord,
+    name: &str,
+) -> Result<Option<T>, String> {
     let Some(text) = text(place, trial, name, OF_A_DOCUMENT)? else { return Ok(None) };
     let versioned: Versioned = serde_json::from_str(&text).map_err(|e| e.to_string())?;
     if versioned.schema > SCHEMA {
         return Err(format!("it has schema {}, this tare reads up to {SCHEMA}", versioned.schema));
     }
-    serde_json::from_str(&text).map(Some).map_err(|e| e.to_string())
+    let document: T = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+    document.check().map_err(|too_long| too_long.to_string())?;
+    Ok(Some(document))
 }
 
 fn text(place: &Place, trial: &TrialRecord, name: &str, times: u64) -> Result<Option<String>, String> {

@@ -43,9 +43,10 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
         return Err(tare_files::FilesError::TooLarge { path: named, limit: LARGEST }.into());
     }
     let study = path.file_stem().map_or_else(String::new, |stem| shown_name(&stem.to_string_lossy()).into_owned());
+    let audience = tare_files::Audience::of(&file, &named)?;
     // What grows while it is read is read no further.
     let trials = rows(&File { path }, file.take(LARGEST))?;
-    Ok(Results { path: path.to_owned(), source: Source::Csv, study, trials, ..Results::default() })
+    Ok(Results { path: path.to_owned(), audience, source: Source::Csv, study, trials, ..Results::default() })
 }
 
 fn rows(file: &File<'_>, content: impl Read) -> Result<Vec<TrialRecord>, ReadError> {

@@ -3,6 +3,7 @@
 use super::error::ReadError;
 use super::everything::{Results, Source};
 use super::lines::{self, Records, parse};
+use super::lists::Limited;
 use super::place::Place;
 use super::schema::{Environment, Plan};
 use super::{captures, names};
@@ -26,6 +27,9 @@ pub(super) const LARGEST_PLAN: u64 = 128 << 20;
 /// The most that is read of any other document that is no file of records, bytes.
 const LARGEST: u64 = 64 << 20;
 
+/// The most that is read of the environments of all machines of a study, bytes: one of them has 10 to 100 KB.
+pub(super) const MOST_ENVIRONMENTS: u64 = LARGEST;
+
 fn distances(bytes: &[u8], path: &Path) -> Result<Measured, ReadError> {
     let read = serde_json::from_slice::<Distances>(bytes).map_err(|error| ReadError::Malformed {
         path: path.to_owned(),
@@ -34,6 +38,7 @@ fn distances(bytes: &[u8], path: &Path) -> Result<Measured, ReadError> {
         what: error.to_string(),
         expected: "what tare topo --measure --json prints".to_owned(),
     })?;
+    read.measured.check().map_err(|too_long| ReadError::TooLong { path: path.to_owned(), too_long })?;
     Ok(read.measured)
 }
 
@@ -105,17 +110,19 @@ pub(super) fn environments(directory: &Folder) -> Result<BTreeMap<String, Enviro
     let mut machines = BTreeMap::new();
     // What is no folder there is nothing that tare wrote.
     let Ok(Some(folder)) = directory.sub(ENVIRONMENTS) else { return Ok(machines) };
+    let mut left = MOST_ENVIRONMENTS;
     for name in folder.names()? {
         let host = Path::new(&name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if let Some(environment) = environment(&folder, &name)? {
+        if let Some(environment) = environment(&folder, &name, &mut left)? {
             machines.insert(host, environment);
         }
     }
     Ok(machines)
 }
 
-/// One machine as it was found; none when there is no such file.
-pub(super) fn environment(folder: &Folder, name: &str) -> Result<Option<Environment>, ReadError> {
-    let bytes = folder.read(name, LARGEST)?;
+/// One machine as it was found, of which at most `left` bytes are read; none when there is no such file.
+pub(super) fn environment(folder: &Folder, name: &str, left: &mut u64) -> Result<Option<Environment>, ReadError> {
+    let bytes = folder.read(name, *left)?;
+    *left -= bytes.as_ref().map_or(0, Vec::len) as u64;
     bytes.map(|bytes| parse(&bytes, &folder.path().join(name), 0)).transpose()
 }

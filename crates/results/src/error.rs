@@ -1,6 +1,7 @@
 //! What can go wrong with the files of a results directory.
 
 use super::limits::{LONGEST_LINE, MOST_CONDITIONS};
+use super::lists::TooLong;
 use std::io;
 use std::path::{Path, PathBuf};
 use tare_files::FilesError;
@@ -28,6 +29,9 @@ pub enum ReadError {
         what: &'static str,
         limit: usize,
     },
+    /// A list of a document.
+    #[error("{}: {too_long}", path.display())]
+    TooLong { path: PathBuf, too_long: TooLong },
     #[error("{} has schema {found}, this tare reads up to {known}", path.display())]
     NewerSchema { path: PathBuf, found: u32, known: u32 },
     #[error("{what}")]
@@ -73,6 +77,9 @@ pub enum DirectoryError {
         "the record of the trial is {bytes} bytes long, and at most {LONGEST_LINE} are read: take fewer samples a trial, and more trials"
     )]
     RecordTooLong { bytes: u64 },
+    /// A list of what was to be written, which could not be read back.
+    #[error("{} would be refused by those who read it: {too_long}", path.display())]
+    TooLong { path: PathBuf, too_long: TooLong },
     #[error("{0:?} cannot name a writer: expected up to 100 letters, digits, dots, hyphens and underscores")]
     BadWriter(String),
 }

@@ -5,6 +5,7 @@ use super::lines::DamagedLine;
 use super::schema::{Environment, Plan, TrialRecord};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use tare_files::Audience;
 use tare_topology::measure::Measured;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub enum Source {
 pub struct Results {
     /// The directory or file they came from, as the caller named it.
     pub path: PathBuf,
+    /// Who gets at it; what is made of it is for no one else.
+    pub audience: Audience,
     /// Whether a run's directory or a CSV file was read.
     pub source: Source,
     /// Name of the study; of the file, for a CSV.

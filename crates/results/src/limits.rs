@@ -1,6 +1,7 @@
 //! How much there may be: of conditions, of trials, and of the texts of a record; servers and logs say as much as they
 //! like, and a record is read by everyone.
 
+use super::lists::{MOST_NAMES, MOST_READINGS};
 use super::schema::TrialRecord;
 
 /// The most conditions of a study, and of results that are read: tables and charts have a row for each.
@@ -14,6 +15,15 @@ pub const MOST_RECORDS: usize = 2 * MOST_TRIALS;
 
 /// The most metrics of a CSV file: every trial has a column for each.
 pub const MOST_METRICS: usize = 1_000;
+
+/// The most metrics of all records together: tables have a row for each, and what is compared is compared in each.
+pub const MOST_METRICS_OF_RECORDS: usize = 10_000;
+
+/// The most bytes of the files of records in one folder: 250,000 records of 64 KiB.
+pub const MOST_BYTES: u64 = 16 << 30;
+
+/// The most damaged lines of records: each is named.
+pub const MOST_DAMAGED: usize = 10_000;
 
 /// The most histograms of a sample that are read: one for each statement, as a rule.
 pub const MOST_HISTOGRAMS: usize = 1_000;
@@ -30,7 +40,8 @@ pub const LONGEST_LINE: u64 = 64 << 20;
 /// The longest text of a record, bytes.
 pub const LONGEST_TEXT: usize = 16 << 10;
 
-/// The record with every text that came from outside cut to [`LONGEST_TEXT`]; the cut says how long the text was.
+/// The record with every text that came from outside cut to [`LONGEST_TEXT`]; the cut says how long the text was. Of
+/// lists from outside no more is kept than is read.
 pub(super) fn within_limits(record: &TrialRecord) -> TrialRecord {
     let mut record = record.clone();
     record.reason.iter_mut().chain(&mut record.server_version).for_each(cut);
@@ -43,6 +54,18 @@ pub(super) fn within_limits(record: &TrialRecord) -> TrialRecord {
     if let Some(server) = &mut record.server {
         server.arguments.iter_mut().chain(server.build.values_mut()).for_each(cut);
         server.changed.values_mut().for_each(|setting| cut(&mut setting.value));
+        server.arguments.truncate(MOST_NAMES);
+        server.option_files.truncate(MOST_NAMES);
+        while server.changed.len() > MOST_NAMES {
+            server.changed.pop_last();
+        }
+    }
+    record.outlived.truncate(MOST_NAMES);
+    // The first took the most.
+    record.disturbed_by.truncate(MOST_NAMES);
+    for sample in record.samples.iter_mut().chain(&mut record.dropped) {
+        // Of a program, which may write a line whenever it likes.
+        sample.tps_each_second.truncate(MOST_READINGS);
     }
     for thread in record.samples.iter_mut().flat_map(|sample| &mut sample.threads) {
         cut(&mut thread.name);

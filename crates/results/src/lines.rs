@@ -1,7 +1,8 @@
 //! The files of records, `trials.jsonl` and `trials-WRITER.jsonl`: read line by line, and what is damaged set aside.
 
 use super::error::{DirectoryError, ReadError, io_error};
-use super::limits::{LONGEST_LINE, MOST_RECORDS};
+use super::limits::{LONGEST_LINE, MOST_BYTES, MOST_DAMAGED, MOST_RECORDS};
+use super::lists::Limited;
 use super::names;
 use super::schema::{Outcome, Plan, SCHEMA, TrialRecord};
 use serde::Deserialize;
@@ -9,7 +10,7 @@ use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Take, Write};
 use std::path::{Path, PathBuf};
 use tare_files::Folder;
 
@@ -48,6 +49,22 @@ pub(super) fn files(directory: &Folder) -> Result<Vec<String>, ReadError> {
     Ok(names)
 }
 
+/// The files of records as long as they are now: who appends to one meanwhile is not waited for.
+pub(super) fn opened(directory: &Folder) -> Result<Vec<(String, Take<File>)>, ReadError> {
+    let (mut all, mut bytes) = (Vec::new(), 0);
+    for name in files(directory)? {
+        let Some(file) = directory.file(&name)? else { continue };
+        let path = || directory.path().join(&name);
+        let length = file.metadata().map_err(|source| ReadError::Io { path: path(), source })?.len();
+        bytes += length;
+        if bytes > MOST_BYTES {
+            return Err(ReadError::TooMany { path: path(), what: "bytes of records", limit: MOST_BYTES as usize });
+        }
+        all.push((name, file.take(length)));
+    }
+    Ok(all)
+}
+
 /// Reads every file of records for analysis: samples of which nothing but metrics was recorded are packed.
 pub(super) fn read_packed(directory: &Folder) -> Result<Records, ReadError> {
     read_all(directory, true)
@@ -59,11 +76,9 @@ pub(super) fn read(directory: &Folder) -> Result<Records, ReadError> {
 
 fn read_all(directory: &Folder, packed: bool) -> Result<Records, ReadError> {
     let mut records = Records::default();
-    for name in files(directory)? {
-        if let Some(file) = directory.file(&name)? {
-            records.files += 1;
-            read_file(file, &directory.path().join(name), packed, &mut records)?;
-        }
+    for (name, file) in opened(directory)? {
+        records.files += 1;
+        read_file(file, &directory.path().join(name), packed, &mut records)?;
     }
     Ok(records)
 }
@@ -81,6 +96,8 @@ pub(super) fn read_behind(directory: &Folder, from: u64) -> Result<Vec<TrialReco
 
 /// Bytes of lines that are parsed at a time, on as many threads as there are CPUs.
 const BATCH: usize = 16 << 20;
+/// What a line comes to at the least, however short it is: a record, or why it is none.
+const OF_A_LINE: usize = 4 << 10;
 
 /// A line, its number, and whether it ends as a line does.
 struct RawLine {
@@ -89,7 +106,7 @@ struct RawLine {
     whole: bool,
 }
 
-fn read_file(file: File, path: &Path, packed: bool, records: &mut Records) -> Result<(), ReadError> {
+fn read_file(file: impl Read, path: &Path, packed: bool, records: &mut Records) -> Result<(), ReadError> {
     let mut reader = BufReader::with_capacity(1 << 16, file);
     let (mut batch, mut held) = (Vec::new(), 0);
     for number in 1.. {
@@ -110,7 +127,7 @@ fn read_file(file: File, path: &Path, packed: bool, records: &mut Records) -> Re
             records.damaged.push(DamagedLine { path: path.to_owned(), line: number, what });
             reader.skip_until(b'\n').map_err(failed)?;
         } else if !bytes.trim_ascii().is_empty() {
-            held += read;
+            held += read.max(OF_A_LINE);
             batch.push(RawLine { number, bytes, whole });
         }
     }
@@ -131,7 +148,11 @@ fn take(batch: Vec<RawLine>, path: &Path, packed: bool, records: &mut Records) -
                 records.damaged.push(damaged("it was cut short, as by a crash, or is being written".to_owned()));
             }
             Err(ReadError::Malformed { what, .. }) => records.damaged.push(damaged(what)),
+            Err(ReadError::TooLong { too_long, .. }) => records.damaged.push(damaged(too_long.to_string())),
             Err(error) => return Err(error),
+        }
+        if records.damaged.len() > MOST_DAMAGED {
+            return Err(ReadError::TooMany { path: path.to_owned(), what: "damaged lines", limit: MOST_DAMAGED });
         }
     }
     Ok(())
@@ -167,7 +188,7 @@ fn parsed(batch: &[RawLine], path: &Path, packed: bool) -> Vec<Result<TrialRecor
 /// A record, read once where it is one; what is wrong with others is looked at as with every document.
 fn record(bytes: &[u8], path: &Path, lines_before: usize, packed: bool) -> Result<TrialRecord, ReadError> {
     let mut trial = match serde_json::from_slice::<TrialRecord>(bytes) {
-        Ok(trial) if trial.schema <= SCHEMA => trial,
+        Ok(trial) if trial.schema <= SCHEMA && trial.check().is_ok() => trial,
         _ => parse(bytes, path, lines_before)?,
     };
     if packed {
@@ -184,8 +205,12 @@ struct Versioned {
     schema: u32,
 }
 
-/// Parses one document that begins `lines_before` lines into its file.
-pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8], path: &Path, lines_before: usize) -> Result<T, ReadError> {
+/// Parses one document that begins `lines_before` lines into its file, and holds its lists to their limits.
+pub(super) fn parse<T: DeserializeOwned + Limited>(
+    bytes: &[u8],
+    path: &Path,
+    lines_before: usize,
+) -> Result<T, ReadError> {
     let malformed = |error: serde_json::Error| ReadError::Malformed {
         path: path.to_owned(),
         line: lines_before + error.line().max(1),
@@ -197,7 +222,9 @@ pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8], path: &Path, lines_before
     if versioned.schema > SCHEMA {
         return Err(ReadError::NewerSchema { path: path.to_owned(), found: versioned.schema, known: SCHEMA });
     }
-    serde_json::from_slice(bytes).map_err(malformed)
+    let document: T = serde_json::from_slice(bytes).map_err(malformed)?;
+    document.check().map_err(|too_long| ReadError::TooLong { path: path.to_owned(), too_long })?;
+    Ok(document)
 }
 
 /// Takes out what must not be counted: a second record of the same attempt, a second good record of a trial, and trials

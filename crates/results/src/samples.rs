@@ -5,6 +5,11 @@ use super::schema::{SampleRecord, TrialRecord};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+/// Places of the columns for each value that there is, at most.
+const MOST_ROOM: usize = 4;
+/// Values whose columns take next to nothing, however many have no value.
+const FEW: usize = 1_000;
+
 impl TrialRecord {
     pub fn sample_count(&self) -> usize {
         self.samples.len() + self.plain.len()
@@ -45,6 +50,12 @@ impl TrialRecord {
         values
     }
 
+    /// Whether columns take about as much as the values that samples have: each has a place for every sample.
+    fn is_dense(&self) -> bool {
+        let values: usize = self.samples.iter().map(|sample| sample.metrics.len()).sum();
+        self.metric_names().len() * self.samples.len() <= MOST_ROOM * values.max(FEW)
+    }
+
     /// Holds the samples as columns where nothing but metrics was recorded of any of them.
     pub(crate) fn pack(&mut self) {
         let bare = |s: &SampleRecord| {
@@ -54,7 +65,7 @@ impl TrialRecord {
                 && s.histograms.is_empty()
                 && s.metrics.values().all(|value| value.is_finite())
         };
-        if self.samples.is_empty() || !self.samples.iter().all(bare) {
+        if self.samples.is_empty() || !self.samples.iter().all(bare) || !self.is_dense() {
             return;
         }
         let mut plain = Plain::default();

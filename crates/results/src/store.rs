@@ -3,6 +3,7 @@
 use super::directory;
 use super::error::{ReadError, io_error};
 use super::lines::{self, DamagedLine, TRIALS};
+use super::lists::Limited;
 use super::schema::{Environment, Plan, TrialRecord};
 use serde::Serialize;
 use std::fs::{File, TryLockError};
@@ -150,9 +151,12 @@ pub fn read_plan(directory: &Folder) -> Result<Plan, DirectoryError> {
 
 /// Writes `plan.json` anew: with a decision, and never with fewer trials.
 pub fn write_plan(directory: &Folder, plan: &Plan) -> Result<(), DirectoryError> {
+    let path = directory.path().join("plan.json");
+    if let Err(too_long) = plan.check() {
+        return Err(DirectoryError::TooLong { path, too_long });
+    }
     let text = pretty(plan);
     if text.len() as u64 > directory::LARGEST_PLAN {
-        let path = directory.path().join("plan.json");
         return Err(tare_files::FilesError::TooLarge { path, limit: directory::LARGEST_PLAN }.into());
     }
     Ok(directory.write("plan.json", text.as_bytes())?)

@@ -2,6 +2,7 @@
 
 use crate::collect;
 use crate::differences::{self, What};
+use std::collections::HashMap;
 use tare_results::Results;
 
 /// One run: what is kept of its results.
@@ -13,37 +14,39 @@ pub struct Run {
     pub time: Option<String>,
     /// The commit that it measured, in hexadecimal digits; [`commit_of`] its name, unless something better is known.
     pub commit: Option<String>,
-    /// A mean for every metric of every condition.
+    /// Conditions with their metrics, in the order of the results.
     pub(super) values: Vec<Value>,
+    /// The mean over the trials of each, by condition and metric.
+    means: HashMap<String, HashMap<String, f64>>,
     pub(super) facts: Vec<(What, String)>,
 }
 
-/// The mean over the trials of one metric of one condition.
+/// One metric of one condition.
 #[derive(Debug, Clone)]
 pub(super) struct Value {
     pub condition: String,
     pub metric: String,
-    mean: f64,
 }
 
 impl Run {
     pub fn of(name: String, results: &Results) -> Self {
         let times = results.trials.iter().map(|trial| trial.started_at.as_str()).filter(|time| !time.is_empty());
-        let mut values = Vec::new();
+        let (mut values, mut all) = (Vec::new(), HashMap::<String, HashMap<String, f64>>::new());
         for condition in collect::conditions(results) {
             for metric in condition.metrics() {
                 let means: Vec<f64> = condition.means(&metric);
                 if let Some(mean) = collect::mean(&means).filter(|_| !means.is_empty()) {
-                    values.push(Value { condition: condition.name.to_owned(), metric, mean });
+                    all.entry(condition.name.to_owned()).or_default().insert(metric.clone(), mean);
+                    values.push(Value { condition: condition.name.to_owned(), metric });
                 }
             }
         }
         let time = times.min().map(str::to_owned);
-        Self { commit: commit_of(&name), name, time, values, facts: differences::facts(results) }
+        Self { commit: commit_of(&name), name, time, values, means: all, facts: differences::facts(results) }
     }
 
     pub(super) fn value(&self, condition: &str, metric: &str) -> Option<f64> {
-        self.values.iter().find(|value| value.condition == condition && value.metric == metric).map(|value| value.mean)
+        self.means.get(condition)?.get(metric).copied()
     }
 }
 
@@ -71,6 +74,29 @@ pub fn commit_of(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::{Duration, Instant};
+    use tare_results::schema::{Levels, PlannedTrial, SampleRecord, TrialRecord};
+
+    /// Each line asks each run: the square of their number for every run took minutes.
+    #[test]
+    fn a_history_of_five_thousand_lines_takes_seconds() {
+        const LINES: usize = 5_000;
+        let trials = (0..LINES).map(|number| {
+            let planned = PlannedTrial { trial: number, block: 0, condition: format!("c{number}"), lifetime: None };
+            let mut trial = TrialRecord::new(&planned, 1, Levels::new(), String::new());
+            let metrics = [("tps".to_owned(), 1.0 + number as f64)].into();
+            trial.samples.push(SampleRecord { metrics, ..SampleRecord::default() });
+            trial
+        });
+        let run = Run::of("r".to_owned(), &Results { trials: trials.collect(), ..Results::default() });
+        let began = Instant::now();
+        for _ in 0..100 {
+            let wrong = (0..LINES).find(|n| run.value(&format!("c{n}"), "tps") != Some(1.0 + *n as f64));
+            assert_eq!(wrong.map(|n| (n, run.value(&format!("c{n}"), "tps"))), None);
+        }
+        assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+        assert_eq!((run.value("c1", "qps"), run.value("d", "tps")), (None, None));
+    }
 
     #[test]
     fn a_commit_is_a_word_of_hexadecimal_digits() {

@@ -19,6 +19,8 @@ const COMFORTABLE: f64 = 420.0;
 const SHARE_SHOWN: f64 = 0.02;
 /// Marks that fit into one PU; more are written as a count.
 const MARKS_A_PU: usize = 4;
+/// Lines between clients and servers that are drawn at most.
+const MOST_LINES: usize = 2_000;
 
 impl Layout {
     /// The symbol that [`Layout::draw`] uses: once a page.
@@ -150,19 +152,20 @@ fn pair_lines(
         let cpu = main_cpu(thread.seen.iter().map(|(cpu, share)| (*cpu, *share)))?;
         spots.get(&(thread.class, thread.pair, cpu)).copied()
     };
-    let mut lines = Vec::new();
-    for client in paired.iter().filter(|thread| thread.class == ThreadClass::Client) {
-        for server in
-            paired.iter().filter(|thread| thread.class == ThreadClass::Connection && thread.pair == client.pair)
-        {
-            let (Some((x1, y1)), Some((x2, y2))) = (spot(client), spot(server)) else { continue };
-            // A bow keeps lines of one row apart from the marks between their ends.
-            let bow = ((x2 - x1).abs() * 0.12).min(40.0);
-            let (cx, cy) = ((x1 + x2) / 2.0, y1.min(y2) - bow);
-            lines.push(format!("M{} {}Q{} {} {} {}", px(x1), px(y1), px(cx), px(cy), px(x2), px(y2)));
-        }
+    let of = |class: ThreadClass| paired.iter().filter(move |thread| thread.class == class);
+    let mut servers: BTreeMap<Option<usize>, Vec<(f64, f64)>> = BTreeMap::new();
+    for server in of(ThreadClass::Connection) {
+        servers.entry(server.pair).or_default().extend(spot(server));
     }
-    lines
+    let ends = of(ThreadClass::Client).filter_map(|client| Some((spot(client)?, servers.get(&client.pair)?)));
+    let ends = ends.flat_map(|(client, servers)| servers.iter().map(move |server| (client, *server)));
+    let line = |((x1, y1), (x2, y2)): ((f64, f64), (f64, f64))| {
+        // A bow keeps lines of one row apart from the marks between their ends.
+        let bow = ((x2 - x1).abs() * 0.12).min(40.0);
+        let (cx, cy) = ((x1 + x2) / 2.0, y1.min(y2) - bow);
+        format!("M{} {}Q{} {} {} {}", px(x1), px(y1), px(cx), px(cy), px(x2), px(y2))
+    };
+    ends.take(MOST_LINES).map(line).collect()
 }
 
 fn name_of(thread: &ThreadSummary) -> String {
@@ -185,4 +188,37 @@ fn description(paired: &[&ThreadSummary]) -> String {
         })
         .collect();
     words.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As many as a client of a large server has: looking for each one's partner among all took the square.
+    #[test]
+    fn lines_between_very_many_threads_are_drawn_at_once() {
+        let thread = |class, pair| ThreadSummary {
+            class,
+            pair: Some(pair),
+            name: String::new(),
+            allowed: Default::default(),
+            seen: [(0, 1.0)].into(),
+            samples: 1,
+            migrations: 0.0,
+            voluntary_switches: 0.0,
+            involuntary_switches: 0.0,
+            cpu_s: 0.0,
+            schedule: None,
+        };
+        let sides = [ThreadClass::Client, ThreadClass::Connection];
+        let threads: Vec<_> = (0..20_000).flat_map(|pair| sides.map(|class| thread(class, pair))).collect();
+        let lines = |threads: &[ThreadSummary]| {
+            let spots = threads.iter().map(|one| ((one.class, one.pair, 0), (10.0, 20.0))).collect();
+            pair_lines(&threads.iter().collect::<Vec<_>>(), &spots)
+        };
+        assert_eq!(lines(&threads[..6]).len(), 3);
+        let began = std::time::Instant::now();
+        assert_eq!(lines(&threads).len(), MOST_LINES);
+        assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
+    }
 }

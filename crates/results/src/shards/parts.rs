@@ -178,8 +178,7 @@ pub(super) fn each_record(
     folder: &Folder,
     mut each: impl FnMut(&Head, &[u8]) -> Result<(), std::io::Error>,
 ) -> Result<(), ReadError> {
-    for name in lines::files(folder)? {
-        let Some(open) = folder.file(&name)? else { continue };
+    for (name, open) in lines::opened(folder)? {
         let path = folder.path().join(name);
         let failed = |source| ReadError::Io { path: path.clone(), source };
         let mut reader = BufReader::new(open);

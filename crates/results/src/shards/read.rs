@@ -3,21 +3,24 @@
 use super::Sharded;
 use super::parts::{self, Parts};
 use crate::captures;
-use crate::directory::{self, ENVIRONMENT};
+use crate::directory::{self, ENVIRONMENT, MOST_ENVIRONMENTS};
 use crate::error::ReadError;
 use crate::everything::{Results, Source};
 use crate::lines;
 use crate::names;
 use crate::schema::Environment;
 use std::collections::BTreeMap;
+use tare_files::Audience;
 
 pub(crate) fn read(sharded: &Sharded) -> Result<Results, ReadError> {
     let mut found = parts::of(sharded)?;
     names::of_plan(&mut found.plan);
+    let mut audience = Audience::Anyone;
     let (mut trials, mut damaged, mut warnings, mut read_captures) =
         (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
     for (index, part) in found.parts.iter().enumerate() {
         let folder = part.place.folder()?;
+        audience = audience.max(folder.audience()?);
         let records = lines::read_packed(&folder)?;
         damaged.extend(records.damaged);
         for trial in records.trials.into_iter().filter(|trial| found.owns(index, trial.block)) {
@@ -37,6 +40,7 @@ pub(crate) fn read(sharded: &Sharded) -> Result<Results, ReadError> {
     let states = parts::states_of(sharded, &found);
     let open = states.iter().filter(|state| state.done < state.trials).map(|state| state.shard);
     Ok(Results {
+        audience,
         distances: None,
         open_shards: open.collect(),
         path: sharded.path().to_owned(),
@@ -64,10 +68,10 @@ pub fn aside_words(aside: usize) -> Option<String> {
 }
 
 pub(super) fn machines_of(found: &Parts) -> Result<BTreeMap<String, Environment>, ReadError> {
-    let mut machines = BTreeMap::new();
+    let (mut machines, mut left) = (BTreeMap::new(), MOST_ENVIRONMENTS);
     for part in &found.parts {
         if !machines.contains_key(&part.host)
-            && let Some(environment) = directory::environment(&part.place.folder()?, ENVIRONMENT)?
+            && let Some(environment) = directory::environment(&part.place.folder()?, ENVIRONMENT, &mut left)?
         {
             machines.insert(part.host.clone(), environment);
         }

@@ -5,8 +5,11 @@ use crate::language::spec::{DesignKind, Factor, Study};
 use tare_results::{LONGEST_LINE, MOST_CONDITIONS, MOST_TRIALS};
 use tare_text::count;
 
-/// What a sample takes in a record alongside its threads, bytes: metrics, covariates, throughput each second.
+/// What a sample takes in a record alongside its threads, bytes: metrics, covariates, throughput each second of the
+/// first minute.
 const SAMPLE_BYTES: u64 = 1500;
+/// What that of each further second takes.
+const SECOND_BYTES: u64 = 20;
 /// What a thread takes in a sample's record, bytes.
 const THREAD_BYTES: u64 = 500;
 
@@ -43,12 +46,12 @@ pub(super) fn check_wanted() -> Result<(), String> {
 }
 
 /// Refuses a trial whose record could not be read back.
-pub(super) fn check_record(settings: &Settings, samples: usize) -> Result<(), String> {
-    let bytes = record_bytes(settings, samples);
+pub(super) fn check_record(settings: &Settings, samples: usize, sample_s: f64) -> Result<(), String> {
+    let bytes = record_bytes(settings, samples, sample_s);
     match bytes > LONGEST_LINE {
         true => Err(format!(
-            "a trial of {} with {} makes a record of about {} MiB: at most {} MiB are read back; take fewer samples a \
-             trial, and more trials",
+            "a trial of {} of {sample_s} s with {} makes a record of about {} MiB: at most {} MiB are read back; take \
+             fewer samples a trial, and more trials",
             count(samples, "sample"),
             count(settings.workload.threads, "client thread"),
             bytes >> 20,
@@ -59,10 +62,11 @@ pub(super) fn check_record(settings: &Settings, samples: usize) -> Result<(), St
 }
 
 /// About what the record of a trial takes, bytes.
-pub fn record_bytes(settings: &Settings, samples: usize) -> u64 {
+pub fn record_bytes(settings: &Settings, samples: usize, sample_s: f64) -> u64 {
     let sides = 1 + u64::from(settings.workload.load.load().needs_server());
     let threads = (settings.workload.threads as u64).saturating_mul(sides);
-    (samples as u64).saturating_mul(SAMPLE_BYTES.saturating_add(threads.saturating_mul(THREAD_BYTES)))
+    let further = SECOND_BYTES.saturating_mul((sample_s - 60.0).max(0.0) as u64);
+    (samples as u64).saturating_mul((SAMPLE_BYTES + further).saturating_add(threads.saturating_mul(THREAD_BYTES)))
 }
 
 fn many(conditions: usize) -> String {
@@ -133,7 +137,9 @@ mod tests {
     #[test]
     fn a_record_that_could_not_be_read_back_is_refused() {
         let base = study("[workload]\nthreads = 4\n").base;
-        assert!(check_record(&base, 1000).is_ok());
-        assert!(check_record(&base, 100_000).unwrap_err().contains("100000 samples"));
+        assert!(check_record(&base, 1000, 60.0).is_ok());
+        assert!(check_record(&base, 100_000, 60.0).unwrap_err().contains("100000 samples"));
+        assert!(check_record(&base, 30, 86_400.0).is_ok());
+        assert!(check_record(&base, 40, 86_400.0).unwrap_err().contains("40 samples of 86400 s"));
     }
 }

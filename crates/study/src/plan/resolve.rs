@@ -33,9 +33,8 @@ pub enum Where {
 pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String> {
     limits::check(study, pilot::first_trials(&study.sampling))?;
     let mut conditions = design::conditions(study)?;
-    conditions
-        .iter()
-        .try_for_each(|c| limits::check_record(&c.settings, study.sampling.samples + study.sampling.drop_samples))?;
+    let samples = study.sampling.samples + study.sampling.drop_samples;
+    conditions.iter().try_for_each(|c| limits::check_record(&c.settings, samples, study.sampling.sample_s))?;
     let programs = (place == Where::Here).then(Programs::default);
     let mut notes: Vec<String> = pilot::note(&study.sampling).into_iter().collect();
     let mut files = Vec::new();

@@ -5,6 +5,7 @@ use super::{Exit, Problem};
 use crate::config;
 use clap::Args;
 use std::path::{Path, PathBuf};
+use tare_files::Audience;
 use tare_findings::compare::{self, CompareError, Comparison, Gate, Losses, ManyComparison, Note, Options, Side, rows};
 use tare_report::export::changes::Judged;
 use tare_report::html;
@@ -149,8 +150,8 @@ fn of_sessions(
 }
 
 fn written(opened: &Opened, path: &Path, bytes: &[u8]) -> Result<(), Problem> {
-    let of: Vec<&Path> = opened.results.iter().map(|(path, _)| path.as_path()).collect();
-    tare_files::write_named(&of, path, |file| file.write_all(bytes)).map_err(|error| {
+    let audience = Audience::of_all(opened.results.iter().map(|(_, results)| results.audience));
+    tare_files::write_named(audience, path, |file| file.write_all(bytes)).map_err(|error| {
         Problem::new(Exit::Machine, error.to_string()).expected("a directory that exists, with room in it")
     })
 }

@@ -88,6 +88,7 @@ impl From<DirectoryError> for Problem {
             DirectoryError::NotResults { .. } => (Exit::Usage, "name a directory that `tare run` has made"),
             DirectoryError::File(_) => (Exit::Usage, "look at it, then remove it, or name another directory"),
             DirectoryError::RecordTooLong { .. } => (Exit::Usage, "lower sampling.samples"),
+            DirectoryError::TooLong { .. } => (Exit::Usage, "make it a smaller study, or several"),
             DirectoryError::BadWriter(_) => (Exit::Usage, "name it with letters and digits"),
         };
         Self::new(exit, e.to_string()).advice(advice)

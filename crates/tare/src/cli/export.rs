@@ -5,6 +5,7 @@ use clap::Args;
 use serde::Serialize;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use tare_files::Audience;
 use tare_report::export::format::Format;
 #[cfg(feature = "png")]
 use tare_report::export::png;
@@ -61,10 +62,10 @@ pub fn run(args: Export) -> Result<Exit, Problem> {
         args.results.iter().map(|path| super::results_problem::open(path)).collect::<Result<_, _>>()?;
     let sources: Vec<Source<'_>> =
         opened.iter().map(|results| Source::new(results, args.metrics.clone())).collect::<Result<_, _>>()?;
-    let of: Vec<&Path> = args.results.iter().map(PathBuf::as_path).collect();
+    let audience = Audience::of_all(opened.iter().map(|results| results.audience));
     match &args.out {
-        Some(folder) if args.charts => charts(&sources, args.format, folder, &of)?,
-        Some(path) => to_file(path, &of, |out| write(&sources, args.format, args.table, out))?,
+        Some(folder) if args.charts => charts(&sources, args.format, folder, audience)?,
+        Some(path) => to_file(path, audience, |out| write(&sources, args.format, args.table, out))?,
         None if args.format.is_binary() && io::stdout().is_terminal() => {
             return Err(Problem::new(Exit::Usage, format!("{} is no text, and this is a terminal", args.format))
                 .advice(format!("name a file: --out results.{}", args.format)));
@@ -78,7 +79,7 @@ pub fn run(args: Export) -> Result<Exit, Problem> {
 }
 
 /// Writes every chart of the page into a folder, which is made where it is missing.
-fn charts(sources: &[Source<'_>], format: Format, folder: &Path, of: &[&Path]) -> Result<(), Problem> {
+fn charts(sources: &[Source<'_>], format: Format, folder: &Path, audience: Audience) -> Result<(), Problem> {
     if !matches!(format, Format::Svg | Format::Png) {
         return Err(Problem::new(Exit::Usage, format!("{format} has no charts")).expected("--format svg or png"));
     }
@@ -89,7 +90,7 @@ fn charts(sources: &[Source<'_>], format: Format, folder: &Path, of: &[&Path]) -
     })?;
     for (name, svg) in sources.iter().flat_map(svg::charts) {
         let path = folder.join(format!("{name}.{format}"));
-        to_file(&path, of, |out| write_chart(&svg, format, out))?;
+        to_file(&path, audience, |out| write_chart(&svg, format, out))?;
     }
     Ok(())
 }
@@ -106,8 +107,8 @@ fn write_chart(svg: &str, format: Format, out: Sink<'_>) -> io::Result<()> {
 
 type Sink<'a> = &'a mut (dyn Write + Send);
 
-fn to_file(path: &Path, of: &[&Path], write: impl FnOnce(Sink<'_>) -> io::Result<()>) -> Result<(), Problem> {
-    tare_files::write_named(of, path, write).map_err(|error| not_written(path, &error.into()))
+fn to_file(path: &Path, audience: Audience, write: impl FnOnce(Sink<'_>) -> io::Result<()>) -> Result<(), Problem> {
+    tare_files::write_named(audience, path, write).map_err(|error| not_written(path, &error.into()))
 }
 
 fn not_written(path: &Path, error: &io::Error) -> Problem {

@@ -6,6 +6,7 @@ use crate::config;
 use clap::Args;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use tare_files::Audience;
 use tare_findings::history::{self, HistoryError, Options, Run};
 use tare_report::history_json::HistoryJson;
 use tare_report::html;
@@ -14,7 +15,7 @@ use tare_report::terminal::{self, Style};
 /// The most runs of one history: every change is looked for between all of them.
 const MOST_RUNS: usize = 2_000;
 /// Largest list of commits that is read, bytes.
-const LARGEST_LIST: u64 = 64 << 20;
+const LARGEST_LIST: u64 = 1 << 20;
 
 /// Find the changes in many results over time, and what else changed there
 ///
@@ -58,9 +59,10 @@ pub fn run(args: History) -> Result<Exit, Problem> {
             .expected(format!("at most {MOST_RUNS}"))
             .advice("name the newest ones"));
     }
-    let mut runs = Vec::new();
+    let (mut runs, mut audience) = (Vec::new(), Audience::Anyone);
     for path in &paths {
         let results = super::results_problem::open(path)?;
+        audience = audience.max(results.audience);
         // Only what a history needs is kept: there may be hundreds.
         runs.push(Run::of(name(path), &results));
     }
@@ -80,8 +82,7 @@ pub fn run(args: History) -> Result<Exit, Problem> {
             true => html::history_picture(&found),
             false => html::history_page(&found, args.fail_if_slower),
         };
-        let sources: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
-        tare_files::write_named(&sources, path, |file| file.write_all(drawn.as_bytes()))?;
+        tare_files::write_named(audience, path, |file| file.write_all(drawn.as_bytes()))?;
         super::output::note(&format!("written: {}", path.display()));
     }
     match args.json {

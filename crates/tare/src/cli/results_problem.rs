@@ -84,6 +84,9 @@ impl From<ReadError> for Problem {
                     .expected(format!("at most {limit} {what}, which are held in memory together"))
                     .advice("split the file, and analyse each part")
             }
+            ReadError::TooLong { path, too_long } => Self::new(Exit::Usage, too_long.to_string())
+                .at(path.display().to_string())
+                .expected("a document as tare writes it"),
             ReadError::Malformed { path, line, column, expected, .. } => {
                 problem.at(format!("{}, line {line}, column {column}", path.display())).expected(expected)
             }

@@ -75,7 +75,7 @@ pub fn run(args: &TopoArgs) -> Result<Exit, Problem> {
         }
     }
     if let Some((path, page)) = page {
-        tare_files::write_named(&[], path, |file| file.write_all(page.as_bytes()))
+        tare_files::write_named(tare_files::Audience::Anyone, path, |file| file.write_all(page.as_bytes()))
             .map_err(|e| Problem::new(Exit::Machine, format!("cannot write the heat maps: {e}")))?;
         output::note(&format!("heat maps: {}", path.display()));
     }

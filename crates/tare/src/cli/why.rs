@@ -6,6 +6,7 @@ use super::{Exit, Problem};
 use crate::config;
 use clap::Args;
 use std::path::{Path, PathBuf};
+use tare_files::Audience;
 use tare_findings::why::{self, ChainTime, WhyError};
 use tare_report::terminal::{self, Style};
 use tare_report::why_json::WhyJson;
@@ -63,7 +64,7 @@ pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
                 return if args.dry_run { asked.told() } else { asked.prove() };
             }
             if let Some(path) = &args.folded {
-                write_folded(&why::chains(*a, *b)?, path, &[&a.results.path, &b.results.path])?;
+                write_folded(&why::chains(*a, *b)?, path, a.results.audience.max(b.results.audience))?;
             }
             match args.json {
                 true => super::output::document("tare-why", &WhyJson::of(&found))?,
@@ -85,7 +86,7 @@ pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
 }
 
 /// Call chains of both sides for tools that draw differential flame graphs.
-fn write_folded(chains: &[ChainTime], path: &Path, of: &[&Path]) -> Result<(), Problem> {
+fn write_folded(chains: &[ChainTime], path: &Path, audience: Audience) -> Result<(), Problem> {
     if chains.is_empty() {
         return Err(Problem::new(Exit::Usage, "a side has no recording of its wall-clock time")
             .expected("trials with the capture `waits`")
@@ -93,7 +94,7 @@ fn write_folded(chains: &[ChainTime], path: &Path, of: &[&Path]) -> Result<(), P
     }
     let ns = |us: f64| (1e3 * us).round();
     let lines = chains.iter().map(|one| format!("{} {} {}\n", one.chain, ns(one.a_us), ns(one.b_us)));
-    Ok(tare_files::write_named(of, path, |file| file.write_all(lines.collect::<String>().as_bytes()))?)
+    Ok(tare_files::write_named(audience, path, |file| file.write_all(lines.collect::<String>().as_bytes()))?)
 }
 
 impl From<WhyError> for Problem {

@@ -195,7 +195,9 @@ impl Trial<'_> {
     /// Room for what it leaves in the results directory; for a copy of data, anyone who makes it looks.
     fn check_room(&self) -> Result<(), TrialError> {
         let task = &self.task;
-        let record = limits::record_bytes(&task.condition.settings, task.sampling.samples + task.sampling.drop_samples);
+        let sampling = &task.sampling;
+        let samples = sampling.samples + sampling.drop_samples;
+        let record = limits::record_bytes(&task.condition.settings, samples, sampling.sample_s);
         Ok(check_room(self.directory.path(), "the record of a trial with its logs", record + LOGS_BYTES)?)
     }
 

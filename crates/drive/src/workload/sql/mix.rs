@@ -351,15 +351,15 @@ mod tests {
         let parameters = many(&|number| format!("p{number} = {{ letters = 1 }}\n"));
         let steps = many(&|number| format!("[[step]]\nname = \"s{number}\"\nroles.a = {{ run = [\"a\"] }}\n"));
         let transactions = many(&|number| format!("[[transaction]]\nname = \"t{number}\"\nstatements = [\"x\"]\n"));
-        for (head, statements, what) in [
-            (format!("[counters]\n{}", many(&|number| format!("c{number} = 1\n"))), "\"x\"".into(), "counters"),
-            (format!("[parameters]\n{parameters}"), "\"x\"".into(), "parameters"),
-            (transactions, "\"x\"".into(), "transactions"),
-            (String::new(), many(&|_| "\"x\",".into()), "statements"),
-            (steps, "\"x\"".into(), "steps"),
+        for (head, statements, most) in [
+            (format!("[counters]\n{}", many(&|number| format!("c{number} = 1\n"))), "\"x\"".into(), "5000 counters"),
+            (format!("[parameters]\n{parameters}"), "\"x\"".into(), "5000 parameters"),
+            (transactions, "\"x\"".into(), "500 transactions"),
+            (String::new(), many(&|_| "\"x\",".into()), "500 statements"),
+            (steps, "\"x\"".into(), "500 steps"),
         ] {
             let refused = of(&head, &statements).unwrap_err();
-            assert!(refused.starts_with("at most 5000 ") && refused.contains(what), "{refused}");
+            assert!(refused.starts_with(&format!("at most {most}, not 500")), "{refused}");
         }
     }
 

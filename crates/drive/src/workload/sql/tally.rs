@@ -8,6 +8,10 @@ use tare_load::Latencies;
 
 /// The class of an error that the engine has no code for.
 const NO_CODE: &str = "no_code";
+/// Classes of errors that are counted apart: a server may have a new code for every answer.
+const MOST_CLASSES: usize = 1_000;
+/// All others.
+const FURTHER: &str = "further";
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct StatementTally {
@@ -39,7 +43,12 @@ impl Tally {
             SqlErrorKind::Retry => "retry".to_owned(),
             _ => error.code.map_or_else(|| NO_CODE.to_owned(), |code| code.to_string()),
         };
-        *self.errors.entry(class).or_default() += 1;
+        self.add_errors(&class, 1);
+    }
+
+    fn add_errors(&mut self, class: &str, count: u64) {
+        let is_apart = self.errors.contains_key(class) || self.errors.len() < MOST_CLASSES;
+        *self.errors.entry(if is_apart { class } else { FURTHER }.to_owned()).or_default() += count;
     }
 }
 
@@ -50,7 +59,7 @@ impl Merge for Tally {
             sum.rows += other.rows;
         }
         for (class, count) in &other.errors {
-            *self.errors.entry(class.clone()).or_default() += count;
+            self.add_errors(class, *count);
         }
     }
 
@@ -68,6 +77,18 @@ mod tests {
     use super::*;
     use crate::workload::sessions::Tallies;
     use tare_engine::{Code, SqlState};
+
+    #[test]
+    fn errors_of_a_server_that_has_ever_new_ones_are_a_thousand_classes_and_the_rest() {
+        let mut all = Tally::new(0);
+        for part in 0..3 {
+            let mut one = Tally::new(0);
+            (0..600).for_each(|code| one.add_errors(&format!("{part}{code:03}"), 1));
+            all.merge(&one);
+        }
+        assert_eq!((all.errors.len(), all.errors[FURTHER]), (MOST_CLASSES + 1, 800));
+        assert_eq!(all.errors.values().sum::<u64>(), 1800);
+    }
 
     #[test]
     fn a_sample_has_the_percentiles_of_all_clients_within_a_thousandth() {

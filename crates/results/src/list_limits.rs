@@ -1,0 +1,288 @@
+//! Each list of a record, a plan, an environment and a capture with its limit. Fields are named here one by one, so
+//! that none is added without one.
+
+use super::captures::{LocksFile, ProfileFile, StatusFile};
+use super::events::{EventCounts, SidesEvents};
+use super::limits::{MOST_CONDITIONS, MOST_METRICS, MOST_TRIALS};
+use super::lists::{
+    Checked, Limited, MOST_CPUS, MOST_NAMES, MOST_OF_A_SAMPLE, MOST_PROGRAMS, MOST_READINGS, MOST_SAMPLES, MOST_STEPS,
+    MOST_THREADS, all, each, part,
+};
+use super::schema::{CaptureSample, Environment, Plan, PlannedCondition, SampleRecord, ThreadRecord, TrialRecord};
+use super::search::SearchRecord;
+use super::server::ServerRecord;
+use super::settle::Settle;
+use super::waits::{WaitsFile, WakesFile};
+use tare_topology::measure::Measured;
+
+impl Limited for TrialRecord {
+    fn check(&self) -> Checked {
+        let Self {
+            schema: _,
+            trial: _,
+            attempt: _,
+            block: _,
+            condition: _,
+            levels,
+            outcome: _,
+            reason: _,
+            ran_on: _,
+            client_host: _,
+            started_at: _,
+            elapsed_s: _,
+            lifetime,
+            settings,
+            data: _,
+            pool: _,
+            settled,
+            server_version: _,
+            server,
+            outlived,
+            disturbed_by,
+            uncontrolled,
+            server_program: _,
+            client_programs,
+            samples,
+            of_all_samples: _,
+            plain: _,
+            dropped,
+            searches,
+            warm_up,
+            plans,
+            captures,
+            captures_missing,
+            capture_sample,
+        } = self;
+        each([
+            ("levels", levels.len(), MOST_NAMES),
+            ("lifetime.order", lifetime.as_ref().map_or(0, |lifetime| lifetime.order.len()), MOST_CONDITIONS),
+            // Of each factor, and of what the load, the engine and the machine set besides.
+            ("settings", settings.len(), 2 * MOST_NAMES),
+            ("settled.left", settled.as_ref().map_or(0, |settled| settled.left.len()), MOST_NAMES),
+            ("outlived", outlived.len(), MOST_NAMES),
+            ("disturbed_by", disturbed_by.len(), MOST_NAMES),
+            ("uncontrolled", uncontrolled.len(), MOST_NAMES),
+            ("client_programs", client_programs.len(), MOST_PROGRAMS),
+            ("samples", samples.len(), MOST_SAMPLES),
+            ("dropped", dropped.len(), MOST_SAMPLES),
+            // One behind each sample.
+            ("searches", searches.len(), 2 * MOST_SAMPLES),
+            ("warm_up", warm_up.len(), MOST_NAMES),
+            ("plans", plans.len(), MOST_NAMES),
+            ("captures", captures.len(), MOST_NAMES),
+            ("captures_missing", captures_missing.len(), MOST_NAMES),
+        ])?;
+        for (metric, took) in warm_up {
+            each([("s", took.len(), MOST_READINGS)]).map_err(|e| e.within(format_args!("warm_up[{metric:?}]")))?;
+        }
+        part("server", server.as_ref())?;
+        all("samples", samples)?;
+        all("dropped", dropped)?;
+        all("searches", searches)?;
+        part("capture_sample", capture_sample.as_ref())
+    }
+}
+
+impl Limited for SampleRecord {
+    fn check(&self) -> Checked {
+        let Self { sample: _, started_at: _, elapsed_s: _, metrics, tps_each_second, covariates, histograms, threads } =
+            self;
+        each([
+            ("metrics", metrics.len(), MOST_OF_A_SAMPLE),
+            ("tps_each_second", tps_each_second.len(), MOST_READINGS),
+            ("covariates", covariates.len(), MOST_OF_A_SAMPLE),
+            ("histograms", histograms.len(), MOST_OF_A_SAMPLE),
+            ("threads", threads.len(), MOST_THREADS),
+        ])?;
+        all("threads", threads)
+    }
+}
+
+impl Limited for ThreadRecord {
+    fn check(&self) -> Checked {
+        each([("seen_cpus", self.seen_cpus.len(), MOST_CPUS)])
+    }
+}
+
+impl Limited for SearchRecord {
+    fn check(&self) -> Checked {
+        each([("steps", self.steps.len(), MOST_STEPS)])
+    }
+}
+
+impl Limited for ServerRecord {
+    fn check(&self) -> Checked {
+        let Self {
+            product: _,
+            version: _,
+            path: _,
+            build_id: _,
+            build,
+            arguments,
+            option_files,
+            buffer_pool_bytes: _,
+            changed,
+        } = self;
+        each([
+            ("build", build.len(), MOST_NAMES),
+            ("arguments", arguments.len(), MOST_NAMES),
+            ("option_files", option_files.len(), MOST_NAMES),
+            ("changed", changed.len(), MOST_NAMES),
+        ])
+    }
+}
+
+impl Limited for CaptureSample {
+    fn check(&self) -> Checked {
+        let Self { elapsed_s: _, tps: _, tps_ratio: _, statement_us, events } = self;
+        each([("statement_us", statement_us.len(), MOST_NAMES)])?;
+        part("events", events.as_ref())
+    }
+}
+
+impl Limited for SidesEvents {
+    fn check(&self) -> Checked {
+        part("client", self.client.as_ref())?;
+        part("server", self.server.as_ref())
+    }
+}
+
+impl Limited for EventCounts {
+    fn check(&self) -> Checked {
+        each([("counts", self.counts.len(), MOST_NAMES)])
+    }
+}
+
+impl Limited for Plan {
+    fn check(&self) -> Checked {
+        let Self {
+            schema: _,
+            study: _,
+            machine: _,
+            client_machines,
+            seed: _,
+            conditions,
+            trials,
+            samples: _,
+            rehearsal: _,
+            estimated_s: _,
+            needs: _,
+            decision: _,
+            settle,
+            race,
+            within,
+            left_out,
+            notes,
+        } = self;
+        each([
+            ("client_machines", client_machines.len(), MOST_NAMES),
+            ("conditions", conditions.len(), MOST_CONDITIONS),
+            ("trials", trials.len(), MOST_TRIALS),
+            ("race.candidates", race.as_ref().map_or(0, |race| race.candidates.len()), MOST_CONDITIONS),
+            ("within.levels", within.as_ref().map_or(0, |within| within.levels.len()), MOST_NAMES),
+            ("left_out", left_out.len(), MOST_NAMES),
+            // One of each condition, as a rule, and some of the whole study.
+            ("notes", notes.len(), 2 * MOST_CONDITIONS),
+        ])?;
+        for (factor, levels) in within.iter().flat_map(|within| &within.levels) {
+            each([("levels", levels.len(), MOST_CONDITIONS)])
+                .map_err(|e| e.within(format_args!("within.levels[{factor:?}]")))?;
+        }
+        all("conditions", conditions)?;
+        part("settle", settle.as_ref())
+    }
+}
+
+impl Limited for PlannedCondition {
+    fn check(&self) -> Checked {
+        let Self { name: _, levels, realizable: _, reason: _, placement, settings } = self;
+        each([("levels", levels.len(), MOST_NAMES), ("settings", settings.len(), MOST_NAMES)])?;
+        let Some(placement) = placement else { return Ok(()) };
+        let threads = [("placement.client", &placement.client), ("placement.server", &placement.server)];
+        for (field, threads) in threads {
+            each([(field, threads.len(), MOST_THREADS)])?;
+            let widest = threads.iter().map(Vec::len).max().unwrap_or(0);
+            each([(field, widest, MOST_CPUS)])?;
+        }
+        each([("placement.background", placement.background.as_ref().map_or(0, Vec::len), MOST_CPUS)])
+    }
+}
+
+impl Limited for Settle {
+    fn check(&self) -> Checked {
+        // A session has a pair at the least.
+        each([("begun", self.begun.len(), MOST_TRIALS), ("controls", self.controls.len(), MOST_METRICS)])
+    }
+}
+
+impl Limited for Environment {
+    /// Of its machine the numbers of CPUs and nodes have limits of their own.
+    fn check(&self) -> Checked {
+        each([
+            ("settings", self.settings.len(), MOST_NAMES),
+            ("machine.pus", self.machine.pus.len(), MOST_CPUS),
+            ("machine.cores", self.machine.cores.len(), MOST_CPUS),
+            ("machine.nodes", self.machine.nodes.len(), MOST_CPUS),
+            ("machine.packages", self.machine.packages.len(), MOST_CPUS),
+            ("machine.dies", self.machine.dies.len(), MOST_CPUS),
+            // Three to four levels, data and instructions apart.
+            ("machine.caches", self.machine.caches.len(), 5 * MOST_CPUS),
+            ("machine.cpu_kinds", self.machine.cpu_kinds.len(), MOST_CPUS),
+        ])
+    }
+}
+
+impl Limited for ProfileFile {
+    fn check(&self) -> Checked {
+        each([("symbols", self.symbols.len(), MOST_NAMES)])
+    }
+}
+
+impl Limited for LocksFile {
+    fn check(&self) -> Checked {
+        each([("waits", self.waits.len(), MOST_NAMES)])
+    }
+}
+
+impl Limited for StatusFile {
+    fn check(&self) -> Checked {
+        each([("differences", self.differences.len(), MOST_NAMES)])
+    }
+}
+
+impl Limited for WaitsFile {
+    fn check(&self) -> Checked {
+        each([
+            ("connections.parts", self.connections.parts.len(), MOST_NAMES),
+            ("background.parts", self.background.parts.len(), MOST_NAMES),
+        ])
+    }
+}
+
+impl Limited for WakesFile {
+    fn check(&self) -> Checked {
+        each([("woken_by", self.woken_by.len(), MOST_NAMES), ("charged", self.charged.len(), MOST_NAMES)])
+    }
+}
+
+impl Limited for Measured {
+    fn check(&self) -> Checked {
+        each([
+            ("cpus", self.cpus.len(), MOST_NAMES),
+            ("from_nodes", self.from_nodes.len(), MOST_NAMES),
+            ("to_nodes", self.to_nodes.len(), MOST_NAMES),
+            ("readers", self.readers.len(), MOST_NAMES),
+            ("notes", self.notes.len(), MOST_NAMES),
+        ])?;
+        let tables =
+            [("line_ns", &self.line_ns), ("latency_ns", &self.latency_ns), ("bandwidth", &self.bandwidth_bytes_per_s)];
+        tables.into_iter().try_for_each(|(field, rows)| {
+            let widest = rows.iter().map(Vec::len).max().unwrap_or(0);
+            each([(field, rows.len().max(widest), MOST_NAMES)])
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "list_limits_tests.rs"]
+mod tests;

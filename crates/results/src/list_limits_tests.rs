@@ -1,0 +1,254 @@
+//! Every list with one entry more than it may have.
+
+use super::*;
+use crate::append::append_trial;
+use crate::error::{DirectoryError, ReadError};
+use crate::limits::{MOST_BYTES, MOST_DAMAGED, MOST_METRICS_OF_RECORDS};
+use crate::lines;
+use crate::lists::TooLong;
+use crate::schema::{Levels, PlannedTrial};
+use crate::store::write_plan;
+use serde_json::{Value, json};
+use std::io::Read;
+use tare_files::{Folder, Trust};
+
+fn record() -> TrialRecord {
+    let planned = PlannedTrial { trial: 0, block: 0, condition: "base".into(), lifetime: None };
+    let mut record = TrialRecord::new(&planned, 1, Levels::new(), String::new());
+    record.samples.push(SampleRecord { threads: vec![ThreadRecord::default()], ..SampleRecord::default() });
+    record
+}
+
+fn names(count: usize) -> Value {
+    (0..count).map(|n| Value::from(format!("n{n}"))).collect()
+}
+
+fn map(count: usize, value: &Value) -> Value {
+    (0..count).map(|n| (format!("n{n}"), value.clone())).collect::<serde_json::Map<_, _>>().into()
+}
+
+fn at(document: &Value, pointer: &str, list: Value) -> Value {
+    let mut changed = document.clone();
+    match changed.pointer_mut(pointer) {
+        Some(place) => *place = list,
+        None => {
+            let (outer, name) = pointer.rsplit_once('/').unwrap();
+            changed.pointer_mut(outer).unwrap()[name] = list;
+        }
+    }
+    changed
+}
+
+/// Checked as it is, and with a list of so many entries as may be, and one more.
+fn holds<T: Limited + serde::de::DeserializeOwned>(base: &Value, pointer: &str, list: impl Fn(usize) -> Value) {
+    let refused = |document: Value| serde_json::from_value::<T>(document).unwrap().check().err();
+    assert_eq!(refused(base.clone()), None);
+    let TooLong { field, most, .. } = refused(at(base, pointer, list(300_000))).unwrap_or_else(|| panic!("{pointer}"));
+    let named = pointer[1..].replace('/', ".").replace(".0", "[0]");
+    assert!(field == named || named.contains("~"), "{field} of {pointer}");
+    assert_eq!(refused(at(base, pointer, list(most))), None, "{pointer}");
+    assert_eq!(refused(at(base, pointer, list(most + 1))).map(|e| e.found), Some(most + 1), "{pointer}");
+}
+
+#[test]
+fn every_list_of_a_record_has_a_limit_and_is_named_with_it() {
+    let mut whole = serde_json::to_value(record()).unwrap();
+    let side = json!({"elapsed_s": 1.0, "cpu_s": 1.0, "user_only": false, "counts": {}});
+    whole["server"] = json!({"product": "x", "version": "1", "path": "/x", "arguments": []});
+    whole["settled"] = json!({"statements_s": 0.0, "waited_s": 0.0, "settled": true, "left": {}});
+    whole["lifetime"] = json!({"number": 0, "place": 0, "order": []});
+    whole["searches"] = json!([{"search": 0, "objective": "", "closed_loop_tps": 1.0, "steps": []}]);
+    whole["capture_sample"] =
+        json!({"elapsed_s": 1.0, "tps": 1.0, "tps_ratio": 1.0, "events": {"client": side, "server": side}});
+    let text = json!("x");
+    for place in ["/levels", "/uncontrolled", "/plans", "/captures", "/captures_missing", "/server/build"] {
+        holds::<TrialRecord>(&whole, place, |count| map(count, &text));
+    }
+    for place in ["/lifetime/order", "/outlived", "/client_programs", "/server/arguments", "/server/option_files"] {
+        holds::<TrialRecord>(&whole, place, names);
+    }
+    for place in
+        ["/samples/0/metrics", "/samples/0/covariates", "/capture_sample/statement_us", "/settled/left"].into_iter()
+    {
+        let one = if place.ends_with("left") { json!(1) } else { json!(1.0) };
+        holds::<TrialRecord>(&whole, place, |count| map(count, &one));
+    }
+    for side in ["client", "server"] {
+        let place = format!("/capture_sample/events/{side}/counts");
+        holds::<TrialRecord>(&whole, &place, |count| map(count, &json!(1.0)));
+    }
+    holds::<TrialRecord>(&whole, "/samples/0/histograms", |count| map(count, &text));
+    holds::<TrialRecord>(&whole, "/samples/0/tps_each_second", |count| vec![json!(1.0); count].into());
+    holds::<TrialRecord>(&whole, "/warm_up", |count| map(count, &json!([])));
+    holds::<TrialRecord>(&whole, "/server/changed", |count| map(count, &json!({"value": "x"})));
+    let disturber = json!({"program": "x", "cpus": 1.0});
+    holds::<TrialRecord>(&whole, "/disturbed_by", |count| vec![disturber.clone(); count].into());
+    let setting = json!({"factor": "x", "level": "y", "found": null, "verified": "z"});
+    holds::<TrialRecord>(&whole, "/settings", |count| vec![setting.clone(); count].into());
+    let step = json!({"asked_tps": 1.0, "done_tps": 1.0, "met": true, "repeated": false});
+    holds::<TrialRecord>(&whole, "/searches/0/steps", |count| vec![step.clone(); count].into());
+
+    // Lists of larger things, and what JSON has no room for.
+    let refused = |change: &dyn Fn(&mut TrialRecord)| {
+        let mut record = record();
+        change(&mut record);
+        record.check().unwrap_err().field
+    };
+    assert_eq!(refused(&|r| r.samples = vec![SampleRecord::default(); MOST_SAMPLES + 1]), "samples");
+    assert_eq!(refused(&|r| r.dropped = vec![SampleRecord::default(); MOST_SAMPLES + 1]), "dropped");
+    assert_eq!(
+        refused(&|r| r.samples[0].threads = vec![ThreadRecord::default(); MOST_THREADS + 1]),
+        "samples[0].threads"
+    );
+    let seen = (0..=MOST_CPUS).map(|cpu| (cpu, 1));
+    assert_eq!(
+        refused(&|r| r.samples[0].threads[0].seen_cpus = seen.clone().collect()),
+        "samples[0].threads[0].seen_cpus"
+    );
+    let took = vec![1.0; MOST_READINGS + 1];
+    assert_eq!(refused(&|r| r.warm_up = [("q1_s".to_owned(), took.clone())].into()), "warm_up[\"q1_s\"].s");
+}
+
+#[test]
+fn every_list_of_a_plan_has_a_limit_and_is_named_with_it() {
+    let mut plan = Plan { conditions: vec![PlannedCondition::default()], ..Plan::default() };
+    plan.conditions[0].placement = Some(Default::default());
+    let rule = tare_stats::sequential::Rule::Sessions;
+    plan.settle = Some(Settle::between(["a".into(), "b".into()], rule, 1));
+    let mut whole = serde_json::to_value(plan).unwrap();
+    whole["within"] = json!({"asked_s": 1.0, "whole_s": 1.0, "whole_trials": 1, "levels": {}});
+    whole["race"] = json!({"candidates": [], "metric": null, "minimum_effect": 0.1, "alpha": 0.1, "budget_s": null,
+        "seed": 1, "sessions": 1});
+    whole["conditions"][0]["placement"]["background"] = json!([]);
+    let trial = json!({"trial": 0, "block": 0, "condition": "a"});
+    holds::<Plan>(&whole, "/trials", |count| vec![trial.clone(); count].into());
+    let condition = serde_json::to_value(PlannedCondition::default()).unwrap();
+    holds::<Plan>(&whole, "/conditions", |count| vec![condition.clone(); count].into());
+    for place in ["/notes", "/settle/controls", "/race/candidates"] {
+        holds::<Plan>(&whole, place, names);
+    }
+    let left_out = json!({"setting": "x", "level": "y", "reason": "z"});
+    holds::<Plan>(&whole, "/left_out", |count| vec![left_out.clone(); count].into());
+    holds::<Plan>(&whole, "/within/levels", |count| map(count, &json!([])));
+    let session = json!({"first_block": 0, "boot_id": null});
+    holds::<Plan>(&whole, "/settle/begun", |count| vec![session.clone(); count].into());
+    for place in ["/conditions/0/levels", "/conditions/0/settings"] {
+        holds::<Plan>(&whole, place, |count| map(count, &json!("x")));
+    }
+    holds::<Plan>(&whole, "/conditions/0/placement/client", |count| vec![json!([]); count].into());
+    holds::<Plan>(&whole, "/conditions/0/placement/server", |count| vec![json!([]); count].into());
+    holds::<Plan>(&whole, "/conditions/0/placement/background", |count| vec![json!(1); count].into());
+    let wide = at(&whole, "/conditions/0/placement/client", json!([vec![1; MOST_CPUS + 1]]));
+    let refused = serde_json::from_value::<Plan>(wide).unwrap().check().unwrap_err();
+    assert_eq!(refused.field, "conditions[0].placement.client");
+}
+
+#[test]
+fn a_list_that_is_too_long_is_said_with_its_file_and_never_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = Folder::open(directory.path(), Trust::Anyone).unwrap().unwrap();
+    let mut long = record();
+    long.warm_up = (0..=MOST_NAMES).map(|n| (format!("q{n}"), Vec::new())).collect();
+    let refused = append_trial(&folder, &long).unwrap_err();
+    assert!(matches!(&refused, DirectoryError::TooLong { too_long, .. } if too_long.field == "warm_up"), "{refused}");
+    let line = serde_json::to_string(&long).unwrap();
+    std::fs::write(directory.path().join("trials.jsonl"), format!("{line}\n")).unwrap();
+    // What a program says may be as long as it likes: the record is kept, and what is read of it.
+    let mut said = record();
+    said.samples[0].tps_each_second = vec![1.5; MOST_READINGS + 1];
+    said.outlived = vec!["x".to_owned(); MOST_NAMES + 1];
+    append_trial(&folder, &said).unwrap();
+    let read = lines::read(&folder).unwrap();
+    assert_eq!((read.trials.len(), read.damaged.len(), read.damaged[0].line), (1, 1, 1));
+    assert_eq!(read.damaged[0].what, "warm_up has 5001 entries: at most 5000 are read");
+    assert_eq!(read.trials[0].samples[0].tps_each_second.len(), MOST_READINGS);
+
+    let plan = Plan { schema: 3, notes: vec![String::new(); 2 * MOST_CONDITIONS + 1], ..Plan::default() };
+    assert!(matches!(write_plan(&folder, &plan), Err(DirectoryError::TooLong { .. })));
+    std::fs::write(directory.path().join("plan.json"), serde_json::to_string(&plan).unwrap()).unwrap();
+    let refused = crate::open(directory.path()).unwrap_err().to_string();
+    assert!(refused.ends_with("plan.json: notes has 10001 entries: at most 10000 are read"), "{refused}");
+}
+
+/// 12 MB of samples with a metric each took more than 3 GB as columns.
+#[test]
+fn samples_without_a_metric_in_common_take_no_more_than_their_values() {
+    let sample = |number: usize, metric: String| SampleRecord {
+        sample: number,
+        metrics: [(metric, 1.0)].into(),
+        ..SampleRecord::default()
+    };
+    let mut apart = record();
+    apart.samples = (0..1000).map(|n| sample(n, format!("m{n}"))).collect();
+    apart.pack();
+    assert_eq!((apart.plain.len(), apart.samples.len()), (0, 1000));
+    let mut alike = record();
+    alike.samples = (0..1000).map(|n| sample(n, format!("m{}", n % 4))).collect();
+    alike.pack();
+    assert_eq!((alike.plain.len(), alike.samples.len()), (1000, 0));
+}
+
+#[test]
+fn records_of_more_metrics_than_can_be_compared_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = Folder::open(directory.path(), Trust::Anyone).unwrap().unwrap();
+    write_plan(&folder, &Plan { schema: 3, ..Plan::default() }).unwrap();
+    let lines = |metrics: usize| {
+        (0..2).map(move |trial| {
+            let mut record = TrialRecord { trial, ..record() };
+            record.samples[0].metrics = (0..metrics).map(|n| (format!("m{trial}_{n}"), 1.0)).collect();
+            serde_json::to_string(&record).unwrap() + "\n"
+        })
+    };
+    let read = |metrics: usize| {
+        std::fs::write(directory.path().join("trials.jsonl"), lines(metrics).collect::<String>()).unwrap();
+        let planned = (0..2).map(|trial| PlannedTrial { trial, block: 0, condition: "base".into(), lifetime: None });
+        write_plan(&folder, &Plan { schema: 3, trials: planned.collect(), ..Plan::default() }).unwrap();
+        crate::open(directory.path()).map(|results| results.trials.len())
+    };
+    assert_eq!(read(MOST_METRICS_OF_RECORDS / 2).unwrap(), 2);
+    let refused = read(MOST_METRICS_OF_RECORDS / 2 + 1).unwrap_err().to_string();
+    assert!(refused.contains("more than 10000 metrics"), "{refused}");
+}
+
+#[test]
+fn files_of_records_are_read_as_long_as_they_were_and_not_for_ever() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = Folder::open(directory.path(), Trust::Anyone).unwrap().unwrap();
+    let path = directory.path().join("trials.jsonl");
+    std::fs::write(&path, "x\n".repeat(MOST_DAMAGED)).unwrap();
+    let mut opened = lines::opened(&folder).unwrap();
+    assert_eq!(lines::read(&folder).unwrap().damaged.len(), MOST_DAMAGED);
+    std::fs::write(&path, "x\n".repeat(MOST_DAMAGED + 1)).unwrap();
+    let mut read = Vec::new();
+    opened[0].1.read_to_end(&mut read).unwrap();
+    assert_eq!(read.len(), 2 * MOST_DAMAGED, "what is appended meanwhile is not waited for");
+    let refused = lines::read(&folder).unwrap_err();
+    assert!(matches!(refused, ReadError::TooMany { what: "damaged lines", .. }), "{refused}");
+    // Nothing of it is on the disk.
+    std::fs::File::options().write(true).open(&path).unwrap().set_len(MOST_BYTES + 1).unwrap();
+    let refused = lines::read(&folder).unwrap_err();
+    assert!(matches!(refused, ReadError::TooMany { what: "bytes of records", .. }), "{refused}");
+}
+
+/// 10 MB of them took 11 GB.
+#[test]
+fn lines_that_are_no_records_take_no_more_memory_than_a_batch() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = Folder::open(directory.path(), Trust::Anyone).unwrap().unwrap();
+    std::fs::write(directory.path().join("trials.jsonl"), "x\n".repeat(1_000_000)).unwrap();
+    assert!(matches!(lines::read(&folder), Err(ReadError::TooMany { what: "damaged lines", .. })));
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")).unwrap();
+    assert!(peak.parse::<u64>().unwrap() < 500 << 10, "{peak} kB; all at once are more than 2 GB");
+}
+
+/// A file of 60 MB takes little room a thousand times, as hard links.
+#[test]
+fn environments_of_all_machines_have_one_limit() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = Folder::open(directory.path(), Trust::Anyone).unwrap().unwrap();
+    std::fs::write(directory.path().join("a"), "{}").unwrap();
+    let mut left = 1;
+    assert!(crate::directory::environment(&folder, "a", &mut left).unwrap_err().to_string().contains("larger than"));
+}
