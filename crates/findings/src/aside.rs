@@ -7,8 +7,7 @@ use tare_results::schema::Levels;
 const THREADS: &str = "threads";
 
 /// The number of client threads that is a condition's own where others name none.
-pub fn threads<'a>(levels: &'a Levels, all: impl Iterator<Item = &'a Levels>) -> Option<&'a str> {
-    let mut all = all;
+pub(super) fn threads<'a>(levels: &'a Levels, mut all: impl Iterator<Item = &'a Levels>) -> Option<&'a str> {
     let own = levels.get(THREADS)?;
     all.any(|levels| !levels.contains_key(THREADS)).then_some(own.as_str())
 }

@@ -6,7 +6,7 @@
 
 pub mod ab;
 pub mod answer;
-pub mod aside;
+mod aside;
 mod basis;
 mod best;
 pub mod bisect;

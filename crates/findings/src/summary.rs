@@ -1,5 +1,6 @@
 //! The summary: what records came to, as values, from which every report is drawn and every sentence made.
 
+use super::aside;
 use super::collect::Unrealizable;
 use super::counters::CounterTable;
 use super::distance::DistanceCost;
@@ -427,6 +428,11 @@ impl Summary {
         let known: HashMap<&str, &ConditionSummary> = self.conditions.iter().map(|c| (c.name.as_str(), c)).collect();
         let find = |name: &str| known.get(name)?.metrics.iter().find(|candidate| candidate.name == metric);
         conditions.map(find).collect()
+    }
+
+    /// The number of client threads that is a condition's own where others name none.
+    pub fn own_threads<'a>(&'a self, condition: &'a ConditionSummary) -> Option<&'a str> {
+        aside::threads(&condition.levels, self.conditions.iter().map(|c| &c.levels))
     }
 
     pub fn metric(&self, condition: &str, metric: &str) -> Option<&MetricSummary> {

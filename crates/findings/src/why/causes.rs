@@ -152,9 +152,7 @@ fn syncs(trials: &Trials<'_, '_>, results: [&Results; 2]) -> Option<([f64; 2], S
         times.iter().map(|time| syncs_of(time, results)).collect()
     };
     let (a, b) = of(trials.a, results[0]).zip(of(trials.b, results[1]))?;
-    let found = trials.shift_of(&a, &b);
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-    (found.value.abs() >= SYNCS_A_TRANSACTION).then(|| ([mean(&a), mean(&b)], found))
+    Some(trials.means_of(&a, &b)).filter(|(_, found)| found.value.abs() >= SYNCS_A_TRANSACTION)
 }
 
 fn syncs_of(time: &TrialTime<'_>, results: &Results) -> Option<f64> {

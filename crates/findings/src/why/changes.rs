@@ -56,14 +56,12 @@ impl Changes {
         let values = |side: &[BTreeMap<String, f64>], name: &String| -> Vec<f64> {
             side.iter().map(|trial| trial.get(name).copied().unwrap_or(0.0)).collect()
         };
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
         let change = |name: &String| {
-            let (a, b) = (values(a, name), values(b, name));
-            let shift = trials.shift_of(&a, &b);
+            let ([a_us, b_us], shift) = trials.means_of(&values(a, name), &values(b, name));
             NamedChange {
                 name: name.clone(),
-                a_us: mean(&a),
-                b_us: mean(&b),
+                a_us,
+                b_us,
                 us: shift.value,
                 ci: shift.ci,
                 p_value: shift.p_value,

@@ -31,12 +31,11 @@ pub(super) fn events(trials: &Trials<'_, '_>) -> Vec<EventChange> {
         [trials.a, trials.b].map(|side| side.iter().map(events_of_trial).collect::<Vec<BTreeMap<Event, f64>>>());
     let change = |event: &Event| {
         let [in_a, in_b] = [&a, &b].map(|side| side.iter().map(|trial| trial[event]).collect::<Vec<f64>>());
-        let shift = trials.shift_of(&in_a, &in_b);
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let ([a, b], shift) = trials.means_of(&in_a, &in_b);
         EventChange {
             event: event.clone(),
-            a: mean(&in_a),
-            b: mean(&in_b),
+            a,
+            b,
             difference: shift.value,
             ci: shift.ci,
             p_value: shift.p_value,

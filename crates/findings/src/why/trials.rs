@@ -34,4 +34,10 @@ impl Trials<'_, '_> {
         };
         found.unwrap_or(none)
     }
+
+    /// As [`Trials::shift_of`], with the means of A and of B.
+    pub(super) fn means_of(&self, a: &[f64], b: &[f64]) -> ([f64; 2], Shift) {
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+        ([mean(a), mean(b)], self.shift_of(a, b))
+    }
 }

@@ -42,6 +42,10 @@ impl<'a> Page<'a> {
         html! { @if self.has_marks() { (marks::swatch(self.mark(condition))) } }
     }
 
+    pub fn own_threads(&self, condition: &str) -> Option<&'a str> {
+        self.summary.own_threads(self.summary.conditions.get(*self.places.get(condition)?)?)
+    }
+
     /// A metric of the condition at a place of [`Page::conditions`].
     pub fn metric(&self, place: usize, metric: &str) -> Option<&'a MetricSummary> {
         let condition = self.summary.conditions.get(place)?;

@@ -10,10 +10,10 @@ use crate::charts::run_order::{self, Point, Strip};
 use crate::words::{best_first, better_word};
 use maud::{Markup, html};
 use std::collections::HashMap;
+use tare_findings::collect;
 use tare_findings::figures::figure;
 use tare_findings::state::is_disturbed;
 use tare_findings::summary::{MetricSummary, Summary};
-use tare_findings::{aside, collect};
 use tare_results::Results;
 use tare_results::metric::Better;
 use tare_results::schema::{Outcome, TrialRecord};
@@ -35,7 +35,7 @@ pub(super) fn headline(page: &Page<'_>) -> Option<Markup> {
     Some(html! {
         p.note {
             (metric) ", " (better_word(first.summary.better)) "; "
-            (best_first(rows.iter().any(|row| own_threads(page, row.label).is_some()))) ". A large dot is a trial, a small pale dot a "
+            (best_first(rows.iter().any(|row| page.own_threads(row.label).is_some()))) ". A large dot is a trial, a small pale dot a "
             "sample, the bar a 95% interval with its mean"
             @if rows.iter().any(|row| !row.summary.modes.is_empty()) { "; diamonds are the modes of a condition" }
             @if rows.iter().any(|row| !row.summary.has_mean()) { "; without a bar the mean describes no trial" }
@@ -122,14 +122,8 @@ fn rows<'a>(page: &'a Page<'_>, metric: &'a str) -> Vec<DotRow<'a>> {
         Better::Lower => a.summary.mean.total_cmp(&b.summary.mean),
     });
     // As on a terminal, those with a load of their own stand below the others.
-    rows.sort_by_key(|row| own_threads(page, row.label));
+    rows.sort_by_cached_key(|row| page.own_threads(row.label));
     rows
-}
-
-/// The number of client threads that is a condition's own where others name none.
-fn own_threads<'a>(page: &Page<'a>, name: &str) -> Option<&'a str> {
-    let own = page.conditions.iter().find(|condition| condition.name == name)?;
-    aside::threads(own.levels, page.conditions.iter().map(|condition| condition.levels))
 }
 
 /// The run-order strip of the headline metric, failed and disturbed attempts below it. Where marks do not tell

@@ -7,7 +7,6 @@ use super::style::{Style, fits};
 use super::text::{heading, plain, wrap};
 use crate::words::{best_first, better_word, letter};
 use std::collections::{BTreeMap, BTreeSet};
-use tare_findings::aside;
 use tare_findings::figures::{Scale, half_width, percent};
 use tare_findings::level_words::words_of;
 use tare_findings::mode::Middle;
@@ -26,7 +25,7 @@ type Row<'a> = (&'a ConditionSummary, Option<&'a MetricSummary>);
 pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
     let name = summary.headline_metric.as_deref()?;
     let mut conditions = sorted(summary, name);
-    let several_loads = conditions.iter().any(|(condition, _)| own_threads(summary, condition).is_some());
+    let several_loads = conditions.iter().any(|(condition, _)| summary.own_threads(condition).is_some());
     let metrics = conditions.iter().filter_map(|(_, metric)| *metric);
     let largest = metrics.clone().map(|metric| metric.max.abs()).fold(0.0, f64::max);
     let first = metrics.clone().next()?;
@@ -63,13 +62,8 @@ fn sorted<'s>(summary: &'s Summary, name: &str) -> Vec<Row<'s>> {
     let better = conditions.iter().find_map(|(_, metric)| *metric).map_or(Better::Higher, |metric| metric.better);
     conditions.sort_by(|a, b| order(a.1, b.1, better));
     // Those with a load of their own stand below the others, whose figures are no measure for them.
-    conditions.sort_by_key(|(condition, _)| own_threads(summary, condition));
+    conditions.sort_by_cached_key(|(condition, _)| summary.own_threads(condition));
     conditions
-}
-
-/// The number of client threads that is a condition's own where others name none.
-fn own_threads(summary: &Summary, condition: &ConditionSummary) -> Option<String> {
-    aside::threads(&condition.levels, summary.conditions.iter().map(|c| &c.levels)).map(str::to_owned)
 }
 
 struct Columns {

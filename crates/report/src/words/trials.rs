@@ -2,7 +2,6 @@
 //! another load alongside.
 
 use super::terms::phrase;
-use tare_findings::aside::threads;
 use tare_findings::dropped::Dropped;
 use tare_findings::figures::{change, changes, count, figure, list, percent};
 use tare_findings::lifetimes::Lifetimes;
@@ -96,11 +95,10 @@ pub(super) fn outlier(found: &Outlier) -> String {
 /// What the conditions alongside the main ones came to: how far their trials lie apart.
 pub(super) fn aside(summary: &Summary) -> Option<String> {
     let metric = summary.headline_metric.as_deref()?;
-    let all = || summary.conditions.iter().map(|condition| &condition.levels);
     let others: Vec<(&ConditionSummary, &MetricSummary)> = summary
         .conditions
         .iter()
-        .filter(|condition| threads(&condition.levels, all()).is_some())
+        .filter(|condition| summary.own_threads(condition).is_some())
         .filter_map(|condition| Some((condition, condition.metrics.iter().find(|m| m.name == metric)?)))
         .collect();
     let words: Vec<String> = others
