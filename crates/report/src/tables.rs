@@ -74,7 +74,7 @@ pub fn event_changes<'a>(changes: &[&EventChange]) -> Table<'a> {
         let signed = |value: f64| format!("{}{}", if value > 0.0 { "+" } else { "" }, scale.figure(value));
         let mut row = cells![
             why::side(change.event.side),
-            why::event(&change.event),
+            why::counted(&change.event.what),
             scale.figure(change.a),
             scale.figure(change.b),
             signed(change.difference)

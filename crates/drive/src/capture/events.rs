@@ -1,24 +1,25 @@
 //! `perf stat` around the capture sample: events of processors and kernel in the threads of either side.
 
+use super::perf::{Control, Perf, advice, refused};
 use super::place::Place;
-use super::profile::{Control, end, not_started, refused};
 use std::collections::BTreeSet;
 use std::io::Read;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::time::Instant;
 use tare_cpuset::ThreadRef;
-use tare_engine::{Unavailable, dies_with_parent};
+use tare_engine::Unavailable;
 use tare_results::events::{EventCounts, SidesEvents};
 
-/// Of the hardware's those that explain where cycles go: work done, wrong
-/// guesses, misses of the last cache and of both TLBs, and loads from the memory of other nodes.
+/// Of the hardware's those that explain where cycles go: work done, wrong guesses, misses of the last cache and of both
+/// TLBs, and loads from the memory of other nodes.
 const ASKED: &str = "task-clock,context-switches,cpu-migrations,page-faults,cycles,instructions,branch-misses,\
                      cache-misses,dTLB-load-misses,iTLB-load-misses,node-load-misses";
 const CPU_TIME: &str = "task-clock";
 const NOT_THERE: &str = "<not supported>";
 /// What happens inside the kernel: 0 for perf where it may not look there.
 const OF_THE_KERNEL: [&str; 2] = ["context-switches", "cpu-migrations"];
-const KERNEL_SHUT: &str = "perf may not look into the kernel, allow it with: sudo sysctl kernel.perf_event_paranoid=1";
+/// The level of kernel.perf_event_paranoid that lets perf look there.
+const LOOK_INSIDE: i32 = 1;
 /// Of a hundred threads or a thousand, perf prints as much.
 const OUTPUT: u64 = 64 << 10;
 
@@ -29,7 +30,7 @@ pub(super) struct Events {
 }
 
 struct Counting {
-    perf: Child,
+    perf: Perf,
     output: Option<ChildStdout>,
     since: Instant,
 }
@@ -60,7 +61,8 @@ impl Events {
         let not_there: BTreeSet<&String> = client.iter().chain(&server).flat_map(|one| &one.not_there).collect();
         let names = not_there.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         let user_only = client.iter().chain(&server).any(|counted| counted.events.user_only);
-        let allowed = if user_only { format!("; {KERNEL_SHUT}") } else { String::new() };
+        let shut = || format!("; perf may not look into the kernel: {}", advice(LOOK_INSIDE));
+        let allowed = if user_only { shut() } else { String::new() };
         let missing = (!names.is_empty()).then(|| format!("not counted here: {names}{allowed}"));
         let [client, server] = [client, server].map(|side| side.map(|counted| counted.events));
         Ok((SidesEvents { client, server }, missing))
@@ -75,17 +77,14 @@ impl Counting {
         command
             .args(["stat", "--delay", "-1", "--control", &control.argument(), "-x", ",", "--log-fd", "1"])
             .args(["-e", ASKED, "-t", &threads.join(",")])
-            .env("LC_ALL", "C")
-            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
-        dies_with_parent(&mut command);
-        let mut perf = command.spawn().map_err(|e| not_started(&e))?;
-        let output = perf.stdout.take();
+        let mut perf = Perf::start(&mut command)?;
+        let output = perf.output();
         let mut counting = Self { perf, output, since: Instant::now() };
         control.enable(&mut counting.perf).map_err(|why| {
-            counting.kill();
-            refused(&counting.said(), why)
+            counting.perf.kill();
+            refused(&counting.said(), why, LOOK_INSIDE)
         })?;
         counting.since = Instant::now();
         Ok(counting)
@@ -93,9 +92,9 @@ impl Counting {
 
     fn end(mut self) -> Result<Counted, Unavailable> {
         let elapsed_s = self.since.elapsed().as_secs_f64();
-        end(&mut self.perf)?;
+        self.perf.end()?;
         let said = self.said();
-        let mut counted = counted(&said).ok_or_else(|| refused(&said, "it printed no CPU time"))?;
+        let mut counted = counted(&said).ok_or_else(|| refused(&said, "it printed no CPU time", LOOK_INSIDE))?;
         counted.events.elapsed_s = elapsed_s;
         Ok(counted)
     }
@@ -106,21 +105,6 @@ impl Counting {
         // As far as it can be read: what is missing of it shows.
         let _ = self.output.take().map(|output| output.take(OUTPUT).read_to_end(&mut said));
         String::from_utf8_lossy(&said).into_owned()
-    }
-
-    fn kill(&mut self) {
-        // It may have ended by itself in the meantime.
-        let _ = self.perf.kill();
-        let _ = self.perf.wait();
-    }
-}
-
-impl Drop for Counting {
-    /// A trial that fails in its capture sample leaves no perf behind.
-    fn drop(&mut self) {
-        if matches!(self.perf.try_wait(), Ok(None)) {
-            self.kill();
-        }
     }
 }
 

@@ -5,6 +5,7 @@ mod events;
 pub mod interference;
 pub mod memory;
 pub mod network;
+mod perf;
 pub mod place;
 pub mod probe;
 mod profile;

@@ -32,7 +32,7 @@ pub struct Event {
 #[serde(tag = "event", content = "name", rename_all = "snake_case")]
 pub enum Counted {
     InstructionsPerCycle,
-    /// So many a transaction.
+    /// So many per transaction.
     PerTransaction(String),
 }
 

@@ -1,4 +1,4 @@
-//! Events a transaction in A and in B, all tested together.
+//! Events per transaction in A and in B, all tested together.
 
 use super::trials::{FALSE_DISCOVERIES, Trials};
 use crate::ends;

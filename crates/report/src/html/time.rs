@@ -44,7 +44,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                 p.note {
                     "Events of processors and kernel, for each transaction of the capture sample, in the threads of either side."
                 }
-                (drawn("Events a transaction", None, &events))
+                (drawn("Events per transaction", None, &events))
             }
         }
     })

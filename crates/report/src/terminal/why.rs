@@ -117,9 +117,9 @@ fn events(changes: &[EventChange], style: Style) -> Option<String> {
     let shown: Vec<&EventChange> = changes.iter().filter(|change| change.shown).collect();
     match shown.as_slice() {
         _ if changes.is_empty() => None,
-        [] => Some(wrap(style, "", "", &format!("No event of {tested} is shown to differ a transaction."))),
+        [] => Some(wrap(style, "", "", &format!("No event of {tested} is shown to differ per transaction."))),
         shown => {
-            let head = format!("events a transaction that differ ({tested} tested, 5% false discoveries)");
+            let head = format!("events per transaction that differ ({tested} tested, 5% false discoveries)");
             Some(titled(style, &head, &drawn(style, &tables::event_changes(shown))))
         }
     }

@@ -1,7 +1,7 @@
 //! Sentences on where the time of a transaction goes, and on what makes up a difference.
 
 use tare_findings::figures::{figure, list, percent};
-use tare_findings::time::{ConditionTime, Counted, Event, EventMean, EventSide, Missing, Part};
+use tare_findings::time::{ConditionTime, Counted, EventMean, EventSide, Missing, Part};
 use tare_findings::why::{Cause, Changes, Expected, NamedChange, PartChange, Suspect, Why};
 use tare_results::hardware::Hardware;
 
@@ -229,13 +229,9 @@ pub fn side(side: EventSide) -> &'static str {
 }
 
 /// An event by perf's name, as a table and a sentence have it.
-pub fn event(event: &Event) -> &str {
-    counted(&event.what)
-}
-
 pub fn counted(what: &Counted) -> &str {
     match what {
-        Counted::InstructionsPerCycle => "instructions a cycle",
+        Counted::InstructionsPerCycle => "instructions per cycle",
         Counted::PerTransaction(name) => name,
     }
 }
@@ -246,9 +242,9 @@ pub fn events(means: &[EventMean]) -> Vec<String> {
         let counted: Vec<String> = means
             .iter()
             .filter(|mean| mean.event.side == which)
-            .map(|mean| format!("{} {}", figure(mean.value, ""), event(&mean.event)))
+            .map(|mean| format!("{} {}", figure(mean.value, ""), counted(&mean.event.what)))
             .collect();
-        (!counted.is_empty()).then(|| format!("{} events a transaction: {}", side(which), counted.join(", ")))
+        (!counted.is_empty()).then(|| format!("{} events per transaction: {}", side(which), counted.join(", ")))
     };
     [EventSide::Client, EventSide::Server].into_iter().filter_map(of).collect()
 }

@@ -5,6 +5,7 @@ use super::frames::{self, Chains, KERNEL};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufReader;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::Builder;
@@ -16,16 +17,16 @@ use tare_results::schema::SCHEMA;
 /// Time between two looks whether the profile is still wanted.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Reads what a recording of this place holds of process `pid` with `perf script`, which resolves its symbols, and
+/// Reads what a recording holds of process `pid` with `perf script`, which resolves its symbols, and
 /// writes the chains.
-pub(super) fn fold(place: &Place, recording: &str, pid: u32) -> Result<Chains, Unavailable> {
+pub(super) fn fold(place: &Place, recording: &Path, pid: u32) -> Result<Chains, Unavailable> {
     let failed = |what: &str, e: &dyn std::fmt::Display| Unavailable(format!("{what}: {e}"));
     let mut command = Command::new("perf");
     command
         // Without --no-inline every address is looked up in the debug information, which takes minutes.
         .args(["script", "--no-inline", "--force", "-F", "event,period,ip,sym,dso"])
         .args(["--pid", &pid.to_string(), "-i"])
-        .arg(place.path(recording))
+        .arg(recording)
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -2,6 +2,6 @@
 
 mod fold;
 mod frames;
-mod perf;
+mod recording;
 
-pub(super) use perf::{Control, Profile, end, not_started, refused};
+pub(super) use recording::Profile;

@@ -1,30 +1,28 @@
 //! `perf record` of two tracepoints around the capture sample, read by `perf script` after it.
 
+use super::super::perf::{Perf, Recording};
 use super::super::place::{Captured, Place, WAKES_RECORDING};
-use super::super::profile::{Control, end, refused};
 use super::charge::{Threads, Timeline, charge};
 use super::script::event;
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader};
+use std::io::BufRead;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use tare_cpuset::ThreadRef;
 use tare_cpuset::observe;
-use tare_engine::{Unavailable, dies_with_parent, interrupted};
+use tare_engine::{Unavailable, interrupted};
 use tare_results::captures::WAKES;
 use tare_results::waits::WakesFile;
 
-/// What perf says, for as long as it runs.
-const LOG: &str = "wakes.log";
 /// Events that are read at most: some seconds of a server that switches for every statement.
 const EVENTS: u64 = 2_000_000;
 const LARGEST: &str = "256M";
+/// The level of kernel.perf_event_paranoid that allows tracepoints on all CPUs.
+const TRACEPOINTS: i32 = -1;
 /// What the kernel lets only root, or who has CAP_PERFMON, see of all threads.
 const ROOT: &str = "scheduler tracepoints need root, or CAP_PERFMON and a readable /sys/kernel/tracing";
 
 pub(in super::super) struct Wakes {
-    perf: Child,
-    place: Place,
+    recording: Recording,
     threads: Threads,
 }
 
@@ -33,52 +31,23 @@ impl Wakes {
         if connections.is_empty() {
             return Err(Unavailable("no thread of the server is known to serve a connection".to_owned()));
         }
-        let log = place.folder.new_log(LOG).map_err(|e| Unavailable(format!("cannot write {LOG}: {e}")))?;
-        let control = Control::new(place, "wakes")?;
-        let mut command = Command::new("perf");
-        command
-            .args(["record", "--delay", "-1", "--control", &control.argument(), "-a", "-q", "--no-buildid"])
-            .args(["-e", "sched:sched_switch,sched:sched_waking", "--max-size", LARGEST, "-o"])
-            .arg(place.path(WAKES_RECORDING))
-            .env("LC_ALL", "C")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(log);
-        dies_with_parent(&mut command);
-        let perf = command.spawn().map_err(|e| Unavailable(format!("perf cannot be started: {e}")))?;
-        let mut wakes = Self { perf, place: place.clone(), threads: threads(pid, connections) };
-        let enabled = control.enable(&mut wakes.perf);
-        let said = std::fs::read_to_string(place.path(LOG)).unwrap_or_default();
-        // What perf said is in the reason.
-        place.remove(LOG);
-        match enabled {
-            Ok(()) => Ok(wakes),
-            Err(why) => Err(Unavailable(format!("{ROOT}: {}", refused(&said, why)))),
-        }
+        let arguments = ["record", "-a", "-e", "sched:sched_switch,sched:sched_waking", "--max-size", LARGEST];
+        let recording = Recording::begin(place, WAKES_RECORDING, &arguments, TRACEPOINTS)
+            .map_err(|why| Unavailable(format!("{ROOT}: {why}")))?;
+        Ok(Self { recording, threads: threads(pid, connections) })
     }
 
     /// Ends the recording; the data is complete afterwards.
     pub fn end(&mut self) -> Result<(), Unavailable> {
-        end(&mut self.perf)
+        self.recording.end()
     }
 
-    /// Reads the recording, which is then removed with this: it is large.
+    /// Reads the recording.
     pub fn finish(self, place: &Place, captured: &mut Captured) {
-        match read(&place.path(WAKES_RECORDING), &self.threads) {
+        match read(&self.recording.path(), &self.threads) {
             Ok(file) => place.write_json(captured, WAKES, "wakes.json", &file),
             Err(e) => drop(captured.missing.insert(WAKES.to_owned(), e.to_string())),
         }
-    }
-}
-
-impl Drop for Wakes {
-    /// A trial that fails in its capture sample leaves neither perf nor its recording behind.
-    fn drop(&mut self) {
-        if matches!(self.perf.try_wait(), Ok(None)) {
-            let _ = self.perf.kill();
-            let _ = self.perf.wait();
-        }
-        self.place.remove(WAKES_RECORDING);
     }
 }
 
@@ -98,20 +67,10 @@ fn threads(pid: u32, connections: &[ThreadRef]) -> Threads {
 }
 
 fn read(data: &Path, threads: &Threads) -> Result<WakesFile, Unavailable> {
-    let mut command = Command::new("perf");
-    command
-        .args(["script", "--force", "--ns", "-F", "tid,time,event,trace", "-i"])
-        .arg(data)
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
-    dies_with_parent(&mut command);
-    let mut perf = command.spawn().map_err(|e| Unavailable(format!("perf script cannot be started: {e}")))?;
+    let (_perf, mut output) = Perf::script(data, &["--ns", "-F", "tid,time,event,trace"])?;
     let mut timeline = Timeline::default();
-    let mut output = perf.stdout.take().map(BufReader::new);
     let mut line = Vec::new();
-    while let Some(output) = output.as_mut().filter(|_| timeline.events < EVENTS && !interrupted()) {
+    while timeline.events < EVENTS && !interrupted() {
         line.clear();
         let read = output.read_until(b'\n', &mut line);
         if read.map_err(|e| Unavailable(format!("perf script's output cannot be read: {e}")))? == 0 {
@@ -121,9 +80,6 @@ fn read(data: &Path, threads: &Threads) -> Result<WakesFile, Unavailable> {
             timeline.add(&event);
         }
     }
-    // It may have more to say, and no one wants to hear it.
-    let _ = perf.kill();
-    let _ = perf.wait();
     if timeline.events == 0 {
         return Err(Unavailable("perf recorded no event of the scheduler".to_owned()));
     }

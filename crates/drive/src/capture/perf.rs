@@ -1,0 +1,252 @@
+//! The tool `perf`: started, told to begin by a pipe, ended, and never left behind; what it says when it may not.
+
+use super::place::Place;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufReader, ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+use tare_engine::{Unavailable, dies_with_parent, interrupted};
+
+/// How long perf may take to attach to all threads, and to write what it has.
+const PATIENCE: Duration = Duration::from_secs(30);
+const INSTALL: &str = "sudo apt-get install linux-perf (Debian), sudo apt-get install linux-tools-generic (Ubuntu)";
+const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
+
+/// A perf that runs; killed when this is dropped.
+pub(super) struct Perf(Child);
+
+impl Perf {
+    /// Starts it with nothing to read and in plain English; where its output goes is the caller's.
+    pub fn start(command: &mut Command) -> Result<Self, Unavailable> {
+        command.env("LC_ALL", "C").stdin(Stdio::null());
+        dies_with_parent(command);
+        command.spawn().map(Self).map_err(|e| not_started(&e))
+    }
+
+    /// `perf script` of a recording, and what it prints.
+    pub fn script(recording: &Path, arguments: &[&str]) -> Result<(Self, BufReader<ChildStdout>), Unavailable> {
+        let mut command = Command::new("perf");
+        // Without --no-inline every address is looked up in the debug information, which takes minutes.
+        command.args(["script", "--force", "--no-inline"]).args(arguments).arg("-i").arg(recording);
+        let mut perf = Self::start(command.stdout(Stdio::piped()).stderr(Stdio::null()))?;
+        let output = perf.output().ok_or_else(|| Unavailable("perf script has no output".to_owned()))?;
+        Ok((perf, BufReader::new(output)))
+    }
+
+    pub fn output(&mut self) -> Option<ChildStdout> {
+        self.0.stdout.take()
+    }
+
+    /// Has it end its recording; the data is complete afterwards.
+    pub fn end(&mut self) -> Result<(), Unavailable> {
+        if let Some(pid) = Pid::from_raw(self.0.id().cast_signed()) {
+            // Already gone is as good as told.
+            let _ = kill_process(pid, Signal::INT);
+        }
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline && !interrupted() {
+            match self.0.try_wait() {
+                Ok(Some(_)) => return Ok(()),
+                Ok(None) => std::thread::sleep(Duration::from_millis(10)),
+                Err(e) => return Err(Unavailable(format!("cannot wait for perf: {e}"))),
+            }
+        }
+        Err(Unavailable(format!("perf did not end within {} s", PATIENCE.as_secs())))
+    }
+
+    pub fn kill(&mut self) {
+        // It may have ended by itself in the meantime.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Perf {
+    /// A trial that fails in its capture sample leaves no perf behind.
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A perf that records into a file, which goes with this: it is large, and readable on this machine only.
+pub(super) struct Recording {
+    perf: Perf,
+    place: Place,
+    name: &'static str,
+}
+
+impl Recording {
+    /// Begins `perf record`, or what else these arguments begin with, and returns when samples are taken. `level` is
+    /// that of kernel.perf_event_paranoid which allows it.
+    pub fn begin(place: &Place, name: &'static str, arguments: &[&str], level: i32) -> Result<Self, Unavailable> {
+        let log = format!("{name}.log");
+        let said = place.folder.new_log(&log).map_err(|e| Unavailable(format!("cannot write {log}: {e}")))?;
+        let control = Control::new(place, name)?;
+        // Events are off until the control says so: attaching to hundreds of threads takes a while.
+        let mut command = Command::new("perf");
+        command.args(arguments).args(["--delay", "-1", "--control", &control.argument(), "--no-buildid", "-q", "-o"]);
+        command.arg(place.path(name)).stdout(Stdio::null()).stderr(said);
+        let started = Perf::start(&mut command).and_then(|perf| {
+            let mut recording = Self { perf, place: place.clone(), name };
+            control
+                .enable(&mut recording.perf)
+                .map_err(|why| refused(&std::fs::read_to_string(place.path(&log)).unwrap_or_default(), why, level))?;
+            Ok(recording)
+        });
+        // What perf said is in the reason.
+        place.remove(&log);
+        started
+    }
+
+    /// Ends it; the data is complete afterwards.
+    pub fn end(&mut self) -> Result<(), Unavailable> {
+        self.perf.end()
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.place.path(self.name)
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        self.perf.kill();
+        self.place.remove(self.name);
+    }
+}
+
+/// The two named pipes by which perf is told to begin, and says that it has.
+pub(super) struct Control {
+    command: PathBuf,
+    answer: PathBuf,
+    pipes: [File; 2],
+}
+
+impl Control {
+    /// Makes them; `name` begins their names.
+    pub fn new(place: &Place, name: &str) -> Result<Self, Unavailable> {
+        let names = ["control", "answer"].map(|end| format!("{name}.{end}"));
+        let [command, answer] = [place.path(&names[0]), place.path(&names[1])];
+        let made = || -> io::Result<[File; 2]> {
+            for (path, name) in [&command, &answer].into_iter().zip(&names) {
+                // Of an earlier attempt that was killed.
+                place.remove(name);
+                mknodat(CWD, path.as_path(), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
+            }
+            // For reading and writing, so that opening waits for no one.
+            let open =
+                |path: &Path| OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path);
+            Ok([open(&command)?, open(&answer)?])
+        };
+        let pipes = made().map_err(|e| Unavailable(format!("cannot make perf's control pipes: {e}")))?;
+        Ok(Self { command, answer, pipes })
+    }
+
+    pub fn argument(&self) -> String {
+        format!("fifo:{},{}", self.command.display(), self.answer.display())
+    }
+
+    /// Tells perf to begin and waits for its answer.
+    pub fn enable(&self, perf: &mut Perf) -> Result<(), &'static str> {
+        let [mut command, mut answer] = [&self.pipes[0], &self.pipes[1]];
+        command.write_all(b"enable\n").map_err(|_| "its control pipe is closed")?;
+        let deadline = Instant::now() + PATIENCE;
+        let mut said = [0; 16];
+        while Instant::now() < deadline {
+            match answer.read(&mut said) {
+                Ok(read) if said[..read].starts_with(b"ack") => return Ok(()),
+                Ok(_) => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {}
+                Err(_) => return Err("its answer cannot be read"),
+            }
+            if !matches!(perf.0.try_wait(), Ok(None)) {
+                return Err("it ended at once");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Err("it did not begin")
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        // perf has them open; their names are not needed any more.
+        let _ = std::fs::remove_file(&self.command);
+        let _ = std::fs::remove_file(&self.answer);
+    }
+}
+
+fn not_started(error: &io::Error) -> Unavailable {
+    Unavailable(match error.kind() {
+        ErrorKind::NotFound => format!("perf is not installed: {INSTALL}"),
+        _ => format!("perf cannot be started: {error}"),
+    })
+}
+
+/// What the kernel allows perf now, and the command by which it allows as much as `level` does.
+pub(super) fn advice(level: i32) -> String {
+    let now = std::fs::read_to_string(PARANOID).map_or("unknown".to_owned(), |text| text.trim().to_owned());
+    format!("kernel.perf_event_paranoid is {now}; allow it with: sudo sysctl kernel.perf_event_paranoid={level}")
+}
+
+/// Why perf did not begin, from what it said; `level` as of [`advice`].
+pub(super) fn refused(said: &str, why: &str, level: i32) -> Unavailable {
+    let lower = said.to_lowercase();
+    if ["perf_event_paranoid", "permission", "not permitted", "access to performance"].iter().any(|w| lower.contains(w))
+    {
+        let advice = advice(level);
+        return Unavailable(format!("perf is not permitted: {advice} (a container may need CAP_PERFMON as well)"));
+    }
+    if lower.contains("not found for the running kernel") || lower.contains("linux-tools-") {
+        return Unavailable(format!("perf is installed for another kernel only: {INSTALL}"));
+    }
+    if lower.contains("unknown option") || lower.contains("usage: perf record") {
+        return Unavailable("perf is too old: 5.10 or newer knows --control".to_owned());
+    }
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).take(3).collect();
+    Unavailable(format!("perf did not record, {why}: {}", lines.join(" ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_refusal_names_what_changes_it() {
+        let absent = not_started(&io::Error::from(ErrorKind::NotFound)).to_string();
+        assert!(absent.contains("apt-get install linux-perf"), "{absent}");
+        let paranoid = "Error:\nAccess to performance monitoring and observability operations is limited.\n\
+                        Consider adjusting /proc/sys/kernel/perf_event_paranoid setting to open";
+        for level in [1, 0, -1] {
+            let refused = refused(paranoid, "it ended at once", level).to_string();
+            assert!(refused.contains(&format!("sysctl kernel.perf_event_paranoid={level} ")), "{refused}");
+        }
+        let old = refused("Error: unknown option `control'\n\n Usage: perf record", "it ended at once", 1).to_string();
+        assert!(old.contains("5.10"), "{old}");
+        let other = refused("WARNING: perf not found for the running kernel 6.1.0\n", "x", 1).to_string();
+        assert!(other.contains("another kernel"), "{other}");
+        let rest = refused("\n  something else\n", "it ended at once", 1).to_string();
+        assert_eq!(rest, "perf did not record, it ended at once: something else");
+    }
+
+    #[test]
+    fn a_recording_that_is_dropped_leaves_neither_perf_nor_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let results = tare_files::Folder::open(folder.path(), tare_files::Trust::Anyone).unwrap().unwrap();
+        let place = Place::make(&results, 0, 1, 1, 0.1).unwrap();
+        let own = std::process::id().to_string();
+        let begun = Recording::begin(&place, "perf.data", &["record", "-e", "cpu-clock:u", "-p", &own], 1);
+        if let Ok(recording) = begun {
+            let pid = recording.perf.0.id();
+            assert!(recording.path().exists());
+            drop(recording);
+            assert!(!Path::new(&format!("/proc/{pid}")).exists(), "perf still runs");
+        }
+        place.remove_empty();
+        assert!(std::fs::read_dir(folder.path().join("captures")).unwrap().next().is_none(), "files stayed");
+    }
+}
