@@ -1,13 +1,31 @@
 //! What two candidates differ by where nothing disturbed one of them alone.
 
 use super::fit::{Fit, difference};
-use super::judge::Blocks;
 use crate::interval::{Estimate, Interval};
 use crate::quantiles::t;
 use crate::sequential::is_one_sided;
 
 /// Chance of an end of the interval by which the parts are compared.
 const TAIL: f64 = 0.01;
+
+/// What ran so far: by block and candidate.
+#[derive(Debug, Clone, Copy)]
+pub struct Blocks<'a> {
+    /// y = ln(metric), turned so that larger is better; none where a candidate was not in it or gave no value.
+    pub values: &'a [Vec<Option<f64>>],
+    /// Whether the trial was disturbed; of the blocks that are missing here none was.
+    pub disturbed: &'a [Vec<bool>],
+}
+
+impl Blocks<'_> {
+    pub(super) fn until(self, count: usize) -> Self {
+        Self { values: &self.values[..count], ..self }
+    }
+
+    fn is_disturbed(self, block: usize, candidate: usize) -> bool {
+        self.disturbed.get(block).is_some_and(|of| of[candidate])
+    }
+}
 
 /// Blocks taken apart: the trials that nothing disturbed, and those that something did. Each part has its own spread.
 pub(super) struct Even<'a> {

@@ -1,6 +1,6 @@
 //! What the blocks so far say.
 
-use super::even::{Even, ratio};
+use super::even::{Blocks, Even, ratio};
 use super::fit::difference;
 use super::share::{LOOKS, share};
 use crate::error::{Error, all_positive, valid_confidence};
@@ -74,25 +74,6 @@ impl<'a> Look<'a> {
     fn bound(&self, i: usize, j: usize, candidates: usize) -> f64 {
         let share = share(candidates, self.blocks, self.alpha);
         if i == j { 0.0 } else { self.even.difference(i, j).map_or(f64::INFINITY, |found| found.ends(share).1) }
-    }
-}
-
-/// What ran so far: by block and candidate.
-#[derive(Debug, Clone, Copy)]
-pub struct Blocks<'a> {
-    /// y = ln(metric), turned so that larger is better; none where a candidate was not in it or gave no value.
-    pub values: &'a [Vec<Option<f64>>],
-    /// Whether the trial was disturbed; of the blocks that are missing here none was.
-    pub disturbed: &'a [Vec<bool>],
-}
-
-impl Blocks<'_> {
-    fn until(self, count: usize) -> Self {
-        Self { values: &self.values[..count], ..self }
-    }
-
-    pub(super) fn is_disturbed(self, block: usize, candidate: usize) -> bool {
-        self.disturbed.get(block).is_some_and(|of| of[candidate])
     }
 }
 

@@ -20,10 +20,10 @@
 //! the best candidate fails, which equals make most likely, it is never worse, so it is w or close to w: the named one
 //! is more than the minimum effect behind the best with a chance of at most alpha.
 //!
-//! Of the trials that nothing disturbed and of those that something did U is taken apart, each with its own v: what
-//! something else does to one candidate is in neither, and bursts that meet any of them do not widen the first. The
-//! narrower one counts. Where a sign test shows that i was disturbed alone more often than j, as `sequential` asks it of
-//! two sides, U is infinite: less than what marks a trial may have been taken of its other ones.
+//! U is taken of the trials that nothing disturbed and of those that something did, apart and each with its own v:
+//! what something else does to one candidate alone is in neither, and bursts that meet any of them do not widen the
+//! first. The narrower one counts. Where a sign test shows that i was disturbed alone more often than j, as
+//! `sequential` asks it of two sides, U is infinite: its other trials may have lost some time too.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -43,7 +43,8 @@ mod share;
 mod simulated;
 mod worth;
 
-pub use judge::{Blocks, End, Question, Standing, judge};
+pub use even::Blocks;
+pub use judge::{End, Question, Standing, judge};
 pub use outlook::{Outlook, outlook};
 pub use share::{LOOKS, weight};
 pub use worth::{Worth, against, worth};

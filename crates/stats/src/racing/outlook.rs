@@ -1,7 +1,7 @@
 //! How many more blocks and trials a race takes, if means and spread stay as they are.
 
-use super::even::{Difference, Even};
-use super::judge::{Blocks, End, Question, Standing};
+use super::even::{Blocks, Difference, Even};
+use super::judge::{End, Question, Standing};
 use super::share::{LOOKS, share};
 
 /// What it would take to decide a race.

@@ -1,7 +1,6 @@
 //! What each factor is worth, averaged over the other factors.
 
-use super::even::{Even, ratio};
-use super::judge::Blocks;
+use super::even::{Blocks, Even, ratio};
 use crate::error::{Error, valid_confidence};
 use crate::interval::{Estimate, Interval};
 use crate::quantiles::t_two_sided;
