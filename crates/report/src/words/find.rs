@@ -90,7 +90,7 @@ pub fn disturbed(find: &Find) -> Option<String> {
         .collect();
     (!names.is_empty()).then(|| {
         format!(
-            "{}, more often than the one ahead: what it does without is not known; see by what with tare show",
+            "{}, more often than the one ahead: nothing is claimed against that; see by what with tare show",
             list(&names)
         )
     })
@@ -130,5 +130,59 @@ pub fn stopped(find: &Find) -> Option<&'static str> {
         RaceStop::LastLook => Some("the last of its looks is over: give it a larger minimum effect"),
         RaceStop::Budget => Some("no further block fits into the time"),
         RaceStop::NoneLeft => Some("the trials of every candidate failed"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_results::schema::{Levels, Race};
+
+    #[test]
+    fn an_undecided_race_says_who_was_disturbed_alone() {
+        let candidate = |(name, fate, disturbed): (&str, Fate, usize)| Candidate {
+            name: name.to_owned(),
+            levels: Levels::default(),
+            fate,
+            after: None,
+            trials: 8,
+            disturbed,
+            disturbed_alone: disturbed > 2,
+            value: None,
+            ratio: None,
+            p99_ms: None,
+        };
+        let of = [("a", Fate::Left, 0), ("b", Fate::Left, 5), ("c", Fate::Left, 1), ("d", Fate::Worse, 4)];
+        let find = Find {
+            metric: None,
+            candidates: of.map(candidate).to_vec(),
+            leader: Some(0),
+            decided: false,
+            knobs: Vec::new(),
+            tail: None,
+            left_out: Vec::new(),
+            blocks: 8,
+            trials: 32,
+            without_value: 0,
+            disturbed: 10,
+            elapsed_s: 60.0,
+            cov: None,
+            trials_to_go: None,
+            to_go_s: None,
+            stop: Some(RaceStop::LastLook),
+            rule: Race {
+                candidates: of.map(|(name, ..)| name.to_owned()).to_vec(),
+                metric: None,
+                minimum_effect: 0.02,
+                alpha: 0.05,
+                budget_s: None,
+                seed: 1,
+                sessions: 1,
+            },
+        };
+        let said = disturbed(&find).unwrap();
+        assert!(said.starts_with("b (5 of 8 trials), more often than the one ahead"), "{said}");
+        assert!(ended(&find).last().is_some_and(|last| last.contains(&said)), "{:?}", ended(&find));
+        assert_eq!(disturbed(&Find { candidates: Vec::new(), ..find }), None);
     }
 }

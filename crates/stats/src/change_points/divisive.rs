@@ -99,7 +99,7 @@ fn settled(values: &[f64], mut found: Vec<Split>) -> Vec<Split> {
 }
 
 /// First run after the best split, and its Q; none below two shortest segments or where no run differs.
-pub(super) fn best(values: &[f64]) -> Option<(usize, f64)> {
+fn best(values: &[f64]) -> Option<(usize, f64)> {
     let all = values.len();
     if all < 2 * SHORTEST {
         return None;

@@ -86,18 +86,7 @@ pub fn find(values: &[f64], options: &Options) -> Result<Found, Error> {
     let drift = sloped.drift(options.confidence);
     let drift = drift.filter(|found| found.p_value <= OF_DRIFT * options.error_rate);
     let drift = drift.filter(|found| found.ratio.value.ln().abs() >= smallest && sloped.bic < alone.bic);
-    // Both say that something changes, where neither has steps of its own: what fits better is what it is.
-    let instead = drift.filter(|_| steps.is_empty() && on_slope.is_empty()).and_then(|drift| {
-        let (place, _) = divisive::best(&held)?;
-        let is_step = Model::of(&held, &[place], false).bic < sloped.bic;
-        is_step.then_some(Split { place, p_value: drift.p_value })
-    });
-    let drift = drift.filter(|_| instead.is_none());
-    let (mut splits, detrended) = match instead {
-        Some(step) => (vec![step], logs),
-        None if drift.is_some() => (on_slope, level),
-        None => (steps, logs),
-    };
+    let (mut splits, detrended) = if drift.is_some() { (on_slope, level) } else { (steps, logs) };
     drop_small(&mut splits, &detrended, &outliers, smallest);
     let mut found = Found { changes: Vec::new(), drift, outliers };
     found.changes = changes(values, &splits, &found, options.confidence)?;

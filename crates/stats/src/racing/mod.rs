@@ -23,10 +23,10 @@
 //! Where candidates of a block shared a server, y has the luck of the server too, and v is that of trials of one server
 //! or of several, by what i and j had (`fit`).
 //!
-//! Of the trials that nothing disturbed and of those that something did U is taken apart, each with its own v: what
-//! something else does to one candidate is in neither, and bursts that meet any of them do not widen the first. The
-//! narrower one counts. Where a sign test shows that i was disturbed alone more often than j, as `sequential` asks it of
-//! two sides, U is infinite: less than what marks a trial may have been taken of its other ones.
+//! U is taken of the trials that nothing disturbed and of those that something did, apart and each with its own v:
+//! what something else does to one candidate alone is in neither, and bursts that meet any of them do not widen the
+//! first. The narrower one counts. Where a sign test shows that i was disturbed alone more often than j, as
+//! `sequential` asks it of two sides, U is infinite: its other trials may have lost some time too.
 //!
 //! | file | holds |
 //! | --- | --- |
