@@ -108,9 +108,11 @@ impl Search<'_> {
     fn measure(&self, two: Two, until: Until) -> Result<bool, Problem> {
         let programs = [self.program(two.a)?, self.program(two.b)?];
         let ended = self.bench.measure(two, [&programs[0], &programs[1]], until)?;
-        // One that was exchanged since it was looked at was measured in place of its commit.
-        self.builds.get(two.a)?;
-        self.builds.get(two.b)?;
+        if ended {
+            // One that was exchanged since it was looked at was measured in place of its commit.
+            self.builds.get(two.a)?;
+            self.builds.get(two.b)?;
+        }
         Ok(ended)
     }
 
