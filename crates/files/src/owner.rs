@@ -131,6 +131,7 @@ impl Rights {
 /// Who gets at what was read, as its open handle says: its name may lead elsewhere a moment later.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Audience {
+    /// Others too, as far as its own rights let them.
     #[default]
     Anyone,
     /// No one but its owner.

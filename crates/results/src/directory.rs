@@ -22,6 +22,10 @@ struct Distances {
 }
 
 const PLAN: &str = "plan.json";
+pub(super) const STUDY: &str = "study.toml";
+/// The most that is read of a study, bytes: 5,000 conditions of twenty keys each fit, and a list in it takes a hundred
+/// times as much when it is read.
+pub(super) const LARGEST_STUDY: u64 = 4 << 20;
 /// The most that is read of a plan, bytes: more than the largest one has.
 pub(super) const LARGEST_PLAN: u64 = 128 << 20;
 /// The most that is read of any other document that is no file of records, bytes.
@@ -53,7 +57,7 @@ pub(super) fn read(folder: &Folder) -> Result<Results, ReadError> {
             None
         }
     };
-    let study_toml = folder.read("study.toml", LARGEST)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let study_toml = folder.read(STUDY, LARGEST_STUDY)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let distances = match folder.read(DISTANCES, LARGEST)? {
         Some(bytes) => Some(distances(&bytes, &path.join(DISTANCES))?),
         None => None,

@@ -243,6 +243,21 @@ fn lines_that_are_no_records_take_no_more_memory_than_a_batch() {
     assert!(peak.parse::<u64>().unwrap() < 500 << 10, "{peak} kB; all at once are more than 2 GB");
 }
 
+/// 40 MB of a list in one took 4 GB, and half a minute.
+#[test]
+fn the_study_of_results_is_no_longer_than_can_be_read_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = crate::store::Directory::create(&directory.path().join("results"), Trust::Anyone).unwrap();
+    let study = |bytes: usize| "#".repeat(bytes);
+    assert!(open.write_study(&study(4 << 20)).is_ok());
+    let refused = open.write_study(&study((4 << 20) + 1)).unwrap_err().to_string();
+    assert!(refused.contains("study.toml is larger than"), "{refused}");
+    write_plan(open.folder(), &Plan::default()).unwrap();
+    assert!(crate::open(open.path()).is_ok());
+    std::fs::write(open.path().join("study.toml"), study((4 << 20) + 1)).unwrap();
+    assert!(crate::open(open.path()).unwrap_err().to_string().contains("study.toml is larger than"));
+}
+
 /// A file of 60 MB takes little room a thousand times, as hard links.
 #[test]
 fn environments_of_all_machines_have_one_limit() {

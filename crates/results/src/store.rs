@@ -1,6 +1,6 @@
 //! Writing a results directory: created once, locked while a run owns it. Its records: `append`.
 
-use super::directory;
+use super::directory::{self, LARGEST_STUDY, STUDY};
 use super::error::{ReadError, io_error};
 use super::lines::{self, DamagedLine, TRIALS};
 use super::lists::Limited;
@@ -17,7 +17,6 @@ pub use super::error::DirectoryError;
 pub const LOGS: &str = "logs";
 pub const CAPTURES: &str = "captures";
 const LOCK: &str = ".lock";
-const LARGEST_STUDY: u64 = 16 << 20;
 
 /// A results directory that is open for writing; the lock goes with it.
 #[derive(Debug)]
@@ -134,10 +133,19 @@ impl Directory {
         Ok(self.folder.write(name, text.as_bytes())?)
     }
 
+    /// Writes the study that its results are of, where it can be read back.
+    pub(crate) fn write_study(&self, text: &str) -> Result<(), DirectoryError> {
+        if text.len() as u64 > LARGEST_STUDY {
+            let path = self.path().join(STUDY);
+            return Err(tare_files::FilesError::TooLarge { path, limit: LARGEST_STUDY }.into());
+        }
+        self.write(STUDY, text)
+    }
+
     /// Writes the three documents of a fresh run.
     pub fn begin(&self, study_toml: &str, plan: &Plan, environment: &Environment) -> Result<(), DirectoryError> {
         self.write("environment.json", &pretty(environment))?;
-        self.write("study.toml", study_toml)?;
+        self.write_study(study_toml)?;
         crash::point("results: before the plan");
         // Last: a directory with a plan is one that can be resumed.
         write_plan(&self.folder, plan)
@@ -190,7 +198,7 @@ pub fn read_trials_behind(directory: &Folder, from: u64) -> Result<Vec<TrialReco
 /// The resolved study that a run wrote, as text.
 pub fn read_study_text(directory: &Folder) -> Result<String, DirectoryError> {
     let failed = |e| io_error("read", &directory.path().join("study.toml"), e);
-    let bytes = directory.read("study.toml", LARGEST_STUDY)?.ok_or_else(|| failed(ErrorKind::NotFound.into()))?;
+    let bytes = directory.read(STUDY, LARGEST_STUDY)?.ok_or_else(|| failed(ErrorKind::NotFound.into()))?;
     String::from_utf8(bytes).map_err(|e| failed(io::Error::new(ErrorKind::InvalidData, e)))
 }
 

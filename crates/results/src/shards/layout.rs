@@ -47,7 +47,7 @@ impl Sharded {
     pub fn create(path: &Path, study_toml: &str, plan: &Plan, count: usize) -> Result<Self, DirectoryError> {
         let plan = Plan { machine: None, ..plan.clone() };
         let open = Directory::create_empty(path, Trust::Anyone)?;
-        open.write("study.toml", study_toml)?;
+        open.write_study(study_toml)?;
         open.write("plan.json", &crate::store::pretty(&plan))?;
         // Last: a folder with this file is whole.
         open.write(NAME, &crate::store::pretty(&ShardsFile { schema: SCHEMA, shards: count }))?;

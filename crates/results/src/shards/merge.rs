@@ -40,7 +40,7 @@ pub fn merge(folders: &[PathBuf], out: &Path) -> Result<Merged, DirectoryError> 
     if let Some(first) = machines.values().next() {
         open.write(ENVIRONMENT, &pretty(first))?;
     }
-    open.write("study.toml", &found.study_toml)?;
+    open.write_study(&found.study_toml)?;
     let records = write_records(&found, open.folder())?;
     for index in 0..found.parts.len() {
         copy_files(&found, index, open.folder())?;

@@ -107,7 +107,13 @@ impl Search<'_> {
 
     fn measure(&self, two: Two, until: Until) -> Result<bool, Problem> {
         let programs = [self.program(two.a)?, self.program(two.b)?];
-        self.bench.measure(two, [&programs[0], &programs[1]], until)
+        let ended = self.bench.measure(two, [&programs[0], &programs[1]], until)?;
+        if ended {
+            // One that was exchanged since it was looked at was measured in place of its commit.
+            self.builds.get(two.a)?;
+            self.builds.get(two.b)?;
+        }
+        Ok(ended)
     }
 
     fn program(&self, place: usize) -> Result<PathBuf, Problem> {

@@ -144,6 +144,20 @@ fn a_list_of_builds_is_bisected_and_ends_that_do_not_differ_are_not() {
     assert!(found["text"].as_str().unwrap().starts_with("No difference to bisect: "), "{found}");
 }
 
+/// Between the look at it and what is measured: the first run, before the samples, puts another in its place.
+#[test]
+fn a_build_that_is_exchanged_while_it_is_measured_is_no_observation_of_its_commit() {
+    let world = World::new();
+    let kept = program(&world, "kept", "0.04");
+    let (other, exchanged) = (world.path("other"), world.path("exchanged"));
+    script(&other, "exec sleep 0.041");
+    script(&exchanged, &format!("cp {} $0.new; mv $0.new $0; exec sleep 0.04", other.display()));
+    let builds = format!("{kept},{}", exchanged.display());
+    let words = ["bisect", "--builds", &builds, "--out", "a", "--command", "{binary}", "--minimum-effect", "40%"];
+    let (_, err) = world.exits(2, &[&words[..], &QUIET[..]].concat());
+    assert!(err.contains("a build is not what it was when it was measured") && err.contains("SHA-1"), "{err}");
+}
+
 #[test]
 fn what_cannot_be_bisected_is_refused_with_what_to_do() {
     let world = World::new();
