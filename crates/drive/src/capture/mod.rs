@@ -3,6 +3,7 @@
 pub mod environment;
 mod events;
 pub mod interference;
+pub mod lines;
 pub mod memory;
 pub mod network;
 mod perf;

@@ -13,6 +13,8 @@ pub struct CaptureSettings {
     pub wakes: bool,
     /// Events of processors and kernel in the threads of either side.
     pub events: bool,
+    /// Cache lines that cores take from each other, by sampled accesses to memory.
+    pub lines: bool,
     /// The server's counters, and its storage engine's report.
     pub status: bool,
     /// Memory of the server by node, and hits and misses of the nodes' allocators.
@@ -30,6 +32,7 @@ impl Default for CaptureSettings {
             waits: false,
             wakes: false,
             events: false,
+            lines: false,
             status: false,
             memory: true,
             schedule: true,
@@ -38,8 +41,15 @@ impl Default for CaptureSettings {
 }
 
 impl CaptureSettings {
+    /// What belongs to every sample alone.
+    #[must_use]
+    pub fn without_sample(self) -> Self {
+        let Self { call_graph, memory, schedule, .. } = self;
+        Self { call_graph, memory, schedule, ..Self::default() }
+    }
+
     pub fn need_a_sample(&self) -> bool {
-        self.profile || self.locks || self.waits || self.wakes || self.events || self.status
+        self.profile || self.locks || self.waits || self.wakes || self.events || self.lines || self.status
     }
 }
 

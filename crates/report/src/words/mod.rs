@@ -18,6 +18,7 @@ mod first_screen;
 mod further;
 mod headline;
 mod history;
+pub(crate) mod lines;
 mod machines;
 pub mod paste;
 mod plans;

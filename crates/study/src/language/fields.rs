@@ -279,6 +279,10 @@ const RECORDED: &[Key<Settings>] = &[
         "on: cycles, instructions, misses of caches and TLBs, loads from other nodes, context switches and page faults \
          of the clients' and the connections' threads in that further sample (perf stat); without hardware counters the \
          kernel's alone"),
+    key!(switch "lines" in capture.lines,
+        "on: cache lines that cores take from each other in that further sample: what lies in them, who writes and who \
+         reads them, by node (perf mem; needs a processor that samples accesses to memory, and root or \
+         kernel.perf_event_paranoid of 0)"),
     key!(switch "status" in capture.status,
         "on: the server's counters over that further sample, and the InnoDB status at its end"),
     key!(switch "memory" in capture.memory,

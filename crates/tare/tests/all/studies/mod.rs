@@ -11,6 +11,7 @@ mod configuration;
 mod data;
 mod find;
 mod ladder;
+mod lines;
 mod machine_changed;
 mod machines;
 mod memory_limit;
