@@ -1,5 +1,6 @@
 //! What is recorded alongside the metrics: threads, host, probes, profiles, lock waits.
 
+pub mod cache;
 pub mod environment;
 mod events;
 pub mod interference;

@@ -3,7 +3,7 @@
 use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 use tare_text::UnknownWord;
 
-/// The cheap ones (memory, schedule) belong to every sample; the others to one further sample, after the measured ones.
+/// The cheap ones (memory, schedule, cache) belong to every sample; the others to one further sample, after the measured ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CaptureSettings {
     pub profile: bool,
@@ -21,6 +21,8 @@ pub struct CaptureSettings {
     pub memory: bool,
     /// Time each thread ran, waited for a CPU and slept.
     pub schedule: bool,
+    /// L3 caches and memory bandwidth of both sides' threads, where resctrl counts them.
+    pub cache: bool,
 }
 
 impl Default for CaptureSettings {
@@ -36,6 +38,7 @@ impl Default for CaptureSettings {
             status: false,
             memory: true,
             schedule: true,
+            cache: true,
         }
     }
 }
@@ -44,8 +47,8 @@ impl CaptureSettings {
     /// What belongs to every sample alone.
     #[must_use]
     pub fn without_sample(self) -> Self {
-        let Self { call_graph, memory, schedule, .. } = self;
-        Self { call_graph, memory, schedule, ..Self::default() }
+        let Self { call_graph, memory, schedule, cache, .. } = self;
+        Self { call_graph, memory, schedule, cache, ..Self::default() }
     }
 
     pub fn need_a_sample(&self) -> bool {

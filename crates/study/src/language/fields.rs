@@ -289,6 +289,9 @@ const RECORDED: &[Key<Settings>] = &[
         "on (default): memory of the server by node, and hits and misses of the nodes, in every sample"),
     key!(switch "schedule" in capture.schedule,
         "on (default): time each thread ran, waited for a CPU and slept, in every sample"),
+    key!(switch "cache" in capture.cache,
+        "on (default): what the threads of server and clients have of the L3 caches and move from and to memory, in every \
+         sample, where /sys/fs/resctrl is mounted and this user may make groups there (root)"),
 ];
 
 /// All keys but `engine.options.*` and the machine settings, which are open-ended, in the order of a written study.

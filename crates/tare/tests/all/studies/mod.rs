@@ -6,6 +6,7 @@ mod asked_wrongly;
 mod beforehand;
 mod bisect;
 mod builds;
+mod cache;
 pub mod captures;
 mod configuration;
 mod data;
