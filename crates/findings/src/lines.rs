@@ -92,7 +92,8 @@ fn of_group(name: &str, group: &[&SharedLine]) -> LineSummary {
     // What most of its loads say that were found elsewhere.
     let mut sharing: BTreeMap<u8, (Sharing, u64)> = BTreeMap::new();
     for line in group {
-        sharing.entry(line.sharing as u8).or_insert((line.sharing, 0)).1 += line.counts.found();
+        let (_, found) = sharing.entry(line.sharing as u8).or_insert((line.sharing, 0));
+        *found = found.saturating_add(line.counts.found());
     }
     let sharing =
         sharing.into_values().max_by_key(|(_, found)| *found).map_or(Sharing::Unknown, |(sharing, _)| sharing);
