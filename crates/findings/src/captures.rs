@@ -5,7 +5,7 @@ use super::collect::ConditionTrials;
 use super::confidence::{CONFIDENCE, FURTHER};
 use super::ladders::{Ladder, ladders};
 use super::summary::{CaptureSummary, Grown, GrowthRanking, LockSummary, Profiled, SymbolSummary, Unnamed};
-use super::{waits, wakes};
+use super::{lines, waits, wakes};
 use std::collections::BTreeMap;
 use tare_results::Results;
 use tare_results::captures::Captures;
@@ -49,6 +49,7 @@ fn summary<'r>(condition: &ConditionTrials<'r>, results: &'r Results) -> Option<
         locks: locks(&captures),
         waits: waits::summary(&timed),
         wakes: wakes::summary(&captures),
+        lines: lines::summary(condition.ok.iter().copied()),
         unnamed: unnamed(&captures),
     })
 }

@@ -38,6 +38,7 @@ pub mod hosts;
 mod ladders;
 pub mod level_words;
 pub mod lifetimes;
+pub mod lines;
 pub mod machine_view;
 pub mod mode;
 mod modes;

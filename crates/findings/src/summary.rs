@@ -11,6 +11,7 @@ use super::grid::PlacementGrid;
 use super::groups::Group;
 use super::hosts::Hosts;
 use super::lifetimes::Lifetimes;
+use super::lines::LinesSummary;
 use super::mode::{Middle, Mode, ModeCause, ModesTested};
 use super::nodes::NodeSummary;
 use super::outliers::Outlier;
@@ -105,6 +106,9 @@ pub struct CaptureSummary {
     /// Who kept the connections' threads asleep; of results before it was captured none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wakes: Option<WakesSummary>,
+    /// Cache lines that cores take from each other, where accesses to memory were sampled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines: Option<LinesSummary>,
     /// The program or library whose functions have no names in the profile, where that is much of it.
     pub unnamed: Option<Unnamed>,
 }

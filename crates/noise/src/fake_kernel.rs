@@ -2,7 +2,7 @@
 //!
 //! Writing behaves as the kernel does where it matters: a value is replaced as a whole or not at all; a list of
 //! choices (`always [madvise] never`) keeps its form and refuses an unknown word; `cgroup.subtree_control` takes
-//! `+name` and `-name`.
+//! `+name` and `-name`, the `tasks` of a group of resctrl one more number.
 
 use crate::kernel::Kernel;
 use std::fs;
@@ -20,6 +20,8 @@ impl Kernel for FakeKernel {
         let word = text.trim();
         let new = if path.ends_with("cgroup.subtree_control") {
             controllers(&old, word)
+        } else if path.ends_with("tasks") {
+            format!("{old}{word}\n")
         } else if old.contains('[') {
             choose(&old, word).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?
         } else {
@@ -32,6 +34,9 @@ impl Kernel for FakeKernel {
 
     fn make_group(&self, folder: &Path) -> io::Result<()> {
         fs::create_dir(folder)?;
+        if folder.parent().is_some_and(|above| above.ends_with("mon_groups")) {
+            return make_monitor(folder);
+        }
         for (name, text) in [("cgroup.procs", ""), ("cpuset.cpus", "\n"), ("cpuset.cpus.partition", "member\n")] {
             fs::write(folder.join(name), text)?;
         }
@@ -45,6 +50,16 @@ impl Kernel for FakeKernel {
     fn is_real(&self) -> bool {
         false
     }
+}
+
+/// A group of resctrl on a machine with one L3 cache.
+fn make_monitor(folder: &Path) -> io::Result<()> {
+    let cache = folder.join("mon_data/mon_L3_00");
+    fs::create_dir_all(&cache)?;
+    for event in ["llc_occupancy", "mbm_total_bytes", "mbm_local_bytes"] {
+        fs::write(cache.join(event), "0\n")?;
+    }
+    fs::write(folder.join("tasks"), "")
 }
 
 fn controllers(old: &str, change: &str) -> String {

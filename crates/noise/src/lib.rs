@@ -12,6 +12,7 @@
 #![warn(clippy::missing_errors_doc)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
+mod cache_monitor;
 mod control_group;
 pub mod doctor;
 mod error;
@@ -32,6 +33,7 @@ mod setting;
 mod state_dir;
 mod system;
 
+pub use cache_monitor::{CacheMonitor, CacheUse};
 pub use control_group::ControlGroup;
 pub use error::{NoiseError, Result};
 pub use interference::{CpuUse, Foreign, Snapshot, Throttled, Throttling};

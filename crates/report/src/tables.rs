@@ -1,13 +1,14 @@
 //! Tables as values: made here once, and only drawn by the terminal, the page and the exports.
 
 use crate::terminal::plain;
-use crate::words::{between, build_verdict, hash, why};
+use crate::words::{between, build_verdict, hash, lines, why};
 use std::collections::BTreeSet;
 use tare_findings::counters::{CounterCell, CounterTable};
 use tare_findings::figures::{Scale, change, changes_of, figure, percent, times};
 use tare_findings::grid::PlacementGrid;
 use tare_findings::history::{MetricHistory, Segment};
 use tare_findings::level_words::words_of;
+use tare_findings::lines::LineSummary;
 use tare_findings::relative::{RelativeCell, RelativeTable};
 use tare_findings::summary::{BuildComparison, Effect, Grown, Summary};
 use tare_findings::time::{ConditionTime, Counted, EventSide};
@@ -101,6 +102,18 @@ pub fn events<'a>(times: impl Iterator<Item = &'a ConditionTime>) -> Table<'a> {
     let names = all.iter().map(|what| R(why::counted(what)));
     let heads = [L("condition"), L("side")].into_iter().chain(names).collect();
     Table { heads, rows: times.iter().flat_map(sides).collect() }
+}
+
+/// Cache lines that cores take from each other, under the head of what each belongs to.
+pub fn lines<'a>(of: &'a str, lines: impl Iterator<Item = (&'a str, &'a LineSummary)>) -> Table<'a> {
+    let row = |(belongs, line): (&str, &LineSummary)| {
+        let found = format!("{} of {}", line.counts.found(), line.counts.loads);
+        let (written, read) = (lines::uses(&line.written_by), lines::uses(&line.read_by));
+        cells![belongs, &line.name, found, line.counts.found_remote, written, read, lines::sharing(line)]
+    };
+    let heads = vec![L(of), L("line"), R("loads that found it elsewhere"), R("on another node")];
+    let heads = heads.into_iter().chain([L("written by"), L("read by"), L("sharing")]).collect();
+    Table { heads, rows: lines.map(row).collect() }
 }
 
 pub fn counters(table: &CounterTable) -> Table<'_> {

@@ -3,6 +3,7 @@
 use crate::words::{proof, why as words};
 use serde::Serialize;
 use std::borrow::Cow;
+use tare_findings::lines::LinesSummary;
 use tare_findings::time::ConditionTime;
 use tare_findings::why::{
     Cause, EventChange, Expected, NamedChange, PartChange, Proof, ProofVerdict, Suspect, TimeChange, Trial, Why,
@@ -54,6 +55,9 @@ struct DifferenceJson<'a> {
     statements_tested: usize,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     events: &'a [EventChange],
+    /// Of A and of B.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<&'a [Option<LinesSummary>; 2]>,
 }
 
 /// The difference without what other programs did.
@@ -103,6 +107,7 @@ impl<'a> WhyJson<'a> {
                 statements: &found.statements.shown,
                 statements_tested: found.statements.tested,
                 events: &found.events,
+                lines: found.lines.iter().any(Option::is_some).then_some(&found.lines),
             }),
             causes: found.causes.iter().map(CauseJson::of).collect(),
             proofs: Vec::new(),

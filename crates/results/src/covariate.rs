@@ -165,6 +165,10 @@ const ALL: &[Covariate] = {
         entry(EachClass("migrations"), "", Sum, Cause),
         entry(EachClass("involuntary_switches"), "", Sum, Cause),
         entry(EachClass("voluntary_switches"), "", Sum, Consequence),
+        // Of resctrl: in the L3 caches at the end; between them and memory, of all nodes and of the threads' own.
+        entry(EachClass("l3_bytes"), "bytes", Last, Cause),
+        entry(EachClass("memory_traffic_bytes"), "bytes", Sum, Consequence),
+        entry(EachClass("own_node_traffic_bytes"), "bytes", Sum, Consequence),
         entry(Family("layout_"), "", Last, Cause),
         entry(One(Probe::Chain.covariate()), "ns", ByTime, Cause),
         entry(One(Probe::Spin.covariate()), "ns", ByTime, Cause),

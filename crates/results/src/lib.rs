@@ -4,6 +4,7 @@
 #![allow(missing_docs)]
 
 mod append;
+pub mod cache_lines;
 pub mod captures;
 pub mod claim;
 pub mod client_limit;

@@ -8,6 +8,7 @@
 //! | `trials.jsonl` | one [`TrialRecord`] a line, synced before the next trial begins |
 //! | `logs/` | the log of each trial and its server |
 
+use super::cache_lines::SharedLines;
 use super::disturbed::Disturber;
 use super::events::SidesEvents;
 use super::plain::Plain;
@@ -282,6 +283,9 @@ pub struct CaptureSample {
     /// Events of processors and kernel, where they were asked for and could be counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<SidesEvents>,
+    /// Cache lines that cores take from each other, where they were asked for and could be sampled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<SharedLines>,
 }
 
 impl TrialRecord {

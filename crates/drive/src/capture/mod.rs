@@ -1,8 +1,10 @@
 //! What is recorded alongside the metrics: threads, host, probes, profiles, lock waits.
 
+pub mod cache;
 pub mod environment;
 mod events;
 pub mod interference;
+pub mod lines;
 pub mod memory;
 pub mod network;
 mod perf;

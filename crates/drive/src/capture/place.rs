@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tare_files::{Folder, Result};
+use tare_results::cache_lines::SharedLines;
 use tare_results::events::SidesEvents;
 use tare_results::store::CAPTURES;
 
@@ -13,6 +14,8 @@ pub(super) const FOLDED_FILE: &str = "profile.folded";
 pub(super) const PROFILE_RECORDING: &str = "perf.data";
 /// Recording of the wake-ups, for as long as there is one.
 pub(super) const WAKES_RECORDING: &str = "wakes.data";
+/// Recording of accesses to memory, for as long as there is one.
+pub(super) const LINES_RECORDING: &str = "lines.data";
 
 #[derive(Debug, Default)]
 pub struct Captured {
@@ -21,6 +24,7 @@ pub struct Captured {
     pub missing: BTreeMap<String, String>,
     /// They go into the record itself.
     pub events: Option<SidesEvents>,
+    pub lines: Option<SharedLines>,
 }
 
 /// Where the captures of one trial go, and what it knows of itself.
@@ -44,8 +48,9 @@ impl Place {
         for name in all.names().unwrap_or_default() {
             // Most have none; what is no folder has none either.
             if let Ok(Some(killed)) = all.sub(&name) {
-                let _ = killed.remove(PROFILE_RECORDING);
-                let _ = killed.remove(WAKES_RECORDING);
+                for recording in [PROFILE_RECORDING, WAKES_RECORDING, LINES_RECORDING] {
+                    let _ = killed.remove(recording);
+                }
             }
         }
         let folder = all.make_sub(&name)?;
@@ -102,7 +107,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let results = Folder::open(folder.path(), tare_files::Trust::Anyone).unwrap().unwrap();
         let killed = Place::make(&results, 0, 1, 1, 0.1).unwrap();
-        for name in ["perf.data", "wakes.data", "profile.json"] {
+        for name in ["perf.data", "wakes.data", "lines.data", "profile.json"] {
             std::fs::write(killed.path(name), "recorded").unwrap();
         }
         Place::make(&results, 0, 2, 1, 0.1).unwrap();

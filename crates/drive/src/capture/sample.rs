@@ -5,6 +5,7 @@
 use super::place::{Captured, Place};
 use super::{
     events::Events,
+    lines::Lines,
     profile::Profile,
     server::{Locks, Status},
     waits::{self, Waits},
@@ -14,6 +15,7 @@ use crate::capture::settings::CaptureSettings;
 use crate::sut::SideThreads;
 use std::time::Instant;
 use tare_engine::{Diagnostics, Server, Unavailable};
+use tare_results::cache_lines::LINES;
 use tare_results::captures;
 use tare_results::events::{EVENTS, NO_COUNTERS};
 use tare_results::waits::WaitsFile;
@@ -27,6 +29,7 @@ pub struct CaptureSample {
     waits: Option<Waits>,
     wakes: Option<Wakes>,
     events: Option<Events>,
+    lines: Option<Lines>,
     time: Option<WaitsFile>,
     locks: Option<Locks>,
     status: Option<Status>,
@@ -44,6 +47,7 @@ impl CaptureSample {
             waits: None,
             wakes: None,
             events: None,
+            lines: None,
             time: None,
             locks: None,
             status: None,
@@ -56,6 +60,10 @@ impl CaptureSample {
         if settings.wakes {
             let started = Wakes::begin(&sample.place, server.pid(), &threads.connections);
             sample.wakes = sample.note(captures::WAKES, started);
+        }
+        if settings.lines {
+            let started = Lines::begin(&sample.place, server.pid(), threads);
+            sample.lines = sample.note(LINES, started);
         }
         if settings.waits {
             let started = Waits::begin(server.pid(), &threads.connections);
@@ -116,6 +124,12 @@ impl CaptureSample {
             self.captured.missing.extend(missing.map(|why| (NO_COUNTERS.to_owned(), why)));
         }
         let seen = self.waits.take().map(Waits::end).and_then(|ended| self.note(captures::WAITS, ended));
+        if let Some(lines) = &mut self.lines
+            && let Err(e) = lines.end()
+        {
+            self.captured.missing.insert(LINES.to_owned(), e.to_string());
+            self.lines = None;
+        }
         if let Some(wakes) = &mut self.wakes
             && let Err(e) = wakes.end()
         {
@@ -139,6 +153,9 @@ impl CaptureSample {
         }
         if let Some(wakes) = self.wakes.take() {
             wakes.finish(&self.place, &mut self.captured);
+        }
+        if let Some(lines) = self.lines.take() {
+            lines.finish(&mut self.captured);
         }
         if let Some(file) = self.time.take() {
             self.place.write_json(&mut self.captured, captures::WAITS, "waits.json", &file);

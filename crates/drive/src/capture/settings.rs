@@ -3,7 +3,7 @@
 use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 use tare_text::UnknownWord;
 
-/// The cheap ones (memory, schedule) belong to every sample; the others to one further sample, after the measured ones.
+/// The cheap ones (memory, schedule, cache) belong to every sample; the others to one further sample, after the measured ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CaptureSettings {
     pub profile: bool,
@@ -13,12 +13,16 @@ pub struct CaptureSettings {
     pub wakes: bool,
     /// Events of processors and kernel in the threads of either side.
     pub events: bool,
+    /// Cache lines that cores take from each other, by sampled accesses to memory.
+    pub lines: bool,
     /// The server's counters, and its storage engine's report.
     pub status: bool,
     /// Memory of the server by node, and hits and misses of the nodes' allocators.
     pub memory: bool,
     /// Time each thread ran, waited for a CPU and slept.
     pub schedule: bool,
+    /// L3 caches and memory bandwidth of both sides' threads, where resctrl counts them.
+    pub cache: bool,
 }
 
 impl Default for CaptureSettings {
@@ -30,16 +34,25 @@ impl Default for CaptureSettings {
             waits: false,
             wakes: false,
             events: false,
+            lines: false,
             status: false,
             memory: true,
             schedule: true,
+            cache: true,
         }
     }
 }
 
 impl CaptureSettings {
+    /// What belongs to every sample alone.
+    #[must_use]
+    pub fn without_sample(self) -> Self {
+        let Self { call_graph, memory, schedule, cache, .. } = self;
+        Self { call_graph, memory, schedule, cache, ..Self::default() }
+    }
+
     pub fn need_a_sample(&self) -> bool {
-        self.profile || self.locks || self.waits || self.wakes || self.events || self.status
+        self.profile || self.locks || self.waits || self.wakes || self.events || self.lines || self.status
     }
 }
 

@@ -99,7 +99,14 @@ mod tests {
             memory: MemoryPolicy::Default,
             pool_memory: MemoryPolicy::Default,
         };
-        let settings = WatchSettings { placement, chance_seed: 1, memory: false, schedule: false, probe_share: None };
+        let settings = WatchSettings {
+            placement,
+            chance_seed: 1,
+            memory: false,
+            schedule: false,
+            cache: false,
+            probe_share: None,
+        };
         let sut = SystemUnderTest { root: Some(root), owner: Owner::Us, data: None };
         SubjectWatch::new(sut, settings).without_clients(threads)
     }

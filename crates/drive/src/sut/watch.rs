@@ -6,6 +6,7 @@ use super::{
     Owner, Partner, Surroundings, SutError, SystemUnderTest, ThreadWatch, UsageMark, Watched, stray, usage,
     waited_for_cpu,
 };
+use crate::capture::cache::CacheWatch;
 use crate::capture::interference::{Interference, OthersSeen, thread_cpu_s};
 use crate::capture::memory;
 use crate::capture::memory::MemoryWatch;
@@ -41,6 +42,8 @@ pub struct WatchSettings {
     pub memory: bool,
     /// Whether the time each thread ran, waited and slept is recorded.
     pub schedule: bool,
+    /// Whether the use of L3 caches and of memory bandwidth is recorded, where the machine counts it.
+    pub cache: bool,
     /// Part of the time that probes alongside the samples may take; none: there are none.
     pub probe_share: Option<f64>,
 }
@@ -65,6 +68,7 @@ pub struct SubjectWatch {
     /// Binds threads of a server that is not ours, or that another host names.
     affinities: Option<SharedAffinities>,
     probe: Option<ProbeWatch>,
+    cache: Option<CacheWatch>,
     /// Watches the server, where that is on another host.
     pub(super) partner: Option<Box<dyn Partner>>,
     /// How many clients there are on another host, where someone else watches them; none: they are here.
@@ -102,6 +106,7 @@ impl SubjectWatch {
             layout,
             affinities: None,
             probe: None,
+            cache: None,
             partner: None,
             clients_elsewhere: None,
             ends_under_load: false,
@@ -259,6 +264,7 @@ impl SubjectWatch {
             None => self.idle()?,
         }
         let began_s = thread_cpu_s();
+        self.count_cache();
         self.open = Some(Open {
             clock: Instant::now(),
             started_at: tare_results::now(),
@@ -272,6 +278,18 @@ impl SubjectWatch {
         Ok(())
     }
 
+    /// Threads of a server that is not ours stay in the groups that they are in.
+    fn count_cache(&mut self) {
+        if self.settings.cache && self.sut.owner == Owner::Us {
+            self.cache = self.cache.take().or_else(CacheWatch::begin);
+        }
+        if let Some(cache) = &mut self.cache {
+            let server = self.sut.root.and_then(|_| self.sut.threads().ok()).unwrap_or_default();
+            let client = |watched: &&Watched| watched.class == ThreadClass::Client;
+            cache.start(server, self.watched.iter().filter(client).map(|watched| watched.thread));
+        }
+    }
+
     /// It has been measured; where probes are wanted, nothing else may run now.
     ///
     /// # Errors
@@ -281,6 +299,7 @@ impl SubjectWatch {
         let began_s = thread_cpu_s();
         let used = open.used.and_then(|before| UsageMark::take(&self.sut)?.since(&before));
         let elapsed = open.clock.elapsed();
+        let cache = self.cache.as_ref().map(CacheWatch::finish);
         let (mut threads, looked_s) = open.watch.finish();
         if self.may_end {
             // One that ended before it was looked at once was nowhere that is known.
@@ -297,6 +316,7 @@ impl SubjectWatch {
         let OthersSeen { mut covariates, users } = open.interference.finish();
         covariates.extend(self.layout.iter().map(|(name, value)| ((*name).to_owned(), *value)));
         covariates.extend(open.network.map(NetworkWatch::finish).unwrap_or_default());
+        covariates.extend(cache.into_iter().flatten());
         if !self.watched.is_empty() {
             add_thread_covariates(&mut covariates, &threads);
         }

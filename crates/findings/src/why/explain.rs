@@ -6,6 +6,7 @@ use super::{causes, events, named};
 use crate::captures;
 use crate::collect::ConditionTrials;
 use crate::compare::{self, CompareError, Side};
+use crate::lines;
 use crate::time::{self, ConditionTime, Part, TrialTime};
 use std::collections::BTreeSet;
 use tare_results::Results;
@@ -61,6 +62,7 @@ pub fn why(a: Side<'_>, b: Side<'_>) -> Result<Why, WhyError> {
         functions: named::functions(&trials, both),
         statements: named::statements(&trials),
         events: events::events(&trials),
+        lines: [&times_a, &times_b].map(|side| lines::summary(side.iter().map(|time| time.trial))),
         unnamed: unnamed.into_iter().flatten().max_by(|a, b| a.fraction.total_cmp(&b.fraction)),
         hardware: both.iter().find_map(|results| Hardware::of(&results.environment.as_ref()?.settings)),
         causes,

@@ -7,6 +7,7 @@ use super::suspect::Suspect;
 use crate::compare::CompareError;
 use crate::confidence::CONFIDENCE;
 use crate::ends;
+use crate::lines::LinesSummary;
 use crate::summary::Unnamed;
 use crate::time::{ConditionTime, Part};
 use serde::Serialize;
@@ -48,6 +49,8 @@ pub struct Why {
     pub statements: Changes,
     /// Events of processors and kernel, where every trial of both counted them.
     pub events: Vec<EventChange>,
+    /// Cache lines that cores take from each other in A and in B, where accesses to memory were sampled.
+    pub lines: [Option<LinesSummary>; 2],
     /// What of the profiles has no name, of the side that has more of it; none where that is little.
     pub unnamed: Option<Unnamed>,
     /// What the machine could have told of its processors, of A or else of B; none where results do not say it.

@@ -7,6 +7,7 @@ mod disturbed;
 mod draws;
 mod events;
 mod functions;
+mod lines;
 mod made_up;
 mod modes;
 mod pooled;

@@ -5,6 +5,7 @@ use super::entry::{Entry, Format, Undo};
 use super::file::Journal;
 use super::file::boot_id;
 use super::outcome::{Outcome, RestoreReport, Restored};
+use crate::cache_monitor::remove_left;
 use crate::error::{NoiseError, Result};
 use crate::lock::HostLock;
 use crate::system::System;
@@ -22,7 +23,9 @@ use std::time::Duration;
 /// When the journal cannot be read or rewritten. A file that cannot be put back is no error: see
 /// [`RestoreReport::failed`].
 pub fn recover(system: &System, state_dir: &Path, _lock: &HostLock) -> Result<RestoreReport> {
-    put_back(system, state_dir)
+    let mut report = put_back(system, state_dir)?;
+    report.files.extend(remove_left(system));
+    Ok(report)
 }
 
 /// [`recover`] for callers that have proved otherwise that nothing living is undone.

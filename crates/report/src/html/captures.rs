@@ -8,11 +8,12 @@ use super::scroll::{captioned, drawn, row, table};
 use crate::charts::flame::{self, Width};
 use crate::charts::flame_difference;
 use crate::tables;
-use crate::words::{between, waits, wakes};
+use crate::words::{between, lines, waits, wakes};
 use maud::{Markup, html};
 use tare_findings::compare::Side;
 use tare_findings::figures::{count, percent, times};
 use tare_findings::level_words::words_of;
+use tare_findings::lines::LinesSummary;
 use tare_findings::summary::{BuildComparison, CaptureSummary, Changed, GrowthRanking, Profiled};
 use tare_findings::waits::{ClassTime, WaitsSummary};
 use tare_findings::wakes::WakesSummary;
@@ -268,6 +269,27 @@ pub(super) fn wakes(page: &Page<'_>) -> Option<Markup> {
                     ])))
                 }
             }
+        }
+    })
+}
+
+pub(super) fn lines(page: &Page<'_>) -> Option<Markup> {
+    let captures = &page.summary.captures;
+    let with: Vec<(&str, &LinesSummary)> =
+        captures.iter().filter_map(|capture| Some((capture.condition.as_str(), capture.lines.as_ref()?))).collect();
+    let shown = || with.iter().take(CONDITIONS);
+    let rows = shown().flat_map(|(name, found)| found.lines.iter().map(|line| (*name, line)));
+    (!with.is_empty()).then(|| {
+        html! {
+            p.note {
+                "Accesses to memory that the processor sampled in the capture sample. A load that finds its line in another core's "
+                "cache waits for that core: modified there on Intel and AMD, perhaps unmodified on Arm. Where threads use different "
+                "bytes of a line, the layout is to blame, and not what they share."
+            }
+            @for (name, found) in shown() {
+                p { (name) ": " (lines::about(found)) "." @if let Some(first) = lines::first(found) { " " (first) } }
+            }
+            (drawn("Cache lines that cores take from each other", None, &tables::lines("condition", rows)))
         }
     })
 }

@@ -94,6 +94,7 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("growth", "What grows: which lock is to blame", captures::growth(page)),
         ("waits", "What the server's threads spend time with", captures::waits(page)),
         ("wakes", "What keeps the connections asleep", captures::wakes(page)),
+        ("lines", "Cache lines that cores take from each other", captures::lines(page)),
         ("profiles", "Flame graphs", captures::profiles(page)),
         ("captures", "Captures", captures::tables(page)),
         ("machines", "Machines side by side", machines::hosts(page)),

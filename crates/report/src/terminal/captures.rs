@@ -5,9 +5,10 @@ use super::rows::{drawn, lined, titled};
 use super::style::Style;
 use super::text::{plain, wrap};
 use crate::tables;
-use crate::words::{between, waits, wakes};
+use crate::words::{between, lines, waits, wakes};
 use tare_findings::figures::{percent, times};
 use tare_findings::level_words::words_of;
+use tare_findings::lines::LinesSummary;
 use tare_findings::summary::{Grown, GrowthRanking, Profiled, Summary};
 use tare_text::ending;
 
@@ -109,4 +110,33 @@ pub(super) fn charged(summary: &Summary, style: Style) -> Option<String> {
     let head = "what others did while the threads that serve connections slept for them, passed on along who woke whom";
     let heads = ["condition", "who", "did", "share"];
     (!lines.is_empty()).then(|| titled(style, head, &(lined(style, &heads, 3, rows) + &lines)))
+}
+
+/// Cache lines that cores take from each other; none without the capture `lines`.
+pub(super) fn lines(summary: &Summary, style: Style) -> Option<String> {
+    let with: Vec<(&str, &LinesSummary)> = summary
+        .captures
+        .iter()
+        .filter_map(|capture| Some((capture.condition.as_str(), capture.lines.as_ref()?)))
+        .collect();
+    lines_of(&with, "condition", style)
+}
+
+/// Those of conditions, or of the sides of a comparison, in sentences and a table.
+pub(super) fn lines_of(with: &[(&str, &LinesSummary)], of: &str, style: Style) -> Option<String> {
+    let mut table = tables::lines(
+        of,
+        with.iter().flat_map(|(name, found)| found.lines.iter().take(ROWS).map(|line| (*name, line))),
+    );
+    table.rows.iter_mut().flatten().filter_map(|cell| cell.0.as_mut()).for_each(|text| *text = plain(text));
+    let said: String = with
+        .iter()
+        .map(|(name, found)| {
+            let first = lines::first(found).map_or(String::new(), |first| format!(" {first}"));
+            wrap(style, "  ", "    ", &plain(&format!("{name}: {}.{first}", lines::about(found))))
+        })
+        .collect();
+    let head = "cache lines that cores take from each other";
+    let table = if table.rows.is_empty() { String::new() } else { drawn(style, &table) };
+    (!with.is_empty()).then(|| titled(style, head, &(said + &table)))
 }

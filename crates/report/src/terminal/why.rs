@@ -1,5 +1,6 @@
 //! `tare why A B`: the answer, a waterfall from A's time to B's, functions, suspects, and what would decide.
 
+use super::captures;
 use super::rows::{self, drawn, titled};
 use super::style::Style;
 use super::text::{heading, plain, wrap};
@@ -27,6 +28,8 @@ pub fn why(found: &Why, style: Style) -> String {
     parts.extend(changes(&found.statements, ("statement", "of the load"), style));
     parts.extend(changes(&found.functions, ("function", "of the server"), style));
     parts.extend(events(&found.events, style));
+    let lines = ["A", "B"].into_iter().zip(&found.lines).filter_map(|(side, found)| Some((side, found.as_ref()?)));
+    parts.extend(captures::lines_of(&lines.collect::<Vec<_>>(), "side", style));
     parts.extend(suspects(found, style));
     parts.extend(words::decides(found).map(|text| wrap(style, "", "  ", &plain(&text))));
     parts.extend(words::hardware(found).map(|text| wrap(style, "", "  ", &plain(&text))));

@@ -19,6 +19,7 @@ mod first_screen;
 mod further;
 mod headline;
 mod history;
+pub(crate) mod lines;
 mod machines;
 pub mod paste;
 mod plans;

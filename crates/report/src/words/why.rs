@@ -3,6 +3,7 @@
 use tare_findings::figures::{figure, list, percent};
 use tare_findings::time::{ConditionTime, Counted, EventMean, EventSide, Missing, Part};
 use tare_findings::why::{Cause, Changes, Expected, NamedChange, PartChange, Suspect, Why};
+use tare_results::cache_lines::NO_SAMPLING;
 use tare_results::hardware::Hardware;
 
 /// Parts that the first sentence names.
@@ -209,16 +210,22 @@ pub fn not_shown(changes: &Changes, what: &str) -> Option<String> {
 /// What no part is divided by, since it was not recorded, and why.
 pub fn hardware(found: &Why) -> Option<String> {
     let Hardware { counters, accesses, resctrl } = found.hardware?;
-    let reason = |there: bool, lacking: &'static str| if there { "tare does not read them yet" } else { lacking };
     let uncounted = !found.events.iter().any(|change| change.event.what.is_of_hardware());
-    let cycles = "cycles and cache misses (this machine shows its kernel no hardware counters), ";
-    let ask = if uncounted && counters { "Cycles and cache misses are counted with capture.events=on. " } else { "" };
-    Some(format!(
-        "{ask}Not available here: {}cache lines by reader and writer ({}), memory bandwidth and cache occupancy ({}).",
-        if counters { "" } else { cycles },
-        reason(accesses, "no samples of single accesses, which perf c2c needs"),
-        reason(resctrl, "resctrl is not mounted"),
-    ))
+    let unsampled = found.lines.iter().all(Option::is_none);
+    let asks = [
+        (counters && uncounted, "Cycles and cache misses are counted with capture.events=on."),
+        (accesses && unsampled, "Cache lines by reader and writer are sampled with capture.lines=on."),
+    ];
+    let missing = [
+        (!counters, "cycles and cache misses (this machine shows its kernel no hardware counters)".to_owned()),
+        (!accesses, format!("cache lines by reader and writer ({NO_SAMPLING})")),
+        (!resctrl, "memory bandwidth and cache occupancy (resctrl is not mounted)".to_owned()),
+    ];
+    let missing: Vec<String> = missing.into_iter().filter_map(|(is, what)| is.then_some(what)).collect();
+    let asks = asks.into_iter().filter(|(is, _)| *is).map(|(_, what)| what.to_owned());
+    let not_here = (!missing.is_empty()).then(|| format!("Not available here: {}.", list(&missing)));
+    let sentences: Vec<String> = asks.chain(not_here).collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
 pub fn side(side: EventSide) -> &'static str {

@@ -279,12 +279,19 @@ const RECORDED: &[Key<Settings>] = &[
         "on: cycles, instructions, misses of caches and TLBs, loads from other nodes, context switches and page faults \
          of the clients' and the connections' threads in that further sample (perf stat); without hardware counters the \
          kernel's alone"),
+    key!(switch "lines" in capture.lines,
+        "on: cache lines that cores take from each other in that further sample: what lies in them, who writes and who \
+         reads them, by node (perf mem; needs a processor that samples accesses to memory, and root or \
+         kernel.perf_event_paranoid of 0)"),
     key!(switch "status" in capture.status,
         "on: the server's counters over that further sample, and the InnoDB status at its end"),
     key!(switch "memory" in capture.memory,
         "on (default): memory of the server by node, and hits and misses of the nodes, in every sample"),
     key!(switch "schedule" in capture.schedule,
         "on (default): time each thread ran, waited for a CPU and slept, in every sample"),
+    key!(switch "cache" in capture.cache,
+        "on (default): what the threads of server and clients have of the L3 caches and move from and to memory, in every \
+         sample, where /sys/fs/resctrl is mounted and this user may make groups there (root)"),
 ];
 
 /// All keys but `engine.options.*` and the machine settings, which are open-ended, in the order of a written study.

@@ -7,8 +7,10 @@ use super::each_node;
 use super::resolve::{Where, placement};
 use crate::language::spec::{Factor, Study};
 use std::path::PathBuf;
+use tare_drive::capture::lines;
 use tare_engine::{Engine, engine_by_name};
 use tare_noise::{Availability, System};
+use tare_results::cache_lines::NO_SAMPLING;
 use tare_results::schema::LeftOut;
 use tare_topology::Machine;
 
@@ -19,6 +21,7 @@ pub fn adapt(study: &mut Study, on: &Machine, at: Where) -> Result<Vec<String>, 
     notes.extend(each_node::spell_out(study, on)?);
     notes.extend(sampling_unit(study));
     if at != Where::Described {
+        notes.extend(no_lines(study, lines::offered()));
         leave_out_of_machine(study);
         notes
             .extend(study.left_out.iter().map(|out| format!("{}={} left out: {}", out.setting, out.level, out.reason)));
@@ -41,6 +44,12 @@ pub fn adapt(study: &mut Study, on: &Machine, at: Where) -> Result<Vec<String>, 
         check_options(study)?;
     }
     Ok(notes)
+}
+
+/// What a capture of cache lines will say instead of them.
+fn no_lines(study: &Study, offered: bool) -> Option<String> {
+    (study.base.capture.lines && !offered)
+        .then(|| format!("capture.lines: {NO_SAMPLING}, so that none will be recorded"))
 }
 
 /// An option that the engine does not know is a mistake of the study, said before anything starts. Where the engine or
@@ -189,6 +198,15 @@ mod tests {
         let mut study = parse(Source { origin: "test", text: STUDY }, &overrides).unwrap();
         let notes = adapt(&mut study, &Machine::synthetic(machine).unwrap(), Where::Described).unwrap();
         (study, notes)
+    }
+
+    #[test]
+    fn a_capture_that_the_processor_cannot_make_is_said_before() {
+        let (mut study, _) = adapted(None, "package:2 core:2 pu:1");
+        assert_eq!(no_lines(&study, false), None);
+        study.base.capture.lines = true;
+        assert_eq!(no_lines(&study, true), None);
+        assert!(no_lines(&study, false).unwrap().contains(NO_SAMPLING));
     }
 
     #[test]

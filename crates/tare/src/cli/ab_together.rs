@@ -105,7 +105,8 @@ fn fits_on_halves(study: &Study) -> Result<(), Problem> {
         let why = "it places both sides itself, so a placement cannot be a side";
         return Err(refused(option, why, "compare builds or options"));
     }
-    if study.base.capture.profile || study.base.capture.wakes {
+    let capture = &study.base.capture;
+    if capture.profile || capture.wakes || capture.lines {
         return Err(refused(option, "perf records the whole machine, and so both sides", "take its captures out"));
     }
     together(option, study)

@@ -112,6 +112,7 @@ impl Clients {
             chance_seed: begin.seed,
             memory: false,
             schedule: settings.capture.schedule,
+            cache: settings.capture.cache,
             probe_share: None,
         };
         let here = std::thread::available_parallelism().map_or(1, usize::from);

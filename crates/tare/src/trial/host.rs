@@ -9,6 +9,7 @@ use tare_drive::sut::SideThreads;
 use tare_drive::workload::{Extra, Host, Progress};
 use tare_engine::Server;
 use tare_files::{FilesError, LogFile};
+use tare_results::cache_lines::LINES;
 use tare_results::captures;
 use tare_results::events::EVENTS;
 use tare_results::schema::{self, TrialRecord};
@@ -66,7 +67,7 @@ impl Host for TrialHost<'_> {
 
 /// Makes the captures readable and notes them. Call it when the server has stopped: it takes as long as recording did.
 pub fn note_captures(captures: Option<Begun>, extra: Option<Extra>, record: &mut TrialRecord) {
-    let Captured { files, missing, events } = match captures {
+    let Captured { files, missing, events, lines } = match captures {
         Some(Ok(begun)) => begun.finish(),
         Some(Err(e)) => Captured { missing: [("captures".to_owned(), e.to_string())].into(), ..Captured::default() },
         None => Captured::default(),
@@ -79,6 +80,7 @@ pub fn note_captures(captures: Option<Begun>, extra: Option<Extra>, record: &mut
         tps_ratio: extra.tps_ratio,
         statement_us: extra.statement_us,
         events,
+        lines,
     });
 }
 
@@ -91,6 +93,7 @@ pub fn note_no_captures(trial: &Trial<'_>, reason: &str, record: &mut TrialRecor
         (asked.wakes, captures::WAKES),
         (asked.locks, captures::LOCKS),
         (asked.events, EVENTS),
+        (asked.lines, LINES),
         (asked.status, captures::STATUS),
     ];
     for (_, name) in all.into_iter().filter(|(asked, _)| *asked) {

@@ -110,8 +110,7 @@ impl Trial<'_> {
     /// A profile is made readable when its server has stopped, and this one goes on.
     fn without_captures(mut self) -> Self {
         let capture = &mut self.task.condition.settings.capture;
-        (capture.profile, capture.waits, capture.wakes) = (false, false, false);
-        (capture.locks, capture.status) = (false, false);
+        *capture = capture.without_sample();
         self
     }
 

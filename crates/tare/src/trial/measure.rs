@@ -323,6 +323,7 @@ impl Trial<'_> {
             chance_seed: self.seed().wrapping_add(1),
             memory: capture.memory,
             schedule: capture.schedule,
+            cache: capture.cache,
             probe_share: (task.sampling.probe != ProbeUse::Off).then_some(task.sampling.probe_share),
         }
     }

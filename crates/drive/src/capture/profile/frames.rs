@@ -79,7 +79,7 @@ fn head(text: &str) -> Option<(u64, &str)> {
 }
 
 /// `71cb buf_page_get_low(page_id_t, unsigned long) (/usr/sbin/mariadbd)`.
-fn frame(text: &str) -> Option<String> {
+pub(in super::super) fn frame(text: &str) -> Option<String> {
     let (address, rest) = text.split_once(' ')?;
     u64::from_str_radix(address, 16).ok()?;
     let (symbol, object) = match rest.rsplit_once(" (") {

@@ -4,4 +4,5 @@ mod fold;
 mod frames;
 mod recording;
 
+pub(super) use frames::frame;
 pub(super) use recording::Profile;

@@ -4,17 +4,18 @@ use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use procfs::process::{MMapPath, MemoryMap, MemoryMaps};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 use tare_cpuset::observe::parse;
 use tare_engine::{ProgramFile, symbol_file};
 
 /// What memory that processes share is mapped from: semaphores and locks of servers with a process a connection.
 const SHARED: [&str; 4] = ["/dev/zero", "/dev/shm/", "/SYSV", "/memfd:"];
+const SHARED_MEMORY: &str = "shared memory";
 
 #[derive(Debug, Default)]
-pub(super) struct Addresses {
+pub(in super::super) struct Addresses {
     processes: HashMap<i32, Vec<Region>>,
-    programs: HashMap<PathBuf, Option<Rc<Program>>>,
+    programs: HashMap<PathBuf, Option<Arc<Program>>>,
 }
 
 #[derive(Debug)]
@@ -27,7 +28,7 @@ struct Region {
 #[derive(Debug)]
 enum What {
     /// A program or library, and where its address 0 is.
-    Program(Rc<Program>, u64),
+    Program(Arc<Program>, u64),
     Named(&'static str),
 }
 
@@ -48,20 +49,32 @@ struct Symbol {
 }
 
 impl Addresses {
-    /// `SYMBOL`, `SYMBOL+0x40`, the name of a library, `heap`, `shared memory`.
-    pub fn name(&mut self, pid: i32, address: u64) -> String {
+    /// Reads what a process has where, once, so that it is known when the process has ended.
+    pub fn note(&mut self, pid: i32) {
         if !self.processes.contains_key(&pid) {
             let regions = self.regions(pid);
             self.processes.insert(pid, regions);
         }
-        let regions = self.processes.get(&pid).map_or(&[][..], Vec::as_slice);
-        // Programs come first: what is zero at first in them is mapped as if it were heap.
-        let found = regions.iter().find(|region| (region.from..region.to).contains(&address));
-        match found.map(|region| &region.what) {
-            Some(What::Program(program, base)) => program.name_of(address - base),
-            Some(What::Named(name)) => (*name).to_owned(),
+    }
+
+    /// `SYMBOL`, `SYMBOL+0x40`, the name of a library, `heap`, `shared memory`.
+    pub fn name(&mut self, pid: i32, address: u64) -> String {
+        match self.region(pid, address) {
+            Some(Region { what: What::Program(program, base), .. }) => program.name_of(address - base),
+            Some(Region { what: What::Named(name), .. }) => (*name).to_owned(),
             None => "unknown".to_owned(),
         }
+    }
+
+    /// Whether other processes have the same memory there, at the same address.
+    pub fn is_shared(&mut self, pid: i32, address: u64) -> bool {
+        matches!(self.region(pid, address), Some(Region { what: What::Named(SHARED_MEMORY), .. }))
+    }
+
+    fn region(&mut self, pid: i32, address: u64) -> Option<&Region> {
+        self.note(pid);
+        // Programs come first: what is zero at first in them is mapped as if it were heap.
+        self.processes.get(&pid)?.iter().find(|region| (region.from..region.to).contains(&address))
     }
 
     fn regions(&mut self, pid: i32) -> Vec<Region> {
@@ -84,8 +97,8 @@ impl Addresses {
         programs
     }
 
-    fn program(&mut self, path: &Path) -> Option<Rc<Program>> {
-        self.programs.entry(path.to_owned()).or_insert_with(|| read(path).map(Rc::new)).clone()
+    fn program(&mut self, path: &Path) -> Option<Arc<Program>> {
+        self.programs.entry(path.to_owned()).or_insert_with(|| read(path).map(Arc::new)).clone()
     }
 }
 
@@ -95,8 +108,8 @@ fn is_shared(path: &Path) -> bool {
 
 fn kind(map: &MemoryMap) -> &'static str {
     match &map.pathname {
-        MMapPath::Path(path) if is_shared(path) => "shared memory",
-        MMapPath::Vsys(_) => "shared memory",
+        MMapPath::Path(path) if is_shared(path) => SHARED_MEMORY,
+        MMapPath::Vsys(_) => SHARED_MEMORY,
         MMapPath::Path(_) => "a mapped file",
         MMapPath::Stack | MMapPath::TStack(_) => "stack",
         _ => "heap",
@@ -237,5 +250,14 @@ mod tests {
         assert!(["stack", "heap"].contains(&of(std::ptr::from_ref(&local).addr()).as_str()));
         assert_eq!(of(8), "unknown");
         assert_eq!(addresses.name(-1, 8), "unknown");
+        // What is known stays when the process has ended.
+        let mut ends = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = ends.id().cast_signed();
+        addresses.note(pid);
+        let known = addresses.processes[&pid].len();
+        ends.kill().unwrap();
+        ends.wait().unwrap();
+        addresses.note(pid);
+        assert!(known > 0 && addresses.processes[&pid].len() == known);
     }
 }

@@ -16,5 +16,6 @@ mod parts;
 mod sleep;
 mod tally;
 
+pub(super) use addresses::Addresses;
 pub(super) use looker::Waits;
 pub(super) use parts::write as write_wall;

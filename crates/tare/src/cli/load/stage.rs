@@ -13,7 +13,8 @@ use tare_topology::{Machine, ResolvedPlacement};
 pub fn measure(asked: &Asked<'_>, prompt: &dyn workload::Host) -> Result<Driven, Problem> {
     let Asked { args, engine, target, .. } = asked;
     let (placement, threads, seed) = (placement(asked)?, asked.threads(), asked.sampling.seed);
-    let watch = WatchSettings { placement, chance_seed: seed, memory: false, schedule: false, probe_share: None };
+    let watch =
+        WatchSettings { placement, chance_seed: seed, memory: false, schedule: false, cache: false, probe_share: None };
     let held = AffinityGuard::take(&watch.placement)?;
     let stage = LoadContext {
         engine: engine.name(),

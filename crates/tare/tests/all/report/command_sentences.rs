@@ -202,6 +202,7 @@ fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
         functions: Changes::default(),
         statements: Changes::default(),
         events: Vec::new(),
+        lines: [None, None],
         unnamed: None,
         causes: Vec::new(),
         hardware: None,

@@ -1,0 +1,204 @@
+//! `perf mem record` around the capture sample, read by `perf script` after it.
+
+use super::super::perf::{Perf, Recording};
+use super::super::place::{Captured, LINES_RECORDING, Place};
+use super::super::waits::Addresses;
+use super::access::access;
+use super::shared::{Accesses, Memory};
+use crate::sut::SideThreads;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{BufRead, Read};
+use std::path::Path;
+use tare_cpuset::{CpuSet, observe};
+use tare_engine::{Unavailable, interrupted};
+use tare_results::cache_lines::{LINES, NO_SAMPLING, SharedLines};
+
+/// The level of kernel.perf_event_paranoid that allows sampling all CPUs.
+const ALL_CPUS: i32 = 0;
+/// Samples that are read at most, and a recording that holds more.
+const SAMPLES: usize = 1_000_000;
+const LARGEST: &str = "256M";
+/// Bytes of a line of text that are looked at, and of all lines.
+const LINE: u64 = 16 << 10;
+const ALL: u64 = 1 << 30;
+/// What perf says where it finds no event for it, one version and another.
+const NOT_SUPPORTED: [&str; 3] =
+    ["memory events not supported", "no PMU supports the memory events", "' not supported"];
+/// What the kernel can count events of.
+const SOURCES: &str = "sys/bus/event_source/devices";
+const SYSTEM: &str = "/sys/devices/system";
+const USUAL_LINE_BYTES: u64 = 64;
+
+/// Whether this processor samples accesses to memory, as perf finds out.
+pub fn offered() -> bool {
+    offered_under(Path::new("/"))
+}
+
+fn offered_under(root: &Path) -> bool {
+    let sources = fs::read_dir(root.join(SOURCES)).into_iter().flatten().filter_map(Result::ok);
+    sources.into_iter().any(|source| {
+        let name = source.file_name();
+        // Intel's are events of its counters; AMD and Arm have sources of their own.
+        name == "ibs_op"
+            || name.to_string_lossy().starts_with("arm_spe_")
+            || source.path().join("events/mem-loads").exists()
+    })
+}
+
+pub(in super::super) struct Lines {
+    recording: Recording,
+    /// Processes of the server, and threads of the clients.
+    server: BTreeSet<u32>,
+    clients: BTreeSet<u32>,
+    addresses: Addresses,
+}
+
+impl Lines {
+    /// Begins, and returns when samples are taken.
+    pub fn begin(place: &Place, server: u32, threads: &SideThreads) -> Result<Self, Unavailable> {
+        let root = server.cast_signed();
+        let processes = std::iter::once(root).chain(observe::descendants(root)).map(i32::unsigned_abs).collect();
+        let clients = threads.clients.iter().map(|thread| thread.tid.unsigned_abs()).collect();
+        let frequency = frequency_hz(place.sample_s, std::thread::available_parallelism().map_or(1, usize::from));
+        let arguments = ["mem", "record", "-a", "-F", &frequency.to_string(), "--max-size", LARGEST];
+        let begun = Recording::begin(place, LINES_RECORDING, &arguments, ALL_CPUS).map_err(|why| {
+            let no_event = NOT_SUPPORTED.iter().any(|words| why.0.contains(words));
+            if no_event { Unavailable(NO_SAMPLING.to_owned()) } else { why }
+        })?;
+        Ok(Self { recording: begun, server: processes, clients, addresses: Addresses::default() })
+    }
+
+    /// Ends the recording, and notes what lies where while the server still runs.
+    pub fn end(&mut self) -> Result<(), Unavailable> {
+        self.recording.end()?;
+        for pid in self.server.iter().copied().chain([std::process::id()]) {
+            self.addresses.note(pid.cast_signed());
+        }
+        Ok(())
+    }
+
+    /// Reads the recording.
+    pub fn finish(mut self, captured: &mut Captured) {
+        match self.read() {
+            Ok(lines) => captured.lines = Some(lines),
+            Err(e) => drop(captured.missing.insert(LINES.to_owned(), e.to_string())),
+        }
+    }
+
+    fn read(&mut self) -> Result<SharedLines, Unavailable> {
+        // Of Arm's recordings perf makes several kinds of samples; M is that of accesses.
+        let fields = ["--itrace=M", "-F", "pid,tid,cpu,addr,data_src,ip,sym,dso"];
+        let (_perf, output) = Perf::script(&self.recording.path(), &fields)?;
+        let mut output = output.take(ALL);
+        let mut all = Accesses::default();
+        let mut line = Vec::new();
+        while all.len() < SAMPLES && !interrupted() {
+            line.clear();
+            let read = output.by_ref().take(LINE).read_until(b'\n', &mut line);
+            if read.map_err(|e| Unavailable(format!("perf script's output cannot be read: {e}")))? == 0 {
+                break;
+            }
+            let access = access(&String::from_utf8_lossy(&line));
+            let ours = |pid: u32, tid: u32| self.server.contains(&pid) || self.clients.contains(&tid);
+            access.filter(|access| ours(access.pid, access.tid)).into_iter().for_each(|access| all.add(access));
+        }
+        if all.len() == 0 {
+            return Err(Unavailable("perf sampled no access of the server or its clients".to_owned()));
+        }
+        let cut = all.len() >= SAMPLES || output.limit() == 0;
+        let system = Path::new(SYSTEM);
+        let mut memory = Known { addresses: &mut self.addresses, nodes: nodes(system) };
+        Ok(all.shared(line_bytes(system), cut, &mut memory))
+    }
+}
+
+/// So many samples a second and CPU that a recording is read in full; loads and stores are two events.
+fn frequency_hz(sample_s: f64, cpus: usize) -> u64 {
+    (SAMPLES as f64 / 2.0 / sample_s.max(0.1) / cpus.max(1) as f64).clamp(50.0, 4_000.0) as u64
+}
+
+struct Known<'a> {
+    addresses: &'a mut Addresses,
+    nodes: BTreeMap<u32, u32>,
+}
+
+impl Memory for Known<'_> {
+    fn name(&mut self, pid: u32, address: u64) -> String {
+        self.addresses.name(pid.cast_signed(), address)
+    }
+
+    fn is_shared(&mut self, pid: u32, address: u64) -> bool {
+        self.addresses.is_shared(pid.cast_signed(), address)
+    }
+
+    fn node(&self, cpu: u32) -> u32 {
+        self.nodes.get(&cpu).copied().unwrap_or(0)
+    }
+}
+
+/// CPU -> memory node.
+fn nodes(system: &Path) -> BTreeMap<u32, u32> {
+    let folders = fs::read_dir(system.join("node")).into_iter().flatten().filter_map(Result::ok);
+    let of = |folder: fs::DirEntry| {
+        let node: u32 = folder.file_name().to_str()?.strip_prefix("node")?.parse().ok()?;
+        let cpus: CpuSet = fs::read_to_string(folder.path().join("cpulist")).ok()?.trim().parse().ok()?;
+        Some(cpus.iter().map(|cpu| (cpu, node)).collect::<Vec<_>>())
+    };
+    folders.filter_map(of).flatten().collect()
+}
+
+/// The machine's own.
+fn line_bytes(system: &Path) -> u64 {
+    let said = fs::read_to_string(system.join("cpu/cpu0/cache/index0/coherency_line_size")).ok();
+    let bytes = said.and_then(|text| text.trim().parse().ok());
+    bytes.filter(|bytes: &u64| bytes.is_power_of_two()).unwrap_or(USUAL_LINE_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_that_sample_accesses_are_known() {
+        for (source, expected) in [
+            ("cpu/events/mem-loads", true),
+            ("cpu_core/events/mem-loads", true),
+            ("ibs_op/type", true),
+            ("arm_spe_0/type", true),
+            ("cpu/events/cycles", false),
+            ("ibs_fetch/type", false),
+            ("software/type", false),
+        ] {
+            let root = tempfile::tempdir().unwrap();
+            assert!(!offered_under(root.path()));
+            let path = root.path().join(SOURCES).join(source);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "1\n").unwrap();
+            assert_eq!(offered_under(root.path()), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn nodes_and_the_size_of_a_line_are_the_machines() {
+        let root = tempfile::tempdir().unwrap();
+        assert_eq!((nodes(root.path()), line_bytes(root.path())), (BTreeMap::new(), 64));
+        let files = [
+            ("node/node0/cpulist", "0-1\n"),
+            ("node/node2/cpulist", "2,7\n"),
+            ("cpu/cpu0/cache/index0/coherency_line_size", "128\n"),
+        ];
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        assert_eq!(nodes(root.path()), [(0, 0), (1, 0), (2, 2), (7, 2)].into());
+        assert_eq!(line_bytes(root.path()), 128);
+    }
+
+    #[test]
+    fn large_machines_are_sampled_more_rarely() {
+        assert_eq!((frequency_hz(1.0, 8), frequency_hz(10.0, 64), frequency_hz(60.0, 1024)), (4000, 781, 50));
+    }
+}

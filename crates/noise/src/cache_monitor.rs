@@ -1,0 +1,175 @@
+//! Groups of resctrl (Documentation/arch/x86/resctrl.rst) that count what some threads have of the L3 caches and move
+//! from and to memory. They limit nothing.
+
+use crate::error::Result;
+use crate::journal::{Outcome, Restored};
+use crate::system::System;
+use std::path::Path;
+
+const GROUPS: &str = "/sys/fs/resctrl/mon_groups";
+/// How every group of this kind begins, so that no other one is ever removed; then the process that made it.
+const PREFIX: &str = "tare-";
+/// What is restored, in a report.
+const SETTING: &str = "resctrl";
+
+/// One group; removed when this is dropped, and its threads are where they were.
+#[derive(Debug)]
+pub struct CacheMonitor {
+    system: System,
+    path: String,
+}
+
+/// What the threads of a group have and did since the group was made; none of what this processor does not count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CacheUse {
+    /// Bytes in the L3 caches now.
+    pub l3_bytes: Option<u64>,
+    /// Bytes moved between L3 caches and memory, of all nodes.
+    pub memory_bytes: Option<u64>,
+    /// Those of the threads' own node.
+    pub own_node_bytes: Option<u64>,
+}
+
+impl CacheMonitor {
+    /// Whether this machine has such groups.
+    pub fn is_offered(system: &System) -> bool {
+        system.exists(GROUPS)
+    }
+
+    /// Makes a group of this process; those that killed ones left are removed first.
+    ///
+    /// # Errors
+    /// The kernel's reason: no right, or no counter is left.
+    pub fn make(system: &System, name: &str) -> Result<Self> {
+        remove_left(system);
+        let path = format!("{GROUPS}/{PREFIX}{}-{name}", std::process::id());
+        system.make_group(&path)?;
+        Ok(Self { system: system.clone(), path })
+    }
+
+    /// Counts a thread too, and what it starts from now on.
+    ///
+    /// # Errors
+    /// Where the thread has ended, or is in a group of someone else's that limits it.
+    pub fn add(&self, tid: i32) -> Result<()> {
+        self.system.write(&format!("{}/tasks", self.path), &tid.to_string())
+    }
+
+    /// The sums over all L3 caches.
+    pub fn read(&self) -> CacheUse {
+        let folder = format!("{}/mon_data", self.path);
+        let caches: Vec<String> =
+            self.system.names(&folder).into_iter().filter(|name| name.starts_with("mon_L3_")).collect();
+        // A counter that has no value yet says so in words; of a sum with such a part nothing is known.
+        let sum = |event: &str| {
+            let one = |cache: &String| {
+                self.system.read_optional(&format!("{folder}/{cache}/{event}"))?.trim().parse::<u64>().ok()
+            };
+            let all: Option<Vec<u64>> = caches.iter().map(one).collect();
+            all.filter(|all| !all.is_empty())?.into_iter().try_fold(0, u64::checked_add)
+        };
+        CacheUse {
+            l3_bytes: sum("llc_occupancy"),
+            memory_bytes: sum("mbm_total_bytes"),
+            own_node_bytes: sum("mbm_local_bytes"),
+        }
+    }
+}
+
+impl Drop for CacheMonitor {
+    fn drop(&mut self) {
+        // One that stays is removed by the next.
+        let _ = self.system.remove_group(&self.path);
+    }
+}
+
+/// Removes the groups of processes that are no more, as those of a killed one.
+pub(crate) fn remove_left(system: &System) -> Vec<Restored> {
+    let left = |name: &String| {
+        let made_by = name.strip_prefix(PREFIX)?.split_once('-')?.0.parse::<u32>().ok()?;
+        (!Path::new(&format!("/proc/{made_by}")).exists()).then(|| format!("{GROUPS}/{name}"))
+    };
+    let remove = |path: String| {
+        let outcome = match system.remove_group(&path) {
+            Ok(()) => Outcome::Restored,
+            Err(e) => Outcome::Failed { error: e.to_string() },
+        };
+        Restored { setting: SETTING.to_owned(), path, outcome }
+    };
+    system.names(GROUPS).iter().filter_map(left).map(remove).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::HostLock;
+    use crate::{fake, recover};
+    use std::fs;
+
+    /// A machine with resctrl, and one without.
+    fn machine(resctrl: bool) -> (tempfile::TempDir, System) {
+        let root = tempfile::tempdir().unwrap();
+        fake::create(root.path()).unwrap();
+        let system = System::at(root.path());
+        if resctrl {
+            fs::create_dir_all(system.path(GROUPS)).unwrap();
+        }
+        (root, system)
+    }
+
+    #[test]
+    fn a_group_counts_its_threads_and_goes_with_its_owner() {
+        let (_root, system) = machine(true);
+        assert!(CacheMonitor::is_offered(&system));
+        let monitor = CacheMonitor::make(&system, "server").unwrap();
+        monitor.add(11).unwrap();
+        monitor.add(12).unwrap();
+        let at = |file: &str| system.path(&format!("{}/{file}", monitor.path));
+        assert_eq!(fs::read_to_string(at("tasks")).unwrap(), "11\n12\n");
+        assert_eq!(monitor.read(), CacheUse { l3_bytes: Some(0), memory_bytes: Some(0), own_node_bytes: Some(0) });
+        // Two caches, and a counter without a value.
+        fs::create_dir(at("mon_data/mon_L3_01")).unwrap();
+        for (file, text) in [
+            ("mon_L3_00/llc_occupancy", "4096\n"),
+            ("mon_L3_01/llc_occupancy", "1024\n"),
+            ("mon_L3_00/mbm_total_bytes", "9000\n"),
+            ("mon_L3_01/mbm_total_bytes", "Unavailable\n"),
+            ("mon_L3_00/mbm_local_bytes", "18446744073709551615\n"),
+            ("mon_L3_01/mbm_local_bytes", "1\n"),
+        ] {
+            fs::write(at("mon_data").join(file), text).unwrap();
+        }
+        assert_eq!(monitor.read(), CacheUse { l3_bytes: Some(5120), ..CacheUse::default() });
+        drop(monitor);
+        assert_eq!(system.names(GROUPS), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_machine_without_resctrl_makes_none() {
+        let (_root, system) = machine(false);
+        assert!(!CacheMonitor::is_offered(&system) && CacheMonitor::make(&system, "server").is_err());
+        assert_eq!(remove_left(&system), []);
+    }
+
+    #[test]
+    fn groups_of_killed_processes_are_removed_and_no_others() {
+        let (root, system) = machine(true);
+        let own = format!("tare-{}-server", std::process::id());
+        // No process has so large a number.
+        for name in ["tare-4194305-server", &own, "tare-x-server", "someone", "4194305-server"] {
+            fs::create_dir(system.path(&format!("{GROUPS}/{name}"))).unwrap();
+        }
+        let state = root.path().join("state");
+        fs::create_dir(&state).unwrap();
+        let lock = HostLock::acquire(&state).unwrap();
+        let report = recover(&system, &state, &lock).unwrap();
+        let [removed] = report.files.as_slice() else { panic!("{report:?}") };
+        assert_eq!((removed.path.ends_with("tare-4194305-server"), &removed.outcome), (true, &Outcome::Restored));
+        assert_eq!(system.names(GROUPS), ["4194305-server", "someone", &own, "tare-x-server"]);
+        // The next group does so too.
+        fs::create_dir(system.path(&format!("{GROUPS}/tare-4194306-client"))).unwrap();
+        let monitor = CacheMonitor::make(&system, "client").unwrap();
+        assert!(!system.exists(&format!("{GROUPS}/tare-4194306-client")));
+        drop(monitor);
+    }
+}

@@ -1,0 +1,58 @@
+//! The use of L3 caches and memory bandwidth, where a folder plays a machine with resctrl.
+
+use crate::support::{World, json, text, trials};
+use std::path::PathBuf;
+use tare_noise::fake;
+
+const STUDY: &str = "name = \"cache\"\n[workload]\nrows = 100\n[sampling]\ntrials = 1\nsamples = 2\nwarmup_s = 0\n\
+                     sample_s = 0.1\n";
+const GROUPS: &str = "sys/fs/resctrl/mon_groups";
+/// No process has so large a number.
+const KILLED: &str = "tare-4194305-server";
+
+fn machine(world: &World) -> PathBuf {
+    let root = world.path("machine");
+    fake::create(&root).unwrap();
+    std::fs::create_dir_all(root.join(GROUPS)).unwrap();
+    root
+}
+
+#[test]
+fn every_sample_has_the_caches_use_and_no_group_is_left() {
+    let world = World::new();
+    let root = machine(&world);
+    let study = world.study(STUDY);
+    let run = |out: &str, set: &str| {
+        let args = ["run", &study, "--out", out, "--set", set];
+        let output = world.tare(&args).env("TARE_SYSTEM_ROOT", &root).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert_eq!(std::fs::read_dir(root.join(GROUPS)).unwrap().count(), 0, "a group stayed");
+        trials(&world.path(out)).remove(0)
+    };
+    let record = run("with", "capture.cache=on");
+    assert_eq!(record["samples"].as_array().unwrap().len(), 2, "{record}");
+    for sample in record["samples"].as_array().unwrap() {
+        for name in ["l3_bytes", "memory_traffic_bytes", "own_node_traffic_bytes"] {
+            for side in ["server", "client"] {
+                assert_eq!(sample["covariates"][format!("{side}_{name}")], 0.0, "{side} {name}: {sample}");
+            }
+        }
+    }
+    let record = run("without", "capture.cache=off");
+    assert!(record["samples"][0]["covariates"].get("server_l3_bytes").is_none(), "{record}");
+    world.assert_clean();
+}
+
+#[test]
+fn the_groups_of_a_killed_trial_are_removed_by_restore() {
+    let world = World::new();
+    let root = machine(&world);
+    std::fs::create_dir(root.join(GROUPS).join(KILLED)).unwrap();
+    std::fs::create_dir(root.join(GROUPS).join("someone")).unwrap();
+    let mut restore = world.tare(&["restore", "--json"]);
+    let output = restore.env("TARE_SYSTEM_ROOT", &root).env("TARE_STATE_DIR", world.path("state")).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(json(&text(&output.stdout)).to_string().contains(KILLED), "{}", text(&output.stdout));
+    let left: Vec<_> = std::fs::read_dir(root.join(GROUPS)).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["someone"]);
+}

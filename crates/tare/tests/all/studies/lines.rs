@@ -1,0 +1,100 @@
+//! Cache lines that cores take from each other, from a perf of our own that prints what Intel's prints: most machines
+//! that run tests sample no accesses to memory.
+
+use crate::support::{World, json, script, trials};
+use std::path::Path;
+use tare_results::cache_lines::NO_SAMPLING;
+
+const STUDY: &str = "name = \"lines\"\n[workload]\nrows = 100\n[capture]\nlines = \"on\"\n[sampling]\ntrials = 1\n\
+                     warmup_s = 0\nsample_s = 0.2\n[factors]\nthreads = [1, 2]\n";
+
+/// Of every child of the trial, one of which is the server: eight bytes that one thread writes and another reads on a
+/// CPU of another node, and a line of the kernel that is found once.
+const PERF: &str = r#"
+case "$1" in
+mem)
+    while [ $# -gt 0 ]; do
+        case "$1" in --control) control=$2 ;; -o) data=$2 ;; esac
+        shift
+    done
+    cat /proc/$PPID/task/*/children > "$data"
+    trap 'exit 0' INT
+    echo ack > "${control#*,}"
+    while :; do sleep 0.05; done ;;
+script)
+    for last; do :; done
+    for pid in $(cat "$last"); do
+        for n in 1 2 3; do
+            echo "$pid/1 [000] 1f0000005048 144 |OP STORE|LVL L1 hit 55fcdb203db2 planted_write(int) (/m)"
+            echo "$pid/2 [001] 1f0000005048 808042 |OP LOAD|LVL Remote 55fcdb203db2 planted_read (/m)"
+        done
+        echo "$pid/2 [001] ffff888100000000 800842 |OP LOAD|LVL L3 hit ffffffff81001000 planted_lock ([kernel.kallsyms])"
+    done
+    echo "no access" ;;
+esac
+"#;
+
+#[test]
+fn a_line_that_two_threads_use_is_named_with_both_everywhere() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let fake = world.path("bin");
+    std::fs::create_dir(&fake).unwrap();
+    script(&fake.join("perf"), PERF);
+    let path = format!("{}:/usr/bin:/bin", fake.display());
+    let output = world.tare(&["run", &study, "--out", "results"]).env("PATH", path).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", crate::support::text(&output.stderr));
+    for record in trials(&world.path("results")) {
+        let lines = &record["capture_sample"]["lines"];
+        assert_eq!((&lines["loads"], &lines["stores"]), (&4.into(), &3.into()), "{record}");
+        let first = &lines["lines"][0];
+        assert_eq!((&first["address"], &first["sharing"]), (&"0x1f0000005040".into(), &"same_word".into()), "{lines}");
+        assert_eq!((&first["found_remote"], &first["accesses"][0]["offset"]), (&3.into(), &8.into()), "{lines}");
+        assert_eq!((&lines["lines"][1]["name"], &lines["lines"][1]["found_local"]), (&"kernel".into(), &1.into()));
+        assert!(record["captures_missing"].get("lines").is_none(), "{record}");
+    }
+    let sentence = "is written by planted_write on node 0 and read by planted_read";
+    let (shown, _) = world.exits(0, &["show", "results"]);
+    assert!(words(&shown).contains(sentence) && words(&shown).contains("4 of 4 sampled loads"), "{shown}");
+    let (shown, _) = world.exits(0, &["show", "results", "--json"]);
+    let shown = json(&shown);
+    let named = &shown["captures"][0]["lines"]["lines"][0]["read_by"][0]["function"];
+    assert_eq!(named, "planted_read", "{}", shown["captures"]);
+    let sides = ["results:threads=1", "results:threads=2"];
+    let (why, _) = world.exits(0, &["why", sides[0], sides[1]]);
+    assert!(words(&why).contains(sentence), "{why}");
+    let (why, _) = world.exits(0, &["why", sides[0], sides[1], "--json"]);
+    assert_eq!(json(&why)["difference"]["lines"][1]["lines"][0]["counts"], serde_json::Value::Null, "counts are flat");
+    assert_eq!(json(&why)["difference"]["lines"][1]["lines"][0]["found_remote"], 3, "{why}");
+    world.exits(0, &["report", "results"]);
+    let page = std::fs::read_to_string(world.path("results/report.html")).unwrap();
+    assert!(page.contains(sentence) && page.contains("planted_lock_[k]"), "not on the page");
+    world.assert_clean();
+}
+
+/// Lines of a terminal are broken anywhere.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_processor_that_samples_no_accesses_is_said_before_and_in_the_record() {
+    let source = |name: &str| Path::new("/sys/bus/event_source/devices").join(name).exists();
+    if ["cpu/events/mem-loads", "cpu_core/events/mem-loads", "ibs_op", "arm_spe_0"].into_iter().any(source) {
+        return;
+    }
+    let world = World::new();
+    let study = world.study(STUDY);
+    let (out, err) = world.exits(0, &["run", &study, "--dry-run"]);
+    assert!(words(&(out + &err)).contains(&format!("capture.lines: {NO_SAMPLING}")), "not said before");
+    // What perf says of such a machine, and nothing is lost but the lines.
+    let fake = world.path("bin");
+    std::fs::create_dir(&fake).unwrap();
+    script(&fake.join("perf"), "echo 'failed: memory events not supported' >&2\nexit 255");
+    let path = format!("{}:/usr/bin:/bin", fake.display());
+    let output = world.tare(&["run", &study, "--out", "results"]).env("PATH", path).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", crate::support::text(&output.stderr));
+    let record = &trials(&world.path("results"))[0];
+    assert_eq!(record["captures_missing"]["lines"], NO_SAMPLING, "{record}");
+    world.assert_clean();
+}
