@@ -34,7 +34,7 @@ pub struct LineCounts {
     pub found_remote: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SharedLine {
     /// What lies where it is found most: `SYMBOL`, `SYMBOL+0x40`, the name of a library, `heap`, `shared memory`,
     /// `kernel`.

@@ -1,6 +1,7 @@
 //! Each list of a record, a plan, an environment and a capture with its limit. Fields are named here one by one, so
 //! that none is added without one.
 
+use super::cache_lines::{SharedLine, SharedLines};
 use super::captures::{LocksFile, ProfileFile, StatusFile};
 use super::events::{EventCounts, SidesEvents};
 use super::limits::{MOST_CONDITIONS, MOST_METRICS, MOST_TRIALS};
@@ -134,9 +135,23 @@ impl Limited for ServerRecord {
 
 impl Limited for CaptureSample {
     fn check(&self) -> Checked {
-        let Self { elapsed_s: _, tps: _, tps_ratio: _, statement_us, events } = self;
+        let Self { elapsed_s: _, tps: _, tps_ratio: _, statement_us, events, lines } = self;
         each([("statement_us", statement_us.len(), MOST_NAMES)])?;
-        part("events", events.as_ref())
+        part("events", events.as_ref())?;
+        part("lines", lines.as_ref())
+    }
+}
+
+impl Limited for SharedLines {
+    fn check(&self) -> Checked {
+        each([("lines", self.lines.len(), MOST_NAMES)])?;
+        all("lines", &self.lines)
+    }
+}
+
+impl Limited for SharedLine {
+    fn check(&self) -> Checked {
+        each([("accesses", self.accesses.len(), MOST_NAMES)])
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::append::append_trial;
+use crate::cache_lines::LineAccess;
 use crate::error::{DirectoryError, ReadError};
 use crate::limits::{MOST_BYTES, MOST_DAMAGED, MOST_METRICS_OF_RECORDS};
 use crate::lines;
@@ -60,6 +61,15 @@ fn every_list_of_a_record_has_a_limit_and_is_named_with_it() {
     whole["searches"] = json!([{"search": 0, "objective": "", "closed_loop_tps": 1.0, "steps": []}]);
     whole["capture_sample"] =
         json!({"elapsed_s": 1.0, "tps": 1.0, "tps_ratio": 1.0, "events": {"client": side, "server": side}});
+    let line = SharedLine { accesses: vec![LineAccess::default()], ..SharedLine::default() };
+    let lines = SharedLines { lines: vec![line], ..SharedLines::default() };
+    whole["capture_sample"]["lines"] = serde_json::to_value(&lines).unwrap();
+    for (place, one) in [
+        ("/capture_sample/lines/lines", serde_json::to_value(&lines.lines[0]).unwrap()),
+        ("/capture_sample/lines/lines/0/accesses", serde_json::to_value(&lines.lines[0].accesses[0]).unwrap()),
+    ] {
+        holds::<TrialRecord>(&whole, place, |count| vec![one.clone(); count].into());
+    }
     let text = json!("x");
     for place in ["/levels", "/uncontrolled", "/plans", "/captures", "/captures_missing", "/server/build"] {
         holds::<TrialRecord>(&whole, place, |count| map(count, &text));

@@ -78,7 +78,6 @@ impl Lines {
         Ok(())
     }
 
-    /// Reads the recording.
     pub fn finish(mut self, captured: &mut Captured) {
         match self.read() {
             Ok(lines) => captured.lines = Some(lines),

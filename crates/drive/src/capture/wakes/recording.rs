@@ -42,7 +42,6 @@ impl Wakes {
         self.recording.end()
     }
 
-    /// Reads the recording.
     pub fn finish(self, place: &Place, captured: &mut Captured) {
         match read(&self.recording.path(), &self.threads) {
             Ok(file) => place.write_json(captured, WAKES, "wakes.json", &file),
