@@ -29,7 +29,7 @@ pub fn worth(blocks: Blocks<'_>, levels: &[Vec<usize>], winner: usize, confidenc
     valid_confidence(confidence)?;
     let rows = blocks.rows();
     let (Some(fit), Some(best)) = (Fit::of(rows, levels.len()), levels.get(winner)) else { return Ok(Vec::new()) };
-    let mut found: Vec<(usize, usize, f64, (f64, f64), usize)> = Vec::new();
+    let mut found: Vec<(usize, usize, f64, f64, f64, usize)> = Vec::new();
     for (factor, own) in best.iter().enumerate() {
         let mut others: Vec<usize> = levels.iter().map(|of| of[factor]).filter(|level| level != own).collect();
         others.sort_unstable();
@@ -50,14 +50,14 @@ pub fn worth(blocks: Blocks<'_>, levels: &[Vec<usize>], winner: usize, confidenc
             let count = f64::from(pairs);
             weights.iter_mut().for_each(|weight| *weight /= count);
             if pairs > 0
-                && let Some(error) = fit.error_of(&weights, rows)
+                && let Some((error, df)) = fit.error_of(&weights, rows)
             {
-                found.push((factor, level, sum / count, error, pairs as usize));
+                found.push((factor, level, sum / count, error, df, pairs as usize));
             }
         }
     }
     let alone = 1.0 - (1.0 - confidence) / found.len().max(1) as f64;
-    let worth = |(factor, level, mean, (error, df), pairs): (usize, usize, f64, (f64, f64), usize)| {
+    let worth = |(factor, level, mean, error, df, pairs): (usize, usize, f64, f64, f64, usize)| {
         let half = t_two_sided(alone, df) * error;
         let ci = Interval::finite((mean - half).exp(), (mean + half).exp());
         Worth { factor, level, ratio: Estimate { value: mean.exp(), ci }, pairs }
