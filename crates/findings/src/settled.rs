@@ -1,6 +1,6 @@
 //! Whether a study's question is settled before all of its trials have run: every factor is shown to matter, or what is
-//! left open of it is too small to; every step over all ladders of a load is shown to give less, or hardly to. What the answer may claim then is held by the rate of its look alone, so this may
-//! be any rule.
+//! left open of it is too small to; every step over all ladders of a load is shown to give less, or hardly to. What the
+//! answer may claim then is held by the rate of its look alone, so this may be any rule.
 
 use super::answer::{self, headline_metric};
 use super::collect::{self, ConditionTrials};

@@ -152,8 +152,8 @@ impl Laps {
     }
 }
 
-/// The server that each record is of, by the number of its first one: a server starts with the first rung of a lifetime,
-/// and again where one failed.
+/// The server that each record is of, by the number of its first one: a server starts with the first rung of a
+/// lifetime, and again where one failed.
 fn servers(records: &[TrialRecord]) -> Vec<usize> {
     let mut begun: BTreeMap<usize, usize> = BTreeMap::new();
     let of = |(at, record): (usize, &TrialRecord)| match &record.lifetime {

@@ -35,13 +35,13 @@ pub fn worth(blocks: Blocks<'_>, levels: &[Vec<usize>], winner: usize, confidenc
         others.sort_unstable();
         others.dedup();
         for level in others {
-            let twin = |(i, mine): (usize, &Vec<usize>)| {
-                let is_twin = |other: &Vec<usize>| {
-                    other[factor] == *own && (0..mine.len()).all(|f| f == factor || other[f] == mine[f])
-                };
-                (mine[factor] == level).then(|| Some((i, levels.iter().position(is_twin)?))).flatten()
+            // The same but for this factor, which is as the winner's.
+            let twin = |mine: &[usize]| {
+                let is_twin = |(f, level): (usize, &usize)| *level == if f == factor { *own } else { mine[f] };
+                levels.iter().position(|other| other.iter().enumerate().all(is_twin))
             };
-            let pairs: Vec<(usize, usize)> = levels.iter().enumerate().filter_map(twin).collect();
+            let of_level = (0..levels.len()).filter(|i| levels[*i][factor] == level);
+            let pairs: Vec<(usize, usize)> = of_level.filter_map(|i| Some((i, twin(&levels[i])?))).collect();
             found.extend(even.mean_of(&pairs).map(|mean| (factor, level, mean)));
         }
     }
