@@ -39,7 +39,7 @@ pub struct SharedLine {
     /// What lies where it is found most: `SYMBOL`, `SYMBOL+0x40`, the name of a library, `heap`, `shared memory`,
     /// `kernel`.
     pub name: String,
-    /// Its address, hexadecimal.
+    /// Of its first byte in the process, hexadecimal.
     pub address: String,
     pub sharing: Sharing,
     #[serde(flatten)]

@@ -3,7 +3,8 @@
 use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 use tare_text::UnknownWord;
 
-/// The cheap ones (memory, schedule, cache) belong to every sample; the others to one further sample, after the measured ones.
+/// The cheap ones (memory, schedule, cache) belong to every sample; the others to one further sample, after the
+/// measured ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CaptureSettings {
     pub profile: bool,

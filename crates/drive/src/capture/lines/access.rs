@@ -109,14 +109,14 @@ pub(super) mod tests {
     /// As the kernel and perf make them: what is found on the same node, on another one, not elsewhere, and a write.
     pub const INTEL: [u64; 4] =
         [LOAD | L3 | HIT | MODIFIED, LOAD | REMOTE_CACHE | HIT | MODIFIED, LOAD | L3 | HIT, STORE | HIT | 0x08 << 5];
-    /// Zen 4.
+    /// As Zen 4 and its kernel make them.
     pub const AMD: [u64; 4] = [
         LOAD | REMOTE_CACHE | HIT | REMOTE | MODIFIED | 1 << 43,
         LOAD | REMOTE_CACHE_2 | HIT | REMOTE | MODIFIED | 2 << 43,
         LOAD | L3 | HIT,
         STORE | 0x01 << 19,
     ];
-    /// Neoverse.
+    /// As Neoverse cores make them: whether a line was modified is not in them.
     pub const ARM: [u64; 4] =
         [LOAD | L3 | HIT | PEER, LOAD | REMOTE_RAM | HIT | REMOTE | PEER, LOAD | L3 | HIT, STORE | 0x01 << 5];
 
