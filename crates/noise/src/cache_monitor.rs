@@ -1,16 +1,8 @@
-//! Groups of resctrl (Documentation/arch/x86/resctrl.rst) that count what some threads have of the L3 caches and move
-//! from and to memory. They limit nothing.
+//! Groups of resctrl that count what some threads have of the L3 caches and move from and to memory, and limit nothing.
 
 use crate::error::Result;
-use crate::journal::{Outcome, Restored};
+use crate::resctrl::{self, MONITORS, ROOT};
 use crate::system::System;
-use std::path::Path;
-
-const GROUPS: &str = "/sys/fs/resctrl/mon_groups";
-/// How every group of this kind begins, so that no other one is ever removed; then the process that made it.
-const PREFIX: &str = "tare-";
-/// What is restored, in a report.
-const SETTING: &str = "resctrl";
 
 /// One group; removed when this is dropped, and its threads are where they were.
 #[derive(Debug)]
@@ -33,16 +25,18 @@ pub struct CacheUse {
 impl CacheMonitor {
     /// Whether this machine has such groups.
     pub fn is_offered(system: &System) -> bool {
-        system.exists(GROUPS)
+        system.exists(&format!("{ROOT}/{MONITORS}"))
     }
 
-    /// Makes a group of this process; those that killed ones left are removed first.
+    /// Makes a group of this process, for threads like those of `pid`: those of a group that limits are counted within
+    /// it. Groups that killed processes left are removed first.
     ///
     /// # Errors
     /// The kernel's reason: no right, or no counter is left.
-    pub fn make(system: &System, name: &str) -> Result<Self> {
-        remove_left(system);
-        let path = format!("{GROUPS}/{PREFIX}{}-{name}", std::process::id());
+    pub fn make(system: &System, name: &str, pid: Option<i32>) -> Result<Self> {
+        resctrl::remove_left(system);
+        let above = pid.and_then(|pid| resctrl::limiting(system, pid)).unwrap_or_else(|| ROOT.to_owned());
+        let path = format!("{above}/{MONITORS}/{}", resctrl::name(name));
         system.make_group(&path)?;
         Ok(Self { system: system.clone(), path })
     }
@@ -83,28 +77,15 @@ impl Drop for CacheMonitor {
     }
 }
 
-/// Removes the groups of processes that are no more, as those of a killed one.
-pub(crate) fn remove_left(system: &System) -> Vec<Restored> {
-    let left = |name: &String| {
-        let made_by = name.strip_prefix(PREFIX)?.split_once('-')?.0.parse::<u32>().ok()?;
-        (!Path::new(&format!("/proc/{made_by}")).exists()).then(|| format!("{GROUPS}/{name}"))
-    };
-    let remove = |path: String| {
-        let outcome = match system.remove_group(&path) {
-            Ok(()) => Outcome::Restored,
-            Err(e) => Outcome::Failed { error: e.to_string() },
-        };
-        Restored { setting: SETTING.to_owned(), path, outcome }
-    };
-    system.names(GROUPS).iter().filter_map(left).map(remove).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::lock::HostLock;
-    use crate::{fake, recover};
+    use crate::resctrl::remove_left;
+    use crate::{Outcome, fake, recover};
     use std::fs;
+
+    const GROUPS: &str = "/sys/fs/resctrl/mon_groups";
 
     /// A machine with resctrl, and one without.
     fn machine(resctrl: bool) -> (tempfile::TempDir, System) {
@@ -121,7 +102,7 @@ mod tests {
     fn a_group_counts_its_threads_and_goes_with_its_owner() {
         let (_root, system) = machine(true);
         assert!(CacheMonitor::is_offered(&system));
-        let monitor = CacheMonitor::make(&system, "server").unwrap();
+        let monitor = CacheMonitor::make(&system, "server", None).unwrap();
         monitor.add(11).unwrap();
         monitor.add(12).unwrap();
         let at = |file: &str| system.path(&format!("{}/{file}", monitor.path));
@@ -147,7 +128,7 @@ mod tests {
     #[test]
     fn a_machine_without_resctrl_makes_none() {
         let (_root, system) = machine(false);
-        assert!(!CacheMonitor::is_offered(&system) && CacheMonitor::make(&system, "server").is_err());
+        assert!(!CacheMonitor::is_offered(&system) && CacheMonitor::make(&system, "server", None).is_err());
         assert_eq!(remove_left(&system), []);
     }
 
@@ -168,7 +149,7 @@ mod tests {
         assert_eq!(system.names(GROUPS), ["4194305-server", "someone", &own, "tare-x-server"]);
         // The next group does so too.
         fs::create_dir(system.path(&format!("{GROUPS}/tare-4194306-client"))).unwrap();
-        let monitor = CacheMonitor::make(&system, "client").unwrap();
+        let monitor = CacheMonitor::make(&system, "client", None).unwrap();
         assert!(!system.exists(&format!("{GROUPS}/tare-4194306-client")));
         drop(monitor);
     }

@@ -2,7 +2,8 @@
 //!
 //! Writing behaves as the kernel does where it matters: a value is replaced as a whole or not at all; a list of
 //! choices (`always [madvise] never`) keeps its form and refuses an unknown word; `cgroup.subtree_control` takes
-//! `+name` and `-name`, the `tasks` of a group of resctrl one more number.
+//! `+name` and `-name`, the `tasks` of a group of resctrl one more number, its `schemata` the line
+//! of a resource.
 
 use crate::kernel::Kernel;
 use std::fs;
@@ -22,6 +23,8 @@ impl Kernel for FakeKernel {
             controllers(&old, word)
         } else if path.ends_with("tasks") {
             format!("{old}{word}\n")
+        } else if path.ends_with("schemata") {
+            schemata(&old, word)
         } else if old.contains('[') {
             choose(&old, word).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?
         } else {
@@ -36,6 +39,9 @@ impl Kernel for FakeKernel {
         fs::create_dir(folder)?;
         if folder.parent().is_some_and(|above| above.ends_with("mon_groups")) {
             return make_monitor(folder);
+        }
+        if folder.parent().is_some_and(|above| above.ends_with("resctrl")) {
+            return make_limit(folder);
         }
         for (name, text) in [("cgroup.procs", ""), ("cpuset.cpus", "\n"), ("cpuset.cpus.partition", "member\n")] {
             fs::write(folder.join(name), text)?;
@@ -60,6 +66,20 @@ fn make_monitor(folder: &Path) -> io::Result<()> {
         fs::write(cache.join(event), "0\n")?;
     }
     fs::write(folder.join("tasks"), "")
+}
+
+/// A group of resctrl that limits nothing yet.
+fn make_limit(folder: &Path) -> io::Result<()> {
+    fs::create_dir(folder.join("mon_groups"))?;
+    let all = fs::read_to_string(folder.with_file_name("schemata"))?;
+    fs::write(folder.join("schemata"), all)?;
+    fs::write(folder.join("tasks"), "")
+}
+
+fn schemata(old: &str, change: &str) -> String {
+    let resource = |line: &str| line.trim().split(':').next().map(str::to_owned);
+    let line = |line: &str| if resource(line) == resource(change) { change.to_owned() } else { line.to_owned() };
+    old.lines().map(line).collect::<Vec<_>>().join("\n") + "\n"
 }
 
 fn controllers(old: &str, change: &str) -> String {

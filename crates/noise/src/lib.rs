@@ -12,6 +12,7 @@
 #![warn(clippy::missing_errors_doc)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
+mod cache_limit;
 mod cache_monitor;
 mod control_group;
 pub mod doctor;
@@ -28,11 +29,13 @@ mod lock_file;
 mod memory_group;
 pub mod probe;
 mod process_stat;
+mod resctrl;
 mod session;
 mod setting;
 mod state_dir;
 mod system;
 
+pub use cache_limit::{CacheGroup, CacheLimits};
 pub use cache_monitor::{CacheMonitor, CacheUse};
 pub use control_group::ControlGroup;
 pub use error::{NoiseError, Result};

@@ -18,20 +18,21 @@ struct Side {
 }
 
 impl CacheWatch {
-    /// None where the machine has no such groups, or this user may make none.
-    pub fn begin() -> Option<Self> {
-        Self::begin_on(&System::of_environment())
+    /// With the server's process, where it is here. None where the machine has no such groups, or this user may make
+    /// none.
+    pub fn begin(server: Option<i32>) -> Option<Self> {
+        Self::begin_on(&System::of_environment(), server)
     }
 
-    fn begin_on(system: &System) -> Option<Self> {
+    fn begin_on(system: &System, server: Option<i32>) -> Option<Self> {
         if !CacheMonitor::is_offered(system) {
             return None;
         }
-        let side = |class| {
-            let monitor = CacheMonitor::make(system, class).ok()?;
+        let side = |class, pid| {
+            let monitor = CacheMonitor::make(system, class, pid).ok()?;
             Some(Side { class, monitor, known: BTreeSet::new(), before: CacheUse::default() })
         };
-        Some(Self { server: side("server")?, client: side("client")? })
+        Some(Self { server: side("server", server)?, client: side("client", None)? })
     }
 
     /// A measurement begins: of these threads, and of what they start.
@@ -85,10 +86,10 @@ mod tests {
     fn each_side_has_its_cache_and_its_traffic_of_the_sample_alone() {
         let root = tempfile::tempdir().unwrap();
         let system = System::at(root.path());
-        assert!(CacheWatch::begin_on(&system).is_none());
+        assert!(CacheWatch::begin_on(&system, None).is_none());
         let groups = root.path().join("sys/fs/resctrl/mon_groups");
         fs::create_dir_all(&groups).unwrap();
-        let mut watch = CacheWatch::begin_on(&system).unwrap();
+        let mut watch = CacheWatch::begin_on(&system, None).unwrap();
         let of = |class: &str| {
             let names = fs::read_dir(&groups).unwrap().map(|entry| entry.unwrap().path());
             names.into_iter().find(|path| path.to_string_lossy().ends_with(class)).unwrap()

@@ -281,7 +281,7 @@ impl SubjectWatch {
     /// Threads of a server that is not ours stay in the groups that they are in.
     fn count_cache(&mut self) {
         if self.settings.cache && self.sut.owner == Owner::Us {
-            self.cache = self.cache.take().or_else(CacheWatch::begin);
+            self.cache = self.cache.take().or_else(|| CacheWatch::begin(self.sut.root));
         }
         if let Some(cache) = &mut self.cache {
             let server = self.sut.root.and_then(|_| self.sut.threads().ok()).unwrap_or_default();

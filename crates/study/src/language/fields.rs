@@ -261,6 +261,20 @@ const PROCESS: &[Key<Settings>] = &[
         |s| Some(s.process.memory_limit_bytes.map_or(NO_LIMIT.into(), Into::into)),
         |s, v| s.process.set_memory_limit(v),
     ),
+    Key::words(
+        "l3_ways",
+        "ways of each L3 cache that the server's threads fill, which others fill too (Cache Allocation Technology, by \
+         resctrl, as root); none: all",
+        |s| Some(s.process.cache.l3_ways.map_or(NO_LIMIT.into(), Into::into)),
+        |s, v| s.process.set_l3_ways(v),
+    ),
+    Key::words(
+        "memory_bandwidth_percent",
+        "memory bandwidth that the server's cores may take, percent (Memory Bandwidth Allocation of Intel, by resctrl, as \
+         root); none: all",
+        |s| Some(s.process.cache.memory_bandwidth_percent.map_or(NO_LIMIT.into(), Into::into)),
+        |s, v| s.process.set_memory_bandwidth(v),
+    ),
 ];
 
 const RECORDED: &[Key<Settings>] = &[

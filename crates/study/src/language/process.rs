@@ -1,6 +1,7 @@
 //! `[process]`: properties of the server process as factors: address space, allocator, size of the environment.
 
 use tare_engine::{Allocator, Aslr};
+use tare_noise::CacheLimits;
 use tare_text::Value;
 
 /// The level of a machine or process setting that means: leave it, but record it.
@@ -15,6 +16,8 @@ const LONGEST: usize = 131_072;
 /// No server starts with less memory.
 const LEAST_MEMORY: u64 = 16 << 20;
 pub const NO_LIMIT: &str = "none";
+/// The kernel has masks of 32 bits for the ways of a cache.
+const MOST_WAYS: u32 = 32;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProcessSettings {
@@ -26,6 +29,8 @@ pub struct ProcessSettings {
     pub environment_bytes: usize,
     /// Bytes of memory that it may take, page cache included; none: no limit.
     pub memory_limit_bytes: Option<u64>,
+    /// What its threads have of the L3 caches and of the memory bandwidth.
+    pub cache: CacheLimits,
 }
 
 impl ProcessSettings {
@@ -57,11 +62,34 @@ impl ProcessSettings {
         Ok(())
     }
 
+    /// Sets the ways of the L3 caches that its threads fill, or none.
+    pub fn set_l3_ways(&mut self, level: &Value) -> Result<(), String> {
+        self.cache.l3_ways = limit(level, MOST_WAYS, "a number of ways")?;
+        Ok(())
+    }
+
+    /// Sets the part of the memory bandwidth of its cores, percent, or none.
+    pub fn set_memory_bandwidth(&mut self, level: &Value) -> Result<(), String> {
+        self.cache.memory_bandwidth_percent = limit(level, 100, "percent")?;
+        Ok(())
+    }
+
     pub fn set_environment_bytes(&mut self, level: &Value) -> Result<(), String> {
         match level.to_string().parse() {
             Ok(bytes) if bytes == 0 || (PADDING_OVERHEAD..=LONGEST).contains(&bytes) => self.environment_bytes = bytes,
             _ => return Err(format!("0, or a number of bytes from {PADDING_OVERHEAD} to {LONGEST}")),
         }
         Ok(())
+    }
+}
+
+/// A limit from 1 on, or none.
+fn limit(level: &Value, most: u32, what: &str) -> Result<Option<u32>, String> {
+    match level.to_string() {
+        level if level == NO_LIMIT => Ok(None),
+        level => {
+            let limit = level.parse().ok().filter(|limit| (1..=most).contains(limit));
+            limit.map(Some).ok_or_else(|| format!("{what} from 1 to {most}, or {NO_LIMIT}"))
+        }
     }
 }

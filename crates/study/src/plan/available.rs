@@ -75,6 +75,7 @@ fn process(settings: &Settings) -> Result<(), String> {
     if let Some(bytes) = process.memory_limit_bytes {
         memory_limit(settings, bytes)?;
     }
+    process.cache.check(&System::of_environment()).map_err(|why| why.to_string())?;
     match &process.allocator {
         Some(allocator) => allocator.library().map(drop).map_err(|reason| format!("allocator={allocator}: {reason}")),
         None => Ok(()),

@@ -7,7 +7,7 @@ use crate::state::{self, StateError};
 use std::time::Instant;
 use tare_drive::capture;
 use tare_drive::workload::Progress;
-use tare_engine::{Server, engine_by_name, program_sha1};
+use tare_engine::{engine_by_name, program_sha1};
 use tare_results::schema::{LifetimeRecord, TrialRecord};
 use tare_study::plan::ladder;
 use tare_study::plan::task::Task;
@@ -15,7 +15,7 @@ use tare_study::plan::task::Task;
 /// What the lifetime begins with, until it ends.
 struct Begun {
     machine: machine::SettingsGuard,
-    server: Box<dyn Server>,
+    started: server_start::Started,
     /// Held as long as the server may write to it.
     _data: TrialData,
 }
@@ -63,8 +63,8 @@ impl Trial<'_> {
             }
         }
         (self.tell)(Progress::Stopping);
-        let Begun { machine, mut server, _data } = begun;
-        server.stop(super::measure::STOP_TIMEOUT)?;
+        let Begun { machine, mut started, _data } = begun;
+        started.server.stop(super::measure::STOP_TIMEOUT)?;
         machine.restore().map_err(StateError::from)?;
         Ok(true)
     }
@@ -77,11 +77,12 @@ impl Trial<'_> {
         record.data = data.record();
         let mut machine = machine::apply(settings, &memory_nodes::confines(&first)?)?;
         record.settings.append(&mut machine.applied);
-        let server = server_start::start(&first, &data, None, record)?;
+        let started = server_start::start(&first, &data, None, record)?;
+        let server = &started.server;
         record.server_version = Some(server.version().to_owned());
         record.server_program = program_sha1(server.pid(), &state::cache_directory()?);
         record.settings.append(&mut first.server_settings(server.as_ref())?);
-        Ok(Begun { machine, server, _data: data })
+        Ok(Begun { machine, started, _data: data })
     }
 
     fn measure_rung(
@@ -96,7 +97,7 @@ impl Trial<'_> {
             // The first one had the data brought back, the others find what it left.
             record.data = None;
         }
-        let server = begun.server.as_mut();
+        let server = begun.started.server.as_mut();
         let settings = &self.task.condition.settings;
         let driven = match self.drive(settings.workload.load.load(), Some(server), None) {
             Ok((driven, _)) => driven,

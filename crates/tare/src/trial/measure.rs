@@ -208,7 +208,8 @@ impl Trial<'_> {
         record: &mut TrialRecord,
     ) -> Result<Driven, TrialError> {
         let mut clients = Clients::reach(self, record)?;
-        let mut server = server_start::start(self, data, clients.as_ref(), record)?;
+        let mut started = server_start::start(self, data, clients.as_ref(), record)?;
+        let server = &mut started.server;
         record.server_version = Some(server.version().to_owned());
         record.server_program = program_sha1(server.pid(), &state::cache_directory()?);
         record.settings.append(&mut self.server_settings(server.as_ref())?);

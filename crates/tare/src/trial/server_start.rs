@@ -3,13 +3,20 @@
 use super::dataset::TrialData;
 use super::two_hosts::Clients;
 use super::{Trial, TrialError, memory_nodes, pool_memory, process};
-use crate::state;
+use crate::state::{self, StateError};
 use std::time::Duration;
 use tare_cpuset::CpuSet;
 use tare_engine::{Server, StartRequest, engine_by_name};
-use tare_results::schema::TrialRecord;
+use tare_noise::{CacheGroup, System};
+use tare_results::schema::{AppliedSetting, TrialRecord};
 use tare_study::language::process::PADDING;
 use tare_topology::bind;
+
+/// A server with the group that limits it, which is gone when this is dropped.
+pub struct Started {
+    pub server: Box<dyn Server>,
+    _limits: Option<CacheGroup>,
+}
 
 /// Starts it on data that it may change, where its clients reach it.
 pub fn start(
@@ -17,7 +24,7 @@ pub fn start(
     data: &TrialData,
     clients: Option<&Clients>,
     record: &mut TrialRecord,
-) -> Result<Box<dyn Server>, TrialError> {
+) -> Result<Started, TrialError> {
     let settings = &trial.task.condition.settings;
     let engine = engine_by_name(&settings.engine.name)?;
     let log = trial.log(&format!("server-{:05}-{}.log", trial.task.planned.trial, trial.attempt))?;
@@ -49,5 +56,16 @@ pub fn start(
         record.settings.push(memory_nodes::verify(nodes, asked, server.as_ref())?);
     }
     record.settings.extend(pool_memory::apply(trial, server.as_ref())?);
-    Ok(server)
+    let limits = CacheGroup::make(&System::of_environment(), settings.process.cache).map_err(StateError::from)?;
+    if let Some(limits) = &limits {
+        limits.enter(server.pid().cast_signed()).map_err(StateError::from)?;
+        let applied = |(factor, level, verified): (&str, _, _)| AppliedSetting {
+            factor: factor.to_owned(),
+            level,
+            found: None,
+            verified,
+        };
+        record.settings.extend(limits.verify().map_err(StateError::from)?.into_iter().map(applied));
+    }
+    Ok(Started { server, _limits: limits })
 }

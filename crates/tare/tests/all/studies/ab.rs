@@ -205,7 +205,7 @@ fn failing_trials_end_it_and_sides_that_are_none_are_refused() {
     let (_, err) = world.exits(2, &["ab", "--a", "build=old", "--b", "build=new"]);
     assert!(err.contains("build=old is no side") && err.contains("--a"), "{err}");
     let (_, err) = world.exits(2, &["ab", "--a", "nonsense", "--b", "command=true"]);
-    assert!(err.contains("expected binary=PATH"), "{err}");
+    assert!(err.contains("expected: binary=PATH"), "{err}");
 }
 
 /// A machine as a restart leaves it: the plan names another boot than the one that runs now.

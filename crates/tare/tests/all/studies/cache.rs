@@ -44,6 +44,37 @@ fn every_sample_has_the_caches_use_and_no_group_is_left() {
 }
 
 #[test]
+fn a_server_fills_as_many_ways_as_its_condition_says() {
+    let world = World::new();
+    let root = machine(&world);
+    let resctrl = root.join("sys/fs/resctrl");
+    std::fs::create_dir_all(resctrl.join("info/L3")).unwrap();
+    for (file, said) in [("schemata", "    L3:0=7ff\n"), ("info/L3/cbm_mask", "7ff\n"), ("info/L3/min_cbm_bits", "1\n")]
+    {
+        std::fs::write(resctrl.join(file), said).unwrap();
+    }
+    let study = world.study(&format!("{STUDY}[factors]\nl3_ways = [2, \"none\"]\n"));
+    let tare = |args: &[&str]| world.tare(args).env("TARE_SYSTEM_ROOT", &root).output().unwrap();
+    let output = tare(&["run", &study, "--out", "ways"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let proof = |record: &serde_json::Value| {
+        let all = record["settings"].as_array().unwrap();
+        all.iter().find(|own| own["factor"] == "l3_ways").map(|own| own["verified"].as_str().unwrap().to_owned())
+    };
+    let mut proofs: Vec<_> = trials(&world.path("ways")).iter().map(proof).collect();
+    proofs.sort();
+    assert_eq!(proofs, [None, Some("the server's group of resctrl has L3:0=3".to_owned())]);
+    let left: Vec<_> = std::fs::read_dir(&resctrl).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().starts_with("tare-")), "{left:?}");
+    // What this machine does not have is said before anything runs.
+    let output = tare(&["run", &study, "--dry-run", "--set", "factors.l3_ways=2,12"]);
+    assert!(text(&output.stdout).contains("11 ways"), "{}", text(&output.stdout));
+    let (out, _) = world.exits(0, &["run", &study, "--dry-run"]);
+    assert!(out.contains("mount -t resctrl"), "{out}");
+    world.assert_clean();
+}
+
+#[test]
 fn the_groups_of_a_killed_trial_are_removed_by_restore() {
     let world = World::new();
     let root = machine(&world);

@@ -140,9 +140,9 @@ fn what_cannot_be_raced_is_said_before_anything_runs() {
     for (words, said) in [
         (&["find"][..], "nothing is named"),
         (&["find", "threads=2"], "one candidate"),
-        (&["find", "nonsense"], "expected placements, memory"),
+        (&["find", "nonsense"], "expected: placements, memory"),
         (&["find", "no_such_factor=1,2"], "cannot be raced"),
-        (&["find", "--binary", "/bin/true", "--confidence", "100%", "threads=1,2"], "expected a percentage"),
+        (&["find", "--binary", "/bin/true", "--confidence", "100%", "threads=1,2"], "expected: a percentage"),
     ] {
         let output = world.output(words);
         let err = String::from_utf8_lossy(&output.stderr);
