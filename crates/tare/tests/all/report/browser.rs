@@ -169,8 +169,11 @@ fn axe() -> String {
 /// The pages in frames, each measured; what the frames found. The document may hold a script of its own that the frames
 /// use.
 fn findings(dir: &Path, pages: &[(&str, String)], script: &str, extra: &str, colours: Colours) -> Vec<String> {
-    let mut outer = "<!DOCTYPE html><ul id=found></ul><script>function found(text) { const li = document.createElement('li'); \
-                     li.textContent = 'FOUND ' + text.replaceAll('\\n', ' '); document.querySelector('#found').append(li) }</script>"
+    // Without its encoding Chromium guesses it from as much of the file as it has read by then.
+    let mut outer = "<!DOCTYPE html><meta charset=utf-8><ul id=found></ul><script>\
+                     function found(text) { const li = document.createElement('li'); \
+                     li.textContent = 'FOUND ' + text.replaceAll('\\n', ' '); \
+                     document.querySelector('#found').append(li) }</script>"
         .to_owned();
     // Scripts lie alongside: the document that is read back would hold them once a frame.
     std::fs::write(dir.join("frames.js"), script).unwrap();
