@@ -17,9 +17,15 @@ pub(super) fn begun(study: &Study, mut plan: Plan) -> Plan {
     let grows = plan.race.is_some() || study.sampling.target_half_width.is_some();
     let (Some(within), true) = (&mut plan.within, asks && looked.len() > 1 && !grows) else { return plan };
     within.blocks = Some(all);
-    let words: Vec<String> = looked.iter().map(ToString::to_string).collect();
-    plan.notes.push(format!("it ends when its question is settled: looked at after block {}", words.join(", ")));
-    until(study, plan, looked[0])
+    let first = looked[0];
+    plan.notes.push(note(looked));
+    until(study, plan, first)
+}
+
+/// What the plan says of its looks, by the blocks after which they come.
+pub(super) fn note(looked: impl IntoIterator<Item = usize>) -> String {
+    let words: Vec<String> = looked.into_iter().map(|blocks| blocks.to_string()).collect();
+    format!("it ends when its question is settled: looked at after block {}", words.join(", "))
 }
 
 /// The plan up to the next look, when all that were planned have ended and this one settles nothing. The same records

@@ -4,6 +4,7 @@
 
 use super::cases::{blocks, metrics, usable};
 use super::ladder;
+use super::looks::note;
 use crate::language::spec::Study;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::looks::looks;
@@ -38,8 +39,7 @@ pub(super) fn begun(study: &Study, mut plan: Plan, first: &BTreeSet<String>) -> 
         within.blocks = within.rungs.as_ref().map(|rule| rule.blocks);
         let all = within.blocks.unwrap_or_default();
         let stages = std::iter::successors(Some(STAGE), |stage| (*stage < all).then(|| next_stage(*stage, all)));
-        let looked: Vec<String> = stages.filter(|stage| looks(all).contains(stage)).map(|s| s.to_string()).collect();
-        plan.notes.push(format!("it ends when its question is settled: looked at after block {}", looked.join(", ")));
+        plan.notes.push(note(stages.filter(|stage| looks(all).contains(stage))));
     }
     with_blocks(study, plan, first)
 }
