@@ -44,7 +44,9 @@ fn at(document: &Value, pointer: &str, list: Value) -> Value {
 fn holds<T: Limited + serde::de::DeserializeOwned>(base: &Value, pointer: &str, list: impl Fn(usize) -> Value) {
     let refused = |document: Value| serde_json::from_value::<T>(document).unwrap().check().err();
     assert_eq!(refused(base.clone()), None);
-    let TooLong { field, most, .. } = refused(at(base, pointer, list(300_000))).unwrap_or_else(|| panic!("{pointer}"));
+    // Most hold 10,000 or fewer: what the largest holds is made for few.
+    let too_long = [11_000, 300_000].into_iter().find_map(|count| refused(at(base, pointer, list(count))));
+    let TooLong { field, most, .. } = too_long.unwrap_or_else(|| panic!("{pointer}"));
     let named = pointer[1..].replace('/', ".").replace(".0", "[0]");
     assert!(field == named || named.contains("~"), "{field} of {pointer}");
     assert_eq!(refused(at(base, pointer, list(most))), None, "{pointer}");
