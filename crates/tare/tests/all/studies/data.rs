@@ -77,6 +77,7 @@ fn a_trial_of_a_killed_run_leaves_nothing_that_a_later_one_uses() {
         if before.is_some() && log(&prepared) != log(&working) && server() == before {
             break;
         }
+        assert!(run.try_wait().unwrap().is_none(), "the run ended before the logs were seen to differ");
         std::thread::sleep(Duration::from_millis(20));
     }
     for pid in world.processes() {
