@@ -14,6 +14,7 @@ use super::pooled_steps;
 use super::question::Asked;
 use super::scaling;
 use super::summary::{Scaling, SpreadSources, Step};
+use super::taken;
 use super::verdict::{
     Alone, Answer, Disturbed, LessStep, Moved, OfLoad, ShownSource, SpreadFrom, Tested, Untested, Verdict, Without,
 };
@@ -55,8 +56,22 @@ fn without_disturbed(asked: &Asked, conditions: &[ConditionTrials<'_>], with: &V
     match verdict(asked, &clean) {
         again if !again.is_tested() => Without::TooFew,
         again if again.claims_the_same(with) => Without::Same(again),
-        again => Without::Other(again),
+        again => match selected(asked, conditions) {
+            Some(condition) => Without::Selected { condition, clean: again },
+            None => Without::Other(again),
+        },
     }
+}
+
+/// The first condition whose clean trials are a selection of the fast ones. That decides where the question is how
+/// trials differ; means of clean trials stay what they are.
+fn selected(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Option<String> {
+    if asked.question != Some(Question::Spread) {
+        return None;
+    }
+    let name = headline_metric(&collect::all_metrics(conditions))?;
+    let rate = asked.answer_rate() / conditions.len() as f64;
+    conditions.iter().find(|condition| taken::selects(condition, &name, rate)).map(|found| found.name.to_owned())
 }
 
 /// The verdict on one set of trials, and on nothing else.

@@ -50,8 +50,17 @@ pub enum Without {
     Same(Verdict),
     /// Another claim.
     Other(Verdict),
+    /// Another claim, from clean trials that are a selection of the fast ones of a condition.
+    Selected { condition: String, clean: Verdict },
     /// Too few clean trials are left to say.
     TooFew,
+}
+
+impl Without {
+    /// Whether the clean trials leave the question open.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Self::TooFew | Self::Selected { .. })
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

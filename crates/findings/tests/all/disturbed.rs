@@ -70,3 +70,35 @@ fn a_claim_that_holds_without_them_comes_out_the_same_although_figures_differ() 
     let Without::Same(again) = without(&answer) else { panic!("{answer:?}") };
     assert_ne!(again, &answer.verdict);
 }
+
+/// Trials by luck, the slow half of which was disturbed: others took this share of their time.
+fn by_luck(slow: usize, taken: f64) -> Answer {
+    let mut trials = Vec::new();
+    for block in 0..16 {
+        let luck = 1.0 + 0.003 * ((7 * block) % 11) as f64;
+        let is_slow = block < slow;
+        let mut drawn =
+            trial(2 * block, block, "placement=by-luck", luck * if is_slow { 28.0 } else { 135.0 }, is_slow);
+        if is_slow {
+            drawn.samples[0].covariates = [("foreign_cpu_s", taken), ("steal_fraction", 0.0)]
+                .map(|(name, value)| (name.to_owned(), value))
+                .into();
+        }
+        trials.push(drawn);
+        trials.push(trial(2 * block + 1, block, "placement=by-design", 133.0 * (2.0 - luck), false));
+    }
+    summarize(&results("spread", trials)).answer
+}
+
+#[test]
+fn clean_trials_that_are_a_selection_of_the_fast_ones_decide_nothing_of_how_trials_differ() {
+    let answer = by_luck(8, 0.3);
+    let Without::Selected { condition, clean } = without(&answer) else { panic!("{answer:?}") };
+    assert_eq!(condition, "placement=by-luck");
+    assert!(matches!(clean, Verdict::SpreadFrom(from) if from.sources.is_empty()), "{clean:?}");
+    assert!(matches!(&answer.verdict, Verdict::SpreadFrom(from) if from.sources.len() == 1), "{answer:?}");
+    // What was taken explains it: 28 k/s in a sixth of the time are 168 in all of it.
+    assert!(matches!(without(&by_luck(8, 0.84)), Without::Other(_)));
+    // One slow trial of sixteen is the disturbed one by chance often enough.
+    assert!(!without(&by_luck(1, 0.3)).is_open());
+}

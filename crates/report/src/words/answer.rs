@@ -27,7 +27,7 @@ impl AnswerJson {
             None => (headline(all), details(all), vec![all]),
             Some(disturbed) => with_disturbed(all, disturbed),
         };
-        let is_open = matches!(&answer.disturbed, Some(Disturbed { without: Without::TooFew, .. }));
+        let is_open = answer.disturbed.as_ref().is_some_and(|found| found.without.is_open());
         let kind = match (is_open, answer.is_rehearsal) {
             (false, false) => "",
             (false, true) => "Rehearsal: ",
@@ -88,6 +88,20 @@ fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Ve
         Without::Other(other) => {
             clean(other, format!("{lead} and left out of this, which decides. {}", with_them(them)))
         }
+        Without::Selected { condition, clean } => (
+            "slow trials were disturbed, and are slower than that explains, so clean ones are a selection; repeat this \
+             on a quieter machine."
+                .to_owned(),
+            vec![
+                format!(
+                    "{lead}. At {condition} each of them is slower than each clean one, even had all the time that \
+                     others took been lost. Without {them}: {}",
+                    headline(clean)
+                ),
+                with_them(them),
+            ],
+            vec![clean, all],
+        ),
         Without::TooFew => {
             let text = match disturbed.trials == disturbed.of {
                 true => {
