@@ -8,32 +8,16 @@ use std::io;
 /// crate promises no dependency beyond libc.
 #[derive(Debug)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
     /// A backend's name, given by the program or in the environment, is not one of [`Backend::ALL`].
     UnknownBackend(UnknownBackend),
     /// The backend asked for cannot work in this process.
-    Unavailable {
-        /// The backend that was requested.
-        backend: Backend,
-        /// What this process lacks for it.
-        reason: String,
-    },
+    Unavailable { backend: Backend, reason: String },
     /// The rows do not fit: more counters than addresses, or the kernel refused the mapping.
-    Memory {
-        /// How many counters were requested.
-        counters: usize,
-        /// Rows: possible CPUs and one more.
-        rows: usize,
-        /// What the kernel said; none when the size does not fit an address.
-        source: Option<io::Error>,
-    },
+    Memory { counters: usize, rows: usize, source: Option<io::Error> },
     /// A snapshot of another set (another number of counters) was given.
-    OtherSet {
-        /// How many counters this set has.
-        expected: usize,
-        /// How many counters the snapshot has.
-        found: usize,
-    },
+    OtherSet { expected: usize, found: usize },
 }
 
 impl fmt::Display for Error {

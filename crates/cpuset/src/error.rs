@@ -6,55 +6,26 @@ use std::io;
 /// Why a thread is not bound as asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum AffinityError {
     /// A thread must run somewhere.
     #[error("cannot bind {thread} to an empty set of CPUs")]
-    NoCpus {
-        /// Which thread was meant.
-        thread: ThreadRef,
-    },
+    NoCpus { thread: ThreadRef },
     /// The binding uses the kernel's fixed-size CPU mask.
     #[error("cannot bind to CPU {cpu}: numbers up to {max} are supported")]
-    CpuTooHigh {
-        /// The OS number of the CPU.
-        cpu: u32,
-        /// The highest number that is supported.
-        max: u32,
-    },
+    CpuTooHigh { cpu: u32, max: u32 },
     /// There is no such thread, or its number is none.
     #[error("there is no {thread}: it has ended")]
-    NoThread {
-        /// Which thread was meant.
-        thread: ThreadRef,
-    },
+    NoThread { thread: ThreadRef },
     /// The kernel refused to bind it.
     #[error("binding {thread} to CPUs {cpus} failed: {source}{}", allowed(source, "sched_setaffinity(2)"))]
-    Bind {
-        /// Which thread was meant.
-        thread: ThreadRef,
-        /// What was requested.
-        cpus: CpuSet,
-        /// What the kernel said.
-        source: io::Error,
-    },
+    Bind { thread: ThreadRef, cpus: CpuSet, source: io::Error },
     /// The kernel did not tell.
     #[error("reading the CPU affinity of {thread} failed: {source}{}", allowed(source, "sched_getaffinity(2)"))]
-    Read {
-        /// Which thread was meant.
-        thread: ThreadRef,
-        /// What the kernel said.
-        source: io::Error,
-    },
+    Read { thread: ThreadRef, source: io::Error },
     /// The kernel bound the thread elsewhere, as when the cgroup's cpuset withholds some of the CPUs.
     #[error("{thread} was to run on CPUs {requested}, but the kernel lets it run on {found}")]
-    Differs {
-        /// Which thread was meant.
-        thread: ThreadRef,
-        /// What was requested.
-        requested: CpuSet,
-        /// What was read back.
-        found: CpuSet,
-    },
+    Differs { thread: ThreadRef, requested: CpuSet, found: CpuSet },
 }
 
 /// What to do where the kernel does not permit a call.

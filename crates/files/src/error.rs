@@ -9,68 +9,35 @@ pub type Result<T> = std::result::Result<T, FilesError>;
 /// Why a file or folder was not used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum FilesError {
     /// The system refused.
     #[error("cannot {doing} {}: {source}", path.display())]
-    Io {
-        /// What was being done, for example "write".
-        doing: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
     /// A link stands where a file or folder of ours belongs.
     #[error("{} is a symbolic link, and links are not followed here: remove it, or name the place it leads to", .0.display())]
     Link(PathBuf),
     /// Something else has that name: a pipe, a device, a folder.
     #[error("{} is no {expected}: remove it, or name another place", path.display())]
-    WrongKind {
-        /// What has the name.
-        path: PathBuf,
-        /// What belongs there: "regular file" or "folder".
-        expected: &'static str,
-    },
+    WrongKind { path: PathBuf, expected: &'static str },
     /// Someone else's: what it holds may be chosen to harm.
     #[error(
         "{} belongs to user {owner}, and this process runs as user {me}: use a place of your own, or remove it after \
          looking at what it holds", path.display()
     )]
-    Foreign {
-        /// The file or folder.
-        path: PathBuf,
-        /// User id of its owner.
-        owner: u32,
-        /// User id of this process.
-        me: u32,
-    },
+    Foreign { path: PathBuf, owner: u32, me: u32 },
     /// Others may write to it, so what it holds may be theirs.
     #[error(
         "others may write to {} (mode {mode:04o}), so what it holds is not believed: look at it, remove it, or close it \
          with chmod go-w", path.display()
     )]
-    Open {
-        /// The file or folder.
-        path: PathBuf,
-        /// Its permission bits.
-        mode: u32,
-    },
+    Open { path: PathBuf, mode: u32 },
     /// A name that leads out of the folder that it was given for.
     #[error("{} does not lie inside {}", path.display(), folder.display())]
-    Outside {
-        /// The name.
-        path: PathBuf,
-        /// The folder.
-        folder: PathBuf,
-    },
+    Outside { path: PathBuf, folder: PathBuf },
     /// It holds more than is read into memory.
     #[error("{} is larger than {limit} bytes, the most that is read", path.display())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-        /// The limit, bytes.
-        limit: u64,
-    },
+    TooLarge { path: PathBuf, limit: u64 },
 }
 
 impl FilesError {

@@ -85,11 +85,7 @@ pub(super) fn short(text: &str) -> String {
 
 /// Each plan of a trial as something that may tell its mode or its slowness.
 pub(super) fn features(trial: &TrialRecord) -> impl Iterator<Item = (String, String)> {
-    trial.plans.iter().map(|(name, plan)| (format!("plan of {}", query(name)), short(plan)))
-}
-
-fn query(name: &str) -> String {
-    metric::query(name).map_or_else(|| name.to_owned(), str::to_uppercase)
+    trial.plans.iter().map(|(name, plan)| (format!("plan of {}", metric::short(name)), short(plan)))
 }
 
 #[cfg(test)]

@@ -132,7 +132,6 @@ impl Curve {
         }
     }
 
-    /// Arrivals before a step.
     fn before_step(self, step: u32) -> f64 {
         let Self::Steps { from, to, steps } = self else { return 0.0 };
         let (step, steps) = (f64::from(step), f64::from(steps));

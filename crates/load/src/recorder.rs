@@ -140,10 +140,6 @@ mod tests {
     use super::*;
     use crate::random::{Purpose, Random};
 
-    fn nothing() -> Complete {
-        Complete::default()
-    }
-
     #[test]
     fn merged_recorders_give_the_quantiles_of_all_latencies() {
         let mut random = Random::new(11, Purpose::Transactions, 0);
@@ -176,21 +172,5 @@ mod tests {
         assert_eq!(merged.queries, Queries { read: 30_000, write: 60_000, other: 90_000 });
         assert_eq!((merged.restarts, merged.reconnects), (30_000, 60_000));
         assert_eq!(merged.latencies().count(), 30_000);
-    }
-
-    #[test]
-    fn a_single_latency_is_every_figure_exactly() {
-        let mut recorder = Recorder::new();
-        recorder.record(1_234_567, &nothing());
-        let LatencyMs { min, mean, p50, p90, p95, p99, p99_9, max } = recorder.latency_ms().unwrap();
-        assert_eq!([min, mean, p50, p90, p95, p99, p99_9, max], [1.234_567; 8]);
-    }
-
-    #[test]
-    fn nothing_recorded_has_no_latency() {
-        let mut empty = Recorder::new();
-        assert_eq!(empty.latency_ms(), None);
-        empty.merge(&Recorder::new());
-        assert_eq!(empty.latency_ms(), None);
     }
 }

@@ -35,7 +35,6 @@ impl CacheLimits {
         system.may_write(ROOT).map_err(|why| limit.not_available(format!("{ROOT}: {why}; run as root")))
     }
 
-    /// What is to be in force, by limit.
     fn wanted(&self, system: &System) -> Result<Vec<(Limit, Schema)>> {
         let limits: Vec<Limit> = [(L3_WAYS, self.l3_ways), (BANDWIDTH, self.memory_bandwidth_percent)]
             .into_iter()
@@ -62,7 +61,6 @@ impl CacheLimits {
     }
 }
 
-/// One limit that is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Limit {
     setting: &'static str,

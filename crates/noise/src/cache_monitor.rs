@@ -87,7 +87,6 @@ mod tests {
 
     const GROUPS: &str = "/sys/fs/resctrl/mon_groups";
 
-    /// A machine with resctrl, and one without.
     fn machine(resctrl: bool) -> (tempfile::TempDir, System) {
         let root = tempfile::tempdir().unwrap();
         fake::create(root.path()).unwrap();

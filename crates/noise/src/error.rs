@@ -10,35 +10,17 @@ pub type Result<T> = std::result::Result<T, NoiseError>;
 /// An error of this crate. Every message says what to do where something can be done.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum NoiseError {
     /// A file could not be read.
     #[error("cannot read {path}: {source}")]
-    Read {
-        /// The file, with the root prefix of the [`crate::System`].
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// A file could not be written, created, synced, renamed or removed.
     #[error("cannot {action} {path}: {source}")]
-    Write {
-        /// What was tried: "write", "create", "sync" ...
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    Write { action: &'static str, path: PathBuf, source: io::Error },
     /// A file does not hold what its format promises.
     #[error("{path}: expected {expected}, found {found:?}")]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// What was expected.
-        expected: &'static str,
-        /// What was there, shortened.
-        found: String,
-    },
+    Format { path: PathBuf, expected: &'static str, found: String },
     /// The system started no thread for what is measured.
     #[error(transparent)]
     Thread(#[from] ThreadRefused),
@@ -47,100 +29,42 @@ pub enum NoiseError {
     Probe(io::Error),
     /// No machine-wide setting has this name.
     #[error("no machine-wide setting is called {name:?}; known are: {known}")]
-    UnknownSetting {
-        /// The name given.
-        name: String,
-        /// All names, joined by ", ".
-        known: String,
-    },
+    UnknownSetting { name: String, known: String },
     /// The setting has no such level.
     #[error("{setting} has no level {level:?}; expected {expected}")]
-    UnknownLevel {
-        /// Name of the setting.
-        setting: &'static str,
-        /// The level given.
-        level: String,
-        /// The levels it has, in words.
-        expected: &'static str,
-    },
+    UnknownLevel { setting: &'static str, level: String, expected: &'static str },
     /// This machine or this user cannot have this level.
     #[error("{setting} cannot be set to {level}: {reason}")]
-    NotAvailable {
-        /// Name of the setting.
-        setting: &'static str,
-        /// The level asked for.
-        level: String,
-        /// Why not, and the command that would help.
-        reason: String,
-    },
+    NotAvailable { setting: &'static str, level: String, reason: String },
     /// The setting was written, or should have been so already, and reads otherwise.
     #[error("{setting} should be {expected}, and is {found}")]
-    NotVerified {
-        /// Name of the setting.
-        setting: &'static str,
-        /// The level asked for.
-        expected: String,
-        /// What was read back.
-        found: String,
-    },
+    NotVerified { setting: &'static str, expected: String, found: String },
     /// Between two writes of ours the value became one that we never wrote.
     #[error(
         "{path} was changed by someone else: this session left it at {ours:?}, and it is {found:?} now; \
          it is left alone"
     )]
-    ChangedMeanwhile {
-        /// The file.
-        path: String,
-        /// The value this session wrote last.
-        ours: String,
-        /// The value found.
-        found: String,
-    },
+    ChangedMeanwhile { path: String, ours: String, found: String },
     /// A setting of an earlier trial is still on the machine, so nothing may be measured.
     #[error(
         "this machine is not as it was found: {left}; put it back with `tare restore`, as who ran it, and run again"
     )]
-    NotAsFound {
-        /// Each setting: its file, what it is and what it was.
-        left: String,
-    },
+    NotAsFound { left: String },
     /// Another run of this tool has the machine.
     #[error("this machine is in use by another run: {holder} holds {path}; wait for it, or stop it")]
-    Locked {
-        /// The lock file.
-        path: PathBuf,
-        /// Process id and command line of the holder, as far as they can be seen.
-        holder: String,
-    },
+    Locked { path: PathBuf, holder: String },
     /// A child found that its parent does not hold the host lock.
     #[error("the parent process {parent} does not hold the host lock {path} ({holder})")]
-    NotParentsLock {
-        /// The lock file.
-        path: PathBuf,
-        /// Process id of the parent.
-        parent: i32,
-        /// Who holds it.
-        holder: String,
-    },
+    NotParentsLock { path: PathBuf, parent: i32, holder: String },
     /// The lock file is not what this tool creates.
     #[error("{path} is not a lock file of this tool: {what}; remove it")]
-    BadLockFile {
-        /// The file.
-        path: PathBuf,
-        /// What it is.
-        what: &'static str,
-    },
+    BadLockFile { path: PathBuf, what: &'static str },
     /// A file or folder that would be believed belongs to someone else, is open to others, or is a link.
     #[error(transparent)]
     Files(#[from] tare_files::FilesError),
     /// The journal is of a newer version.
     #[error("the journal {path} is not usable: {why}")]
-    BadJournal {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        why: String,
-    },
+    BadJournal { path: PathBuf, why: String },
     /// The session was closed, as on a signal; nothing more may be set.
     #[error("the session was closed: nothing more is set on this machine")]
     Closed,
@@ -155,10 +79,5 @@ pub enum NoiseError {
     Observe(#[from] tare_cpuset::observe::ObserveError),
     /// The spinning thread could not be bound to its CPU.
     #[error("cannot measure CPU {cpu}: {source}")]
-    Bind {
-        /// OS number of the CPU.
-        cpu: u32,
-        /// What the system said.
-        source: tare_cpuset::AffinityError,
-    },
+    Bind { cpu: u32, source: tare_cpuset::AffinityError },
 }

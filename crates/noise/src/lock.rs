@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tare_files::{Access, PrivateFolder};
 
-/// Name of the lock file.
 const FILE: &str = "tare-host.lock";
 /// Name of the file that trials lock together, each for itself.
 const TRIALS: &str = "tare-trials.lock";

@@ -36,7 +36,6 @@ impl MemoryConfines {
         nodes.into_iter().chain(self.limit_bytes.map(|_| MEMORY)).collect()
     }
 
-    /// The part of it that is one controller's.
     fn of(&self, controller: &str) -> Self {
         Self {
             nodes: self.nodes.clone().filter(|_| controller == CPUSET),

@@ -11,7 +11,6 @@ pub const NO_SAMPLING: &str = "this processor offers no memory sampling to perf"
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SharedLines {
-    /// Bytes of a line.
     pub line_bytes: u64,
     /// All that was sampled in the threads of the server and of the clients.
     #[serde(flatten)]

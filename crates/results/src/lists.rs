@@ -61,7 +61,6 @@ pub(super) fn each<const N: usize>(lists: [(&str, usize, usize); N]) -> Checked 
     }
 }
 
-/// What each entry of a list has.
 pub(super) fn all<'t, T: Limited + 't>(field: &str, list: impl IntoIterator<Item = &'t T>) -> Checked {
     list.into_iter().enumerate().try_for_each(|(at, one)| {
         let place = || format!("{field}[{at}]");

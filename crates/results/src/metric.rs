@@ -68,6 +68,11 @@ pub fn query(name: &str) -> Option<&str> {
     name.strip_prefix(QUERY_S)
 }
 
+/// A query as people say it, `Q12`, or the metric.
+pub fn short(name: &str) -> String {
+    query(name).map_or_else(|| name.to_owned(), str::to_uppercase)
+}
+
 /// End of a name -> unit and direction: units stand last in names. The first that fits counts.
 const BY_SUFFIX: &[(&str, &str, Better)] = &[
     ("_per_s", "1/s", Better::Higher),

@@ -69,7 +69,6 @@ fn shares(k: usize, alphas: &[f64], runs: usize) -> Vec<f64> {
     alphas.iter().map(share_of).collect()
 }
 
-/// The minimum effect.
 const EFFECT: f64 = 0.02;
 
 #[derive(Debug, Clone, Copy)]

@@ -55,7 +55,6 @@ impl Count {
     }
 }
 
-/// ln of n over k.
 fn ln_choose(n: usize, k: usize) -> f64 {
     let k = k.min(n - k);
     (0..k).map(|i| ((n - i) as f64 / (k - i) as f64).ln()).sum()

@@ -108,7 +108,6 @@ enum Known {
     Linear(Vec<f64>),
     /// Indexes in ascending order of value, and the places after which the value changes.
     Threshold(Vec<usize>, Vec<usize>),
-    /// Indexes of each category.
     Categories(Vec<Vec<usize>>),
 }
 
@@ -244,7 +243,6 @@ fn known(values: &Values, blocks: &Blocks<'_>, shape: Shape) -> (Vec<usize>, Kno
     }
 }
 
-/// Indexes of the members of each group.
 fn members_of(groups: &[usize]) -> Vec<Vec<usize>> {
     let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (i, &g) in groups.iter().enumerate() {

@@ -3,51 +3,23 @@
 /// Input that no figure can be computed from.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
     /// Not enough observations for the figure asked for.
     #[error("{what}: at least {needed} needed, got {got}")]
-    TooFew {
-        /// What there is too little of, e.g. `"trials of arm A"`.
-        what: String,
-        /// The smallest usable count.
-        needed: usize,
-        /// The count that was given.
-        got: usize,
-    },
+    TooFew { what: String, needed: usize, got: usize },
     /// A value that must be a positive finite number is not.
     #[error("{what}: positive finite values expected, got {value}")]
-    NotPositive {
-        /// Which value.
-        what: String,
-        /// The value that was given.
-        value: f64,
-    },
+    NotPositive { what: String, value: f64 },
     /// A value that must be finite is not, or the result would overflow.
     #[error("{what}: finite values expected")]
-    NotFinite {
-        /// Which value.
-        what: String,
-    },
+    NotFinite { what: String },
     /// Two parts of the input that must have the same shape do not.
     #[error("{what}: {expected} expected, got {got}")]
-    Mismatch {
-        /// Which parts.
-        what: String,
-        /// The length that was expected.
-        expected: usize,
-        /// The length that was given.
-        got: usize,
-    },
+    Mismatch { what: String, expected: usize, got: usize },
     /// A parameter outside its range.
     #[error("{what}: {expected} expected, got {got}")]
-    OutOfRange {
-        /// Which parameter.
-        what: String,
-        /// The range.
-        expected: String,
-        /// The value that was given.
-        got: f64,
-    },
+    OutOfRange { what: String, expected: String, got: f64 },
 }
 
 /// All values finite, or the error that names them.

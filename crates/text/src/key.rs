@@ -38,10 +38,10 @@ pub struct Key<S: 'static> {
 #[macro_export]
 macro_rules! key {
     (switch $name:literal in $($field:ident).+, $help:literal) => {
-        $crate::Key::switch($name, $help, |s| s.$($field).+, |s, on| s.$($field).+ = on)
+        $crate::Key::switch($name, $help, |s| Some(s.$($field).+), |s, on| s.$($field).+ = on)
     };
     (optional switch $name:literal in $($field:ident).+, $help:literal) => {
-        $crate::Key::optional_switch($name, $help, |s| s.$($field).+, |s, on| s.$($field).+ = Some(on))
+        $crate::Key::switch($name, $help, |s| s.$($field).+, |s, on| s.$($field).+ = Some(on))
     };
     (whole $name:literal in $($field:ident).+, $range:expr, $help:literal) => {
         $crate::Key::whole($name, $help, $range, |s| Some(s.$($field).+ as u64), |s, v| s.$($field).+ = v as _)
@@ -89,8 +89,7 @@ pub enum Kind {
 
 /// How a value is read from the settings and put there.
 enum Access<S: 'static> {
-    Switch(fn(&S) -> bool, fn(&mut S, bool)),
-    OptionalSwitch(fn(&S) -> Option<bool>, fn(&mut S, bool)),
+    Switch(fn(&S) -> Option<bool>, fn(&mut S, bool)),
     Whole(u64, u64, fn(&S) -> Option<u64>, fn(&mut S, u64)),
     Positive(&'static str, fn(&S) -> Option<f64>, fn(&mut S, f64)),
     Seconds(fn(&S) -> Option<f64>, fn(&mut S, f64)),
@@ -101,19 +100,14 @@ enum Access<S: 'static> {
 }
 
 impl<S: 'static> Key<S> {
-    /// One that is on or off.
-    pub const fn switch(name: &'static str, help: &'static str, get: fn(&S) -> bool, set: fn(&mut S, bool)) -> Self {
-        Self { name, help, in_study: "", access: Access::Switch(get, set) }
-    }
-
-    /// Whether something is on, which need not be said; `get` gives none where it is not set.
-    pub const fn optional_switch(
+    /// On or off; `get` gives none where it is not set.
+    pub const fn switch(
         name: &'static str,
         help: &'static str,
         get: fn(&S) -> Option<bool>,
         set: fn(&mut S, bool),
     ) -> Self {
-        Self { name, help, in_study: "", access: Access::OptionalSwitch(get, set) }
+        Self { name, help, in_study: "", access: Access::Switch(get, set) }
     }
 
     /// A whole number from `least` to `most`; `get` gives none where it is not set.
@@ -198,7 +192,7 @@ impl<S: 'static> Key<S> {
     /// Type and range of its values.
     pub fn kind(&self) -> Kind {
         match self.access {
-            Access::Switch(..) | Access::OptionalSwitch(..) => Kind::Switch,
+            Access::Switch(..) => Kind::Switch,
             Access::Whole(least, most, ..) => Kind::Whole(least, most),
             Access::Positive(unit, ..) => Kind::Positive(unit),
             Access::Seconds(..) | Access::SecondsAbove0(..) => Kind::Seconds,
@@ -210,8 +204,7 @@ impl<S: 'static> Key<S> {
     /// The present value; none where it is not set.
     pub fn get(&self, settings: &S) -> Option<Value> {
         match self.access {
-            Access::Switch(get, _) => Some(get(settings).into()),
-            Access::OptionalSwitch(get, _) => get(settings).map(Into::into),
+            Access::Switch(get, _) => get(settings).map(Into::into),
             Access::Whole(_, _, get, _) => get(settings).map(Into::into),
             Access::Positive(_, get, _) | Access::Seconds(get, _) | Access::SecondsAbove0(get, _) => {
                 get(settings).map(Into::into)
@@ -228,7 +221,7 @@ impl<S: 'static> Key<S> {
     /// What was expected.
     pub fn set(&self, settings: &mut S, value: &Value) -> Result<(), String> {
         match self.access {
-            Access::Switch(_, set) | Access::OptionalSwitch(_, set) => set(settings, value.switch()?),
+            Access::Switch(_, set) => set(settings, value.switch()?),
             Access::Whole(least, most, _, set) => set(settings, value.whole(least, most)?),
             Access::Positive(unit, _, set) => set(settings, value.positive(unit)?),
             Access::Seconds(_, set) => set(settings, value.seconds()?),

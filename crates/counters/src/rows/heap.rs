@@ -14,7 +14,6 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// `rows` rows of `counters` zeros.
     pub fn new(rows: usize, counters: usize) -> Result<Self, Option<io::Error>> {
         // Padding would only multiply what loom has to look at.
         let stride = if cfg!(loom) { counters } else { counters.max(1).next_multiple_of(ALIGN) };

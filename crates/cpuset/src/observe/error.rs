@@ -3,21 +3,14 @@
 /// Why a process or thread could not be observed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ObserveError {
     /// It has ended, or never was.
     #[error("{path} does not exist: the process or thread has ended")]
-    Gone {
-        /// The file that is missing.
-        path: String,
-    },
+    Gone { path: String },
     /// It exists and cannot be read, or not understood.
     #[error("reading {path} failed: {reason}")]
-    Unreadable {
-        /// The file under /proc.
-        path: String,
-        /// What was wrong with it.
-        reason: String,
-    },
+    Unreadable { path: String, reason: String },
 }
 
 impl ObserveError {

@@ -1,6 +1,5 @@
 //! Where the threads of a process really are, and what it used, from /proc. Works on any process of the same user.
 
-mod epoll;
 mod error;
 mod in_call;
 mod proc_file;
@@ -9,9 +8,8 @@ mod thread_ref;
 mod threads;
 mod usage;
 
-pub use epoll::epoll_watches;
 pub use error::ObserveError;
-pub use in_call::{Call, InCall, InCallFile, NoCall, in_call};
+pub use in_call::{Call, InCall, InCallFile, NoCall, epoll_watches, in_call};
 pub use proc_file::{parse, proc_text};
 pub use storage::{StorageUsage, storage_usage};
 pub use thread_ref::ThreadRef;

@@ -51,7 +51,7 @@ pub const fn objective<S: Paced>() -> Key<S> {
 }
 
 /// Whether the data are read before the first sample.
-pub const fn preload<S>(get: fn(&S) -> bool, set: fn(&mut S, bool)) -> Key<S> {
+pub const fn preload<S>(get: fn(&S) -> Option<bool>, set: fn(&mut S, bool)) -> Key<S> {
     Key::switch(
         "preload",
         "on: every table and every index is read from end to end before the first sample, and the trial fails where the \

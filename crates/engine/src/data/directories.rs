@@ -143,17 +143,12 @@ fn copy_file(from: &Path, to: &Path, room: &mut Room<'_>) -> Result<(), EngineEr
 
 /// What a server's own memory of pages gets for a data directory, bytes.
 pub(crate) fn memory_for(data: &Path) -> u64 {
-    memory_bytes(tree_bytes(data))
-}
-
-/// Memory for data that are not made yet.
-pub(crate) fn memory_for_bytes(data_bytes: u64) -> u64 {
-    memory_bytes(data_bytes)
+    memory_for_bytes(tree_bytes(data))
 }
 
 /// Twice the files, so that neither reading nor growth evicts; at least 256 MiB; in steps of 128 MiB; at most half of
 /// the memory.
-fn memory_bytes(data_bytes: u64) -> u64 {
+pub(crate) fn memory_for_bytes(data_bytes: u64) -> u64 {
     let wanted = (2 * data_bytes).max(256 * MIB).next_multiple_of(128 * MIB);
     let memory = rustix::system::sysinfo();
     let half = (memory.totalram as u64).saturating_mul(u64::from(memory.mem_unit)) / 2;
@@ -245,8 +240,8 @@ mod tests {
 
     #[test]
     fn the_memory_of_pages_holds_the_data_in_whole_steps() {
-        assert_eq!(memory_bytes(0), 256 * MIB);
-        assert_eq!(memory_bytes(200 * MIB), 512 * MIB);
+        assert_eq!(memory_for_bytes(0), 256 * MIB);
+        assert_eq!(memory_for_bytes(200 * MIB), 512 * MIB);
     }
 
     #[test]

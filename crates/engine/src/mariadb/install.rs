@@ -7,10 +7,10 @@ use super::{Kind, arguments, binary, server};
 use crate::contract::server::Fill;
 use crate::data::cache::{CacheKey, cached, initialised, is_cached};
 use crate::data::directories::PrivateDirectory;
-use crate::process::instance::run_installer;
+use crate::process::instance::{run_installer, statement};
 use crate::process::server_process::StopPolicy;
 use crate::programs::program::check_may_run;
-use crate::{Binary, DEFAULT_DATABASE, EngineError, PrepareRequest, Server, Session, StartRequest, StopOutcome};
+use crate::{Binary, DEFAULT_DATABASE, EngineError, PrepareRequest, Server, StartRequest, StopOutcome};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
@@ -159,8 +159,4 @@ fn fill_fresh(
         return Err(server.unfinished(request, "did not shut down"));
     }
     Ok(())
-}
-
-pub(crate) fn statement(session: &mut dyn Session, sql: &str) -> Result<u64, EngineError> {
-    session.run(sql).map_err(|source| EngineError::Sql { statement: sql.to_owned(), source })
 }

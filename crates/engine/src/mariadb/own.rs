@@ -2,10 +2,10 @@
 
 use super::binary::NAME;
 use super::dialect::MARIADB;
-use super::install::statement;
 use super::kind::{Kind, MadeBy, OfKind};
 use super::layout::Layout;
 use super::{arguments, binary, install};
+use crate::process::instance::{rows, statement};
 use crate::programs::program::places;
 use crate::{EngineError, Session};
 use std::fs::File;
@@ -78,8 +78,7 @@ fn log_creator(data: &Path) -> Option<MadeBy> {
 /// Without the accounts of other hosts and of no one, which some versions make. Their table is a view in some.
 fn root_stays_local(session: &mut dyn Session) -> Result<(), EngineError> {
     let sql = "SELECT User, Host FROM mysql.user WHERE User = '' OR (User = 'root' AND Host <> 'localhost')";
-    let rows = session.query(sql).map_err(|source| EngineError::Sql { statement: sql.to_owned(), source })?;
-    for row in rows {
+    for row in rows(session, sql)? {
         let [Some(user), Some(host)] = row.as_slice() else { continue };
         statement(session, &format!("DROP USER '{}'@'{}'", user.replace('\'', "''"), host.replace('\'', "''")))?;
     }

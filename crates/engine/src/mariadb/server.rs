@@ -6,8 +6,8 @@ use super::{Kind, MadeBy, binary};
 use crate::contract::option_file::same_value;
 use crate::data::directories::socket_path;
 use crate::process::huge_pages;
-use crate::process::instance::{PrivateServer, ServerDirectories, free_port, random_password};
-use crate::process::server_process::{Launch, StopPolicy};
+use crate::process::instance::{PrivateServer, ServerDirectories, free_port, random_password, single};
+use crate::process::server_process::StopPolicy;
 use crate::wire::Connection;
 use crate::{
     Address, Binary, Charset, ConnectTarget, EngineError, PasswordKey, Server, Session, StartRequest, Tls, Transport,
@@ -37,18 +37,9 @@ pub(crate) fn start(kind: &'static Kind, request: &StartRequest) -> Result<Priva
     let listens = (request.transport == Transport::Tcp).then(|| SocketAddr::new(request.listen, port));
     let more = (kind.arguments)(&binary.path, &request.log, request.lock_waits);
     let arguments = arguments::all(kind, &places, listens, more, &request.options)?;
-    let launch = Launch {
-        program: &binary.path,
-        arguments,
-        environment: &binary.environment(&request.environment),
-        aslr: request.aslr,
-        preload: request.allocator_preload.as_deref(),
-        log: &request.log,
-        manners: StopPolicy::default(),
-        tree: stage.tree(),
-    };
+    let environment = binary.environment(&request.environment);
     let administration = ConnectTarget { charset: Charset::Utf8mb4, ..ConnectTarget::private(socket.clone(), "root") };
-    let mut instance = stage.spawn(&launch)?;
+    let mut instance = stage.spawn(&binary.path, arguments, &environment, request, StopPolicy::default())?;
     let mut version = String::new();
     let connect = || {
         let session = Connection::to(&administration)?;
@@ -103,8 +94,7 @@ pub(crate) fn variable(kind: &Kind, session: &mut dyn Session, name: &str) -> Re
         return Ok(None);
     }
     let sql = format!("SELECT VARIABLE_VALUE FROM {} WHERE VARIABLE_NAME = '{name}'", kind.variables);
-    let rows = session.query(&sql).map_err(|source| EngineError::Sql { statement: sql, source })?;
-    Ok(rows.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
+    single(session, &sql)
 }
 
 /// The directory says which version made it; another series is refused before the server can change anything.

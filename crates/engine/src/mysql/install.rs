@@ -4,9 +4,8 @@ use super::binary::NAME;
 use crate::data::directories::PrivateDirectory;
 use crate::mariadb::arguments;
 use crate::mariadb::explain::explain;
-use crate::mariadb::install::statement;
 use crate::mariadb::layout::Layout;
-use crate::process::instance::run_installer;
+use crate::process::instance::{run_installer, single, statement};
 use crate::process::server_process::StopPolicy;
 use crate::{Binary, EngineError, PrepareRequest, Session};
 use std::collections::BTreeMap;
@@ -44,6 +43,7 @@ pub(super) fn install(
 // What a private instance does without while its fresh data directory is filled. A filling that is killed leaves data
 // that no server takes, and that no one keeps: the directory gets its name in the cache when it is whole.
 
+/// The answer is none where a server knows no other way than to log.
 const IS_LOGGED: &str = "SELECT VARIABLE_VALUE FROM performance_schema.global_status \
                          WHERE VARIABLE_NAME = 'Innodb_redo_log_enabled'";
 const LOG_AGAIN: &str = "ALTER INSTANCE ENABLE INNODB REDO_LOG";
@@ -59,21 +59,14 @@ pub(super) fn begin_fill(session: &mut dyn Session) -> Result<(), EngineError> {
 
 /// From here on, and in every later start, the data survive a crash.
 pub(super) fn end_fill(session: &mut dyn Session) -> Result<(), EngineError> {
-    if is_logged(session)?.is_some_and(|logged| logged == "OFF") {
+    if single(session, IS_LOGGED)?.is_some_and(|logged| logged == "OFF") {
         statement(session, LOG_AGAIN)?;
     }
-    match is_logged(session)? {
+    match single(session, IS_LOGGED)? {
         Some(found) if found != "ON" => {
             let asked = format!("ON by {LOG_AGAIN}");
             Err(EngineError::NotInEffect { setting: "Innodb_redo_log_enabled", asked, found })
         }
         _ => statement(session, "SET GLOBAL local_infile = DEFAULT").map(drop),
     }
-}
-
-/// As the server says; none where it knows no other way than to log.
-fn is_logged(session: &mut dyn Session) -> Result<Option<String>, EngineError> {
-    let rows = session.query(IS_LOGGED);
-    let rows = rows.map_err(|source| EngineError::Sql { statement: IS_LOGGED.to_owned(), source })?;
-    Ok(rows.into_iter().flatten().next().flatten())
 }

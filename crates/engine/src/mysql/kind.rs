@@ -5,6 +5,7 @@ use super::{binary, install};
 use crate::mariadb::dialect::InnoDb;
 use crate::mariadb::layout::Layout;
 use crate::mariadb::{Kind, MadeBy, OfKind};
+use crate::process::instance::rows;
 use crate::{EngineError, Session};
 use std::ffi::OsString;
 use std::path::Path;
@@ -69,8 +70,7 @@ fn made_by(data: &Path) -> Option<MadeBy> {
 /// From 8.0 on a server says it, and this one over its Unix socket.
 fn password_key(session: &mut dyn Session) -> Result<Option<String>, EngineError> {
     let sql = "SHOW GLOBAL STATUS LIKE 'Caching_sha2_password_rsa_public_key'";
-    let rows = session.query(sql).map_err(|source| EngineError::Sql { statement: sql.to_owned(), source })?;
-    Ok(rows.into_iter().next().and_then(|row| row.into_iter().nth(1)?).filter(|key| !key.is_empty()))
+    Ok(rows(session, sql)?.into_iter().next().and_then(|row| row.into_iter().nth(1)?).filter(|key| !key.is_empty()))
 }
 
 fn arguments(binary: &Path, _log: &LogFile, lock_waits: bool) -> Vec<OsString> {

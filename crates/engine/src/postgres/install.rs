@@ -5,8 +5,8 @@ use super::binary::NAME;
 use super::server::{self, MANNERS, ROOT};
 use crate::contract::server::Fill;
 use crate::data::cache::{CacheKey, cached, initialised, is_cached};
-use crate::process::instance::run_installer;
-use crate::{Binary, DEFAULT_DATABASE, EngineError, PrepareRequest, Server, Session, StartRequest, StopOutcome};
+use crate::process::instance::{run_installer, statement};
+use crate::{Binary, DEFAULT_DATABASE, EngineError, PrepareRequest, Server, StartRequest, StopOutcome};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -69,8 +69,4 @@ fn fill_fresh(request: &PrepareRequest, data: &Path, fill: &mut Fill<'_>) -> Res
         StopOutcome::Graceful => Ok(()),
         _ => Err(server.unfinished(request, "did not shut down")),
     }
-}
-
-fn statement(session: &mut dyn Session, sql: &str) -> Result<u64, EngineError> {
-    session.run(sql).map_err(|source| EngineError::Sql { statement: sql.to_owned(), source })
 }

@@ -6,8 +6,8 @@ use super::connection::Connection;
 use super::{arguments, binary};
 use crate::data::directories::socket_path;
 use crate::process::huge_pages;
-use crate::process::instance::{PrivateServer, ServerDirectories, free_port, random_password};
-use crate::process::server_process::{Launch, StopPolicy};
+use crate::process::instance::{PrivateServer, ServerDirectories, free_port, random_password, rows, single};
+use crate::process::server_process::StopPolicy;
 use crate::{Address, Binary, ConnectTarget, EngineError, Server, Session, StartRequest, Transport};
 use rustix::process::Signal;
 use std::ffi::OsString;
@@ -36,19 +36,10 @@ pub(super) fn start(request: &StartRequest) -> Result<PrivateServer, EngineError
     let data = stage.data().to_owned();
     let mut arguments = arguments::all(&data, stage.run(), listens, &request.options)?;
     arguments.extend(logins.into_iter().flat_map(|file| ["-c".into(), file]));
-    let launch = Launch {
-        program: &binary.path,
-        arguments,
-        environment: &binary.environment(&request.environment),
-        aslr: request.aslr,
-        preload: request.allocator_preload.as_deref(),
-        log: &request.log,
-        manners: MANNERS,
-        tree: stage.tree(),
-    };
+    let environment = binary.environment(&request.environment);
     let database = Some(ANY_DATABASE.to_owned());
     let administration = ConnectTarget { database, ..ConnectTarget::private(socket.clone(), ROOT) };
-    let mut instance = stage.spawn(&launch)?;
+    let mut instance = stage.spawn(&binary.path, arguments, &environment, request, MANNERS)?;
     let mut version = String::new();
     let connect = || {
         let session = Connection::to(&administration)?;
@@ -75,7 +66,7 @@ fn verify(server: &PrivateServer, request: &StartRequest) -> Result<(), EngineEr
     for (option, asked) in &request.options {
         let name = binary::option_name(option);
         let sql = format!("SELECT setting, unit FROM pg_settings WHERE lower(name) = '{}'", quoted(&name));
-        let rows = session.query(&sql).map_err(|source| EngineError::Sql { statement: sql, source })?;
+        let rows = rows(&mut *session, &sql)?;
         let Some([Some(found), unit]) = rows.first().map(Vec::as_slice) else { continue };
         if !arguments::is_as_asked(asked, found, unit.as_deref()) {
             let unit = unit.as_ref().map_or(String::new(), |unit| format!(" (unit {unit})"));
@@ -94,8 +85,7 @@ fn verify(server: &PrivateServer, request: &StartRequest) -> Result<(), EngineEr
 /// An option's value as `SHOW` prints it; None when there is none of this name.
 pub(super) fn setting(session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
     let sql = format!("SELECT current_setting('{}', true)", quoted(&binary::option_name(name)));
-    let rows = session.query(&sql).map_err(|source| EngineError::Sql { statement: sql, source })?;
-    Ok(rows.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
+    single(session, &sql)
 }
 
 fn quoted(text: &str) -> String {

@@ -6,7 +6,7 @@ use super::server_process::{Launch, ServerProcess, StopPolicy, verify_preload};
 use crate::contract::diagnostics::Diagnostics;
 use crate::data::directories::{DataInUse, PrivateDirectory, leave_page_cache};
 use crate::{
-    Code, ConnectTarget, DataDirectory, Dialect, Engine, EngineError, PrepareRequest, SelfReport, Server, Session,
+    ConnectTarget, DataDirectory, Dialect, Engine, EngineError, PrepareRequest, SelfReport, Server, Session,
     StartRequest, StopOutcome,
 };
 use std::collections::BTreeMap;
@@ -62,13 +62,25 @@ impl ServerDirectories {
         self.data.path()
     }
 
-    /// What the server that is spawned here belongs to.
-    pub(crate) fn tree(&self) -> ProcessTree {
-        self.tree.clone()
-    }
-
-    pub(crate) fn spawn(mut self, launch: &Launch<'_>) -> Result<Instance, EngineError> {
-        let process = ServerProcess::spawn(launch)?;
+    /// Starts `program` as the request has it, in these directories.
+    pub(crate) fn spawn(
+        mut self,
+        program: &Path,
+        arguments: Vec<OsString>,
+        environment: &BTreeMap<String, String>,
+        request: &StartRequest,
+        manners: StopPolicy,
+    ) -> Result<Instance, EngineError> {
+        let process = ServerProcess::spawn(&Launch {
+            program,
+            arguments,
+            environment,
+            aslr: request.aslr,
+            preload: request.allocator_preload.as_deref(),
+            log: &request.log,
+            manners,
+            tree: self.tree.clone(),
+        })?;
         if let Some(registration) = &mut self.registration {
             registration.started(process.pid())?;
         }
@@ -106,7 +118,8 @@ impl Instance {
                     self.verify(request, socket)?;
                     return Ok(session);
                 }
-                Err(error) if alive && shuts_out(&error) => return Err(error),
+                // An answer that no waiting changes.
+                Err(error) if alive && error.is_login_refused() => return Err(error),
                 Err(error) => error.to_string(),
             };
             // It was ended for that: what it says of its end is no reason.
@@ -160,15 +173,19 @@ fn listener_pid(socket: &Path) -> Option<u32> {
     u32::try_from(credentials.pid.as_raw_nonzero().get()).ok()
 }
 
-/// Whether a server that answers refuses this account: an answer that no waiting changes. PostgreSQL has a class of
-/// states for it, MariaDB and MySQL ER_ACCESS_DENIED_ERROR and ER_ACCESS_DENIED_NO_PASSWORD_ERROR.
-fn shuts_out(error: &EngineError) -> bool {
-    let EngineError::Connect { source, .. } = error else { return false };
-    match source.code {
-        Some(Code::State(state)) => state.class() == "28",
-        Some(Code::Number(number)) => matches!(number, 1045 | 1698),
-        None => false,
-    }
+/// Runs a statement of this program's own.
+pub(crate) fn statement(session: &mut dyn Session, sql: &str) -> Result<u64, EngineError> {
+    session.run(sql).map_err(|source| EngineError::Sql { statement: sql.to_owned(), source })
+}
+
+/// The answer to a query of this program's own.
+pub(crate) fn rows(session: &mut dyn Session, sql: &str) -> Result<Vec<Vec<Option<String>>>, EngineError> {
+    session.query(sql).map_err(|source| EngineError::Sql { statement: sql.to_owned(), source })
+}
+
+/// The first value of its first row; none where there is no row, or NULL.
+pub(crate) fn single(session: &mut dyn Session, sql: &str) -> Result<Option<String>, EngineError> {
+    Ok(rows(session, sql)?.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
 }
 
 /// 128 random bits from the kernel as hexadecimal digits.

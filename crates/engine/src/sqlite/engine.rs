@@ -10,8 +10,8 @@ use crate::contract::diagnostics::Diagnostics;
 use crate::contract::server::Fill;
 use crate::data::cache::{CacheKey, cached, is_cached};
 use crate::data::directories::socket_path;
-use crate::process::instance::{PrivateServer, ServerDirectories, random_password};
-use crate::process::server_process::{Launch, StopPolicy};
+use crate::process::instance::{PrivateServer, ServerDirectories, random_password, single};
+use crate::process::server_process::StopPolicy;
 use crate::programs::ask::{Question, ask, start as said};
 use crate::{
     Address, Binary, ConnectTarget, DataDirectory, Dialect, Engine, EngineError, Footprint, PrepareRequest, Server,
@@ -118,18 +118,8 @@ fn start_server(request: &StartRequest) -> Result<PrivateServer, EngineError> {
         target.password = random_password()?;
         write_private(&stage.run().join(PASSWORD), &target.password)?;
     }
-    let launch = Launch {
-        program: &binary.path,
-        arguments,
-        environment: &request.environment,
-        aslr: request.aslr,
-        preload: request.allocator_preload.as_deref(),
-        log: &request.log,
-        manners: StopPolicy::default(),
-        tree: stage.tree(),
-    };
     let data = stage.data().to_owned();
-    let mut instance = stage.spawn(&launch)?;
+    let mut instance = stage.spawn(&binary.path, arguments, &request.environment, request, StopPolicy::default())?;
     let listens_at = (request.transport == Transport::Socket).then_some(socket.as_path());
     let connect = || {
         if request.transport == Transport::Tcp {
@@ -150,11 +140,6 @@ pub(super) fn setting(session: &mut dyn Session, name: &str) -> Result<Option<St
         return Ok(None);
     }
     single(session, &format!("PRAGMA {name}"))
-}
-
-fn single(session: &mut dyn Session, sql: &str) -> Result<Option<String>, EngineError> {
-    let rows = session.query(sql).map_err(|source| EngineError::Sql { statement: sql.to_owned(), source })?;
-    Ok(rows.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
 }
 
 fn read_port(file: &Path) -> Result<u16, EngineError> {

@@ -42,7 +42,6 @@ impl Failure {
         format!("{MARK}{}", serde_json::to_string(self).unwrap_or_default())
     }
 
-    /// The first one in a log.
     pub(super) fn in_log(log: &str) -> Option<Self> {
         log.lines().find_map(|line| serde_json::from_str(line.strip_prefix(MARK)?).ok())
     }

@@ -54,7 +54,6 @@ fn microseconds(option: &str, text: String, least: u64) -> Result<u64, Refused> 
 }
 
 impl Planted {
-    /// Takes its option out of `options`.
     pub(super) fn take(options: &mut BTreeMap<String, String>) -> Result<Self, Refused> {
         let causes = Causes::take(options, |option, text| microseconds(option, text, 0))?;
         let planted = Self { causes, ..Self::default() };

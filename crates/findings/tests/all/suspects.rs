@@ -21,7 +21,7 @@ fn a_thread_with_a_cpu_of_its_own_waits_for_strangers_alone() {
     let mut record = trial(0, 0, "placement=same-cache", 1000.0, false);
     let mut threads = [ThreadClass::Client, ThreadClass::Connection].map(|class| thread(class, 0.2, 0.1, 0.05));
     for (thread, cpu) in threads.iter_mut().zip(0..) {
-        thread.allowed_cpus.insert(cpu);
+        thread.allowed_cpus = thread.allowed_cpus.union(&[cpu].into_iter().collect());
     }
     record.samples[0].threads = threads.to_vec();
     record.samples[0].covariates.insert("foreign_cpu_s".to_owned(), 0.5);

@@ -94,7 +94,6 @@ fn bucket_of(latency_ns: u64) -> usize {
     bucket.min(BUCKETS - 1)
 }
 
-/// The middle of a bucket, milliseconds.
 fn middle_ms(bucket: usize) -> f64 {
     let doubling = (bucket >> PER_DOUBLING_BITS) as i32;
     let part = (bucket & ((1 << PER_DOUBLING_BITS) - 1)) as f64 + 0.5;

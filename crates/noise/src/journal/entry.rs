@@ -40,7 +40,6 @@ impl Format {
 /// Version of the journal's lines; a reader leaves a newer one alone.
 pub(crate) const VERSION: u32 = 1;
 
-/// What undoes one change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Undo {

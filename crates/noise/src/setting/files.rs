@@ -63,7 +63,6 @@ pub(crate) fn format(setting: Setting) -> Format {
     }
 }
 
-/// What is written to `path` for the level `level`.
 pub(crate) fn encode(setting: Setting, path: &str, level: &str) -> String {
     let on = level == "on";
     match setting {

@@ -7,7 +7,6 @@ use crate::system::System;
 /// One step towards a level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Write `value`.
     Write {
         path: String,
         format: Format,
@@ -39,7 +38,6 @@ impl Step {
         })
     }
 
-    /// The path it is about.
     pub(crate) fn path(&self) -> &str {
         match self {
             Self::Write { path, .. }

@@ -105,7 +105,6 @@ pub fn host_lock() -> HostLock {
     host_lock_in(&HostLock::default_dir())
 }
 
-/// The lock in a folder, waited for.
 pub fn host_lock_in(folder: &Path) -> HostLock {
     for _ in 0..600 {
         if let Ok(lock) = HostLock::acquire(folder) {

@@ -77,7 +77,6 @@ fn binds(state: &Path, lock: &HostLock) {
 struct Place<'a> {
     root: &'a Path,
     folder: &'a Path,
-    /// What it binds.
     thread: u32,
 }
 

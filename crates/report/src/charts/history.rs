@@ -8,7 +8,6 @@ use maud::{Markup, html};
 use tare_findings::figures::change;
 use tare_findings::history::{MetricHistory, Segment};
 
-/// Of one line.
 const HEIGHT: f64 = 264.0;
 const TOP: f64 = 54.0;
 const BOTTOM: f64 = 219.0;

@@ -17,7 +17,7 @@ use tare_findings::plans::QueryPlans;
 use tare_findings::summary::Effect;
 use tare_findings::term::{Term, TermFactor};
 use tare_findings::warm_up::WarmUp;
-use tare_results::metric;
+use tare_results::metric::{self, short};
 
 /// Dots beyond which the plot of every query would not fit into a page of a megabyte.
 const DOTS: usize = 20_000;
@@ -76,11 +76,6 @@ pub(super) fn spread(page: &Page<'_>) -> Option<Markup> {
             }
         }))
     })
-}
-
-/// `query_s_q12` as people say it.
-fn short(name: &str) -> String {
-    metric::query(name).map_or_else(|| name.to_owned(), str::to_uppercase)
 }
 
 /// Forests of the effects on spread and mean, what else goes with the spread, and the table.
@@ -238,7 +233,7 @@ pub(super) fn plans(page: &Page<'_>) -> Option<Markup> {
 
 fn plans_of(query: &QueryPlans) -> Markup {
     let unit = metric::describe(&query.metric).unit;
-    let name = metric::query(&query.metric).map_or_else(|| query.metric.clone(), str::to_uppercase);
+    let name = short(&query.metric);
     html! {
         details open[!query.changed_within.is_empty()] {
             summary {
@@ -285,7 +280,6 @@ pub(super) fn warm_up(page: &Page<'_>) -> Option<Markup> {
 
 fn warm_up_map(condition: &str, found: &[&WarmUp]) -> Markup {
     let runs = found.iter().map(|warm| warm.ratios.len()).max().unwrap_or(0);
-    let short = |name: &str| metric::query(name).map_or_else(|| name.to_owned(), str::to_uppercase);
     heat::draw(&Heat {
         title: format!("Executions of each query before the measured ones, {condition}"),
         note: String::new(),

@@ -2,7 +2,7 @@
 
 use super::rows;
 use super::style::Style;
-use super::text::{plain, wrap};
+use super::text::{plain, warned, wrap};
 use crate::words;
 use tare_findings::compare::{Comparison, Gate, Losses, MetricComparison, Note, Options, ProbeChange, Verdict};
 use tare_findings::differences::Difference;
@@ -17,11 +17,7 @@ pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String
     let mut parts: Vec<String> =
         first.iter().map(|sentence| style.bold(&wrap(style, "", "", &plain(sentence)))).collect();
     parts.push(differences(found, style));
-    if !found.notes.is_empty() {
-        let lines: String =
-            words::notes(&found.notes).iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();
-        parts.push(style.warn(&lines));
-    }
+    parts.extend(warned(style, &words::notes(&found.notes)));
     let mut conditions: Vec<String> = found.metrics.iter().map(|metric| metric.condition.to_string()).collect();
     conditions.dedup();
     conditions.sort_unstable();

@@ -1,9 +1,9 @@
 //! `tare compare A B C ...`: every further side against the first, the largest change first.
 
 use super::comparison::{Gated, explanation, probe_cell};
-use super::rows::lined;
+use super::rows::{lined, titled};
 use super::style::Style;
-use super::text::{heading, plain, wrap};
+use super::text::{plain, warned, wrap};
 use crate::words;
 use std::collections::BTreeSet;
 use tare_findings::compare::groups::letters;
@@ -14,23 +14,16 @@ use tare_results::metric;
 pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
     let base = found.sides.first().map_or(String::new(), |base| plain(base));
     let mut parts = Vec::new();
-    if !found.notes.is_empty() {
-        let lines: String =
-            words::notes(&found.notes).iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();
-        parts.push(style.warn(&lines));
-    }
+    parts.extend(warned(style, &words::notes(&found.notes)));
     let judged: Vec<&AgainstFirst> = found.metrics.iter().filter(|row| row.metric.judged).collect();
-    parts.push(format!(
-        "{}\n{}",
-        heading(style, &format!("change against {base}, the largest first")),
-        rows(&judged, &found.groups, style)
-    ));
+    let head = format!("change against {base}, the largest first");
+    parts.push(titled(style, &head, &rows(&judged, &found.groups, style)));
     parts.extend(base_words(found).map(|words| wrap(style, "", "", &plain(&words))));
     let costs: Vec<&AgainstFirst> =
         found.metrics.iter().filter(|row| !row.metric.judged && metric::is_server_cost(&row.metric.name)).collect();
     if !costs.is_empty() {
-        let head = heading(style, "what an operation costs the server, alongside it (tested apart from the above)");
-        parts.push(format!("{head}\n{}", rows(&costs, &[], style)));
+        let head = "what an operation costs the server, alongside it (tested apart from the above)";
+        parts.push(titled(style, head, &rows(&costs, &[], style)));
     }
     let adjusted = found.metrics.iter().any(|row| row.metric.adjusted.is_some());
     parts.push(explanation(options, style, adjusted));

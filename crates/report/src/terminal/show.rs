@@ -2,7 +2,7 @@
 
 use super::rows::{fitted, titled};
 use super::style::Style;
-use super::text::{plain, wrap};
+use super::text::{plain, warned, wrap};
 use super::{captures, conditions, counters, grid, probes, relative, scaling, spread, steps, time};
 use crate::tables;
 use crate::words::{self, first_screen, warnings_in_full};
@@ -25,10 +25,7 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
         parts.push(further);
     }
     let warnings = if style.all { warnings_in_full(summary, results) } else { screen.warnings };
-    if !warnings.is_empty() {
-        let lines: String = warnings.iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();
-        parts.push(style.warn(&lines));
-    }
+    parts.extend(warned(style, &warnings));
     let facts: String = [("ran", &screen.run), ("on", &screen.machine), ("sure", &screen.sure)]
         .iter()
         .map(|(label, text)| wrap(style, &format!("{label:<5} "), "      ", &plain(text)))

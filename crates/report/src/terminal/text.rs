@@ -32,6 +32,12 @@ pub fn wrap(style: Style, first: &str, indent: &str, text: &str) -> String {
     out
 }
 
+/// What to know before believing a figure, a sentence each; nothing where there is none.
+pub(super) fn warned(style: Style, sentences: &[String]) -> Option<String> {
+    let lines: String = sentences.iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();
+    (!lines.is_empty()).then(|| style.warn(&lines))
+}
+
 /// Shows control characters: a condition name or a log line must not steer the reader's terminal.
 pub(crate) fn plain(text: &str) -> String {
     // A tab has no width of its own in a table.

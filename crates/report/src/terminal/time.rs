@@ -2,7 +2,7 @@
 
 use super::rows;
 use super::style::{Style, fits};
-use super::text::{heading, plain, wrap};
+use super::text::{heading, plain, warned, wrap};
 use crate::words::between;
 use crate::words::why as words;
 use tare_findings::figures::{Scale, count};
@@ -86,9 +86,7 @@ fn on_the_way(time: &ConditionTime) -> f64 {
 /// Each condition's time in full, for `tare why RESULTS`.
 pub fn times(times: &[ConditionTime], style: Style) -> String {
     let labelled: Vec<_> = times.iter().map(|time| (time.name.as_str(), time)).collect();
-    let cautions = words::times_cautions(&labelled);
-    let cautions: String = cautions.iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();
-    let cautions = (!cautions.is_empty()).then(|| style.warn(&cautions));
+    let cautions = warned(style, &words::times_cautions(&labelled));
     let parts: Vec<String> = times.iter().map(|time| one(time, style)).chain(cautions).collect();
     let text = parts.join("\n");
     if style.plain { text.replace('µ', "u") } else { text }

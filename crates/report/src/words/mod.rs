@@ -27,7 +27,6 @@ mod pooled;
 pub mod proof;
 pub mod reproduce;
 mod searches;
-mod settled;
 mod steadiness;
 mod terms;
 mod trials;

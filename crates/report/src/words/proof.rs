@@ -25,7 +25,6 @@ pub fn plan(trial: &Trial) -> String {
     )
 }
 
-/// What came of one.
 pub fn outcome(proof: &Proof) -> String {
     let name = suspect(&proof.trial.suspect);
     let verdict = match proof.verdict {

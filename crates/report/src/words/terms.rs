@@ -3,7 +3,8 @@
 use tare_findings::figures::{change, changes_of, figure, list, percent, times};
 use tare_findings::mode::{InCommon, Mode, ModeCause, ModeSide, Shared};
 use tare_findings::threads::{FULLEST_NODE, PAIRS};
-use tare_results::metric::{self, Better};
+use tare_results::metric::Better;
+pub(super) use tare_results::metric::short as query;
 use tare_stats::Interval;
 
 /// Both ends of an interval, `0.98x to 1.03x`, or what stands for none.
@@ -98,9 +99,4 @@ fn pairs(relation: Shared, share: f64) -> String {
         share if share <= 1e-9 => format!("no pair {place}"),
         share => format!("{} of pairs {place}", percent(share)),
     }
-}
-
-/// A query by its short name, or the metric.
-pub(super) fn query(name: &str) -> String {
-    metric::query(name).map_or_else(|| name.to_owned(), str::to_uppercase)
 }

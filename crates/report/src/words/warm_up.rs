@@ -1,8 +1,12 @@
-//! Sentences on the warm-up of queries.
+//! Sentences on the warm-up of queries, and on what a warm-up left to do.
 
 use super::terms::query;
+use std::collections::BTreeMap;
+use tare_findings::collect::is_usable;
 use tare_findings::figures::{count, percent, times};
 use tare_findings::warm_up::{WARM, WarmUp};
+use tare_results::Results;
+use tare_results::settled::SettledRecord;
 
 /// Conditions named one by one.
 const LISTED: usize = 3;
@@ -52,6 +56,32 @@ pub(super) fn cold(found: &[WarmUp]) -> Vec<String> {
         lines.push(format!("{} more of a query that was not warm", count(cold.len() - LISTED, "case")));
     }
     lines
+}
+
+/// Trials that were measured although their server had work left over from the warm-up: a line for each condition.
+pub(super) fn unsettled(results: &Results) -> Vec<String> {
+    let mut all: BTreeMap<&str, Vec<&SettledRecord>> = BTreeMap::new();
+    for trial in results.trials.iter().filter(|trial| is_usable(trial)) {
+        if let Some(settled) = trial.settled.as_ref().filter(|settled| !settled.settled) {
+            all.entry(&trial.condition).or_default().push(settled);
+        }
+    }
+    let line = |(condition, trials): (&str, Vec<&SettledRecord>)| {
+        let waited_s = trials.iter().map(|settled| settled.waited_s).fold(0.0, f64::max);
+        let left: Vec<String> = trials
+            .iter()
+            .take(1)
+            .flat_map(|first| &first.left)
+            .map(|(what, amount)| format!("{what} {amount}"))
+            .collect();
+        format!(
+            "{condition}: the server had not settled {waited_s:.0} s after the warm-up in {} ({}), so that work of the \
+             warm-up is in the samples; a longer workload.settle_s waits for it",
+            count(trials.len(), "trial"),
+            left.join(", ")
+        )
+    };
+    all.into_iter().map(line).collect()
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use super::terms::{self, mode_cause};
 use super::which::not_realizable;
-use super::{client_limit, disturbance, plans, searches, settled, trials, waits, warm_up};
-use std::collections::BTreeMap;
+use super::{client_limit, disturbance, plans, searches, trials, waits, warm_up};
+use std::collections::{BTreeMap, BTreeSet};
 use tare_findings::collect::{self, is_usable};
 use tare_findings::figures::{count, list, percent};
 use tare_findings::state::{self, State};
@@ -41,7 +41,7 @@ fn all(summary: &Summary, results: &Results, disturbed: Vec<String>) -> Vec<Stri
     warnings.extend(searches::notes(&summary.searches));
     warnings.extend(plans::changed(&summary.plans));
     warnings.extend(warm_up::cold(&summary.warm_up));
-    warnings.extend(settled::notes(results));
+    warnings.extend(warm_up::unsettled(results));
     warnings.extend(single_trials(summary));
     warnings.extend(exchanged(results));
     warnings.extend(missing_captures(results));
@@ -176,11 +176,13 @@ fn missing_captures(results: &Results) -> Vec<String> {
 /// Helpers that servers left running, by their names: they ran alongside what was measured.
 fn outliving(results: &Results) -> Vec<String> {
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
-    for left in results.trials.iter().flat_map(|trial| &trial.outlived) {
+    for trial in &results.trials {
         // "process 123 (name)": the number is another one in every trial.
-        *names
-            .entry(left.split_once(" (").map_or(left.as_str(), |(_, name)| name.trim_end_matches(')')))
-            .or_default() += 1;
+        let own = trial.outlived.iter().map(|left| match left.split_once(" (") {
+            Some((_, name)) => name.trim_end_matches(')'),
+            None => left,
+        });
+        own.collect::<BTreeSet<&str>>().into_iter().for_each(|name| *names.entry(name).or_default() += 1);
     }
     let line = |(name, times)| {
         format!("a process {name} that the server had started outlived it in {}, and was ended", count(times, "trial"))

@@ -9,7 +9,6 @@ pub(super) const MOST_CONDITIONS: usize = 300;
 /// Effect of each condition; none for a condition without trials. Only their differences mean something.
 pub(super) type Effects = Vec<Option<f64>>;
 
-/// The contrast of effects.
 pub(super) fn value_of(effects: &Effects, weights: &[(usize, f64)]) -> Option<f64> {
     weights.iter().map(|(c, w)| Some(w * effects[*c]?)).sum()
 }

@@ -64,7 +64,6 @@ enum Errors {
     Each(Vec<Option<Own>>),
 }
 
-/// A condition on its own.
 #[derive(Debug, Clone, Copy)]
 struct Own {
     mean: f64,

@@ -79,14 +79,12 @@ impl Table {
         }
     }
 
-    /// Trials of each condition.
     pub fn of_conditions(&self) -> Vec<usize> {
         let mut counts = vec![0; self.conditions];
         self.entries.iter().for_each(|entry| counts[entry.condition] += 1);
         counts
     }
 
-    /// Trials of each block.
     pub fn of_blocks(&self) -> Vec<usize> {
         let mut counts = vec![0; self.blocks];
         self.entries.iter().for_each(|entry| counts[entry.block] += 1);

@@ -4,7 +4,6 @@
 pub const SHORTEST: usize = 3;
 /// Fewest runs in which anything is looked for: two segments.
 pub const FEWEST: usize = 2 * SHORTEST;
-/// A split and what it was tested with.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Split {
     /// The first run after it.

@@ -58,7 +58,6 @@ impl Standing {
     }
 }
 
-/// Everything of one look.
 struct Look<'a> {
     even: Even<'a>,
     blocks: usize,

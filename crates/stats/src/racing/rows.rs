@@ -81,7 +81,6 @@ impl Row<'_> {
         self.servers.is_some_and(|servers| servers[i] == servers[j])
     }
 
-    /// The values of each of its servers.
     fn servers(self) -> Vec<Vec<Option<f64>>> {
         let Some(servers) = self.servers else { return Vec::new() };
         let mut known: Vec<usize> = servers.to_vec();

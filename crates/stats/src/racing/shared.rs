@@ -28,7 +28,6 @@ impl Ground {
         }
     }
 
-    /// A block of those that are left.
     fn block(&self, planted: &[f64], left: &[usize], rng: &mut StdRng) -> Vec<Option<f64>> {
         let mut order = left.to_vec();
         order.shuffle(rng);

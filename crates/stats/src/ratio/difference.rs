@@ -1,12 +1,31 @@
 //! The difference of two means that are not both positive, where a ratio says nothing of the direction.
 
-use super::design::Design;
 use super::fieller::Tested;
 use crate::descriptive::{mean, std_dev, variance};
 use crate::error::{Error, all_finite};
 use crate::interval::Interval;
 use crate::quantiles::{t_two_sided, t_upper_tail};
 use crate::welch;
+
+/// How the trials of two arms came about, which says what they share.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Design<'a> {
+    /// Nothing in common, and no order known.
+    #[default]
+    Independent,
+    /// Trial i of A and trial i of B ran in the same block: what the block did to both is taken out.
+    Blocks,
+    /// Two runs, one after the other. The variance of each arm's mean is this much larger than its spread says, for the
+    /// trials of a run resemble each other; see [`crate::serial::RunOrder::inflation`].
+    Apart([f64; 2]),
+    /// A probe stood alongside each trial, and what it explains is taken out: see [`crate::control`].
+    Probed {
+        /// Of A and of B, one for each trial.
+        probes: [&'a [f64]; 2],
+        /// What they share besides.
+        trials: &'a Design<'a>,
+    },
+}
 
 /// B - A of two means, in the unit of the values.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -108,15 +127,6 @@ impl Difference {
         let sign = if self.mean[0] == 0.0 { 0.0 } else { self.mean[0].signum() };
         1.0 + (theta - 1.0) * sign
     }
-
-    fn p(&self, theta: f64, sign: f64) -> f64 {
-        let Contrast { value, se, df } = self.contrast(self.times(theta));
-        match sign * value {
-            difference if se == 0.0 && difference > 0.0 => 0.0,
-            _ if se == 0.0 => 1.0,
-            difference => t_upper_tail(difference / se, df),
-        }
-    }
 }
 
 impl Tested for Difference {
@@ -137,12 +147,13 @@ impl Tested for Difference {
         Interval::finite((value - half) * self.unit, (value + half) * self.unit)
     }
 
-    fn p_above(&self, theta: f64) -> f64 {
-        self.p(theta, 1.0)
-    }
-
-    fn p_below(&self, theta: f64) -> f64 {
-        self.p(theta, -1.0)
+    fn p_beyond(&self, theta: f64, way: f64) -> f64 {
+        let Contrast { value, se, df } = self.contrast(self.times(theta));
+        match way * value {
+            difference if se == 0.0 && difference > 0.0 => 0.0,
+            _ if se == 0.0 => 1.0,
+            difference => t_upper_tail(difference / se, df),
+        }
     }
 }
 

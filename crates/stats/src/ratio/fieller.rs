@@ -15,10 +15,14 @@ pub(super) trait Tested {
     fn replicated(&self) -> bool;
     /// The two-sided interval, where there is one.
     fn interval(&self, confidence: f64) -> Option<Interval>;
-    /// P(T > t) for the hypothesis ratio = theta against a larger ratio.
-    fn p_above(&self, theta: f64) -> f64;
-    /// P(T < t) for the hypothesis ratio = theta against a smaller ratio.
-    fn p_below(&self, theta: f64) -> f64;
+    /// P(way T > way t) for the hypothesis ratio = theta, against a larger ratio (`way` 1) or a smaller one (-1).
+    fn p_beyond(&self, theta: f64, way: f64) -> f64;
+    fn p_above(&self, theta: f64) -> f64 {
+        self.p_beyond(theta, 1.0)
+    }
+    fn p_below(&self, theta: f64) -> f64 {
+        self.p_beyond(theta, -1.0)
+    }
 }
 
 /// Means, their squared standard errors and the degrees of freedom of an arm.
@@ -102,24 +106,14 @@ impl Tested for Moments {
         found.and_then(|i| Interval::finite(i.low * self.unit, i.high * self.unit))
     }
 
-    fn p_above(&self, theta: f64) -> f64 {
+    fn p_beyond(&self, theta: f64, way: f64) -> f64 {
         let theta = theta / self.unit;
         let (se, df) = self.contrast(theta);
-        let difference = (self.mean[1] - theta * self.mean[0]) * self.mean[0].signum();
+        let difference = way * (self.mean[1] - theta * self.mean[0]) * self.mean[0].signum();
         if se == 0.0 {
             return if difference > 0.0 { 0.0 } else { 1.0 };
         }
         t_upper_tail(difference / se, df)
-    }
-
-    fn p_below(&self, theta: f64) -> f64 {
-        let theta = theta / self.unit;
-        let (se, df) = self.contrast(theta);
-        let difference = (self.mean[1] - theta * self.mean[0]) * self.mean[0].signum();
-        if se == 0.0 {
-            return if difference < 0.0 { 0.0 } else { 1.0 };
-        }
-        t_upper_tail(-difference / se, df)
     }
 }
 

@@ -3,14 +3,12 @@
 //! Arguments are trial means (see [`crate::Trials::means`]); ratios are B / A. Where the means are not both positive it
 //! is their difference, B - A: from -5.4 to -4.2 is up, and its ratio below 1.
 
-mod design;
 mod difference;
 mod fieller;
 mod paired;
 mod verdict;
 
-pub use design::Design;
-pub use difference::{Shift, shift};
+pub use difference::{Design, Shift, shift};
 pub(crate) use fieller::fewer;
 pub use fieller::{fieller, paired};
 pub use paired::by_block;

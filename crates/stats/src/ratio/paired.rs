@@ -73,12 +73,8 @@ impl Tested for Paired {
         Interval::finite((self.log_ratio - half).exp(), (self.log_ratio + half).exp())
     }
 
-    fn p_above(&self, theta: f64) -> f64 {
-        t_upper_tail(self.statistic(theta), self.df)
-    }
-
-    fn p_below(&self, theta: f64) -> f64 {
-        t_upper_tail(-self.statistic(theta), self.df)
+    fn p_beyond(&self, theta: f64, way: f64) -> f64 {
+        t_upper_tail(way * self.statistic(theta), self.df)
     }
 }
 

@@ -1,7 +1,6 @@
 //! Faster, slower, equivalent or inconclusive, over a family of metrics.
 
-use super::design::Design;
-use super::difference::Difference;
+use super::difference::{Design, Difference};
 use super::fieller::{Moments, Tested, estimate};
 use super::paired::Paired;
 use crate::control::{Arm, LogRatio};

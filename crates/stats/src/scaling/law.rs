@@ -1,7 +1,6 @@
 //! The law, its intervals and predictions.
 
-use super::point::Point;
-use super::solve::{constrained, cost, covariance, minimise, profile};
+use super::solve::{Point, constrained, cost, covariance, minimise, profile};
 use crate::descriptive::mean;
 use crate::error::{Error, all_positive, valid_confidence};
 use crate::interval::{Estimate, Interval};

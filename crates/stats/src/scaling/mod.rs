@@ -2,8 +2,7 @@
 //! Planning", 2007), fitted over threads or nodes.
 
 mod law;
-mod point;
 mod solve;
 
 pub use law::{Law, fit, rung_points};
-pub use point::Point;
+pub use solve::Point;

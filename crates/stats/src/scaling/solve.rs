@@ -1,8 +1,16 @@
 //! Least squares on ln X: Levenberg-Marquardt, sign constraints, profile likelihood.
 
-use super::point::Point;
 use crate::interval::Interval;
 use crate::linear::{dot, gram, inverse_spd, moment, times};
+
+/// One rung of the ladder.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// Threads or nodes of this rung.
+    pub n: f64,
+    /// Throughput, the mean of its trials.
+    pub x: f64,
+}
 
 /// Inverse of the normal equations of ln X with all three parameters free.
 pub(super) fn covariance(points: &[Point], theta: &[f64; 3]) -> Option<Vec<Vec<f64>>> {

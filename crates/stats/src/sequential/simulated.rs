@@ -18,7 +18,6 @@ enum Shape {
     T2,
     Lognormal,
     Exponential,
-    /// From 0.2 to 1 s.
     Uniform,
     Bimodal,
     /// 68 and 305 ms, each to 1%.

@@ -58,7 +58,6 @@ pub fn alike(_: usize) -> (f64, f64) {
     (0.0, 1.0)
 }
 
-/// The last condition 5% faster.
 fn last_of_seven(condition: usize) -> (f64, f64) {
     (if condition == 6 { 0.05 } else { 0.0 }, 1.0)
 }

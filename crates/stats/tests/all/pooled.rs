@@ -4,7 +4,6 @@
 use crate::simulate::{Generator, generator, normal, share};
 use tare_stats::pooled::{LadderStep, PooledStep, StepOfLadders, pooled_steps, smallest_shown};
 
-/// Studies of each kind.
 const STUDIES: usize = 500;
 /// What the answer of a study allows itself for steps and again for exceptions, over the two steps of five loads.
 const RATE: f64 = 0.005;

@@ -29,7 +29,6 @@ const PATTERNS: [Pattern; 4] = [
     ("three +4%", |c| (if c > 3 { 0.04 } else { 0.0 }, 1.0), 10, true, 0.72),
 ];
 
-/// The last of seven conditions with its gain.
 fn last(condition: usize, gain: f64) -> (f64, f64) {
     (if condition == 6 { gain } else { 0.0 }, 1.0)
 }

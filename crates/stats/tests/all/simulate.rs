@@ -1,5 +1,4 @@
 //! Simulated studies with known truths.
-#![allow(dead_code, reason = "each test file uses some of these")]
 use rand_distr::{Distribution, Normal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -35,7 +34,6 @@ pub fn normals(rng: &mut Generator, mean: f64, sd: f64, n: usize) -> Vec<f64> {
     (0..n).map(|_| normal(rng, mean, sd)).collect()
 }
 
-/// Share of `studies` in which `holds`.
 pub fn share(studies: usize, mut holds: impl FnMut() -> bool) -> f64 {
     (0..studies).filter(|_| holds()).count() as f64 / studies as f64
 }

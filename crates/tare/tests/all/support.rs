@@ -1,7 +1,5 @@
 //! What whole-program tests share: the executable in a world of its own.
 
-#![allow(dead_code, reason = "each test program uses a part")]
-
 use crate::engines::support::shared_cache;
 use crate::initialised;
 use rustix::process::{Pid, Signal, kill_process};
@@ -36,7 +34,6 @@ impl World {
         self.directory.path().join(name)
     }
 
-    /// `tare` in this world.
     pub fn tare(&self, args: &[&str]) -> Command {
         initialised::link_into(&self.path("cache"), &self.named_by(args));
         let mut command = self.command(env!("CARGO_BIN_EXE_tare"));

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
-/// The values of an attribute in a page.
 fn values(page: &str, attribute: &str) -> Vec<String> {
     let begin = format!(" {attribute}=\"");
     let found = page.match_indices(&begin).filter_map(|(at, _)| page[at + begin.len()..].split('"').next());

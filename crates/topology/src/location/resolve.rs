@@ -66,7 +66,6 @@ fn name(path: &[(ObjectKind, usize)]) -> String {
     steps.join(".")
 }
 
-/// The objects of a step within one container.
 fn select(machine: &Machine, container: Option<&Object>, step: Step) -> Result<Vec<Object>, NotRealizable> {
     let all: Vec<CpuSet> = of_kind(machine, step.kind, container.map(|container| &container.cpus));
     let path = |index: usize| {

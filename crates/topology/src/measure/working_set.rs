@@ -41,7 +41,6 @@ impl WorkingSet {
         at
     }
 
-    /// Equal parts, one a reader.
     pub(super) fn parts(&self, readers: usize) -> impl Iterator<Item = &[Line]> {
         self.lines.chunks(self.lines.len().div_ceil(readers.max(1)))
     }

@@ -4,7 +4,6 @@ use crate::{MemoryPolicy, Nodes};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 
-/// A mapping of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mapping {
     /// Its first address, by which /proc/PID/maps says how large it is.
@@ -15,7 +14,6 @@ pub(crate) struct Mapping {
     pub file: Option<String>,
     /// Whether it is the stack of the process's first thread.
     pub stack: bool,
-    /// The size of its pages.
     pub page_bytes: u64,
     /// How many pages lie on each node, by OS node number.
     pub pages: Vec<(u32, u64)>,

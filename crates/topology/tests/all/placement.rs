@@ -11,7 +11,6 @@ fn placement(client: &str, server: &str, bind: Bind, pairing: Pairing) -> Placem
     Placement { client, server, bind, pairing, ..Placement::default() }
 }
 
-/// CPUs of `threads` pairs as (client, server).
 fn pairs(machine: &Machine, client: &str, server: &str, pairing: Pairing, threads: usize) -> Vec<(u32, u32)> {
     let resolved = placement(client, server, Bind::Thread, pairing).resolve(machine, threads).unwrap();
     let one = |set: &CpuSet| {

@@ -97,7 +97,7 @@ impl Keyed for CommandSettings {
             |s| Some(if s.discard { "discard" } else { "log" }.into()),
             |s, v| v.one_of(&["log", "discard"]).map(|word| s.discard = word == "discard"),
         ),
-        keys::preload(|s| s.preload, |s, on| s.preload = on),
+        keys::preload(|s| Some(s.preload), |s, on| s.preload = on),
     ];
 }
 

@@ -32,7 +32,7 @@ pub use error::Dbt3Error;
 pub use fill::Fill;
 pub use fill::prepare;
 pub use preload::{Preloaded, preload, set_up};
-pub use queries::{Query, numbers};
+pub use queries::Query;
 pub use query_set::{Order, QUERIES, QuerySet, QuerySetError};
 pub use rows::{Piece, generate};
 pub use scale::{Scale, ScaleError};

@@ -1,6 +1,6 @@
 //! The texts of the 22 queries.
 
-use super::{QUERIES, Scale};
+use super::Scale;
 use tare_engine::Dialect;
 use tare_results::metric::Named;
 
@@ -49,10 +49,6 @@ fn fraction(scale: Scale) -> String {
     text.trim_end_matches('0').to_owned()
 }
 
-pub fn numbers() -> impl Iterator<Item = u8> {
-    1..=QUERIES
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,7 +57,7 @@ mod tests {
     #[test]
     fn every_query_has_a_text_in_every_dialect_without_a_placeholder_left() {
         for dialect in [Mariadb.dialect(), Sqlite.dialect()] {
-            for number in numbers() {
+            for number in 1..=crate::workload::dbt3::QUERIES {
                 let query = Query::new(number, Scale::default(), dialect);
                 assert!(query.sql.starts_with("SELECT") || query.sql.starts_with("WITH"), "Q{number}: {}", query.sql);
                 assert!(!query.sql.contains(['{', '}', ';']) && !query.sql.contains("--"), "Q{number}: {}", query.sql);

@@ -50,7 +50,7 @@ impl Keyed for Dbt3Settings {
             |s| Some(s.query_timeout_s),
             |s, v| s.query_timeout_s = v,
         ),
-        keys::preload(|s| s.preload, |s, on| s.preload = on),
+        keys::preload(|s| Some(s.preload), |s, on| s.preload = on),
     ];
 }
 

@@ -27,7 +27,7 @@ impl Keyed for OltpSettings {
         keys::distribution(|s| Some(s.distribution.to_string().into()), |s, v| v.parsed().map(|v| s.distribution = v)),
         keys::rate_of_pace(),
         keys::objective(),
-        keys::preload(|s| s.warm.preload, |s, on| s.warm.preload = on),
+        keys::preload(|s| Some(s.warm.preload), |s, on| s.warm.preload = on),
         Key::words(
             "warmup_workload",
             "a load that warms the server up before the measured one begins its own warm-up (sampling.warmup_s); none: no \

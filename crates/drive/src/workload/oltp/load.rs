@@ -104,7 +104,7 @@ impl Load for OltpSettings {
     }
 
     fn check_data(&self, session: &mut dyn Session) -> Result<(), FillError> {
-        Ok(super::check_for(session, &self.tables, self.workload)?)
+        Ok(super::check(session, &self.tables, self.workload)?)
     }
 
     fn how_to_fill(&self) -> &'static str {

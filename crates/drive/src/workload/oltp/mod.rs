@@ -43,6 +43,6 @@ pub use client::OltpClient;
 pub use error::OltpError;
 pub use fill::prepare;
 pub use settings::{OltpSettings, QueryCounts, Tables, Until, Warm, Workload};
-pub use tables::{check, check_for, cleanup, prepare_bulk};
+pub use tables::{check, cleanup, prepare_bulk};
 pub use text::Fill;
 pub use work::ClientSlot;

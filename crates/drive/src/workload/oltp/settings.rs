@@ -96,7 +96,6 @@ pub struct QueryCounts {
     pub index_updates: u32,
     /// `UPDATE` statements that change the column c, which no index has.
     pub non_index_updates: u32,
-    /// `DELETE` and `INSERT` of one row.
     pub delete_inserts: u32,
     pub range_size: u32,
     pub random_points: u32,

@@ -3,14 +3,9 @@
 use super::{OltpError, Tables, Workload};
 use tare_engine::{Collation, Dialect, Session, SqlErrorKind};
 
-/// Verifies that every table exists and has exactly the ids 1 to `rows`. Reads an index of each table as a whole.
-pub fn check(session: &mut dyn Session, tables: &Tables) -> Result<(), OltpError> {
-    check_for(session, tables, Workload::PointSelect)
-}
-
-/// Checks the tables for a workload: those that `insert` has worked on before may have more rows, those of `delete`
-/// fewer. Of `bulk_insert` nothing is known before its clients connect.
-pub fn check_for(session: &mut dyn Session, tables: &Tables, workload: Workload) -> Result<(), OltpError> {
+/// Checks that every table exists and has exactly the ids 1 to `rows`; those that `insert` has worked on before may have
+/// more rows, those of `delete` fewer. Of `bulk_insert` nothing is known before its clients connect.
+pub fn check(session: &mut dyn Session, tables: &Tables, workload: Workload) -> Result<(), OltpError> {
     tables.check()?;
     if workload == Workload::BulkInsert {
         return Ok(());
@@ -80,7 +75,7 @@ mod tests {
 
     fn answered(answer: [Option<&str>; 3]) -> Result<(), OltpError> {
         let fake = Fake::default().answering(answer.map(|value| value.map(str::to_owned)).to_vec());
-        check(fake.session().as_mut(), &THREE)
+        check(fake.session().as_mut(), &THREE, Workload::PointSelect)
     }
 
     #[test]
@@ -112,7 +107,7 @@ mod tests {
         let fake = Fake::default()
             .answering(["50", "1", "50"].map(|value| Some(value.to_owned())).to_vec())
             .failing("sbtest2", SqlErrorKind::Other);
-        let message = check(fake.session().as_mut(), &THREE).unwrap_err().to_string();
+        let message = check(fake.session().as_mut(), &THREE, Workload::PointSelect).unwrap_err().to_string();
         assert_eq!(
             message,
             "table sbtest2 cannot be read: refused (code 7); expected 50 rows: prepare the tables first"

@@ -32,7 +32,6 @@ pub(super) trait Work: Send {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientSlot {
-    /// Its number, from 0.
     pub index: usize,
     pub clients: usize,
 }

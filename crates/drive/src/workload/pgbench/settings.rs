@@ -86,6 +86,6 @@ impl Keyed for PgbenchSettings {
             |s, v| option_words(v).map(|words| s.options = words),
         ),
         keys::program(|s| s.program.as_ref(), |s, v| s.program = Some(v)),
-        keys::preload(|s| s.preload, |s, on| s.preload = on),
+        keys::preload(|s| Some(s.preload), |s, on| s.preload = on),
     ];
 }

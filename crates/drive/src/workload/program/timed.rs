@@ -17,7 +17,6 @@ const AROUND_S: f64 = 0.5;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimedRun {
-    /// Which sample it is, from 0.
     pub sample: usize,
     /// Seconds that are left out of the figures.
     pub warmup_s: u64,

@@ -121,7 +121,7 @@ impl Keyed for SqlSettings {
         ),
         keys::rate_of_pace(),
         keys::objective(),
-        keys::preload(|s| s.preload, |s, on| s.preload = on),
+        keys::preload(|s| Some(s.preload), |s, on| s.preload = on),
     ];
 }
 

@@ -57,6 +57,6 @@ impl Keyed for SysbenchSettings {
             |s, v| option_words(v).map(|words| s.options = words),
         ),
         keys::program(|s| Some(&s.program), |s, v| s.program = v),
-        keys::preload(|s| s.preload, |s, on| s.preload = on),
+        keys::preload(|s| Some(s.preload), |s, on| s.preload = on),
     ];
 }

@@ -47,7 +47,7 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
         oltp::cleanup(session.as_mut(), &dropped).map_err(failed)?;
         return done(Done::Dropped, None, began, args.said.json);
     }
-    oltp::check_for(session.as_mut(), &settings.tables, settings.workload).map_err(|e| {
+    oltp::check(session.as_mut(), &settings.tables, settings.workload).map_err(|e| {
         Problem::new(Exit::Usage, e.to_string()).advice("make the tables with the same options and --prepare")
     })?;
     drop(session);

@@ -4,10 +4,12 @@ use crate::support::{World, script, send, text, trials, wait_until, words_of};
 use rustix::process::Signal;
 use std::process::Stdio;
 
-/// A server that starts a helper in a session of its own, and tells no one whose it is. Its study.
-fn with_helper(world: &World, sample_s: f64) -> String {
+/// A server that starts helpers in sessions of their own, each by what stands before its command, and tells no one
+/// whose they are. Its study.
+fn with_helpers(world: &World, helpers: &[&str], sample_s: f64) -> String {
     let server = world.path("server");
-    script(&server, &format!("setsid sleep 600 >/dev/null 2>&1 &\nexec {} \"$@\"", env!("CARGO_BIN_EXE_tare")));
+    let started: String = helpers.iter().map(|with| format!("{with} setsid sleep 600 >/dev/null 2>&1 &\n")).collect();
+    script(&server, &format!("{started}exec {} \"$@\"", env!("CARGO_BIN_EXE_tare")));
     world.study(&format!(
         "name = \"helped\"\n[engine]\nname = \"sqlite\"\nbinary = \"{}\"\n[workload]\nrows = 20\n\
          [sampling]\ntrials = 2\nwarmup_s = 0\nsample_s = {sample_s}\n",
@@ -23,7 +25,8 @@ fn helpers(world: &World) -> Vec<u32> {
 #[test]
 fn a_helper_that_outlives_its_server_is_ended_and_told_about() {
     let world = World::new();
-    let study = with_helper(&world, 0.3);
+    // One of them with nothing in its environment that would tell whose it is.
+    let study = with_helpers(&world, &["", "env -i"], 0.3);
     for group in ["on", "off"] {
         let out = format!("results-{group}");
         let output = world.tare(&["run", &study, "--out", &out]).env("TARE_CGROUP", group).output().unwrap();
@@ -31,7 +34,11 @@ fn a_helper_that_outlives_its_server_is_ended_and_told_about() {
         assert_eq!(output.status.code(), Some(0), "{err}");
         assert!(err.contains("(sleep), which the server had started, outlived it and was ended"), "{err}");
         for record in trials(&world.path(&out)) {
-            assert!(record["outlived"][0].as_str().unwrap().ends_with("(sleep)"), "{record}");
+            let outlived = record["outlived"].as_array().unwrap();
+            assert!(
+                outlived.len() == 2 && outlived.iter().all(|one| one.as_str().unwrap().ends_with("(sleep)")),
+                "{record}"
+            );
         }
         let (out, _) = world.exits(0, &["show", &out]);
         assert!(out.contains("a process sleep that the server had started outlived it in 2 trials"), "{out}");
@@ -45,7 +52,7 @@ fn a_kill_9_of_trial_or_of_all_leaves_no_helper() {
         let world = World::new();
         // Long enough that no trial ends in good order while its processes are looked for; a run that goes on has to
         // come to its end.
-        let study = with_helper(&world, if all { 600.0 } else { 2.0 });
+        let study = with_helpers(&world, &[""], if all { 600.0 } else { 2.0 });
         let mut run = world
             .tare(&["run", &study, "--out", "results"])
             .env("TARE_CGROUP", group)

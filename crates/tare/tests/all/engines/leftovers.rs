@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use crate::engines::support::{PATIENCE, Place, copied, prepared, runs, script, wait_until_gone};
+use crate::engines::support::{PATIENCE, Place, copied, runs, script, wait_until_gone};
 use crate::support::wait_until;
 use tare_engine::{Engine, Sqlite, reap_leftovers};
 
@@ -138,41 +138,5 @@ fn after_kill_9_a_server_in_a_session_of_its_own_is_ended_by_the_next_start() {
             server(said);
         }
         is_ended_by_the_next_start(owner, wait_for_pid(&pid_file), &place, &format!("{group} {ready}"));
-    }
-}
-
-/// Not a test: a server that leaves helpers behind, with a control group or without, as the environment says.
-#[test]
-#[ignore = "run as a child by the test below"]
-fn a_server_with_helpers() {
-    let place = Place::new();
-    let data = prepared(&Sqlite, &place, tare());
-    let (first, second) = (place.path("first"), place.path("second"));
-    // Both in sessions of their own, one of them with nothing in its environment that would tell whose it is.
-    let helper = |file: &Path, with: &str| {
-        format!("{with} setsid sh -c 'echo $$ > {}; exec sleep 600' >/dev/null 2>&1 &\n", file.display())
-    };
-    let lines = format!("{}{}exec {} \"$@\"", helper(&first, ""), helper(&second, "env -i"), tare().unwrap().display());
-    let wrapper = script(&place, &lines);
-    let mut server = Sqlite.start(&place.start_request(&data, Some(&wrapper))).unwrap();
-    let pids = [wait_for_pid(&first), wait_for_pid(&second)];
-    assert_eq!(server.stop(PATIENCE).unwrap(), tare_engine::StopOutcome::Graceful);
-    for pid in pids {
-        assert!(!runs(pid), "{:?}", server.outlived());
-        assert!(server.outlived().contains(&format!("process {pid} (sleep)")), "{:?}", server.outlived());
-        let log = std::fs::read_to_string(place.path("server.log")).unwrap();
-        assert!(log.contains(&format!("tare: process {pid} (sleep)")), "{log}");
-    }
-    // One that leaves nothing says nothing.
-    let mut plain = Sqlite.start(&place.start_request(&data, tare())).unwrap();
-    plain.stop(PATIENCE).unwrap();
-    assert_eq!(plain.outlived(), Vec::<String>::new());
-}
-
-#[test]
-fn helpers_that_outlive_their_server_are_ended_and_named() {
-    for group in ["on", "off"] {
-        let output = program("a_server_with_helpers").env("TARE_CGROUP", group).output().unwrap();
-        assert!(output.status.success(), "{group}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }

@@ -1,6 +1,5 @@
 //! What the tests of running servers share: a server of the test's own that is someone else's to tare.
 
-#![allow(dead_code, reason = "each test program uses a part")]
 use crate::engines::support::{Place, binary_of, prepared};
 use crate::support::{World, send, text};
 use rustix::process::Signal;

@@ -4,7 +4,6 @@ use crate::engines::support::run_on;
 use crate::support::{World, verified};
 use tare_engine::{Engine, Mariadb, Mysql, Postgresql};
 
-/// Runs a study on an engine; its records.
 fn run(world: &World, engine: &dyn Engine, study: &str) -> Vec<serde_json::Value> {
     let records = run_on(world, engine, 0, study);
     assert!(records.iter().all(|record| record["outcome"] == "ok"), "{records:?}");

@@ -1,6 +1,5 @@
 //! What the engine tests share: scratch places and requests.
 
-#![allow(dead_code, reason = "each test program uses a part")]
 use crate::support::{World, target, trials, wait_until};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -69,7 +69,7 @@ fn life(engine: &dyn Engine) -> Vec<Vec<Vec<String>>> {
         })
         .unwrap();
     let mut server = engine.start(&place.start_request(&data, binary.as_deref())).unwrap();
-    oltp::check(server.connect().unwrap().as_mut(), &TABLES).unwrap();
+    oltp::check(server.connect().unwrap().as_mut(), &TABLES, Workload::PointSelect).unwrap();
     let mut seen = vec![rows(server.as_ref())];
     for workload in ALL {
         let tables = if workload.name().starts_with("select_random") { 1 } else { TABLES.tables };

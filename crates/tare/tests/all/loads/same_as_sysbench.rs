@@ -75,7 +75,7 @@ fn the_server_counts_the_same_statements_for_either() {
     let mut server = Mariadb.start(&place.start_request(&data, None)).unwrap();
     let open = server.as_ref();
     sysbench(open, TABLES, &["oltp_read_only", "prepare"].map(str::to_owned));
-    oltp::check(open.connect().unwrap().as_mut(), &TABLES).unwrap();
+    oltp::check(open.connect().unwrap().as_mut(), &TABLES, Workload::PointSelect).unwrap();
     let of = |workload| OltpSettings { tables: TABLES, ..OltpSettings::new(workload) };
     // Those that change how many rows there are come last.
     let scripts = [

@@ -9,8 +9,8 @@ use crate::numa::counting;
 use crate::numa::four_nodes::ladder;
 use crate::numa::guest::Guest;
 use crate::numa::image::Image;
-use crate::numa::judge::{interleaved_over, of_condition, only_on, pairs, trials};
-use crate::numa::machine::{Evidence, Machine, Node};
+use crate::numa::judge::{interleaved_over, of_condition, only_on, pairs, policies_hold, trials};
+use crate::numa::machine::{DISTANCES_OF_FOUR, Evidence, Machine};
 
 /// What both studies share: the server's memory without a mapping of the file, whose pages lie where they were written.
 const HEAD: &str = r#"
@@ -71,15 +71,6 @@ pairing = "same-node"
 memory = "interleave:all"
 "#;
 
-fn four_nodes() -> Machine {
-    let nodes = ["0-1", "2-3", "4-5", "6-7"].map(|cpus| Node { cpus: Some(cpus), memory_mib: Some(512) });
-    Machine {
-        smp: "8,sockets=4,cores=2,threads=1",
-        nodes: nodes.into(),
-        distances: &[(0, 1, 16), (0, 2, 32), (0, 3, 33), (1, 2, 25), (1, 3, 32), (2, 3, 16)],
-    }
-}
-
 #[test]
 #[ignore = "boots a virtual machine with cross-built programs: make arm"]
 fn on_arm_topology_placements_pairs_and_pages_are_what_was_asked() {
@@ -90,10 +81,9 @@ fn on_arm_topology_placements_pairs_and_pages_are_what_was_asked() {
     for (name, text) in [("policies", POLICIES), ("pairs", PAIRS)] {
         image.write(&format!("studies/{name}.toml"), &format!("name = \"{name}\"\n{HEAD}{text}"));
     }
-    let evidence = four_nodes().boot(&image, include_str!("guest/arm-nodes"), Duration::from_secs(1800));
+    let evidence = Machine::of_four_nodes(512).boot(&image, include_str!("guest/arm-nodes"), Duration::from_secs(1800));
     let topo: Value = serde_json::from_str(&evidence.step("topo", 0)).unwrap();
-    let distances = json!([[10, 16, 32, 33], [16, 10, 25, 32], [32, 25, 10, 16], [33, 32, 16, 10]]);
-    assert_eq!((&topo["distances"], &topo["pus"]), (&distances, &json!(8)));
+    assert_eq!((&topo["distances"], &topo["pus"]), (&json!(DISTANCES_OF_FOUR), &json!(8)));
     let environment: Value = serde_json::from_str(&evidence.text("sqlite/environment.json")).unwrap();
     let name = environment["cpu_model"].as_str().unwrap();
     assert!(name.starts_with("Cortex-A72 r"), "{name}, of {}", evidence.text("midr"));
@@ -113,13 +103,8 @@ fn on_arm_topology_placements_pairs_and_pages_are_what_was_asked() {
 }
 
 fn policies(evidence: &Evidence) {
-    evidence.step("policies", 0);
-    let trials = trials(&evidence.path("policies"));
-    for (policy, node) in [("default", 0), ("local", 0), ("bind:0", 0), ("bind:3", 3), ("preferred:1", 1)] {
-        for trial in of_condition(&trials, &format!("memory={policy}")) {
-            only_on(trial, &[node], 0.01);
-        }
-    }
+    let trials =
+        policies_hold(evidence, &[("default", 0), ("local", 0), ("bind:0", 0), ("bind:3", 3), ("preferred:1", 1)]);
     for trial in of_condition(&trials, "memory=interleave:all") {
         interleaved_over(trial, &[0, 1, 2, 3]);
     }

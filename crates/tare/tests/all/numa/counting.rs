@@ -46,7 +46,6 @@ pub fn prepare(image: &Image) {
     image.write("studies/balanced.toml", &balanced());
 }
 
-/// Pages of a family by node.
 fn pages(trial: &Value, family: &str) -> BTreeMap<u64, f64> {
     let covariates = trial["samples"][0]["covariates"].as_object().unwrap().iter();
     let nodes = covariates.filter_map(|(name, n)| Some((name.strip_prefix(family)?.parse().unwrap(), n.as_f64()?)));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::numa::counting;
 use crate::numa::image::{Image, preparing};
 use crate::numa::judge::{cpus, interleaved_over, kept_to, only_on, pool, trials};
-use crate::numa::machine::{Evidence, Machine, Node};
+use crate::numa::machine::{DISTANCES_OF_FOUR, Evidence, Machine};
 
 /// A server on one node whose pool is spread over all of them.
 const POOL: &str = r#"
@@ -51,13 +51,7 @@ fn boot() -> Evidence {
     counting::prepare(&image);
     image.write("studies/pool.toml", POOL);
     image.write("studies/pool-postgresql.toml", &of_postgresql(POOL));
-    let nodes = ["0-1", "2-3", "4-5", "6-7"].map(|cpus| Node { cpus: Some(cpus), memory_mib: Some(1024) });
-    let machine = Machine {
-        smp: "8,sockets=4,cores=2,threads=1",
-        nodes: nodes.into(),
-        distances: &[(0, 1, 16), (0, 2, 32), (0, 3, 33), (1, 2, 25), (1, 3, 32), (2, 3, 16)],
-    };
-    machine.boot(&image, include_str!("guest/four-nodes"), Duration::from_secs(900))
+    Machine::of_four_nodes(1024).boot(&image, include_str!("guest/four-nodes"), Duration::from_secs(900))
 }
 
 #[test]
@@ -65,8 +59,7 @@ fn boot() -> Evidence {
 fn article_ds_ladder_keeps_threads_and_pages_on_its_nodes() {
     let evidence = boot();
     let topo: Value = serde_json::from_str(&evidence.step("topo", 0)).unwrap();
-    let distances = json!([[10, 16, 32, 33], [16, 10, 25, 32], [32, 25, 10, 16], [33, 32, 16, 10]]);
-    assert_eq!(topo["distances"], distances);
+    assert_eq!(topo["distances"], json!(DISTANCES_OF_FOUR));
     measured(&evidence);
     counting::judge(&evidence, "6-7");
     let on_mariadb = ladder(&evidence, "mariadb");

@@ -45,7 +45,6 @@ impl Guest {
         self.folder().join("root")
     }
 
-    /// This build of `tare`.
     pub fn tare(self) -> PathBuf {
         match self {
             Self::X86_64 => PathBuf::from(env!("CARGO_BIN_EXE_tare")),

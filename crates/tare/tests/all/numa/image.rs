@@ -11,7 +11,6 @@ use crate::numa::guest::Guest;
 
 /// Where distributions keep MariaDB's messages and character sets: up to 10.11, and since.
 const MARIADB_SHARES: [&str; 2] = ["/usr/share/mysql", "/usr/share/mariadb"];
-/// The server.
 const MARIADBD: &str = "/usr/sbin/mariadbd";
 
 /// What every machine boots; a job is added to it.

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::numa::machine::Evidence;
 use serde_json::Value;
 
-/// CPUs as a set.
 pub type Cpus = BTreeSet<u64>;
 
 /// The lines of a results directory's `trials.jsonl`; every one must be of a good trial.
@@ -93,6 +93,19 @@ pub fn only_on(trial: &Value, nodes: &[u64], stray: f64) {
     for node in nodes {
         assert!(memory.contains_key(node), "{}: nothing on node {node}: {memory:?}", trial["condition"]);
     }
+}
+
+/// Each policy of the step and run `policies` has the memory on its node; the trials.
+pub fn policies_hold(evidence: &Evidence, nodes: &[(&str, u64)]) -> Vec<Value> {
+    evidence.step("policies", 0);
+    let trials = trials(&evidence.path("policies"));
+    for (policy, node) in nodes {
+        for trial in of_condition(&trials, &format!("memory={policy}")) {
+            eprintln!("{policy}: {:?}", memory(trial));
+            only_on(trial, &[*node], 0.01);
+        }
+    }
+    trials
 }
 
 /// The memory is within 5% of even over these nodes, and nowhere else.

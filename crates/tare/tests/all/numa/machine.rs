@@ -19,13 +19,27 @@ pub struct Node {
     pub memory_mib: Option<u32>,
 }
 
-/// A machine to boot.
 pub struct Machine {
     /// qemu's description of sockets, cores and threads.
     pub smp: &'static str,
     pub nodes: Vec<Node>,
     /// From, to, distance, both ways.
     pub distances: &'static [(usize, usize, u32)],
+}
+
+/// Of the machine with four nodes.
+pub const DISTANCES_OF_FOUR: [[u32; 4]; 4] = [[10, 16, 32, 33], [16, 10, 25, 32], [32, 25, 10, 16], [33, 32, 16, 10]];
+
+impl Machine {
+    /// Four nodes of two CPUs and so much memory each.
+    pub fn of_four_nodes(memory_mib: u32) -> Self {
+        let nodes = ["0-1", "2-3", "4-5", "6-7"].map(|cpus| Node { cpus: Some(cpus), memory_mib: Some(memory_mib) });
+        Self {
+            smp: "8,sockets=4,cores=2,threads=1",
+            nodes: nodes.into(),
+            distances: &[(0, 1, 16), (0, 2, 32), (0, 3, 33), (1, 2, 25), (1, 3, 32), (2, 3, 16)],
+        }
+    }
 }
 
 /// What a machine left: the files its job wrote. Kept for the one who looks when a test fails.
@@ -65,7 +79,6 @@ const JOB_BEGINS: &str = "job begins";
 /// What the kernel prints when a boot stands still, long before the limit: emulated CPUs sometimes loop for ever in
 /// code that another one has patched.
 const BOOT_STANDS: &str = "detected stalls on CPUs";
-/// Boots that are tried.
 const BOOTS: usize = 3;
 
 /// How a machine ended.

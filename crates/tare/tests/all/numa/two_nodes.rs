@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::numa::image::{Image, preparing};
-use crate::numa::judge::{Cpus, cpus, interleaved_over, kept_to, of_condition, only_on, pairs, trials};
+use crate::numa::judge::{Cpus, cpus, interleaved_over, kept_to, of_condition, pairs, policies_hold, trials};
 use crate::numa::machine::{Evidence, Machine, Node};
 
 /// A cell of MariaDB: the article's first balanced one, every pair on one node.
@@ -117,7 +117,7 @@ fn article_as_machine_does_what_was_asked() {
     assert_eq!(topo["distances"], serde_json::json!([[10, 20], [20, 10]]));
     grid(&evidence);
     numa_balancing(&evidence);
-    policies(&evidence);
+    policies_hold(&evidence, &[("default", 0), ("local", 0), ("bind:1", 1)]);
     mariadb(&evidence);
 }
 
@@ -200,17 +200,6 @@ fn numa_balancing(evidence: &Evidence) {
     assert_eq!(evidence.text("balancing-killed").trim(), "0", "numa_balancing after kill -9");
     evidence.step("restore", 0);
     assert_eq!(evidence.text("balancing-restored").trim(), "1", "numa_balancing after tare restore");
-}
-
-fn policies(evidence: &Evidence) {
-    evidence.step("policies", 0);
-    let trials = trials(&evidence.path("policies"));
-    for (policy, node) in [("default", 0), ("local", 0), ("bind:1", 1)] {
-        for trial in of_condition(&trials, &format!("memory={policy}")) {
-            eprintln!("{policy}: {:?}", crate::numa::judge::memory(trial));
-            only_on(trial, &[node], 0.01);
-        }
-    }
 }
 
 fn mariadb(evidence: &Evidence) {

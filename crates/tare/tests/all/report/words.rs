@@ -34,7 +34,6 @@ pub fn summarize(results: &Results) -> Told {
     }
 }
 
-/// Of rows of a CSV file.
 pub fn summary_of_csv(rows: &str) -> Told {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("made-up.csv");

@@ -54,7 +54,6 @@ fn commands(block: &str) -> Vec<String> {
     lines.filter(|line| line.starts_with("tare ")).map(String::from).collect()
 }
 
-/// Types a command in a shell of this world.
 fn type_it(world: &World, command: &str) -> Output {
     let bin = world.path("bin");
     if !bin.exists() {

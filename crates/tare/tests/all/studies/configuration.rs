@@ -4,7 +4,6 @@ use crate::support::{World, json, names, script, text};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// Writes the file of this world.
 fn write(world: &World, content: &str) -> PathBuf {
     let folder = world.path("config/tare");
     std::fs::create_dir_all(&folder).unwrap();

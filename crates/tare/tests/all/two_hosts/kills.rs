@@ -25,7 +25,6 @@ enum Whom {
     Agent,
     /// The server's half, here.
     Trial,
-    /// The run, here.
     Run,
     /// Everything here.
     Here,

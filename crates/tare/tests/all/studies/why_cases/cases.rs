@@ -2,7 +2,6 @@
 
 /// A cause that is planted between two sides.
 pub struct Case {
-    /// What is planted, in words.
     pub planted: &'static str,
     /// The engine, the lines below `[workload]`, and further lines of the study.
     pub engine: &'static str,

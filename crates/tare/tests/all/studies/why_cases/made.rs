@@ -18,7 +18,6 @@ const SHIM: &str = "#define _GNU_SOURCE\n#include <unistd.h>\n#include <sys/sysc
 /// A group of the first version of control groups.
 const CPU_GROUPS: &str = "/sys/fs/cgroup/cpu";
 
-/// A study of this engine.
 pub fn study(engine: &str, workload: &str, more: &str, trials: u32) -> String {
     let status = if engine == "sqlite" { "" } else { "status = \"on\"\n" };
     format!(
