@@ -13,7 +13,7 @@ use tare_results::metric;
 
 pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
     let base = found.sides.first().map_or(String::new(), |base| plain(base));
-    let mut parts = Vec::new();
+    let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&words::many_sentence(found))))];
     if !found.notes.is_empty() {
         let lines: String =
             words::notes(&found.notes).iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();
