@@ -157,6 +157,13 @@ pub fn caveat(name: &str) -> Option<&'static str> {
     )
 }
 
+/// Whether a table that is to be short leaves it out: ends and percentiles of the latency but the 99th, and what is of a
+/// step, a statement or a kind of transaction.
+pub fn is_further(name: &str) -> bool {
+    let kept = || [LATENCY_MS_MEAN, LATENCY_MS_P99].iter().any(|metric| metric.name() == name);
+    (name.starts_with("latency_ms_") && !kept()) || name.contains(steps::OF)
+}
+
 /// Whether a metric is what one operation costs the server: CPU time, cycles, joules or the like a transaction or
 /// query.
 pub fn is_server_cost(name: &str) -> bool {
@@ -210,6 +217,13 @@ mod tests {
                 "latency_ms_max"
             ]
         );
+    }
+
+    #[test]
+    fn short_tables_have_one_percentile_and_nothing_of_a_part() {
+        let further = ["latency_ms_p50", "latency_ms_max", "latency_ms_p99_of_pay_1", "elapsed_s_of_l_x"];
+        let kept = ["qps", "latency_ms_mean", "latency_ms_p99", "server_cpu_us_per_transaction", "query_s_q2"];
+        assert!(further.into_iter().all(is_further) && !kept.into_iter().any(is_further));
     }
 
     #[test]

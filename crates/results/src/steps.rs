@@ -3,7 +3,7 @@
 use crate::named::{Better, Metric, Named};
 
 /// Between the name of a figure and that of what it is of.
-const OF: &str = "_of_";
+pub(crate) const OF: &str = "_of_";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Figure {

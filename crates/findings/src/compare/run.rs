@@ -5,7 +5,7 @@ use super::model::{
     AgainstFirst, CompareError, Comparison, Grouped, Losses, ManyComparison, MetricComparison, Note, Options, Side,
 };
 use super::pairs::{Matched, Origin, Pair, Run, matched, metrics_of, run_of, unmatched};
-use super::verdicts::{gate, judge, verdicts};
+use super::verdicts::{as_judged, gate, judge, verdicts};
 use super::{identical, losses};
 use crate::collect::ConditionTrials;
 use crate::differences::{self, Difference};
@@ -111,7 +111,9 @@ pub(super) fn concluded(found: Prepared, options: &Options) -> Comparison {
     let judged = verdicts(judged, options.min_effect);
     notes.extend(judged.iter().filter_map(|pair| moved(&pair.comparison, "B")).next());
     let gate = options.fail_if_slower.map(|margin| gate(&judged, &losses, margin));
-    let explain = [others, details].into_iter().flat_map(|family| verdicts(family, options.min_effect));
+    let mut explain: Vec<Pair> =
+        [others, details].into_iter().flat_map(|family| verdicts(family, options.min_effect)).collect();
+    as_judged(&judged, &mut explain);
     let metrics = judged.into_iter().chain(explain).map(|pair| pair.comparison).collect();
     Comparison { identical, differences, metrics, losses, one_run, sessions: None, gate, notes }
 }
@@ -163,7 +165,8 @@ pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<M
         (names.into_iter().map(|name| (*name).to_owned()).collect(), verdicts(pairs, options.min_effect))
     };
     let (names, judged) = tested(judged);
-    let (other_names, others) = tested(others);
+    let (other_names, mut others) = tested(others);
+    as_judged(&judged, &mut others);
     let losses = losses::tested(losses);
     notes.splice(0..0, failing(&losses, first.label));
     if !apart.is_empty() {

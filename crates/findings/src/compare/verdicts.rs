@@ -1,6 +1,6 @@
 //! Ratios, intervals and verdicts of paired metrics, and the gate.
 
-use super::model::{Adjusted, Beyond, Change, CompareError, Gate, Losses, ProbeChange};
+use super::model::{Adjusted, Beyond, Change, CompareError, Gate, Losses, MetricComparison, ProbeChange};
 use super::pairs::{Pair, Values};
 use crate::confidence::CONFIDENCE;
 use tare_results::metric::{self, Better};
@@ -70,6 +70,19 @@ pub(super) fn verdicts(mut pairs: Vec<Pair>, min_effect: f64) -> Vec<Pair> {
     }
     of_probes(&mut pairs);
     pairs
+}
+
+/// What has the very figures of a judged metric has its verdict: `qps` next to `tps` where a transaction is one query.
+pub(super) fn as_judged(judged: &[Pair], others: &mut [Pair]) {
+    for other in others.iter_mut().map(|pair| &mut pair.comparison) {
+        let same = |one: &&MetricComparison| {
+            (&one.condition, one.better, one.ci) == (&other.condition, other.better, other.ci)
+                && (one.mean_a, one.mean_b) == (other.mean_a, other.mean_b)
+        };
+        if let Some(one) = judged.iter().map(|pair| &pair.comparison).find(same) {
+            (other.verdict, other.beyond) = (one.verdict, one.beyond);
+        }
+    }
 }
 
 /// The verdicts that disturbance could explain away.

@@ -56,6 +56,26 @@ fn trials_that_a_side_lost_by_itself_let_no_gate_pass() {
     assert_eq!(gate(&ten, &aside), Some(Gate::Passed));
 }
 
+/// Tested next to a dozen others it would need a larger difference than `tps` does.
+#[test]
+fn what_has_the_figures_of_a_judged_metric_has_its_verdict() {
+    let of = |gain: f64| {
+        run(6, |i, luck| {
+            let mut record = trial(i, i, "c", 1000.0 * gain * luck, false);
+            let metrics = &mut record.samples[0].metrics;
+            metrics.insert("qps".to_owned(), 1000.0 * gain * luck);
+            metrics.extend((0..12).map(|other| (format!("other_{other}"), 1.0 + 0.01 * ((i * 7 + other) % 5) as f64)));
+            record
+        })
+    };
+    let (a, b) = (of(1.0), of(1.007));
+    let options = Options { min_effect: 0.001, ..Options::default() };
+    let found = compare(whole(&a), whole(&b), &options).unwrap();
+    let of = |name: &str| found.metrics.iter().find(|metric| metric.name == name).unwrap().verdict;
+    assert_eq!((of("tps"), of("qps")), (Verdict::Faster, Verdict::Faster));
+    assert_eq!(of("other_3"), Verdict::Inconclusive);
+}
+
 #[test]
 fn a_side_without_any_result_is_a_result() {
     let (good, dead) = (steady(10), dying(10, 10));

@@ -80,7 +80,7 @@ pub fn draw_between(heat: &Heat, (low, high): (f64, f64)) -> Markup {
     let (x, y) = (|column: usize| left + column as f64 * cell, |row: usize| TOP + row as f64 * HEIGHT);
     let foot = y(heat.rows.len()) + 12.0;
     let width = (x(heat.columns.len()) + 2.0).max(if signed { LEGEND } else { 0.0 });
-    let height = if signed { foot + 2.0 * HEIGHT } else { y(heat.rows.len()) + 2.0 };
+    let height = if signed { foot + 2.0 * HEIGHT + LEGEND_WORDS } else { y(heat.rows.len()) + 2.0 };
     html! {
         svg.heat width=(px(width)) height=(px(height)) viewBox=(format!("0 0 {} {}", px(width), px(height))) role="img" {
             title { (heat.title) }
@@ -107,9 +107,10 @@ pub fn draw_between(heat: &Heat, (low, high): (f64, f64)) -> Markup {
     }
 }
 
-/// Width of the legend below a map of changes, and of each of its cells.
-const LEGEND: f64 = 460.0;
+/// Width of the legend below a map of changes, of each of its cells, and the height of its words.
+const LEGEND: f64 = 310.0;
 const LEGEND_CELL: f64 = 64.0;
+const LEGEND_WORDS: f64 = 14.0;
 
 /// What the shades of changes mean.
 fn legend(top: f64, unshown: &BTreeSet<(usize, usize)>) -> Markup {
@@ -120,12 +121,11 @@ fn legend(top: f64, unshown: &BTreeSet<(usize, usize)>) -> Markup {
                 @let (x, y) = (2.0 + LEGEND_CELL * column as f64, top + 20.0 * row as f64);
                 rect class=(class) x=(px(x)) y=(px(y)) width=(px(LEGEND_CELL - 1.0)) height="18" stroke-opacity="0"
                     fill-opacity=(format!("{strength:.2}")) {}
-                text.tick x=(px(x + LEGEND_CELL / 2.0)) y=(px(y + 13.5)) text-anchor="middle" { (sign) (words[column]) }
+                text.value x=(px(x + LEGEND_CELL / 2.0)) y=(px(y + 13.5)) text-anchor="middle" { (sign) (words[column]) }
             }
         }
-        text.tick x=(px(10.0 + LEGEND_CELL * STEPS.len() as f64)) y=(px(top + 13.5)) { "or more each way" }
-        @if !unshown.is_empty() {
-            text.tick x=(px(10.0 + LEGEND_CELL * STEPS.len() as f64)) y=(px(top + 33.5)) { "no colour: not shown to differ" }
+        text.tick x="2" y=(px(top + 55.5)) {
+            "or more each way" @if !unshown.is_empty() { "; no colour: not shown to differ" }
         }
     }
 }

@@ -2,52 +2,61 @@
 
 use super::alone::standalone;
 use super::axis::{Axis, px};
+use super::frame::Frame;
 use maud::{Markup, html};
 use tare_findings::ab::{Ab, Step};
 use tare_stats::Interval;
 use tare_text::percent;
 
-const WIDTH: f64 = 960.0;
+/// As the picture alone is, and as pages of the usual width have it.
+pub const WIDE: Frame = Frame { width: 960.0, left: 76.0, right: 930.0, slim: false };
 const HEIGHT: f64 = 360.0;
-const LEFT: f64 = 76.0;
-const RIGHT: f64 = 930.0;
 const TOP: f64 = 64.0;
 const BOTTOM: f64 = 306.0;
+/// Pixels that the number of a pair needs.
+const NUMBER: f64 = 47.0;
 /// An interval that is wider than so many times what the pairs span is drawn up to there.
 const WIDEST: f64 = 1.5;
 
 /// The picture as an SVG document of its own.
 pub fn picture(sentence: &str, ab: &Ab, course: &[Step]) -> String {
-    standalone(&draw(sentence, ab, course).into_string())
+    standalone(&draw(sentence, ab, course, &WIDE).into_string())
 }
 
-/// The drawing: the ratio after each pair, with the sentence above it.
-pub fn draw(sentence: &str, ab: &Ab, course: &[Step]) -> Markup {
+/// What its marks mean, as far as they are there.
+pub fn legend(ab: &Ab, course: &[Step]) -> String {
+    let disturbed = if course.iter().any(|step| step.disturbed) { " (x: disturbed)" } else { "" };
+    let equal = percent(ab.rule.minimum_effect);
+    format!(
+        "interval over all looks, blue where it excludes 1; hollow: each pair alone{disturbed}; shaded: equal within \
+         {equal}"
+    )
+}
+
+/// The drawing: the ratio after each pair, with the sentence above it where there is room.
+pub fn draw(sentence: &str, ab: &Ab, course: &[Step], frame: &Frame) -> Markup {
     let e = ab.rule.minimum_effect;
     let equal = Interval { low: 1.0 / (1.0 + e), high: 1.0 + e };
     let axis = axis(course, equal);
     let pairs = course.len() as f64;
     // Half a step of room on both sides.
-    let at = |pair: usize| LEFT + (RIGHT - LEFT) * (pair as f64 - 0.5) / pairs;
+    let at = |pair: usize| frame.left + (frame.right - frame.left) * (pair as f64 - 0.5) / pairs;
     let (upper, lower) = (axis.at(equal.high), axis.at(equal.low));
-    let every = course.len().div_ceil(18);
+    let every = course.len().div_ceil(((frame.right - frame.left) / NUMBER) as usize);
     let metric = ab.metric.as_deref().unwrap_or("the metric");
     let shown = |ci: Option<Interval>| if ci.is_some_and(|ci| !ci.contains(1.0)) { "m0" } else { "m7" };
     html! {
-        svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" {
+        svg class=(frame.class()) viewBox=(format!("0 0 {} {HEIGHT}", frame.width)) role="img" {
             title { (sentence) }
             desc { "B/A of " (metric) " with its interval after each of " (course.len()) " pairs; between "
                 (format!("{:.4}", equal.low)) " and " (format!("{:.4}", equal.high)) " B and A count as equal." }
-            text.label x="16" y="24" { (sentence) }
-            text.axis x="16" y="46" {
-                (axis.label(&format!("B/A of {metric}")))
-                "; interval over all looks, blue where it excludes 1; hollow: each pair alone"
-                @if course.iter().any(|step| step.disturbed) { " (x: disturbed)" }
-                "; shaded: equal within " (percent(e))
+            @if !frame.slim { text.label x="16" y="24" { (sentence) } }
+            text.axis x=(if frame.slim { "2" } else { "16" }) y="46" {
+                (axis.label(&format!("B/A of {metric}"))) @if !frame.slim { "; " (legend(ab, course)) }
             }
-            rect.equal x=(px(LEFT)) y=(px(upper)) width=(px(RIGHT - LEFT)) height=(px(lower - upper)) {}
-            (axis.vertical(LEFT, RIGHT))
-            line.none x1=(px(LEFT)) x2=(px(RIGHT)) y1=(px(axis.at(1.0))) y2=(px(axis.at(1.0))) {}
+            rect.equal x=(px(frame.left)) y=(px(upper)) width=(px(frame.right - frame.left)) height=(px(lower - upper)) {}
+            (axis.vertical(frame.left, frame.right))
+            line.none x1=(px(frame.left)) x2=(px(frame.right)) y1=(px(axis.at(1.0))) y2=(px(axis.at(1.0))) {}
             @for step in course {
                 @let x = at(step.pair);
                 @if step.pair % every == 0 || step.pair == 1 {
@@ -68,7 +77,7 @@ pub fn draw(sentence: &str, ab: &Ab, course: &[Step]) -> Markup {
                     }
                 }
             }
-            text.axis x=(px(f64::midpoint(LEFT, RIGHT))) y=(px(BOTTOM + 38.0)) text-anchor="middle" { "pairs" }
+            text.axis x=(px(f64::midpoint(frame.left, frame.right))) y=(px(BOTTOM + 38.0)) text-anchor="middle" { "pairs" }
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::charts::heat::{self, Figures, Heat};
 use crate::words;
 use maud::{Markup, html};
 use std::collections::BTreeSet;
+use tare_findings::compare::ConditionPair;
 use tare_findings::compare::groups::letters;
 use tare_findings::compare::{AgainstFirst, Grouped, InGroups, ManyComparison};
 use tare_findings::figures::{change, changes_of};
@@ -18,7 +19,7 @@ pub fn changes(found: &ManyComparison) -> String {
     let body = html! {
         header {
             p.study { "tare · changes against " (base) }
-            h1 { (sentence(found, base)) }
+            h1 { (words::many_sentence(found)) }
         }
         main {
             @if !found.notes.is_empty() {
@@ -45,18 +46,6 @@ pub fn changes(found: &ManyComparison) -> String {
     document("changes", &body)
 }
 
-fn sentence(found: &ManyComparison, base: &str) -> String {
-    let shown = found.metrics.iter().filter(|row| matches!(row.metric.verdict, Verdict::Faster | Verdict::Slower));
-    let size = |row: &AgainstFirst| gain(row).map_or(0.0, |gain| gain.ln_1p().abs());
-    let Some(row) = shown.filter(|row| row.metric.judged).max_by(|a, b| size(a).total_cmp(&size(b))) else {
-        return format!("No side is shown to differ from {base}.");
-    };
-    let by = row.metric.ratio.map_or("–".to_owned(), |ratio| change(ratio - 1.0));
-    let ends = row.metric.ci.map_or("no interval".to_owned(), changes_of);
-    let way = if row.metric.verdict == Verdict::Faster { "faster" } else { "slower" };
-    format!("{} is {way} than {base}: {} {by} ({ends}).", row.against, row.metric.name)
-}
-
 /// How much better, as a fraction: positive whichever way the metric improves.
 fn gain(row: &AgainstFirst) -> Option<f64> {
     let ratio = row.metric.ratio?;
@@ -69,13 +58,15 @@ fn gain(row: &AgainstFirst) -> Option<f64> {
 /// A column for each side, a row for each condition and judged metric.
 fn map(found: &ManyComparison) -> Heat {
     let judged: Vec<&AgainstFirst> = found.metrics.iter().filter(|row| row.metric.judged).collect();
+    let one = one_of(judged.iter().map(|row| &row.metric.condition)).is_some();
     let mut rows: Vec<String> = Vec::new();
     let columns: Vec<String> = found.sides.iter().skip(1).cloned().collect();
     let mut values: Vec<Vec<Option<f64>>> = Vec::new();
     let mut unshown = BTreeSet::new();
     for row in judged {
         // A side that is one condition of many names both; the first name is the base, the same in every row.
-        let name = format!("{} {}", row.metric.condition.a, row.metric.name);
+        let of = if one { String::new() } else { format!("{} ", row.metric.condition.a) };
+        let name = of + &row.metric.name;
         let place = rows.iter().position(|known| *known == name).unwrap_or_else(|| {
             rows.push(name);
             values.push(vec![None; columns.len()]);
@@ -104,18 +95,41 @@ fn bases(found: &ManyComparison) -> impl Iterator<Item = (&Grouped, &InGroups)> 
     found.groups.iter().filter_map(move |cell| Some((cell, cell.sides.iter().find(|side| Some(&side.side) == base)?)))
 }
 
+/// The one that all are; none where they differ, or there are none.
+fn one_of<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<T> {
+    let first = all.next()?;
+    all.all(|other| other == first).then_some(first)
+}
+
+/// What was judged, what differs, and what else a short table has.
+fn says_something(row: &AgainstFirst) -> bool {
+    let differs = matches!(row.metric.verdict, Verdict::Faster | Verdict::Slower);
+    let name = &row.metric.name;
+    row.metric.judged || differs || !(metric::describe(name).is_detail() || metric::is_further(name))
+}
+
 fn rows(found: &ManyComparison) -> Markup {
     let by = found.metrics.iter().find_map(|row| row.metric.adjusted.as_ref()).map(|adjusted| adjusted.by.clone());
-    let shown = |row: &AgainstFirst| row.metric.judged || metric::is_server_cost(&row.metric.name);
     let interval = |ci: Option<_>| ci.map_or("–".to_owned(), changes_of);
+    let shown: Vec<&AgainstFirst> = found.metrics.iter().filter(|row| says_something(row)).collect();
+    // What all rows are of stands once, above them.
+    let grouped = !found.groups.is_empty();
+    let side = one_of(shown.iter().map(|row| &row.against)).filter(|_| !grouped);
+    let condition = one_of(shown.iter().map(|row| &row.metric.condition)).filter(|_| !grouped);
+    let pair = |condition: &ConditionPair| condition.to_string().replace(" -> ", " → ");
+    let caption = side.map(|side| format!("{side} against {}", found.sides[0]));
+    let caption: Vec<String> = caption.into_iter().chain(condition.map(pair)).collect();
     html! {
         (scroll("Table of changes", &html! {
             table {
+                @if !caption.is_empty() { caption { (caption.join(": ")) } }
                 thead { tr {
-                    th.l scope="col" { "side" } th.l scope="col" { "condition" } th.l scope="col" { "metric" }
+                    @if side.is_none() { th.l scope="col" { "side" } }
+                    @if condition.is_none() { th.l scope="col" { "condition" } }
+                    th.l scope="col" { "metric" }
                     th scope="col" { "change" } th scope="col" { "95% interval" }
                     @if let Some(by) = &by { th scope="col" { "adjusted by the probe " (by) } }
-                    @if !found.groups.is_empty() { th.l scope="col" { "group" } }
+                    @if grouped { th.l scope="col" { "group" } }
                     th.l scope="col" { "verdict" }
                 } }
                 tbody {
@@ -123,8 +137,10 @@ fn rows(found: &ManyComparison) -> Markup {
                     th scope="row" { (own.side) } td.l { (cell.condition) } td.l { (cell.name) }
                     td { "base" } td { "–" } @if by.is_some() { td { "–" } } td.l { (own.letters) } td.l { "–" }
                 } }
-                @for row in found.metrics.iter().filter(|row| shown(row)) { tr {
-                    th scope="row" { (row.against) } td.l { (row.metric.condition.to_string().replace(" -> ", " → ")) } td.l { (row.metric.name) }
+                @for row in shown { tr {
+                    @if side.is_none() { th scope="row" { (row.against) } }
+                    @if condition.is_none() { td.l { (pair(&row.metric.condition)) } }
+                    @if side.is_none() { td.l { (row.metric.name) } } @else { th scope="row" { (row.metric.name) } }
                     @match row.metric.difference.map(|found| words::difference(&found, &row.metric.unit)) {
                         Some((value, ends)) => { td { (value) } td { (ends.as_deref().unwrap_or("–")) } }
                         None => {
@@ -133,7 +149,7 @@ fn rows(found: &ManyComparison) -> Markup {
                         }
                     }
                     @if by.is_some() { td { (interval(row.metric.adjusted.as_ref().and_then(|found| found.ci))) } }
-                    @if !found.groups.is_empty() { td.l { (letters(&found.groups, &row.against, &row.metric)) } }
+                    @if grouped { td.l { (letters(&found.groups, &row.against, &row.metric)) } }
                     td.l { (words::verdict(&row.metric)) }
                 } } }
             }

@@ -1,7 +1,8 @@
 //! A paired comparison: the ratio after each pair, and what is known of it.
 
+use super::document::either;
 use super::given::Page;
-use super::scroll::scroll;
+use crate::charts::frame::Frame;
 use crate::charts::pairs;
 use crate::words::{ab as words, ab_rows};
 use maud::{Markup, html};
@@ -12,8 +13,13 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let plan = page.results.plan.as_ref()?;
     let ab = Ab::of(plan, &page.results.trials)?;
     let course = course(plan, &page.results.trials);
+    let sentence = words::sentence(&ab);
+    let [wide, slim] = [pairs::WIDE, Frame::SLIM].map(|frame| pairs::draw(&sentence, &ab, &course, &frame));
     Some(html! {
-        @if !course.is_empty() { (scroll("The ratio after each pair", &pairs::draw(&words::sentence(&ab), &ab, &course))) }
+        @if !course.is_empty() {
+            (either("The ratio after each pair", &wide, &slim))
+            p.note.small-screen { (pairs::legend(&ab, &course)) "." }
+        }
         dl.first { @for (name, value) in ab_rows::rows(&ab) { dt { (name) } dd { (value) } } }
     })
 }

@@ -1,24 +1,21 @@
-//! The table of conditions, and the further metrics.
+//! The table of conditions.
 
 use super::names::Names;
 use super::rows::{lined, titled};
 use super::spread::left_out;
 use super::style::{Style, fits};
-use super::text::{heading, plain, wrap};
-use crate::words::{best_first, better_word, letter};
-use std::collections::{BTreeMap, BTreeSet};
-use tare_findings::figures::{Scale, half_width, percent};
-use tare_findings::level_words::words_of;
+use super::text::{plain, wrap};
+use crate::words::{best_first, better_word};
+use tare_findings::figures::{Scale, percent};
 use tare_findings::mode::Middle;
 use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
-use tare_results::metric::{Better, describe, sort_key};
-use tare_results::schema::Levels;
+use tare_results::metric::Better;
 use tare_stats::Interval;
 
 /// Cells of the little picture of where the interval and the trials lie.
 const STRIP: usize = 16;
 
-type Row<'a> = (&'a ConditionSummary, Option<&'a MetricSummary>);
+pub(super) type Row<'a> = (&'a ConditionSummary, Option<&'a MetricSummary>);
 
 /// One row a condition, best first. What does not fit the terminal is left out from the right: the picture, the ends,
 /// the spread inside trials; the names, the mean and the spread between trials always stay.
@@ -56,7 +53,7 @@ pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
 const NARROW: u16 = 60;
 
 /// The conditions, best first by a metric.
-fn sorted<'s>(summary: &'s Summary, name: &str) -> Vec<Row<'s>> {
+pub(super) fn sorted<'s>(summary: &'s Summary, name: &str) -> Vec<Row<'s>> {
     let mut conditions: Vec<Row<'_>> =
         summary.conditions.iter().map(|c| (c, c.metrics.iter().find(|metric| metric.name == name))).collect();
     let better = conditions.iter().find_map(|(_, metric)| *metric).map_or(Better::Higher, |metric| metric.better);
@@ -189,128 +186,4 @@ fn strip(metric: &MetricSummary, top: f64) -> String {
         Middle::Range(least, most) => [least, most].into_iter().for_each(|end| cells[cell(end)] = '●'),
     }
     cells.into_iter().collect()
-}
-
-/// Means of the other metrics: a metric a row, conditions as columns, or below it where these do not fit. Conditions go
-/// by letter where there is no room for their names.
-pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
-    let headline = summary.headline_metric.as_deref()?;
-    let mut names: Vec<&str> = summary.conditions.iter().flat_map(|c| &c.metrics).map(|m| m.name.as_str()).collect();
-    names.sort_by_key(|name| sort_key(name));
-    names.dedup();
-    names.retain(|name| *name != headline);
-    let details = names.iter().filter(|name| describe(name).is_detail()).count();
-    names.retain(|name| !describe(name).is_detail());
-    if names.is_empty() {
-        return None;
-    }
-    let known = |metric: &MetricSummary| metric.ci.is_none_or(|ci| ci.width() / 2.0 <= metric.mean.abs());
-    let all_known = summary.conditions.iter().flat_map(|c| &c.metrics).all(known);
-    let unknown = if all_known { "" } else { "; ±? where that is more than the mean: not known from so few trials" };
-    let has_none = summary.conditions.iter().flat_map(|c| &c.metrics).any(|metric| !metric.has_mean());
-    let of_modes = if has_none { "; a range where the mean describes no trial" } else { "" };
-    let more = if details > 0 { format!("; {details} more in the report and with --json") } else { String::new() };
-    let mut text = heading(
-        style,
-        &format!("other metrics, means over trials (± half of the 95% interval{unknown}{of_modes}){more}"),
-    ) + "\n";
-    // In the order of the table above; of many the same ones.
-    let mut conditions: Vec<&ConditionSummary> = sorted(summary, headline).into_iter().map(|row| row.0).collect();
-    let hidden = style.shorten(&mut conditions);
-    let all: Vec<Vec<String>> = names.iter().map(|name| other_row(name, headline, &conditions)).collect();
-    let table = |columns: &[String]| {
-        let heads: Vec<&str> = ["metric", "unit"].into_iter().chain(columns.iter().map(String::as_str)).collect();
-        let natural = Style { width: None, ..style };
-        Some(lined(natural, &heads, 2, all.iter().cloned())).filter(|table| fits(table, style))
-    };
-    let names = short_names(&conditions);
-    // One below the other, a name may have several words.
-    let stacked: Vec<String> = names.iter().map(|name| name.replace(' ', "\n")).collect();
-    let letters: Vec<String> = (0..conditions.len()).map(letter).collect();
-    let named = names.iter().all(|name| name.chars().count() <= SHORT) && names.len() <= FEW;
-    let with_names = if style.width.is_some() || named { table(&stacked) } else { None };
-    if let Some(table) = with_names {
-        text.push_str(&table);
-    } else if named {
-        text.extend(all.iter().map(|row| flowed(row, &names, style)));
-    } else {
-        for (letter, condition) in letters.iter().zip(&conditions) {
-            text.push_str(&wrap(style, &format!("  {letter} = "), "      ", &plain(&condition.name)));
-        }
-        text.push_str(&table(&letters).unwrap_or_else(|| all.iter().map(|row| flowed(row, &letters, style)).collect()));
-    }
-    Some(text + &left_out(hidden))
-}
-
-/// Conditions, and letters of a name, up to which names stand alongside figures where they have no column.
-const FEW: usize = 8;
-const SHORT: usize = 28;
-
-/// What only some of the conditions have. Of the one factor that all have, where there is one, the level alone.
-fn short_names(conditions: &[&ConditionSummary]) -> Vec<String> {
-    let in_all = |factor: &String, level: &String| conditions.iter().all(|c| c.levels.get(factor) == Some(level));
-    let own = |condition: &ConditionSummary| -> Levels {
-        let levels = condition.levels.iter().filter(|(factor, level)| !in_all(factor, level));
-        levels.map(|(factor, level)| (factor.clone(), level.clone())).collect()
-    };
-    let own: Vec<Levels> = conditions.iter().map(|condition| own(condition)).collect();
-    let mut of_all = own.iter().flat_map(Levels::keys).collect::<BTreeSet<_>>();
-    of_all.retain(|factor| own.iter().all(|levels| levels.contains_key(*factor)));
-    let one = of_all.pop_first().filter(|_| of_all.is_empty());
-    let name = |(condition, levels): (&&ConditionSummary, &Levels)| {
-        let (of_one, others): (Levels, Levels) =
-            levels.clone().into_iter().partition(|(factor, _)| Some(factor) == one);
-        let words: Vec<String> =
-            of_one.into_values().chain(Some(words_of(&others))).filter(|words| !words.is_empty()).collect();
-        plain(&if words.is_empty() { condition.name.clone() } else { words.join(" ") })
-    };
-    conditions.iter().zip(&own).map(name).collect()
-}
-
-/// A metric whose conditions do not fit next to each other: its name and unit, and below them as many conditions a line
-/// as fit, each with its name or letter.
-fn flowed(row: &[String], columns: &[String], style: Style) -> String {
-    let [name, unit, cells @ ..] = row else { return String::new() };
-    let cells: Vec<String> = columns.iter().zip(cells).map(|(column, cell)| format!("{column} {cell}")).collect();
-    let widest = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
-    let each = (style.prose().saturating_sub(2) / (widest + 2)).max(1);
-    let line = |cells: &[String]| {
-        if widest + 2 > style.prose() {
-            return cells.iter().map(|cell| wrap(style, "  ", "    ", cell)).collect();
-        }
-        let padded: String = cells.iter().map(|cell| format!("  {cell:widest$}")).collect();
-        format!("{}\n", padded.trim_end())
-    };
-    let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
-    format!("{name}{unit}\n{}", cells.chunks(each).map(line).collect::<String>())
-}
-
-/// One metric over all conditions. Where no mean of the headline stands for the trials, a range does.
-fn other_row(name: &str, headline: &str, chunk: &[&ConditionSummary]) -> Vec<String> {
-    let by_condition: BTreeMap<&str, &MetricSummary> = chunk
-        .iter()
-        .filter_map(|c| Some((c.name.as_str(), c.metrics.iter().find(|metric| metric.name == name)?)))
-        .collect();
-    let largest = by_condition.values().map(|metric| metric.mean.abs()).fold(0.0, f64::max);
-    let unit = by_condition.values().next().map_or("", |metric| metric.unit.as_str());
-    let smallest = by_condition.values().map(|metric| metric.mean.abs()).fold(f64::INFINITY, f64::min);
-    // One more digit where the smallest value of the row would else show only two.
-    let scale = Scale::new(unit, largest, if smallest < largest / 2.0 { 4 } else { 3 });
-    let mut cells = vec![plain(name), scale.unit.clone()];
-    cells.extend(chunk.iter().map(|condition| {
-        by_condition.get(condition.name.as_str()).map_or("-".to_owned(), |metric| {
-            if !metric.has_mean() {
-                return scale.middle(metric.middle()).join(" or ");
-            }
-            if condition.metrics.iter().any(|metric| metric.name == headline && !metric.has_mean()) {
-                return format!("{} to {}", scale.number(metric.min), scale.number(metric.max));
-            }
-            let half = metric.ci.map(|ci| ci.width() / 2.0 / metric.mean.abs());
-            match half.filter(|half| half.is_finite()) {
-                Some(half) => format!("{} {}", scale.number(metric.mean), half_width(half)),
-                None => scale.number(metric.mean),
-            }
-        })
-    }));
-    cells
 }

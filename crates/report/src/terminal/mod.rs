@@ -10,6 +10,7 @@ mod history;
 mod many;
 mod measured;
 mod names;
+mod others;
 mod probes;
 mod relative;
 mod rows;

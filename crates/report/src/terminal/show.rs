@@ -3,7 +3,7 @@
 use super::rows::{fitted, titled};
 use super::style::Style;
 use super::text::{plain, warned, wrap};
-use super::{captures, conditions, counters, grid, probes, relative, scaling, spread, steps, time};
+use super::{captures, conditions, counters, grid, others, probes, relative, scaling, spread, steps, time};
 use crate::tables;
 use crate::words::{self, first_screen, warnings_in_full};
 use tare_findings::relative::RelativeTable;
@@ -40,7 +40,7 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
     parts.extend(spread::sources(summary, style));
     parts.extend(probes::probes(summary, style));
     parts.extend(time::summary(summary, style));
-    parts.extend(conditions::others(summary, style));
+    parts.extend(others::others(summary, style));
     parts.extend(effects(summary, style));
     parts.extend(scaling::laws(summary, style));
     parts.extend(scaling::steps(summary, style));

@@ -24,7 +24,7 @@ pub fn why(found: &Why, style: Style) -> String {
         parts.push(style.warn(&cautions));
     }
     parts.push(waterfall(found, style));
-    parts.extend(words::not_distinguishable(found).map(|text| wrap(style, "", "", &plain(&text))));
+    parts.extend(words::not_distinguishable(found, style.all).map(|text| wrap(style, "", "", &plain(&text))));
     parts.extend(changes(&found.statements, ("statement", "of the load"), style));
     parts.extend(changes(&found.functions, ("function", "of the server"), style));
     parts.extend(events(&found.events, style));

@@ -1,6 +1,6 @@
 //! Sentences on where the time of a transaction goes, and on what makes up a difference.
 
-use tare_findings::figures::{figure, list, percent};
+use tare_findings::figures::{count, figure, list, percent};
 use tare_findings::time::{ConditionTime, Counted, EventMean, EventSide, Missing, Part};
 use tare_findings::why::{Cause, Changes, Expected, NamedChange, PartChange, Suspect, Why};
 use tare_results::cache_lines::NO_SAMPLING;
@@ -181,23 +181,29 @@ fn missing_words(missing: Missing) -> &'static str {
     }
 }
 
-/// The differences that are not distinguishable, with the smallest that would have been seen.
-pub fn not_distinguishable(found: &Why) -> Option<String> {
-    let words = |name: String, smallest_us: Option<f64>, shown: bool| {
-        let smallest_us = smallest_us.filter(|us| !shown && *us >= LEAST_US)?;
-        Some(format!("{name} ({})", figure(smallest_us, "us")))
+/// The differences that are not distinguishable: how many, and the largest that may have been missed; or, with `all`,
+/// each with the smallest that would have been seen.
+pub fn not_distinguishable(found: &Why, all: bool) -> Option<String> {
+    let missed = |name: String, smallest_us: Option<f64>, shown: bool| {
+        smallest_us.filter(|us| !shown && *us >= LEAST_US).map(|us| (name, us))
     };
+    let parts = || found.parts.iter().chain([&found.not_explained]);
+    let of_parts = || parts().filter_map(|change| missed(part(&change.part), change.smallest_us, change.shown));
     let whole = found.own();
-    let all = found.parts.iter().chain([&found.not_explained]);
-    let parts = all.filter_map(|change| words(part(&change.part), change.smallest_us, change.shown));
-    let named: Vec<String> =
-        words("the whole".to_owned(), whole.smallest_us, whole.shown).into_iter().chain(parts).collect();
-    (!named.is_empty()).then(|| {
-        format!(
-            "Not distinguishable, with the smallest difference that would probably have been seen: {}.",
-            list(&named)
-        )
-    })
+    if all {
+        let whole = missed("the whole".to_owned(), whole.smallest_us, whole.shown);
+        let words = |(name, us): (String, f64)| format!("{name} ({})", figure(us, "us"));
+        let named: Vec<String> = whole.into_iter().chain(of_parts()).map(words).collect();
+        let head = "Not distinguishable, with the smallest difference that would probably have been seen";
+        return (!named.is_empty()).then(|| format!("{head}: {}.", list(&named)));
+    }
+    let (largest, us) = of_parts().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some(format!(
+        "Not distinguishable: {} of {}; up to {} may have been missed, most in {largest} (each: --all).",
+        of_parts().count(),
+        count(parts().count(), "part"),
+        figure(us, "us")
+    ))
 }
 
 /// The largest of those that are not distinguishable, with the smallest difference that would have been seen.

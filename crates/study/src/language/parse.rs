@@ -19,6 +19,8 @@ pub struct Overrides {
     /// `--article`: the study's `[article]` tables, the size and settings that an article published.
     pub article: bool,
     pub engine: Option<String>,
+    /// `--load`: in place of the study's own, whose keys it does not take over where they mean nothing to it.
+    pub load: Option<String>,
     pub sets: Vec<String>,
     /// `--binary`: programs that are the levels of the factor of that name; none where the study's own stand.
     pub binaries: Vec<String>,
@@ -89,6 +91,9 @@ impl<'a> Parser<'a> {
         let own_engine = self.study.base.engine.name.clone();
         if let Some(engine) = &overrides.engine {
             self.command_line(&format!("engine.name={engine}"))?;
+        }
+        if let Some(load) = &overrides.load {
+            self.in_place_of_own(load)?;
         }
         if !overrides.binaries.is_empty() {
             let programs = overrides.binaries.iter().map(|path| Value::of_word(path)).collect();
@@ -371,6 +376,16 @@ impl<'a> Parser<'a> {
         let placed = levels.iter().map(|(level, span)| (name.to_owned(), level.clone(), Place::At(span.clone())));
         self.places.levels.extend(placed);
         Ok(Factor { name: name.to_owned(), levels: levels.into_iter().map(|(level, _)| level).collect() })
+    }
+
+    /// Another load than the study's, without the keys of the study's own.
+    fn in_place_of_own(&mut self, load: &str) -> Result<(), StudyError> {
+        self.command_line(&format!("workload.name={load}"))
+            .map_err(|e| StudyError { origin: format!("--load {load}"), ..e })?;
+        let load = &self.study.base.workload.load;
+        self.places.keys.retain(|(field, _)| field.belongs_to(load));
+        self.study.load_keys.retain(|(name, _)| fields::find(WORKLOAD, name).is_some_and(|key| key.belongs_to(load)));
+        Ok(())
     }
 
     fn place(&self, span: Range<usize>) -> Place {

@@ -26,6 +26,24 @@ fn a_load_that_is_a_level_takes_the_studys_keys_that_it_has() {
 }
 
 #[test]
+fn another_load_takes_over_none_of_the_keys_that_it_does_not_have() {
+    let text = "name = \"own\"\n[workload]\nname = \"point_select\"\ntables = 2\nrows = 5\npreload = true\n";
+    let of = |load: &str| {
+        let overrides = Overrides { load: Some(load.to_owned()), ..Overrides::default() };
+        parse(Source { origin: "own", text }, &overrides)
+    };
+    let tpcc = of("tpcc").unwrap().base.workload.load;
+    assert_eq!(tpcc.load().name(), "tpcc");
+    let other = of("read_write").unwrap().base.workload.load;
+    assert_eq!((other.load().name(), other.load().get("rows")), ("read_write", Some(5_u64.into())));
+    assert_eq!(of("tpc").unwrap_err().origin, "--load tpc");
+    // What is set for the load itself is no key of the study's own.
+    let sets = vec!["workload.rows=5".to_owned()];
+    let overrides = Overrides { load: Some("tpcc".to_owned()), sets, ..Overrides::default() };
+    assert!(parse(Source { origin: "own", text }, &overrides).unwrap_err().what.contains("`rows`"));
+}
+
+#[test]
 fn a_mistake_is_placed_where_it_was_written_in_the_file_or_on_the_command_line() {
     let of = |text: &str, sets: &[&str]| {
         let sets = sets.iter().map(|set| (*set).to_owned()).collect();

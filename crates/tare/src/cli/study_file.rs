@@ -99,13 +99,13 @@ impl StudyChanges {
         let sampling = [("trials", self.trials), ("samples", self.samples)];
         let counts = sampling.into_iter().filter_map(|(key, n)| Some(format!("sampling.{key}={}", n?)));
         let counts = counts.chain(self.within.map(|seconds| format!("sampling.within_s={seconds}")));
-        let load = self.load.iter().map(|load| format!("workload.name={load}"));
         let options = self.option.iter().map(EngineOption::set);
         Overrides {
             quick: self.quick,
             article: self.article,
             engine: self.engine.clone(),
-            sets: load.chain(options).chain(counts).chain(self.set.iter().cloned()).collect(),
+            load: self.load.clone(),
+            sets: options.chain(counts).chain(self.set.iter().cloned()).collect(),
             binaries: self.binary.clone(),
         }
     }

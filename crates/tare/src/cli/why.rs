@@ -38,6 +38,9 @@ pub struct WhyArgs {
     /// difffolded.pl writes it for flame graphs (needs capture.waits)
     #[arg(long, value_name = "FILE", requires = "b", conflicts_with = "prove")]
     folded: Option<PathBuf>,
+    /// Every part that is not distinguishable, with the smallest difference that would have been seen
+    #[arg(long, requires = "b")]
+    all: bool,
     /// Print one JSON document instead of tables
     #[arg(long)]
     json: bool,
@@ -47,7 +50,7 @@ pub struct WhyArgs {
 pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
     let names: Vec<String> = std::iter::once(args.a.clone()).chain(args.b.clone()).collect();
     let opened = Opened::of(&names)?;
-    let style = Style::of_stdout(config::get().colour);
+    let style = Style { all: args.all, ..Style::of_stdout(config::get().colour) };
     match opened.sides().as_slice() {
         [(_, a), (_, b)] => {
             let found = why::why(*a, *b)?;

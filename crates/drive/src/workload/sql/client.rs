@@ -120,7 +120,7 @@ fn prepare(
         prepared.push(match session.prepare(&sql) {
             Ok(id) => Some(id),
             Err(e) if e.kind == SqlErrorKind::NotPreparable && statement.values.is_empty() => None,
-            Err(source) => return Err(SqlLoadError::statement(&statement.name, &sql, source)),
+            Err(source) => return Err(SqlLoadError::refused(&statement.name, &sql, source)),
         });
     }
     Ok(prepared)
@@ -155,8 +155,12 @@ impl Client for SqlClient {
         let goes_on = error.kind == SqlErrorKind::Retry
             || (self.mix.errors == Errors::Count && error.kind == SqlErrorKind::Other);
         if !goes_on {
-            let name = &self.mix.transactions[number].name;
-            return Err(LoadError::own(SqlLoadError::statement(format!("transaction {name}"), &what, error)));
+            let transaction = &self.mix.transactions[number];
+            let statement = transaction.statements.iter().find(|statement| statement.name == what);
+            return Err(LoadError::own(match statement {
+                Some(one) => SqlLoadError::refused(&one.name, &one.sql(self.dialect, one.texts().0), error),
+                None => SqlLoadError::statement(format!("transaction {}", transaction.name), &what, error),
+            }));
         }
         self.tally.error(&error);
         self.again = (error.kind == SqlErrorKind::Retry).then_some(number);

@@ -10,6 +10,9 @@ use tare_engine::SqlError;
 pub enum SqlLoadError {
     #[error("{what}: {sql}: {source}")]
     Statement { what: String, sql: String, source: SqlError },
+    /// A statement of the file, by the name that its metrics have.
+    #[error("{name}: {sql}: {source}")]
+    Refused { name: String, sql: String, source: SqlError },
     #[error("cannot read {}: {source}; paths are relative to the file of statements", path.display())]
     File { path: PathBuf, source: io::Error },
     #[error("{}: {reason}", path.display())]
@@ -24,5 +27,9 @@ impl SqlLoadError {
     /// An error of a statement that stands somewhere.
     pub(super) fn statement(what: impl Into<String>, sql: &str, source: SqlError) -> Self {
         Self::Statement { what: what.into(), sql: shown(sql), source }
+    }
+
+    pub(super) fn refused(name: &str, sql: &str, source: SqlError) -> Self {
+        Self::Refused { name: name.to_owned(), sql: shown(sql), source }
     }
 }

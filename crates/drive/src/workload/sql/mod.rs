@@ -30,5 +30,6 @@ mod step;
 mod steps;
 mod tally;
 
-pub use pgbench::{Script, of_scripts};
+pub(super) use error::SqlLoadError;
+pub use pgbench::{Script, ScriptError, Scripts, of_scripts};
 pub use settings::{BUILTIN_NAMES, LARGEST, SqlSettings, read_statements};

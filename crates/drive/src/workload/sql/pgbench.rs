@@ -1,6 +1,8 @@
 //! Scripts of SQL, as pgbench reads them, turned into a file of statements: each script is a transaction with a weight.
 
+use super::statement::check_names;
 use std::collections::BTreeMap;
+use tare_text::nearest;
 use toml::{Table, Value};
 
 /// A script with what says how often it comes.
@@ -13,9 +15,44 @@ pub struct Script {
     pub weight: u32,
 }
 
-/// The text of a file of statements that does what these scripts do. `defined` are constants that they may name.
-pub fn of_scripts(scripts: &[Script], defined: &BTreeMap<String, i64>) -> Result<String, String> {
-    let mut parameters = Table::new();
+/// What is wrong with a script, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {what}")]
+pub struct ScriptError {
+    /// The script, with the line where the mistake is in one.
+    pub place: String,
+    pub what: String,
+}
+
+impl Script {
+    fn wrong(&self, what: impl Into<String>) -> ScriptError {
+        ScriptError { place: self.file.clone(), what: what.into() }
+    }
+
+    fn wrong_at(&self, line: usize, what: impl Into<String>) -> ScriptError {
+        ScriptError { place: self.at(line), what: what.into() }
+    }
+
+    fn at(&self, line: usize) -> String {
+        format!("{}:{line}", self.file)
+    }
+}
+
+/// What scripts come to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scripts {
+    /// The text of a file of statements that does what they do.
+    pub text: String,
+    /// File and line of every statement, by the name that its metrics have.
+    pub places: BTreeMap<String, String>,
+}
+
+/// What these scripts come to. `defined` are constants that they may name.
+///
+/// # Errors
+/// The first mistake, with file and line.
+pub fn of_scripts(scripts: &[Script], defined: &BTreeMap<String, i64>) -> Result<Scripts, ScriptError> {
+    let (mut parameters, mut places) = (Table::new(), BTreeMap::new());
     let mut transactions = Vec::new();
     let mut names: Vec<String> = Vec::new();
     for script in scripts {
@@ -23,22 +60,47 @@ pub fn of_scripts(scripts: &[Script], defined: &BTreeMap<String, i64>) -> Result
         for (name, how) in own {
             let other = parameters.insert(name.clone(), how.clone());
             if other.is_some_and(|other| other != how) {
-                let file = &script.file;
-                return Err(format!("{file}: :{name} is set otherwise in another script: give it another name in one"));
+                return Err(
+                    script.wrong(format!(":{name} is set otherwise in another script: give it another name in one"))
+                );
             }
         }
         let name = named(&script.file, &names);
-        transactions.push(Value::Table(transaction(script, &name, statements(&sql))?));
+        let statements = with_lines(&sql);
+        let known: Vec<&str> = parameters.keys().map(String::as_str).collect();
+        for (line, sql) in &statements {
+            are_set(sql, &known).map_err(|what| script.wrong_at(*line, what))?;
+        }
+        let (one, lines) = transaction(script, &name, statements)?;
+        let lines = lines.into_iter().enumerate();
+        places.extend(lines.map(|(number, line)| (format!("{name}_{}", number + 1), script.at(line))));
+        transactions.push(Value::Table(one));
         names.push(name);
     }
     let mut file = Table::new();
     file.insert("parameters".to_owned(), Value::Table(parameters));
     file.insert("transaction".to_owned(), Value::Array(transactions));
-    toml::to_string(&file).map_err(|e| format!("cannot write the statements: {e}"))
+    let text = toml::to_string(&file).map_err(|e| ScriptError {
+        place: scripts.iter().map(|script| script.file.as_str()).collect::<Vec<_>>().join(", "),
+        what: format!("cannot write the statements: {e}"),
+    })?;
+    Ok(Scripts { text, places })
 }
 
-/// A script's SQL, and its variables as parameters.
-fn split(script: &Script, defined: &BTreeMap<String, i64>) -> Result<(String, Table), String> {
+/// Whether all that a statement names has a value.
+fn are_set(sql: &str, known: &[&str]) -> Result<(), String> {
+    let is_known = |name: &str| {
+        known.iter().position(|one| *one == name).ok_or_else(|| {
+            let near = nearest(name, known.iter().copied());
+            let near = near.map_or(String::new(), |near| format!("; did you mean :{near}?"));
+            format!(":{name} has no value: \\set {name} random(1, 1000) in the script, or -D {name}=NUMBER{near}")
+        })
+    };
+    check_names(sql, &is_known)
+}
+
+/// A script's SQL, line by line as it stands there, and its variables as parameters.
+fn split(script: &Script, defined: &BTreeMap<String, i64>) -> Result<(String, Table), ScriptError> {
     let mut constants = defined.clone();
     let (mut sql, mut parameters) = (String::new(), Table::new());
     let constant = |value: i64| Value::Table(Table::from_iter([("list".to_owned(), Value::Array(vec![value.into()]))]));
@@ -48,12 +110,11 @@ fn split(script: &Script, defined: &BTreeMap<String, i64>) -> Result<(String, Ta
         }
     }
     for (number, line) in script.text.lines().enumerate() {
-        let Some(command) = line.trim().strip_prefix('\\') else {
-            sql.push_str(line);
-            sql.push('\n');
-            continue;
-        };
-        let wrong = |what: String| format!("{}:{}: {what}", script.file, number + 1);
+        let command = line.trim().strip_prefix('\\');
+        sql.push_str(if command.is_some() { "" } else { line });
+        sql.push('\n');
+        let Some(command) = command else { continue };
+        let wrong = |what: String| script.wrong_at(number + 1, what);
         let mut words = command.splitn(3, char::is_whitespace);
         let (word, name, how) = (words.next().unwrap_or(""), words.next().unwrap_or(""), words.next().unwrap_or(""));
         if word != "set" || name.is_empty() {
@@ -109,8 +170,8 @@ fn named(file: &str, taken: &[String]) -> String {
 }
 
 /// Statements between BEGIN and END are one transaction of the server's; without these words each is by itself.
-fn transaction(script: &Script, name: &str, mut sql: Vec<String>) -> Result<Table, String> {
-    let first = |statement: &String, words: &[&str]| {
+fn transaction(script: &Script, name: &str, mut sql: Vec<(usize, String)>) -> Result<(Table, Vec<usize>), ScriptError> {
+    let first = |(_, statement): &(usize, String), words: &[&str]| {
         let word = statement.split_whitespace().next().unwrap_or("").to_lowercase();
         words.contains(&word.as_str())
     };
@@ -119,26 +180,34 @@ fn transaction(script: &Script, name: &str, mut sql: Vec<String>) -> Result<Tabl
     if begins && ends && sql.len() > 2 {
         sql = sql[1..sql.len() - 1].to_vec();
     }
-    if sql.iter().any(|one| first(one, &["begin", "start", "end", "commit", "rollback", "abort"])) {
-        let file = &script.file;
-        return Err(format!("{file}: BEGIN and END may stand around all statements of a script, and nowhere else"));
+    let border = ["begin", "start", "end", "commit", "rollback", "abort"];
+    if let Some((line, _)) = sql.iter().find(|one| first(one, &border)) {
+        let what = "BEGIN and END may stand around all statements of a script, and nowhere else";
+        return Err(script.wrong_at(*line, what));
     }
     if sql.is_empty() {
-        return Err(format!("{}: no statement", script.file));
+        return Err(script.wrong("no statement"));
     }
-    Ok(Table::from_iter([
+    let (lines, sql): (Vec<usize>, Vec<String>) = sql.into_iter().unzip();
+    let table = Table::from_iter([
         ("name".to_owned(), name.into()),
         ("weight".to_owned(), i64::from(script.weight).into()),
         ("begin".to_owned(), (begins && ends).into()),
         ("statements".to_owned(), sql.into()),
-    ]))
+    ]);
+    Ok((table, lines))
 }
 
 /// The statements of a text, without the semicolons between them: those in quotes, in comments and between `$$` are
 /// part of a statement.
 pub(super) fn statements(text: &str) -> Vec<String> {
-    let mut found = vec![String::new()];
-    let mut rest = text;
+    with_lines(text).into_iter().map(|(_, statement)| statement).collect()
+}
+
+/// Each with the line, from 1, on which it begins.
+fn with_lines(text: &str) -> Vec<(usize, String)> {
+    let mut found = vec![(1, String::new())];
+    let (mut rest, mut line) = (text, 1);
     while let Some(first) = rest.chars().next() {
         let length = match first {
             '\'' | '"' | '`' => quoted(rest, first),
@@ -146,7 +215,7 @@ pub(super) fn statements(text: &str) -> Vec<String> {
             '/' if rest.starts_with("/*") => until(rest, 2, "*/"),
             '$' => dollar_quoted(rest).unwrap_or(1),
             ';' => {
-                found.push(String::new());
+                found.push((line, String::new()));
                 rest = &rest[1..];
                 continue;
             }
@@ -156,13 +225,18 @@ pub(super) fn statements(text: &str) -> Vec<String> {
         // Comments are left out; only hints of MySQL are statements.
         if !taken.starts_with("--")
             && (!taken.starts_with("/*") || taken.starts_with("/*!"))
-            && let Some(statement) = found.last_mut()
+            && let Some((begins, statement)) = found.last_mut()
         {
+            if statement.trim().is_empty() {
+                *begins = line;
+            }
             statement.push_str(taken);
         }
+        line += taken.matches('\n').count();
         rest = left;
     }
-    found.into_iter().map(|statement| statement.trim().to_owned()).filter(|statement| !statement.is_empty()).collect()
+    let trimmed = found.into_iter().map(|(line, statement)| (line, statement.trim().to_owned()));
+    trimmed.filter(|(_, statement)| !statement.is_empty()).collect()
 }
 
 /// Bytes up to and with the next `end`; all, where there is none.
@@ -197,13 +271,13 @@ mod tests {
     }
 
     fn of(scripts: &[Script]) -> Result<Mix, String> {
-        of_scripts(scripts, &BTreeMap::from([("scale".to_owned(), 3)]))
-            .and_then(|text| Mix::read(&text, &Asked::default()))
+        let made = of_scripts(scripts, &BTreeMap::from([("scale".to_owned(), 3)])).map_err(|e| e.to_string())?;
+        Mix::read(&made.text, &Asked::default())
     }
 
     #[test]
     fn a_script_of_pgbench_is_a_transaction_with_its_parameters() {
-        let text = of_scripts(&[script("tpcb.sql", TPCB)], &BTreeMap::from([("scale".to_owned(), 3)])).unwrap();
+        let text = of_scripts(&[script("tpcb.sql", TPCB)], &BTreeMap::from([("scale".to_owned(), 3)])).unwrap().text;
         let file: Table = text.parse().unwrap();
         assert_eq!(file["parameters"]["aid"]["range"].as_array().unwrap()[1].as_integer(), Some(300_000));
         let mix = Mix::read(&text, &Asked::default()).unwrap();
@@ -216,7 +290,7 @@ mod tests {
     fn weights_and_names_are_kept_and_statements_without_begin_are_each_by_themselves() {
         let mut two = script("dir/a-b.sql", "SELECT 1;\nSELECT 2;\n");
         two.weight = 3;
-        let text = of_scripts(&[two, script("a-b.sql", "select 3")], &BTreeMap::new()).unwrap();
+        let text = of_scripts(&[two, script("a-b.sql", "select 3")], &BTreeMap::new()).unwrap().text;
         let mix = Mix::read(&text, &Asked::default()).unwrap();
         let names: Vec<&str> = mix.transactions.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names, ["a_b", "a_b_2"]);
@@ -237,7 +311,9 @@ mod tests {
         assert!(wrong("\\set a 1\n\\set a 2\nSELECT :a").contains("x.sql:2: :a is set twice"));
         assert!(wrong("SELECT 1; BEGIN; SELECT 2; END").contains("around all statements"));
         assert!(wrong("-- nothing").contains("no statement"));
-        assert!(wrong("SELECT :b").contains(":b is none of [parameters]"));
+        assert!(wrong("\\set a 1\n\nSELECT :b").starts_with("x.sql:3: :b has no value: "));
+        let second = wrong("\\set aid 1\nSELECT 'a;\n'; SELECT\n:aidd");
+        assert!(second.starts_with("x.sql:3: :aidd ") && second.ends_with("did you mean :aid?"), "{second}");
         let both = [script("x.sql", "\\set a 1\nSELECT :a"), script("y.sql", "\\set a 2\nSELECT :a")];
         assert!(of(&both).unwrap_err().contains("y.sql: :a is set otherwise"));
     }

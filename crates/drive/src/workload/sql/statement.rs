@@ -116,7 +116,8 @@ pub(super) fn read(of: &str, number: usize, what: &Repeated, known: &mut Known<'
         return Err(wrong("times and rows are 1 or more".to_owned()));
     }
     let (head, row) = if what.rows > 1 { split_row(text).map_err(wrong)? } else { (text, "") };
-    let (head, row) = (pieces(head, known).map_err(wrong)?, pieces(row, known).map_err(wrong)?);
+    let find = |name: &str| known.find(name);
+    let (head, row) = (pieces(head, &find).map_err(wrong)?, pieces(row, &find).map_err(wrong)?);
     let mut made = Made { known, parts: Vec::new(), values: Vec::new(), in_text: None };
     made.add(&head, None).map_err(wrong)?;
     for which in 0..if what.rows > 1 { what.rows as usize } else { 0 } {
@@ -147,7 +148,12 @@ fn too_many() -> String {
     format!("at most {MOST_VALUES} values")
 }
 
-fn pieces(text: &str, known: &Known<'_>) -> Result<Vec<Piece>, String> {
+/// Asks of every parameter that a text names; the first answer that it is none is the mistake.
+pub(super) fn check_names(text: &str, is_known: &dyn Fn(&str) -> Result<usize, String>) -> Result<(), String> {
+    pieces(text, is_known).map(drop)
+}
+
+fn pieces(text: &str, find: &dyn Fn(&str) -> Result<usize, String>) -> Result<Vec<Piece>, String> {
     let (mut pieces, mut sql) = (Vec::new(), String::new());
     let mut quote = None;
     let mut before = ' ';
@@ -160,14 +166,14 @@ fn pieces(text: &str, known: &Known<'_>) -> Result<Vec<Piece>, String> {
         let found = match c {
             ':' if quote.is_none() && before != ':' && begins => {
                 let name = name(rest);
-                Some((Found::Value(known.find(&name)?), 1 + name.len()))
+                Some((Found::Value(find(&name)?), 1 + name.len()))
             }
             '{' if quote.is_none() && begins => {
                 let name = name(rest);
                 if !rest[1 + name.len()..].starts_with('}') {
                     return Err(format!("{{{name} has no }} behind it"));
                 }
-                Some((Found::Number(known.find(&name)?), 2 + name.len()))
+                Some((Found::Number(find(&name)?), 2 + name.len()))
             }
             _ => None,
         };

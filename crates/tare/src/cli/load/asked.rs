@@ -4,11 +4,32 @@
 use super::run_args::RunArgs;
 use super::server_args::ServerArgs;
 use crate::cli::{Exit, Problem, run};
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use tare_drive::workload::LoadError;
 use tare_engine::{Address, ConnectTarget, Engine, EngineError, target_of};
 use tare_study::language::made::{KeyValue, MadeStudy};
 use tare_study::language::parse::Overrides;
 use tare_study::language::settings::{Sampling, Settings};
+
+/// Where statements of the user's own stand.
+#[derive(Debug, Default)]
+pub struct Places {
+    /// The file of statements that they are in; none: scripts, or a file that comes with the program.
+    pub file: Option<PathBuf>,
+    /// File and line of those of scripts, by the names that their metrics have.
+    pub lines: BTreeMap<String, String>,
+}
+
+impl Places {
+    fn of(&self, name: &str) -> String {
+        match (self.lines.get(name), &self.file) {
+            (Some(line), _) => line.clone(),
+            (None, Some(file)) => format!("{}, statement {name}", file.display()),
+            (None, None) => format!("statement {name}"),
+        }
+    }
+}
 
 pub struct Asked<'a> {
     pub args: &'a RunArgs,
@@ -18,6 +39,7 @@ pub struct Asked<'a> {
     pub settings: Settings,
     /// Its seed, above all; how long it takes, the options say.
     pub sampling: Sampling,
+    pub places: Places,
     made: MadeStudy,
 }
 
@@ -35,7 +57,19 @@ impl<'a> Asked<'a> {
             EngineError::NoAddress { .. } => e.into(),
             _ => Problem::new(Exit::Usage, e.to_string()),
         })?;
-        Ok(Self { args, engine, target, settings, sampling, made })
+        Ok(Self { args, engine, target, settings, sampling, places: Places::default(), made })
+    }
+
+    /// What the load says of a failure, with the place of the statement where one is the reason.
+    pub fn failed(&self, error: LoadError) -> Problem {
+        let statement = error.refused_statement().map(str::to_owned);
+        let problem = Problem::from(error);
+        match statement {
+            Some(name) => problem
+                .at(self.places.of(&name))
+                .advice("correct the statement, or make what it names: the server does not take it as it stands"),
+            None => problem,
+        }
     }
 
     pub fn threads(&self) -> usize {

@@ -5,9 +5,12 @@ use super::run_args::RunArgs;
 use super::server_args::ServerArgs;
 use clap::Args;
 use std::path::PathBuf;
+use strum::VariantNames;
+use tare_drive::workload::AnyLoad;
 use tare_drive::workload::oltp::Workload;
 use tare_drive::workload::sql::BUILTIN_NAMES;
 use tare_study::language::made::KeyValue;
+use tare_text::{nearest, nearest_of};
 
 /// Options of `tare load` for sysbench's workloads.
 #[derive(Debug, Args)]
@@ -183,14 +186,34 @@ pub struct SaidArgs {
     pub json: bool,
 }
 
+const TPCC: &str = "tpcc";
+
 /// A workload by its own name or that of sysbench's script.
 fn workload(text: &str) -> Result<Work, String> {
     match text {
         file if file.ends_with(".sql") || file.ends_with(".toml") || file.contains('/') => Ok(Work::File(file.into())),
         builtin if BUILTIN_NAMES.contains(&builtin) => Ok(Work::Builtin(builtin.to_owned())),
-        "tpcc" => Err("tpcc stands right behind load, before all options: tare load tpcc --help".to_owned()),
-        _ => Workload::of_script(text).map(Work::Oltp).map_err(|e| e.to_string()),
+        TPCC => Err("tpcc stands right behind load, before all options: tare load tpcc --help".to_owned()),
+        _ => Workload::of_script(text).map(Work::Oltp).map_err(|_| no_load(text)),
     }
+}
+
+/// All that may stand there, the nearest first.
+fn no_load(text: &str) -> String {
+    if AnyLoad::names().contains(&text) {
+        return format!("a load for the prompt: {text} is one of studies, tare run --load {text} (docs/workloads.md)");
+    }
+    let known = || Workload::VARIANTS.iter().copied().chain([TPCC]).chain(BUILTIN_NAMES);
+    let wrong = text.strip_prefix("oltp_").unwrap_or(text);
+    let mut names = nearest_of(wrong, known(), known().count());
+    let further: Vec<&str> = known().filter(|name| !names.contains(name)).collect();
+    names.extend(further);
+    let near = tare_text::did_you_mean(nearest(wrong, known()));
+    format!(
+        "one of {}; or a file: NAME.sql (SQL, or a script of pgbench), NAME.toml (docs/sql.md); dbt3 and others in \
+         studies: tare run --load{near}",
+        names.join(", ")
+    )
 }
 
 fn percentile(text: &str) -> Result<f64, String> {

@@ -1,15 +1,15 @@
 //! `tare load FILE`: statements of the user's own against any running server.
 
-use super::asked::Asked;
+use super::asked::{Asked, Places};
 use super::measure::measure;
 use super::oltp_args::{LoadArgs, Weighed};
 use crate::cli::{Exit, Problem};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
-use tare_drive::workload::sql::{LARGEST, Script, of_scripts, read_statements};
+use tare_drive::workload::sql::{LARGEST, Script, ScriptError, SqlSettings, of_scripts, read_statements};
 use tare_study::language::made::KeyValue;
-use tare_text::Value;
+use tare_text::{Keyed, Value};
 
 pub enum Statements<'a> {
     Files(&'a [Weighed]),
@@ -43,7 +43,10 @@ pub fn run(args: &LoadArgs, files: &Statements<'_>) -> Result<Exit, Problem> {
             "--reconnect and what makes up sysbench's transactions mean nothing to statements of a file",
         ));
     }
-    measure(Asked::new(&args.server, &args.run, values(args, files)?)?, &args.said, false)
+    let (values, places) = values(args, files)?;
+    let mut asked = Asked::new(&args.server, &args.run, values)?;
+    asked.places = places;
+    measure(asked, &args.said, false)
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Problem {
@@ -61,7 +64,8 @@ fn unreadable(path: &Path, error: &io::Error) -> Problem {
     })
 }
 
-fn values(args: &LoadArgs, statements: &Statements<'_>) -> Result<Vec<KeyValue>, Problem> {
+/// The keys that they come to, and where each statement stands as far as that is known.
+fn values(args: &LoadArgs, statements: &Statements<'_>) -> Result<(Vec<KeyValue>, Places), Problem> {
     let mut values: Vec<KeyValue> = vec![("workload", "name", "sql".into())];
     values.extend(
         args.scripts.transaction.as_ref().map(|names| ("workload", "transaction", Value::from(names.as_str()))),
@@ -71,12 +75,13 @@ fn values(args: &LoadArgs, statements: &Statements<'_>) -> Result<Vec<KeyValue>,
         Statements::Files(files) => files,
         Statements::Builtin(name) => {
             values.push(("workload", "builtin", Value::from(*name)));
-            return Ok(values);
+            return Ok((values, Places::default()));
         }
     };
     if let ([one], false) = (files, statements.are_scripts()) {
+        is_whole(&one.path, &values)?;
         values.push(("workload", "file", one.path.display().to_string().into()));
-        return Ok(values);
+        return Ok((values, Places { file: Some(one.path.clone()), ..Places::default() }));
     }
     let script = |file: &Weighed| {
         let name = file.path.display().to_string();
@@ -85,10 +90,32 @@ fn values(args: &LoadArgs, statements: &Statements<'_>) -> Result<Vec<KeyValue>,
     };
     let scripts = files.iter().map(script).collect::<Result<Vec<_>, Problem>>()?;
     let defined: BTreeMap<String, i64> = args.scripts.define.iter().cloned().collect();
-    let text = of_scripts(&scripts, &defined).map_err(|what| {
-        Problem::new(Exit::Usage, what)
+    let made = of_scripts(&scripts, &defined)?;
+    values.push(("workload", "statements", made.text.into()));
+    Ok((values, Places { lines: made.places, ..Places::default() }))
+}
+
+/// Whether a file of statements is one, with the sizes and transactions that are asked for.
+fn is_whole(path: &Path, values: &[KeyValue]) -> Result<(), Problem> {
+    let text = read_statements(path, LARGEST).map_err(|e| unreadable(path, &e))?;
+    let mut settings = SqlSettings::default();
+    for key in SqlSettings::KEYS {
+        // One that is no value of its key is refused as every key is.
+        let said = values.iter().find(|(_, name, _)| *name == key.name);
+        let _ = said.map(|(_, _, value)| key.set(&mut settings, value));
+    }
+    settings.set_text(&text).map_err(|what| {
+        Problem::new(Exit::Usage, "the file of statements cannot be used")
+            .at(path.display().to_string())
+            .expected(what.trim_end())
+            .advice("correct it there; what such a file holds: docs/sql.md")
+    })
+}
+
+impl From<ScriptError> for Problem {
+    fn from(error: ScriptError) -> Self {
+        Self::new(Exit::Usage, error.what)
+            .at(error.place)
             .advice("correct the script; what scripts cannot say, a file of statements can (docs/sql.md)")
-    })?;
-    values.push(("workload", "statements", text.into()));
-    Ok(values)
+    }
 }

@@ -42,7 +42,7 @@ pub fn measure(asked: &Asked<'_>, prompt: &dyn workload::Host) -> Result<Driven,
     };
     let driven = asked.settings.workload.load.load().drive(stage);
     running::put_back(held.affinities.as_ref())?;
-    Ok(driven?)
+    driven.map_err(|e| asked.failed(e))
 }
 
 fn placement(Asked { settings, target, .. }: &Asked<'_>) -> Result<ResolvedPlacement, Problem> {

@@ -83,8 +83,8 @@ fn scripts_of_pgbench() {
     fuzz("scripts of pgbench", &corpus, 4 * inputs(), |input| {
         let text = String::from_utf8_lossy(input).into_owned();
         let script = |file: &str| Script { file: file.to_owned(), text: text.clone(), weight: 2 };
-        if let Ok(text) = of_scripts(&[script("a.sql"), script("a.sql")], &defined) {
-            let _ = SqlSettings::default().set_text(&text);
+        if let Ok(made) = of_scripts(&[script("a.sql"), script("a.sql")], &defined) {
+            let _ = SqlSettings::default().set_text(&made.text);
         }
     });
 }

@@ -123,7 +123,7 @@ fn scripts_of_pgbench_are_run_by_weight_and_what_is_not_understood_is_said() {
     assert!((ran("change_1") / ran("change_2") - 1.0).abs() < 0.1, "{document}");
     assert!(document["measured"]["version"].as_str().unwrap().starts_with("PostgreSQL"), "{document}");
     let (_, err) = world.exits(2, &[&["load", "-f", "look.sql", "-f", "change.sql"][..], &way].concat());
-    assert!(err.contains("look.sql:1: ") && err.contains("-D scale=N"), "{err}");
+    assert!(err.contains("where: look.sql:1\n") && err.contains("-D scale=N"), "{err}");
     let (_, err) = world.exits(2, &[&["load", "none.sql"][..], &way].concat());
     assert!(err.contains("cannot read the statements") && err.contains("none.sql"), "{err}");
     let (_, err) = world.exits(2, &[&["load", "look.sql", "--rows", "5"][..], &way].concat());

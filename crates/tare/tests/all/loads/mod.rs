@@ -9,6 +9,7 @@ mod load_end;
 mod load_prompt;
 mod objective;
 mod own_sql;
+mod refused;
 mod same_as_sysbench;
 mod settle;
 mod tpcc;

@@ -8,15 +8,17 @@ use crate::report::distance;
 use crate::report::fake::{self, Fake};
 use crate::report::first_lines;
 use crate::report::latencies;
-use crate::support::target;
+use crate::support::{QUIET, World, target};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
+use tare_findings::compare::{Options, Side, compare_many};
 use tare_findings::history::History;
-use tare_report::html::history_page;
+use tare_report::html::{changes, history_page};
 use tare_report::write_report;
+use tare_results::open;
 use tare_study::language::builtin::BUILTIN;
 
 const WIDTHS: [u32; 3] = [360, 800, 1600];
@@ -65,7 +67,7 @@ if (innerWidth >= 1400 && charts.length && Math.max(...charts) < 0.7 * innerWidt
   findings.push(`the widest chart has ${Math.max(...charts)} of ${innerWidth}`);
 for (const svg of document.querySelectorAll("svg[role=img]")) {
   if (!shown(svg)) continue;
-  if (innerWidth < 400 && ["curves", "trials", "order", "latencies", "effects", "queries"].includes(svg.closest("section")?.id) && !svg.classList.contains("slim"))
+  if (innerWidth < 400 && ["curves", "trials", "order", "latencies", "effects", "queries", "pairs"].includes(svg.closest("section")?.id) && !svg.classList.contains("slim"))
     findings.push(`a small screen shows the wide "${svg.querySelector("title")?.textContent}"`);
   const marks = new Set([...svg.querySelectorAll("path")].flatMap(p => [...p.classList].filter(c => /^m\d$/.test(c))));
   if (marks.size > 8) findings.push(`${marks.size} marks`);
@@ -260,6 +262,27 @@ fn searched() -> String {
     page
 }
 
+/// The page of a paired comparison, of two commands with the same name but for a figure.
+fn paired() -> String {
+    let world = World::new();
+    let sides = ["--a", "command=sleep 0.01", "--b", "command=sleep 0.03", "--minimum-effect", "20%", "--seed", "5"];
+    let words = [&["ab", "--budget", "1min", "--out", "results"], &sides[..], &QUIET].concat();
+    let out = world.output(&words);
+    assert!(matches!(out.status.code(), Some(1 | 5)), "{}", String::from_utf8_lossy(&out.stderr));
+    std::fs::read_to_string(write_report(&world.path("results")).unwrap()).unwrap()
+}
+
+/// The page of `tare compare --html`: of one side against the first, or of every condition.
+fn compared(conditions: &[&str]) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(&fake::eight(), dir.path());
+    let results = open(dir.path()).unwrap();
+    let side = |condition| (format!("results:{condition}"), Side { results: &results, condition: Some(condition) });
+    let sides: Vec<(String, Side<'_>)> = conditions.iter().copied().map(side).collect();
+    let options = Options { min_effect: 0.01, fail_if_slower: None, judged: Vec::new() };
+    changes(&compare_many(&sides, &options).unwrap())
+}
+
 /// A history whose runs have a date and a commit in their names.
 fn nightly() -> History {
     let mut found = command_sentences::history(Some(0.979), None, 12);
@@ -268,6 +291,13 @@ fn nightly() -> History {
     }
     found
 }
+
+const SIDES: [&str; 4] = [
+    "ahi=off aslr=off preload=off",
+    "ahi=on aslr=off preload=off",
+    "ahi=off aslr=off preload=on",
+    "ahi=on aslr=on preload=off",
+];
 
 /// Pages of every built-in study as a rehearsal makes them, and of one with failed and disturbed trials and modes.
 fn built_in() -> Vec<(&'static str, String)> {
@@ -280,6 +310,9 @@ fn built_in() -> Vec<(&'static str, String)> {
             ("latencies", latencies::page()),
             ("distances", distance::page()),
             ("history", history_page(&nightly(), None)),
+            ("pairs", paired()),
+            ("two sides", compared(&SIDES[..2])),
+            ("four sides", compared(&SIDES)),
         ])
         .collect()
 }

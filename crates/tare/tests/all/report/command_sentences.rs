@@ -233,6 +233,24 @@ fn whys() -> Vec<(&'static str, Why)> {
     ]
 }
 
+/// Parts that are not distinguishable are a line, with the largest that may have been missed; each by itself with `--all`.
+#[test]
+fn parts_that_are_not_distinguishable_are_one_line() {
+    let parts = [(Part::RowLock, 200.0, 320.0, true), (Part::ServerWaited, 300.0, 301.0, false)];
+    let mut found = of_parts(&[&parts[..], &[(Part::NotExplained, 500.0, 502.0, false)]].concat(), false);
+    found.parts[1].smallest_us = Some(90.0);
+    assert_eq!(
+        why::not_distinguishable(&found, false).unwrap(),
+        "Not distinguishable: 2 of 3 parts; up to 90.0 µs may have been missed, most in server waiting for CPU (each: \
+         --all)."
+    );
+    let all = why::not_distinguishable(&found, true).unwrap();
+    assert!(all.contains("server waiting for CPU (90.0 µs) and not explained (12.0 µs)"), "{all}");
+    found.parts[1].shown = true;
+    found.not_explained.shown = true;
+    assert_eq!(why::not_distinguishable(&found, false), None);
+}
+
 /// With one client there are no fewer: the experiment of the next suspect is the one to make.
 #[test]
 fn the_command_that_would_decide_changes_something() {

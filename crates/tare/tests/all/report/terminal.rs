@@ -82,6 +82,29 @@ fn eight_conditions_on_a_terminal() {
     insta::assert_snapshot!(shown(&fake::eight()));
 }
 
+/// The answer has a few further metrics of a few conditions, and says how the others are seen.
+#[test]
+fn other_metrics_are_few_but_with_all() {
+    let of = |study: &fake::Study, all: bool| {
+        let dir = tempfile::tempdir().unwrap();
+        fake::write(study, dir.path());
+        let results = open(dir.path()).unwrap();
+        one_line(&terminal::show(&results, &summarize(&results), Style { all, ..PLAIN }))
+    };
+    let mut study = fake::eight();
+    let (few, all) = (of(&study, false), of(&study, true));
+    assert!(few.contains("latency_ms_p99, ms") && few.contains("; 7 more with tare show RESULTS --all"), "{few}");
+    for left_out in ["latency_ms_p50", "latency_ms_max", "qps"] {
+        assert!(!few.contains(left_out) && all.contains(left_out), "{left_out}: {few}");
+    }
+    let mut ninth = fake::eight().conditions.remove(0);
+    ninth.name = "ahi=off aslr=off preload=none";
+    study.conditions.push(ninth);
+    let (none, all) = (of(&study, false), of(&study, true));
+    assert!(none.contains("9 other metrics of each condition: tare show RESULTS --all"), "{none}");
+    assert!(!none.contains("latency_ms_") && all.contains("latency_ms_p99"), "{none}");
+}
+
 #[test]
 fn every_table_compares_the_same_level_with_the_other_one() {
     let mut study = fake::eight();
@@ -163,6 +186,47 @@ fn servers_that_ran_already_are_compared_in_one_study_by_their_sockets() {
 }
 
 #[test]
+fn two_levels_of_one_study_get_no_advice_to_measure_both_in_one() {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(&fake::bimodal(), dir.path());
+    let mut results = open(dir.path()).unwrap();
+    results.trials.iter_mut().for_each(|trial| trial.reason = Some("stress (77) took 76% of CPU 2".to_owned()));
+    let side = |condition| Side { results: &results, condition: Some(condition) };
+    let options = Options { min_effect: 0.01, fail_if_slower: Some(0.05), judged: Vec::new() };
+    let found = compare(side("placement=same-pu"), side("placement=float"), &options).unwrap();
+    let text = one_line(&terminal::comparison(&found, &options, PLAIN));
+    assert!(
+        text.contains("gate inconclusive: disturbed trials decide") && text.contains("a quieter machine."),
+        "{text}"
+    );
+    assert!(!text.contains("both in one study"), "{text}");
+}
+
+/// How busy the machine was differs each time; and one sample a trial says nothing of what samples differ by.
+#[test]
+fn the_load_of_the_machine_is_no_difference_and_one_sample_has_no_spread() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut study = fake::eight();
+    study.conditions.truncate(1);
+    study.samples = 1;
+    fake::write(&study, dir.path());
+    let loaded = |load: &str| {
+        let mut results = open(dir.path()).unwrap();
+        results.trials.iter_mut().for_each(|trial| trial.samples[0].elapsed_s += load.len() as f64 / 1e6);
+        results.environment.as_mut().unwrap().settings.insert("/proc/loadavg".to_owned(), load.to_owned());
+        results
+    };
+    let (a, b) = (loaded("0.10 0.20 0.30 1/99 5"), loaded("9.10 8.20 7.30 9/99 55"));
+    let side = |results| Side { results, condition: None };
+    let options = Options { min_effect: 0.01, fail_if_slower: None, judged: Vec::new() };
+    let found = compare(side(&a), side(&b), &options).unwrap();
+    assert_eq!(found.differences, []);
+    let text = terminal::show(&a, &summarize(&a), PLAIN);
+    let row = text.lines().find(|line| line.starts_with("off ")).unwrap();
+    assert!(row.contains("  - ") && !row.contains("0.00%"), "{text}");
+}
+
+#[test]
 fn long_names_and_escape_sequences_stay_within_the_table() {
     let mut study = fake::eight();
     study.conditions.truncate(2);
@@ -198,7 +262,7 @@ fn long_shown(style: Style, levels: usize) -> String {
 #[test]
 fn tables_have_a_column_a_factor_fit_the_terminal_and_break_no_name() {
     for width in [70, 100, 160] {
-        let text = long_shown(Style { width: Some(width), ..PLAIN }, 12);
+        let text = long_shown(Style { width: Some(width), all: true, ..PLAIN }, 12);
         let headed = |line: &&str| line.starts_with("buffer_pool_instances") && line.contains("placement");
         assert!(text.lines().any(|line| headed(&line)), "a column a factor at {width}:\n{text}");
         let too_wide = text.lines().find(|line| line.chars().count() > usize::from(width));

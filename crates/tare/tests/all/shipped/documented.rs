@@ -20,25 +20,29 @@ struct Page {
     /// From the running text: commands, or parts of them.
     mentioned: Vec<String>,
     toml: Vec<String>,
+    rust: Vec<String>,
 }
 
 impl Page {
     fn read(path: &str) -> Self {
         let text = std::fs::read_to_string(top().join(path)).unwrap();
         let mut page = Self::default();
-        let mut block: Option<(bool, String)> = None;
+        let mut block: Option<(String, String)> = None;
         for event in Parser::new_ext(&text, Options::ENABLE_TABLES) {
             match event {
                 Event::Start(Tag::CodeBlock(kind)) => {
-                    let toml = matches!(kind, CodeBlockKind::Fenced(language) if &*language == "toml");
-                    block = Some((toml, String::new()));
+                    let language = if let CodeBlockKind::Fenced(name) = &kind { name.as_ref() } else { "" };
+                    block = Some((language.to_owned(), String::new()));
                 }
                 Event::Text(text) => block.iter_mut().for_each(|(_, block)| block.push_str(&text)),
-                Event::End(TagEnd::CodeBlock) => match block.take() {
-                    Some((true, text)) => page.toml.push(text),
-                    Some((false, text)) => page.shown.extend(commands(&text)),
-                    None => {}
-                },
+                Event::End(TagEnd::CodeBlock) => {
+                    let (language, text) = block.take().unwrap_or_default();
+                    match language.as_str() {
+                        "toml" => page.toml.push(text),
+                        "rust" => page.rust.push(text),
+                        _ => page.shown.extend(commands(&text)),
+                    }
+                }
                 Event::Code(text) if text.starts_with("tare ") => page.mentioned.push(text.to_string()),
                 _ => {}
             }
@@ -163,6 +167,25 @@ fn the_tutorial_followed_literally_works() {
         assert!(page.mentioned.iter().any(|mentioned| mentioned == command), "{command}");
         check(&world, command, "docs/tutorial.md");
     }
+}
+
+/// What the guide has for `Cargo.toml` and for the program, next to the repository.
+#[test]
+fn the_program_of_the_crate_users_guide_is_built_and_runs() {
+    let world = World::new();
+    let page = Page::read("docs/guides/crate-user.md");
+    let ([dependencies], [program]) = (&page.toml[..], &page.rust[..]) else { panic!("one of each is in the guide") };
+    std::os::unix::fs::symlink(top().canonicalize().unwrap(), world.path("tare")).unwrap();
+    std::fs::create_dir_all(world.path("mine/src")).unwrap();
+    let manifest = format!("[package]\nname = \"mine\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n{dependencies}");
+    std::fs::write(world.path("mine/Cargo.toml"), manifest).unwrap();
+    std::fs::write(world.path("mine/src/main.rs"), program).unwrap();
+    // The versions that are here already: nothing is fetched.
+    std::fs::copy(top().join("Cargo.lock"), world.path("mine/Cargo.lock")).unwrap();
+    let mut cargo = world.command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["run", "--offline"]).current_dir(world.path("mine")).env("CARGO_TARGET_DIR", world.path("built"));
+    let out = cargo.output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
 }
 
 #[test]

@@ -49,3 +49,31 @@ fn every_exit_code_is_explained_in_help_and_in_the_reference() {
         assert!(help.contains(&format!("{code} ")), "help does not explain {code}");
     }
 }
+
+/// A release changes it in all of these places.
+#[test]
+fn the_version_is_the_same_wherever_it_is_written() {
+    let version = env!("CARGO_PKG_VERSION");
+    let top = |name: &str| std::fs::read_to_string(page("..").join(name)).unwrap();
+    let manifest = top("Cargo.toml");
+    let libraries: Vec<&str> = manifest.lines().filter(|line| line.contains("path = \"crates/")).collect();
+    let with_version = libraries.iter().filter(|line| line.contains("version = "));
+    for line in with_version.clone() {
+        assert!(line.contains(&format!("version = \"{version}\"")), "{line}");
+    }
+    assert!(with_version.count() > 10, "{libraries:?}");
+    assert!(top("CITATION.cff").contains(&format!("\nversion: {version}\n")), "CITATION.cff");
+    let changelog = top("CHANGELOG.md");
+    let released = changelog.lines().filter_map(|line| line.strip_prefix("## ")).find(|head| *head != "Unreleased");
+    assert_eq!(released, Some(version), "the newest heading of CHANGELOG.md");
+    for kind in ["Added", "Changed", "Fixed"] {
+        let newest = changelog.split("\n## ").find(|section| section.starts_with(version)).unwrap();
+        assert_eq!(newest.matches(&format!("\n### {kind}\n")).count(), 1, "{kind}");
+    }
+    let world = World::new();
+    std::fs::create_dir(world.path("pages")).unwrap();
+    world.exits(0, &["man", "pages"]);
+    let man = std::fs::read_to_string(world.path("pages/tare.1")).unwrap();
+    assert!(man.contains(&format!("tare {version}")), "{man:.300}");
+    assert_eq!(world.exits(0, &["--version"]).0.trim(), format!("tare {version}"));
+}

@@ -1,0 +1,173 @@
+//! The further metrics of the conditions.
+
+use super::conditions::sorted;
+use super::rows::lined;
+use super::spread::left_out;
+use super::style::{Style, fits};
+use super::text::{heading, plain, wrap};
+use crate::words::letter;
+use std::collections::{BTreeMap, BTreeSet};
+use tare_findings::figures::{Scale, count, half_width};
+use tare_findings::level_words::words_of;
+use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
+use tare_results::metric::{describe, is_further, sort_key};
+use tare_results::schema::Levels;
+
+/// Means of the other metrics: a metric a row, conditions as columns, or below it where these do not fit. Conditions go
+/// by letter where there is no room for their names. Of many conditions, and of metrics beyond a few, only how many
+/// there are, but with `--all`.
+pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
+    let headline = summary.headline_metric.as_deref()?;
+    let mut names: Vec<&str> = summary.conditions.iter().flat_map(|c| &c.metrics).map(|m| m.name.as_str()).collect();
+    names.sort_by_key(|name| sort_key(name));
+    names.dedup();
+    names.retain(|name| *name != headline);
+    let details = names.iter().filter(|name| describe(name).is_detail()).count();
+    names.retain(|name| !describe(name).is_detail());
+    let all = names.len();
+    if all == 0 {
+        return None;
+    }
+    // In the order of the table above; of many the same ones.
+    let mut conditions: Vec<&ConditionSummary> = sorted(summary, headline).into_iter().map(|row| row.0).collect();
+    if !style.all {
+        keep_few(&mut names, headline, &conditions);
+        if names.is_empty() || conditions.len() > FEW {
+            let more = format!("{} of each condition: tare show RESULTS --all", count(all, "other metric"));
+            return Some(wrap(style, "", "  ", &more));
+        }
+    }
+    let mut text = heading(style, &head(&names, &conditions, [all - names.len(), details])) + "\n";
+    let hidden = style.shorten(&mut conditions);
+    let all: Vec<Vec<String>> = names.iter().map(|name| other_row(name, headline, &conditions)).collect();
+    let table = |columns: &[String]| {
+        let heads: Vec<&str> = ["metric", "unit"].into_iter().chain(columns.iter().map(String::as_str)).collect();
+        let natural = Style { width: None, ..style };
+        Some(lined(natural, &heads, 2, all.iter().cloned())).filter(|table| fits(table, style))
+    };
+    let names = short_names(&conditions);
+    // One below the other, a name may have several words.
+    let stacked: Vec<String> = names.iter().map(|name| name.replace(' ', "\n")).collect();
+    let letters: Vec<String> = (0..conditions.len()).map(letter).collect();
+    let named = names.iter().all(|name| name.chars().count() <= SHORT) && names.len() <= FEW;
+    let with_names = if style.width.is_some() || named { table(&stacked) } else { None };
+    if let Some(table) = with_names {
+        text.push_str(&table);
+    } else if named {
+        text.extend(all.iter().map(|row| flowed(row, &names, style)));
+    } else {
+        for (letter, condition) in letters.iter().zip(&conditions) {
+            text.push_str(&wrap(style, &format!("  {letter} = "), "      ", &plain(&condition.name)));
+        }
+        text.push_str(&table(&letters).unwrap_or_else(|| all.iter().map(|row| flowed(row, &letters, style)).collect()));
+    }
+    Some(text + &left_out(hidden))
+}
+
+/// What stands above them: what the figures are, how many more there are with `--all`, and how many details.
+fn head(names: &[&str], conditions: &[&ConditionSummary], [left_out, details]: [usize; 2]) -> String {
+    let shown = || conditions.iter().flat_map(|c| &c.metrics).filter(|metric| names.contains(&metric.name.as_str()));
+    let known = |metric: &MetricSummary| metric.ci.is_none_or(|ci| ci.width() / 2.0 <= metric.mean.abs());
+    let unknown =
+        if shown().all(known) { "" } else { "; ±? where that is more than the mean: not known from so few trials" };
+    let of_modes =
+        if shown().all(MetricSummary::has_mean) { "" } else { "; a range where the mean describes no trial" };
+    let more = [(left_out, "with tare show RESULTS --all"), (details, "in the report and with --json")];
+    let more = more.into_iter().filter(|(n, _)| *n > 0).map(|(n, place)| format!("; {n} more {place}"));
+    let head = format!("other metrics, means over trials (± half of the 95% interval{unknown}{of_modes})");
+    std::iter::once(head).chain(more).collect()
+}
+
+/// Other metrics that a short answer has, besides those that a study is about.
+const ROWS: usize = 8;
+
+/// Takes out what a short answer does without: percentiles but one, what is of a part of the load, and what has the
+/// figures of the headline.
+fn keep_few(names: &mut Vec<&str>, headline: &str, conditions: &[&ConditionSummary]) {
+    let mean = |condition: &ConditionSummary, name: &str| {
+        condition.metrics.iter().find(|metric| metric.name == name).map(|metric| metric.mean)
+    };
+    names.retain(|name| !is_further(name) && conditions.iter().any(|c| mean(c, name) != mean(c, headline)));
+    let mut further = 0;
+    names.retain(|name| {
+        further += usize::from(!describe(name).is_primary());
+        describe(name).is_primary() || further <= ROWS
+    });
+}
+
+/// Conditions, and letters of a name, up to which names stand alongside figures where they have no column.
+const FEW: usize = 8;
+const SHORT: usize = 28;
+
+/// What only some of the conditions have. Of the one factor that all have, where there is one, the level alone.
+fn short_names(conditions: &[&ConditionSummary]) -> Vec<String> {
+    let in_all = |factor: &String, level: &String| conditions.iter().all(|c| c.levels.get(factor) == Some(level));
+    let own = |condition: &ConditionSummary| -> Levels {
+        let levels = condition.levels.iter().filter(|(factor, level)| !in_all(factor, level));
+        levels.map(|(factor, level)| (factor.clone(), level.clone())).collect()
+    };
+    let own: Vec<Levels> = conditions.iter().map(|condition| own(condition)).collect();
+    let mut of_all = own.iter().flat_map(Levels::keys).collect::<BTreeSet<_>>();
+    of_all.retain(|factor| own.iter().all(|levels| levels.contains_key(*factor)));
+    let one = of_all.pop_first().filter(|_| of_all.is_empty());
+    let name = |(condition, levels): (&&ConditionSummary, &Levels)| {
+        let (of_one, others): (Levels, Levels) =
+            levels.clone().into_iter().partition(|(factor, _)| Some(factor) == one);
+        let words: Vec<String> =
+            of_one.into_values().chain(Some(words_of(&others))).filter(|words| !words.is_empty()).collect();
+        plain(&if words.is_empty() { condition.name.clone() } else { words.join(" ") })
+    };
+    conditions.iter().zip(&own).map(name).collect()
+}
+
+/// In place of a metric that a condition does not have.
+const ABSENT: &str = "-";
+
+/// A metric whose conditions do not fit next to each other: its name and unit, and below them as many conditions a line
+/// as fit, each with its name or letter; those that do not have it are left out.
+fn flowed(row: &[String], columns: &[String], style: Style) -> String {
+    let [name, unit, cells @ ..] = row else { return String::new() };
+    let known = columns.iter().zip(cells).filter(|(_, cell)| *cell != ABSENT);
+    let cells: Vec<String> = known.map(|(column, cell)| format!("{column} {cell}")).collect();
+    let widest = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let each = (style.prose().saturating_sub(2) / (widest + 2)).max(1);
+    let line = |cells: &[String]| {
+        if widest + 2 > style.prose() {
+            return cells.iter().map(|cell| wrap(style, "  ", "    ", cell)).collect();
+        }
+        let padded: String = cells.iter().map(|cell| format!("  {cell:widest$}")).collect();
+        format!("{}\n", padded.trim_end())
+    };
+    let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
+    format!("{name}{unit}\n{}", cells.chunks(each).map(line).collect::<String>())
+}
+
+/// One metric over all conditions. Where no mean of the headline stands for the trials, a range does.
+fn other_row(name: &str, headline: &str, chunk: &[&ConditionSummary]) -> Vec<String> {
+    let by_condition: BTreeMap<&str, &MetricSummary> = chunk
+        .iter()
+        .filter_map(|c| Some((c.name.as_str(), c.metrics.iter().find(|metric| metric.name == name)?)))
+        .collect();
+    let largest = by_condition.values().map(|metric| metric.mean.abs()).fold(0.0, f64::max);
+    let unit = by_condition.values().next().map_or("", |metric| metric.unit.as_str());
+    let smallest = by_condition.values().map(|metric| metric.mean.abs()).fold(f64::INFINITY, f64::min);
+    // One more digit where the smallest value of the row would else show only two.
+    let scale = Scale::new(unit, largest, if smallest < largest / 2.0 { 4 } else { 3 });
+    let mut cells = vec![plain(name), scale.unit.clone()];
+    cells.extend(chunk.iter().map(|condition| {
+        by_condition.get(condition.name.as_str()).map_or(ABSENT.to_owned(), |metric| {
+            if !metric.has_mean() {
+                return scale.middle(metric.middle()).join(" or ");
+            }
+            if condition.metrics.iter().any(|metric| metric.name == headline && !metric.has_mean()) {
+                return format!("{} to {}", scale.number(metric.min), scale.number(metric.max));
+            }
+            let half = metric.ci.map(|ci| ci.width() / 2.0 / metric.mean.abs());
+            match half.filter(|half| half.is_finite()) {
+                Some(half) => format!("{} {}", scale.number(metric.mean), half_width(half)),
+                None => scale.number(metric.mean),
+            }
+        })
+    }));
+    cells
+}
