@@ -20,8 +20,9 @@ use super::verdict::{
 };
 use super::{collect, effects, modes, moving};
 use std::collections::BTreeSet;
-use tare_results::metric;
+use tare_results::metric::{self, Better};
 use tare_results::question::Question;
+use tare_stats::counts::{Count, more_in_b};
 
 /// Answers the study's question from all trials that count, and once more without the disturbed ones among them: but
 /// for a race, which dropped conditions by all of them.
@@ -71,7 +72,26 @@ fn selected(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Option<String>
     }
     let name = headline_metric(&collect::all_metrics(conditions))?;
     let rate = asked.answer_rate() / conditions.len() as f64;
-    conditions.iter().find(|condition| taken::selects(condition, &name, rate)).map(|found| found.name.to_owned())
+    conditions.iter().find(|condition| selects(condition, &name, rate)).map(|found| found.name.to_owned())
+}
+
+/// Whether the clean trials of a condition are not what all of them would have been: every disturbed one was, even at
+/// best without what disturbed it, worse than every clean one, which chance makes of them no more often than at this
+/// rate. They were disturbed because they were slow, or by more than CPU time that was taken away.
+fn selects(condition: &ConditionTrials<'_>, name: &str, rate: f64) -> bool {
+    let disturbed = ConditionTrials { ok: condition.disturbed(), ..condition.at_best() };
+    let clean = condition.clean();
+    if !taken::applies(name) || disturbed.ok.is_empty() || taken::most(disturbed.ok.iter().copied()).is_none() {
+        return false;
+    }
+    let (slow, fast) = (disturbed.means(name), clean.means(name));
+    let is_worse = |a: f64, b: f64| match metric::describe(name).better {
+        Better::Higher => a < b,
+        Better::Lower => a > b,
+    };
+    let apart = slow.iter().all(|a| fast.iter().all(|b| is_worse(*a, *b)));
+    let by_chance = more_in_b(Count { hits: 0, of: fast.len() }, Count { hits: slow.len(), of: slow.len() });
+    apart && by_chance <= rate
 }
 
 /// The verdict on one set of trials, and on nothing else.

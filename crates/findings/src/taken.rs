@@ -4,10 +4,8 @@
 //! moments were at the same time. Then a throughput v in a sample of which others took the share t was v / (1 - t)
 //! without them, and a time v was v (1 - t): no arrangement of the same CPU time explains more, what caches lost aside.
 
-use super::collect::ConditionTrials;
 use tare_results::metric::{self, Better};
 use tare_results::schema::{SampleRecord, TrialRecord};
-use tare_stats::counts::{Count, more_in_b};
 
 /// A machine that slept for longer was suspended, as in the rules by which samples are judged.
 const SUSPENDED_S: f64 = 0.01;
@@ -59,23 +57,4 @@ pub(crate) fn at_best(trial: &TrialRecord, name: &str, value: f64) -> f64 {
         Better::Higher => value / left,
         Better::Lower => value * left,
     }
-}
-
-/// Whether the clean trials of a condition are not what all of them would have been: every disturbed one was, even at
-/// best without what disturbed it, worse than every clean one, which chance makes of them no more often than at this
-/// rate. They were disturbed because they were slow, or by more than CPU time that was taken away.
-pub(crate) fn selects(condition: &ConditionTrials<'_>, name: &str, rate: f64) -> bool {
-    let disturbed = ConditionTrials { ok: condition.disturbed(), ..condition.at_best() };
-    let clean = condition.clean();
-    if !applies(name) || disturbed.ok.is_empty() || most(disturbed.ok.iter().copied()).is_none() {
-        return false;
-    }
-    let (slow, fast) = (disturbed.means(name), clean.means(name));
-    let is_worse = |a: f64, b: f64| match metric::describe(name).better {
-        Better::Higher => a < b,
-        Better::Lower => a > b,
-    };
-    let apart = slow.iter().all(|a| fast.iter().all(|b| is_worse(*a, *b)));
-    let by_chance = more_in_b(Count { hits: 0, of: fast.len() }, Count { hits: slow.len(), of: slow.len() });
-    apart && by_chance <= rate
 }
