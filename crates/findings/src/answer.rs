@@ -79,11 +79,13 @@ fn selected(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Option<String>
 /// best without what disturbed it, worse than every clean one, which chance makes of them no more often than at this
 /// rate. They were disturbed because they were slow, or by more than CPU time that was taken away.
 fn selects(condition: &ConditionTrials<'_>, name: &str, rate: f64) -> bool {
-    let disturbed = ConditionTrials { ok: condition.disturbed(), ..condition.at_best() };
-    let clean = condition.clean();
-    if !taken::applies(name) || disturbed.ok.is_empty() || taken::most(disturbed.ok.iter().copied()).is_none() {
+    // A trial that others could have brought to a standstill says nothing.
+    let bounded = condition.disturbed().into_iter().filter(|trial| taken::most([*trial]).is_some()).collect();
+    let disturbed = ConditionTrials { ok: bounded, ..condition.at_best() };
+    if !taken::applies(name) || disturbed.ok.is_empty() {
         return false;
     }
+    let clean = condition.clean();
     let (slow, fast) = (disturbed.means(name), clean.means(name));
     let is_worse = |a: f64, b: f64| match metric::describe(name).better {
         Better::Higher => a < b,
