@@ -15,4 +15,4 @@ pub mod why_json;
 pub mod words;
 mod write;
 
-pub use write::{WriteError, write_report, write_report_in, write_report_to};
+pub use write::{WriteError, write_report_in, write_report_to};

@@ -2,31 +2,18 @@
 
 use super::html;
 use std::path::{Path, PathBuf};
-use tare_files::{FilesError, Folder, Trust};
-use tare_results::{ReadError, Results};
+use tare_files::{FilesError, Folder};
+use tare_results::Results;
 
+/// A report that cannot be written.
 #[derive(Debug, thiserror::Error)]
-pub enum WriteError {
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    #[error(transparent)]
-    File(#[from] FilesError),
-}
+#[error(transparent)]
+pub struct WriteError(#[from] pub FilesError);
 
 /// Its name in a results directory.
 const REPORT: &str = "report.html";
 
-/// Writes `report.html` into a results directory and returns its path.
-pub fn write_report(results_dir: &Path) -> Result<PathBuf, WriteError> {
-    let missing = || ReadError::NotResults { path: results_dir.to_owned() };
-    let folder = Folder::open(results_dir, Trust::Anyone)?.ok_or_else(missing)?;
-    write_report_in(&folder, &tare_results::open_folder(&folder)?)
-}
-
 /// Writes `report.html` of results that are already read, through the handle of their directory, and returns its path.
-///
-/// # Errors
-/// [`WriteError::File`] when it cannot be written.
 pub fn write_report_in(folder: &Folder, results: &Results) -> Result<PathBuf, WriteError> {
     folder.write(REPORT, page(results).as_bytes())?;
     Ok(folder.path().join(REPORT))

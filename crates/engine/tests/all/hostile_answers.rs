@@ -126,7 +126,7 @@ fn a_certificate_that_is_a_pipe_or_has_no_end_is_refused_at_once() {
     };
     for ca in [pipe.as_path(), Path::new("/dev/zero")] {
         let fake = Fake::new(|mut stream| {
-            let mut greeting = crate::hostile_servers::greeting();
+            let mut greeting = crate::hostile_servers::greeting(false);
             // It offers TLS.
             let at = greeting.iter().position(|byte| *byte == 0xf7).unwrap();
             greeting[at] = 0xff;

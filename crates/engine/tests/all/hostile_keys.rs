@@ -1,5 +1,6 @@
 //! Servers that want the password itself, over a connection that others can listen to.
 
+use crate::hostile_servers::packet;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -26,12 +27,6 @@ const WANT_PASSWORD: &[u8] = &[1, 4];
 struct Thief {
     port: u16,
     heard: Arc<Mutex<Vec<Vec<u8>>>>,
-}
-
-fn packet(number: u8, payload: &[u8]) -> Vec<u8> {
-    let mut out = (payload.len() as u32).to_le_bytes().to_vec();
-    out[3] = number;
-    [out.as_slice(), payload].concat()
 }
 
 /// MySQL's, whose accounts have caching_sha2_password.

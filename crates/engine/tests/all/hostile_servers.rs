@@ -51,9 +51,12 @@ pub fn packet(number: u8, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-pub fn greeting() -> Vec<u8> {
+/// MariaDB's, with or without the bit that offers TLS.
+pub fn greeting(tls: bool) -> Vec<u8> {
     let mut out = vec![10];
-    out.extend_from_slice(b"5.5.5-10.11.0-MariaDB\0\x01\0\0\0abcdefgh\0\xfe\xf7\x2d\x02\0\xff\x81\x15");
+    out.extend_from_slice(b"5.5.5-10.11.0-MariaDB\0\x01\0\0\0abcdefgh\0\xfe");
+    out.extend_from_slice(if tls { b"\xff" } else { b"\xf7" });
+    out.extend_from_slice(b"\x2d\x02\0\xff\x81\x15");
     out.extend_from_slice(&[0; 6]);
     out.extend_from_slice(&[0x1d, 0, 0, 0]);
     out.extend_from_slice(b"ijklmnopqrst\0mysql_native_password\0");
@@ -70,7 +73,7 @@ pub fn hear(stream: &mut UnixStream) -> bool {
 pub fn answering(answer: impl Fn(&mut UnixStream) + Send + Sync + 'static) -> Fake {
     Fake::new(move |mut stream| {
         let ok = packet(2, &[0, 0, 0, 2, 0, 0, 0]);
-        if stream.write_all(&greeting()).is_ok()
+        if stream.write_all(&greeting(false)).is_ok()
             && hear(&mut stream)
             && stream.write_all(&ok).is_ok()
             && hear(&mut stream)
@@ -144,7 +147,7 @@ fn a_server_that_greets_byte_by_byte_for_ever() {
 
 #[test]
 fn half_a_greeting_and_a_length_of_16_mib() {
-    let fake = Fake::new(|mut stream| drop(stream.write_all(&greeting()[..20])));
+    let fake = Fake::new(|mut stream| drop(stream.write_all(&greeting(false)[..20])));
     assert!(fake.refuses(&Mariadb).contains("closed the connection"));
     let fake = Fake::new(|mut stream| {
         let _ = stream.write_all(&[0xff, 0xff, 0xff, 0, 10]);
@@ -156,7 +159,7 @@ fn half_a_greeting_and_a_length_of_16_mib() {
 #[test]
 fn authentication_without_end() {
     let fake = Fake::new(|mut stream| {
-        let _ = stream.write_all(&greeting());
+        let _ = stream.write_all(&greeting(false));
         let mut number = 2u8;
         let mut switch = vec![0xfe];
         switch.extend_from_slice(b"mysql_native_password\0abcdefghijklmnopqrst\0");
@@ -170,7 +173,7 @@ fn authentication_without_end() {
 #[test]
 fn a_method_of_authentication_that_nobody_knows_is_named() {
     let fake = Fake::new(|mut stream| {
-        let _ = stream.write_all(&greeting());
+        let _ = stream.write_all(&greeting(false));
         let _ = hear(&mut stream) && stream.write_all(&packet(2, b"\xfesome_new_method\0")).is_ok();
         let _ = hear(&mut stream);
     });

@@ -1,5 +1,6 @@
 //! Servers that say they speak TLS and are not what they should be: a clear error, in bounded time.
 
+use crate::hostile_servers::greeting;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
@@ -44,18 +45,6 @@ fn fake(engine: &str, answer: Arc<Answer>) -> ConnectTarget {
 fn target(port: u16, mode: TlsMode) -> ConnectTarget {
     let target = ConnectTarget::to(Address::Tcp("127.0.0.1".into(), port), "root");
     ConnectTarget { password: "Zx9-secret".into(), tls: Tls { mode, ..Tls::default() }, ..target }
-}
-
-/// MariaDB's, with or without the bit that offers TLS.
-fn greeting(tls: bool) -> Vec<u8> {
-    let mut out = vec![10];
-    out.extend_from_slice(b"5.5.5-10.11.0-MariaDB\0\x01\0\0\0abcdefgh\0\xfe");
-    out.extend_from_slice(if tls { b"\xff" } else { b"\xf7" });
-    out.extend_from_slice(b"\x2d\x02\0\xff\x81\x15");
-    out.extend_from_slice(&[0; 6]);
-    out.extend_from_slice(&[0x1d, 0, 0, 0]);
-    out.extend_from_slice(b"ijklmnopqrst\0mysql_native_password\0");
-    [&(out.len() as u32).to_le_bytes()[..], &out].concat()
 }
 
 /// Why no one gets in, said in time and without the password.

@@ -94,8 +94,8 @@ fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Ve
                 .to_owned(),
             vec![
                 format!(
-                    "{lead}. At {condition} each of them is slower than each clean one, even had all the time that \
-                     others took been lost. Without {them}: {}",
+                    "{lead}. At {condition} disturbed trials are slower than every clean one, and by more than the \
+                     time that others took explains. Without {them}: {}",
                     headline(clean)
                 ),
                 with_them(them),

@@ -95,21 +95,16 @@ impl From<ReadError> for Problem {
 }
 
 impl From<WriteError> for Problem {
-    fn from(error: WriteError) -> Self {
-        match error {
-            WriteError::Read(error) => error.into(),
-            WriteError::File(error) => {
-                let problem = Self::new(Exit::Machine, format!("cannot write the report: {error}"))
-                    .at(error.path().display().to_string());
-                match error.source_kind() {
-                    Some(ErrorKind::NotFound) => problem.expected("a directory that exists"),
-                    Some(ErrorKind::StorageFull) => {
-                        problem.advice("free some space and run `tare report` again; the results are untouched")
-                    }
-                    Some(ErrorKind::PermissionDenied) => problem.advice("write it elsewhere with --out"),
-                    _ => problem,
-                }
+    fn from(WriteError(error): WriteError) -> Self {
+        let problem = Self::new(Exit::Machine, format!("cannot write the report: {error}"))
+            .at(error.path().display().to_string());
+        match error.source_kind() {
+            Some(ErrorKind::NotFound) => problem.expected("a directory that exists"),
+            Some(ErrorKind::StorageFull) => {
+                problem.advice("free some space and run `tare report` again; the results are untouched")
             }
+            Some(ErrorKind::PermissionDenied) => problem.advice("write it elsewhere with --out"),
+            _ => problem,
         }
     }
 }

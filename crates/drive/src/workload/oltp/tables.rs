@@ -3,8 +3,8 @@
 use super::{OltpError, Tables, Workload};
 use tare_engine::{Collation, Dialect, Session, SqlErrorKind};
 
-/// Checks that every table exists and has exactly the ids 1 to `rows`; those that `insert` has worked on before may have
-/// more rows, those of `delete` fewer. Of `bulk_insert` nothing is known before its clients connect.
+/// Checks that every table exists and has exactly the ids 1 to `rows`; those that `insert` has worked on may have more
+/// rows, those of `delete` fewer. Of `bulk_insert` nothing is known before its clients connect.
 pub fn check(session: &mut dyn Session, tables: &Tables, workload: Workload) -> Result<(), OltpError> {
     tables.check()?;
     if workload == Workload::BulkInsert {

@@ -85,8 +85,7 @@ fn an_aborted_run_leaves_no_thread() {
     let mut observer = Impatient::default();
     let pace = Pace::Open { rate: Curve::Constant(8.0), arrivals: Arrivals::Constant };
     let error =
-        run(&LoadSettings { pace, ..long }, &|_: ClientThread| Ok(Scripted(done_after_a_nap, 0)), &mut observer)
-            .unwrap_err();
+        run(&LoadSettings { pace, ..long }, &|_: ClientThread| scripted(done_after_a_nap), &mut observer).unwrap_err();
     assert!(matches!(error, RunError::Observer("interrupted")), "{error:?}");
     assert_eq!(observer.heard, [RunPhase::Warmup, RunPhase::Sample(0)]);
     assert_eq!(observer.threads.len(), 8);
@@ -96,17 +95,10 @@ fn an_aborted_run_leaves_no_thread() {
 #[test]
 fn a_failing_client_ends_the_run_and_is_named() {
     let connect = |thread: ClientThread| {
-        Ok(Scripted(
-            move |attempt, _: &mut Random| {
-                nap(1);
-                if thread.index == 2 && attempt == 20 {
-                    Err("table is gone".to_owned())
-                } else {
-                    Ok(Attempt::Done(READ))
-                }
-            },
-            0,
-        ))
+        scripted(move |attempt, _| {
+            nap(1);
+            if thread.index == 2 && attempt == 20 { Err("table is gone".to_owned()) } else { Ok(Attempt::Done(READ)) }
+        })
     };
     let error = run(&LoadSettings { sample_s: 3600.0, ..short(4) }, &connect, &mut Unobserved).unwrap_err();
     assert_eq!(error.to_string(), "client thread 2: table is gone");
@@ -115,14 +107,11 @@ fn a_failing_client_ends_the_run_and_is_named() {
 #[test]
 fn a_panicking_client_ends_the_run_and_is_named() {
     let connect = |thread: ClientThread| {
-        Ok(Scripted(
-            move |_, _: &mut Random| {
-                nap(1);
-                assert_ne!(thread.index, 1, "this panic is part of the test");
-                Ok(Attempt::Done(READ))
-            },
-            0,
-        ))
+        scripted(move |_, _| {
+            nap(1);
+            assert_ne!(thread.index, 1, "this panic is part of the test");
+            Ok(Attempt::Done(READ))
+        })
     };
     let error = run(&LoadSettings { sample_s: 3600.0, ..short(3) }, &connect, &mut Unobserved).unwrap_err();
     assert!(matches!(error, RunError::Panicked { thread: 1 }), "{error:?}");

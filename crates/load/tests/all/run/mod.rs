@@ -33,6 +33,10 @@ impl<F: FnMut(u64, &mut Random) -> Result<Attempt, String> + Send> Client for Sc
     }
 }
 
+fn scripted<F: FnMut(u64, &mut Random) -> Result<Attempt, String> + Send>(script: F) -> Result<Scripted<F>, String> {
+    Ok(Scripted(script, 0))
+}
+
 fn nap(milliseconds: u64) {
     std::thread::sleep(Duration::from_millis(milliseconds));
 }
@@ -82,14 +86,11 @@ fn what_clients_count_for_themselves_is_of_the_sample_that_the_run_measures() {
 fn an_outage_longer_than_a_sample_holds_up_nothing_and_is_in_the_latency() {
     let began = Instant::now();
     let connect = |_: ClientThread| {
-        Ok(Scripted(
-            move |_, _: &mut Random| {
-                let away = (Duration::from_millis(250)..Duration::from_millis(750)).contains(&began.elapsed());
-                nap(if away { 20 } else { 1 });
-                Ok(if away { Attempt::Away } else { Attempt::Done(READ) })
-            },
-            0,
-        ))
+        scripted(move |_, _| {
+            let away = (Duration::from_millis(250)..Duration::from_millis(750)).contains(&began.elapsed());
+            nap(if away { 20 } else { 1 });
+            Ok(if away { Attempt::Away } else { Attempt::Done(READ) })
+        })
     };
     let settings = LoadSettings { samples: 4, warmup_s: 0.0, patience_s: 0.5, ..short(2) };
     let samples = run(&settings, &connect, &mut Unobserved).unwrap();
@@ -121,15 +122,12 @@ fn keys(seed: u64, threads: usize) -> Vec<Vec<u64>> {
     let draw = Distribution::Special.over(1, 1_000_000);
     let connect = |thread: ClientThread| {
         let drawn = &drawn;
-        Ok(Scripted(
-            move |attempt, random: &mut Random| {
-                if attempt <= 200 {
-                    drawn.lock().unwrap()[thread.index].push(draw.draw(random));
-                }
-                Ok(Attempt::Done(READ))
-            },
-            0,
-        ))
+        scripted(move |attempt, random| {
+            if attempt <= 200 {
+                drawn.lock().unwrap()[thread.index].push(draw.draw(random));
+            }
+            Ok(Attempt::Done(READ))
+        })
     };
     run(&LoadSettings { seed, ..short(threads) }, &connect, &mut Unobserved).unwrap();
     drawn.into_inner().unwrap()
@@ -149,13 +147,10 @@ fn the_seed_decides_what_every_thread_draws() {
 fn a_run_of_so_many_events_does_neither_more_nor_fewer() {
     let begun = AtomicUsize::new(0);
     let connect = |_: ClientThread| {
-        Ok(Scripted(
-            |attempt, random: &mut Random| {
-                begun.fetch_add(1, Ordering::SeqCst);
-                done_after_a_nap(attempt, random)
-            },
-            0,
-        ))
+        scripted(|attempt, random| {
+            begun.fetch_add(1, Ordering::SeqCst);
+            done_after_a_nap(attempt, random)
+        })
     };
     let in_time = LoadSettings { sample_s: 60.0, warmup_s: 0.0, ..short(5) };
     let open = Pace::Open { rate: Curve::Constant(3000.0), arrivals: Arrivals::default() };
@@ -180,15 +175,12 @@ fn the_warmup_is_left_out() {
     let measuring = AtomicBool::new(false);
     let warm = AtomicUsize::new(0);
     let connect = |_: ClientThread| {
-        Ok(Scripted(
-            |_, _: &mut Random| {
-                let queries = if measuring.load(Ordering::SeqCst) { READ } else { WRITE };
-                warm.fetch_add(queries.write as usize, Ordering::SeqCst);
-                nap(1);
-                Ok(Attempt::Done(queries))
-            },
-            0,
-        ))
+        scripted(|_, _| {
+            let queries = if measuring.load(Ordering::SeqCst) { READ } else { WRITE };
+            warm.fetch_add(queries.write as usize, Ordering::SeqCst);
+            nap(1);
+            Ok(Attempt::Done(queries))
+        })
     };
     let settings = LoadSettings { warmup_s: 0.5, ..short(3) };
     let samples = run(&settings, &connect, &mut Flag(&measuring)).unwrap();
@@ -200,13 +192,10 @@ fn the_warmup_is_left_out() {
 #[test]
 fn restarts_belong_to_one_transaction_with_one_latency() {
     let connect = |_: ClientThread| {
-        Ok(Scripted(
-            |attempt, _: &mut Random| {
-                nap(10);
-                Ok(if attempt % 3 == 0 { Attempt::Done(WRITE) } else { Attempt::Restart(READ) })
-            },
-            0,
-        ))
+        scripted(|attempt, _| {
+            nap(10);
+            Ok(if attempt % 3 == 0 { Attempt::Done(WRITE) } else { Attempt::Restart(READ) })
+        })
     };
     let samples = run(&LoadSettings { sample_s: 0.6, ..short(2) }, &connect, &mut Unobserved).unwrap();
     let sample = &samples[0];
@@ -220,7 +209,7 @@ fn restarts_belong_to_one_transaction_with_one_latency() {
 fn more_threads_than_cpus_all_report_every_sample() {
     let threads = 4 * std::thread::available_parallelism().unwrap().get() + 8;
     let settings = LoadSettings { samples: 3, ..short(threads) };
-    let samples = run(&settings, &|_: ClientThread| Ok(Scripted(done_after_a_nap, 0)), &mut Unobserved).unwrap();
+    let samples = run(&settings, &|_: ClientThread| scripted(done_after_a_nap), &mut Unobserved).unwrap();
     assert_eq!(samples.len(), 3);
     for sample in &samples {
         let indexes: Vec<usize> = sample.threads.iter().map(|thread| thread.index).collect();
@@ -272,17 +261,14 @@ fn every_thread_binds_itself_and_then_connects() {
 #[test]
 fn client_cpu_is_charged_to_the_thread_that_used_it() {
     let connect = |thread: ClientThread| {
-        Ok(Scripted(
-            move |_, random: &mut Random| {
-                if thread.index == 0 {
-                    (0..2000).for_each(|_| assert_ne!(random.bits(), 0));
-                } else {
-                    nap(5);
-                }
-                Ok(Attempt::Done(READ))
-            },
-            0,
-        ))
+        scripted(move |_, random| {
+            if thread.index == 0 {
+                (0..2000).for_each(|_| assert_ne!(random.bits(), 0));
+            } else {
+                nap(5);
+            }
+            Ok(Attempt::Done(READ))
+        })
     };
     let samples = run(&LoadSettings { sample_s: 0.5, ..short(2) }, &connect, &mut Unobserved).unwrap();
     let used = |index: usize| samples[0].threads[index].user_s + samples[0].threads[index].system_s;
@@ -296,13 +282,10 @@ fn client_cpu_is_charged_to_the_thread_that_used_it() {
 fn a_transaction_longer_than_a_sample_leaves_an_empty_sample() {
     let measuring = AtomicBool::new(false);
     let connect = |_: ClientThread| {
-        Ok(Scripted(
-            |_, _: &mut Random| {
-                nap(if measuring.load(Ordering::SeqCst) { 400 } else { 0 });
-                Ok(Attempt::Done(READ))
-            },
-            0,
-        ))
+        scripted(|_, _| {
+            nap(if measuring.load(Ordering::SeqCst) { 400 } else { 0 });
+            Ok(Attempt::Done(READ))
+        })
     };
     let settings = LoadSettings { sample_s: 0.05, ..short(1) };
     let samples = run(&settings, &connect, &mut Flag(&measuring)).unwrap();
@@ -316,7 +299,7 @@ fn a_transaction_longer_than_a_sample_leaves_an_empty_sample() {
 #[test]
 fn a_reading_comes_every_second() {
     let settings = LoadSettings { sample_s: 2.5, warmup_s: 0.0, ..short(2) };
-    let samples = run(&settings, &|_: ClientThread| Ok(Scripted(done_after_a_nap, 0)), &mut Unobserved).unwrap();
+    let samples = run(&settings, &|_: ClientThread| scripted(done_after_a_nap), &mut Unobserved).unwrap();
     let sample = &samples[0];
     assert_eq!(sample.tps_each_second.len(), 2);
     assert!(sample.tps_each_second.iter().all(|tps| *tps > 0.0), "{sample:?}");
@@ -358,15 +341,12 @@ impl Observer for AtRest<'_> {
 fn clients_that_rest_leave_the_server_idle_around_every_sample_and_only_then() {
     let (begun, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let connect = |_: ClientThread| {
-        Ok(Scripted(
-            |n, random: &mut Random| {
-                begun.fetch_add(1, Ordering::SeqCst);
-                let done = done_after_a_nap(n, random);
-                ended.fetch_add(1, Ordering::SeqCst);
-                done
-            },
-            0,
-        ))
+        scripted(|n, random| {
+            begun.fetch_add(1, Ordering::SeqCst);
+            let done = done_after_a_nap(n, random);
+            ended.fetch_add(1, Ordering::SeqCst);
+            done
+        })
     };
     let settings = LoadSettings { samples: 3, rest: Rest::AroundEach, ..short(3) };
     let mut at_rest = AtRest { begun: &begun, ended: &ended, seen: Vec::new() };
@@ -393,7 +373,7 @@ fn clients_that_rest_leave_the_server_idle_around_every_sample_and_only_then() {
 #[test]
 fn settings_out_of_range_are_refused_by_name() {
     let refused = |settings: LoadSettings| {
-        run(&settings, &|_: ClientThread| Ok(Scripted(done_after_a_nap, 0)), &mut Unobserved).unwrap_err().to_string()
+        run(&settings, &|_: ClientThread| scripted(done_after_a_nap), &mut Unobserved).unwrap_err().to_string()
     };
     let open = |rate: f64| Pace::Open { rate: rate.into(), arrivals: Arrivals::Poisson };
     for threads in [0, 65_537, usize::MAX] {

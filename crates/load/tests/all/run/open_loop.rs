@@ -6,15 +6,12 @@ use super::*;
 fn latency_with_a_stall(pace: Pace) -> (f64, f64) {
     let stall = AtomicBool::new(false);
     let connect = |_: ClientThread| {
-        Ok(Scripted(
-            |_, _: &mut Random| {
-                if stall.swap(false, Ordering::SeqCst) {
-                    nap(400);
-                }
-                done_after_a_nap(0, &mut Random::new(0, Purpose::Rows, 0))
-            },
-            0,
-        ))
+        scripted(|_, _| {
+            if stall.swap(false, Ordering::SeqCst) {
+                nap(400);
+            }
+            done_after_a_nap(0, &mut Random::new(0, Purpose::Rows, 0))
+        })
     };
     let settings = LoadSettings { pace, sample_s: 1.0, ..short(1) };
     let samples = run(&settings, &connect, &mut Flag(&stall)).unwrap();
@@ -55,13 +52,10 @@ impl Observer for Window {
 #[test]
 fn an_open_loop_that_cannot_keep_up_reports_its_backlog() {
     let connect = |_: ClientThread| {
-        Ok(Scripted(
-            |_, _: &mut Random| {
-                nap(10);
-                Ok(Attempt::Done(READ))
-            },
-            0,
-        ))
+        scripted(|_, _| {
+            nap(10);
+            Ok(Attempt::Done(READ))
+        })
     };
     let pace = Pace::Open { rate: Curve::Constant(1000.0), arrivals: Arrivals::Constant };
     let settings = LoadSettings { pace, warmup_s: 0.0, sample_s: 0.5, ..short(2) };
@@ -87,7 +81,7 @@ fn an_open_loop_that_cannot_keep_up_reports_its_backlog() {
 fn an_open_loop_keeps_its_rate_and_falls_not_behind() {
     let pace = Pace::Open { rate: Curve::Constant(200.0), arrivals: Arrivals::Constant };
     let settings = LoadSettings { pace, warmup_s: 0.2, sample_s: 1.0, ..short(4) };
-    let samples = run(&settings, &|_: ClientThread| Ok(Scripted(done_after_a_nap, 0)), &mut Unobserved).unwrap();
+    let samples = run(&settings, &|_: ClientThread| scripted(done_after_a_nap), &mut Unobserved).unwrap();
     let due = samples[0].elapsed_s * 200.0;
     // Wide, because a machine may stand still for a while; a rate per thread or a closed loop would be far outside.
     assert!((samples[0].transactions as f64 / due - 1.0).abs() < 0.5, "{} of {due}", samples[0].transactions);
@@ -140,13 +134,10 @@ fn what_is_due_in_the_sample_is_charged_for_a_stall_that_began_before_it() {
 fn slices_of_a_rising_rate_hold_all_that_was_due_in_them_also_what_was_not_done() {
     // 10 ms each: two steps of three are beyond what one thread can do, so that its queue grows in them.
     let connect = |_: ClientThread| {
-        Ok(Scripted(
-            |_, _: &mut Random| {
-                nap(10);
-                Ok(Attempt::Done(READ))
-            },
-            0,
-        ))
+        scripted(|_, _| {
+            nap(10);
+            Ok(Attempt::Done(READ))
+        })
     };
     let rate = Curve::Steps { from: 20.0, to: 400.0, steps: 3 };
     let pace = Pace::Open { rate, arrivals: Arrivals::Constant };

@@ -17,8 +17,6 @@ use std::time::Duration;
 use tare_findings::compare::{Options, Side, compare_many};
 use tare_findings::history::History;
 use tare_report::html::{changes, history_page};
-use tare_report::write_report;
-use tare_results::open;
 use tare_study::language::builtin::BUILTIN;
 
 const WIDTHS: [u32; 3] = [360, 800, 1600];
@@ -217,9 +215,8 @@ fn framed(name: &str, page: &str, extra: &str, script: bool) -> String {
 }
 
 fn page_of(study: &fake::Study) -> (tempfile::TempDir, String) {
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(study, dir.path());
-    let text = std::fs::read_to_string(write_report(dir.path()).unwrap()).unwrap();
+    let dir = fake::dir(study);
+    let text = fake::page(dir.path());
     (dir, text)
 }
 
@@ -237,8 +234,7 @@ fn many() -> fake::Study {
 
 /// A page of a study whose trials each searched for the highest rate under an objective.
 fn searched() -> String {
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(&fake::bimodal(), dir.path());
+    let dir = fake::dir(&fake::bimodal());
     let client = json!({"client": {"cpu_used_fraction": 0.97}});
     let steps =
         [(500.0, 1.2, json!(null)), (1000.0, 300.5, json!("server")), (707.0, 8.5, client), (595.0, 4.9, json!(null))];
@@ -248,15 +244,8 @@ fn searched() -> String {
     });
     let search = json!([{"search": 0, "objective": "latency_ms_p99 <= 5", "closed_loop_tps": 1000.0, "found_tps": 595.0,
         "limit": "server", "steps": steps}]);
-    let file = dir.path().join("trials.jsonl");
-    let with_search = |line: &str| {
-        let mut record: Value = serde_json::from_str(line).unwrap();
-        record["searches"] = search.clone();
-        format!("{record}\n")
-    };
-    let records: String = std::fs::read_to_string(&file).unwrap().lines().map(with_search).collect();
-    std::fs::write(&file, records).unwrap();
-    let page = std::fs::read_to_string(write_report(dir.path()).unwrap()).unwrap();
+    fake::each_record(dir.path(), |record| record["searches"] = search.clone());
+    let page = fake::page(dir.path());
     // A trial that failed has none to show.
     assert!(page.contains("595 /s in 4 steps") && page.contains("the client's limit: its threads used 97%"), "{page}");
     page
@@ -269,14 +258,12 @@ fn paired() -> String {
     let words = [&["ab", "--budget", "1min", "--out", "results"], &sides[..], &QUIET].concat();
     let out = world.output(&words);
     assert!(matches!(out.status.code(), Some(1 | 5)), "{}", String::from_utf8_lossy(&out.stderr));
-    std::fs::read_to_string(write_report(&world.path("results")).unwrap()).unwrap()
+    fake::page(&world.path("results"))
 }
 
 /// The page of `tare compare --html`: of one side against the first, or of every condition.
 fn compared(conditions: &[&str]) -> String {
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(&fake::eight(), dir.path());
-    let results = open(dir.path()).unwrap();
+    let results = fake::results(&fake::eight());
     let side = |condition| (format!("results:{condition}"), Side { results: &results, condition: Some(condition) });
     let sides: Vec<(String, Side<'_>)> = conditions.iter().copied().map(side).collect();
     let options = Options { min_effect: 0.01, fail_if_slower: None, judged: Vec::new() };
@@ -385,8 +372,7 @@ fn the_pages_own_policy_lets_its_own_script_run_and_no_other() {
 
 #[test]
 fn a_study_of_three_conditions_is_six_pages_of_paper_at_most() {
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(&fake::bimodal(), dir.path());
+    let dir = fake::dir(&fake::bimodal());
     // As many settings as a machine has.
     let environment = dir.path().join("environment.json");
     let mut found: Value = serde_json::from_str(&std::fs::read_to_string(&environment).unwrap()).unwrap();
@@ -394,7 +380,7 @@ fn a_study_of_three_conditions_is_six_pages_of_paper_at_most() {
         found["settings"][format!("/sys/devices/system/cpu/setting_{setting}")] = "Not affected".into();
     }
     std::fs::write(&environment, found.to_string()).unwrap();
-    let page = std::fs::read_to_string(write_report(dir.path()).unwrap()).unwrap();
+    let page = fake::page(dir.path());
     let (file, paper) = (dir.path().join("page.html"), dir.path().join("page.pdf"));
     std::fs::write(&file, page).unwrap();
     chromium_with(&file, Colours::Light, &[&format!("--print-to-pdf={}", paper.display())]);

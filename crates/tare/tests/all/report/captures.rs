@@ -6,7 +6,6 @@ use std::fs;
 use std::path::Path;
 use tare_findings::compare::Verdict;
 use tare_findings::summary::Profiled;
-use tare_report::write_report;
 use tare_results::captures::{FOLDED, LOCKS, LockShare, LocksFile, PROFILE, ProfileFile, SymbolShare};
 use tare_results::open;
 use tare_results::schema::{CaptureSample, SCHEMA, TrialRecord};
@@ -161,7 +160,7 @@ fn what_grows_is_named_before_what_is_large() {
     assert_eq!((capture.trials, capture.tps_ratio, capture.samples), (3, Some(0.9), 30_000));
     assert_eq!(capture.symbols[0].symbol, "rest");
     assert!(summary.odd.iter().any(|line| line == "status was not captured in 9 trials: made up as well"));
-    let text = fs::read_to_string(write_report(directory.path()).unwrap()).unwrap();
+    let text = fake::page(directory.path());
     assert!(text.contains("which lock is to blame") && text.contains("class=\"chart flame\""));
     assert_eq!(text.matches("class=\"chart flame\"").count(), 2, "the first and the last rung");
     assert!(text.matches("<script").count() == 1 && !text.contains("http://"));
@@ -171,7 +170,7 @@ fn what_grows_is_named_before_what_is_large() {
 fn names_in_captures_are_escaped() {
     let directory = tempfile::tempdir().unwrap();
     ladder(directory.path(), "<script>alert(1)</script>\"'&");
-    let text = fs::read_to_string(write_report(directory.path()).unwrap()).unwrap();
+    let text = fake::page(directory.path());
     assert!(text.matches("<script").count() == 1 && text.matches("&lt;script&gt;").count() >= 4);
 }
 
@@ -230,6 +229,6 @@ fn memory_is_told_by_node_where_there_is_more_than_one() {
     };
     assert_eq!([of("nodes=1", 0), of("nodes=1", 1)], [(3e9, 100.0, 0.0), (0.0, 100.0, 7.0)]);
     assert_eq!(of("nodes=4", 1), (2e9, 100.0, 7.0));
-    let text = fs::read_to_string(write_report(directory.path()).unwrap()).unwrap();
+    let text = fake::page(directory.path());
     assert!(text.contains("Memory by node") && text.contains("67%"));
 }

@@ -36,8 +36,7 @@ fn made_up(dir: &Path, name: &str, centre: f64, cov: f64, trials: usize) -> Path
 
 #[test]
 fn report_writes_where_it_is_told_and_says_where() {
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(&fake::bimodal(), dir.path());
+    let dir = fake::dir(&fake::bimodal());
     let (code, out, _) = tare(&["report", path(dir.path())]);
     assert_eq!((code, Path::new(out.trim())), (0, dir.path().join("report.html").as_path()));
     assert!(fs::read_to_string(dir.path().join("report.html")).unwrap().starts_with("<!DOCTYPE html>"));
@@ -89,8 +88,7 @@ fn a_metric_that_is_better_when_lower_turns_the_verdict_round() {
 
 #[test]
 fn conditions_of_one_directory_are_compared_by_name() {
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(&fake::bimodal(), dir.path());
+    let dir = fake::dir(&fake::bimodal());
     let side = |condition: &str| format!("{}:{condition}", path(dir.path()));
     let (code, out, _) = tare(&["compare", &side("placement=same-pu"), &side("placement=other-node")]);
     assert_eq!(code, 0);
@@ -153,8 +151,7 @@ fn a_slowdown_that_disturbed_trials_decide_is_no_regression() {
     assert!(one_line(&out).contains("quieter machine, or both in one study"), "{out}");
     assert!(one_line(&out).contains("10 of 10 trials were disturbed and counted"), "{out}");
     // Two levels of one study ran together already.
-    let both = tempfile::tempdir().unwrap();
-    fake::write(&fake::bimodal(), both.path());
+    let both = fake::dir(&fake::bimodal());
     fake::disturb(both.path(), &|trial| trial % 2 == 0, 0.99);
     let side = |condition: &str| format!("{}:{condition}", path(both.path()));
     let (a, b) = (side("placement=same-pu"), side("placement=other-node"));
@@ -163,21 +160,13 @@ fn a_slowdown_that_disturbed_trials_decide_is_no_regression() {
     assert!(out.contains("gate inconclusive") && out.contains("quieter machine"), "{out}");
     assert!(!advice.iter().any(|advice| out.contains(advice)), "{out}");
     // A few disturbed trials that change nothing leave the verdict, and say that they are there.
-    let some = tempfile::tempdir().unwrap();
-    fake::write(&study(), some.path());
+    let some = fake::dir(&study());
     fake::disturb(some.path(), &|_| true, 0.716);
-    let lines = fs::read_to_string(some.path().join("trials.jsonl")).unwrap();
-    let clean: String = lines
-        .lines()
-        .map(|line| {
-            let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
-            if record["trial"].as_u64().unwrap() >= 4 {
-                record["reason"] = serde_json::Value::Null;
-            }
-            record.to_string() + "\n"
-        })
-        .collect();
-    fs::write(some.path().join("trials.jsonl"), clean).unwrap();
+    fake::each_record(some.path(), |record| {
+        if record["trial"].as_u64().unwrap() >= 4 {
+            record["reason"] = serde_json::Value::Null;
+        }
+    });
     let (code, out, _) = gate(some.path());
     assert_eq!(code, 1, "{out}");
     assert!(out.contains("disturbed: slower"), "{out}");
@@ -206,22 +195,15 @@ fn probed(dir: &Path, scale: f64, seed: u64, extra_study: &str) {
     fs::write(dir.join("study.toml"), format!("name = \"probed\"\n[sampling]\nprobe = \"chain\"\n{extra_study}"))
         .unwrap();
     let mut noise = Noise::new(seed);
-    let text = fs::read_to_string(dir.join("trials.jsonl")).unwrap();
-    let changed: String = text
-        .lines()
-        .map(|line| {
-            let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
-            let machine = 1.0 + 0.1 * noise.bell();
-            let own = 1.0 + 0.01 * noise.bell();
-            for sample in record["samples"].as_array_mut().unwrap() {
-                sample["metrics"]["tps"] = (10_000.0 * scale * own / machine).into();
-                sample["covariates"]["probe_chain_ns"] = (90.0 * machine).into();
-                sample["covariates"]["probe_spin_ns"] = (30.0 + noise.bell()).into();
-            }
-            record.to_string() + "\n"
-        })
-        .collect();
-    fs::write(dir.join("trials.jsonl"), changed).unwrap();
+    fake::each_record(dir, |record| {
+        let machine = 1.0 + 0.1 * noise.bell();
+        let own = 1.0 + 0.01 * noise.bell();
+        for sample in record["samples"].as_array_mut().unwrap() {
+            sample["metrics"]["tps"] = (10_000.0 * scale * own / machine).into();
+            sample["covariates"]["probe_chain_ns"] = (90.0 * machine).into();
+            sample["covariates"]["probe_spin_ns"] = (30.0 + noise.bell()).into();
+        }
+    });
 }
 
 #[test]
@@ -329,8 +311,7 @@ fn many_sides_are_compared_with_the_first() {
 
 #[test]
 fn some_of_the_levels_stand_for_every_condition_that_has_them() {
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(&fake::eight(), dir.path());
+    let dir = fake::dir(&fake::eight());
     let side = |levels: &str| format!("{}:{levels}", path(dir.path()));
     let (code, out, err) = tare(&["compare", &side("aslr=off"), &side("aslr=on"), "--json", "--metric", "tps"]);
     assert_eq!(code, 0, "{err}");

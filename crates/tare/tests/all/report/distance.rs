@@ -3,7 +3,6 @@
 use super::fake::{self, Fake};
 use serde_json::{Value, json};
 use std::fs;
-use tare_report::write_report;
 
 const NODES: usize = 4;
 
@@ -59,7 +58,7 @@ pub fn page() -> String {
             "working_set_bytes": 1 << 26, "notes": [], "elapsed_s": 1.0
         }}),
     );
-    fs::read_to_string(write_report(dir.path()).unwrap()).unwrap()
+    fake::page(dir.path())
 }
 
 #[test]

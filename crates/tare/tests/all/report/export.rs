@@ -14,9 +14,7 @@ use tare_report::export::tables::Table;
 
 /// A study with failed and disturbed attempts, and reasons that need escaping in every format.
 fn results() -> tempfile::TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(&fake::bimodal(), dir.path());
-    dir
+    fake::dir(&fake::bimodal())
 }
 
 fn export(dir: &Path, arguments: &[&str]) -> String {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use tare_results::schema::*;
+use tempfile::TempDir;
 
 /// One condition to make up.
 pub struct Fake {
@@ -91,6 +92,32 @@ pub fn eight() -> Study {
         })
         .collect();
     Study { name: "single-thread-stability", conditions, trials: 10, samples: 4, bad: Vec::new(), missing: 0 }
+}
+
+/// A study in a directory of its own.
+pub fn dir(study: &Study) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    write(study, dir.path());
+    dir
+}
+
+/// A study as it is read back.
+pub fn results(study: &Study) -> tare_results::Results {
+    tare_results::open(dir(study).path()).unwrap()
+}
+
+/// What rows of a CSV file are read as.
+pub fn csv(rows: &str) -> tare_results::Results {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("made-up.csv");
+    fs::write(&path, format!("condition,trial,sample,metric,value\n{rows}")).unwrap();
+    tare_results::open(&path).unwrap()
+}
+
+/// The page of results.
+pub fn page(dir: &Path) -> String {
+    let results = tare_results::open(dir).unwrap();
+    tare_report::html::render(&results, &tare_findings::summarize(&results))
 }
 
 /// Writes a study and returns the number of records.
@@ -293,18 +320,24 @@ fn machine() -> tare_topology::Machine {
 
 /// Scales the throughput of the trials that `hit` chooses and marks them as counted although disturbed.
 pub fn disturb(dir: &Path, hit: &dyn Fn(u64) -> bool, scale: f64) {
-    let path = dir.join("trials.jsonl");
-    let lines = fs::read_to_string(&path).unwrap();
-    let changed = lines.lines().map(|line| {
-        let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
+    each_record(dir, |record| {
         if hit(record["trial"].as_u64().unwrap()) {
             record["reason"] = "counted although disturbed, for no attempt is left: stress (77) took 76%".into();
             for sample in record["samples"].as_array_mut().unwrap() {
                 sample["metrics"]["tps"] = (sample["metrics"]["tps"].as_f64().unwrap() * scale).into();
             }
         }
-        record.to_string() + "\n"
     });
-    let text: String = changed.collect();
-    fs::write(&path, text).unwrap();
+}
+
+/// Changes the records of a directory one by one.
+pub fn each_record(dir: &Path, mut change: impl FnMut(&mut serde_json::Value)) {
+    let path = dir.join("trials.jsonl");
+    let changed = |line: &str| {
+        let mut record = serde_json::from_str(line).unwrap();
+        change(&mut record);
+        format!("{record}\n")
+    };
+    let text: String = fs::read_to_string(&path).unwrap().lines().map(changed).collect();
+    fs::write(path, text).unwrap();
 }

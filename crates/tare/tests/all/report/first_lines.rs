@@ -107,8 +107,7 @@ struct Told {
 
 /// The study as a user would read it; disturbed trials are marked, or left out as if they had never run.
 fn told(text: &str, study: &fake::Study, quick: bool, disturbed: &dyn Fn(u64) -> bool, leave_out: bool) -> Told {
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(study, dir.path());
+    let dir = fake::dir(study);
     fs::write(dir.path().join("study.toml"), text).unwrap();
     change(
         &dir.path().join("environment.json"),

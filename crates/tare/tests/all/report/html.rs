@@ -3,13 +3,10 @@
 use crate::report::commands::tare;
 use crate::report::fake;
 use std::fs;
-use tare_report::write_report;
 
 fn report_of(study: &fake::Study) -> String {
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(study, dir.path());
-    let path = write_report(dir.path()).unwrap();
-    let text = fs::read_to_string(path).unwrap();
+    let results = fake::results(study);
+    let text = tare_report::html::render(&results, &tare_findings::summarize(&results));
     // For a look with a browser.
     if let Ok(out) = std::env::var("TARE_TEST_REPORTS") {
         fs::write(std::path::Path::new(&out).join(format!("{}.html", study.name)), &text).unwrap();
@@ -20,8 +17,7 @@ fn report_of(study: &fake::Study) -> String {
 #[test]
 fn every_outside_string_is_escaped() {
     const EVIL: &str = "<script>alert(1)</script>\"'&";
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(&fake::bimodal(), dir.path());
+    let dir = fake::dir(&fake::bimodal());
     // Into every string of the records, whatever its field: the names of conditions stay in step.
     for file in ["plan.json", "environment.json", "trials.jsonl"] {
         let path = dir.path().join(file);
@@ -34,7 +30,7 @@ fn every_outside_string_is_escaped() {
         fs::write(path, lines.concat()).unwrap();
     }
     fs::write(dir.path().join("study.toml"), EVIL).unwrap();
-    let text = fs::read_to_string(write_report(dir.path()).unwrap()).unwrap();
+    let text = fake::page(dir.path());
     assert_eq!(text.matches("<script").count(), 1, "an unescaped string at {:?}", text.find("<script"));
     assert!(text.matches("&lt;script&gt;").count() > 50);
     // In attributes too: no quote of an outside string may end one.
@@ -78,10 +74,9 @@ fn a_thousand_trials_stay_under_a_megabyte() {
 
 #[test]
 fn trials_that_count_although_disturbed_are_hollow() {
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(&fake::eight(), dir.path());
+    let dir = fake::dir(&fake::eight());
     fake::disturb(dir.path(), &|trial| trial < 7, 1.0);
-    let text = fs::read_to_string(write_report(dir.path()).unwrap()).unwrap();
+    let text = fake::page(dir.path());
     let section = |id: &str| {
         let after = text.split(&format!("<section id=\"{id}\"")).nth(1).unwrap();
         after.split("</section>").next().unwrap().to_owned()
@@ -96,10 +91,7 @@ fn trials_that_count_although_disturbed_are_hollow() {
 
 #[test]
 fn a_report_of_a_csv_and_of_nothing_is_still_a_report() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("made-up.csv");
-    fs::write(&path, "condition,trial,sample,metric,value\na,0,0,tps,10\na,1,0,tps,11\nb,0,0,tps,12\n").unwrap();
-    let results = tare_results::open(&path).unwrap();
+    let results = fake::csv("a,0,0,tps,10\na,1,0,tps,11\nb,0,0,tps,12\n");
     let text = tare_report::html::render(&results, &tare_findings::summarize(&results));
     assert!(text.contains("order in the file") && text.contains("says nothing of the machine"));
     let mut study = fake::bimodal();
@@ -142,8 +134,7 @@ fn a_paired_comparison_begins_with_its_verdict_on_its_own_metric() {
     let conditions =
         vec![side("side=a build=old", 20_000.0, [0, 0, 2, 2]), side("side=b build=new", 16_000.0, [0, 0, 2, 2])];
     let study = fake::Study { name: "ab", conditions, trials: 10, samples: 1, bad: Vec::new(), missing: 0 };
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(&study, dir.path());
+    let dir = fake::dir(&study);
     let file = dir.path().join("plan.json");
     let mut plan: serde_json::Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
     plan["settle"] = serde_json::json!({
@@ -152,7 +143,7 @@ fn a_paired_comparison_begins_with_its_verdict_on_its_own_metric() {
         "begun": [{"first_block": 0, "boot_id": "one"}],
     });
     fs::write(&file, plan.to_string()).unwrap();
-    let text = fs::read_to_string(write_report(dir.path()).unwrap()).unwrap();
+    let text = fake::page(dir.path());
     let heading = text.split("<h1>").nth(1).unwrap().split("</h1>").next().unwrap();
     assert!(heading.contains("after 10 pairs"), "{heading}");
     let first = text.split("<section id=\"").nth(1).unwrap();

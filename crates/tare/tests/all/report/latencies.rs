@@ -1,17 +1,14 @@
 //! Histograms of samples: a study's percentiles are those of whole trials, and the page draws them.
 
 use crate::report::fake;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::Path;
 use tare_load::Latencies;
-use tare_report::write_report;
 
 /// A study whose samples keep histograms: of each trial's three, the last one is slow and of few transactions.
 pub fn with_histograms(dir: &Path) {
     fake::write(&fake::bimodal(), dir);
-    let file = dir.join("trials.jsonl");
-    let line = |line: &str| {
-        let mut record: Value = serde_json::from_str(line).unwrap();
+    fake::each_record(dir, |record| {
         let trial = record["trial"].as_u64().unwrap();
         for (place, sample) in record["samples"].as_array_mut().unwrap().iter_mut().enumerate() {
             let (count, fastest_ns) = if place == 2 { (5, 200_000_000) } else { (1000, 1_000_000 + 10_000 * trial) };
@@ -23,17 +20,14 @@ pub fn with_histograms(dir: &Path) {
                 sample["metrics"][format!("latency_ms_max{key}")] = json!(all.max_ms());
             }
         }
-        format!("{record}\n")
-    };
-    let records: String = std::fs::read_to_string(&file).unwrap().lines().map(line).collect();
-    std::fs::write(file, records).unwrap();
+    });
 }
 
 /// The page of such a study.
 pub fn page() -> String {
     let dir = tempfile::tempdir().unwrap();
     with_histograms(dir.path());
-    std::fs::read_to_string(write_report(dir.path()).unwrap()).unwrap()
+    fake::page(dir.path())
 }
 
 #[test]
@@ -74,16 +68,11 @@ fn results_without_histograms_and_a_damaged_one_mean_what_they_did() {
         let condition = &summary.conditions[1];
         condition.metrics.iter().find(|metric| metric.name == "latency_ms_p99").unwrap().mean
     };
-    let file = dir.path().join("trials.jsonl");
-    let text = std::fs::read_to_string(&file).unwrap();
     for damage in [json!({}), json!({"latency_ms": "no histogram"})] {
-        let line = |line: &str| {
-            let mut record: Value = serde_json::from_str(line).unwrap();
+        fake::each_record(dir.path(), |record| {
             let samples = record["samples"].as_array_mut().unwrap();
             samples.iter_mut().for_each(|sample| sample["histograms"] = damage.clone());
-            format!("{record}\n")
-        };
-        std::fs::write(&file, text.lines().map(line).collect::<String>()).unwrap();
+        });
         assert!((66.0..69.0).contains(&p99(dir.path())), "{damage}: {} ms", p99(dir.path()));
     }
 }

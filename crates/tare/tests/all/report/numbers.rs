@@ -6,38 +6,7 @@ use std::fs;
 use tare_results::open;
 
 fn summary_of(study: &fake::Study) -> Told {
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(study, dir.path());
-    summarize(&open(dir.path()).unwrap())
-}
-
-#[test]
-fn only_trials_that_ended_ok_are_analysed() {
-    let summary = summary_of(&fake::bimodal());
-    let other = summary.conditions.iter().find(|c| c.name == "placement=other-node").unwrap();
-    assert_eq!((other.trials, other.failed_trials, other.contaminated_trials), (10, 1, 1));
-    assert_eq!(other.metrics[0].trials, 10);
-    assert!(
-        summary.odd.iter().any(|line| line.contains("signal 11") && line.contains("run again")),
-        "{:?}",
-        summary.odd
-    );
-    assert!(summary.odd.iter().any(|line| line.contains("steal time was 4.1%")), "{:?}", summary.odd);
-    assert!(summary.odd.iter().any(|line| line.contains("smt-sibling")), "{:?}", summary.odd);
-}
-
-#[test]
-fn two_modes_are_found_and_their_cause_named() {
-    let summary = summary_of(&fake::bimodal());
-    let float = summary.metric("placement=float", "tps").unwrap();
-    assert_eq!(float.modes.len(), 2, "{float:?}");
-    assert!((float.modes[0].mean / 24_400.0 - 1.0).abs() < 0.02 && (float.modes[1].mean / 37_200.0 - 1.0).abs() < 0.02);
-    assert!((float.modes[0].weight + float.modes[1].weight - 1.0).abs() < 1e-9);
-    let cause = summary.further_reading[0].as_str();
-    let (slow, fast) = cause.split_once(", every pair").unwrap();
-    assert!(slow.contains("no pair on one node") && fast.contains("under one cache"), "{cause}");
-    assert!(summary.metric("placement=same-pu", "tps").unwrap().modes.is_empty());
-    assert!(summary.further_reading[0].contains("its mean describes no trial"), "{:?}", summary.further_reading);
+    summarize(&fake::results(study))
 }
 
 #[test]
@@ -71,32 +40,6 @@ fn the_reading_is_careful() {
 }
 
 #[test]
-fn effects_name_the_factor_of_the_mean_and_of_the_spread() {
-    let summary = summary_of(&fake::eight());
-    assert!(summary.reading.starts_with("ahi moved throughput 1.10x (on against off"), "{}", summary.reading);
-    assert!(summary.answer.details[0].ends_with("no other factor is shown to move it."), "{:?}", summary.answer);
-    assert!(
-        summary.further_reading[0].starts_with("aslr (on rather than off) accounts for"),
-        "{:?}",
-        summary.further_reading
-    );
-    let effect = |term: &str| summary.effects.iter().find(|e| e.metric == "tps" && e.term == term).unwrap();
-    let ahi = effect("ahi");
-    assert_eq!(ahi.levels, "on/off");
-    assert!((ahi.mean_ratio - 1.1).abs() < 0.02, "{ahi:?}");
-    assert!(ahi.ci.unwrap().low > 1.05 && ahi.ci.unwrap().high < 1.15, "{ahi:?}");
-    // Made up with CoVs of 3% and 0.5%, and a within-trial noise of 0.4% / 2 that both share.
-    let aslr = effect("aslr");
-    assert!((4.0..8.0).contains(&aslr.spread_ratio.unwrap()), "{aslr:?}");
-    assert!(aslr.spread_ci.unwrap().low > 2.0, "{aslr:?}");
-    // Factors keep the order of the condition's name.
-    assert!((effect("ahi:aslr").mean_ratio - 1.0).abs() < 0.02);
-    let sources = summary.spread_sources.as_ref().unwrap();
-    assert_eq!((sources.ranking[0].factor.as_str(), sources.ranking[0].noisy_level.as_str()), ("aslr", "on"));
-    assert!(sources.ranking[0].shown && sources.ranking[0].share > 0.8, "{sources:?}");
-}
-
-#[test]
 fn a_scalability_law_comes_back() {
     let mut noise = Noise::new(3);
     let mut rows = String::new();
@@ -127,8 +70,7 @@ fn results_without_a_usable_trial_say_so() {
 #[test]
 fn the_first_line_answers_the_question_of_the_study() {
     let ask = |question: &str, command: &str| {
-        let dir = tempfile::tempdir().unwrap();
-        fake::write(&fake::eight(), dir.path());
+        let dir = fake::dir(&fake::eight());
         let study = format!("name = \"single-thread-stability\"\nquestion = \"{question}\"\n");
         fs::write(dir.path().join("study.toml"), study).unwrap();
         let path = dir.path().join("environment.json");

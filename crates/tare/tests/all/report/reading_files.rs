@@ -2,7 +2,7 @@
 
 use crate::report::fake;
 use std::fs;
-use tare_results::schema::{Outcome, SCHEMA};
+use tare_results::schema::SCHEMA;
 use tare_results::{ReadError, open};
 
 fn csv(text: &str) -> Result<tare_results::Results, ReadError> {
@@ -18,19 +18,6 @@ fn malformed(result: Result<tare_results::Results, ReadError>) -> (usize, usize,
         Err(ReadError::Malformed { line, column, what, .. }) => (line, column, what),
         other => panic!("expected a malformed file, got {other:?}"),
     }
-}
-
-#[test]
-fn a_results_directory_comes_back_whole() {
-    let dir = tempfile::tempdir().unwrap();
-    let records = fake::write(&fake::bimodal(), dir.path());
-    let results = open(dir.path()).unwrap();
-    assert_eq!(results.trials.len(), records);
-    assert_eq!(results.trials.iter().filter(|trial| trial.outcome == Outcome::Ok).count(), 30);
-    assert_eq!(results.study, "mind-your-core");
-    assert_eq!(results.plan.unwrap().conditions.len(), 4);
-    assert!(results.environment.unwrap().command.starts_with("tare run"));
-    assert_eq!(results.warnings, Vec::<String>::new());
 }
 
 #[test]
@@ -73,8 +60,7 @@ fn a_record_that_is_there_twice_or_was_never_planned_is_said_and_not_analysed() 
 
 #[test]
 fn links_and_pipes_in_a_results_directory_are_refused_at_once() {
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(&fake::bimodal(), dir.path());
+    let dir = fake::dir(&fake::bimodal());
     for file in ["study.toml", "environment.json", "trials.jsonl", "plan.json"] {
         let path = dir.path().join(file);
         let _ = fs::remove_file(&path); // not every fake has every file
@@ -89,8 +75,7 @@ fn links_and_pipes_in_a_results_directory_are_refused_at_once() {
 
 #[test]
 fn a_newer_schema_is_refused_with_both_numbers() {
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(&fake::bimodal(), dir.path());
+    let dir = fake::dir(&fake::bimodal());
     // A newer format need not even have today's fields.
     fs::write(dir.path().join("trials.jsonl"), "{\"schema\": 99, \"unheard_of\": []}\n").unwrap();
     let error = open(dir.path()).unwrap_err();
@@ -109,8 +94,7 @@ fn what_is_not_there_is_said() {
 
 #[test]
 fn missing_environment_and_trials_are_warnings() {
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(&fake::bimodal(), dir.path());
+    let dir = fake::dir(&fake::bimodal());
     fs::remove_file(dir.path().join("environment.json")).unwrap();
     fs::remove_file(dir.path().join("trials.jsonl")).unwrap();
     let results = open(dir.path()).unwrap();

@@ -18,39 +18,6 @@ fn show(rows: &str) -> serde_json::Value {
 }
 
 #[test]
-fn components_come_back_from_a_csv_of_200_trials_of_50_samples() {
-    // The CoV of 200 trials itself varies by 5%: four queries of the same components are averaged. In the second
-    // condition samples vary so much that the CoV of the trial means is mostly theirs.
-    let truth = [("plain", 0.04, 0.06), ("restless", 0.01, 0.1)];
-    let mut noise = Noise::new(11);
-    let mut rows = String::new();
-    for (condition, between, within) in truth {
-        for query in 1..=4 {
-            for trial in 0..200 {
-                let centre = 2.0 * (1.0 + between * noise.bell());
-                for sample in 0..50 {
-                    let value = centre + 2.0 * within * noise.bell();
-                    writeln!(rows, "{condition},{trial},{sample},query_s_q{query},{value}").unwrap();
-                }
-            }
-        }
-    }
-    let shown = show(&rows);
-    for ((name, between, within), condition) in truth.iter().zip(shown["conditions"].as_array().unwrap()) {
-        assert_eq!(condition["name"], *name);
-        let metrics = condition["metrics"].as_array().unwrap();
-        let average = |of: &dyn Fn(&serde_json::Value) -> f64| metrics.iter().map(of).sum::<f64>() / 4.0;
-        for (key, known) in [("within_cov", within), ("between_cov", between)] {
-            let found = average(&|metric| metric["components"][key].as_f64().unwrap());
-            assert!((found / known - 1.0).abs() < 0.1, "{name} {key}: {found} for {known}");
-        }
-        let means = average(&|metric| metric["between_cov"].as_f64().unwrap());
-        let expected = (between * between + within * within / 50.0).sqrt();
-        assert!((means / expected - 1.0).abs() < 0.1, "{name}: {means} for {expected}");
-    }
-}
-
-#[test]
 fn the_articles_columns_are_the_range_over_the_best_trial_averaged_and_largest_over_queries() {
     // Trial means 10, 11 and 10.5 of q1: 10%. 20, 21, 20 of q2: 5%.
     let rows: String = [("query_s_q1", [10.0, 11.0, 10.5]), ("query_s_q2", [20.0, 21.0, 20.0])]
@@ -174,13 +141,9 @@ fn factors_that_always_change_together_are_not_told_apart() {
 #[test]
 fn a_recorded_covariate_that_moves_the_trials_is_named_and_an_idle_one_is_not() {
     for planted in [true, false] {
-        let dir = tempfile::tempdir().unwrap();
-        fake::write(&fake::eight(), dir.path());
-        let path = dir.path().join("trials.jsonl");
+        let dir = fake::dir(&fake::eight());
         let mut noise = Noise::new(9);
-        let mut lines = String::new();
-        for line in fs::read_to_string(&path).unwrap().lines() {
-            let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
+        fake::each_record(dir.path(), |record| {
             let (moved, idle) = (noise.bell(), noise.bell());
             for sample in record["samples"].as_array_mut().unwrap() {
                 let covariates = sample["covariates"].as_object_mut().unwrap();
@@ -191,9 +154,7 @@ fn a_recorded_covariate_that_moves_the_trials_is_named_and_an_idle_one_is_not() 
                     sample["metrics"]["tps"] = (tps * (1.0 + 0.06 * moved)).into();
                 }
             }
-            writeln!(lines, "{record}").unwrap();
-        }
-        fs::write(&path, lines).unwrap();
+        });
         let summary = summarize(&tare_results::open(dir.path()).unwrap());
         let named: Vec<&str> = summary.residual_causes.iter().map(|cause| cause.covariate.as_str()).collect();
         if planted {
@@ -231,10 +192,7 @@ fn article() -> String {
 
 #[test]
 fn the_report_shows_every_query_its_spread_and_its_factors() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("made-up.csv");
-    fs::write(&path, format!("{HEAD}{}", article())).unwrap();
-    let results = tare_results::open(&path).unwrap();
+    let results = fake::csv(&article());
     let summary = summarize(&results);
     let text = tare_report::html::render(&results, &summary);
     // For a look with a browser.

@@ -6,14 +6,11 @@ use tare_findings::compare::{Options, Side, compare, compare_sessions};
 use tare_findings::summarize;
 use tare_report::json::SummaryJson;
 use tare_report::terminal::{self, Style};
-use tare_results::open;
 
 const PLAIN: Style = Style { colour: false, width: Some(100), plain: false, all: false, statistic: None };
 
 fn shown(study: &fake::Study) -> String {
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(study, dir.path());
-    let results = open(dir.path()).unwrap();
+    let results = fake::results(study);
     let text = terminal::show(&results, &summarize(&results), PLAIN);
     assert_narrow(&text);
     text
@@ -41,15 +38,12 @@ fn rows_of<'p>(page: &'p str, condition: &str) -> Vec<&'p str> {
 /// By luck one figure or the other: modes are tested for from six trials on, and shown from more.
 #[test]
 fn trials_that_lie_far_apart_have_no_mean_on_terminal_and_page() {
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("few.csv");
     let trials = |name: &str, values: [f64; 5]| -> String {
         values.iter().enumerate().map(|(trial, value)| format!("pairs={name},{trial},0,tps,{value}\n")).collect()
     };
     let luck = trials("by-luck", [68_100.0, 305_300.0, 304_700.0, 67_800.0, 303_900.0]);
     let design = trials("by-design", [304_200.0, 305_100.0, 304_800.0, 305_700.0, 303_100.0]);
-    std::fs::write(&file, format!("condition,trial,sample,metric,value\n{luck}{design}")).unwrap();
-    let results = open(&file).unwrap();
+    let results = fake::csv(&format!("{luck}{design}"));
     let summary = summarize(&results);
     let text = terminal::show(&results, &summary, PLAIN);
     let row = text.lines().find(|line| line.starts_with("by-luck")).unwrap();
@@ -65,9 +59,7 @@ fn trials_that_lie_far_apart_have_no_mean_on_terminal_and_page() {
 /// The modes stand in the chart without a bar of their mean, and are said once below the table.
 #[test]
 fn modes_have_no_bar_of_a_mean_and_are_said_once() {
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(&fake::bimodal(), dir.path());
-    let results = open(dir.path()).unwrap();
+    let results = fake::results(&fake::bimodal());
     let summary = summarize(&results);
     let page = tare_report::html::render(&results, &summary);
     let rows = rows_of(&page, "placement=float");
@@ -86,9 +78,7 @@ fn eight_conditions_on_a_terminal() {
 #[test]
 fn other_metrics_are_few_but_with_all() {
     let of = |study: &fake::Study, all: bool| {
-        let dir = tempfile::tempdir().unwrap();
-        fake::write(study, dir.path());
-        let results = open(dir.path()).unwrap();
+        let results = fake::results(study);
         one_line(&terminal::show(&results, &summarize(&results), Style { all, ..PLAIN }))
     };
     let mut study = fake::eight();
@@ -119,11 +109,9 @@ fn every_table_compares_the_same_level_with_the_other_one() {
 
 #[test]
 fn the_json_of_show() {
-    let dir = tempfile::tempdir().unwrap();
     let mut study = fake::bimodal();
     study.trials = 6;
-    fake::write(&study, dir.path());
-    let results = open(dir.path()).unwrap();
+    let results = fake::results(&study);
     let mut json = serde_json::to_value(SummaryJson::of(&summarize(&results), &results)).unwrap();
     // One metric says all of the shape.
     for condition in json["conditions"].as_array_mut().unwrap() {
@@ -147,9 +135,7 @@ fn round(json: &mut serde_json::Value) {
 
 #[test]
 fn a_comparison_on_a_terminal() {
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(&fake::bimodal(), dir.path());
-    let results = open(dir.path()).unwrap();
+    let results = fake::results(&fake::bimodal());
     let side = |condition| Side { results: &results, condition: Some(condition) };
     let options = Options { min_effect: 0.01, fail_if_slower: Some(0.05), judged: Vec::new() };
     let found = compare(side("placement=same-pu"), side("placement=float"), &options).unwrap();
@@ -160,13 +146,11 @@ fn a_comparison_on_a_terminal() {
 
 #[test]
 fn servers_that_ran_already_are_compared_in_one_study_by_their_sockets() {
-    let dir = tempfile::tempdir().unwrap();
     let mut study = fake::bimodal();
     study.conditions.truncate(1);
     study.bad.clear();
-    fake::write(&study, dir.path());
     let session = || {
-        let mut results = open(dir.path()).unwrap();
+        let mut results = fake::results(&study);
         results.trials.iter_mut().for_each(|trial| trial.reason = Some("stress (77) took 76% of CPU 2".to_owned()));
         results
     };
@@ -187,9 +171,7 @@ fn servers_that_ran_already_are_compared_in_one_study_by_their_sockets() {
 
 #[test]
 fn two_levels_of_one_study_get_no_advice_to_measure_both_in_one() {
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(&fake::bimodal(), dir.path());
-    let mut results = open(dir.path()).unwrap();
+    let mut results = fake::results(&fake::bimodal());
     results.trials.iter_mut().for_each(|trial| trial.reason = Some("stress (77) took 76% of CPU 2".to_owned()));
     let side = |condition| Side { results: &results, condition: Some(condition) };
     let options = Options { min_effect: 0.01, fail_if_slower: Some(0.05), judged: Vec::new() };
@@ -205,13 +187,11 @@ fn two_levels_of_one_study_get_no_advice_to_measure_both_in_one() {
 /// How busy the machine was differs each time; and one sample a trial says nothing of what samples differ by.
 #[test]
 fn the_load_of_the_machine_is_no_difference_and_one_sample_has_no_spread() {
-    let dir = tempfile::tempdir().unwrap();
     let mut study = fake::eight();
     study.conditions.truncate(1);
     study.samples = 1;
-    fake::write(&study, dir.path());
     let loaded = |load: &str| {
-        let mut results = open(dir.path()).unwrap();
+        let mut results = fake::results(&study);
         results.trials.iter_mut().for_each(|trial| trial.samples[0].elapsed_s += load.len() as f64 / 1e6);
         results.environment.as_mut().unwrap().settings.insert("/proc/loadavg".to_owned(), load.to_owned());
         results
@@ -239,7 +219,7 @@ fn long_names_and_escape_sequences_stay_within_the_table() {
 /// Conditions of two factors with long levels, more than a screen of them.
 fn long(levels: usize) -> String {
     let mut noise = fake::Noise::new(3);
-    let mut text = "condition,trial,sample,metric,value\n".to_owned();
+    let mut text = String::new();
     for level in 0..levels {
         for (trial, metric) in (0..6).flat_map(|trial| ["tps", "latency_ms_mean"].map(|metric| (trial, metric))) {
             let value = if metric == "tps" { 1000.0 + level as f64 } else { 0.031 } * (1.0 + 0.01 * noise.bell());
@@ -252,10 +232,7 @@ fn long(levels: usize) -> String {
 }
 
 fn long_shown(style: Style, levels: usize) -> String {
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("long.csv");
-    std::fs::write(&file, long(levels)).unwrap();
-    let results = open(&file).unwrap();
+    let results = fake::csv(&long(levels));
     terminal::show(&results, &summarize(&results), style)
 }
 
@@ -271,7 +248,7 @@ fn tables_have_a_column_a_factor_fit_the_terminal_and_break_no_name() {
         assert_eq!(text.contains('●'), width >= 160, "the picture is there where there is room, {width}:\n{text}");
         assert!(text.contains("latency_ms_mean") && text.contains(" ms") && !text.contains("µs"), "{text}");
     }
-    let piped = long_shown(Style { width: None, ..PLAIN }, 12);
+    let piped = long_shown(Style { width: None, all: true, ..PLAIN }, 12);
     assert!(piped.lines().any(|line| line.chars().count() > 160), "a pipe has no width:\n{piped}");
 }
 
@@ -286,20 +263,14 @@ fn a_long_study_is_a_screen_unless_all_is_asked_for() {
 
 #[test]
 fn a_narrow_terminal_has_whole_words_and_no_line_too_long() {
-    let dir = tempfile::tempdir().unwrap();
-    fake::write(&fake::bimodal(), dir.path());
-    let results = open(dir.path()).unwrap();
+    let results = fake::results(&fake::bimodal());
     let summary = summarize(&results);
     let mut long = fake::bimodal();
     long.conditions[1].name = "placement=pairs-by-design threads=1024";
-    let of_long = tempfile::tempdir().unwrap();
-    fake::write(&long, of_long.path());
-    let long = open(of_long.path()).unwrap();
+    let long = fake::results(&long);
     let summary_of_long = summarize(&long);
     // Its factors have effects, and move the spread.
-    let of_factors = tempfile::tempdir().unwrap();
-    fake::write(&fake::eight(), of_factors.path());
-    let factors = open(of_factors.path()).unwrap();
+    let factors = fake::results(&fake::eight());
     let of_factors = summarize(&factors);
     assert!(!of_factors.effects.is_empty() && of_factors.spread_sources.is_some());
     for (width, results, summary) in

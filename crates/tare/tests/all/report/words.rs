@@ -1,5 +1,6 @@
 //! A summary with the words that every report shows of it.
 
+use crate::report::fake;
 use std::ops::Deref;
 use tare_findings::summary::Summary;
 use tare_report::words::{self, AnswerJson};
@@ -35,8 +36,5 @@ pub fn summarize(results: &Results) -> Told {
 }
 
 pub fn summary_of_csv(rows: &str) -> Told {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("made-up.csv");
-    std::fs::write(&path, format!("condition,trial,sample,metric,value\n{rows}")).unwrap();
-    summarize(&tare_results::open(&path).unwrap())
+    summarize(&fake::csv(rows))
 }
