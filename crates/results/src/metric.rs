@@ -157,8 +157,8 @@ pub fn caveat(name: &str) -> Option<&'static str> {
     )
 }
 
-/// Whether a table that is to be short leaves it out: ends and percentiles of the latency but the 99th, and what is of a
-/// step, a statement or a kind of transaction.
+/// Whether a table that is to be short leaves it out: ends and percentiles of the latency but the 99th, and what is of
+/// a step, a statement or a kind of transaction.
 pub fn is_further(name: &str) -> bool {
     let kept = || [LATENCY_MS_MEAN, LATENCY_MS_P99].iter().any(|metric| metric.name() == name);
     (name.starts_with("latency_ms_") && !kept()) || name.contains(steps::OF)

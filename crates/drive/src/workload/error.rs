@@ -1,7 +1,6 @@
 //! Why a load gave no result, and why its data could not be made.
 
 use super::sessions::NotAsked;
-use super::sql::SqlLoadError;
 use crate::sut::SutError;
 use std::error::Error;
 use tare_cpuset::LimitTooLow;
@@ -58,15 +57,6 @@ pub enum LoadError {
 impl LoadError {
     pub fn own(error: impl Error + Send + Sync + 'static) -> Self {
         Self::Own(Box::new(error))
-    }
-
-    /// The statement of a file of one's own that the server does not take, by the name that its metrics have.
-    pub fn refused_statement(&self) -> Option<&str> {
-        let Self::Own(error) = self else { return None };
-        match error.downcast_ref()? {
-            SqlLoadError::Refused { name, .. } => Some(name),
-            _ => None,
-        }
     }
 }
 

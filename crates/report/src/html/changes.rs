@@ -58,7 +58,7 @@ fn gain(row: &AgainstFirst) -> Option<f64> {
 /// A column for each side, a row for each condition and judged metric.
 fn map(found: &ManyComparison) -> Heat {
     let judged: Vec<&AgainstFirst> = found.metrics.iter().filter(|row| row.metric.judged).collect();
-    let one = one_of(judged.iter().map(|row| &row.metric.condition)).is_some();
+    let one = one_of(judged.iter().map(|row| &row.metric.condition.a)).is_some();
     let mut rows: Vec<String> = Vec::new();
     let columns: Vec<String> = found.sides.iter().skip(1).cloned().collect();
     let mut values: Vec<Vec<Option<f64>>> = Vec::new();
@@ -116,16 +116,18 @@ fn rows(found: &ManyComparison) -> Markup {
     let grouped = !found.groups.is_empty();
     let side = one_of(shown.iter().map(|row| &row.against)).filter(|_| !grouped);
     let condition = one_of(shown.iter().map(|row| &row.metric.condition)).filter(|_| !grouped);
+    let is_side = |row: &&AgainstFirst| row.against.ends_with(&format!(":{}", row.metric.condition.b));
+    let conditions = condition.is_none() && !shown.iter().all(is_side);
     let pair = |condition: &ConditionPair| condition.to_string().replace(" -> ", " → ");
     let caption = side.map(|side| format!("{side} against {}", found.sides[0]));
     let caption: Vec<String> = caption.into_iter().chain(condition.map(pair)).collect();
     html! {
+        @if !caption.is_empty() { p.note { (caption.join(": ")) } }
         (scroll("Table of changes", &html! {
             table {
-                @if !caption.is_empty() { caption { (caption.join(": ")) } }
                 thead { tr {
                     @if side.is_none() { th.l scope="col" { "side" } }
-                    @if condition.is_none() { th.l scope="col" { "condition" } }
+                    @if conditions { th.l scope="col" { "condition" } }
                     th.l scope="col" { "metric" }
                     th scope="col" { "change" } th scope="col" { "95% interval" }
                     @if let Some(by) = &by { th scope="col" { "adjusted by the probe " (by) } }
@@ -134,12 +136,12 @@ fn rows(found: &ManyComparison) -> Markup {
                 } }
                 tbody {
                 @for (cell, own) in bases(found) { tr {
-                    th scope="row" { (own.side) } td.l { (cell.condition) } td.l { (cell.name) }
+                    th scope="row" { (own.side) } @if conditions { td.l { (cell.condition) } } td.l { (cell.name) }
                     td { "base" } td { "–" } @if by.is_some() { td { "–" } } td.l { (own.letters) } td.l { "–" }
                 } }
                 @for row in shown { tr {
                     @if side.is_none() { th scope="row" { (row.against) } }
-                    @if condition.is_none() { td.l { (pair(&row.metric.condition)) } }
+                    @if conditions { td.l { (pair(&row.metric.condition)) } }
                     @if side.is_none() { td.l { (row.metric.name) } } @else { th scope="row" { (row.metric.name) } }
                     @match row.metric.difference.map(|found| words::difference(&found, &row.metric.unit)) {
                         Some((value, ends)) => { td { (value) } td { (ends.as_deref().unwrap_or("–")) } }

@@ -1,6 +1,6 @@
 //! What can go wrong with statements of one's own.
 
-use crate::workload::error::shown;
+use crate::workload::error::{LoadError, shown};
 use std::io;
 use std::path::PathBuf;
 use tare_engine::SqlError;
@@ -31,5 +31,16 @@ impl SqlLoadError {
 
     pub(super) fn refused(name: &str, sql: &str, source: SqlError) -> Self {
         Self::Refused { name: name.to_owned(), sql: shown(sql), source }
+    }
+}
+
+impl LoadError {
+    /// The statement of a file of one's own that the server does not take, by the name that its metrics have.
+    pub fn refused_statement(&self) -> Option<&str> {
+        let Self::Own(error) = self else { return None };
+        match error.downcast_ref()? {
+            SqlLoadError::Refused { name, .. } => Some(name),
+            _ => None,
+        }
     }
 }

@@ -30,6 +30,5 @@ mod step;
 mod steps;
 mod tally;
 
-pub(super) use error::SqlLoadError;
 pub use pgbench::{Script, ScriptError, Scripts, of_scripts};
 pub use settings::{BUILTIN_NAMES, LARGEST, SqlSettings, read_statements};

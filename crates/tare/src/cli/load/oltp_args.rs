@@ -201,7 +201,7 @@ fn workload(text: &str) -> Result<Work, String> {
 /// All that may stand there, the nearest first.
 fn no_load(text: &str) -> String {
     if AnyLoad::names().contains(&text) {
-        return format!("a load for the prompt: {text} is one of studies, tare run --load {text} (docs/workloads.md)");
+        return format!("a load for the prompt; {text} is one of studies: name = \"{text}\" under [workload]");
     }
     let known = || Workload::VARIANTS.iter().copied().chain([TPCC]).chain(BUILTIN_NAMES);
     let wrong = text.strip_prefix("oltp_").unwrap_or(text);
@@ -210,8 +210,8 @@ fn no_load(text: &str) -> String {
     names.extend(further);
     let near = tare_text::did_you_mean(nearest(wrong, known()));
     format!(
-        "one of {}; or a file: NAME.sql (SQL, or a script of pgbench), NAME.toml (docs/sql.md); dbt3 and others in \
-         studies: tare run --load{near}",
+        "one of {}; or a file: NAME.sql (SQL, or a script of pgbench), NAME.toml (docs/sql.md); dbt3 and others \
+         are loads of studies{near}",
         names.join(", ")
     )
 }

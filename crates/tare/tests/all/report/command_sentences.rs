@@ -233,7 +233,7 @@ fn whys() -> Vec<(&'static str, Why)> {
     ]
 }
 
-/// Parts that are not distinguishable are a line, with the largest that may have been missed; each by itself with `--all`.
+/// With the largest difference that may have been missed; each part by itself with `--all`.
 #[test]
 fn parts_that_are_not_distinguishable_are_one_line() {
     let parts = [(Part::RowLock, 200.0, 320.0, true), (Part::ServerWaited, 300.0, 301.0, false)];
