@@ -13,6 +13,14 @@ pub(crate) fn doing(doing: Doing) -> &'static str {
     }
 }
 
+/// Callers that a table names.
+const CALLERS: usize = 6;
+
+/// Who called what is slept in, the nearest first.
+pub(crate) fn callers(chain: &str) -> String {
+    chain.rsplit(';').take(CALLERS).collect::<Vec<_>>().join(" < ")
+}
+
 /// How much of the time it is, and who ended the sleeps.
 pub(crate) fn about(found: &WakesSummary) -> String {
     let by = found.woken_by.iter().take(3).map(|(who, share)| format!("{who} {}", percent(*share)));
