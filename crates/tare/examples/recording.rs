@@ -44,15 +44,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (stop, engine) = (AtomicBool::new(false), engine_by_name(engine)?);
     let load = Load { engine, target, rows: rows.parse()?, stop: &stop };
     let counters: Vec<Counter> = (0..threads.parse()?).map(|_| Counter::default()).collect();
-    let (pairs, slice): (usize, Duration) = (pairs.parse()?, Duration::from_secs_f64(slice_s.parse()?));
+    let (pid, pairs, slice_s): (i32, usize, f64) = (pid.parse()?, pairs.parse()?, slice_s.parse()?);
+    let slice = Duration::try_from_secs_f64(slice_s)?;
     let ratios = thread::scope(|scope| {
         let (tell, told) = mpsc::channel();
+        let mut started = Ok(());
         for (number, counter) in counters.iter().enumerate() {
             let (tell, load) = (tell.clone(), &load);
-            scope.spawn(move || client(load, number, counter, &tell));
+            let one = thread::Builder::new().spawn_scoped(scope, move || client(load, number, counter, &tell));
+            started = started.and(one.map(drop));
         }
         drop(tell);
-        let ratios = measured(&told, &counters, pid.parse()?, pairs, slice);
+        let ratios = started.map_err(Into::into).and_then(|()| measured(&told, &counters, pid, pairs, slice));
         stop.store(true, Ordering::Relaxed);
         ratios
     })?;
