@@ -120,7 +120,7 @@ impl<'a> WhyJson<'a> {
         }
     }
 
-    /// Conditions by themselves.
+    /// The document of `tare why RESULTS`: the times of its conditions and what was captured, with no difference.
     pub fn of_times(times: &'a Times) -> Self {
         let Times { conditions, captures } = times;
         let labelled: Vec<_> = conditions.iter().map(|time| (time.name.as_str(), time)).collect();

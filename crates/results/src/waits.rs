@@ -119,8 +119,8 @@ pub struct WakesFile {
     pub woken_by: Vec<WakerShare>,
     /// The same time, charged to what the waker did meanwhile, and where that slept itself, to who woke it in turn.
     pub charged: Vec<ChargedShare>,
-    /// Who called what these threads slept in, the largest share first; of older results, and where perf recorded no call
-    /// chains, none.
+    /// Who called what these threads slept in, the largest share first; none in older results, and none where perf
+    /// recorded no call chains.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub callers: Vec<CallerShare>,
 }

@@ -1,5 +1,5 @@
-//! For `benches/recording`: what is recorded alongside measured samples, against nothing recorded, in pairs of slices of
-//! one load that never stops.
+//! For `benches/recording`: what is recorded alongside measured samples, against nothing recorded, in pairs of slices
+//! of one load that never stops.
 
 use std::error::Error;
 use std::path::PathBuf;

@@ -180,7 +180,7 @@ const WAITS: [Part; 3] = [Part::ClientWaited, Part::ServerWaited, Part::Stranger
 /// Counted twice where a client tries again for a lock: the wait for it is also CPU time of the tries.
 const WORK: [Part; 4] = [Part::ClientUser, Part::ClientSystem, Part::ServerUser, Part::ServerSystem];
 
-/// Takes the excess of all parts over the whole from `these`, of each in proportion, and at most `most`. What was taken.
+/// Takes the excess of all parts over the whole from `these`, of each in proportion, at most `most`. What was taken.
 fn take_out(parts: &mut BTreeMap<Part, f64>, us: f64, these: &[Part], most: f64) -> f64 {
     let excess = parts.values().sum::<f64>() - us;
     let have: f64 = these.iter().filter_map(|part| parts.get(part)).sum();
