@@ -18,6 +18,9 @@ pub struct WakesSummary {
     pub woken_by: Vec<(String, f64)>,
     /// What kept them: the same time passed on along the chain of wakers, the largest first.
     pub charged: Vec<(String, Doing, f64)>,
+    /// By whom what they sleep in was called, `caller;callee`, with the share of the time, the largest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub callers: Vec<(String, f64)>,
     /// Whether a recording was too long to be read in full.
     pub cut: bool,
 }
@@ -38,6 +41,14 @@ pub(super) fn summary(captures: &[&Captures]) -> Option<WakesSummary> {
     woken_by.sort_by(|a, b| b.1.total_cmp(&a.1));
     let mut charged: Vec<(String, Doing, f64)> = charged.into_iter().map(|((who, doing), f)| (who, doing, f)).collect();
     charged.sort_by(|a, b| b.2.total_cmp(&a.2));
+    let with_callers: Vec<&&WakesFile> = files.iter().filter(|file| !file.callers.is_empty()).collect();
+    let mut callers = BTreeMap::<String, f64>::new();
+    for one in with_callers.iter().flat_map(|file| &file.callers) {
+        *callers.entry(one.chain.clone()).or_default() += one.fraction / with_callers.len() as f64;
+    }
+    let mut callers: Vec<(String, f64)> = callers.into_iter().collect();
+    callers.sort_by(|a, b| b.1.total_cmp(&a.1));
+    callers.truncate(LISTED);
     woken_by.truncate(LISTED);
     charged.truncate(LISTED);
     (!files.is_empty()).then(|| WakesSummary {
@@ -45,6 +56,7 @@ pub(super) fn summary(captures: &[&Captures]) -> Option<WakesSummary> {
         slept_fraction: files.iter().map(|file| file.slept_fraction).sum::<f64>() / n,
         woken_by,
         charged,
+        callers,
         cut: files.iter().any(|file| file.cut),
     })
 }

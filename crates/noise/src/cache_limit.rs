@@ -6,6 +6,7 @@ use crate::resctrl::{self, ROOT};
 use crate::system::System;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::path::PathBuf;
 use tare_cpuset::observe::{descendants, threads_of};
 
 const L3_WAYS: &str = "l3_ways";
@@ -167,6 +168,12 @@ impl CacheGroup {
             group.system.write(&format!("{}/schemata", group.path), &format!("{schema}\n"))?;
         }
         Ok(Some(group))
+    }
+
+    /// The file in which a process that is not started yet enters it, by writing `0` there.
+    #[must_use]
+    pub fn tasks(&self) -> PathBuf {
+        self.system.path(&format!("{}/tasks", self.path))
     }
 
     /// Takes a process in, what descends from it and all their threads; what they start is in it too.

@@ -4,9 +4,10 @@ use crate::words::{proof, why as words};
 use serde::Serialize;
 use std::borrow::Cow;
 use tare_findings::lines::LinesSummary;
+use tare_findings::summary::CaptureSummary;
 use tare_findings::time::ConditionTime;
 use tare_findings::why::{
-    Cause, EventChange, Expected, NamedChange, PartChange, Proof, ProofVerdict, Suspect, TimeChange, Trial, Why,
+    Cause, EventChange, Expected, NamedChange, PartChange, Proof, ProofVerdict, Suspect, TimeChange, Times, Trial, Why,
 };
 
 /// The document; `sides`, `difference` and `causes` are its contract.
@@ -17,6 +18,9 @@ pub struct WhyJson<'a> {
     sides: Vec<&'a ConditionTime>,
     difference: Option<DifferenceJson<'a>>,
     causes: Vec<CauseJson<'a>>,
+    /// Of conditions that are compared with none, as `tare show --json` has them.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    captures: &'a [CaptureSummary],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     proofs: Vec<ProofJson<'a>>,
     notes: Vec<String>,
@@ -110,16 +114,19 @@ impl<'a> WhyJson<'a> {
                 lines: found.lines.iter().any(Option::is_some).then_some(&found.lines),
             }),
             causes: found.causes.iter().map(CauseJson::of).collect(),
+            captures: &[],
             proofs: Vec::new(),
             notes: words::cautions(found).into_iter().chain(words::hardware(found)).collect(),
         }
     }
 
-    pub fn of_times(times: &'a [ConditionTime]) -> Self {
-        let labelled: Vec<_> = times.iter().map(|time| (time.name.as_str(), time)).collect();
+    /// The document of `tare why RESULTS`: the times of its conditions and what was captured, with no difference.
+    pub fn of_times(times: &'a Times) -> Self {
+        let Times { conditions, captures } = times;
+        let labelled: Vec<_> = conditions.iter().map(|time| (time.name.as_str(), time)).collect();
         let notes = words::times_cautions(&labelled);
         let (text, difference, causes) = (None, None, Vec::new());
-        Self { text, sides: times.iter().collect(), difference, causes, proofs: Vec::new(), notes }
+        Self { text, sides: conditions.iter().collect(), difference, causes, captures, proofs: Vec::new(), notes }
     }
 
     /// With the experiments that will be made, each in so many seconds.

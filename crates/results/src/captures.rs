@@ -34,6 +34,8 @@ pub const WAITS: &str = "waits";
 pub const WALL: &str = "waits.wall";
 /// Name of the capture that is a [`WakesFile`].
 pub const WAKES: &str = "wakes";
+/// Of `wakes`: who called what threads sleep in.
+pub const CALLERS: &str = "wakes.callers";
 /// Name of the capture that is a [`StatusFile`].
 pub const STATUS: &str = "status";
 /// A capture larger than this is not read into a report, bytes.
@@ -87,6 +89,8 @@ pub enum WaitKind {
     /// A lock inside the server; all that older records have.
     #[default]
     Lock,
+    /// A lock that a client gets by trying again and again: what either side's CPUs do meanwhile is part of the wait.
+    Retried,
     /// A lock of a row, or the end of the transaction that holds it.
     Row,
     /// The log, until it is on storage.

@@ -276,7 +276,11 @@ impl Limited for WaitsFile {
 
 impl Limited for WakesFile {
     fn check(&self) -> Checked {
-        each([("woken_by", self.woken_by.len(), MOST_NAMES), ("charged", self.charged.len(), MOST_NAMES)])
+        each([
+            ("woken_by", self.woken_by.len(), MOST_NAMES),
+            ("charged", self.charged.len(), MOST_NAMES),
+            ("callers", self.callers.len(), MOST_NAMES),
+        ])
     }
 }
 

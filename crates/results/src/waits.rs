@@ -119,6 +119,19 @@ pub struct WakesFile {
     pub woken_by: Vec<WakerShare>,
     /// The same time, charged to what the waker did meanwhile, and where that slept itself, to who woke it in turn.
     pub charged: Vec<ChargedShare>,
+    /// Who called what these threads slept in, the largest share first; none in older results, and none where perf
+    /// recorded no call chains.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub callers: Vec<CallerShare>,
+}
+
+/// Time that connections slept below a chain of functions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallerShare {
+    /// `caller;callee`, the innermost last, without those of the kernel.
+    pub chain: String,
+    /// Share of the threads' time, 0 to 1.
+    pub fraction: f64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

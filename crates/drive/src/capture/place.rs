@@ -14,6 +14,8 @@ pub(super) const FOLDED_FILE: &str = "profile.folded";
 pub(super) const PROFILE_RECORDING: &str = "perf.data";
 /// Recording of the wake-ups, for as long as there is one.
 pub(super) const WAKES_RECORDING: &str = "wakes.data";
+/// Recording of who called what threads sleep in, for as long as there is one.
+pub(super) const CALLERS_RECORDING: &str = "callers.data";
 /// Recording of accesses to memory, for as long as there is one.
 pub(super) const LINES_RECORDING: &str = "lines.data";
 
@@ -48,7 +50,7 @@ impl Place {
         for name in all.names().unwrap_or_default() {
             // Most have none; what is no folder has none either.
             if let Ok(Some(killed)) = all.sub(&name) {
-                for recording in [PROFILE_RECORDING, WAKES_RECORDING, LINES_RECORDING] {
+                for recording in [PROFILE_RECORDING, WAKES_RECORDING, CALLERS_RECORDING, LINES_RECORDING] {
                     let _ = killed.remove(recording);
                 }
             }
@@ -107,7 +109,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let results = Folder::open(folder.path(), tare_files::Trust::Anyone).unwrap().unwrap();
         let killed = Place::make(&results, 0, 1, 1, 0.1).unwrap();
-        for name in ["perf.data", "wakes.data", "lines.data", "profile.json"] {
+        for name in ["perf.data", "wakes.data", "callers.data", "lines.data", "profile.json"] {
             std::fs::write(killed.path(name), "recorded").unwrap();
         }
         Place::make(&results, 0, 2, 1, 0.1).unwrap();

@@ -58,7 +58,7 @@ impl CaptureSample {
             sample.profile = sample.note(captures::PROFILE, started);
         }
         if settings.wakes {
-            let started = Wakes::begin(&sample.place, server.pid(), &threads.connections);
+            let started = Wakes::begin(&sample.place, settings.call_graph, server.pid(), &threads.connections);
             sample.wakes = sample.note(captures::WAKES, started);
         }
         if settings.lines {

@@ -191,6 +191,7 @@ fn shares(waits: Vec<LockWait>, thread_s: f64) -> Vec<LockShare> {
 fn kind(kind: WaitKind) -> captures::WaitKind {
     match kind {
         WaitKind::Lock => captures::WaitKind::Lock,
+        WaitKind::Retried => captures::WaitKind::Retried,
         WaitKind::Row => captures::WaitKind::Row,
         WaitKind::Log => captures::WaitKind::Log,
         WaitKind::File => captures::WaitKind::File,

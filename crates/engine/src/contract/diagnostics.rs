@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitKind {
     Lock,
+    /// A lock that a client gets by trying again and again: what either side's CPUs do meanwhile is part of the wait.
+    Retried,
     /// A lock of a row, or the end of the transaction that holds it.
     Row,
     /// The log, until it is on storage.

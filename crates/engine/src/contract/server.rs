@@ -52,6 +52,8 @@ pub struct StartRequest {
     /// Nodes from which alone its memory comes, whatever policy it gives itself, and how much it may be: by a control
     /// group. None of a kind leaves it that of the calling process.
     pub memory: MemoryConfines,
+    /// The file in which it enters a group that limits it, by writing `0` there before anything of it runs.
+    pub limits: Option<PathBuf>,
     /// How long it may take until it answers.
     pub start_timeout: Duration,
     pub transport: Transport,
@@ -80,6 +82,7 @@ impl StartRequest {
             aslr: None,
             allocator_preload: None,
             memory: MemoryConfines::default(),
+            limits: None,
             start_timeout: Duration::from_secs(60),
             transport: Transport::Socket,
             listen: IpAddr::V4(Ipv4Addr::LOCALHOST),

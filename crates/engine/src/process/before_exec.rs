@@ -66,6 +66,9 @@ pub(crate) fn before_exec(command: &mut Command, before: Before) {
         for door in &doors.memory {
             rustix::io::write(door, b"0")?;
         }
+        if let Some(door) = &doors.limits {
+            rustix::io::write(door, b"0")?;
+        }
         if let Some(cpus) = &cpus {
             cpus.take_up()?;
         }
@@ -107,4 +110,24 @@ fn write(path: &CStr, bytes: &[u8]) -> io::Result<()> {
     let file = open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
     rustix::io::write(&file, bytes)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::process_tree::ProcessTree;
+    use super::*;
+
+    #[test]
+    fn a_server_is_limited_before_anything_of_it_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let tasks = folder.path().join("tasks");
+        std::fs::write(&tasks, "").unwrap();
+        let tree = || ProcessTree::without_group().limited(Some(tasks.clone()));
+        let mut command = Command::new("cat");
+        let doors = tree().begin(command.arg(&tasks)).unwrap();
+        before_exec(&mut command, Before { doors, ..Before::default() });
+        assert_eq!(command.output().unwrap().stdout, b"0");
+        std::fs::remove_file(&tasks).unwrap();
+        assert!(tree().begin(&mut command).is_err(), "a group that is gone");
+    }
 }

@@ -42,6 +42,7 @@ impl ServerDirectories {
             none if *none == MemoryConfines::default() => ProcessTree::planned(),
             confines => ProcessTree::confined(confines).map_err(EngineError::MemoryConfines)?,
         };
+        let tree = tree.limited(request.limits.clone());
         let registration = match &request.state_directory {
             Some(state) => Some(Registration::begin(state, directories, &tree)?),
             None => None,

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher};
+use std::io;
+use std::path::PathBuf;
 use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -28,6 +30,8 @@ pub(crate) struct Doors {
     pub group: Option<File>,
     /// Of those that confine its memory; the CPUs of one for nodes are all, so those of the process are taken up again.
     pub memory: Vec<File>,
+    /// Of the one that limits its caches and bandwidth.
+    pub limits: Option<File>,
 }
 
 /// All processes of one server. It can be written down, and taken up by another process after a kill.
@@ -38,6 +42,9 @@ pub(crate) struct ProcessTree {
     group: Option<ControlGroup>,
     #[serde(default)]
     confined: Vec<MemoryGroup>,
+    /// Where it enters the group that limits it: that group is the caller's.
+    #[serde(skip)]
+    limits: Option<PathBuf>,
 }
 
 impl ProcessTree {
@@ -61,7 +68,12 @@ impl ProcessTree {
     pub(crate) fn without_group() -> Self {
         // Every new state of the standard library's hasher has keys from the system's random numbers.
         let mark = format!("{:016x}", std::hash::RandomState::new().build_hasher().finish());
-        Self { mark, group: None, confined: Vec::new() }
+        Self { mark, group: None, confined: Vec::new(), limits: None }
+    }
+
+    /// The same, limited by the group that is entered in this file.
+    pub(crate) fn limited(self, limits: Option<PathBuf>) -> Self {
+        Self { limits, ..self }
     }
 
     /// Whether this variable of an environment is its mark.
@@ -70,7 +82,10 @@ impl ProcessTree {
     }
 
     /// Marks the command, and returns the doors through which its process must go before exec: by writing `0` there.
-    pub(crate) fn begin(&self, command: &mut Command) -> Doors {
+    ///
+    /// # Errors
+    /// When the group that limits it cannot be entered.
+    pub(crate) fn begin(&self, command: &mut Command) -> io::Result<Doors> {
         command.env(MARK, &self.mark);
         let group = self.group.as_ref().and_then(|group| group.make().ok());
         // Where it fails, what is read back of the server is not what was asked for.
@@ -79,7 +94,8 @@ impl ProcessTree {
             // Refused only by kernels before 3.4.
             let _ = set_child_subreaper(Some(getpid()));
         }
-        Doors { group, memory }
+        let open = |tasks: &PathBuf| File::options().write(true).open(tasks);
+        Ok(Doors { group, memory, limits: self.limits.as_ref().map(open).transpose()? })
     }
 
     fn groups(&self) -> impl Iterator<Item = &ControlGroup> {

@@ -110,7 +110,10 @@ impl ServerProcess {
             command.env("LD_PRELOAD", library);
         }
         let hide_root = launch.manners.refuses_root && geteuid().is_root();
-        let doors = launch.tree.begin(&mut command);
+        let doors = launch.tree.begin(&mut command).map_err(|source| {
+            launch.tree.end();
+            EngineError::io("enter the group that limits", launch.program, source)
+        })?;
         before_exec(&mut command, Before { aslr: launch.aslr, hide_root, doors });
         let child = command.spawn().map_err(|source| {
             launch.tree.end();

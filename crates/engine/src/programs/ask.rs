@@ -98,7 +98,7 @@ fn ask_anew(question: &Question<'_>) -> Result<String, EngineError> {
     let tree = ProcessTree::planned();
     // Who only plans may have no state directory.
     let listed = LISTED.get().and_then(|state| Registration::begin(state, Vec::new(), &tree).ok());
-    let doors = tree.begin(&mut command);
+    let doors = tree.begin(&mut command).map_err(unheard)?;
     before_exec(&mut command, Before { doors, ..Before::default() });
     let (answer, answered) = channel();
     // It reads to the end of the pipe, which comes with `command` when nothing is started.

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The text that a client sends to get the wait table: name, count, nanoseconds.
 pub(super) const WAITS_REQUEST: &str = "TARE LOCK WAITS";
+/// SQLite's write lock, in that table.
+const BUSY: &str = "sqlite/busy";
 
 #[derive(Debug, Default)]
 pub(super) struct Waits {
@@ -30,7 +32,7 @@ impl Waits {
 
     /// name, count, wait in nanoseconds.
     pub(super) fn table(&self) -> Vec<(&'static str, u64, u64)> {
-        let busy = ("sqlite/busy", self.busy.load(Ordering::Relaxed), self.busy_time.ns());
+        let busy = (BUSY, self.busy.load(Ordering::Relaxed), self.busy_time.ns());
         [busy].into_iter().chain(self.planted.waits()).collect()
     }
 }
@@ -54,8 +56,9 @@ impl SqliteDiagnostics {
 
 fn wait(row: &[Option<String>]) -> Option<LockWait> {
     let [Some(name), Some(count), Some(wait_ns)] = row else { return None };
+    let kind = if name == BUSY { WaitKind::Retried } else { WaitKind::Lock };
     let (name, count) = (name.clone(), count.parse().ok()?);
-    Some(LockWait { kind: WaitKind::Lock, name, count, wait_s: wait_ns.parse::<u64>().ok()? as f64 / 1e9 })
+    Some(LockWait { kind, name, count, wait_s: wait_ns.parse::<u64>().ok()? as f64 / 1e9 })
 }
 
 impl Diagnostics for SqliteDiagnostics {

@@ -31,6 +31,8 @@ pub struct ConditionTime {
     pub not_explained: PartTime,
     /// Waits for a CPU that are in no part, for the time is in another one, microseconds a transaction.
     pub overlap_us: f64,
+    /// CPU time of trying again for locks, which is in the parts of these locks alone, microseconds a transaction.
+    pub retries_us: f64,
     /// CPU time of the server's threads that serve no connection, which is no part of it.
     pub background_us: f64,
     /// Times that a thread of either side gave its CPU up, a transaction.
@@ -105,6 +107,7 @@ pub(crate) fn of_condition(name: &str, times: &[TrialTime<'_>]) -> Option<Condit
         parts: all.into_iter().filter(|part| **part != Part::NotExplained).map(one).collect(),
         not_explained,
         overlap_us: mean(&|time| time.overlap_us),
+        retries_us: mean(&|time| time.retries_us),
         background_us: mean(&|time| time.background_us),
         switches: mean(&|time| time.switches),
         events: events::of_condition(times),

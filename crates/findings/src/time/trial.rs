@@ -16,8 +16,10 @@ pub struct TrialTime<'r> {
     pub us: f64,
     /// All parts, what is not explained among them: they add up to `us`.
     pub parts: BTreeMap<Part, f64>,
-    /// Waits for a CPU that are in no part, for the time is in another one: see `take_out_overlap`.
+    /// Waits for a CPU that are in no part, for the time is in another one: see `WAITS`.
     pub overlap_us: f64,
+    /// CPU time of trying again for a lock, which is in the part of that lock alone.
+    pub retries_us: f64,
     /// CPU time of the server's threads that serve no connection. They work alongside, so it is no part.
     pub background_us: f64,
     /// Times that a thread of either side gave its CPU up, a transaction.
@@ -144,7 +146,8 @@ impl<'r> TrialTime<'r> {
             parts.insert(Part::Throttled, of_one(sums.throttled_s));
         }
         waited::add(&mut parts, &mut missing, captures, sums.clients as f64, us);
-        let overlap_us = take_out_overlap(&mut parts, us);
+        let overlap_us = take_out(&mut parts, us, &WAITS, f64::INFINITY);
+        let retries_us = take_out(&mut parts, us, &WORK, us * waited::retried(captures));
         let clients_us = of_one(sums.client.ran_s + sums.client.waited_s);
         if let Some(share) = waited::asleep_for_clients(captures) {
             // The server sleeps while its client works; the rest of that both sides are asleep.
@@ -158,6 +161,7 @@ impl<'r> TrialTime<'r> {
             us,
             parts,
             overlap_us,
+            retries_us,
             background_us: of_one(sums.background_s),
             switches: (sums.client.switches + sums.server.switches) / sums.transactions,
             missing,
@@ -170,17 +174,20 @@ impl<'r> TrialTime<'r> {
     }
 }
 
-/// Parts that come to more than the whole are counted twice. A thread that can run and has no CPU while its partner
-/// still runs keeps no one waiting, and a wait for a lock, as servers count it, ends when it has a CPU again: so the
-/// excess is taken from the waits for a CPU, of either side as they are. What was taken.
-fn take_out_overlap(parts: &mut BTreeMap<Part, f64>, us: f64) -> f64 {
+/// Counted twice where parts come to more than the whole: a thread that can run and has no CPU while its partner still
+/// runs keeps no one waiting, and a wait for a lock, as servers count it, ends when it has a CPU again.
+const WAITS: [Part; 3] = [Part::ClientWaited, Part::ServerWaited, Part::Strangers];
+/// Counted twice where a client tries again for a lock: the wait for it is also CPU time of the tries.
+const WORK: [Part; 4] = [Part::ClientUser, Part::ClientSystem, Part::ServerUser, Part::ServerSystem];
+
+/// Takes the excess of all parts over the whole from `these`, of each in proportion, at most `most`. What was taken.
+fn take_out(parts: &mut BTreeMap<Part, f64>, us: f64, these: &[Part], most: f64) -> f64 {
     let excess = parts.values().sum::<f64>() - us;
-    let waits = [Part::ClientWaited, Part::ServerWaited, Part::Strangers];
-    let waited: f64 = waits.iter().filter_map(|part| parts.get(part)).sum();
-    let taken = excess.min(waited).max(0.0);
+    let have: f64 = these.iter().filter_map(|part| parts.get(part)).sum();
+    let taken = excess.min(have).min(most).max(0.0);
     if taken > 0.0 {
-        for part in &waits {
-            parts.entry(part.clone()).and_modify(|wait| *wait *= 1.0 - taken / waited);
+        for part in these {
+            parts.entry(part.clone()).and_modify(|one| *one *= 1.0 - taken / have);
         }
     }
     taken

@@ -59,6 +59,13 @@ pub(super) fn asleep_for_clients(captures: Option<&Captures>) -> Option<f64> {
     (!seen.is_empty()).then(|| for_clients.map(|part| part.fraction).sum())
 }
 
+/// Share of the connections' time in waits for locks that clients try again for.
+pub(super) fn retried(captures: Option<&Captures>) -> f64 {
+    let locks = captures.and_then(|captures| captures.locks.as_ref());
+    let waits = locks.into_iter().flat_map(|locks| &locks.waits);
+    waits.filter(|wait| wait.kind == WaitKind::Retried).map(|wait| wait.wait_fraction).sum()
+}
+
 /// InnoDB's own count, as a share of the connections' time; none of a server without InnoDB.
 fn innodb_rows(captures: &Captures, clients: f64) -> Option<f64> {
     let status = captures.status.as_ref()?;
@@ -73,7 +80,7 @@ fn told(locks: &LocksFile) -> BTreeMap<Part, f64> {
     let mut shares = BTreeMap::new();
     for wait in &locks.waits {
         let part = match wait.kind {
-            WaitKind::Lock => Part::Lock(wait.name.clone()),
+            WaitKind::Lock | WaitKind::Retried => Part::Lock(wait.name.clone()),
             WaitKind::Row => Part::RowLock,
             WaitKind::Log => Part::Flush,
             WaitKind::File => Part::Io,

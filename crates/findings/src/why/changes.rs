@@ -6,6 +6,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_stats::Interval;
 use tare_stats::multiple::benjamini_hochberg;
+use tare_stats::ratio::Shift;
 
 /// Of those that are not shown to differ so many are told, with the smallest difference that would have been seen.
 const NOT_SHOWN: usize = 3;
@@ -53,25 +54,17 @@ impl Changes {
     /// Of each trial's microseconds by name; what a trial does not name took none.
     pub(super) fn of(trials: &Trials<'_, '_>, a: &[BTreeMap<String, f64>], b: &[BTreeMap<String, f64>]) -> Self {
         let names: BTreeSet<&String> = a.iter().chain(b).flat_map(BTreeMap::keys).collect();
-        let values = |side: &[BTreeMap<String, f64>], name: &String| -> Vec<f64> {
-            side.iter().map(|trial| trial.get(name).copied().unwrap_or(0.0)).collect()
+        let change = |(name, [a_us, b_us], shift): (&String, [f64; 2], Shift)| NamedChange {
+            name: name.clone(),
+            a_us,
+            b_us,
+            us: shift.value,
+            ci: shift.ci,
+            p_value: shift.p_value,
+            smallest_us: shift.smallest,
+            callers: Vec::new(),
         };
-        let change = |name: &String| {
-            let ([a_us, b_us], shift) = trials.means_of(&values(a, name), &values(b, name));
-            NamedChange {
-                name: name.clone(),
-                a_us,
-                b_us,
-                us: shift.value,
-                ci: shift.ci,
-                p_value: shift.p_value,
-                smallest_us: shift.smallest,
-                callers: Vec::new(),
-            }
-        };
-        let mut all: Vec<NamedChange> = names.into_iter().map(change).collect();
-        let adjusted = benjamini_hochberg(&all.iter().map(|one| one.p_value).collect::<Vec<f64>>());
-        all.iter_mut().zip(adjusted).for_each(|(one, p_value)| one.p_value = p_value);
+        let all: Vec<NamedChange> = together(trials, [a, b], names).into_iter().map(change).collect();
         let tested = all.len();
         let (mut shown, mut not_shown): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|one| one.p_value <= FALSE_DISCOVERIES);
@@ -80,4 +73,24 @@ impl Changes {
         not_shown.truncate(NOT_SHOWN);
         Self { shown, not_shown, tested }
     }
+}
+
+/// Each of these with its means in A and in B and the difference, whose chance is adjusted over all of them (false
+/// discovery rate). What a trial does not have is 0 there.
+pub(super) fn together<'k, K: Ord>(
+    trials: &Trials<'_, '_>,
+    [a, b]: [&[BTreeMap<K, f64>]; 2],
+    which: BTreeSet<&'k K>,
+) -> Vec<(&'k K, [f64; 2], Shift)> {
+    let values = |side: &[BTreeMap<K, f64>], one: &K| -> Vec<f64> {
+        side.iter().map(|trial| trial.get(one).copied().unwrap_or(0.0)).collect()
+    };
+    let change = |one: &'k K| {
+        let (means, shift) = trials.means_of(&values(a, one), &values(b, one));
+        (one, means, shift)
+    };
+    let mut all: Vec<(&K, [f64; 2], Shift)> = which.into_iter().map(change).collect();
+    let adjusted = benjamini_hochberg(&all.iter().map(|(.., shift)| shift.p_value).collect::<Vec<f64>>());
+    all.iter_mut().zip(adjusted).for_each(|((.., shift), p_value)| shift.p_value = p_value);
+    all
 }

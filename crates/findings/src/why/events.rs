@@ -1,12 +1,13 @@
 //! Events per transaction in A and in B, all tested together.
 
+use super::changes::together;
 use super::trials::{FALSE_DISCOVERIES, Trials};
 use crate::ends;
 use crate::time::{Event, events_in_all, events_of_trial};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_stats::Interval;
-use tare_stats::multiple::benjamini_hochberg;
+use tare_stats::ratio::Shift;
 
 /// B - A of one event.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,23 +30,14 @@ pub struct EventChange {
 pub(super) fn events(trials: &Trials<'_, '_>) -> Vec<EventChange> {
     let [a, b] =
         [trials.a, trials.b].map(|side| side.iter().map(events_of_trial).collect::<Vec<BTreeMap<Event, f64>>>());
-    let change = |event: &Event| {
-        let [in_a, in_b] = [&a, &b].map(|side| side.iter().map(|trial| trial[event]).collect::<Vec<f64>>());
-        let ([a, b], shift) = trials.means_of(&in_a, &in_b);
-        EventChange {
-            event: event.clone(),
-            a,
-            b,
-            difference: shift.value,
-            ci: shift.ci,
-            p_value: shift.p_value,
-            shown: false,
-        }
+    let change = |(event, [a, b], shift): (&Event, [f64; 2], Shift)| EventChange {
+        event: event.clone(),
+        a,
+        b,
+        difference: shift.value,
+        ci: shift.ci,
+        p_value: shift.p_value,
+        shown: shift.p_value <= FALSE_DISCOVERIES,
     };
-    let mut all: Vec<EventChange> = events_in_all(a.iter().chain(&b)).into_iter().map(change).collect();
-    let adjusted = benjamini_hochberg(&all.iter().map(|one| one.p_value).collect::<Vec<f64>>());
-    for (one, p_value) in all.iter_mut().zip(adjusted) {
-        (one.p_value, one.shown) = (p_value, p_value <= FALSE_DISCOVERIES);
-    }
-    all
+    together(trials, [&a, &b], events_in_all(a.iter().chain(&b))).into_iter().map(change).collect()
 }

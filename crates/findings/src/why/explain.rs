@@ -1,6 +1,6 @@
 //! From A's time of a transaction to B's: the whole, its parts, functions and suspects.
 
-use super::model::{PartChange, TimeChange, Why, WhyError};
+use super::model::{PartChange, TimeChange, Times, Why, WhyError};
 use super::trials::{FALSE_DISCOVERIES, Trials};
 use super::{causes, events, named};
 use crate::captures;
@@ -104,9 +104,13 @@ fn parts(
     (parts, rest.into_iter().next().unwrap_or_else(none))
 }
 
-pub fn times(side: Side<'_>) -> Result<Vec<ConditionTime>, WhyError> {
+/// Each condition by itself, and what its capture samples hold.
+pub fn times(side: Side<'_>) -> Result<Times, WhyError> {
     let of = compare::run_of(side)?;
     let times = time::of_conditions(&of.conditions, side.results);
     let name = || side.condition.map_or_else(|| side.results.study.clone(), str::to_owned);
-    if times.is_empty() { Err(WhyError::NoTime { name: name() }) } else { Ok(times) }
+    if times.is_empty() {
+        return Err(WhyError::NoTime { name: name() });
+    }
+    Ok(Times { conditions: times, captures: captures::summaries(&of.conditions, side.results) })
 }

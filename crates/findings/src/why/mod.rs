@@ -18,7 +18,7 @@ pub use chains::chains;
 pub use changes::{ChainTime, Changes, NamedChange};
 pub use events::EventChange;
 pub use explain::{times, why};
-pub use model::{Cause, PartChange, SUSPECTS_SHOWN, TimeChange, Why, WhyError};
+pub use model::{Cause, PartChange, SUSPECTS_SHOWN, TimeChange, Times, Why, WhyError};
 pub use proof::{Proof, ProofVerdict, Trial, experiments};
 pub use prove::{Change, Expected, Experiment};
 pub use suspect::Suspect;

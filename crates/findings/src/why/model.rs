@@ -8,7 +8,7 @@ use crate::compare::CompareError;
 use crate::confidence::CONFIDENCE;
 use crate::ends;
 use crate::lines::LinesSummary;
-use crate::summary::Unnamed;
+use crate::summary::{CaptureSummary, Unnamed};
 use crate::time::{ConditionTime, Part};
 use serde::Serialize;
 use tare_results::hardware::Hardware;
@@ -27,6 +27,14 @@ pub enum WhyError {
     /// No trial of a side says where its clients' time went.
     #[error("no trial of `{name}` has transactions with watched client threads")]
     NoTime { name: String },
+}
+
+/// Conditions that are compared with none.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Times {
+    pub conditions: Vec<ConditionTime>,
+    /// What was captured of them, an entry each that has any.
+    pub captures: Vec<CaptureSummary>,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tare_findings::compare::Side;
 use tare_findings::time::{Missing, Part, TrialTime};
 use tare_findings::why::{Suspect, why};
-use tare_results::captures::{Captures, LockShare, LocksFile, StatusFile};
+use tare_results::captures::{Captures, LockShare, LocksFile, StatusFile, WaitKind};
 use tare_results::schema::{SCHEMA, ScheduleRecord, ThreadClass, ThreadRecord, TrialRecord};
 use tare_results::waits::{ThreadsTime, TimePart, TimeUse, WaitsFile};
 
@@ -119,6 +119,24 @@ fn a_transaction_is_divided_as_its_threads_were_seen() {
     assert!((shared.overlap_us - 200.0).abs() < 1e-9, "{shared:?}");
     assert!(shared.part(&Part::NotExplained).abs() < 1e-9, "{shared:?}");
     assert_eq!(shared.missing.into_iter().collect::<Vec<_>>(), [Missing::RowLocks, Missing::Locks, Missing::Sleeps]);
+
+    // A lock that clients try again for: the tries are CPU time too, which is no other work.
+    record.samples[0].threads =
+        vec![thread(ThreadClass::Client, 0.1, 0.1, 0.1), thread(ThreadClass::Connection, 0.2, 0.2, 0.1)];
+    let mut tried = captures(0.0, &[("busy", 0.7)]);
+    assert!((TrialTime::of(&record, Some(&tried)).unwrap().part(&Part::NotExplained) + 300.0).abs() < 1e-9);
+    tried.locks.as_mut().unwrap().waits[0].kind = WaitKind::Retried;
+    let retried = TrialTime::of(&record, Some(&tried)).unwrap();
+    for (part, us) in [(Part::ClientUser, 50.0), (Part::ServerSystem, 100.0), (Part::Lock("busy".into()), 700.0)] {
+        assert!((retried.part(&part) - us).abs() < 1e-9, "{part:?}: {retried:?}");
+    }
+    assert!((retried.retries_us - 300.0).abs() < 1e-9 && (retried.overlap_us - 200.0).abs() < 1e-9, "{retried:?}");
+    // Never more than it was waited for.
+    let waits = &mut tried.locks.as_mut().unwrap().waits;
+    waits[0].wait_fraction = 0.1;
+    let other = LockShare { kind: WaitKind::Lock, name: "other".into(), wait_fraction: 0.6, ..waits[0].clone() };
+    waits.push(other);
+    assert!((TrialTime::of(&record, Some(&tried)).unwrap().retries_us - 100.0).abs() < 1e-9);
 
     // An older record, of a server whose threads no one saw.
     record.samples[0].threads.truncate(1);

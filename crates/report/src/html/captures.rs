@@ -267,6 +267,12 @@ pub(super) fn wakes(page: &Page<'_>) -> Option<Markup> {
                         R("share")], found.charged.iter().map(|(who, doing, share)| row![
                         who, wakes::doing(*doing), percent(*share)
                     ])))
+                    @if !found.callers.is_empty() {
+                        (table(&format!("Who called what connections slept in of {condition}, the nearest first"),
+                            &[L("called by"), R("share")], found.callers.iter().map(|(chain, share)| row![
+                            wakes::callers(chain), percent(*share)
+                        ])))
+                    }
                 }
             }
         }

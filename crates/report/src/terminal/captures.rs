@@ -9,7 +9,7 @@ use crate::words::{between, lines, waits, wakes};
 use tare_findings::figures::{percent, times};
 use tare_findings::level_words::words_of;
 use tare_findings::lines::LinesSummary;
-use tare_findings::summary::{Grown, GrowthRanking, Profiled, Summary};
+use tare_findings::summary::{CaptureSummary, Grown, GrowthRanking, Profiled, Summary};
 use tare_text::ending;
 
 /// Names of a ranking on a terminal; the report has more.
@@ -64,16 +64,30 @@ pub(super) fn cost(summary: &Summary, style: Style) -> Option<String> {
     (!rows.is_empty()).then(|| titled(style, head, &lined(style, &heads, 1, rows)))
 }
 
+/// The functions in which the server's CPU time passes, a line each condition with a profile.
+pub(super) fn functions(captures: &[CaptureSummary], style: Style) -> Option<String> {
+    let with = captures.iter().filter(|capture| !capture.symbols.is_empty());
+    let lines: String = with
+        .map(|capture| {
+            let of = capture.symbols.iter().take(ROWS).filter(|symbol| symbol.self_fraction >= LEAST_SHARE);
+            let named: Vec<String> =
+                of.map(|one| format!("{} {}", ending(&one.symbol, NAME), percent(one.self_fraction))).collect();
+            wrap(style, "  ", "    ", &plain(&format!("{}: {}", capture.condition, named.join(", "))))
+        })
+        .collect();
+    (!lines.is_empty()).then(|| titled(style, "functions of the server, shares of its CPU time", &lines))
+}
+
 /// Rows of a condition, and the share below which one is the report's alone.
 const ROWS: usize = 6;
 const LEAST_SHARE: f64 = 0.005;
 const THREAD: usize = 30;
 
 /// Where the server's threads spend time, one table for all conditions.
-pub(super) fn thread_times(summary: &Summary, style: Style) -> Option<String> {
+pub(super) fn thread_times(captures: &[CaptureSummary], style: Style) -> Option<String> {
     let mut rows = Vec::new();
     let mut cost = None;
-    for capture in &summary.captures {
+    for capture in captures {
         let Some(found) = &capture.waits else { continue };
         for part in found.connections.parts.iter().take(ROWS).filter(|part| part.fraction >= LEAST_SHARE) {
             rows.push(vec![
@@ -92,10 +106,10 @@ pub(super) fn thread_times(summary: &Summary, style: Style) -> Option<String> {
 }
 
 /// Who keeps the threads that serve connections asleep; none without the capture `wakes`.
-pub(super) fn charged(summary: &Summary, style: Style) -> Option<String> {
+pub(super) fn charged(captures: &[CaptureSummary], style: Style) -> Option<String> {
     let mut rows = Vec::new();
     let mut lines = String::new();
-    for capture in &summary.captures {
+    for capture in captures {
         let Some(found) = &capture.wakes else { continue };
         for (who, doing, share) in found.charged.iter().take(ROWS).filter(|(.., share)| *share >= LEAST_SHARE) {
             rows.push(vec![
@@ -112,13 +126,24 @@ pub(super) fn charged(summary: &Summary, style: Style) -> Option<String> {
     (!lines.is_empty()).then(|| titled(style, head, &(lined(style, &heads, 3, rows) + &lines)))
 }
 
+/// Who called what these threads slept in, a line each.
+pub(super) fn callers(captures: &[CaptureSummary], style: Style) -> Option<String> {
+    let line = |condition: &str, (chain, share): &(String, f64)| {
+        wrap(style, "  ", "    ", &plain(&format!("{condition}: {} {}", percent(*share), wakes::callers(chain))))
+    };
+    let of = |capture: &CaptureSummary| -> String {
+        let all = capture.wakes.iter().flat_map(|found| found.callers.iter().take(ROWS));
+        all.filter(|(_, share)| *share >= LEAST_SHARE).map(|one| line(&capture.condition, one)).collect()
+    };
+    let lines: String = captures.iter().map(of).collect();
+    let head = "who called what the threads that serve connections slept in, the nearest first; shares of their time";
+    (!lines.is_empty()).then(|| titled(style, head, &lines))
+}
+
 /// Cache lines that cores take from each other; none without the capture `lines`.
-pub(super) fn lines(summary: &Summary, style: Style) -> Option<String> {
-    let with: Vec<(&str, &LinesSummary)> = summary
-        .captures
-        .iter()
-        .filter_map(|capture| Some((capture.condition.as_str(), capture.lines.as_ref()?)))
-        .collect();
+pub(super) fn lines(captures: &[CaptureSummary], style: Style) -> Option<String> {
+    let with: Vec<(&str, &LinesSummary)> =
+        captures.iter().filter_map(|capture| Some((capture.condition.as_str(), capture.lines.as_ref()?))).collect();
     lines_of(&with, "condition", style)
 }
 

@@ -46,9 +46,10 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
     parts.extend(scaling::steps(summary, style));
     parts.extend(last);
     parts.extend(captures::growth(summary, style));
-    parts.extend(captures::thread_times(summary, style));
-    parts.extend(captures::charged(summary, style));
-    parts.extend(captures::lines(summary, style));
+    parts.extend(captures::thread_times(&summary.captures, style));
+    parts.extend(captures::charged(&summary.captures, style));
+    parts.extend(captures::callers(&summary.captures, style));
+    parts.extend(captures::lines(&summary.captures, style));
     parts.extend(captures::cost(summary, style));
     let text = parts.join("\n");
     if style.plain { text.replace(['·', '•'], ".").replace('─', "-").replace('●', "o") } else { text }

@@ -1,13 +1,14 @@
 //! Where the time of a transaction goes: one line a condition, and in full.
 
-use super::rows;
 use super::style::{Style, fits};
 use super::text::{heading, plain, warned, wrap};
+use super::{captures, rows};
 use crate::words::between;
 use crate::words::why as words;
 use tare_findings::figures::{Scale, count};
 use tare_findings::summary::Summary;
 use tare_findings::time::{ConditionTime, Part};
+use tare_findings::why::Times;
 use tare_text::ending;
 
 /// Letters of a condition's name at most, and at least; columns that the figures take.
@@ -83,11 +84,14 @@ fn on_the_way(time: &ConditionTime) -> f64 {
     time.parts.iter().filter(|part| part.part == Part::Way).map(|part| part.us).sum()
 }
 
-/// Each condition's time in full, for `tare why RESULTS`.
-pub fn times(times: &[ConditionTime], style: Style) -> String {
+/// Each condition's time in full, and what was captured, for `tare why RESULTS`.
+pub fn times(found: &Times, style: Style) -> String {
+    let Times { conditions: times, captures: captured } = found;
     let labelled: Vec<_> = times.iter().map(|time| (time.name.as_str(), time)).collect();
     let cautions = warned(style, &words::times_cautions(&labelled));
-    let parts: Vec<String> = times.iter().map(|time| one(time, style)).chain(cautions).collect();
+    let below = [captures::functions, captures::thread_times, captures::charged, captures::callers, captures::lines];
+    let below = below.into_iter().filter_map(|table| table(captured, style));
+    let parts: Vec<String> = times.iter().map(|time| one(time, style)).chain(cautions).chain(below).collect();
     let text = parts.join("\n");
     if style.plain { text.replace('µ', "u") } else { text }
 }

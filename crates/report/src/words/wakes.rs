@@ -13,6 +13,17 @@ pub(crate) fn doing(doing: Doing) -> &'static str {
     }
 }
 
+/// Callers that a table names.
+const CALLERS: usize = 6;
+
+/// Who called what is slept in, the nearest first; what has no name once, however deep it is.
+pub(crate) fn callers(chain: &str) -> String {
+    let mut names: Vec<&str> = chain.rsplit(';').collect();
+    names.dedup();
+    names.truncate(CALLERS);
+    names.join(" < ")
+}
+
 /// How much of the time it is, and who ended the sleeps.
 pub(crate) fn about(found: &WakesSummary) -> String {
     let by = found.woken_by.iter().take(3).map(|(who, share)| format!("{who} {}", percent(*share)));

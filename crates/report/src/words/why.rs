@@ -161,6 +161,12 @@ fn overlaps(label: &str, time: &ConditionTime) -> Vec<String> {
             figure(time.overlap_us, "us")
         ));
     }
+    if worth(time.retries_us) {
+        said.push(format!(
+            "{label}: {} of CPU time is in the wait for a lock that clients try again for, and in no part of its own",
+            figure(time.retries_us, "us")
+        ));
+    }
     if worth(-time.not_explained.us) {
         said.push(format!(
             "{label}: parts overlap by {}: both sides worked at the same time, or a lock was waited for by spinning, which \

@@ -7,7 +7,7 @@ use crate::config;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tare_files::Audience;
-use tare_findings::why::{self, ChainTime, WhyError};
+use tare_findings::why::{self, ChainTime, Times, WhyError};
 use tare_report::terminal::{self, Style};
 use tare_report::why_json::WhyJson;
 
@@ -16,7 +16,7 @@ use tare_report::why_json::WhyJson;
 pub struct WhyArgs {
     /// A: a results directory, or one condition of it as `DIR:condition`
     a: String,
-    /// B, written the same way; without it the time of every condition of A is shown
+    /// B, written the same way; without it the time of every condition of A is shown, and what was captured of it
     b: Option<String>,
     /// Try the suspects by experiment: for the two or three largest, pairs of trials of the slower condition with and
     /// without what each one's experiment changes
@@ -75,9 +75,11 @@ pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
             }
         }
         sides => {
-            let mut times = Vec::new();
+            let mut times = Times::default();
             for (_, side) in sides {
-                times.extend(why::times(*side)?);
+                let Times { conditions, captures } = why::times(*side)?;
+                times.conditions.extend(conditions);
+                times.captures.extend(captures);
             }
             match args.json {
                 true => super::output::document("tare-why", &WhyJson::of_times(&times))?,

@@ -50,14 +50,16 @@ pub fn start(
         None => asked.clone(),
     };
     let here = bind::Placed::apply((!all.is_empty()).then_some(&all), &inherited)?;
+    let limits = CacheGroup::make(&System::of_environment(), settings.process.cache).map_err(StateError::from)?;
+    request.limits = limits.as_ref().map(CacheGroup::tasks);
     let server = engine.start(&request)?;
     here.restore()?;
     if let Some(nodes) = &request.memory.nodes {
         record.settings.push(memory_nodes::verify(nodes, asked, server.as_ref())?);
     }
     record.settings.extend(pool_memory::apply(trial, server.as_ref())?);
-    let limits = CacheGroup::make(&System::of_environment(), settings.process.cache).map_err(StateError::from)?;
     if let Some(limits) = &limits {
+        // It was started in it; what a wrapper had started elsewhere was not.
         limits.enter(server.pid().cast_signed()).map_err(StateError::from)?;
         let applied = |(factor, level, verified): (&str, _, _)| AppliedSetting {
             factor: factor.to_owned(),

@@ -10,9 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, Read};
 use std::path::Path;
-use tare_cpuset::{CpuSet, observe};
+use tare_cpuset::observe;
 use tare_engine::{Unavailable, interrupted};
 use tare_results::cache_lines::{LINES, NO_SAMPLING, SharedLines};
+use tare_topology::Machine;
 
 /// The level of kernel.perf_event_paranoid that allows sampling all CPUs.
 const ALL_CPUS: i32 = 0;
@@ -106,9 +107,9 @@ impl Lines {
             return Err(Unavailable("perf sampled no access of the server or its clients".to_owned()));
         }
         let cut = all.len() >= SAMPLES || output.limit() == 0;
-        let system = Path::new(SYSTEM);
-        let mut memory = Known { addresses: &mut self.addresses, nodes: nodes(system) };
-        Ok(all.shared(line_bytes(system), cut, &mut memory))
+        let machine = Machine::this().map_err(|e| Unavailable(format!("the CPUs of the memory nodes: {e}")))?;
+        let mut memory = Known { addresses: &mut self.addresses, nodes: nodes(&machine) };
+        Ok(all.shared(line_bytes(Path::new(SYSTEM)), cut, &mut memory))
     }
 }
 
@@ -137,14 +138,8 @@ impl Memory for Known<'_> {
 }
 
 /// CPU -> memory node.
-fn nodes(system: &Path) -> BTreeMap<u32, u32> {
-    let folders = fs::read_dir(system.join("node")).into_iter().flatten().filter_map(Result::ok);
-    let of = |folder: fs::DirEntry| {
-        let node: u32 = folder.file_name().to_str()?.strip_prefix("node")?.parse().ok()?;
-        let cpus: CpuSet = fs::read_to_string(folder.path().join("cpulist")).ok()?.trim().parse().ok()?;
-        Some(cpus.iter().map(|cpu| (cpu, node)).collect::<Vec<_>>())
-    };
-    folders.filter_map(of).flatten().collect()
+fn nodes(machine: &Machine) -> BTreeMap<u32, u32> {
+    machine.nodes.iter().flat_map(|node| node.cpus.iter().map(|cpu| (cpu, node.os_index))).collect()
 }
 
 /// The machine's own.
@@ -181,19 +176,13 @@ mod tests {
     #[test]
     fn nodes_and_the_size_of_a_line_are_the_machines() {
         let root = tempfile::tempdir().unwrap();
-        assert_eq!((nodes(root.path()), line_bytes(root.path())), (BTreeMap::new(), 64));
-        let files = [
-            ("node/node0/cpulist", "0-1\n"),
-            ("node/node2/cpulist", "2,7\n"),
-            ("cpu/cpu0/cache/index0/coherency_line_size", "128\n"),
-        ];
-        for (path, text) in files {
-            let path = root.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        assert_eq!(nodes(root.path()), [(0, 0), (1, 0), (2, 2), (7, 2)].into());
+        assert_eq!(line_bytes(root.path()), 64);
+        let size = root.path().join("cpu/cpu0/cache/index0/coherency_line_size");
+        fs::create_dir_all(size.parent().unwrap()).unwrap();
+        fs::write(size, "128\n").unwrap();
         assert_eq!(line_bytes(root.path()), 128);
+        let machine = Machine::synthetic("node:2 core:2 pu:1").unwrap();
+        assert_eq!(nodes(&machine), [(0, 0), (1, 0), (2, 1), (3, 1)].into());
     }
 
     #[test]

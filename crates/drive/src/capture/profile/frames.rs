@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, Read, Result};
 
 /// How folded chains mark a function of the kernel.
-pub(super) const KERNEL: &str = "_[k]";
+pub(in super::super) const KERNEL: &str = "_[k]";
 
 /// Bytes of a line that are looked at, and of all lines: 30,000 samples of a deep stack are 400 MB. A library of
 /// anyone says what its functions are called.
@@ -36,10 +36,36 @@ pub(super) fn read(script: impl BufRead) -> Result<Chains> {
 }
 
 fn read_within(bytes: u64, script: impl BufRead) -> Result<Chains> {
-    let mut script = script.take(bytes);
     let mut chains = Chains::default();
+    samples_within(bytes, script, head, |(period, event), frames| {
+        if chains.event.is_empty() {
+            chains.event = event;
+        }
+        *chains.weights.entry(frames.join(";")).or_default() += period;
+        chains.samples += 1;
+    })?;
+    Ok(chains)
+}
+
+/// Calls `done` with each sample: what its first line says, and its frames, the outermost first. A line that is neither
+/// is passed over.
+pub(in super::super) fn samples<H>(
+    script: impl BufRead,
+    head: impl Fn(&str) -> Option<H>,
+    done: impl FnMut(H, Vec<String>),
+) -> Result<()> {
+    samples_within(ALL, script, head, done)
+}
+
+fn samples_within<H>(
+    bytes: u64,
+    script: impl BufRead,
+    head: impl Fn(&str) -> Option<H>,
+    mut done: impl FnMut(H, Vec<String>),
+) -> Result<()> {
+    let mut script = script.take(bytes);
     let mut line = Vec::new();
-    let mut period = 0;
+    let mut first = None;
     let mut frames: Vec<String> = Vec::new();
     loop {
         line.clear();
@@ -50,20 +76,16 @@ fn read_within(bytes: u64, script: impl BufRead) -> Result<Chains> {
         let text = String::from_utf8_lossy(&line);
         let text = text.trim();
         if text.is_empty() {
-            if !frames.is_empty() {
-                frames.reverse();
-                *chains.weights.entry(frames.join(";")).or_default() += period;
-                chains.samples += 1;
-                frames.clear();
+            let mut all = std::mem::take(&mut frames);
+            if let Some(head) = first.take().filter(|_| !all.is_empty()) {
+                all.reverse();
+                done(head, all);
             }
             if end {
-                return Ok(chains);
+                return Ok(());
             }
-        } else if let Some((weight, event)) = head(text) {
-            period = weight;
-            if chains.event.is_empty() {
-                chains.event = event.to_owned();
-            }
+        } else if let Some(head) = head(text) {
+            first = Some(head);
         } else {
             frames.extend(frame(text));
         }
@@ -71,11 +93,11 @@ fn read_within(bytes: u64, script: impl BufRead) -> Result<Chains> {
 }
 
 /// `5025125 cpu-clock:pppH:`.
-fn head(text: &str) -> Option<(u64, &str)> {
+fn head(text: &str) -> Option<(u64, String)> {
     let (period, event) = text.split_once(char::is_whitespace)?;
     let event = event.trim().strip_suffix(':')?;
     let plain = !event.is_empty() && !event.contains(char::is_whitespace);
-    Some((period.parse().ok().filter(|_| plain).map(|period: u64| period.min(HEAVIEST))?, event))
+    Some((period.parse().ok().filter(|_| plain).map(|period: u64| period.min(HEAVIEST))?, event.to_owned()))
 }
 
 /// `71cb buf_page_get_low(page_id_t, unsigned long) (/usr/sbin/mariadbd)`.

@@ -73,6 +73,7 @@ pub(super) fn charge(timeline: &Timeline, threads: &Threads, cut: bool) -> Wakes
         slept_fraction: share(slept_ns),
         woken_by,
         charged,
+        callers: Vec::new(),
     }
 }
 
@@ -178,6 +179,24 @@ impl Timeline {
 
     pub fn elapsed_ns(&self) -> u64 {
         self.last_ns - self.first_ns.unwrap_or(self.last_ns)
+    }
+
+    /// How long the sleep lasted that a thread began at about this moment.
+    pub fn slept_ns(&self, tid: u32, at_ns: u64, near_ns: u64) -> Option<u64> {
+        let spans = self.spans.get(&tid)?;
+        let after = spans.partition_point(|span| span.from_ns <= at_ns.saturating_add(near_ns));
+        let near = spans[..after].iter().rev().take_while(|span| span.from_ns.saturating_add(near_ns) >= at_ns);
+        let asleep = near.filter(|span| matches!(span.state, State::Asleep { .. }));
+        asleep.min_by_key(|span| span.from_ns.abs_diff(at_ns)).map(|span| span.to_ns - span.from_ns)
+    }
+
+    /// Share of the time of those of these threads that were seen for which they slept.
+    pub fn slept_fraction(&self, threads: &BTreeSet<u32>) -> f64 {
+        let seen = || threads.iter().filter_map(|tid| self.spans.get(tid));
+        let asleep = seen().flatten().filter(|span| matches!(span.state, State::Asleep { .. }));
+        let whole = self.elapsed_ns() as f64 * seen().count() as f64;
+        let slept: u64 = asleep.map(|span| span.to_ns - span.from_ns).sum();
+        if whole > 0.0 { slept as f64 / whole } else { 0.0 }
     }
 
     /// What a thread did between two moments, cut to them.

@@ -2,15 +2,17 @@
 
 use super::super::perf::{Perf, Recording};
 use super::super::place::{Captured, Place, WAKES_RECORDING};
+use super::callers;
 use super::charge::{Threads, Timeline, charge};
 use super::script::event;
+use crate::capture::settings::CallGraph;
 use std::collections::BTreeSet;
 use std::io::BufRead;
 use std::path::Path;
 use tare_cpuset::ThreadRef;
 use tare_cpuset::observe;
 use tare_engine::{Unavailable, interrupted};
-use tare_results::captures::WAKES;
+use tare_results::captures::{CALLERS, WAKES};
 use tare_results::waits::WakesFile;
 
 /// Events that are read at most: some seconds of a server that switches for every statement.
@@ -23,28 +25,43 @@ const ROOT: &str = "scheduler tracepoints need root, or CAP_PERFMON and a readab
 
 pub(in super::super) struct Wakes {
     recording: Recording,
+    /// Of call chains.
+    callers: Result<Recording, Unavailable>,
     threads: Threads,
 }
 
 impl Wakes {
-    pub fn begin(place: &Place, pid: u32, connections: &[ThreadRef]) -> Result<Self, Unavailable> {
+    pub fn begin(place: &Place, graph: CallGraph, pid: u32, connections: &[ThreadRef]) -> Result<Self, Unavailable> {
         if connections.is_empty() {
             return Err(Unavailable("no thread of the server is known to serve a connection".to_owned()));
         }
         let arguments = ["record", "-a", "-e", "sched:sched_switch,sched:sched_waking", "--max-size", LARGEST];
         let recording = Recording::begin(place, WAKES_RECORDING, &arguments, TRACEPOINTS)
             .map_err(|why| Unavailable(format!("{ROOT}: {why}")))?;
-        Ok(Self { recording, threads: threads(pid, connections) })
+        let callers = callers::begin(place, graph, connections);
+        Ok(Self { recording, callers, threads: threads(pid, connections) })
     }
 
     /// Ends the recording; the data is complete afterwards.
     pub fn end(&mut self) -> Result<(), Unavailable> {
+        if let Ok(callers) = &mut self.callers
+            && let Err(why) = callers.end()
+        {
+            self.callers = Err(why);
+        }
         self.recording.end()
     }
 
     pub fn finish(self, place: &Place, captured: &mut Captured) {
         match read(&self.recording.path(), &self.threads) {
-            Ok(file) => place.write_json(captured, WAKES, "wakes.json", &file),
+            Ok((mut file, timeline)) => {
+                let read = |recording| callers::read(&recording, &timeline, &self.threads.connections);
+                match self.callers.and_then(read) {
+                    Ok(callers) => file.callers = callers,
+                    Err(e) => drop(captured.missing.insert(CALLERS.to_owned(), e.to_string())),
+                }
+                place.write_json(captured, WAKES, "wakes.json", &file);
+            }
             Err(e) => drop(captured.missing.insert(WAKES.to_owned(), e.to_string())),
         }
     }
@@ -65,7 +82,7 @@ fn threads(pid: u32, connections: &[ThreadRef]) -> Threads {
     Threads { connections, clients, background }
 }
 
-fn read(data: &Path, threads: &Threads) -> Result<WakesFile, Unavailable> {
+fn read(data: &Path, threads: &Threads) -> Result<(WakesFile, Timeline), Unavailable> {
     let (_perf, mut output) = Perf::script(data, &["--ns", "-F", "tid,time,event,trace"])?;
     let mut timeline = Timeline::default();
     let mut line = Vec::new();
@@ -84,7 +101,7 @@ fn read(data: &Path, threads: &Threads) -> Result<WakesFile, Unavailable> {
     }
     let cut = timeline.events >= EVENTS;
     timeline.end();
-    Ok(charge(&timeline, threads, cut))
+    Ok((charge(&timeline, threads, cut), timeline))
 }
 
 #[cfg(test)]
@@ -92,6 +109,11 @@ mod tests {
     use super::*;
     use std::os::unix::net::UnixStream;
     use std::time::{Duration, Instant};
+
+    #[inline(never)]
+    fn planted_wait(from: &mut UnixStream, byte: &mut [u8]) -> bool {
+        std::io::Read::read_exact(from, byte).is_ok()
+    }
 
     /// Two threads of this process that answer each other are recorded for a tenth of a second, where perf may.
     #[test]
@@ -102,13 +124,13 @@ mod tests {
         let (mut asks, mut answers) = UnixStream::pair().unwrap();
         let (says, heard) = std::sync::mpsc::channel();
         let server = std::thread::spawn(move || {
-            use std::io::{Read, Write};
+            use std::io::Write;
             says.send(ThreadRef::of_this_thread()).unwrap();
             let mut byte = [0];
-            while answers.read_exact(&mut byte).is_ok() && answers.write_all(&byte).is_ok() {}
+            while planted_wait(&mut answers, &mut byte) && answers.write_all(&byte).is_ok() {}
         });
         let connection = heard.recv().unwrap();
-        let begun = Wakes::begin(&place, 0, &[connection]);
+        let begun = Wakes::begin(&place, CallGraph::Dwarf, 0, &[connection]);
         let until = Instant::now() + Duration::from_millis(100);
         while Instant::now() < until {
             use std::io::{Read, Write};
@@ -127,6 +149,9 @@ mod tests {
                 assert!(file.threads == 1 && by_client.wakes > 5, "{file:?}");
                 let sum: f64 = file.charged.iter().map(|one| one.fraction).sum();
                 assert!((sum - file.slept_fraction).abs() < 0.01, "{file:?}");
+                let planted = file.callers.iter().filter(|one| one.chain.contains("planted_wait"));
+                let planted: f64 = planted.map(|one| one.fraction).sum();
+                assert!(planted > 0.5 * file.slept_fraction, "{captured:?} {file:?}");
             }
             Err(e) => assert!(e.to_string().contains("need root") || e.to_string().contains("perf"), "{e}"),
         }

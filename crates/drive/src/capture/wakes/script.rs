@@ -35,8 +35,8 @@ pub(super) fn event(line: &str) -> Option<Event<'_>> {
     Some(Event { at_ns, what })
 }
 
-/// `3108.500808839`.
-fn nanoseconds(time: &str) -> Option<u64> {
+/// Nanoseconds of a time as perf prints it with `--ns`: `3108.500808839` seconds.
+pub(super) fn nanoseconds(time: &str) -> Option<u64> {
     let (whole, part) = time.split_once('.')?;
     let nanoseconds: u64 = part.parse().ok().filter(|_| part.len() == 9)?;
     whole.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(nanoseconds)

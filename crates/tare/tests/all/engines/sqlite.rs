@@ -12,7 +12,7 @@ use tare_drive::workload::dbt3;
 use tare_drive::workload::oltp::{self, Tables};
 use tare_engine::{
     Address, Aslr, DataDirectory, Engine, EngineError, Positions, PrepareRequest, Server, Session, SqlErrorKind,
-    Sqlite, StartRequest, StopOutcome,
+    Sqlite, StartRequest, StopOutcome, WaitKind,
 };
 
 fn tare() -> Option<&'static Path> {
@@ -60,6 +60,7 @@ fn busy_rolls_a_transaction_back_and_threads_bear_the_names_of_connections() {
     second.run("COMMIT").unwrap();
     let busy = told.lock_waits().unwrap().into_iter().find(|wait| wait.name == "sqlite/busy").unwrap();
     assert!(busy.count == 1 && busy.wait_s >= waits.as_secs_f64(), "until it was done, not until BEGIN was: {busy:?}");
+    assert_eq!(busy.kind, WaitKind::Retried, "its CPU time is other time than that of a lock that is slept for");
     assert_eq!(one(&mut *first, "SELECT sum(k) FROM t WHERE id < 3"), Some("5".to_owned()));
 
     assert_eq!(one(&mut *first, "SELECT x'79'").as_deref(), Some("y"));

@@ -9,7 +9,7 @@ use tare_files::{Folder, Trust};
 use tare_findings::compare::Side;
 use tare_results::captures::{LockShare, LocksFile, ProfileFile, StatusFile, SymbolShare};
 use tare_results::waits::{
-    ChargedShare, Doing, FutexOperation, ThreadsTime, TimePart, TimeUse, WaitsFile, WakerShare, WakesFile,
+    CallerShare, ChargedShare, Doing, FutexOperation, ThreadsTime, TimePart, TimeUse, WaitsFile, WakerShare, WakesFile,
 };
 
 const STUDY: &str = "name = \"fuzzed\"\n[workload]\nrows = 20\n[sampling]\ntrials = 2\nsamples = 2\nwarmup_s = 0\n\
@@ -79,6 +79,7 @@ fn captures() -> Vec<(&'static str, &'static str, String)> {
         slept_fraction: 0.8,
         woken_by: vec![WakerShare { who: "client".into(), wakes: 9, fraction: 0.5 }],
         charged: vec![ChargedShare { who: "background log".into(), doing: Doing::Ran, fraction: 0.3 }],
+        callers: vec![CallerShare { chain: "main;lock".into(), fraction: 0.3 }],
     };
     let json = |value: serde_json::Result<String>| value.unwrap();
     vec![

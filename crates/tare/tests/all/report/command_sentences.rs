@@ -183,6 +183,7 @@ fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
             parts: all.iter().map(part).collect(),
             not_explained: part(last),
             overlap_us: 0.0,
+            retries_us: 0.0,
             background_us: 0.0,
             switches: 2.0,
             events: Vec::new(),

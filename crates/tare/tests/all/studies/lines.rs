@@ -66,6 +66,11 @@ fn a_line_that_two_threads_use_is_named_with_both_everywhere() {
     let (why, _) = world.exits(0, &["why", sides[0], sides[1], "--json"]);
     assert_eq!(json(&why)["difference"]["lines"][1]["lines"][0]["counts"], serde_json::Value::Null, "counts are flat");
     assert_eq!(json(&why)["difference"]["lines"][1]["lines"][0]["found_remote"], 3, "{why}");
+    // A single condition has its own, and not those of another.
+    let (alone, _) = world.exits(0, &["why", sides[0]]);
+    assert!(words(&alone).contains(sentence) && !alone.contains("threads=2"), "{alone}");
+    let (alone, _) = world.exits(0, &["why", "results", "--json"]);
+    assert_eq!(json(&alone)["captures"][1]["lines"]["lines"][0]["found_remote"], 3, "{alone}");
     world.exits(0, &["report", "results"]);
     let page = std::fs::read_to_string(world.path("results/report.html")).unwrap();
     assert!(page.contains(sentence) && page.contains("planted_lock_[k]"), "not on the page");

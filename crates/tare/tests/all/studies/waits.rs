@@ -97,3 +97,30 @@ fn processes_that_serve_connections_are_looked_at_as_threads_are() {
     // A row is waited for until another process sends a signal, which is not the client's socket.
     assert!(time(&waits, "connections", &["wake_up", "own_futex", "shared_futex"]) > 0.2, "{waits}");
 }
+
+#[test]
+fn who_called_what_is_slept_in_is_named() {
+    let world = World::new();
+    let study = world.study(
+        "name = \"callers\"\n[engine]\nname = \"sqlite\"\n[engine.options]\ntare_planted_mutex_us = \"2000\"\n\
+         [workload]\nname = \"point_select\"\nrows = 100\nthreads = 4\n[capture]\nwakes = \"on\"\n[sampling]\n\
+         trials = 1\nwarmup_s = 0.1\nsample_s = 0.8\n",
+    );
+    world.exits(0, &["run", &study, "--out", "results"]);
+    let record = trials(&world.path("results")).pop().unwrap();
+    let (shown, _) = world.exits(0, &["why", "results"]);
+    world.assert_clean();
+    if record["captures_missing"]["wakes"].is_string() {
+        return;
+    }
+    assert!(record["captures_missing"]["wakes.callers"].is_null(), "{record}");
+    let wakes = document(&world.path("results"), &record, "wakes");
+    let callers = wakes["callers"].as_array().unwrap();
+    let sum = |all: &mut dyn Iterator<Item = &Value>| all.map(|one| one["fraction"].as_f64().unwrap()).sum::<f64>();
+    let (all, slept) = (sum(&mut callers.iter()), wakes["slept_fraction"].as_f64().unwrap());
+    assert!(all > 0.8 * slept && all < 1.0, "{all} of {slept}: {wakes}");
+    // One holds the lock, asleep, and the others wait for it: all of them in this function.
+    let in_lock = |one: &&Value| one["chain"].as_str().unwrap().contains("tare_planted_mutex");
+    assert!(sum(&mut callers.iter().filter(in_lock)) > 0.7 * all, "{wakes}");
+    assert!(shown.contains("who called what") && shown.contains("tare_planted_mutex"), "{shown}");
+}

@@ -56,6 +56,7 @@ fn planted(case: &Case) -> (bool, String) {
         Size::Unknown => None,
         Size::Us(us) => Some(us),
         Size::OfTime(share) => Some(share * whole_us(1)),
+        Size::OfDifference(share) => Some(share * (whole_us(1) - whole_us(0))),
         Size::Held(us) => Some(whole_us(1) - whole_us(0) - us),
     };
     let size = expected.map_or(String::new(), |expected| {
@@ -114,7 +115,7 @@ fn not_explained(engine: &str, load: &str, threads: u32) -> (bool, String) {
 }
 
 /// CPU time of what is recorded in measured samples, as a share of the machine's: what is taken from a load that could
-/// use all of it. No pair of runs with and without it can be compared, for it is also the proof of where threads were.
+/// use all of it. What it costs of throughput is what `benches/recording` measures.
 fn cost(engine: &str) -> (bool, String) {
     let world = World::new();
     let study = format!(

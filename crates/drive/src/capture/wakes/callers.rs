@@ -1,0 +1,162 @@
+//! Who called what the threads that serve connections sleep in: call chains of some of their sleeps, recorded when each
+//! begins, and as heavy as it is long.
+
+use super::super::perf::{Perf, Recording};
+use super::super::place::{CALLERS_RECORDING, Place};
+use super::super::profile::{KERNEL, samples};
+use super::charge::Timeline;
+use super::script::nanoseconds;
+use crate::capture::settings::CallGraph;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, BufRead};
+use tare_cpuset::ThreadRef;
+use tare_engine::Unavailable;
+use tare_results::waits::CallerShare;
+
+/// Sleeps a second whose chains are recorded, over all CPUs, and in all: each carries the stack with it.
+const SLEEPS_PER_S: f64 = 400.0;
+const SLEEPS: f64 = 10_000.0;
+const STACK_BYTES: u32 = 16_384;
+const LARGEST: &str = "256M";
+/// Threads that are looked at: the kernel's filter is no longer than a page.
+const THREADS: usize = 128;
+/// States of a thread that sleeps, and not of one that another took the CPU from: interruptible or not.
+const SLEEPS_NOW: &str = "prev_state & 3";
+/// The level of kernel.perf_event_paranoid that allows tracepoints on all CPUs.
+const TRACEPOINTS: i32 = -1;
+/// Two recordings read the clock one after the other.
+const NEAR_NS: u64 = 200_000;
+/// Chains listed, from this share of the threads' time on; functions of each, the innermost ones, and their letters.
+const LISTED: usize = 60;
+const SMALLEST: f64 = 1e-3;
+const FRAMES: usize = 48;
+const LETTERS: usize = 160;
+
+pub(super) fn begin(place: &Place, graph: CallGraph, connections: &[ThreadRef]) -> Result<Recording, Unavailable> {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let per_s = SLEEPS_PER_S.min(SLEEPS / place.sample_s.max(0.1)) / cpus as f64;
+    let frequency = (per_s.max(1.0) as u64).to_string();
+    let graph = match graph {
+        CallGraph::Dwarf => format!("dwarf,{STACK_BYTES}"),
+        CallGraph::FramePointers => "fp".to_owned(),
+    };
+    let threads: Vec<String> =
+        connections.iter().take(THREADS).map(|thread| format!("prev_pid == {}", thread.tid)).collect();
+    let filter = format!("({SLEEPS_NOW}) && ({})", threads.join(" || "));
+    let arguments = ["record", "-a", "-e", "sched:sched_switch", "--filter", &filter, "-F", &frequency];
+    let arguments = [arguments.as_slice(), &["--call-graph", &graph, "--max-size", LARGEST]].concat();
+    Recording::begin(place, CALLERS_RECORDING, &arguments, TRACEPOINTS)
+}
+
+/// The chains of a recording, as shares of the time of these threads, which add up to that for which they slept.
+pub(super) fn read(
+    recording: &Recording,
+    timeline: &Timeline,
+    connections: &BTreeSet<u32>,
+) -> Result<Vec<CallerShare>, Unavailable> {
+    let fields = ["--ns", "-F", "tid,time,event,period,ip,sym,dso"];
+    let (_perf, output) = Perf::script(&recording.path(), &fields)?;
+    of(output, timeline, connections).map_err(|e| Unavailable(format!("perf script's output cannot be read: {e}")))
+}
+
+fn of(script: impl BufRead, timeline: &Timeline, connections: &BTreeSet<u32>) -> io::Result<Vec<CallerShare>> {
+    let mut weights = BTreeMap::<String, f64>::new();
+    samples(script, head, |switch, mut frames| {
+        let slept_ns = timeline.slept_ns(switch.tid, switch.at_ns, NEAR_NS).unwrap_or(0);
+        frames.retain(|frame| !frame.ends_with(KERNEL));
+        if slept_ns > 0 && !frames.is_empty() && connections.contains(&switch.tid) {
+            let inner = &frames[frames.len().saturating_sub(FRAMES)..];
+            let inner: Vec<String> = inner.iter().map(|frame| frame.chars().take(LETTERS).collect()).collect();
+            *weights.entry(inner.join(";")).or_default() += slept_ns as f64 * switch.stands_for as f64;
+        }
+    })?;
+    let whole: f64 = weights.values().sum();
+    let slept = timeline.slept_fraction(connections);
+    let mut shares: Vec<CallerShare> =
+        weights.into_iter().map(|(chain, weight)| CallerShare { chain, fraction: slept * weight / whole }).collect();
+    shares.retain(|one| one.fraction >= SMALLEST);
+    shares.sort_by(|a, b| b.fraction.total_cmp(&a.fraction));
+    shares.truncate(LISTED);
+    Ok(shares)
+}
+
+/// A thread that leaves its CPU, for as many of its kind as were not recorded.
+struct Switch {
+    tid: u32,
+    at_ns: u64,
+    stands_for: u32,
+}
+
+/// `31628 26448.779615165:          7 sched:sched_switch:`.
+fn head(text: &str) -> Option<Switch> {
+    let (tid, rest) = text.split_once(char::is_whitespace)?;
+    let (time, rest) = rest.trim_start().split_once(": ")?;
+    let (period, event) = rest.trim_start().split_once(char::is_whitespace)?;
+    let is_switch = event.trim() == "sched:sched_switch:";
+    let (tid, stands_for) = (tid.parse().ok()?, period.parse().ok()?);
+    is_switch.then_some(Switch { tid, at_ns: nanoseconds(time.trim())?, stands_for })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::event;
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::Cursor;
+
+    /// Thread 7 sleeps for 3 ms and for 1 ms of 10 ms, and is without a CPU once; thread 8 sleeps for 5 ms.
+    fn timeline() -> Timeline {
+        let switch = |at_ms: f64, from: u32, state: &str, to: u32| {
+            let at = 5.0 + at_ms / 1000.0;
+            format!(
+                "{from} {at:.9}: sched:sched_switch: prev_comm=a prev_pid={from} prev_prio=120 prev_state={state} ==> \
+                 next_comm=a next_pid={to} next_prio=120"
+            )
+        };
+        let mut timeline = Timeline::default();
+        for line in [
+            switch(0.0, 0, "R", 7),
+            switch(1.0, 7, "S", 8),
+            switch(4.0, 8, "S", 7),
+            switch(6.0, 7, "S", 0),
+            switch(7.0, 0, "R", 7),
+            switch(8.0, 7, "R", 0),
+            switch(9.0, 0, "R", 8),
+            switch(10.0, 8, "R", 0),
+        ] {
+            timeline.add(&event(&line).unwrap());
+        }
+        timeline.end();
+        timeline
+    }
+
+    fn sample(tid: u32, at: &str, period: u32, inner: &str) -> String {
+        format!(
+            "{tid} {at}: {period} sched:sched_switch: \n\tffffffff81 schedule ([kernel.kallsyms])\n\t1 futex (/libc.so)\n\
+             \t2 {inner} (/m)\n\t3 serve (/m)\n\n"
+        )
+    }
+
+    #[test]
+    fn a_chain_is_as_heavy_as_the_sleep_that_began_there() {
+        // The second is one of two of its kind; the third was not asleep, the fourth is another's, the fifth unknown.
+        let script = sample(7, "5.001000100", 1, "lock(int)")
+            + &sample(7, "5.006000000", 2, "log")
+            + &sample(7, "5.008000000", 1, "none")
+            + &sample(8, "5.004000000", 1, "none")
+            + &sample(7, "9.000000000", 1, "none");
+        let found = of(Cursor::new(script), &timeline(), &[7].into()).unwrap();
+        let found: Vec<(&str, f64)> =
+            found.iter().map(|one| (one.chain.as_str(), (1000.0 * one.fraction).round() / 1000.0)).collect();
+        // 4 ms of 10 ms, 3 to 2.
+        assert_eq!(found, [("serve;lock;futex", 0.24), ("serve;log;futex", 0.16)]);
+        assert_eq!(of(Cursor::new(""), &timeline(), &[7].into()).unwrap(), []);
+    }
+
+    proptest! {
+        #[test]
+        fn no_output_of_perf_makes_it_panic(text in "[0-9 .:\t\nschedwit_f();]{0,300}") {
+            let _ = of(Cursor::new(format!("7 5.001000000: 1 sched:sched_switch:\n{text}")), &timeline(), &[7].into());
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! For `benches/recording`: what is recorded alongside measured samples, against nothing recorded, in pairs of slices
+//! of one load that never stops.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+use tare_cpuset::ThreadRef;
+use tare_drive::sut::{Connected, SubjectWatch, SystemUnderTest, WatchSettings};
+use tare_engine::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, Param, SqlError, engine_by_name};
+use tare_load::{Purpose, Random};
+use tare_stats::trials::mean_interval;
+use tare_topology::{Bind, MemoryPolicy, Pairing, ResolvedPlacement};
+
+const USAGE: &str = "usage: recording ENGINE SOCKET USER PID ROWS THREADS PAIRS SLICE_S";
+/// What recording may cost of the throughput.
+const MOST: f64 = 0.01;
+const CONFIDENCE: f64 = 0.95;
+const WARM_UP: Duration = Duration::from_secs(2);
+
+/// What all threads look at and count, each in a cache line of its own.
+#[derive(Default)]
+#[repr(align(128))]
+struct Counter(AtomicU64);
+
+struct Load<'l> {
+    engine: &'static dyn Engine,
+    target: ConnectTarget,
+    rows: u64,
+    stop: &'l AtomicBool,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [engine, socket, user, pid, rows, threads, pairs, slice_s] =
+        arguments.iter().map(String::as_str).collect::<Vec<_>>()[..]
+    else {
+        return Err(USAGE.into());
+    };
+    let target = ConnectTarget::to(Address::Socket(PathBuf::from(socket)), user);
+    let target = ConnectTarget { database: Some(DEFAULT_DATABASE.into()), ..target };
+    let (stop, engine) = (AtomicBool::new(false), engine_by_name(engine)?);
+    let load = Load { engine, target, rows: rows.parse()?, stop: &stop };
+    let counters: Vec<Counter> = (0..threads.parse()?).map(|_| Counter::default()).collect();
+    let (pid, pairs, slice_s): (i32, usize, f64) = (pid.parse()?, pairs.parse()?, slice_s.parse()?);
+    let slice = Duration::try_from_secs_f64(slice_s)?;
+    let ratios = thread::scope(|scope| {
+        let (tell, told) = mpsc::channel();
+        let mut started = Ok(());
+        for (number, counter) in counters.iter().enumerate() {
+            let (tell, load) = (tell.clone(), &load);
+            let one = thread::Builder::new().spawn_scoped(scope, move || client(load, number, counter, &tell));
+            started = started.and(one.map(drop));
+        }
+        drop(tell);
+        let ratios = started.map_err(Into::into).and_then(|()| measured(&told, &counters, pid, pairs, slice));
+        stop.store(true, Ordering::Relaxed);
+        ratios
+    })?;
+    answer(&ratios, slice, counters.len())
+}
+
+/// What a client says when it is connected.
+type Ready = Result<Connected, SqlError>;
+
+/// Selects a row by its key until it is stopped.
+fn client(load: &Load<'_>, number: usize, counter: &Counter, tell: &mpsc::Sender<Ready>) {
+    let connect = || -> Result<_, Box<dyn Error>> {
+        let mut session = load.engine.connect(&load.target)?;
+        let sql = format!("SELECT c FROM sbtest1 WHERE id = {}", load.engine.dialect().placeholder(1));
+        let statement = session.prepare(&sql)?;
+        Ok((session.server_thread()?, session, statement))
+    };
+    let (serving, mut session, statement) = match connect() {
+        Ok(connected) => connected,
+        Err(e) => {
+            let lost = SqlError::own(tare_engine::SqlErrorKind::Lost, e.to_string());
+            return drop(tell.send(Err(lost)));
+        }
+    };
+    let _ = tell.send(Ok(Connected { client: ThreadRef::of_this_thread(), serving }));
+    let mut random = Random::new(1, Purpose::Transactions, number);
+    while !load.stop.load(Ordering::Relaxed) {
+        let id = 1 + random.below(load.rows).cast_signed();
+        if let Err(e) = session.execute(statement, &[Param::Int(id)]) {
+            eprintln!("client {number}: {e}");
+            return;
+        }
+        counter.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Throughput recorded / not recorded of each pair, which of the two is first being drawn.
+fn measured(
+    told: &mpsc::Receiver<Ready>,
+    counters: &[Counter],
+    pid: i32,
+    pairs: usize,
+    slice: Duration,
+) -> Result<Vec<f64>, Box<dyn Error>> {
+    let connected = counters.iter().map(|_| Ok(told.recv()??)).collect::<Result<Vec<_>, Box<dyn Error>>>()?;
+    let placement = ResolvedPlacement {
+        client: Vec::new(),
+        server: Vec::new(),
+        background: None,
+        bind: Bind::Set,
+        pairing: Pairing::None,
+        memory: MemoryPolicy::default(),
+        pool_memory: MemoryPolicy::default(),
+    };
+    // As a study has it by default.
+    let settings =
+        WatchSettings { placement, chance_seed: 1, memory: true, schedule: true, cache: true, probe_share: None };
+    let mut watch = SubjectWatch::new(SystemUnderTest::running(Some(pid)), settings);
+    watch.connected(&connected)?;
+    watch.ends_under_load();
+    thread::sleep(WARM_UP);
+    let sum = || counters.iter().map(|counter| counter.0.load(Ordering::Relaxed)).sum::<u64>();
+    let mut rate = |recorded: bool| -> Result<f64, Box<dyn Error>> {
+        let (began, before) = (Instant::now(), sum());
+        if recorded {
+            watch.start()?;
+        }
+        thread::sleep(slice.saturating_sub(began.elapsed()));
+        if recorded {
+            watch.finish()?;
+        }
+        Ok((sum() - before) as f64 / began.elapsed().as_secs_f64())
+    };
+    let mut random = Random::new(2, Purpose::Arrivals, 0);
+    (0..pairs)
+        .map(|_| {
+            let first = random.below(2) == 0;
+            let (one, other) = (rate(first)?, rate(!first)?);
+            Ok(if first { one / other } else { other / one })
+        })
+        .collect()
+}
+
+fn answer(ratios: &[f64], slice: Duration, threads: usize) -> Result<(), Box<dyn Error>> {
+    let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+    let ci = mean_interval(ratios, CONFIDENCE).ok_or("two pairs are the least")?;
+    println!(
+        "throughput recorded / not recorded {mean:.4} ({:.4} to {:.4}): {} pairs of {:.1} s, {threads} threads",
+        ci.low,
+        ci.high,
+        ratios.len(),
+        slice.as_secs_f64()
+    );
+    if ci.low > 1.0 - MOST { Ok(()) } else { Err(format!("a cost of {:.0}% is possible", 100.0 * MOST).into()) }
+}
