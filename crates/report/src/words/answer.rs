@@ -105,7 +105,7 @@ fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Ve
         Without::TooFew => {
             let text = match disturbed.trials == disturbed.of {
                 true => {
-                    format!("All {} were disturbed; repeat this on a quieter machine.", count(disturbed.of, "trial"))
+                    format!("all {} were disturbed; repeat this on a quieter machine.", count(disturbed.of, "trial"))
                 }
                 false => {
                     format!("{lead}, and not every condition has enough clean ones; repeat this on a quieter machine.")

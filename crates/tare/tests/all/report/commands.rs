@@ -178,7 +178,7 @@ fn a_slowdown_that_disturbed_trials_decide_is_no_regression() {
     );
     assert_eq!(json["answer"]["disturbed"], true);
     assert!(
-        json["answer"]["text"].as_str().unwrap().starts_with("Inconclusive: All 20 trials were disturbed"),
+        json["answer"]["text"].as_str().unwrap().starts_with("Inconclusive: all 20 trials were disturbed"),
         "{}",
         json["answer"]
     );
