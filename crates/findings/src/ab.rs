@@ -117,6 +117,8 @@ pub struct Ab {
     pub controls: Vec<Control>,
     /// Why no further pair is made; none where one is.
     pub stop: Option<Stop>,
+    /// Whether both servers of a pair ran, and their samples took turns.
+    pub by_turns: bool,
     pub rule: Settle,
 }
 
@@ -170,6 +172,7 @@ impl Ab {
             sessions: pairs.sessions(&rule).iter().filter(|session| !session.is_empty()).count(),
             controls: controls(&pairs, &rule),
             stop: look.stop,
+            by_turns: plan.turns.is_some(),
             metric: pairs.metric,
             rule,
         })

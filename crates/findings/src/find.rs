@@ -75,6 +75,19 @@ pub struct Tail {
     pub p99_ratio: Estimate,
 }
 
+/// What keeps a race from being decided.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Open {
+    /// Something disturbs the others that are left alone; of all the others the one ahead is within the minimum effect
+    /// of the best.
+    BestOfOthers,
+    /// Something disturbs some that are left alone.
+    DisturbedAlone,
+    /// The spread: by it the looks that are left do not decide. How far behind the one ahead is at most, as
+    /// [`Find::behind`].
+    Behind(f64),
+}
+
 /// A race as far as it has come.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Find {
@@ -101,6 +114,10 @@ pub struct Find {
     pub elapsed_s: f64,
     /// CoV of one trial around its block and candidate, as a fraction.
     pub cov: Option<f64>,
+    /// The ratio at most of the best to the one ahead, the best of those that something disturbed alone more often than
+    /// the one ahead left out: above 1, whichever way the metric goes, at the confidence of the race. None where it is
+    /// not known.
+    pub behind: Option<f64>,
     /// More trials that would decide it, if means and spread stay as they are; 0 where it is decided.
     pub trials_to_go: Option<usize>,
     /// What they would take, seconds.
@@ -162,6 +179,7 @@ impl Find {
             disturbed: laps.disturbed,
             elapsed_s: laps.elapsed_s,
             cov: standing.sd,
+            behind: standing.behind,
             trials_to_go: outlook.map(|outlook| outlook.trials),
             to_go_s: outlook.map(|outlook| outlook.trials as f64 * laps.trial_s()),
             stop: look.stop,
@@ -172,6 +190,24 @@ impl Find {
 
     pub fn left(&self) -> impl Iterator<Item = &Candidate> {
         self.candidates.iter().filter(|candidate| matches!(candidate.fate, Fate::Left | Fate::Named))
+    }
+
+    /// Those that something disturbed alone more often than the one ahead.
+    pub fn disturbed_alone(&self) -> impl Iterator<Item = &Candidate> {
+        self.candidates.iter().filter(|candidate| candidate.disturbed_alone)
+    }
+
+    /// Why it stays open, as far as that is known.
+    pub fn open(&self) -> Option<Open> {
+        let (ahead, behind) = (self.leader.filter(|_| !self.decided)?, self.behind);
+        let is_other = |(i, candidate): &(usize, &Candidate)| *i != ahead && candidate.fate == Fate::Left;
+        let mut others = self.candidates.iter().enumerate().filter(is_other).map(|(_, other)| other);
+        let within = behind.is_some_and(|ratio| ratio <= 1.0 + self.rule.minimum_effect);
+        match (others.clone().any(|other| other.disturbed_alone), others.all(|other| other.disturbed_alone)) {
+            (true, true) if within => Some(Open::BestOfOthers),
+            (true, _) => Some(Open::DisturbedAlone),
+            (false, _) => behind.filter(|_| self.trials_to_go.is_none()).map(Open::Behind),
+        }
     }
 
     pub fn ahead(&self) -> Option<&Candidate> {

@@ -30,7 +30,8 @@ pub struct FindJson<'a> {
     elapsed_s: f64,
     trials_to_go: Option<usize>,
     to_go_s: Option<f64>,
-    stopped: Option<&'static str>,
+    behind_at_most: Option<f64>,
+    stopped: Option<String>,
     sessions: usize,
 }
 
@@ -71,6 +72,7 @@ impl<'a> FindJson<'a> {
             elapsed_s: find.elapsed_s,
             trials_to_go: find.trials_to_go,
             to_go_s: find.to_go_s,
+            behind_at_most: find.behind,
             stopped: stopped(find),
             sessions: find.rule.sessions,
         }

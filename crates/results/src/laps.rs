@@ -7,6 +7,8 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_stats::racing::{Blocks, LOOKS, Standing, judge};
 
+pub use tare_stats::racing::Question;
+
 /// Blocks after which the first candidates may be dropped.
 pub const FIRST_LOOK: usize = LOOKS[0];
 

@@ -188,6 +188,7 @@ impl Limited for Plan {
             within,
             left_out,
             notes,
+            turns: _,
         } = self;
         each([
             ("client_machines", client_machines.len(), MOST_NAMES),

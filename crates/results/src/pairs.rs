@@ -72,6 +72,8 @@ impl Pairs {
         let session = rule.begun.last().map_or(0, |session| session.first_block);
         let own = records.iter().filter(|record| record.block >= session);
         pairs.session_s = spent_s(own);
+        // The part of the time that both must share where they are made together.
+        let least_shared = rule.duet.as_ref().map(|_| DUET).or_else(|| plan.turns.map(|_| INTERLEAVED));
         for (block, planned) in plan.blocks() {
             let record = |is_side: &dyn Fn(&str) -> bool| {
                 let planned = planned.iter().find(|trial| is_side(&trial.condition))?;
@@ -81,14 +83,15 @@ impl Pairs {
             let (Some(a_at), Some(b_at)) = sides else { continue };
             let (a, b) = (&records[a_at], &records[b_at]);
             // In a duet the place is a half of the machine.
-            let b_first = match rule {
-                Settle { duet: Some(_), .. } => b.condition == rule.b,
+            let b_first = match (&rule.duet, plan.turns) {
+                (Some(_), _) => b.condition == rule.b,
                 // Both were started together.
-                Settle { interleaved: true, .. } => first_sample(b) < first_sample(a),
-                _ => (began(&b.started_at), b_at) < (began(&a.started_at), a_at),
+                (None, Some(_)) => first_sample(b) < first_sample(a),
+                (None, None) => (began(&b.started_at), b_at) < (began(&a.started_at), a_at),
             };
             pairs.session_ended += usize::from(block >= session);
-            let together = same_boot(a, b) && (!rule.is_together() || were_together(rule, a, b));
+            let together =
+                same_boot(a, b) && least_shared.is_none_or(|least| shared(a, b).is_some_and(|part| part >= least));
             match (value(a, metric.as_deref()), value(b, metric.as_deref())) {
                 (Some(own_a), Some(own_b)) if together => {
                     let disturbed = [a, b].map(|record| record.reason.is_some());
@@ -99,7 +102,7 @@ impl Pairs {
             }
         }
         pairs.metric = metric;
-        if rule.is_together() {
+        if least_shared.is_some() {
             // Two trials take the time of one.
             pairs.elapsed_s /= 2.0;
             pairs.session_s /= 2.0;
@@ -291,12 +294,12 @@ fn value_of(record: &TrialRecord, name: &str) -> Option<f64> {
     value.filter(|value| value.is_finite() && *value > 0.0)
 }
 
-/// Whether the samples of two trials were measured at the same time or by turns, but for a part at the ends.
-fn were_together(rule: &Settle, a: &TrialRecord, b: &TrialRecord) -> bool {
-    let (Some(a), Some(b)) = (measured_between(a), measured_between(b)) else { return false };
+/// The part of the time of their samples that two trials share, those by turns too; none without samples.
+fn shared(a: &TrialRecord, b: &TrialRecord) -> Option<f64> {
+    let (a, b) = (measured_between(a)?, measured_between(b)?);
     let both = a.1.min(b.1) - a.0.max(b.0);
     let either = a.1.max(b.1) - a.0.min(b.0);
-    both >= if rule.duet.is_some() { DUET } else { INTERLEAVED } * either
+    Some(both / either)
 }
 
 /// Seconds since the epoch at which the first sample began and the last one ended.

@@ -1,7 +1,10 @@
 //! Pairs from made-up plans and records.
 
 use super::*;
-use crate::schema::{PlannedTrial, SampleRecord, Session};
+use crate::schema::{PlannedTrial, Race, SampleRecord, Session, Turns};
+use tare_stats::racing;
+
+const QUESTION: racing::Question = racing::Question { minimum_effect: 0.02, alpha: 0.05 };
 
 fn rule() -> Settle {
     Settle { minimum_effect: 0.02, ..Settle::between(["a", "b"].map(str::to_owned), Rule::Anytime, 1) }
@@ -89,15 +92,7 @@ fn a_disturbed_trial_counts_in_a_race_and_is_counted() {
     let mut records: Vec<TrialRecord> = (0..4).map(|trial| record(&plan, trial, 100.0)).collect();
     records[1].reason = Some("another process".into());
     records[2].outcome = Outcome::Failed;
-    let race = crate::schema::Race {
-        candidates: ["a", "b"].map(str::to_owned).to_vec(),
-        metric: None,
-        minimum_effect: 0.02,
-        alpha: 0.05,
-        budget_s: None,
-        seed: 1,
-        sessions: 1,
-    };
+    let race = Race::of(["a", "b"].map(str::to_owned).to_vec(), QUESTION, 1);
     let laps = crate::laps::Laps::of(&plan, &race, &records, None);
     assert_eq!((laps.trials, laps.without_value, laps.disturbed), (4, 1, 1));
     assert_eq!(laps.marked, [[false, true], [false, false]]);
@@ -112,20 +107,12 @@ fn a_race_knows_which_trials_a_server_served_and_what_a_warm_one_takes() {
     };
     // The second server failed after its first trial, and another one served the rest of its lifetime.
     let records = [rung(0, 0, 0, 60.0), rung(1, 0, 1, 10.0), rung(2, 1, 0, 60.0), rung(3, 1, 0, 60.0)];
-    let race = crate::schema::Race {
-        candidates: ["a", "b"].map(str::to_owned).to_vec(),
-        metric: None,
-        minimum_effect: 0.02,
-        alpha: 0.05,
-        budget_s: Some(190.0 + 120.0),
-        seed: 1,
-        sessions: 1,
-    };
+    let race = Race { budget_s: Some(190.0 + 120.0), ..Race::of(["a", "b"].map(str::to_owned).to_vec(), QUESTION, 1) };
     let laps = crate::laps::Laps::of(&plan, &race, &records, None);
     assert_eq!(laps.servers, [[0, 0], [3, 2]]);
     // A further block may begin two servers, of 60 s each.
     assert_eq!(laps.decided(&race).unwrap().stop, None);
-    let short = crate::schema::Race { budget_s: Some(190.0 + 119.0), ..race };
+    let short = Race { budget_s: Some(190.0 + 119.0), ..race };
     assert_eq!(laps.decided(&short).unwrap().stop, Some(crate::laps::RaceStop::Budget));
 }
 
@@ -306,8 +293,8 @@ fn a_duet_counts_pairs_whose_samples_were_measured_at_the_same_time_and_its_plac
 
 #[test]
 fn by_turns_the_side_whose_first_sample_began_first_was_first_and_one_that_ran_alone_makes_no_pair() {
-    let rule = Settle { interleaved: true, ..rule() };
-    let plan = plan(3);
+    let rule = rule();
+    let plan = Plan { turns: Some(Turns { seed: 1 }), ..plan(3) };
     let of = |trial: usize, began: [&str; 2]| {
         let mut record = record(&plan, trial, 100.0 + trial as f64);
         record.samples.push(record.samples[0].clone());

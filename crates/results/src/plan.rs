@@ -95,6 +95,9 @@ pub struct Plan {
     /// The rule by which the worse of its conditions are dropped until the best is known; none: no race.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub race: Option<Race>,
+    /// How the samples of a block's two trials take turns, while both servers run; none: one trial after the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<Turns>,
     /// What was cut of the study to fit the time that was requested; none where nothing was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Within>,
@@ -113,12 +116,23 @@ impl Plan {
         blocks
     }
 
+    /// Whether the two trials of a block are made together, and not one after the other.
+    pub fn is_together(&self) -> bool {
+        self.turns.is_some() || self.settle.as_ref().is_some_and(|rule| rule.duet.is_some())
+    }
+
     /// Trials in all, those too that are planned when others have ended, as far as their number is known beforehand.
     pub fn trials_in_all(&self) -> usize {
         let all = |within: &Within| within.rungs.as_ref().map(|rule| rule.blocks).or(within.blocks);
         let blocks = self.within.as_ref().and_then(all);
         blocks.map_or(self.trials.len(), |blocks| self.trials.len() * blocks / self.blocks().len().max(1))
     }
+}
+
+/// Which of two trials measures first in each round of their samples, drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turns {
+    pub seed: u64,
 }
 
 /// What a plan takes besides time, about.
@@ -209,6 +223,12 @@ pub struct Race {
 }
 
 impl Race {
+    /// A race of so many candidates for the first headline metric, without a limit of time.
+    pub fn of(candidates: Vec<String>, question: Question, seed: u64) -> Self {
+        let Question { minimum_effect, alpha } = question;
+        Self { candidates, metric: None, minimum_effect, alpha, budget_s: None, seed, sessions: 1 }
+    }
+
     /// Minimum effect and error, as the test takes them.
     pub fn question(&self) -> Question {
         Question { minimum_effect: self.minimum_effect, alpha: self.alpha }

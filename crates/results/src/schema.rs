@@ -13,7 +13,8 @@ use super::disturbed::Disturber;
 use super::events::SidesEvents;
 use super::plain::Plain;
 pub use super::plan::{
-    Decision, LeftOut, Levels, Needs, Plan, PlannedCondition, PlannedPlacement, PlannedTrial, Race, Rungs, Within,
+    Decision, LeftOut, Levels, Needs, Plan, PlannedCondition, PlannedPlacement, PlannedTrial, Race, Rungs, Turns,
+    Within,
 };
 use super::search::SearchRecord;
 use super::server::ServerRecord;

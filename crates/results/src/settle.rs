@@ -40,9 +40,6 @@ pub struct Settle {
     /// Where both sides run at the same time, each on a half of the machine; none: one after the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duet: Option<Duet>,
-    /// Whether the servers of both sides live at the same time, and their samples take turns.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub interleaved: bool,
 }
 
 /// The same two sides with the halves of the machine exchanged: of [`Settle`], A and B name them on the first half.
@@ -82,7 +79,6 @@ impl Settle {
             controls: Vec::new(),
             certify: false,
             duet: None,
-            interleaved: false,
         }
     }
 
@@ -104,11 +100,6 @@ impl Settle {
     /// Whether a condition is B, on whichever half.
     pub fn is_b(&self, condition: &str) -> bool {
         self.b == condition || self.duet.as_ref().is_some_and(|duet| duet.b == condition)
-    }
-
-    /// Whether the two trials of a pair are made together, and not one after the other.
-    pub fn is_together(&self) -> bool {
-        self.duet.is_some() || self.interleaved
     }
 
     /// The session of a block, from 0.

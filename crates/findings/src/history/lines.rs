@@ -31,8 +31,8 @@ fn is_slower(line: &MetricHistory, margin: f64) -> bool {
 fn chosen(runs: &[Run], options: &Options) -> Result<Vec<(String, String)>, HistoryError> {
     let mut all: Vec<(String, String)> = Vec::new();
     let mut seen = BTreeSet::new();
-    for value in runs.iter().rev().flat_map(|run| &run.values) {
-        let key = (value.condition.clone(), value.metric.clone());
+    for (condition, metric) in runs.iter().rev().flat_map(Run::names) {
+        let key = (condition.to_owned(), metric.to_owned());
         if seen.insert(key.clone()) {
             all.push(key);
         }

@@ -14,39 +14,49 @@ pub struct Run {
     pub time: Option<String>,
     /// The commit that it measured, in hexadecimal digits; [`commit_of`] its name, unless something better is known.
     pub commit: Option<String>,
-    /// Conditions with their metrics, in the order of the results.
-    pub(super) values: Vec<Value>,
-    /// The mean over the trials of each, by condition and metric.
-    means: HashMap<String, HashMap<String, f64>>,
+    /// By condition and metric.
+    values: HashMap<String, HashMap<String, Value>>,
     pub(super) facts: Vec<(What, String)>,
 }
 
 /// One metric of one condition.
-#[derive(Debug, Clone)]
-pub(super) struct Value {
-    pub condition: String,
-    pub metric: String,
+#[derive(Debug, Clone, Copy)]
+struct Value {
+    /// In the order of the results, from 0.
+    place: usize,
+    /// Over its trials.
+    mean: f64,
 }
 
 impl Run {
     pub fn of(name: String, results: &Results) -> Self {
         let times = results.trials.iter().map(|trial| trial.started_at.as_str()).filter(|time| !time.is_empty());
-        let (mut values, mut all) = (Vec::new(), HashMap::<String, HashMap<String, f64>>::new());
+        let (mut values, mut place) = (HashMap::<String, HashMap<String, Value>>::new(), 0);
         for condition in collect::conditions(results) {
             for metric in condition.metrics() {
                 let means: Vec<f64> = condition.means(&metric);
                 if let Some(mean) = collect::mean(&means).filter(|_| !means.is_empty()) {
-                    all.entry(condition.name.to_owned()).or_default().insert(metric.clone(), mean);
-                    values.push(Value { condition: condition.name.to_owned(), metric });
+                    values.entry(condition.name.to_owned()).or_default().insert(metric, Value { place, mean });
+                    place += 1;
                 }
             }
         }
         let time = times.min().map(str::to_owned);
-        Self { commit: commit_of(&name), name, time, values, means: all, facts: differences::facts(results) }
+        Self { commit: commit_of(&name), name, time, values, facts: differences::facts(results) }
     }
 
     pub(super) fn value(&self, condition: &str, metric: &str) -> Option<f64> {
-        self.means.get(condition)?.get(metric).copied()
+        self.values.get(condition)?.get(metric).map(|value| value.mean)
+    }
+
+    /// Conditions with their metrics, in the order of the results.
+    pub(super) fn names(&self) -> Vec<(&str, &str)> {
+        let all = self.values.iter().flat_map(|(condition, metrics)| {
+            metrics.iter().map(move |(metric, value)| (value.place, (condition.as_str(), metric.as_str())))
+        });
+        let mut all: Vec<(usize, (&str, &str))> = all.collect();
+        all.sort_unstable();
+        all.into_iter().map(|(_, names)| names).collect()
     }
 }
 

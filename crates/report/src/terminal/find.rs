@@ -14,7 +14,7 @@ use tare_results::schema::Plan;
 
 pub fn find(found: &Find, plan: &Plan, style: Style) -> String {
     let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&sentence(found))))];
-    parts.extend(stopped(found).map(|why| wrap(style, "stopped: ", "  ", why)));
+    parts.extend(stopped(found).map(|why| wrap(style, "stopped: ", "  ", &why)));
     parts.extend(disturbed(found).map(|what| wrap(style, "disturbed: ", "  ", &plain(&what))));
     parts.push(table(found, style));
     if !found.knobs.is_empty() {

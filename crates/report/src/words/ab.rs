@@ -5,6 +5,9 @@ use tare_results::pairs::Stop;
 use tare_stats::Estimate;
 use tare_text::{count, percent};
 
+/// How the samples of a pair lie.
+pub(super) const TURNS: &str = "both servers run, and short samples of them take turns";
+
 /// One sentence of at most 25 words.
 pub fn sentence(ab: &Ab) -> String {
     if let Some(control) = ab.moved() {
@@ -242,6 +245,7 @@ pub(super) mod tests {
             sessions: 1,
             controls: Vec::new(),
             stop: None,
+            by_turns: false,
             rule: Settle {
                 minimum_effect: 0.02,
                 budget_s: Some(600.0),

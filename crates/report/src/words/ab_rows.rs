@@ -1,6 +1,6 @@
 //! The table of a paired comparison.
 
-use super::ab::{by, change_of, duration, most, of_them_disturbed};
+use super::ab::{TURNS, by, change_of, duration, most, of_them_disturbed};
 use tare_findings::ab::{Ab, AbVerdict, Control, ToGo};
 use tare_results::pairs::Stop;
 use tare_stats::Interval;
@@ -42,8 +42,8 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
         let words = "both sides at the same time, each on one half of the machine: a ratio under contention";
         rows.push(("duet", words.to_owned()));
     }
-    if ab.rule.interleaved {
-        rows.push(("turns", "both servers run, and short samples of them take turns".to_owned()));
+    if ab.by_turns {
+        rows.push(("turns", TURNS.to_owned()));
     }
     if ab.verdict == AbVerdict::Undecided {
         if ab.stop != Some(Stop::OneSided) {

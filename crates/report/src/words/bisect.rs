@@ -1,6 +1,6 @@
 //! What a bisection says: its first sentence, a line after each step, and its table.
 
-use super::ab::{duration, one_sided, slower_by};
+use super::ab::{TURNS, duration, one_sided, slower_by};
 use tare_findings::bisect::{Bisection, Cell, Outcome};
 use tare_text::{count, percent};
 
@@ -122,6 +122,9 @@ pub fn rows(found: &Bisection) -> Vec<(&'static str, String)> {
     let skipped = if skipped > 0 { format!(", {skipped} skipped") } else { String::new() };
     rows.push(("commits", format!("{last}, {} made{skipped}", count(found.builds, "build"))));
     rows.push(("pairs", format!("{} in {}", found.pairs, duration(found.elapsed_s))));
+    if found.ends.as_ref().is_some_and(|ends| ends.by_turns) {
+        rows.push(("turns", TURNS.to_owned()));
+    }
     rows
 }
 

@@ -2,7 +2,7 @@
 
 use super::ab::duration;
 use tare_findings::figures::{list, times};
-use tare_findings::find::{Candidate, Fate, Find, Knob, TAIL};
+use tare_findings::find::{Candidate, Fate, Find, Knob, Open, TAIL};
 use tare_results::laps::RaceStop;
 use tare_stats::{Estimate, Interval};
 use tare_text::{count, percent};
@@ -24,14 +24,38 @@ pub fn sentence(find: &Find) -> String {
             )
         }
         Some(ahead) => {
-            let left = find.left().count();
-            format!(
-                "Undecided after {trials} in {within}{disturbed}: {left} of {all} remain, {} is ahead; {}.",
-                ahead.name,
-                to_go(find)
-            )
+            let (left, name, alone) = (find.left().count(), &ahead.name, find.disturbed_alone().count());
+            let after = format!("Undecided after {trials} in {within}");
+            let were = if alone == 1 { "was" } else { "were" };
+            match find.open() {
+                Some(Open::BestOfOthers) => {
+                    let effect = percent(find.rule.minimum_effect);
+                    format!(
+                        "{after}: {alone} of {all} {were} disturbed alone; {name} is the best of the others, or within \
+                         {effect}."
+                    )
+                }
+                Some(Open::DisturbedAlone) => {
+                    let at_most = |ratio| format!(", at most {} behind", over(ratio));
+                    let behind = find.behind.map_or_else(String::new, at_most);
+                    format!(
+                        "{after}: {left} of {all} remain, {alone} {were} disturbed alone; {name} is ahead of the \
+                         others{behind}."
+                    )
+                }
+                Some(Open::Behind(ratio)) => format!(
+                    "{after}{disturbed}: {left} of {all} remain, {name} is ahead, at most {} behind the best.",
+                    over(ratio)
+                ),
+                None => format!("{after}{disturbed}: {left} of {all} remain, {name} is ahead; {}.", to_go(find)),
+            }
         }
     }
+}
+
+/// A ratio above 1 as what it is more.
+fn over(ratio: f64) -> String {
+    percent((ratio - 1.0).max(0.0))
 }
 
 fn confidence(find: &Find) -> String {
@@ -50,7 +74,18 @@ pub fn line(find: &Find) -> String {
     let left = find.left().count();
     let head = format!("block {}: {left} of {} remain", find.blocks, find.candidates.len());
     let Some(ahead) = find.ahead() else { return format!("{head}, none with a result") };
-    let open = if find.decided { String::new() } else { format!("; {}", to_go(find)) };
+    let open = match find.open() {
+        _ if find.decided => String::new(),
+        Some(Open::BestOfOthers | Open::DisturbedAlone) => {
+            let names = list(&open_and_disturbed(find));
+            format!("; not decided as long as something disturbs these alone: {names}")
+        }
+        Some(Open::Behind(ratio)) => {
+            let cov = find.cov.map_or_else(String::new, |cov| format!(" (CoV of a trial {})", percent(cov)));
+            format!(", at most {} behind the best; not decided by the last look if the spread stays{cov}", over(ratio))
+        }
+        None => format!("; {}", to_go(find)),
+    };
     format!("{head}, {} is ahead{open}", ahead.name)
 }
 
@@ -81,19 +116,21 @@ pub fn ended(find: &Find) -> Vec<String> {
 
 /// Who could not be dropped for what something else did to it alone; none where that holds up no decision.
 pub fn disturbed(find: &Find) -> Option<String> {
-    let open = |of: &&Candidate| of.fate == Fate::Left && of.disturbed_alone;
-    let names: Vec<String> = find
-        .candidates
-        .iter()
-        .filter(open)
-        .map(|of| format!("{} ({} of {})", of.name, of.disturbed, count(of.trials, "trial")))
-        .collect();
+    let names = open_and_disturbed(find);
     (!names.is_empty()).then(|| {
         format!(
-            "{}, more often than the one ahead: nothing is claimed against that; see by what with tare show",
+            "{}, more often than the one ahead: nothing is claimed against that, and more trials change nothing as \
+             long as it goes on; see by what with tare show, stop that or leave the candidate out, and race again",
             list(&names)
         )
     })
+}
+
+/// Those that are left although something disturbed them alone, with how often.
+fn open_and_disturbed(find: &Find) -> Vec<String> {
+    let open = |of: &&Candidate| of.fate == Fate::Left;
+    let often = |of: &Candidate| format!("{} ({} of {})", of.name, of.disturbed, count(of.trials, "trial"));
+    find.disturbed_alone().filter(open).map(often).collect()
 }
 
 /// Throughput against the tail of latency: who is at either end.
@@ -124,12 +161,29 @@ fn ratio(of: Estimate) -> String {
 }
 
 /// Why it stopped although nothing is decided; none where it is, or goes on.
-pub fn stopped(find: &Find) -> Option<&'static str> {
-    match find.stop? {
-        RaceStop::Decided => None,
-        RaceStop::LastLook => Some("the last of its looks is over: give it a larger minimum effect"),
-        RaceStop::Budget => Some("no further block fits into the time"),
-        RaceStop::NoneLeft => Some("the trials of every candidate failed"),
+pub fn stopped(find: &Find) -> Option<String> {
+    let why = match find.stop? {
+        RaceStop::Decided => return None,
+        RaceStop::LastLook => return Some(last_look(find)),
+        RaceStop::Budget => "no further block fits into the time",
+        RaceStop::NoneLeft => "the trials of every candidate failed",
+    };
+    Some(why.to_owned())
+}
+
+/// What would have decided it.
+fn last_look(find: &Find) -> String {
+    let ended = "the last of its looks is over";
+    match (find.open(), find.cov) {
+        (Some(Open::BestOfOthers | Open::DisturbedAlone), _) => ended.to_owned(),
+        (Some(Open::Behind(ratio)), Some(cov)) => format!(
+            "{ended}: with trials that scatter by {} a --minimum-effect of about {} would be decided; for {} quieten \
+             the machine (tare doctor) or measure longer samples",
+            percent(cov),
+            over(ratio),
+            percent(find.rule.minimum_effect)
+        ),
+        _ => format!("{ended}: give it a larger minimum effect"),
     }
 }
 
@@ -137,25 +191,25 @@ pub fn stopped(find: &Find) -> Option<&'static str> {
 mod tests {
     use super::*;
     use tare_results::schema::{Levels, Race};
+    use tare_stats::racing::Question;
 
-    #[test]
-    fn an_undecided_race_says_who_was_disturbed_alone() {
-        let candidate = |(name, fate, disturbed): (&str, Fate, usize)| Candidate {
-            name: name.to_owned(),
+    /// Candidates with their fates and how many of their 8 trials were disturbed, which from 3 on was alone.
+    fn made_up(of: &[(&str, Fate, usize)], rule: Race) -> Find {
+        let candidate = |(name, fate, disturbed): &(&str, Fate, usize)| Candidate {
+            name: (*name).to_owned(),
             levels: Levels::default(),
-            fate,
+            fate: *fate,
             after: None,
             trials: 8,
-            disturbed,
-            disturbed_alone: disturbed > 2,
+            disturbed: *disturbed,
+            disturbed_alone: *disturbed > 2,
             value: None,
             ratio: None,
             p99_ms: None,
         };
-        let of = [("a", Fate::Left, 0), ("b", Fate::Left, 5), ("c", Fate::Left, 1), ("d", Fate::Worse, 4)];
-        let find = Find {
+        Find {
             metric: None,
-            candidates: of.map(candidate).to_vec(),
+            candidates: of.iter().map(candidate).collect(),
             leader: Some(0),
             decided: false,
             knobs: Vec::new(),
@@ -167,22 +221,60 @@ mod tests {
             disturbed: 10,
             elapsed_s: 60.0,
             cov: None,
+            behind: None,
             trials_to_go: None,
             to_go_s: None,
             stop: Some(RaceStop::LastLook),
-            rule: Race {
-                candidates: of.map(|(name, ..)| name.to_owned()).to_vec(),
-                metric: None,
-                minimum_effect: 0.02,
-                alpha: 0.05,
-                budget_s: None,
-                seed: 1,
-                sessions: 1,
-            },
-        };
+            rule,
+        }
+    }
+
+    fn rule() -> Race {
+        Race::of(Vec::new(), Question { minimum_effect: 0.02, alpha: 0.05 }, 1)
+    }
+
+    #[test]
+    fn an_undecided_race_says_who_was_disturbed_alone() {
+        let of = [("a", Fate::Left, 0), ("b", Fate::Left, 5), ("c", Fate::Left, 1), ("d", Fate::Worse, 2)];
+        let find = made_up(&of, rule());
         let said = disturbed(&find).unwrap();
         assert!(said.starts_with("b (5 of 8 trials), more often than the one ahead"), "{said}");
         assert!(ended(&find).last().is_some_and(|last| last.contains(&said)), "{:?}", ended(&find));
+        // Another is left that nothing disturbs.
+        let text = sentence(&Find { behind: Some(1.048), ..find.clone() });
+        assert!(
+            text.contains("3 of 4 remain, 1 was disturbed alone; a is ahead of the others, at most 4.8%"),
+            "{text}"
+        );
+        assert!(
+            line(&find).contains("not decided as long as something disturbs these alone: b (5 of 8"),
+            "{}",
+            line(&find)
+        );
+        let mut candidates = find.candidates.clone();
+        candidates[2].fate = Fate::Close;
+        let others = Find { behind: Some(1.011), candidates, ..find.clone() };
+        let text = sentence(&others);
+        assert!(text.contains("1 of 4 was disturbed alone; a is the best of the others, or within 2.0%"), "{text}");
+        // Too far behind to be named.
+        assert!(!sentence(&Find { behind: Some(1.021), ..others }).contains("the best of"));
         assert_eq!(disturbed(&Find { candidates: Vec::new(), ..find }), None);
+    }
+
+    #[test]
+    fn a_race_that_the_spread_leaves_open_says_what_it_shows_and_what_would_decide_it() {
+        let of = [("a", Fate::Left, 0), ("b", Fate::Left, 1)];
+        let find = Find { behind: Some(1.094), cov: Some(0.14), ..made_up(&of, rule()) };
+        assert!(
+            sentence(&find).ends_with("2 of 2 remain, a is ahead, at most 9.4% behind the best."),
+            "{}",
+            sentence(&find)
+        );
+        assert!(line(&find).contains("at most 9.4% behind the best; not decided by the last look"), "{}", line(&find));
+        let why = stopped(&find).unwrap();
+        assert!(why.contains("a --minimum-effect of about 9.4%") && why.contains("for 2.0% quieten"), "{why}");
+        // What is known to be decided in time says that.
+        let sure = Find { trials_to_go: Some(6), to_go_s: Some(40.0), ..find };
+        assert!(sentence(&sure).ends_with("a is ahead; about 6 trials (40 s) to go."), "{}", sentence(&sure));
     }
 }

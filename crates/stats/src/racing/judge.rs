@@ -44,6 +44,9 @@ pub struct Standing {
     pub ratios: Vec<Option<Estimate>>,
     /// By candidate: whether something disturbed it alone more often than the leader alone.
     pub disturbed_alone: Vec<bool>,
+    /// The ratio at most of the best to the leader, where the best is none of those that something disturbed alone or
+    /// that gave no value: shown with the confidence of the race. None where one of the others has no bound.
+    pub behind: Option<f64>,
     /// Standard deviation of one trial around the model, in log units: of those that nothing disturbed, where it is
     /// known.
     pub sd: Option<f64>,
@@ -108,6 +111,7 @@ pub fn judge(all: Blocks<'_>, candidates: usize, question: &Question, last: bool
         decided: false,
         ratios: vec![None; candidates],
         disturbed_alone: vec![false; candidates],
+        behind: None,
         sd: None,
         blocks: blocks.len(),
     };
@@ -181,4 +185,17 @@ fn compare_with_leader(standing: &mut Standing, blocks: Blocks<'_>, question: &Q
         standing.ratios[i] = ratio(&even, [i, leader], share);
         standing.disturbed_alone[i] = even.is_one_sided(i, leader);
     }
+    let look = Look { even, blocks: blocks.values.len(), alpha: question.alpha };
+    standing.behind = behind(standing, &look, leader);
+}
+
+/// How far at most the leader is behind the best of those that nothing disturbed alone. One that is shown to be worse
+/// than another of them is not the best of them.
+fn behind(standing: &Standing, look: &Look<'_>, leader: usize) -> Option<f64> {
+    let candidates = standing.ended.len();
+    let is_even = |i: &usize| !standing.disturbed_alone[*i] && !matches!(standing.ended[*i], Some(End::Lost(_)));
+    let even: Vec<usize> = (0..candidates).filter(is_even).collect();
+    let is_worse = |i: &usize| even.iter().any(|j| j != i && look.bound(*i, *j, candidates) < 0.0);
+    let bounds = even.iter().filter(|i| !is_worse(i)).map(|i| look.bound(*i, leader, candidates));
+    bounds.max_by(f64::total_cmp).map(f64::exp).filter(|ratio| ratio.is_finite() && look.blocks >= LOOKS[0])
 }

@@ -34,6 +34,9 @@ struct Ran {
     /// How much is lost with the named one, ln; none where none was named.
     lost: Option<f64>,
     trials: usize,
+    /// Whether the best of those that nothing disturbed alone is further ahead of the leader than is said; none where
+    /// nothing is.
+    further: Option<bool>,
 }
 
 /// A drift that wanders by 0.5% from trial to trial and returns with 0.95 is added to all.
@@ -48,7 +51,11 @@ fn race(ground: &Ground, rng: &mut StdRng) -> Ran {
             judge(Blocks { disturbed: &marks, ..Blocks::of(&blocks) }, candidates, &QUESTION, false).unwrap();
         if standing.decided || blocks.len() == LOOKS[LOOKS.len() - 1] {
             let named = standing.leader.filter(|_| standing.decided);
-            return Ran { lost: named.map(|named| best - ground.planted[named]), trials };
+            let even = ground.planted.iter().zip(&standing.disturbed_alone).filter(|(_, alone)| !**alone);
+            let most = even.map(|(planted, _)| *planted).fold(f64::NEG_INFINITY, f64::max);
+            let leader = standing.leader.map(|leader| most - ground.planted[leader]);
+            let further = standing.behind.zip(leader).map(|(said, is)| is > said.ln());
+            return Ran { lost: named.map(|named| best - ground.planted[named]), trials, further };
         }
         let mut order = standing.left();
         for i in (1..order.len()).rev() {
@@ -148,6 +155,24 @@ fn equals_are_named_without_waiting_for_a_difference() {
 /// One of six is just ahead of equals.
 fn just_ahead(next_to: NextTo) -> Ground {
     Ground { planted: vec![0.0, 0.0, 0.0, 0.0, 0.021, 0.0], cov: 0.015, heavy_tails: false, next_to }
+}
+
+#[test]
+fn the_one_ahead_is_no_further_behind_the_best_than_is_said() {
+    let next_to = [
+        NextTo::Nothing,
+        NextTo::Anything(0.67),
+        NextTo::Anything(1.0),
+        NextTo::TheBest { blocks: 0.3, takes: 0.06 },
+        NextTo::TheBest { blocks: 0.9, takes: 0.1 },
+    ];
+    for (seed, next_to) in (20_261_140..).zip(next_to) {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let said: Vec<bool> = (0..60).filter_map(|_| race(&just_ahead(next_to), &mut rng).further).collect();
+        let wrong = said.iter().filter(|further| **further).count();
+        println!("seed {seed}: {wrong} of {}", said.len());
+        assert!(wrong <= 5 && said.len() >= 50, "{seed}: {wrong} of {}", said.len());
+    }
 }
 
 #[test]

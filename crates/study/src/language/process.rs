@@ -85,11 +85,10 @@ impl ProcessSettings {
 
 /// A limit from 1 on, or none.
 fn limit(level: &Value, most: u32, what: &str) -> Result<Option<u32>, String> {
-    match level.to_string() {
-        level if level == NO_LIMIT => Ok(None),
-        level => {
-            let limit = level.parse().ok().filter(|limit| (1..=most).contains(limit));
-            limit.map(Some).ok_or_else(|| format!("{what} from 1 to {most}, or {NO_LIMIT}"))
-        }
+    let level = level.to_string();
+    if level == NO_LIMIT {
+        return Ok(None);
     }
+    let limit = level.parse().ok().filter(|limit| (1..=most).contains(limit));
+    limit.map(Some).ok_or_else(|| format!("{what} from 1 to {most}, or {NO_LIMIT}"))
 }

@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use tare_results::laps::{FIRST_LOOK, Laps};
 use tare_results::question::Question;
 use tare_results::schema::{Plan, PlannedTrial, Race, TrialRecord};
+use tare_stats::racing;
 
 /// Conditions from which a race saves anything: of two both run until it is decided.
 const FEWEST: usize = 3;
-/// The smallest difference of interest where none is said, as `tare find` has it.
-const MINIMUM_EFFECT: f64 = 0.02;
-/// Chance of a wrong answer, as that of any other question.
-const ALPHA: f64 = 0.02;
+/// The smallest difference of interest as `tare find` has it where none is said, and the chance of a wrong answer as
+/// that of any other question.
+const QUESTION: racing::Question = racing::Question { minimum_effect: 0.02, alpha: 0.02 };
 
 /// Whether a study of so many conditions is raced: its question is which of them is the best.
 pub(super) fn is_for(study: &Study, conditions: usize) -> bool {
@@ -27,15 +27,7 @@ pub(super) fn of_question(study: &Study, plan: Plan, budget_s: f64) -> Plan {
     if !is_for(study, candidates.len()) || blocks(&plan) < FIRST_LOOK {
         return plan;
     }
-    let race = Race {
-        candidates,
-        metric: None,
-        minimum_effect: MINIMUM_EFFECT,
-        alpha: ALPHA,
-        budget_s: Some(budget_s),
-        seed: study.sampling.seed,
-        sessions: 1,
-    };
+    let race = Race { budget_s: Some(budget_s), ..Race::of(candidates, QUESTION, study.sampling.seed) };
     let mut raced = begun(plan, race);
     raced.notes.push(format!(
         "a race: conditions that are shown not to be the best are dropped from block {FIRST_LOOK} on, and the others \

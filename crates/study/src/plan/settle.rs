@@ -3,7 +3,7 @@
 //! which the study's seed makes, are the same in every run.
 
 use tare_results::pairs::{Pairs, Stop};
-use tare_results::schema::{Plan, PlannedTrial, Session, Settle, TrialRecord};
+use tare_results::schema::{Plan, PlannedTrial, Session, Settle, TrialRecord, Turns};
 
 /// The plan with its first pair in place of what was scheduled.
 pub fn begun(mut plan: Plan, rule: Settle) -> Plan {
@@ -47,8 +47,8 @@ pub fn resumed(mut plan: Plan, records: &[TrialRecord], boot_id: Option<String>)
 
 /// Which trial of a pair, the first or the second of the plan, measures first in each of so many rounds of samples that
 /// take turns: in the first round the pair's first trial, which a draw put there, then as drawn for each round.
-pub fn turns(rule: &Settle, first_trial: usize, rounds: usize) -> Vec<usize> {
-    let seed = rule.seed.wrapping_add(1).wrapping_add(first_trial as u64);
+pub fn drawn(turns: Turns, first_trial: usize, rounds: usize) -> Vec<usize> {
+    let seed = turns.seed.wrapping_add(1).wrapping_add(first_trial as u64);
     let drawn = tare_stats::order::randomized_blocks(2, rounds.saturating_sub(1), seed);
     std::iter::once(0).chain(drawn.into_iter().map(|order| order[0])).collect()
 }

@@ -264,7 +264,7 @@ fn advice(ab: &Ab, study: &Study) -> Option<String> {
         let budget_s = ab.elapsed_s + about as f64 * ab.pair_s;
         ways.push(format!("a larger budget, --budget {:.0}min", (budget_s / 60.0).ceil()));
     }
-    if !ab.rule.is_together() && ab_together::would_help(study) {
+    if ab.rule.duet.is_none() && !ab.by_turns && ab_together::would_help(study) {
         ways.push("--interleave, whose samples have less of the machine's noise in them".to_owned());
     }
     (!ways.is_empty()).then(|| format!("to decide it: {}", ways.join("; ")))

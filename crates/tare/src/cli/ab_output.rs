@@ -79,7 +79,7 @@ pub fn print(ab: &Ab, certified: Option<&Certified>, json: bool) -> Result<(), P
             boots: ab.rule.boots(),
             over_sessions: ab.is_over_sessions(),
             duet: ab.rule.duet.is_some(),
-            interleaved: ab.rule.interleaved,
+            interleaved: ab.by_turns,
             elapsed_s: ab.elapsed_s,
             smallest_detectable: ab.smallest_detectable,
             pairs_to_go: ab.to_go.about(),

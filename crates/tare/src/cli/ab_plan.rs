@@ -6,7 +6,7 @@ use tare_engine::same_value;
 use tare_findings::ab::Ab;
 use tare_report::words::ab as words;
 use tare_results::pairs::Rule;
-use tare_results::schema::{Plan, PlannedCondition, Session, Settle, TrialRecord};
+use tare_results::schema::{Plan, PlannedCondition, Session, Settle, TrialRecord, Turns};
 use tare_study::language::decide::Decide;
 use tare_study::language::parse::Overrides;
 use tare_study::language::spec::SIDE;
@@ -28,7 +28,7 @@ pub struct MeasuredOn<'a> {
 }
 
 /// The plan with its first pair and the rule that adds further ones, fixed before anything is measured.
-pub fn settle_of(decide: Decide, plan: Plan) -> Result<Plan, Problem> {
+pub fn settle_of(decide: Decide, mut plan: Plan) -> Result<Plan, Problem> {
     let sides = ab_sides::conditions(&plan)?;
     // The plan holds one trial a condition: of a duet, whose two take the time of one, one a side and half.
     let duet = ab_together::of_plan(&plan);
@@ -47,9 +47,9 @@ pub fn settle_of(decide: Decide, plan: Plan) -> Result<Plan, Problem> {
         begun: vec![Session { first_block: 0, boot_id }],
         controls: decide.controls,
         duet,
-        interleaved: decide.interleave,
         ..Settle::between(sides, looks, decide.seed.unwrap_or_else(fresh_seed))
     };
+    plan.turns = decide.interleave.then_some(Turns { seed: rule.seed });
     Ok(settle::begun(plan, rule))
 }
 

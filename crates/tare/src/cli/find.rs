@@ -17,7 +17,7 @@ use tare_report::find_json::FindJson;
 use tare_report::terminal::{self, Style};
 use tare_report::words::find as words;
 use tare_report::write_report_in;
-use tare_results::laps::{FIRST_LOOK, RaceStop};
+use tare_results::laps::{FIRST_LOOK, Question, RaceStop};
 use tare_results::schema::{Plan, Race, TrialRecord};
 use tare_results::store::{read_plan, read_trials, write_plan};
 use tare_study::plan::{each_node, race};
@@ -158,14 +158,11 @@ fn raced(args: &FindArgs, mut plan: Plan) -> Result<Plan, Problem> {
     }
     let planned = plan.trials.len().max(1) as f64;
     plan.estimated_s *= candidates.len() as f64 / planned;
+    let question = Question { minimum_effect: args.minimum_effect, alpha: 1.0 - args.confidence };
     let rule = Race {
-        candidates,
         metric: args.on.metric.clone(),
-        minimum_effect: args.minimum_effect,
-        alpha: 1.0 - args.confidence,
         budget_s: args.within,
-        seed: args.on.seed.unwrap_or_else(fresh_seed),
-        sessions: 1,
+        ..Race::of(candidates, question, args.on.seed.unwrap_or_else(fresh_seed))
     };
     Ok(race::begun(plan, rule))
 }

@@ -16,7 +16,7 @@ use tare_results::store::{DirectoryError, LOGS, end_of_trials, read_trials_behin
 
 use tare_study::language::spec::Study;
 use tare_study::language::write;
-use tare_study::plan::settle::turns;
+use tare_study::plan::settle::drawn;
 use tare_study::plan::stack;
 
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
@@ -192,8 +192,8 @@ impl Begun {
 impl Children<'_> {
     /// Where two attempts wait for each other.
     fn meeting(&self, attempts: &[Attempt; 2]) -> Meeting {
-        let rule = self.plan.as_ref().and_then(|plan| plan.settle.as_ref()).filter(|rule| rule.interleaved);
-        rule.map_or_else(Meeting::duet, |rule| Meeting::by_turns(turns(rule, attempts[0].trial, self.rounds)))
+        let turns = self.plan.as_ref().and_then(|plan| plan.turns);
+        turns.map_or_else(Meeting::duet, |turns| Meeting::by_turns(drawn(turns, attempts[0].trial, self.rounds)))
     }
 
     /// What became of an attempt whose child has ended.

@@ -8,7 +8,7 @@ use super::{Attempt, Book, Ended, Listener, Prepared, RunError, Runner};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tare_results::Results;
-use tare_results::schema::{Outcome, Plan, Settle, TrialRecord};
+use tare_results::schema::{Outcome, Plan, TrialRecord};
 use tare_study::language::spec::Study;
 use tare_study::language::write::to_toml;
 use tare_study::plan::queue::{Next, Queue};
@@ -65,7 +65,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
                     return self.stop_in_time(&plan, &queue, listener);
                 }
                 listener.begin(&next, queue.done(), queue.left());
-                let other = if are_together(&plan) { queue.take_with(&next) } else { None };
+                let other = if plan.is_together() { queue.take_with(&next) } else { None };
                 let turn: Vec<Next> = std::iter::once(next).chain(other).collect();
                 let Some(records) = self.turn(&plan, &turn, listener)? else {
                     return Ok(end(&queue, queue.left() + turn.len()));
@@ -197,7 +197,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         let rungs = ladder::rest_of_lifetime(plan, next.trial.trial).len() as f64;
         let of_one = estimate::limit_s(&task.condition.settings, sampling);
         // By turns, half of its samples' time is the other side's.
-        let sides = if plan.settle.as_ref().is_some_and(|rule| rule.interleaved) { 2.0 } else { 1.0 };
+        let sides = if plan.turns.is_some() { 2.0 } else { 1.0 };
         let limit_s = rungs * sides * sampling.trial_timeout_s.unwrap_or(again * of_one);
         Ok(Attempt {
             trial: next.trial.trial,
@@ -216,11 +216,6 @@ pub fn settled(study: &Study, plan: &Plan, records: &[TrialRecord]) -> bool {
         trials: records.to_vec(),
         ..Results::default()
     })
-}
-
-/// Whether the trials of a pair are run together.
-fn are_together(plan: &Plan) -> bool {
-    plan.settle.as_ref().is_some_and(Settle::is_together)
 }
 
 fn end(queue: &Queue, left: usize) -> RunEnd {

@@ -272,7 +272,7 @@ impl Trial<'_> {
             seed,
             counts: counts(settings, &task.sampling),
             settle: &settings.workload.settle,
-            takes_turns: self.plan.settle.as_ref().is_some_and(|rule| rule.interleaved),
+            takes_turns: self.plan.turns.is_some(),
             settled: None,
             placement: &placement,
             watch: SubjectWatch::new(sut, placement.clone()).journalled(affinities),

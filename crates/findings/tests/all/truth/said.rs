@@ -13,6 +13,7 @@ use tare_results::claim::{Band, Claim, Measure, Published};
 use tare_results::levels_of;
 use tare_results::schema::{PlannedCondition, PlannedPlacement, PlannedTrial, Race};
 use tare_stats::order::randomized_blocks;
+use tare_stats::racing::Question;
 use tare_topology::measure::Measured;
 
 /// A race of six: the fifth is just ahead by more than the smallest difference of interest.
@@ -21,15 +22,7 @@ pub fn race(draws: &mut Draws) -> (Find, usize) {
     let best = 4;
     let mut plan = results("", Vec::new()).plan.unwrap();
     plan.conditions = names.iter().map(|name| condition(name, None)).collect();
-    plan.race = Some(Race {
-        candidates: names.clone(),
-        metric: None,
-        minimum_effect: 0.02,
-        alpha: 0.05,
-        budget_s: None,
-        seed: 1,
-        sessions: 1,
-    });
+    plan.race = Some(Race::of(names.clone(), Question { minimum_effect: 0.02, alpha: 0.05 }, 1));
     let mut records = Vec::new();
     let mut left: Vec<usize> = (0..names.len()).collect();
     for block in 0.. {

@@ -1,7 +1,7 @@
 //! What a bisection was asked, as its folder keeps it: with that, it goes on by the rule that it began with.
 
 use super::super::ab_sides::{self, Side};
-use super::super::{Exit, Problem};
+use super::super::{Exit, Problem, ab_together};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use tare_files::Folder;
@@ -43,6 +43,9 @@ pub struct Asked {
     pub budget_s: Option<f64>,
     /// Of the order within pairs.
     pub seed: u64,
+    /// Whether the samples of a pair take turns, while both servers run.
+    #[serde(default)]
+    pub interleave: bool,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -98,11 +101,12 @@ impl Asked {
     /// The study that measures two built programs.
     ///
     /// # Errors
-    /// As [`ab_sides::study`].
+    /// As [`ab_sides::study`], and of what cannot take turns where it is to.
     pub fn study_of(&self, a: &Path, b: &Path, trusted: bool) -> Result<Study, Problem> {
         let (a, b) = (self.side(a)?, self.side(b)?);
         let base = ab_sides::measured_on(self.study.as_deref(), &[&a, &b], &self.overrides(), trusted)?;
-        ab_sides::study(base, &[a], &[b])
+        let study = ab_sides::study(base, &[a], &[b])?;
+        if self.interleave { ab_together::by_turns(study) } else { Ok(study) }
     }
 
     /// What the command line changed in the study.

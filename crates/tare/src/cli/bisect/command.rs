@@ -65,6 +65,9 @@ pub struct BisectArgs {
     /// The time for all builds and trials, such as 8h or 30min; without it, until it is found
     #[arg(long, value_name = "TIME", value_parser = time)]
     budget: Option<f64>,
+    /// Start the servers of both builds of a pair, and let short samples of them take turns, as `tare ab --interleave`
+    #[arg(long, conflicts_with_all = ["command", "resume"])]
+    interleave: bool,
     /// Where builds and results go [default: tare-results/bisect-DATE]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
@@ -86,7 +89,7 @@ const EXAMPLES: &str = "\
 Examples:
   tare bisect v17.0 HEAD --engine postgresql --load read_only --build './build.sh' --binary inst/bin/postgres
   tare bisect good bad --build make --binary bench --command '{binary} --quick'
-  tare bisect --builds builds.txt --engine mariadb --budget 8h";
+  tare bisect --builds builds.txt --engine mariadb --load read_only --interleave --budget 8h";
 
 /// Builds and measures until one commit is found, and says which.
 pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
@@ -153,6 +156,7 @@ fn asked(args: &BisectArgs) -> Result<Asked, Problem> {
         confidence: args.confidence,
         budget_s: args.budget,
         seed: args.on.seed.unwrap_or_else(fresh_seed),
+        interleave: args.interleave,
     })
 }
 

@@ -11,7 +11,7 @@ use tare_files::Folder;
 use tare_findings::ab::Ab;
 use tare_findings::bisect::ALPHA;
 use tare_results::pairs::{Pairs, Rule};
-use tare_results::schema::{Outcome, Plan, Settle, TrialRecord};
+use tare_results::schema::{Outcome, Plan, Settle, TrialRecord, Turns};
 use tare_results::store::{Directory, read_plan, read_trials, write_plan};
 use tare_study::language::spec::Study;
 use tare_study::plan::resolve::Where;
@@ -70,12 +70,13 @@ impl Measured {
         Ab::of(&self.plan, &self.records)
     }
 
-    /// The place of the build of which more trials failed.
-    pub fn failing(&self) -> usize {
+    /// The place of the build of which more trials failed; none where none did.
+    pub fn failing(&self) -> Option<usize> {
         let failed = |name: &str| {
             self.records.iter().filter(|record| record.condition == name && record.outcome == Outcome::Failed).count()
         };
-        if failed(&self.rule.a) > failed(&self.rule.b) { self.two.a } else { self.two.b }
+        let [of_a, of_b] = [failed(&self.rule.a), failed(&self.rule.b)];
+        (of_a + of_b > 0).then_some(if of_a > of_b { self.two.a } else { self.two.b })
     }
 }
 
@@ -148,6 +149,7 @@ impl Bench<'_> {
         let Some((study, mut plan)) = planned else { return Ok(None) };
         room_for_data(&plan)?;
         let rule = self.rule(&plan, two, until)?;
+        plan.turns = self.asked.interleave.then_some(Turns { seed: rule.seed });
         plan = match until {
             Until::Settled(..) => settle::begun(plan, rule),
             Until::More(more) => {

@@ -2,7 +2,7 @@
 
 use super::super::output;
 use super::super::study_file::{self, StudyText};
-use super::super::{Exit, Problem, trust};
+use super::super::{Exit, Problem, ab_together, trust};
 use super::asked::Asked;
 use serde::Serialize;
 use tare_findings::bisect::{self, Expected, Range};
@@ -64,6 +64,9 @@ fn pair_s(asked: &Asked, trusted: bool) -> Result<Option<f64>, Problem> {
     (study.factors, study.conditions) = (Vec::new(), Vec::new());
     study.sampling.trials = 1;
     study.sampling.target_half_width = None;
+    if asked.interleave {
+        study = ab_together::by_turns(study)?;
+    }
     let plan = study_file::planned(study, &Machine::this()?, Where::Here, trusted);
     let realizable = plan.ok().filter(|(_, plan)| plan.conditions.iter().any(|condition| condition.realizable));
     Ok(realizable.map(|(_, plan)| 2.0 * plan.estimated_s))

@@ -97,12 +97,15 @@ impl Search<'_> {
             note(&words::line(&self.state()?.found, two.a, two.b));
             return Ok(false);
         }
-        let failing = measured.failing();
-        let is_end = failing == 0 || failing == self.bench.asked.last();
-        if pairs.lost > 0 && !is_end {
-            self.builds.skip(failing, format!("its trials fail, see {}", measured.path.join("logs").display()))?;
+        // Without an end there is nothing to bisect.
+        let last = self.bench.asked.last();
+        match measured.failing().filter(|failing| *failing > 0 && *failing < last && pairs.lost > 0) {
+            Some(failing) => {
+                self.builds.skip(failing, format!("its trials fail, see {}", measured.path.join("logs").display()))?;
+                Ok(false)
+            }
+            None => Ok(true),
         }
-        Ok(is_end || pairs.lost == 0)
     }
 
     fn measure(&self, two: Two, until: Until) -> Result<bool, Problem> {

@@ -30,6 +30,7 @@ struct BisectJson<'a> {
     builds: usize,
     pairs: usize,
     elapsed_s: f64,
+    interleaved: bool,
     why: Option<String>,
     inside: Option<String>,
 }
@@ -104,6 +105,7 @@ pub fn print(found: &Bisection, folder: &Path, json: bool) -> Result<(), Problem
             builds: found.builds,
             pairs: found.pairs,
             elapsed_s: found.elapsed_s,
+            interleaved: found.ends.as_ref().is_some_and(|ends| ends.by_turns),
             why,
             inside: inside(found),
         },

@@ -14,6 +14,7 @@ use tare_findings::why::{Cause, Changes, Expected, Experiment, NamedChange, Part
 use tare_report::terminal::{self, Style};
 use tare_report::words::{ab, ab_rows, bisect, find, history_sentence, reproduce, why};
 use tare_results::claim::Cannot;
+use tare_results::laps::Question;
 use tare_results::levels_of;
 use tare_results::metric::Better;
 use tare_results::pairs::{Rule, Stop};
@@ -44,6 +45,7 @@ fn compared(verdict: AbVerdict, value: f64, low: f64, high: f64) -> Ab {
         sessions: 1,
         controls: Vec::new(),
         stop: None,
+        by_turns: false,
         rule: Settle { minimum_effect: 0.02, budget_s: Some(600.0), ..Settle::between(sides, Rule::Looks, 1) },
     }
 }
@@ -109,18 +111,11 @@ fn race(decided: bool, values: [Option<f64>; 3]) -> Find {
         disturbed: 0,
         elapsed_s: 150.0,
         cov: Some(0.01),
+        behind: None,
         trials_to_go: Some(6),
         to_go_s: Some(40.0),
         stop: None,
-        rule: Race {
-            candidates: names.map(str::to_owned).to_vec(),
-            metric: None,
-            minimum_effect: 0.02,
-            alpha: 0.05,
-            budget_s: None,
-            seed: 1,
-            sessions: 1,
-        },
+        rule: Race::of(names.map(str::to_owned).to_vec(), Question { minimum_effect: 0.02, alpha: 0.05 }, 1),
     }
 }
 
@@ -359,6 +354,18 @@ fn every_command_answers_in_one_short_sentence_that_its_table_bears_out() {
         let disturbed = Find { disturbed: 5, ..found.clone() };
         said.push((format!("find, {what}, disturbed"), find::sentence(&disturbed)));
         said.push((format!("find, {what}"), find::sentence(&found)));
+    }
+    let open = Find { trials_to_go: None, to_go_s: None, behind: Some(1.048), ..race(false, values) };
+    let alone = |places: &[usize]| {
+        let mut candidates = open.candidates.clone();
+        places.iter().for_each(|place| candidates[*place].disturbed_alone = true);
+        Find { candidates, ..open.clone() }
+    };
+    let best_of_others = Find { behind: Some(1.004), ..alone(&[1, 2]) };
+    for (what, found) in
+        [("by its spread", open.clone()), ("disturbed alone", alone(&[1])), ("all disturbed alone", best_of_others)]
+    {
+        said.push((format!("find, undecided {what}"), find::sentence(&Find { disturbed: 12, ..found })));
     }
     let slower = || Some(compared(AbVerdict::Slower, 1.031, 1.022, 1.04));
     let chances = [0.01, 0.97, 0.01, 0.01];

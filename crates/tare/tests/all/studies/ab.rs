@@ -367,20 +367,25 @@ fn samples_of_both_sides_take_turns_while_both_servers_run() {
     assert!(found["interleaved"] == true && found["lost_pairs"] == 0 && found["pairs"].as_u64() >= Some(1), "{found}");
     let records = trials(&world.path("results"));
     for pair in records.chunks_exact(2) {
-        assert_eq!(pair[0]["block"], pair[1]["block"]);
-        let began = |record: &Value| -> Vec<f64> {
-            let samples = record["samples"].as_array().unwrap();
-            samples.iter().map(|sample| second_of_day(sample["started_at"].as_str().unwrap())).collect()
-        };
-        let (a, b) = (began(&pair[0]), began(&pair[1]));
-        assert_eq!((a.len(), b.len()), (4, 4));
-        let mut all: Vec<(f64, usize)> = a.iter().chain(&b).enumerate().map(|(at, began)| (*began, at % 4)).collect();
-        all.sort_by(|x, y| x.0.total_cmp(&y.0));
-        // Each begins when the one before it, of 0.2 s, has ended; and a round is over before the next one begins.
-        assert!(all.windows(2).all(|two| (two[1].0 - two[0].0).rem_euclid(86400.0) >= 0.199), "{all:?}");
-        assert!(all.chunks(2).all(|round| round[0].1 == round[1].1), "{all:?}");
+        take_turns(pair, 4);
     }
     world.assert_clean();
+}
+
+/// The samples of a pair, so many of each side.
+pub(super) fn take_turns(pair: &[Value], samples: usize) {
+    assert_eq!(pair[0]["block"], pair[1]["block"]);
+    let began = |record: &Value| -> Vec<f64> {
+        let samples = record["samples"].as_array().unwrap();
+        samples.iter().map(|sample| second_of_day(sample["started_at"].as_str().unwrap())).collect()
+    };
+    let (a, b) = (began(&pair[0]), began(&pair[1]));
+    assert_eq!((a.len(), b.len()), (samples, samples));
+    let mut all: Vec<(f64, usize)> = a.iter().chain(&b).enumerate().map(|(at, began)| (*began, at % samples)).collect();
+    all.sort_by(|x, y| x.0.total_cmp(&y.0));
+    // Each begins when the one before it, of 0.2 s, has ended; and a round is over before the next one begins.
+    assert!(all.windows(2).all(|two| (two[1].0 - two[0].0).rem_euclid(86400.0) >= 0.199), "{all:?}");
+    assert!(all.chunks(2).all(|round| round[0].1 == round[1].1), "{all:?}");
 }
 
 /// Of a time such as 2026-01-31T23:59:59.123456Z.

@@ -1,6 +1,7 @@
 //! `tare bisect`: a planted slow commit in a made-up repository, with one that cannot be built, killed, interrupted and
 //! gone on with; builds without git; ends that do not differ.
 
+use super::ab::take_turns;
 use crate::support::{Ended, QUIET, World, json, script, send, trials, wait_for_trials, wait_until, words_of};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -142,6 +143,43 @@ fn a_list_of_builds_is_bisected_and_ends_that_do_not_differ_are_not() {
     let found = json(&out);
     assert_eq!((&found["outcome"], &found["first"]), (&"no_difference".into(), &Value::Array(vec![])), "{found}");
     assert!(found["text"].as_str().unwrap().starts_with("No difference to bisect: "), "{found}");
+}
+
+/// The third of three builds of the embedded engine holds a lock in every statement.
+#[test]
+fn servers_of_builds_are_bisected_with_samples_that_take_turns() {
+    let world = World::new();
+    let tare = env!("CARGO_BIN_EXE_tare");
+    let slow =
+        format!("case \"$*\" in *--run-directory*) exec {tare} \"$@\" --option tare_planted_lock_us=500;; esac\n");
+    let build = |(number, lines): (usize, &str)| {
+        let path = world.path(&format!("v{number}"));
+        script(&path, &format!("{lines}exec {tare} \"$@\""));
+        path.display().to_string()
+    };
+    let builds: Vec<String> = ["", "", &slow].into_iter().enumerate().map(build).collect();
+    let list = builds.join(",");
+    let short = ["--set", "sampling.sample_s=0.4", "--set", "sampling.warmup_s=0.1", "--set", "workload.rows=1000"];
+    let what = ["bisect", "--builds", &list, "--engine", "sqlite", "--load", "point_select", "--interleave"];
+    let words = [&what[..], &short, &QUIET, &["--minimum-effect", "30%"]].concat();
+    let (_, err) = world.exits(2, &[&words[..], &["--dry-run", "--set", "workload.rate=100"]].concat());
+    assert!(err.contains("clients rest"), "{err}");
+    world.exits(2, &["bisect", "--builds", &list, "--interleave", "--command", "{binary}"]);
+    let (out, err) = world.exits(0, &[&words[..], &["--json", "--out", "found", "--seed", "4"]].concat());
+    let found = json(&out);
+    let first = &found["first"][0]["commit"];
+    assert_eq!((&found["outcome"], first), (&"found".into(), &builds[2].as_str().into()), "{found}{err}");
+    assert_eq!(found["interleaved"], true, "{found}");
+    // The ends, the search between them, and the step.
+    let pairs: Vec<_> =
+        std::fs::read_dir(world.path("found/pairs")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(pairs.len() >= 3, "{pairs:?}");
+    for folder in pairs {
+        let records = trials(&folder);
+        assert!(records.len() >= 2, "{}", folder.display());
+        records.chunks_exact(2).for_each(|pair| take_turns(pair, 2));
+    }
+    world.assert_clean();
 }
 
 /// Between the look at it and what is measured: the first run, before the samples, puts another in its place.
