@@ -246,6 +246,14 @@ impl Folder {
         Audience::of(&self.handle, &self.path)
     }
 
+    /// Takes the rights of all but its owner.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn make_private(&self) -> Result<()> {
+        rustix::fs::fchmod(&self.handle, Rights::PRIVATE.folder).map_err(|e| FilesError::io("close", &self.path, e))
+    }
+
     /// What no other folder has as long as this one is there: its device and its number on it.
     ///
     /// # Errors

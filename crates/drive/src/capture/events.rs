@@ -1,10 +1,9 @@
 //! `perf stat` around the capture sample: events of processors and kernel in the threads of either side.
 
-use super::perf::{Control, Perf, advice, refused};
+use super::perf::{Control, Perf, advice, refused, said};
 use super::place::Place;
 use std::collections::BTreeSet;
-use std::io::Read;
-use std::process::{ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 use tare_cpuset::ThreadRef;
 use tare_engine::Unavailable;
@@ -15,13 +14,13 @@ use tare_results::events::{EventCounts, SidesEvents};
 const ASKED: &str = "task-clock,context-switches,cpu-migrations,page-faults,cycles,instructions,branch-misses,\
                      cache-misses,dTLB-load-misses,iTLB-load-misses,node-load-misses";
 const CPU_TIME: &str = "task-clock";
+/// Events of one kind that are counted at most: more than all CPUs of a machine have in a year.
+const MOST: f64 = 1e24;
 const NOT_THERE: &str = "<not supported>";
 /// What happens inside the kernel: 0 for perf where it may not look there.
 const OF_THE_KERNEL: [&str; 2] = ["context-switches", "cpu-migrations"];
 /// The level of kernel.perf_event_paranoid that lets perf look there.
 const LOOK_INSIDE: i32 = 1;
-/// Of a hundred threads or a thousand, perf prints as much.
-const OUTPUT: u64 = 64 << 10;
 
 /// The two countings, each of one side's threads.
 pub(super) struct Events {
@@ -31,7 +30,6 @@ pub(super) struct Events {
 
 struct Counting {
     perf: Perf,
-    output: Option<ChildStdout>,
     since: Instant,
 }
 
@@ -79,12 +77,10 @@ impl Counting {
             .args(["-e", ASKED, "-t", &threads.join(",")])
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
-        let mut perf = Perf::start(&mut command)?;
-        let output = perf.output();
-        let mut counting = Self { perf, output, since: Instant::now() };
+        let mut counting = Self { perf: Perf::start(&mut command)?, since: Instant::now() };
         control.enable(&mut counting.perf).map_err(|why| {
             counting.perf.kill();
-            refused(&counting.said(), why, LOOK_INSIDE)
+            refused(&said(&mut counting.perf), why, LOOK_INSIDE)
         })?;
         counting.since = Instant::now();
         Ok(counting)
@@ -93,18 +89,10 @@ impl Counting {
     fn end(mut self) -> Result<Counted, Unavailable> {
         let elapsed_s = self.since.elapsed().as_secs_f64();
         self.perf.end()?;
-        let said = self.said();
+        let said = said(&mut self.perf);
         let mut counted = counted(&said).ok_or_else(|| refused(&said, "it printed no CPU time", LOOK_INSIDE))?;
         counted.events.elapsed_s = elapsed_s;
         Ok(counted)
-    }
-
-    /// What it printed; its end is waited for.
-    fn said(&mut self) -> String {
-        let mut said = Vec::new();
-        // As far as it can be read: what is missing of it shows.
-        let _ = self.output.take().map(|output| output.take(OUTPUT).read_to_end(&mut said));
-        String::from_utf8_lossy(&said).into_owned()
     }
 }
 
@@ -117,13 +105,16 @@ fn counted(text: &str) -> Option<Counted> {
         let mut cells = line.split(',');
         let (Some(count), Some(unit), Some(named)) = (cells.next(), cells.next(), cells.next()) else { continue };
         let (event, modifiers) = event_of(named);
+        if !ASKED.split(',').any(|asked| asked == event) {
+            continue;
+        }
         let user_only = modifiers.contains('u') && !modifiers.contains('k');
         if count == NOT_THERE || user_only && OF_THE_KERNEL.contains(&event) {
             all.not_there.insert(event.to_owned());
             continue;
         }
         // `<not counted>`: these threads did not run.
-        let Some(count) = count.parse::<f64>().ok().filter(|count| count.is_finite() && *count >= 0.0) else {
+        let Some(count) = count.parse::<f64>().ok().filter(|count| (0.0..=MOST).contains(count)) else {
             continue;
         };
         if event == CPU_TIME {
@@ -190,7 +181,11 @@ mod tests {
         {
             assert_eq!(counted(text), None, "{text}");
         }
-        assert_eq!(counted("1,msec,task-clock\nnan,,cycles\n-1,,cycles\n").unwrap().events.counts, BTreeMap::new());
+        // What no machine counts, and what no one asked for, would be figures without end in a record and names of
+        // anyone's in tables.
+        for line in ["nan,,cycles", "-1,,cycles", "1e308,,cycles", "1,,\u{1b}[31m", "<not supported>,,\u{1b}[31m"] {
+            assert_eq!(of(&format!("1,msec,task-clock\n{line}\n")), (0.001, false, BTreeMap::new(), vec![]), "{line}");
+        }
     }
 
     /// A thread that gives its CPU up a thousand times is counted so, where perf may.

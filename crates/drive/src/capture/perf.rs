@@ -1,18 +1,28 @@
 //! The tool `perf`: started, told to begin by a pipe, ended, and never left behind; what it says when it may not.
 
 use super::place::Place;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
+use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufReader, ErrorKind, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Take, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tare_engine::{Unavailable, dies_with_parent, interrupted};
 
 /// How long perf may take to attach to all threads, and to write what it has.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Between two looks whether it has ended, or a signal came.
+const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// Of a hundred threads or a thousand, `perf stat` prints as much; and what is read of its complaints.
+const SAID: u64 = 64 << 10;
+/// Bytes of a line of `perf script` that are looked at, and of all lines: 30,000 samples of a deep stack are 400 MB. A
+/// library of anyone says what its functions are called.
+pub(super) const LINE: u64 = 16 << 10;
+pub(super) const ALL: u64 = 1 << 30;
 const INSTALL: &str = "sudo apt-get install linux-perf (Debian), sudo apt-get install linux-tools-generic (Ubuntu)";
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 
@@ -27,18 +37,13 @@ impl Perf {
         command.spawn().map(Self).map_err(|e| not_started(&e))
     }
 
-    /// `perf script` of a recording, and what it prints.
-    pub fn script(recording: &Path, arguments: &[&str]) -> Result<(Self, BufReader<ChildStdout>), Unavailable> {
+    /// `perf script` of a recording.
+    pub fn script(recording: &Path, arguments: &[&str]) -> Result<Take<BufReader<Self>>, Unavailable> {
         let mut command = Command::new("perf");
         // Without --no-inline every address is looked up in the debug information, which takes minutes.
         command.args(["script", "--force", "--no-inline"]).args(arguments).arg("-i").arg(recording);
-        let mut perf = Self::start(command.stdout(Stdio::piped()).stderr(Stdio::null()))?;
-        let output = perf.output().ok_or_else(|| Unavailable("perf script has no output".to_owned()))?;
-        Ok((perf, BufReader::new(output)))
-    }
-
-    pub fn output(&mut self) -> Option<ChildStdout> {
-        self.0.stdout.take()
+        let perf = Self::start(command.stdout(Stdio::piped()).stderr(Stdio::null()))?;
+        Ok(BufReader::new(perf).take(ALL))
     }
 
     /// Has it end its recording; the data is complete afterwards.
@@ -65,6 +70,25 @@ impl Perf {
     }
 }
 
+/// What it prints, until it ends: what it started may have its output open for longer, as where perf is a script. A
+/// signal ends it too.
+impl Read for Perf {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while !interrupted() {
+            let ended = !matches!(self.0.try_wait(), Ok(None));
+            let Some(output) = &mut self.0.stdout else { break };
+            let wait = if ended { Timespec::default() } else { LOOK_EVERY };
+            if poll(&mut [PollFd::new(output, PollFlags::IN)], Some(&wait))? > 0 {
+                return output.read(buffer);
+            }
+            if ended {
+                break;
+            }
+        }
+        Ok(0)
+    }
+}
+
 impl Drop for Perf {
     /// A trial that fails in its capture sample leaves no perf behind.
     fn drop(&mut self) {
@@ -84,17 +108,17 @@ impl Recording {
     /// that of kernel.perf_event_paranoid which allows it.
     pub fn begin(place: &Place, name: &'static str, arguments: &[&str], level: i32) -> Result<Self, Unavailable> {
         let log = format!("{name}.log");
-        let said = place.folder.new_log(&log).map_err(|e| Unavailable(format!("cannot write {log}: {e}")))?;
+        let complaints = place.folder.new_log(&log).map_err(|e| Unavailable(format!("cannot write {log}: {e}")))?;
         let control = Control::new(place, name)?;
         // Events are off until the control says so: attaching to hundreds of threads takes a while.
         let mut command = Command::new("perf");
         command.args(arguments).args(["--delay", "-1", "--control", &control.argument(), "--no-buildid", "-q", "-o"]);
-        command.arg(place.path(name)).stdout(Stdio::null()).stderr(said);
+        command.arg(place.path(name)).stdout(Stdio::null()).stderr(complaints);
         let started = Perf::start(&mut command).and_then(|perf| {
             let mut recording = Self { perf, place: place.clone(), name };
             control
                 .enable(&mut recording.perf)
-                .map_err(|why| refused(&std::fs::read_to_string(place.path(&log)).unwrap_or_default(), why, level))?;
+                .map_err(|why| refused(&File::open(place.path(&log)).map(said).unwrap_or_default(), why, level))?;
             Ok(recording)
         });
         // What perf said is in the reason.
@@ -155,10 +179,10 @@ impl Control {
         let [mut command, mut answer] = [&self.pipes[0], &self.pipes[1]];
         command.write_all(b"enable\n").map_err(|_| "its control pipe is closed")?;
         let deadline = Instant::now() + PATIENCE;
-        let mut said = [0; 16];
-        while Instant::now() < deadline {
-            match answer.read(&mut said) {
-                Ok(read) if said[..read].starts_with(b"ack") => return Ok(()),
+        let mut buffer = [0; 16];
+        while Instant::now() < deadline && !interrupted() {
+            match answer.read(&mut buffer) {
+                Ok(read) if buffer[..read].starts_with(b"ack") => return Ok(()),
                 Ok(_) => {}
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {}
                 Err(_) => return Err("its answer cannot be read"),
@@ -178,6 +202,26 @@ impl Drop for Control {
         let _ = std::fs::remove_file(&self.command);
         let _ = std::fs::remove_file(&self.answer);
     }
+}
+
+/// What is read of a perf's few words, as far as it can be read: what is missing of it shows.
+pub(super) fn said(from: impl Read) -> String {
+    let mut said = Vec::new();
+    let _ = from.take(SAID).read_to_end(&mut said);
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+/// The next line of `perf script`, in `line`, cut where it is too long; none at the end.
+pub(super) fn next_line<'a>(
+    script: &mut Take<impl BufRead>,
+    line: &'a mut Vec<u8>,
+) -> io::Result<Option<Cow<'a, str>>> {
+    line.clear();
+    script.by_ref().take(LINE).read_until(b'\n', line)?;
+    if line.len() as u64 == LINE && line.last() != Some(&b'\n') {
+        script.skip_until(b'\n')?;
+    }
+    Ok((!line.is_empty()).then(|| String::from_utf8_lossy(line)))
 }
 
 fn not_started(error: &io::Error) -> Unavailable {
@@ -231,6 +275,26 @@ mod tests {
         assert!(other.contains("another kernel"), "{other}");
         let rest = refused("\n  something else\n", "it ended at once", 1).to_string();
         assert_eq!(rest, "perf did not record, it ended at once: something else");
+    }
+
+    /// Were it waited for, it would have ended.
+    #[test]
+    fn what_a_perf_started_is_not_waited_for() {
+        let mut script = Command::new("sh");
+        script.args(["-c", "sleep 30 & echo $!"]).stdout(Stdio::piped());
+        let of_another = said(Perf::start(&mut script).unwrap());
+        let of_another = Pid::from_raw(of_another.trim().parse().unwrap()).unwrap();
+        kill_process(of_another, Signal::KILL).unwrap();
+    }
+
+    #[test]
+    fn words_and_lines_without_end_are_cut() {
+        assert_eq!(said(io::repeat(b'a')).len() as u64, SAID);
+        let long = "a".repeat(2 * LINE as usize);
+        let mut script = io::Cursor::new(format!("{long}\nb\n\nc")).take(ALL);
+        let mut line = Vec::new();
+        let lines = std::iter::from_fn(|| next_line(&mut script, &mut line).unwrap().map(|text| text.len()));
+        assert_eq!(lines.collect::<Vec<_>>(), [LINE as usize, 2, 1, 1]);
     }
 
     #[test]

@@ -84,29 +84,6 @@ pub fn commit_of(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::{Duration, Instant};
-    use tare_results::schema::{Levels, PlannedTrial, SampleRecord, TrialRecord};
-
-    /// Each line asks each run: the square of their number for every run took minutes.
-    #[test]
-    fn a_history_of_five_thousand_lines_takes_seconds() {
-        const LINES: usize = 5_000;
-        let trials = (0..LINES).map(|number| {
-            let planned = PlannedTrial { trial: number, block: 0, condition: format!("c{number}"), lifetime: None };
-            let mut trial = TrialRecord::new(&planned, 1, Levels::new(), String::new());
-            let metrics = [("tps".to_owned(), 1.0 + number as f64)].into();
-            trial.samples.push(SampleRecord { metrics, ..SampleRecord::default() });
-            trial
-        });
-        let run = Run::of("r".to_owned(), &Results { trials: trials.collect(), ..Results::default() });
-        let began = Instant::now();
-        for _ in 0..100 {
-            let wrong = (0..LINES).find(|n| run.value(&format!("c{n}"), "tps") != Some(1.0 + *n as f64));
-            assert_eq!(wrong.map(|n| (n, run.value(&format!("c{n}"), "tps"))), None);
-        }
-        assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
-        assert_eq!((run.value("c1", "qps"), run.value("d", "tps")), (None, None));
-    }
 
     #[test]
     fn a_commit_is_a_word_of_hexadecimal_digits() {

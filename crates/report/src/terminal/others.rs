@@ -39,7 +39,8 @@ pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
     }
     let mut text = heading(style, &head(&names, &conditions, [all - names.len(), details])) + "\n";
     let hidden = style.shorten(&mut conditions);
-    let all: Vec<Vec<String>> = names.iter().map(|name| other_row(name, headline, &conditions)).collect();
+    let columns: Vec<Column<'_>> = conditions.iter().map(|condition| Column::of(condition, headline)).collect();
+    let all: Vec<Vec<String>> = names.iter().map(|name| other_row(name, &columns)).collect();
     let table = |columns: &[String]| {
         let heads: Vec<&str> = ["metric", "unit"].into_iter().chain(columns.iter().map(String::as_str)).collect();
         let natural = Style { width: None, ..style };
@@ -142,24 +143,35 @@ fn flowed(row: &[String], columns: &[String], style: Style) -> String {
     format!("{name}{unit}\n{}", cells.chunks(each).map(line).collect::<String>())
 }
 
-/// One metric over all conditions. Where no mean of the headline stands for the trials, a range does.
-fn other_row(name: &str, headline: &str, chunk: &[&ConditionSummary]) -> Vec<String> {
-    let by_condition: BTreeMap<&str, &MetricSummary> = chunk
-        .iter()
-        .filter_map(|c| Some((c.name.as_str(), c.metrics.iter().find(|metric| metric.name == name)?)))
-        .collect();
-    let largest = by_condition.values().map(|metric| metric.mean.abs()).fold(0.0, f64::max);
-    let unit = by_condition.values().next().map_or("", |metric| metric.unit.as_str());
-    let smallest = by_condition.values().map(|metric| metric.mean.abs()).fold(f64::INFINITY, f64::min);
+/// A condition's metrics by name: each row asks for one, of thousands.
+struct Column<'s> {
+    metrics: BTreeMap<&'s str, &'s MetricSummary>,
+    /// No mean of the headline stands for its trials, so that ranges do.
+    has_ranges: bool,
+}
+
+impl<'s> Column<'s> {
+    fn of(condition: &'s ConditionSummary, headline: &str) -> Self {
+        let metrics: BTreeMap<_, _> = condition.metrics.iter().map(|metric| (metric.name.as_str(), metric)).collect();
+        Self { has_ranges: metrics.get(headline).is_some_and(|metric| !metric.has_mean()), metrics }
+    }
+}
+
+/// One metric over all conditions.
+fn other_row(name: &str, columns: &[Column<'_>]) -> Vec<String> {
+    let values = || columns.iter().filter_map(|column| column.metrics.get(name));
+    let largest = values().map(|metric| metric.mean.abs()).fold(0.0, f64::max);
+    let unit = values().next().map_or("", |metric| metric.unit.as_str());
+    let smallest = values().map(|metric| metric.mean.abs()).fold(f64::INFINITY, f64::min);
     // One more digit where the smallest value of the row would else show only two.
     let scale = Scale::new(unit, largest, if smallest < largest / 2.0 { 4 } else { 3 });
     let mut cells = vec![plain(name), scale.unit.clone()];
-    cells.extend(chunk.iter().map(|condition| {
-        by_condition.get(condition.name.as_str()).map_or(ABSENT.to_owned(), |metric| {
+    cells.extend(columns.iter().map(|column| {
+        column.metrics.get(name).map_or(ABSENT.to_owned(), |metric| {
             if !metric.has_mean() {
                 return scale.middle(metric.middle()).join(" or ");
             }
-            if condition.metrics.iter().any(|metric| metric.name == headline && !metric.has_mean()) {
+            if column.has_ranges {
                 return format!("{} to {}", scale.number(metric.min), scale.number(metric.max));
             }
             let half = metric.ci.map(|ci| ci.width() / 2.0 / metric.mean.abs());

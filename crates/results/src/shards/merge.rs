@@ -32,6 +32,11 @@ pub fn merge(folders: &[PathBuf], out: &Path) -> Result<Merged, DirectoryError> 
     let found = parts::find(folders)?;
     let open = open(out, &found)?;
     nothing_lost(&found, open.folder())?;
+    for part in &found.parts {
+        if part.place.folder()?.audience()? > open.folder().audience()? {
+            open.folder().make_private()?;
+        }
+    }
     let machines = read::machines_of(&found)?;
     let places = open.folder().make_sub(ENVIRONMENTS)?;
     for (host, environment) in &machines {

@@ -63,6 +63,22 @@ fn records_of_a_newer_schema_are_refused() {
 }
 
 #[test]
+fn what_is_merged_of_private_results_is_private() {
+    use std::fs::{Permissions, create_dir, metadata, set_permissions};
+    use std::os::unix::fs::PermissionsExt;
+    let (folder, at) = scratch();
+    let one = part(at("one"), &plan(&[0]), &[0]);
+    create_dir(at("out")).unwrap();
+    set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    for (source, before, after) in [(0o755, 0o755, 0o755), (0o700, 0o755, 0o700), (0o700, 0o750, 0o750)] {
+        set_permissions(&one, Permissions::from_mode(source)).unwrap();
+        set_permissions(at("out"), Permissions::from_mode(before)).unwrap();
+        merged(&[&one], &at("out")).unwrap();
+        assert_eq!(metadata(at("out")).unwrap().permissions().mode() & 0o777, after, "{before:o} of {source:o}");
+    }
+}
+
+#[test]
 fn the_servers_settings_come_along_and_a_link_of_their_name_does_not() {
     let (_folder, at) = scratch();
     let all = plan(&[0, 1]);

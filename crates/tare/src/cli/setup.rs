@@ -6,9 +6,10 @@ use super::tools::{Found, TOOLS, Tool};
 use super::{Exit, Problem, interrupt, output};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde::Serialize;
-use std::io::ErrorKind;
-use std::process::Command;
+use std::io::{self, ErrorKind};
+use std::process::{Command, ExitStatus};
 
 #[derive(Debug, Args)]
 pub struct SetupArgs {
@@ -22,6 +23,10 @@ pub struct SetupArgs {
     #[arg(long)]
     json: bool,
 }
+
+/// What a server of debug symbols may send, bytes and seconds; the largest file of them has a third of that.
+const LARGEST: u64 = 4 << 30;
+const LONGEST_S: u32 = 1_800;
 
 #[derive(Serialize)]
 struct SetupJson {
@@ -56,6 +61,9 @@ pub fn run(args: &SetupArgs) -> Result<Exit, Problem> {
             if args.install && symbols.found.path.is_none() {
                 fetch(&symbols)?;
                 symbols.look_again();
+                if symbols.found.path.is_none() {
+                    output::note(&format!("what was fetched holds no {}", symbols.found.purpose));
+                }
             }
             let by_hand = matches!(symbols.fetch, Some(Fetch::Type(_)));
             let install = symbols.fetch.filter(|_| symbols.found.path.is_none()).map(|fetch| line(&fetch));
@@ -93,7 +101,11 @@ fn fetch(symbols: &Symbols) -> Result<(), Problem> {
     match &symbols.fetch {
         Some(Fetch::Run { words, as_root: root }) => {
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            run_command(&if *root { as_root(words) } else { words })
+            // A package that is installed is not left half done: it hears a Ctrl-C itself.
+            match root {
+                true => run_command(&as_root(words), |mut command| command.status()),
+                false => run_command(&words, within_limits),
+            }
         }
         Some(Fetch::Type(lines)) => {
             Err(Problem::new(Exit::Machine, "apt knows no archive that has the debug symbols of this build")
@@ -112,18 +124,38 @@ fn install(name: &str, command: Option<&[&str]>) -> Result<(), Problem> {
             .expected("Debian, Ubuntu, Fedora or a relative of theirs")
             .advice("install it as its own documentation says; binary = \"PATH\" under [engine] names a program"));
     };
-    run_command(words)
+    run_command(words, |mut command| command.status())
 }
 
-fn run_command(command: &[&str]) -> Result<(), Problem> {
+/// Waits for what fetches from a server that anyone may run; it ends with this program. What the user has set stays.
+fn within_limits(mut command: Command) -> io::Result<ExitStatus> {
+    for (name, limit) in [("DEBUGINFOD_MAXSIZE", LARGEST), ("DEBUGINFOD_MAXTIME", LONGEST_S.into())] {
+        if std::env::var_os(name).is_none() {
+            command.env(name, limit.to_string());
+        }
+    }
+    tare_engine::dies_with_parent(&mut command);
+    let mut child = command.spawn()?;
+    // Some look at the length that a server says, and take more. It may have ended already.
+    let _ = prlimit(
+        Some(Pid::from_child(&child)),
+        Resource::Fsize,
+        Rlimit { current: Some(LARGEST), maximum: Some(LARGEST) },
+    );
+    child.wait()
+}
+
+fn run_command(
+    command: &[&str],
+    wait: impl FnOnce(Command) -> io::Result<ExitStatus> + Send + 'static,
+) -> Result<(), Problem> {
     let [program, arguments @ ..] = command else { return Ok(()) };
     let words = command.join(" ");
     output::note(&format!("running: {words}"));
     // Databases that packages bring must not start by themselves: tare starts its own, private ones.
     let mut installs = Command::new(program);
-    installs.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1").stdout(std::io::stderr());
-    // One that is at work is not ended in the middle: it hears a Ctrl-C itself.
-    match interrupt::awaited(move || installs.status()) {
+    installs.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1").stdout(io::stderr());
+    match interrupt::awaited(move || wait(installs)) {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(Problem::new(Exit::Machine, format!("{words}: {status}"))
             .advice("read what it says above; `apt-get update` helps when package lists are old")),

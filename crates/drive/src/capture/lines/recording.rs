@@ -1,6 +1,6 @@
 //! `perf mem record` around the capture sample, read by `perf script` after it.
 
-use super::super::perf::{Perf, Recording};
+use super::super::perf::{Perf, Recording, next_line};
 use super::super::place::{Captured, LINES_RECORDING, Place};
 use super::super::waits::Addresses;
 use super::access::access;
@@ -8,7 +8,6 @@ use super::shared::{Accesses, Memory};
 use crate::sut::SideThreads;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{BufRead, Read};
 use std::path::Path;
 use tare_cpuset::observe;
 use tare_engine::{Unavailable, interrupted};
@@ -20,9 +19,6 @@ const ALL_CPUS: i32 = 0;
 /// Samples that are read at most, and a recording that holds more.
 const SAMPLES: usize = 1_000_000;
 const LARGEST: &str = "256M";
-/// Bytes of a line of text that are looked at, and of all lines.
-const LINE: u64 = 16 << 10;
-const ALL: u64 = 1 << 30;
 /// What perf says where it finds no event for it, one version and another.
 const NOT_SUPPORTED: [&str; 3] =
     ["memory events not supported", "no PMU supports the memory events", "' not supported"];
@@ -89,17 +85,14 @@ impl Lines {
     fn read(&mut self) -> Result<SharedLines, Unavailable> {
         // Of Arm's recordings perf makes several kinds of samples; M is that of accesses.
         let fields = ["--itrace=M", "-F", "pid,tid,cpu,addr,data_src,ip,sym,dso"];
-        let (_perf, output) = Perf::script(&self.recording.path(), &fields)?;
-        let mut output = output.take(ALL);
+        let mut output = Perf::script(&self.recording.path(), &fields)?;
         let mut all = Accesses::default();
         let mut line = Vec::new();
         while all.len() < SAMPLES && !interrupted() {
-            line.clear();
-            let read = output.by_ref().take(LINE).read_until(b'\n', &mut line);
-            if read.map_err(|e| Unavailable(format!("perf script's output cannot be read: {e}")))? == 0 {
-                break;
-            }
-            let access = access(&String::from_utf8_lossy(&line));
+            let next = next_line(&mut output, &mut line);
+            let next = next.map_err(|e| Unavailable(format!("perf script's output cannot be read: {e}")))?;
+            let Some(text) = next else { break };
+            let access = access(&text);
             let ours = |pid: u32, tid: u32| self.server.contains(&pid) || self.clients.contains(&tid);
             access.filter(|access| ours(access.pid, access.tid)).into_iter().for_each(|access| all.add(access));
         }

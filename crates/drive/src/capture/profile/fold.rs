@@ -1,62 +1,26 @@
 //! A recording as folded call chains.
 
+use super::super::perf::Perf;
 use super::super::place::{FOLDED_FILE, Place};
 use super::frames::{self, Chains, KERNEL};
-use rustix::process::{Pid, Signal, kill_process};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::BufReader;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::thread::Builder;
-use std::time::Duration;
-use tare_engine::{Unavailable, dies_with_parent, interrupted};
+use tare_engine::Unavailable;
 use tare_results::captures::{ProfileFile, SymbolShare};
 use tare_results::schema::SCHEMA;
-
-/// Time between two looks whether the profile is still wanted.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Reads what a recording holds of process `pid` with `perf script`, which resolves its symbols, and
 /// writes the chains.
 pub(super) fn fold(place: &Place, recording: &Path, pid: u32) -> Result<Chains, Unavailable> {
-    let failed = |what: &str, e: &dyn std::fmt::Display| Unavailable(format!("{what}: {e}"));
-    let mut command = Command::new("perf");
-    command
-        // Without --no-inline every address is looked up in the debug information, which takes minutes.
-        .args(["script", "--no-inline", "--force", "-F", "event,period,ip,sym,dso"])
-        .args(["--pid", &pid.to_string(), "-i"])
-        .arg(recording)
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
-    dies_with_parent(&mut command);
-    let mut perf = command.spawn().map_err(|e| failed("perf script cannot be started", &e))?;
-    let process = Pid::from_child(&perf);
-    let output = perf.stdout.take();
-    let read = std::thread::scope(|scope| {
-        let (done, over) = channel::<()>();
-        // It may take a minute; without it there is nothing more to read. Without a thread it is waited for.
-        let _ = Builder::new().spawn_scoped(scope, move || {
-            while over.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
-                if interrupted() {
-                    let _ = kill_process(process, Signal::KILL);
-                    return;
-                }
-            }
-        });
-        let read = output.map(|output| frames::read(BufReader::new(output)));
-        drop(done);
-        read
-    });
-    let status = perf.wait().map_err(|e| failed("cannot wait for perf script", &e))?;
-    let chains = read.transpose().map_err(|e| failed("perf script's output cannot be read", &e))?.unwrap_or_default();
+    let failed = |what: &str, e: std::io::Error| Unavailable(format!("{what}: {e}"));
+    let pid = pid.to_string();
+    let script = Perf::script(recording, &["-F", "event,period,ip,sym,dso", "--pid", &pid])?;
+    let chains = frames::read(script).map_err(|e| failed("perf script's output cannot be read", e))?;
     if chains.samples == 0 {
-        return Err(Unavailable(format!("perf took no sample of the server (perf script ended with {status})")));
+        return Err(Unavailable("perf took no sample of the server".to_owned()));
     }
     let written = place.folder.write(FOLDED_FILE, text(&chains).as_bytes());
-    written.map_err(|e| failed("cannot be written", &std::io::Error::from(e)))?;
+    written.map_err(|e| failed("cannot be written", e.into()))?;
     Ok(chains)
 }
 

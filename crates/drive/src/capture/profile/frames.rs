@@ -3,16 +3,20 @@
 //! Read here and not by inferno, whose reader panics on text it does not expect, and drops all events but the first:
 //! half of the PUs of a machine with two kinds of cores.
 
+use super::super::perf::{ALL, next_line};
 use std::collections::BTreeMap;
-use std::io::{BufRead, Read, Result};
+use std::io::{BufRead, Result, Take};
 
 /// How folded chains mark a function of the kernel.
 pub(in super::super) const KERNEL: &str = "_[k]";
 
-/// Bytes of a line that are looked at, and of all lines: 30,000 samples of a deep stack are 400 MB. A library of
-/// anyone says what its functions are called.
-const LINE: u64 = 16 << 10;
-const ALL: u64 = 1 << 30;
+/// Frames of a sample that are kept, the innermost.
+const DEEPEST: usize = 2_000;
+/// Bytes of all chains that are kept apart: more than a document has that can be read back are one.
+const KEPT: usize = 60 << 20;
+const OTHERS: &str = "[others]";
+/// What a weight takes in a document.
+const WEIGHT: usize = 16;
 /// The most that a sample weighs: twenty seconds of cycles. Each is more than eight bytes, so that their sum is no more
 /// than a number holds.
 const HEAVIEST: u64 = 1 << 36;
@@ -30,18 +34,29 @@ pub(super) struct Chains {
     pub weights: BTreeMap<String, u64>,
 }
 
-/// Reads all samples. A line that is none is passed over.
-pub(super) fn read(script: impl BufRead) -> Result<Chains> {
-    read_within(ALL, script)
+impl Chains {
+    /// `kept` is what all of them come to.
+    fn add(&mut self, mut chain: String, weight: u64, kept: &mut usize) {
+        if !self.weights.contains_key(&chain) {
+            if *kept + chain.len() + WEIGHT > KEPT {
+                chain = OTHERS.to_owned();
+            } else {
+                *kept += chain.len() + WEIGHT;
+            }
+        }
+        *self.weights.entry(chain).or_default() += weight;
+    }
 }
 
-fn read_within(bytes: u64, script: impl BufRead) -> Result<Chains> {
+/// Reads all samples.
+pub(super) fn read(script: Take<impl BufRead>) -> Result<Chains> {
     let mut chains = Chains::default();
-    samples_within(bytes, script, head, |(period, event), frames| {
+    let mut kept = 0;
+    samples(script, head, |(period, event), frames| {
         if chains.event.is_empty() {
             chains.event = event;
         }
-        *chains.weights.entry(frames.join(";")).or_default() += period;
+        chains.add(frames.join(";"), period, &mut kept);
         chains.samples += 1;
     })?;
     Ok(chains)
@@ -50,43 +65,28 @@ fn read_within(bytes: u64, script: impl BufRead) -> Result<Chains> {
 /// Calls `done` with each sample: what its first line says, and its frames, the outermost first. A line that is neither
 /// is passed over.
 pub(in super::super) fn samples<H>(
-    script: impl BufRead,
-    head: impl Fn(&str) -> Option<H>,
-    done: impl FnMut(H, Vec<String>),
-) -> Result<()> {
-    samples_within(ALL, script, head, done)
-}
-
-fn samples_within<H>(
-    bytes: u64,
-    script: impl BufRead,
+    mut script: Take<impl BufRead>,
     head: impl Fn(&str) -> Option<H>,
     mut done: impl FnMut(H, Vec<String>),
 ) -> Result<()> {
-    let mut script = script.take(bytes);
     let mut line = Vec::new();
     let mut first = None;
     let mut frames: Vec<String> = Vec::new();
     loop {
-        line.clear();
-        let end = script.by_ref().take(LINE).read_until(b'\n', &mut line)? == 0;
-        if line.len() as u64 == LINE && line.last() != Some(&b'\n') {
-            script.skip_until(b'\n')?;
-        }
-        let text = String::from_utf8_lossy(&line);
-        let text = text.trim();
+        let next = next_line(&mut script, &mut line)?;
+        let text = next.as_deref().unwrap_or_default().trim();
         if text.is_empty() {
             let mut all = std::mem::take(&mut frames);
             if let Some(head) = first.take().filter(|_| !all.is_empty()) {
                 all.reverse();
                 done(head, all);
             }
-            if end {
+            if next.is_none() {
                 return Ok(());
             }
         } else if let Some(head) = head(text) {
             first = Some(head);
-        } else {
+        } else if frames.len() < DEEPEST {
             frames.extend(frame(text));
         }
     }
@@ -145,7 +145,7 @@ fn without_parameters(symbol: &str) -> &str {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::io::Cursor;
+    use std::io::{Cursor, Read};
 
     #[test]
     fn samples_become_weighed_chains() {
@@ -160,7 +160,7 @@ mod tests {
                1000 cpu-clock:pppH: \n\
             \t       71cb tare_planted_lock (/usr/bin/tare)\n\
             \t       620e serve (/usr/bin/tare)\n";
-        let chains = read(Cursor::new(script)).unwrap();
+        let chains = read(Cursor::new(script).take(ALL)).unwrap();
         assert_eq!((chains.event.as_str(), chains.samples), ("cpu-clock:pppH", 3));
         let expected = [("serve;tare_planted_lock", 2000), ("serve;tare_planted_lock;futex_wait_[k]", 5000)];
         assert_eq!(chains.weights, expected.map(|(chain, weight)| (chain.to_owned(), weight)).into());
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn two_events_are_both_counted() {
         let script = "10 cpu_core/cycles/: \n\t1 a (x)\n\n 20 cpu_atom/cycles/: \n\t1 a (x)\n\n";
-        let chains = read(Cursor::new(script)).unwrap();
+        let chains = read(Cursor::new(script).take(ALL)).unwrap();
         assert_eq!((chains.samples, chains.weights["a"]), (2, 30));
     }
 
@@ -196,7 +196,7 @@ mod tests {
     fn names_and_weights_of_a_library_of_anyone_are_cut() {
         let name = "n".repeat(1 << 20);
         let script = format!("18446744073709551615 c: \n\t1 {name} (x)\n\t2 main (x)\n\n").repeat(3);
-        let chains = read(Cursor::new(script)).unwrap();
+        let chains = read(Cursor::new(script).take(ALL)).unwrap();
         let (chain, weight) = chains.weights.first_key_value().unwrap();
         assert_eq!((chains.samples, *weight, chains.weights.len()), (3, 3 * HEAVIEST, 1));
         assert!(chain.starts_with("main;nnn") && chain.len() < 20_000, "{}", chain.len());
@@ -205,14 +205,27 @@ mod tests {
     #[test]
     fn lines_of_perf_without_end_are_cut() {
         let sample = "10 c: \n\t1 a (x)\n\n";
-        let chains = read_within(2 * sample.len() as u64, Cursor::new(sample.repeat(3))).unwrap();
+        let chains = read(Cursor::new(sample.repeat(3)).take(2 * sample.len() as u64)).unwrap();
         assert_eq!((chains.samples, chains.weights["a"]), (2, 20));
+    }
+
+    #[test]
+    fn a_stack_without_end_and_ever_new_chains_are_cut() {
+        let script = format!("1 c: \n{}\n", "\t1 a (x)\n".repeat(DEEPEST + 5));
+        let chains = read(Cursor::new(script).take(ALL)).unwrap();
+        assert_eq!(chains.weights.into_keys().next().unwrap().split(';').count(), DEEPEST);
+        let (mut chains, mut kept) = (Chains::default(), KEPT - 2 * WEIGHT - 1);
+        for chain in ["a", "b", "a", "cd", "c", "e"] {
+            chains.add(chain.to_owned(), 1, &mut kept);
+        }
+        let expected = [("a", 2), ("[others]", 4)].map(|(chain, weight)| (chain.to_owned(), weight));
+        assert_eq!(chains.weights, expected.into());
     }
 
     proptest! {
         #[test]
         fn no_output_of_perf_makes_it_panic(text in "[a-f0-9 \t\n:;()+\\[\\]#_k-]{0,400}") {
-            let _ = read(Cursor::new(text));
+            let _ = read(Cursor::new(text).take(ALL));
         }
     }
 }

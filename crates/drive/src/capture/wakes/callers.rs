@@ -8,7 +8,7 @@ use super::charge::Timeline;
 use super::script::nanoseconds;
 use crate::capture::settings::CallGraph;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Take};
 use tare_cpuset::ThreadRef;
 use tare_engine::Unavailable;
 use tare_results::waits::CallerShare;
@@ -55,11 +55,11 @@ pub(super) fn read(
     connections: &BTreeSet<u32>,
 ) -> Result<Vec<CallerShare>, Unavailable> {
     let fields = ["--ns", "-F", "tid,time,event,period,ip,sym,dso"];
-    let (_perf, output) = Perf::script(&recording.path(), &fields)?;
+    let output = Perf::script(&recording.path(), &fields)?;
     of(output, timeline, connections).map_err(|e| Unavailable(format!("perf script's output cannot be read: {e}")))
 }
 
-fn of(script: impl BufRead, timeline: &Timeline, connections: &BTreeSet<u32>) -> io::Result<Vec<CallerShare>> {
+fn of(script: Take<impl BufRead>, timeline: &Timeline, connections: &BTreeSet<u32>) -> io::Result<Vec<CallerShare>> {
     let mut weights = BTreeMap::<String, f64>::new();
     samples(script, head, |switch, mut frames| {
         let slept_ns = timeline.slept_ns(switch.tid, switch.at_ns, NEAR_NS).unwrap_or(0);
@@ -101,8 +101,9 @@ fn head(text: &str) -> Option<Switch> {
 mod tests {
     use super::super::script::event;
     use super::*;
+    use crate::capture::perf::ALL;
     use proptest::prelude::*;
-    use std::io::Cursor;
+    use std::io::{Cursor, Read};
 
     /// Thread 7 sleeps for 3 ms and for 1 ms of 10 ms, and is without a CPU once; thread 8 sleeps for 5 ms.
     fn timeline() -> Timeline {
@@ -145,18 +146,18 @@ mod tests {
             + &sample(7, "5.008000000", 1, "none")
             + &sample(8, "5.004000000", 1, "none")
             + &sample(7, "9.000000000", 1, "none");
-        let found = of(Cursor::new(script), &timeline(), &[7].into()).unwrap();
+        let found = of(Cursor::new(script).take(ALL), &timeline(), &[7].into()).unwrap();
         let found: Vec<(&str, f64)> =
             found.iter().map(|one| (one.chain.as_str(), (1000.0 * one.fraction).round() / 1000.0)).collect();
         // 4 ms of 10 ms, 3 to 2.
         assert_eq!(found, [("serve;lock;futex", 0.24), ("serve;log;futex", 0.16)]);
-        assert_eq!(of(Cursor::new(""), &timeline(), &[7].into()).unwrap(), []);
+        assert_eq!(of(Cursor::new("").take(ALL), &timeline(), &[7].into()).unwrap(), []);
     }
 
     proptest! {
         #[test]
         fn no_output_of_perf_makes_it_panic(text in "[0-9 .:\t\nschedwit_f();]{0,300}") {
-            let _ = of(Cursor::new(format!("7 5.001000000: 1 sched:sched_switch:\n{text}")), &timeline(), &[7].into());
+            let _ = of(Cursor::new(format!("7 5.001000000: 1 sched:sched_switch:\n{text}")).take(ALL), &timeline(), &[7].into());
         }
     }
 }

@@ -1,13 +1,12 @@
 //! `perf record` of two tracepoints around the capture sample, read by `perf script` after it.
 
-use super::super::perf::{Perf, Recording};
+use super::super::perf::{Perf, Recording, next_line};
 use super::super::place::{Captured, Place, WAKES_RECORDING};
 use super::callers;
 use super::charge::{Threads, Timeline, charge};
 use super::script::event;
 use crate::capture::settings::CallGraph;
 use std::collections::BTreeSet;
-use std::io::BufRead;
 use std::path::Path;
 use tare_cpuset::ThreadRef;
 use tare_cpuset::observe;
@@ -83,23 +82,21 @@ fn threads(pid: u32, connections: &[ThreadRef]) -> Threads {
 }
 
 fn read(data: &Path, threads: &Threads) -> Result<(WakesFile, Timeline), Unavailable> {
-    let (_perf, mut output) = Perf::script(data, &["--ns", "-F", "tid,time,event,trace"])?;
+    let mut output = Perf::script(data, &["--ns", "-F", "tid,time,event,trace"])?;
     let mut timeline = Timeline::default();
     let mut line = Vec::new();
     while timeline.events < EVENTS && !interrupted() {
-        line.clear();
-        let read = output.read_until(b'\n', &mut line);
-        if read.map_err(|e| Unavailable(format!("perf script's output cannot be read: {e}")))? == 0 {
-            break;
-        }
-        if let Some(event) = event(&String::from_utf8_lossy(&line)) {
+        let next = next_line(&mut output, &mut line);
+        let next = next.map_err(|e| Unavailable(format!("perf script's output cannot be read: {e}")))?;
+        let Some(text) = next else { break };
+        if let Some(event) = event(&text) {
             timeline.add(&event);
         }
     }
     if timeline.events == 0 {
         return Err(Unavailable("perf recorded no event of the scheduler".to_owned()));
     }
-    let cut = timeline.events >= EVENTS;
+    let cut = timeline.events >= EVENTS || output.limit() == 0;
     timeline.end();
     Ok((charge(&timeline, threads, cut), timeline))
 }

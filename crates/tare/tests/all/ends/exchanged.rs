@@ -22,13 +22,14 @@ tare() { code=0; as timeout 20 /mnt/tare "$@" >said 2>&1 || code=$?; cat said >>
 read_all() {
     for i in $(seq "$1"); do
         for command in "show /tmp/mine/out" "report /tmp/mine/out --out made$i.html" "why /tmp/mine/out" \
-            "compare /tmp/mine/out:aslr=on /tmp/mine/out:aslr=off" "merge /tmp/mine/out --out merged$i"; do
+            "compare /tmp/mine/out:aslr=on /tmp/mine/out:aslr=off" "merge /tmp/mine/out --out merged$i" \
+            "history /tmp/mine/out" "export /tmp/mine/out --format csv --out made$i.csv"; do
             tare $command
             echo "$code $command" >>codes
         done
     done
     touch /mnt/enough; wait
-    cat codes; test "$(wc -l <codes)" = $((5 * $1))
+    cat codes; test "$(wc -l <codes)" = $((7 * $1))
 }
 "#;
 

@@ -277,6 +277,7 @@ fn results_and_studies_that_others_could_exchange_are_refused() {
         cp -a out /mnt/open/out && cp /mnt/programs.toml /mnt/open
         refused run /mnt/open/programs.toml --out elsewhere
         refused run --resume /mnt/open/out
+        refused reproduce --resume /mnt/open/out
         refused trial --directory /mnt/open/out --trial 0 --attempt 9
         # One that is another user's, who exchanges what root put there.
         cp -a out /tmp/mine/out && cp /mnt/programs.toml /tmp/mine

@@ -157,6 +157,9 @@ fn commits_stand_with_the_change_and_the_lines_are_drawn() {
     assert!(picture.starts_with("<svg xmlns=") && picture.matches("<title>run-0").count() == 20, "{picture}");
     assert!(page.contains("<svg class=\"chart\"") && page.contains("0002328abc1..0002710abc1"), "{page}");
     assert_eq!(tare(&["history", path(&runs), "--out", "h.png"]).0, 2);
+    fs::write(&commits, "run-000 ".repeat(140_000)).unwrap();
+    let (code, out, err) = tare(&words);
+    assert!(code != 0 && one_line(&err).contains("larger than 1048576 bytes"), "{code} {out}{err}");
 }
 
 #[test]

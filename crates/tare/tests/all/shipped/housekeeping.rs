@@ -88,6 +88,25 @@ fn setup_says_what_brings_the_symbols_of_the_servers_and_runs_it_where_apt_knows
 }
 
 #[test]
+fn what_a_server_of_debug_symbols_sends_has_an_end() {
+    let world = World::new();
+    let fake = world.path("bin");
+    std::fs::create_dir(&fake).unwrap();
+    let said = world.path("said");
+    let asks = "sleep 0.3; { grep size /proc/self/limits; env | grep DEBUGINFOD_MAX; }";
+    script(&fake.join("debuginfod-find"), &format!("{asks} >> {}", said.display()));
+    let mut command = world.tare(&["setup", "symbols", "--install"]);
+    command.env("PATH", format!("{}:/usr/bin:/bin", fake.display())).env("DEBUGINFOD_URLS", "http://127.0.0.1:1");
+    let output = command.env("DEBUGINFOD_MAXTIME", "7").output().unwrap();
+    let (err, said) = (crate::support::text(&output.stderr), std::fs::read_to_string(said).unwrap());
+    assert!(output.status.code() == Some(3) && err.contains("holds no names of MariaDB's functions"), "{err}");
+    let size = said.lines().find(|line| line.starts_with("Max file size")).unwrap();
+    assert_eq!(size.split_whitespace().filter(|word| *word == "4294967296").count(), 2, "{said}");
+    assert!(said.contains("DEBUGINFOD_MAXSIZE=4294967296") && said.contains("DEBUGINFOD_MAXTIME=7"), "{said}");
+    world.assert_clean();
+}
+
+#[test]
 fn the_doctor_begins_with_what_is_missing_for_what() {
     let world = World::new();
     let out = world.tare(&["doctor", "--spin", "0.01"]).env("PATH", "/nowhere").output().unwrap();

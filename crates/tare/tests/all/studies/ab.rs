@@ -1,9 +1,10 @@
 //! `tare ab`: pairs until it is settled, with its exit codes, what an interruption leaves, and how it goes on.
 
-use crate::support::{Ended, QUIET, World, json, send, trials, wait_for_trials};
+use crate::support::{Ended, QUIET, World, json, send, text, trials, wait_for_trials, wait_until, words_of};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 fn ab(world: &World, code: i32, a: &str, b: &str, more: &[&str]) -> (Value, String) {
     let all = [&["ab", "--json", "--out", "results", "--a", a, "--b", b], &QUIET[..], more].concat();
@@ -386,6 +387,32 @@ pub(super) fn take_turns(pair: &[Value], samples: usize) {
     // Each begins when the one before it, of 0.2 s, has ended; and a round is over before the next one begins.
     assert!(all.windows(2).all(|two| (two[1].0 - two[0].0).rem_euclid(86400.0) >= 0.199), "{all:?}");
     assert!(all.chunks(2).all(|round| round[0].1 == round[1].1), "{all:?}");
+}
+
+/// The other one's trial ends, and the pairs after it are measured.
+#[test]
+fn a_server_that_dies_in_a_turn_costs_its_pair_alone() {
+    let world = World::new();
+    let short = ["--set", "sampling.sample_s=0.8", "--set", "sampling.warmup_s=0.1", "--set", "workload.rows=1000"];
+    let sides = ["ab", "--interleave", "--a", "aslr=off", "--b", "aslr=off", "--json", "--budget", "12s"];
+    let mut ab = world.tare(&[&sides[..], &["--out", "results"], &short, &QUIET].concat());
+    let ab = ab.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let servers = || {
+        let all = world.processes().into_iter();
+        all.filter(|pid| words_of(*pid).contains(&"sqlite-server".to_owned())).collect::<Vec<_>>()
+    };
+    wait_until("two servers", 60, || servers().len() == 2);
+    std::thread::sleep(Duration::from_millis(800));
+    send(servers()[0], Signal::KILL);
+    let output = ab.wait_with_output().unwrap();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(matches!(output.status.code(), Some(0 | 1 | 5)), "{:?} {out}{err}", output.status);
+    let found = json(&out);
+    assert!(found["lost_pairs"] == 1 && found["pairs"].as_u64() >= Some(1), "{found}{err}");
+    let records = trials(&world.path("results"));
+    let failed: Vec<_> = records.iter().filter(|record| record["outcome"] == "failed").collect();
+    assert!(failed.iter().all(|record| record["block"] == failed[0]["block"]), "{failed:?}");
+    world.assert_clean();
 }
 
 /// Of a time such as 2026-01-31T23:59:59.123456Z.
