@@ -332,6 +332,31 @@ fn claims() -> Vec<(&'static str, Vec<Option<Reproduced>>)> {
     ]
 }
 
+fn races() -> Vec<(String, Find)> {
+    let mut races = Vec::new();
+    let values = [Some(30_100.0), Some(29_900.0), Some(20_000.0)];
+    for (what, found) in
+        [("named", race(true, values)), ("undecided", race(false, values)), ("no result", race(false, [None; 3]))]
+    {
+        let disturbed = Find { disturbed: 5, ..found.clone() };
+        races.push((format!("{what}, disturbed"), disturbed));
+        races.push((what.to_owned(), found));
+    }
+    let open = Find { trials_to_go: None, to_go_s: None, behind: Some(1.048), ..race(false, values) };
+    let alone = |places: &[usize]| {
+        let mut candidates = open.candidates.clone();
+        places.iter().for_each(|place| candidates[*place].disturbed_alone = true);
+        Find { candidates, ..open.clone() }
+    };
+    let best_of_others = Find { behind: Some(1.004), ..alone(&[1, 2]) };
+    for (what, found) in
+        [("by its spread", open.clone()), ("disturbed alone", alone(&[1])), ("all disturbed alone", best_of_others)]
+    {
+        races.push((format!("undecided {what}"), Find { disturbed: 12, ..found }));
+    }
+    races
+}
+
 #[test]
 fn every_command_answers_in_one_short_sentence_that_its_table_bears_out() {
     let mut said: Vec<(String, String)> = Vec::new();
@@ -347,26 +372,7 @@ fn every_command_answers_in_one_short_sentence_that_its_table_bears_out() {
         }
         said.push((format!("ab, {what}"), sentence));
     }
-    let values = [Some(30_100.0), Some(29_900.0), Some(20_000.0)];
-    for (what, found) in
-        [("named", race(true, values)), ("undecided", race(false, values)), ("no result", race(false, [None; 3]))]
-    {
-        let disturbed = Find { disturbed: 5, ..found.clone() };
-        said.push((format!("find, {what}, disturbed"), find::sentence(&disturbed)));
-        said.push((format!("find, {what}"), find::sentence(&found)));
-    }
-    let open = Find { trials_to_go: None, to_go_s: None, behind: Some(1.048), ..race(false, values) };
-    let alone = |places: &[usize]| {
-        let mut candidates = open.candidates.clone();
-        places.iter().for_each(|place| candidates[*place].disturbed_alone = true);
-        Find { candidates, ..open.clone() }
-    };
-    let best_of_others = Find { behind: Some(1.004), ..alone(&[1, 2]) };
-    for (what, found) in
-        [("by its spread", open.clone()), ("disturbed alone", alone(&[1])), ("all disturbed alone", best_of_others)]
-    {
-        said.push((format!("find, undecided {what}"), find::sentence(&Find { disturbed: 12, ..found })));
-    }
+    said.extend(races().iter().map(|(what, found)| (format!("find, {what}"), find::sentence(found))));
     let slower = || Some(compared(AbVerdict::Slower, 1.031, 1.022, 1.04));
     let chances = [0.01, 0.97, 0.01, 0.01];
     let cell = |commits| Some(Cell { commits, chance: 0.97 });
