@@ -97,7 +97,7 @@ fn clean_trials_that_are_a_selection_of_the_fast_ones_decide_nothing_of_how_tria
     assert_eq!(condition, "placement=by-luck");
     assert!(matches!(clean, Verdict::SpreadFrom(from) if from.sources.is_empty()), "{clean:?}");
     assert!(matches!(&answer.verdict, Verdict::SpreadFrom(from) if from.sources.len() == 1), "{answer:?}");
-    // What was taken explains it: a standstill explains everything, and 28 k/s in a sixth of the time are 168 in all of it.
+    // What was taken explains it: 28 k/s in a sixth of the time are 168 in all of it, and a standstill explains all.
     assert!([0.84, 1.0].iter().all(|taken| matches!(without(&by_luck(8, *taken)), Without::Other(_))));
     // One slow trial of sixteen is the disturbed one by chance often enough.
     assert!(!without(&by_luck(1, 0.3)).is_open());

@@ -48,7 +48,7 @@ impl Chains {
     }
 }
 
-/// Reads all samples.
+/// Adds up all samples, each as heavy as its period, as far as chains can be kept apart.
 pub(super) fn read(script: Take<impl BufRead>) -> Result<Chains> {
     let mut chains = Chains::default();
     let mut kept = 0;
