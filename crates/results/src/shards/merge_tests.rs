@@ -70,7 +70,7 @@ fn what_is_merged_of_private_results_is_private() {
     let one = part(at("one"), &plan(&[0]), &[0]);
     create_dir(at("out")).unwrap();
     set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
-    for (source, before, after) in [(0o755, 0o755, 0o755), (0o700, 0o755, 0o700), (0o700, 0o750, 0o750)] {
+    for (source, before, after) in [(0o755, 0o755, 0o755), (0o700, 0o755, 0o700), (0o700, 0o750, 0o700)] {
         set_permissions(&one, Permissions::from_mode(source)).unwrap();
         set_permissions(at("out"), Permissions::from_mode(before)).unwrap();
         merged(&[&one], &at("out")).unwrap();

@@ -217,7 +217,7 @@ fn a_duplicate_fails_the_trial_on(engine: &dyn Engine, code: &str) {
                  attempts = 1\nwarmup_s = 0\nsample_s = 0.5\n";
     let record = run_on(&world, engine, 4, study).remove(0);
     let reason = record["reason"].as_str().unwrap();
-    assert!(reason.contains("transaction note") && reason.contains(code), "{}: {record}", engine.name());
+    assert!(reason.contains("note_1: INSERT") && reason.contains(code), "{}: {record}", engine.name());
 }
 
 #[test]
