@@ -184,11 +184,13 @@ const WORK: [Part; 4] = [Part::ClientUser, Part::ClientSystem, Part::ServerUser,
 fn take_out(parts: &mut BTreeMap<Part, f64>, us: f64, these: &[Part], most: f64) -> f64 {
     let excess = parts.values().sum::<f64>() - us;
     let have: f64 = these.iter().filter_map(|part| parts.get(part)).sum();
-    let taken = excess.min(have).min(most).max(0.0);
-    if taken > 0.0 {
-        for part in these {
-            parts.entry(part.clone()).and_modify(|one| *one *= 1.0 - taken / have);
-        }
+    let taken = excess.min(have).min(most);
+    // Sums of nothing are -0.
+    if taken <= 0.0 {
+        return 0.0;
+    }
+    for part in these {
+        parts.entry(part.clone()).and_modify(|one| *one *= 1.0 - taken / have);
     }
     taken
 }
