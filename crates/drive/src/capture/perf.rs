@@ -224,6 +224,11 @@ pub(super) fn next_line<'a>(
     Ok((!line.is_empty()).then(|| String::from_utf8_lossy(line)))
 }
 
+/// Why what `perf script` says comes to nothing.
+pub(super) fn unreadable(error: io::Error) -> Unavailable {
+    Unavailable(format!("perf script's output cannot be read: {error}"))
+}
+
 fn not_started(error: &io::Error) -> Unavailable {
     Unavailable(match error.kind() {
         ErrorKind::NotFound => format!("perf is not installed: {INSTALL}"),

@@ -1,6 +1,6 @@
 //! `perf mem record` around the capture sample, read by `perf script` after it.
 
-use super::super::perf::{Perf, Recording, next_line};
+use super::super::perf::{Perf, Recording, next_line, unreadable};
 use super::super::place::{Captured, LINES_RECORDING, Place};
 use super::super::waits::Addresses;
 use super::access::access;
@@ -89,9 +89,7 @@ impl Lines {
         let mut all = Accesses::default();
         let mut line = Vec::new();
         while all.len() < SAMPLES && !interrupted() {
-            let next = next_line(&mut output, &mut line);
-            let next = next.map_err(|e| Unavailable(format!("perf script's output cannot be read: {e}")))?;
-            let Some(text) = next else { break };
+            let Some(text) = next_line(&mut output, &mut line).map_err(unreadable)? else { break };
             let access = access(&text);
             let ours = |pid: u32, tid: u32| self.server.contains(&pid) || self.clients.contains(&tid);
             access.filter(|access| ours(access.pid, access.tid)).into_iter().for_each(|access| all.add(access));

@@ -1,6 +1,6 @@
 //! A recording as folded call chains.
 
-use super::super::perf::Perf;
+use super::super::perf::{Perf, unreadable};
 use super::super::place::{FOLDED_FILE, Place};
 use super::frames::{self, Chains, KERNEL};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,15 +12,14 @@ use tare_results::schema::SCHEMA;
 /// Reads what a recording holds of process `pid` with `perf script`, which resolves its symbols, and
 /// writes the chains.
 pub(super) fn fold(place: &Place, recording: &Path, pid: u32) -> Result<Chains, Unavailable> {
-    let failed = |what: &str, e: std::io::Error| Unavailable(format!("{what}: {e}"));
     let pid = pid.to_string();
     let script = Perf::script(recording, &["-F", "event,period,ip,sym,dso", "--pid", &pid])?;
-    let chains = frames::read(script).map_err(|e| failed("perf script's output cannot be read", e))?;
+    let chains = frames::read(script).map_err(unreadable)?;
     if chains.samples == 0 {
         return Err(Unavailable("perf took no sample of the server".to_owned()));
     }
     let written = place.folder.write(FOLDED_FILE, text(&chains).as_bytes());
-    written.map_err(|e| failed("cannot be written", e.into()))?;
+    written.map_err(|e| Unavailable(format!("cannot be written: {}", std::io::Error::from(e))))?;
     Ok(chains)
 }
 

@@ -1,7 +1,7 @@
 //! Who called what the threads that serve connections sleep in: call chains of some of their sleeps, recorded when each
 //! begins, and as heavy as it is long.
 
-use super::super::perf::{Perf, Recording};
+use super::super::perf::{Perf, Recording, unreadable};
 use super::super::place::{CALLERS_RECORDING, Place};
 use super::super::profile::{KERNEL, samples};
 use super::charge::Timeline;
@@ -56,7 +56,7 @@ pub(super) fn read(
 ) -> Result<Vec<CallerShare>, Unavailable> {
     let fields = ["--ns", "-F", "tid,time,event,period,ip,sym,dso"];
     let output = Perf::script(&recording.path(), &fields)?;
-    of(output, timeline, connections).map_err(|e| Unavailable(format!("perf script's output cannot be read: {e}")))
+    of(output, timeline, connections).map_err(unreadable)
 }
 
 fn of(script: Take<impl BufRead>, timeline: &Timeline, connections: &BTreeSet<u32>) -> io::Result<Vec<CallerShare>> {

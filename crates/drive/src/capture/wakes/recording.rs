@@ -1,6 +1,6 @@
 //! `perf record` of two tracepoints around the capture sample, read by `perf script` after it.
 
-use super::super::perf::{Perf, Recording, next_line};
+use super::super::perf::{Perf, Recording, next_line, unreadable};
 use super::super::place::{Captured, Place, WAKES_RECORDING};
 use super::callers;
 use super::charge::{Threads, Timeline, charge};
@@ -86,9 +86,7 @@ fn read(data: &Path, threads: &Threads) -> Result<(WakesFile, Timeline), Unavail
     let mut timeline = Timeline::default();
     let mut line = Vec::new();
     while timeline.events < EVENTS && !interrupted() {
-        let next = next_line(&mut output, &mut line);
-        let next = next.map_err(|e| Unavailable(format!("perf script's output cannot be read: {e}")))?;
-        let Some(text) = next else { break };
+        let Some(text) = next_line(&mut output, &mut line).map_err(unreadable)? else { break };
         if let Some(event) = event(&text) {
             timeline.add(&event);
         }
