@@ -133,7 +133,7 @@ fn a_password_is_in_no_file_argument_list_or_environment() {
     let (out, err) = theirs.world.exits(3, &[&user[..], &["--out", "without"]].concat());
     assert!(err.contains("1045"), "without it no one gets in: {out}{err}");
 
-    theirs.run_hides(&[&user[..], &["--out", "results", "--set", "sampling.sample_s=1"]].concat(), SECRET);
+    theirs.run_hides(&[&user[..], &["--out", "results", "--set", "sampling.sample_s=0.3"]].concat(), SECRET);
 
     // From an option file, which is the one place where it stands.
     let options = theirs.world.path("my.cnf");
@@ -277,7 +277,7 @@ fn parallel_workers_are_seen_for_what_they_are_and_refused_beside_a_connection_t
     // Each query has a worker of its own.
     let (_, err) = theirs.world.exits(4, &["run", &theirs.study(&placed()), "--out", "refused"]);
     assert!(err.contains("parallel worker") && err.contains("max_parallel_workers_per_gather = 0"), "{err}");
-    theirs.world.exits(0, &["run", &theirs.study(""), "--out", "left-alone", "--set", "sampling.sample_s=2"]);
+    theirs.world.exits(0, &["run", &theirs.study(""), "--out", "left-alone", "--set", "sampling.sample_s=1"]);
     let records = trials(&theirs.world.path("left-alone"));
     let names = |class: &str| -> std::collections::BTreeSet<String> {
         let threads = records.iter().flat_map(|record| record["samples"][0]["threads"].as_array().unwrap());

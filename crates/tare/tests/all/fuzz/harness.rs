@@ -12,7 +12,7 @@ const MEMORY: u64 = 1 << 30;
 
 /// Inputs of an ordinary target; the others take a multiple or a part.
 pub fn inputs() -> usize {
-    std::env::var("TARE_FUZZ_INPUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(150)
+    std::env::var("TARE_FUZZ_INPUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(100)
 }
 
 /// Gives `read` the good inputs and then mutated ones.

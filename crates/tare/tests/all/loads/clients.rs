@@ -55,7 +55,7 @@ fn study(workload: &str, threads: usize) -> String {
     format!(
         "name = \"clients\"\n[workload]\n{workload}\nthreads = {threads}\n\
          [placement]\nclient = \"all\"\nserver = \"all\"\nbind = \"thread\"\npairing = \"same-pu\"\n\
-         [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 4\nsample_s = 4\n"
+         [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 2\nsample_s = 3\n"
     )
 }
 

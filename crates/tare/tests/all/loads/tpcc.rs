@@ -245,7 +245,7 @@ fn all_conditions_hold_after_runs_and_cuts_and_find_each_damage_on_postgresql() 
 
 const STUDY: &str = "name = \"company\"\n[workload]\nname = \"tpcc\"\nwarehouses = 2\ntpcc_scale = 0.01\nthreads = 2\n\
     [placement]\nclient = \"all\"\nserver = \"all\"\nbind = \"thread\"\npairing = \"same-pu\"\n\
-    [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0.3\nsample_s = 2\n";
+    [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0.3\nsample_s = 1\n";
 
 fn runs_on(engine: &dyn Engine) {
     let world = World::new();
