@@ -41,6 +41,9 @@ pub fn append_trial_of(directory: &Folder, writer: &Writer, record: &TrialRecord
 fn append(directory: &Folder, name: &str, record: &TrialRecord) -> Result<(), DirectoryError> {
     let failed = |e: io::Error| io_error("write", &directory.path().join(name), e);
     let mut file = directory.append(name)?;
+    // The two trials of a pair may end at once: half of another's line is no unfinished one. File systems without locks
+    // are those of clusters, where each writer has a file of its own.
+    let _ = file.lock();
     let end = file.seek(SeekFrom::End(0)).map_err(failed)?;
     let mut line = Vec::new();
     if end > 0 {
@@ -83,7 +86,7 @@ fn reserve(file: &File, end: u64, length: u64) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::PlannedTrial;
+    use crate::schema::{PlannedTrial, SampleRecord};
     use crate::store::{Directory, read_trials, read_trials_and_damage};
     use std::collections::BTreeMap;
     use std::fs;
@@ -129,6 +132,26 @@ mod tests {
         assert_eq!(trials.iter().map(|t| t.trial).collect::<Vec<_>>(), [0, 1]);
         assert_eq!(damaged.iter().map(|d| d.line).collect::<Vec<_>>(), [2]);
         assert!(matches!(Directory::resume(held.path(), Trust::Anyone), Err(DirectoryError::Busy(_))));
+    }
+
+    #[test]
+    fn what_two_append_at_once_are_whole_lines_without_one_between() {
+        let directory = tempfile::tempdir().unwrap();
+        let samples = vec![SampleRecord::default(); 500];
+        std::thread::scope(|scope| {
+            for writer in 0..2 {
+                let (folder, samples) = (open(directory.path()), &samples);
+                scope.spawn(move || {
+                    for number in 0..100 {
+                        let record = TrialRecord { samples: samples.clone(), ..record(2 * number + writer) };
+                        append_trial(&folder, &record).unwrap();
+                    }
+                });
+            }
+        });
+        let text = fs::read_to_string(directory.path().join("trials.jsonl")).unwrap();
+        let whole = text.lines().filter(|line| serde_json::from_str::<TrialRecord>(line).is_ok());
+        assert_eq!((whole.count(), text.lines().count()), (200, 200));
     }
 
     #[test]

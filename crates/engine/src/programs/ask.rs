@@ -86,6 +86,8 @@ fn ask_anew(question: &Question<'_>) -> Result<String, EngineError> {
     let asked = question.arguments.join(" ");
     let unusable = |reason: String| EngineError::BinaryUnusable { path: question.program.to_owned(), reason };
     let unheard = |error: io::Error| unusable(format!("cannot be run: {error}"));
+    // A name without a folder is looked for in PATH alone.
+    let here = question.program.file_name() == Some(question.program.as_os_str()) && question.program.is_file();
     let mut command = Command::new(question.program);
     let (stdout, writer) = io::pipe().map_err(unheard)?;
     let errors = match question.with_errors {
@@ -106,7 +108,10 @@ fn ask_anew(question: &Question<'_>) -> Result<String, EngineError> {
     let reader = reader.map_err(|refused| unheard(io::Error::other(refused)))?;
     let mut child = command.spawn().map_err(|error| {
         tree.end();
-        unheard(error)
+        match error.kind() == io::ErrorKind::NotFound && here {
+            true => unusable(format!("is in no folder of PATH; the one here is ./{}", question.program.display())),
+            false => unheard(error),
+        }
     })?;
     // With it go the ends of the pipe that would keep it open.
     drop(command);

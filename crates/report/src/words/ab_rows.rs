@@ -133,8 +133,8 @@ fn stopped(stop: Stop) -> Option<&'static str> {
         Stop::Session => Some("this session has its pairs; the others are to follow"),
         Stop::Control => Some("what the change cannot touch moved: the machine did, or the change reaches further"),
         Stop::OneSided => Some(
-            "what disturbed one side alone may be the difference: see the reasons with tare show, then run it again, \
-             best by turns (--interleave), which lets it meet both",
+            "what disturbed one side alone may be the difference: see the reasons with tare show, then run it again; \
+             by turns (--interleave) it meets both",
         ),
         Stop::LeftOut => Some("more pairs gave no result than counted; see the logs of trials"),
     }

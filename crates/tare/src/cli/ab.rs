@@ -12,10 +12,11 @@ use super::{
 };
 use crate::run::RunEnd;
 use clap::Args;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tare_findings::ab::{Ab, AbVerdict, ToGo};
 use tare_results::pairs::Stop;
-use tare_results::schema::Plan;
+use tare_results::schema::{Plan, TrialRecord};
 use tare_results::store::{read_plan, read_trials, write_plan};
 use tare_study::language::decide::{Decide, sessions};
 use tare_study::language::spec::Study;
@@ -242,7 +243,7 @@ fn compare(run: &Locked, teller: &Teller) -> Result<Exit, Problem> {
                     if let Some(advice) = advice(&ab, study) {
                         note(&advice);
                     }
-                    exit_of(&ab, &path.to_string())
+                    exit_of(&ab, &records, &path.to_string())
                 }
             }
         }
@@ -270,15 +271,11 @@ fn advice(ab: &Ab, study: &Study) -> Option<String> {
     (!ways.is_empty()).then(|| format!("to decide it: {}", ways.join("; ")))
 }
 
-fn exit_of(ab: &Ab, path: &str) -> Result<Exit, Problem> {
+fn exit_of(ab: &Ab, records: &[TrialRecord], path: &str) -> Result<Exit, Problem> {
     match ab.verdict {
         AbVerdict::Faster | AbVerdict::Equivalent => Ok(Exit::Done),
         AbVerdict::Slower => Ok(Exit::GateFailed),
-        AbVerdict::Undecided if ab.pairs == 0 && ab.lost > 0 => {
-            Err(Problem::new(Exit::TrialFailed, "no pair has a result: trials failed for good")
-                .at(format!("{path}/trials.jsonl"))
-                .advice(format!("read the reasons with: tare show {path}")))
-        }
+        AbVerdict::Undecided if ab.pairs == 0 && ab.lost > 0 => Err(no_result(ab, records, path)),
         AbVerdict::Undecided if ab.stop == Some(Stop::Session) => {
             note(&format!(
                 "session {} of {} is over; make the next one, after a restart of the machine where you can, with: tare ab \
@@ -289,6 +286,19 @@ fn exit_of(ab: &Ab, path: &str) -> Result<Exit, Problem> {
             Ok(Exit::Inconclusive)
         }
         AbVerdict::Undecided => Ok(Exit::Inconclusive),
+    }
+}
+
+fn no_result(ab: &Ab, records: &[TrialRecord], path: &str) -> Problem {
+    let samples = records.iter().flat_map(|record| &record.samples);
+    let measured: BTreeSet<&str> = samples.flat_map(|sample| sample.metrics.keys()).map(String::as_str).collect();
+    match ab.rule.metric.as_deref().filter(|name| !measured.is_empty() && !measured.contains(name)) {
+        Some(name) => Problem::new(Exit::TrialFailed, format!("no trial has the metric `{name}`"))
+            .at(path)
+            .expected(format!("one of: {}", measured.into_iter().collect::<Vec<_>>().join(", "))),
+        None => Problem::new(Exit::TrialFailed, "no pair has a result: trials failed for good")
+            .at(format!("{path}/trials.jsonl"))
+            .advice(format!("read the reasons with: tare show {path}")),
     }
 }
 

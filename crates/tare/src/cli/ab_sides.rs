@@ -24,10 +24,11 @@ pub struct Side {
 /// Reads a side: a factor, an equals sign, its level.
 pub fn side(text: &str) -> Result<Side, String> {
     let written = text.split_once('=').filter(|(factor, level)| !factor.is_empty() && !level.is_empty());
-    let (factor, level) = written.ok_or_else(|| {
-        "expected binary=PATH, build=NAME, option.NAME=VALUE, placement=NAME, 'command=PROGRAM ARGS' or any factor with \
-         a level"
-            .to_owned()
+    let (factor, level) = written.ok_or_else(|| match std::path::Path::new(text).is_file() {
+        true => format!("expected binary={text} of a server, command={text} of another program"),
+        false => "expected binary=PATH, build=NAME, option.NAME=VALUE, placement=NAME, 'command=PROGRAM ARGS' or any \
+                  factor with a level"
+            .to_owned(),
     })?;
     let mut level = level.to_owned();
     // Trials run in folders of their own.
@@ -188,7 +189,13 @@ pub fn conditions(plan: &Plan) -> Result<[String; 2], Problem> {
         let letter = missing.levels.get(SIDE).map_or("", String::as_str);
         return Err(Problem::new(Exit::Machine, format!("side {letter} cannot be measured on this machine"))
             .at(reason)
-            .advice("see what this machine has with `tare studies --engines` and `tare topo`"));
+            .advice(match missing.levels.contains_key("binary") {
+                true => {
+                    "see what this machine has with `tare studies --engines`; a program that is no server is a \
+                         side as command=PROGRAM"
+                }
+                false => "see what this machine has with `tare studies --engines` and `tare topo`",
+            }));
     }
     Ok([a.name.clone(), b.name.clone()])
 }

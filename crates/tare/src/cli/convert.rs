@@ -68,7 +68,7 @@ impl From<DirectoryError> for Problem {
             DirectoryError::Io { ref source, .. } if source.kind() == ErrorKind::FileTooLarge => {
                 (Exit::Machine, "raise the limit of this shell's files: ulimit -f unlimited")
             }
-            DirectoryError::Io { doing: "read", ref source, .. } if source.kind() == ErrorKind::NotFound => {
+            DirectoryError::Io { doing: "read" | "open", ref source, .. } if source.kind() == ErrorKind::NotFound => {
                 (Exit::Usage, "name one that is there")
             }
             DirectoryError::Io { doing: "read" | "open", ref source, .. }
@@ -79,7 +79,7 @@ impl From<DirectoryError> for Problem {
             DirectoryError::Io { doing: "read", .. } => (Exit::Usage, "look at the disk, or name another directory"),
             DirectoryError::Io { .. } => (Exit::Machine, "make room, fix the permissions, or choose another --out"),
             DirectoryError::NotEmpty(_) => {
-                (Exit::Usage, "choose another --out, or go on with it: tare run --resume DIR")
+                (Exit::Usage, "choose another --out, or go on with what is there: the same command with --resume DIR")
             }
             DirectoryError::WouldLose { .. } => {
                 (Exit::Usage, "name every folder that the earlier merge was made of, or choose another --out")

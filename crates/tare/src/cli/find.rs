@@ -151,10 +151,10 @@ fn raced(args: &FindArgs, mut plan: Plan) -> Result<Plan, Problem> {
     if candidates.len() < 2 {
         let reasons: Vec<String> =
             plan.conditions.iter().filter_map(|c| Some(format!("{}: {}", c.name, c.reason.as_ref()?))).collect();
-        return Err(Problem::new(Exit::Machine, format!("there is one candidate here, {}", candidates.join("")))
-            .at(reasons.join("\n"))
+        let problem = Problem::new(Exit::Machine, format!("there is one candidate here, {}", candidates.join("")))
             .expected("at least two")
-            .advice("name more levels, or see what this machine has with `tare topo`"));
+            .advice("name more levels, or see what this machine has with `tare topo`");
+        return Err(if reasons.is_empty() { problem } else { problem.at(reasons.join("\n")) });
     }
     let planned = plan.trials.len().max(1) as f64;
     plan.estimated_s *= candidates.len() as f64 / planned;

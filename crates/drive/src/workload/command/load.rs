@@ -94,8 +94,11 @@ impl Load for CommandSettings {
         // What runs before it may make it, a folder of its own may hold it, and a placeholder says where it is.
         let is_known = self.prepare.is_none() && self.directory.is_none() && !self.shell;
         match line.program().filter(|program| is_known && !program.contains('{')) {
-            Some(program) if !program::is_there(&program) => {
-                Err(format!("there is no program {program}: give its full path, or install it"))
+            Some(program) if !program::is_there(&program) => Err(format!(
+                "there is no program {program}: give its full path, in quotes where it has blanks, or install it"
+            )),
+            Some(program) if !program::may_run(&program) => {
+                Err(format!("{program} may not be run: chmod +x {program}"))
             }
             _ => Ok(()),
         }

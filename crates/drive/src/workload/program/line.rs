@@ -1,6 +1,7 @@
 //! A command line of a study: words, and placeholders that are filled in for every run.
 
 use super::ProgramError;
+use rustix::fs::Access;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -184,6 +185,12 @@ pub fn is_there(program: &str) -> bool {
         true => Path::new(program).is_file(),
         false => file_of(program, &std::env::var_os("PATH").unwrap_or_default()).is_some(),
     }
+}
+
+/// Whether this user may run a program that is there.
+pub fn may_run(program: &str) -> bool {
+    let file = file_of(program, &std::env::var_os("PATH").unwrap_or_default());
+    file.is_some_and(|file| rustix::fs::access(file, Access::EXEC_OK).is_ok())
 }
 
 /// The file of a program: the path that it is, or where the folders of `path` have one of its name.

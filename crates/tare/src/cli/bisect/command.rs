@@ -160,12 +160,15 @@ fn asked(args: &BisectArgs) -> Result<Asked, Problem> {
     })
 }
 
+const BUILDS: &str = "paths of builds with commas between them, or a file with a path a line; the oldest first";
+
 /// Builds that are named: paths with commas between them, or those of a file.
 fn listed(list: &str, trusted: bool) -> Result<Vec<Commit>, Problem> {
     let lines = match list.contains(',') {
         true => list.split(',').map(str::to_owned).collect(),
         false => {
-            let bytes = tare_files::read_named(Path::new(list), LARGEST_LIST, trust::whose(trusted))?;
+            let bytes = tare_files::read_named(Path::new(list), LARGEST_LIST, trust::whose(trusted))
+                .map_err(|error| Problem::from(error).expected(BUILDS))?;
             let text = String::from_utf8_lossy(&bytes).into_owned();
             text.lines()
                 .map(str::trim)
@@ -178,7 +181,9 @@ fn listed(list: &str, trusted: bool) -> Result<Vec<Commit>, Problem> {
         let path = std::path::absolute(line).unwrap_or_else(|_| PathBuf::from(line));
         match path.is_file() {
             true => Ok(Commit { id: path.display().to_string(), subject: None, author_date: None, merged: Vec::new() }),
-            false => Err(Problem::new(Exit::Usage, "a build is no file").at(path.display().to_string())),
+            false => {
+                Err(Problem::new(Exit::Usage, "a build is no file").at(path.display().to_string()).expected(BUILDS))
+            }
         }
     };
     let line = lines.iter().map(build).collect::<Result<Vec<_>, _>>()?;

@@ -24,10 +24,17 @@ pub fn repository() -> Result<PathBuf, Problem> {
 /// The good commit, and all after it up to the bad one on the line of first parents: a merge counts as one commit.
 pub fn line(good: &str, bad: &str) -> Result<Vec<Commit>, Problem> {
     let (from, to) = (commit(good)?, commit(bad)?);
-    if !git(["merge-base", "--is-ancestor", from.as_str(), to.as_str()])?.status.success() {
+    let leads = |from: &str, to: &str| -> Result<bool, Problem> {
+        Ok(git(["merge-base", "--is-ancestor", from, to])?.status.success())
+    };
+    if !leads(&from, &to)? {
+        let advice = match leads(&to, &from)? {
+            true => format!("exchange them: tare bisect {bad} {good} finds what made the newer one slower"),
+            false => "name the commit where both branches part: git merge-base GOOD BAD".to_owned(),
+        };
         return Err(Problem::new(Exit::Usage, format!("{good} does not lead to {bad}"))
             .expected("GOOD among the ancestors of BAD")
-            .advice("name the commit where both branches part: git merge-base GOOD BAD"));
+            .advice(advice));
     }
     let format = format!("--format=%H{BETWEEN}%aI{BETWEEN}%P{BETWEEN}%<({SUBJECT},trunc)%s");
     let show = ["-c", "log.showSignature=false", "log", "--first-parent", format.as_str()];

@@ -3,12 +3,12 @@
 //! What would take long is planned (`--dry-run`) or shortened (`--quick`); what needs a server of the reader's own must
 //! fail because there is none, not because the command is wrong.
 
-use crate::support::{Ended, World};
+use crate::support::World;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
-fn top() -> PathBuf {
+pub(super) fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
@@ -58,7 +58,7 @@ fn commands(block: &str) -> Vec<String> {
     lines.filter(|line| line.starts_with("tare ")).map(String::from).collect()
 }
 
-fn type_it(world: &World, command: &str) -> Output {
+pub(super) fn type_it(world: &World, command: &str) -> Output {
     let bin = world.path("bin");
     if !bin.exists() {
         std::fs::create_dir(&bin).unwrap();
@@ -68,7 +68,7 @@ fn type_it(world: &World, command: &str) -> Output {
     world.command("bash").args(["-c", command]).env("PATH", path).output().unwrap()
 }
 
-fn succeeds(world: &World, command: &str, from: &str) {
+pub(super) fn succeeds(world: &World, command: &str, from: &str) {
     let out = type_it(world, command);
     let err = String::from_utf8_lossy(&out.stderr);
     assert!(out.status.success(), "{from}: {command}\n{}{err}", String::from_utf8_lossy(&out.stdout));
@@ -92,7 +92,7 @@ fn fitted(command: &str) -> (String, bool) {
             let one = command.replace(" --dry-run", "").replace("reproduce --within", "reproduce C --within");
             (format!("{one} --dry-run --topology 'node:2 core:4 pu:1'"), false)
         }
-        // It may take its budget; the job for CI has a test of its own.
+        // It may take its budget; the jobs for CI have a test of their own.
         "ab" | "bisect" => (format!("{command} --help"), false),
         "find" if !command.contains("--dry-run") => (format!("{command} --help"), false),
         "topo" if command.contains("--measure") => (format!("{command} --limit-s 2"), false),
@@ -110,46 +110,6 @@ fn check(world: &World, command: &str, from: &str) {
         assert!(err.contains("no-such-socket"), "{from}: {command}\n{err}");
     } else {
         succeeds(world, &command, from);
-    }
-}
-
-/// The commands of both jobs, from `tare ab` on, on a busy machine, with programs of which the later one is twice as
-/// slow, twice as quick, or the same; the last has less time.
-#[test]
-fn the_jobs_for_ci_fail_on_a_busy_machine_where_the_new_commit_is_slower_and_nowhere_else() {
-    let _busy = Ended(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap());
-    let text = std::fs::read_to_string(top().join("docs/ab.md")).unwrap();
-    let jobs: Vec<String> = text
-        .split("```yaml")
-        .skip(1)
-        .map(|block| {
-            let lines = block.lines().map(str::trim).skip_while(|line| !line.starts_with("tare ab"));
-            let until_verdict: Vec<&str> = lines
-                .take_while(|line| !["artifacts", "- if:", "```"].iter().any(|end| line.starts_with(end)))
-                .collect();
-            until_verdict.join("\n")
-        })
-        .collect();
-    assert_eq!(jobs.len(), 2);
-    for job in jobs {
-        for (before, after, said_of_it) in
-            [("0.3", "0.6", Some("slower than A")), ("0.6", "0.3", Some("faster than A")), ("0.3", "0.3", None)]
-        {
-            let world = World::new();
-            for (name, seconds) in [("before", before), ("after", after)] {
-                let script = format!(
-                    "mkdir {name} && printf '#!/bin/sh\\nexec sleep {seconds}' > {name}/bench && chmod 755 {name}/bench"
-                );
-                succeeds(&world, &script, "here");
-            }
-            succeeds(&world, "printf '#!/bin/sh\\nexec cat \"$5\"' > bin/gh && chmod 755 bin/gh", "here");
-            let job = if said_of_it.is_none() { job.replace("20min", "8s") } else { job.clone() };
-            let out = type_it(&world, &format!("set +e\n{job}"));
-            let (said, err) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
-            assert_eq!(out.status.success(), said_of_it != Some("slower than A"), "{said}{err}");
-            assert!(said_of_it.is_none_or(|words| said.contains(words)), "{said}{err}");
-            assert!(said.contains("disturbed"), "no trial is marked: {said}{err}");
-        }
     }
 }
 

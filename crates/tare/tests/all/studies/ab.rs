@@ -207,6 +207,29 @@ fn failing_trials_end_it_and_sides_that_are_none_are_refused() {
     assert!(err.contains("build=old is no side") && err.contains("--a"), "{err}");
     let (_, err) = world.exits(2, &["ab", "--a", "nonsense", "--b", "command=true"]);
     assert!(err.contains("expected: binary=PATH"), "{err}");
+    let measured = ["ab", "--a", "command=true", "--b", "command=true", "--metric", "tps", "--budget", "1s"];
+    let (_, err) = world.exits(4, &measured);
+    assert!(err.contains("no trial has the metric `tps`") && err.contains("wall_s"), "{err}");
+}
+
+#[test]
+fn a_program_that_is_written_as_no_side_or_cannot_be_started_gets_the_word_that_is_missing() {
+    let world = World::new();
+    std::fs::write(world.path("my prog"), "#!/bin/sh\n").unwrap();
+    for (side, code, said) in [
+        ("my prog", 2, "command=my prog of another program"),
+        ("command=./my prog", 3, "in quotes where it has blanks"),
+        ("command='./my prog'", 3, "chmod +x"),
+        ("binary=my prog", 3, "the one here is ./my prog"),
+        ("binary=/bin/true", 3, "a program that is no server is a side as command=PROGRAM"),
+    ] {
+        let (_, err) = world.exits(code, &["ab", "--a", side, "--b", side]);
+        assert!(err.contains(said), "{side}: {err}");
+    }
+    let (_, err) = world.exits(3, &["find", "threads=1", "--dry-run"]);
+    assert!(err.contains("there is one candidate here, threads=1\n  expected"), "{err}");
+    let (_, err) = world.exits(2, &["history", ".", "--commits", "none"]);
+    assert!(err.contains("there are no results"), "{err}");
 }
 
 /// A machine as a restart leaves it: the plan names another boot than the one that runs now.

@@ -204,12 +204,13 @@ fn what_cannot_be_bisected_is_refused_with_what_to_do() {
     let (_, err) = world.exits(4, &[&["bisect", &commits[0], &commits[2]], &build[..]].concat());
     assert!(err.contains("exit status: 3") && err.contains("or 125") && err.contains("build.log"), "{err}");
     for (words, said) in [
-        (vec!["bisect", &commits[2], &commits[0], "--build", "true"], "does not lead to"),
+        (vec!["bisect", &commits[2], &commits[0], "--build", "true"], "exchange them: tare bisect "),
         (vec!["bisect", "none", "HEAD", "--build", "true"], "none is no commit"),
         (vec!["bisect", "HEAD", "HEAD", "--build", "true"], "there is no commit between"),
         (vec!["bisect", "HEAD", "--build", "true"], "<BAD>"),
         (vec!["bisect", &commits[0], "HEAD"], "--build"),
-        (vec!["bisect", "--builds", "v1,v2"], "a build is no file"),
+        (vec!["bisect", "--builds", "v1,v2"], "expected: paths of builds with commas between them"),
+        (vec!["bisect", "--builds", "v1"], "or a file with a path a line"),
         (vec!["bisect", "--resume", "nowhere"], "there is no such folder"),
         (vec!["bisect", &commits[0], "HEAD", "--build", "true", "--command", "x"], "does not say where {binary} is"),
     ] {
