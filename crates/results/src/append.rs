@@ -5,9 +5,13 @@ use super::limits::{LONGEST_LINE, within_limits};
 use super::lines::TRIALS;
 use super::lists::Limited;
 use super::schema::TrialRecord;
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::time::{Duration, Instant};
 use tare_files::{Folder, crash};
+
+/// A line is written and synced in far less.
+const LONGEST_LOCK: Duration = Duration::from_secs(2);
 
 /// Who appends records besides the local run: a task of a cluster's scheduler, another machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,9 +45,7 @@ pub fn append_trial_of(directory: &Folder, writer: &Writer, record: &TrialRecord
 fn append(directory: &Folder, name: &str, record: &TrialRecord) -> Result<(), DirectoryError> {
     let failed = |e: io::Error| io_error("write", &directory.path().join(name), e);
     let mut file = directory.append(name)?;
-    // The two trials of a pair may end at once: half of another's line is no unfinished one. File systems without locks
-    // are those of clusters, where each writer has a file of its own.
-    let _ = file.lock();
+    lock(&file);
     let end = file.seek(SeekFrom::End(0)).map_err(failed)?;
     let mut line = Vec::new();
     if end > 0 {
@@ -71,6 +73,16 @@ fn append(directory: &Folder, name: &str, record: &TrialRecord) -> Result<(), Di
     }
     crash::point("record: synced");
     Ok(())
+}
+
+/// The two trials of a pair may end at once, and half of another's line is no unfinished one. Anyone who may read the
+/// file can hold its lock: that delays a record, and no more. File systems without locks are those of clusters, where
+/// each writer has a file of its own.
+fn lock(file: &File) {
+    let began = Instant::now();
+    while matches!(file.try_lock(), Err(TryLockError::WouldBlock)) && began.elapsed() < LONGEST_LOCK {
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Takes the room that a line needs, so that a full disk refuses it whole. Where the file system cannot, it is written
@@ -152,6 +164,16 @@ mod tests {
         let text = fs::read_to_string(directory.path().join("trials.jsonl")).unwrap();
         let whole = text.lines().filter(|line| serde_json::from_str::<TrialRecord>(line).is_ok());
         assert_eq!((whole.count(), text.lines().count()), (200, 200));
+    }
+
+    #[test]
+    fn a_lock_that_someone_else_holds_delays_a_record_and_no_more() {
+        let directory = tempfile::tempdir().unwrap();
+        append_trial(&open(directory.path()), &record(0)).unwrap();
+        let other = File::open(directory.path().join("trials.jsonl")).unwrap();
+        other.lock().unwrap();
+        append_trial(&open(directory.path()), &record(1)).unwrap();
+        assert_eq!(read_trials(&open(directory.path())).unwrap().len(), 2);
     }
 
     #[test]
