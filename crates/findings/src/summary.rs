@@ -295,6 +295,15 @@ pub struct MetricSummary {
     pub probes: Vec<Weighed>,
 }
 
+/// The metrics of a condition, of which there may be thousands.
+pub type ByName<'a> = HashMap<&'a str, &'a MetricSummary>;
+
+impl ConditionSummary {
+    pub fn by_name(&self) -> ByName<'_> {
+        self.metrics.iter().map(|metric| (metric.name.as_str(), metric)).collect()
+    }
+}
+
 impl MetricSummary {
     /// What stands for its trials.
     pub fn middle(&self) -> Middle<'_> {

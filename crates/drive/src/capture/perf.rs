@@ -3,7 +3,7 @@
 use super::place::Place;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Take, Write};
@@ -23,6 +23,9 @@ const SAID: u64 = 64 << 10;
 /// library of anyone says what its functions are called.
 pub(super) const LINE: u64 = 16 << 10;
 pub(super) const ALL: u64 = 1 << 30;
+/// Bytes of a file that a perf writes, beyond which the kernel ends it. Its recording has a smaller limit, at which it
+/// ends in good order; what it complains of goes to a file too.
+const WRITTEN: u64 = 1 << 30;
 const INSTALL: &str = "sudo apt-get install linux-perf (Debian), sudo apt-get install linux-tools-generic (Ubuntu)";
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 
@@ -34,7 +37,15 @@ impl Perf {
     pub fn start(command: &mut Command) -> Result<Self, Unavailable> {
         command.env("LC_ALL", "C").stdin(Stdio::null());
         dies_with_parent(command);
-        command.spawn().map(Self).map_err(|e| not_started(&e))
+        let perf = command.spawn().map_err(|e| not_started(&e))?;
+        // What is ended there leaves no core file.
+        for (what, most) in [(Resource::Fsize, WRITTEN), (Resource::Core, 0)] {
+            let own = getrlimit(what);
+            let current = own.current.map_or(most, |own| own.min(most));
+            // It may have ended already.
+            let _ = prlimit(Some(Pid::from_child(&perf)), what, Rlimit { current: Some(current), ..own });
+        }
+        Ok(Self(perf))
     }
 
     /// `perf script` of a recording.
@@ -282,14 +293,29 @@ mod tests {
         assert_eq!(rest, "perf did not record, it ended at once: something else");
     }
 
-    /// Were it waited for, it would have ended.
+    /// Were it waited for, it would have ended, whether or not someone has taken note of it.
     #[test]
     fn what_a_perf_started_is_not_waited_for() {
         let mut script = Command::new("sh");
         script.args(["-c", "sleep 30 & echo $!"]).stdout(Stdio::piped());
         let of_another = said(Perf::start(&mut script).unwrap());
-        let of_another = Pid::from_raw(of_another.trim().parse().unwrap()).unwrap();
-        kill_process(of_another, Signal::KILL).unwrap();
+        let state = std::fs::read_to_string(format!("/proc/{}/stat", of_another.trim())).unwrap();
+        kill_process(Pid::from_raw(of_another.trim().parse().unwrap()).unwrap(), Signal::KILL).unwrap();
+        assert!(!state.contains(") Z "), "{state}");
+    }
+
+    #[test]
+    fn a_perf_that_writes_without_end_is_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut script = Command::new("sh");
+        // Holes, which take no room: perf has had its limit once it is told to go on.
+        script.args(["-c", "sleep 0.3; truncate -s 512M few; truncate -s 2G many"]).current_dir(folder.path());
+        let mut perf = Perf::start(script.stdout(Stdio::null()).stderr(Stdio::null())).unwrap();
+        assert!(!perf.0.wait().unwrap().success(), "it wrote what it liked");
+        let files = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap());
+        let mut files: Vec<_> = files.map(|file| (file.file_name(), file.metadata().unwrap().len())).collect();
+        files.sort();
+        assert_eq!(files, [("few".into(), 512 << 20), ("many".into(), 0)]);
     }
 
     #[test]

@@ -163,3 +163,21 @@ fn remove_cgroup(system: &System, path: &str) -> Result<Outcome> {
     }
     Err(NoiseError::Write { action: "remove", path: system.path(path), source: last })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::entry::VERSION;
+    use super::*;
+
+    #[test]
+    fn the_setting_that_was_set_last_is_first_and_its_files_are_as_recorded() {
+        let entry = |setting: &str, path: &str| Entry {
+            v: VERSION,
+            boot: String::new(),
+            setting: setting.to_owned(),
+            undo: Undo::Cgroup { path: path.to_owned() },
+        };
+        let all = [entry("smt", "a"), entry("smt", "b"), entry("thp", "c"), entry("smt", "a"), entry("turbo", "d")];
+        assert_eq!(order(&all), [("turbo", "d"), ("thp", "c"), ("smt", "a"), ("smt", "b")]);
+    }
+}

@@ -1,10 +1,13 @@
 //! Affinities of processes that are someone else's: as found afterwards, also of those that were made meanwhile.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use tare_cpuset::{CpuSet, ThreadRef};
 use tare_cpuset::{affinity_of, bind_thread};
-use tare_noise::{HostLock, System, ThreadAffinities, recover};
+use tare_noise::{HostLock, System, ThreadAffinities, recover, verify_as_found};
 
 /// A server with a process a connection: for every line that it is sent it makes one, and says its number.
 struct Forking {
@@ -67,5 +70,49 @@ fn processes_that_a_bound_one_makes_get_back_what_it_had() {
             assert_eq!(affinity_of(thread).unwrap(), *expected, "killed: {killed}");
         }
     }
+    server.ends();
+}
+
+/// Whether the journal says of a living thread that it is still to be put back.
+fn waits(state: &Path) -> bool {
+    let found = verify_as_found(&System::real(), state);
+    found
+        .is_err_and(|error| error.to_string().contains("affinity of") && error.to_string().contains("not put back yet"))
+}
+
+#[test]
+fn what_someone_else_has_bound_another_boot_and_torn_lines_change_nothing() {
+    let state = tempfile::tempdir().unwrap();
+    let lock = HostLock::acquire(state.path()).unwrap();
+    let server = Forking::new();
+    let itself = server.itself();
+    let cpus: Vec<CpuSet> = affinity_of(itself).unwrap().iter().take(2).map(CpuSet::from).collect();
+    let [one, other] = &cpus[..] else { panic!("this test needs two CPUs") };
+    let bound = || {
+        let mut affinities = ThreadAffinities::new(state.path(), &lock);
+        affinities.bind(&[(itself, one.clone())], false).unwrap();
+        affinities
+    };
+    let mut affinities = bound();
+    assert!(waits(state.path()));
+    bind_thread(itself, other).unwrap();
+    assert!(affinities.put_back().unwrap().check().is_err());
+    assert_eq!(affinity_of(itself).unwrap(), *other);
+    assert!(!waits(state.path()));
+
+    std::mem::forget(bound());
+    let journal = state.path().join("affinities.jsonl");
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let text = fs::read_to_string(&journal).unwrap().replace(boot.trim(), "another");
+    fs::write(&journal, text).unwrap();
+    assert!(!waits(state.path()));
+    recover(&System::real(), state.path(), &lock).unwrap();
+    assert_eq!(affinity_of(itself).unwrap(), *one, "this boot knows of no other CPUs");
+    assert!(!journal.exists());
+
+    fs::write(&journal, "{\"v\":1,\n").unwrap();
+    fs::set_permissions(&journal, fs::Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(recover(&System::real(), state.path(), &lock).unwrap().torn_lines, 1);
+    assert!(!journal.exists());
     server.ends();
 }

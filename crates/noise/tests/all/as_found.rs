@@ -38,10 +38,21 @@ fn what_a_killed_trial_left_is_seen_and_put_back() {
         assert!(left.contains(part), "{part}: {left}");
     }
     let report = recover_trial(&machine.system(), &machine.state(), machine.dir.path(), PATIENCE).unwrap();
-    assert!(report.files.len() >= 3, "{report:?}");
+    assert!(report.files.len() >= 3 && !report.is_empty(), "{report:?}");
     assert_eq!(relative(&machine), whole);
     verify_as_found(&machine.system(), &machine.state()).unwrap();
     assert!(!Journal::pending(&machine.state()));
+}
+
+#[test]
+fn a_group_and_a_controller_that_are_gone_and_another_boot_are_as_found() {
+    let machine = left_by_a_killed_trial();
+    fs::remove_dir_all(machine.system().path("/sys/fs/cgroup/tare.shield")).unwrap();
+    machine.put("/sys/fs/cgroup/cgroup.subtree_control", "cpu io memory pids\n");
+    let left = verify_as_found(&machine.system(), &machine.state()).unwrap_err().to_string();
+    assert!(left.contains("swappiness") && !left.contains("still"), "{left}");
+    machine.put("/proc/sys/kernel/random/boot_id", "another\n");
+    verify_as_found(&machine.system(), &machine.state()).unwrap();
 }
 
 #[test]
@@ -68,6 +79,9 @@ fn somebody_elses_value_is_left_alone_and_is_an_error() {
 #[test]
 fn a_journal_of_roots_that_still_waits_is_foreign() {
     let machine = Machine::new();
+    verify_as_found(&machine.system(), &machine.state()).unwrap();
+    // One that was killed before its first entry.
+    machine.put("/var/lib/tare/journal.jsonl", "");
     verify_as_found(&machine.system(), &machine.state()).unwrap();
     machine.put("/var/lib/tare/journal.jsonl", "{}\n");
     let error = verify_as_found(&machine.system(), &machine.state()).unwrap_err();

@@ -10,13 +10,14 @@ use tare_results::metric::describe;
 /// Writes a family a metric, named `tare_` and the metric; the label `stat` says mean, ci_low or ci_high.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let metrics = collect::all_metrics(&collect::conditions(source.results));
+    let conditions: Vec<_> = source.summary.conditions.iter().map(|of| (of, of.by_name())).collect();
     for metric in metrics.iter().filter(|metric| source.wants(metric)) {
         let family = format!("tare_{}", name(metric));
         let unit = describe(metric).unit;
         let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
         writeln!(out, "# TYPE {family} gauge\n# HELP {family} {}, mean over trials{unit}", escaped(metric))?;
-        for condition in &source.summary.conditions {
-            let Some(found) = condition.metrics.iter().find(|found| found.name == *metric) else { continue };
+        for (condition, known) in &conditions {
+            let Some(found) = known.get(metric.as_str()) else { continue };
             let labels = labels(&source.results.study, condition);
             let ends = found.ci.map(|ci| [("ci_low", ci.low), ("ci_high", ci.high)]);
             for (stat, value) in [("mean", found.mean)].into_iter().chain(ends.into_iter().flatten()) {

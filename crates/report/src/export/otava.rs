@@ -1,7 +1,7 @@
 //! A row a set of results for Apache Otava's CSV importer: the time of the run, then a column a condition and metric.
 
 use super::source::Source;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 use tare_text::as_text_cell;
 
@@ -9,10 +9,8 @@ use tare_text::as_text_cell;
 /// have is empty in its row.
 pub fn write(history: &[Source<'_>], out: &mut dyn Write) -> io::Result<()> {
     let mut columns: BTreeSet<String> = BTreeSet::new();
-    let rows: Vec<Vec<(String, f64)>> = history.iter().map(values).collect();
-    rows.iter().flatten().for_each(|(column, _)| {
-        columns.insert(column.clone());
-    });
+    let rows: Vec<HashMap<String, f64>> = history.iter().map(values).collect();
+    columns.extend(rows.iter().flat_map(HashMap::keys).cloned());
     let mut writer = csv::Writer::from_writer(out);
     let names = columns.iter().map(|column| as_text_cell(column).into_owned());
     writer.write_record(["time", "study", "tare_version"].map(str::to_owned).into_iter().chain(names))?;
@@ -25,15 +23,14 @@ pub fn write(history: &[Source<'_>], out: &mut dyn Write) -> io::Result<()> {
             version.to_owned(),
         ];
         for column in &columns {
-            let value = values.iter().find(|(name, _)| name == column);
-            record.push(value.map_or(String::new(), |(_, mean)| mean.to_string()));
+            record.push(values.get(column).map_or(String::new(), f64::to_string));
         }
         writer.write_record(record)?;
     }
     writer.flush()
 }
 
-fn values(source: &Source<'_>) -> Vec<(String, f64)> {
+fn values(source: &Source<'_>) -> HashMap<String, f64> {
     let conditions = source.summary.conditions.iter();
     conditions
         .flat_map(|condition| condition.metrics.iter().map(move |metric| (condition, metric)))

@@ -1,9 +1,10 @@
 //! What is exported: results, what they came to, and the choice of metrics.
 
 use crate::tables::Cell;
+use std::collections::HashSet;
 use tare_findings::collect;
 use tare_findings::figures::{Scale, percent};
-use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
+use tare_findings::summary::{ByName, ConditionSummary, MetricSummary, Summary};
 use tare_results::Results;
 use tare_results::metric::describe;
 
@@ -53,34 +54,33 @@ impl<'a> Source<'a> {
 
     /// The metrics of the tables for people, in table order, each with the unit it is in.
     pub fn shown_metrics(&self) -> Vec<&MetricSummary> {
-        let mut shown: Vec<&MetricSummary> = Vec::new();
-        for metric in self.summary.conditions.iter().flat_map(|condition| &condition.metrics) {
-            if self.headlines(&metric.name) && !shown.iter().any(|known| known.name == metric.name) {
-                shown.push(metric);
-            }
-        }
-        shown.sort_by_key(|metric| tare_results::metric::sort_key(&metric.name));
+        let mut known: HashSet<&str> = HashSet::new();
+        let all = self.summary.conditions.iter().flat_map(|condition| &condition.metrics);
+        let shown = all.filter(|metric| self.headlines(&metric.name) && known.insert(&metric.name));
+        let mut shown: Vec<&MetricSummary> = shown.collect();
+        shown.sort_by_cached_key(|metric| tare_results::metric::sort_key(&metric.name));
         shown
     }
 
     /// A row a condition, the heads first: its trials, and of each metric the mean with the half-width of its interval
     /// or the modes, for the mean is none of them, and the spread between trials. `in_unit` follows a metric's name.
     pub(super) fn conditions(&self, in_unit: fn(&str) -> String) -> Vec<Vec<Cell>> {
-        let conditions = &self.summary.conditions;
+        let conditions: Vec<_> = self.summary.conditions.iter().map(|of| (of, of.by_name())).collect();
         let metrics = self.shown_metrics().into_iter().map(|metric| {
-            let all = conditions.iter().flat_map(|condition| &condition.metrics).filter(|of| of.name == metric.name);
-            (&metric.name, Scale::new(&metric.unit, all.map(|of| of.max.abs()).fold(0.0, f64::max), 4))
+            let name = metric.name.as_str();
+            let all = conditions.iter().filter_map(|(_, known)| known.get(name));
+            (name, Scale::new(&metric.unit, all.map(|of| of.max.abs()).fold(0.0, f64::max), 4))
         });
-        let metrics: Vec<(&String, Scale)> = metrics.collect();
+        let metrics: Vec<(&str, Scale)> = metrics.collect();
         let mut heads = vec!["condition".into(), "trials".into()];
         for (name, scale) in &metrics {
             let unit = if scale.unit.is_empty() { String::new() } else { in_unit(&scale.unit) };
             heads.extend([format!("{name}{unit}").into(), "between".into()]);
         }
-        let row = |condition: &ConditionSummary| {
+        let row = |(condition, known): &(&ConditionSummary, ByName<'_>)| {
             let mut row: Vec<Cell> = vec![(&condition.name).into(), condition.trials.into()];
             for (name, scale) in &metrics {
-                let found = condition.metrics.iter().find(|metric| metric.name == **name);
+                let found = known.get(name).copied();
                 let middle = |of: &MetricSummary| scale.middle(of.middle()).join(" or ");
                 row.extend([Cell(found.map(middle)), Cell(found.and_then(|of| of.between_cov).map(percent))]);
             }

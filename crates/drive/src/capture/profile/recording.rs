@@ -13,6 +13,8 @@ const SAMPLES_PER_S: f64 = 1_000.0;
 const SAMPLES: f64 = 30_000.0;
 /// Bytes of stack in a sample. Of perf's own default of 8 KiB, half of MariaDB's call chains have no beginning.
 const STACK_BYTES: u32 = 16_384;
+/// A recording that holds more ends there: the samples above, with what perf adds to each.
+const LARGEST: &str = "640M";
 /// The level of kernel.perf_event_paranoid that lets perf look into the kernel.
 const LOOK_INSIDE: i32 = 1;
 
@@ -41,7 +43,7 @@ impl Profile {
         let (frequency, pid_text) = (frequency_hz.to_string(), pid.to_string());
         // No event is named: perf takes cycles, and where there are none the CPU clock; without the kernel where it may
         // not look there.
-        let mut arguments = vec!["record", "-F", &frequency, "--call-graph", &graph];
+        let mut arguments = vec!["record", "-F", &frequency, "--call-graph", &graph, "--max-size", LARGEST];
         match scope {
             Scope::Pus => arguments.push("-a"),
             Scope::Threads => arguments.extend(["-p", &pid_text]),

@@ -384,9 +384,9 @@ fn outside_a_transaction_nothing_is_rolled_back() {
 
 #[test]
 fn a_change_that_meets_no_row_is_no_write() {
-    let fake = Fake::default().changing(0);
+    let fake = Fake::default().missing("UPDATE").missing("DELETE");
     let mut client = client(&fake, &settings(Workload::WriteOnly, 1));
-    assert_eq!(client.transaction(&mut random(1)).unwrap(), done(0, 0, 6));
+    assert_eq!(client.transaction(&mut random(1)).unwrap(), done(0, 1, 5));
 }
 
 #[test]
@@ -427,7 +427,44 @@ fn an_answer_with_other_rows_than_the_table_has_is_no_transaction() {
         assert!(message.starts_with(&format!("{POINT} with id ")), "{message}");
         assert!(message.contains(&format!("answered with {rows} rows: expected 1 to 1")), "{message}");
     }
-    let fake = Fake::default().changing(0);
-    let mut writer = client(&fake, &settings(Workload::WriteOnly, 1));
-    assert!(writer.transaction(&mut random(1)).is_ok(), "a row that another session has taken is none of this one's");
+}
+
+/// No session takes rows where there is no DELETE, and none but its own puts one there.
+#[test]
+fn a_change_that_did_not_happen_is_no_transaction() {
+    let no_deletes = |workload| {
+        let mut settings = settings(workload, 1);
+        settings.counts.delete_inserts = 0;
+        settings
+    };
+    let all = [
+        (settings(Workload::UpdateIndex, 1), "UPDATE"),
+        (settings(Workload::UpdateNonIndex, 1), "UPDATE"),
+        (no_deletes(Workload::WriteOnly), "UPDATE"),
+        (settings(Workload::WriteOnly, 1), "INSERT"),
+    ];
+    for (settings, part) in all {
+        let fake = Fake::default().missing(part);
+        let message = client(&fake, &settings).transaction(&mut random(1)).unwrap_err().to_string();
+        assert!(message.starts_with(part) && message.contains("0 rows: expected 1 to 1"), "{message}");
+    }
+    let fake = Fake::default().changing(3);
+    let mut bulk = client(&fake, &settings(Workload::BulkInsert, 1));
+    let mut attempts = (0..100_000).map(|_| bulk.transaction(&mut random(1)));
+    let message = attempts.find_map(Result::err).unwrap().to_string();
+    assert!(message.starts_with("table sbtest1 took 3 rows of "), "{message}");
+}
+
+/// Another session may have taken the row of any read, and not of all of them: 13 a transaction, and a sum, which has a
+/// row in any case.
+#[test]
+fn reads_that_never_find_a_row_are_no_transactions() {
+    let fake = Fake::default().missing("SELECT c").missing("SELECT DISTINCT");
+    let mut client = client(&fake, &settings(Workload::ReadWrite, 1));
+    let mut random = random(1);
+    for _ in 0..7 {
+        assert!(client.transaction(&mut random).is_ok());
+    }
+    let message = client.transaction(&mut random).unwrap_err().to_string();
+    assert!(message.starts_with("101 reads of a client one after another found no row"), "{message}");
 }

@@ -15,6 +15,9 @@ pub enum OltpError {
     /// An answer had another number of rows than the tables hold for it: it was not the work that was requested.
     #[error("{sql} with id {id} answered with {found} rows: expected {least} to {most}; are the tables still whole?")]
     Answer { sql: String, id: i64, found: u64, least: u64, most: u64 },
+    /// A client has found nothing for long, and each time a row was there for it.
+    #[error("{reads} reads of a client one after another found no row, {sql} the last; are the tables still whole?")]
+    Empty { sql: String, reads: u32 },
     /// A statement that gives back or adds one row did something else.
     #[error("{sql}: {found} rows: expected 1")]
     Count { sql: String, found: u64 },

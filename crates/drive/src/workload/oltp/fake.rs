@@ -26,6 +26,8 @@ struct State {
     failures: Vec<(String, SqlErrorKind, Code)>,
     answer: Vec<Option<String>>,
     changed: Option<u64>,
+    /// Parts of texts whose statements meet no row.
+    missing: Vec<&'static str>,
     sessions: usize,
 }
 
@@ -62,6 +64,12 @@ impl Fake {
         self
     }
 
+    /// Every statement that contains `part` meets no row.
+    pub(super) fn missing(self, part: &'static str) -> Self {
+        self.state().missing.push(part);
+        self
+    }
+
     pub(super) fn session(&self) -> Box<dyn Session> {
         self.state().sessions += 1;
         Box::new(FakeSession { fake: self.clone(), prepared: Vec::new() })
@@ -87,7 +95,9 @@ impl Fake {
                 let (_, kind, code) = state.failures.remove(index);
                 Err(SqlError { kind, code: Some(code), message: "refused".into() })
             }
-            None => Ok(state.changed.unwrap_or(1)),
+            None if state.missing.iter().any(|part| text.contains(part)) => Ok(0),
+            // One, or as many as stand behind VALUES.
+            None => Ok(state.changed.unwrap_or(1 + text.matches("),(").count() as u64)),
         }
     }
 }
@@ -109,14 +119,14 @@ impl Session for FakeSession {
                 Param::Text(text) => Value::Text((*text).into()),
             })
             .collect();
-        self.fake.hear(Sent::Execute(sql.clone(), values), &sql)?;
-        let changed = self.fake.state().changed;
-        Ok(changed.unwrap_or(match params {
+        let heard = self.fake.hear(Sent::Execute(sql.clone(), values), &sql)?;
+        Ok(self.fake.state().changed.unwrap_or(match params {
+            _ if heard == 0 => 0,
             // A table of 1000 rows.
             [Param::Int(first), Param::Int(last)] if !sql.contains("SUM") => {
                 (last.min(&1000) - first + 1).unsigned_abs()
             }
-            _ => 1,
+            _ => heard,
         }))
     }
 

@@ -10,6 +10,10 @@ use crate::workload::sessions::Border;
 use tare_engine::{Dialect, Param, Session};
 use tare_load::{Distribution, Draw, Queries, Random};
 
+/// Reads one after another that may find nothing although the table has rows for each: what sessions take, they put
+/// back.
+const MOST_EMPTY: u32 = 100;
+
 /// The statements of one connection, ready to be sent.
 pub(super) struct Grouped {
     dialect: &'static dyn Dialect,
@@ -20,8 +24,10 @@ pub(super) struct Grouped {
     id: Draw,
     range_size: i64,
     rows: i64,
-    /// Whether sessions of this workload delete rows for a moment.
+    /// Whether sessions of this workload delete rows, for a moment or for good.
     takes: bool,
+    /// Reads that found nothing since the last that found something.
+    empty: u32,
     values: Values,
     times: StatementTimes,
 }
@@ -54,7 +60,9 @@ impl Grouped {
         } else {
             None
         };
-        let groups = groups(workload, &settings.counts)
+        let groups = groups(workload, &settings.counts);
+        let takes = groups.iter().any(|group| group.count > 0 && group.statements.contains(&Statement::Delete));
+        let groups = groups
             .into_iter()
             .map(|group| prepare_group(session, group, settings.tables.tables, way, dialect))
             .collect::<Result<_, _>>()?;
@@ -67,7 +75,8 @@ impl Grouped {
             id: settings.distribution.over(1, settings.tables.rows),
             range_size: i64::from(settings.counts.range_size),
             rows: i64::try_from(settings.tables.rows).unwrap_or(i64::MAX),
-            takes: workload.writes(),
+            takes,
+            empty: 0,
             values: Values::default(),
             times: StatementTimes::default(),
         })
@@ -80,7 +89,7 @@ impl Grouped {
         random: &mut Random,
         sent: &mut Queries,
     ) -> Result<(), OltpError> {
-        let Self { groups, table, id, range_size, rows: held, takes, values, dialect, times, .. } = self;
+        let Self { groups, table, id, range_size, rows: held, takes, empty, values, dialect, times, .. } = self;
         let PreparedGroup { group, ready } = &groups[index];
         let table = table.draw(random) as usize;
         for _ in 0..group.count {
@@ -95,6 +104,13 @@ impl Grouped {
                 if !expected.contains(&rows) {
                     let (least, most) = expected.into_inner();
                     return Err(OltpError::Answer { sql: sql(), id: row, found: rows, least, most });
+                }
+                // A sum is a row also where there is none to add up.
+                if statement.reads() && statement != Statement::SumRange {
+                    *empty = if rows > 0 { 0 } else { *empty + 1 };
+                    if *empty > MOST_EMPTY {
+                        return Err(OltpError::Empty { sql: sql(), reads: *empty });
+                    }
                 }
                 if statement.reads() {
                     sent.read += 1;

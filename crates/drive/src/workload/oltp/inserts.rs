@@ -66,7 +66,10 @@ const BULK_BYTES: usize = 512 << 10;
 
 /// A row an event, kept back until an INSERT is full; every client has a table of its own.
 pub(super) struct Bulk {
+    table: usize,
     next: i64,
+    /// Rows of the INSERT that is being filled.
+    rows: u64,
     /// Bytes before the first row.
     begin: usize,
     sql: String,
@@ -83,11 +86,15 @@ impl Bulk {
         let begin = format!("INSERT INTO sbtest{table} VALUES");
         let mut sql = String::with_capacity(BULK_BYTES);
         sql.push_str(&begin);
-        Ok(Self { next: last + 1, begin: begin.len(), sql, row: String::new() })
+        Ok(Self { table, next: last + 1, rows: 0, begin: begin.len(), sql, row: String::new() })
     }
 
     fn send(&mut self, session: &mut dyn Session, sent: &mut Queries) -> Result<(), OltpError> {
-        session.run(&self.sql).map_err(|source| OltpError::statement(&self.sql, source))?;
+        let found = session.run(&self.sql).map_err(|source| OltpError::statement(&self.sql, source))?;
+        let expected = std::mem::take(&mut self.rows);
+        if found != expected {
+            return Err(OltpError::Loaded { table: self.table, expected, found });
+        }
         self.sql.truncate(self.begin);
         sent.write += 1;
         Ok(())
@@ -113,6 +120,7 @@ impl Work for Bulk {
             self.sql.push(',');
         }
         self.sql.push_str(&self.row);
+        self.rows += 1;
         self.next += 1;
         Ok(())
     }

@@ -54,16 +54,15 @@ impl Statement {
 }
 
 impl Statement {
-    /// How many rows an answer may have, on tables of `rows` rows, when ranges have `range` ids from `id` on. A change
-    /// may meet no row, and a read finds fewer, where other sessions of the workload take rows and put them back.
+    /// How many rows an answer may have, on tables of `rows` rows, when ranges have `range` ids from `id` on. An update
+    /// or a delete may meet no row, and a read finds fewer, where other sessions of the workload take rows.
     pub(super) fn answers(self, id: i64, range: i64, rows: i64, taken: bool) -> std::ops::RangeInclusive<u64> {
         let in_range = (rows - id + 1).clamp(0, range).unsigned_abs();
         let (least, most) = match self {
-            Self::PointSelect => (1, 1),
-            Self::SumRange => return 1..=1,
+            Self::PointSelect | Self::IndexUpdate | Self::NonIndexUpdate | Self::Delete => (1, 1),
+            Self::SumRange | Self::Insert => return 1..=1,
             Self::SimpleRange | Self::OrderRange => (in_range, in_range),
             Self::DistinctRange => (in_range.min(1), in_range),
-            Self::IndexUpdate | Self::NonIndexUpdate | Self::Delete | Self::Insert => return 0..=1,
         };
         if taken { 0..=most } else { least..=most }
     }
