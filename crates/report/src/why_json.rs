@@ -53,6 +53,8 @@ struct DifferenceJson<'a> {
     parts: &'a [PartChange],
     not_explained: &'a PartChange,
     undisturbed: Option<UndisturbedJson>,
+    sleeps: &'a [NamedChange],
+    sleeps_tested: usize,
     functions: &'a [NamedChange],
     functions_tested: usize,
     statements: &'a [NamedChange],
@@ -106,6 +108,8 @@ impl<'a> WhyJson<'a> {
                     ci_high: own.ci.map(|ci| ci.high),
                     shown: own.shown,
                 }),
+                sleeps: &found.sleeps.shown,
+                sleeps_tested: found.sleeps.tested,
                 functions: &found.functions.shown,
                 functions_tested: found.functions.tested,
                 statements: &found.statements.shown,
@@ -123,8 +127,7 @@ impl<'a> WhyJson<'a> {
     /// The document of `tare why RESULTS`: the times of its conditions and what was captured, with no difference.
     pub fn of_times(times: &'a Times) -> Self {
         let Times { conditions, captures } = times;
-        let labelled: Vec<_> = conditions.iter().map(|time| (time.name.as_str(), time)).collect();
-        let notes = words::times_cautions(&labelled);
+        let notes = words::cautions_of(times);
         let (text, difference, causes) = (None, None, Vec::new());
         Self { text, sides: conditions.iter().collect(), difference, causes, captures, proofs: Vec::new(), notes }
     }

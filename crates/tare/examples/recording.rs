@@ -1,5 +1,6 @@
 //! For `benches/recording`: what is recorded alongside measured samples, against nothing recorded, in pairs of slices
-//! of one load that never stops.
+//! of one load that never stops: by the CPU time of a transaction, which other programs hardly change, and by
+//! throughput.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -7,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
-use tare_cpuset::ThreadRef;
+use tare_cpuset::{ThreadRef, observe};
 use tare_drive::sut::{Connected, SubjectWatch, SystemUnderTest, WatchSettings};
 use tare_engine::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, Param, SqlError, engine_by_name};
 use tare_load::{Purpose, Random};
@@ -15,7 +16,7 @@ use tare_stats::trials::mean_interval;
 use tare_topology::{Bind, MemoryPolicy, Pairing, ResolvedPlacement};
 
 const USAGE: &str = "usage: recording ENGINE SOCKET USER PID ROWS THREADS PAIRS SLICE_S";
-/// What recording may cost of the throughput.
+/// What recording may cost.
 const MOST: f64 = 0.01;
 const CONFIDENCE: f64 = 0.95;
 const WARM_UP: Duration = Duration::from_secs(2);
@@ -92,14 +93,28 @@ fn client(load: &Load<'_>, number: usize, counter: &Counter, tell: &mpsc::Sender
     }
 }
 
-/// Throughput recorded / not recorded of each pair, which of the two is first being drawn.
+/// Of a slice, or the ratio of two.
+#[derive(Clone, Copy)]
+struct Figures {
+    /// CPU time of a transaction: of the server, the clients and the record.
+    cpu: f64,
+    throughput: f64,
+}
+
+/// CPU time of these processes, seconds; what they started and ended is not in it.
+fn cpu_s(pids: &[i32]) -> Result<f64, Box<dyn Error>> {
+    let used = pids.iter().map(|pid| observe::process_usage(*pid).map(|usage| usage.user_s + usage.system_s));
+    Ok(used.sum::<Result<f64, _>>()?)
+}
+
+/// Recorded / not recorded of each pair, which of the two is first being drawn.
 fn measured(
     told: &mpsc::Receiver<Ready>,
     counters: &[Counter],
     pid: i32,
     pairs: usize,
     slice: Duration,
-) -> Result<Vec<f64>, Box<dyn Error>> {
+) -> Result<Vec<Figures>, Box<dyn Error>> {
     let connected = counters.iter().map(|_| Ok(told.recv()??)).collect::<Result<Vec<_>, Box<dyn Error>>>()?;
     let placement = ResolvedPlacement {
         client: Vec::new(),
@@ -118,8 +133,9 @@ fn measured(
     watch.ends_under_load();
     thread::sleep(WARM_UP);
     let sum = || counters.iter().map(|counter| counter.0.load(Ordering::Relaxed)).sum::<u64>();
-    let mut rate = |recorded: bool| -> Result<f64, Box<dyn Error>> {
-        let (began, before) = (Instant::now(), sum());
+    let pids = [vec![pid, std::process::id().cast_signed()], observe::descendants(pid)].concat();
+    let mut slice_of = |recorded: bool| -> Result<Figures, Box<dyn Error>> {
+        let (began, before, cpu_before_s) = (Instant::now(), sum(), cpu_s(&pids)?);
         if recorded {
             watch.start()?;
         }
@@ -127,29 +143,36 @@ fn measured(
         if recorded {
             watch.finish()?;
         }
-        Ok((sum() - before) as f64 / began.elapsed().as_secs_f64())
+        let done = (sum() - before) as f64;
+        Ok(Figures { cpu: (cpu_s(&pids)? - cpu_before_s) / done, throughput: done / began.elapsed().as_secs_f64() })
     };
     let mut random = Random::new(2, Purpose::Arrivals, 0);
     (0..pairs)
         .map(|_| {
             let first = random.below(2) == 0;
-            let (one, other) = (rate(first)?, rate(!first)?);
-            Ok(if first { one / other } else { other / one })
+            let (one, other) = (slice_of(first)?, slice_of(!first)?);
+            let (with, without) = if first { (one, other) } else { (other, one) };
+            Ok(Figures { cpu: with.cpu / without.cpu, throughput: with.throughput / without.throughput })
         })
         .collect()
 }
 
-fn answer(ratios: &[f64], slice: Duration, threads: usize) -> Result<(), Box<dyn Error>> {
-    let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
-    let ci = mean_interval(ratios, CONFIDENCE).ok_or("two pairs are the least")?;
+fn answer(ratios: &[Figures], slice: Duration, threads: usize) -> Result<(), Box<dyn Error>> {
     println!(
-        "throughput recorded / not recorded {mean:.4} ({:.4} to {:.4}): {} pairs of {:.1} s, {threads} threads",
-        ci.low,
-        ci.high,
+        "recorded / not recorded, {} pairs of slices of {:.1} s, {threads} threads:",
         ratios.len(),
         slice.as_secs_f64()
     );
-    if ci.low <= 1.0 - MOST {
+    let interval = |name: &str, of: fn(&Figures) -> f64| {
+        let ratios: Vec<f64> = ratios.iter().map(of).collect();
+        let ci = mean_interval(&ratios, CONFIDENCE).ok_or("two pairs are the least")?;
+        let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+        println!("  {name} {mean:.4} ({:.4} to {:.4})", ci.low, ci.high);
+        Ok::<_, Box<dyn Error>>(ci)
+    };
+    let cpu = interval("CPU time per transaction", |ratio| ratio.cpu)?;
+    interval("throughput", |ratio| ratio.throughput)?;
+    if cpu.high >= 1.0 + MOST {
         println!("a cost of {:.0}% is possible", 100.0 * MOST);
         std::process::exit(1);
     }

@@ -27,6 +27,12 @@ pub(super) const ALL: u64 = 1 << 30;
 /// ends in good order; what it complains of goes to a file too.
 const WRITTEN: u64 = 1 << 30;
 const INSTALL: &str = "sudo apt-get install linux-perf (Debian), sudo apt-get install linux-tools-generic (Ubuntu)";
+/// Two rights are needed: to use perf for all threads, and to read which events there are. Their files are root's, of a
+/// group that the mount says.
+const TRACEPOINTS_REFUSED: &str = "perf may not read the scheduler's tracepoints: run tare as root, or allow it with: \
+     sudo sysctl kernel.perf_event_paranoid=-1 && sudo mount -o remount,mode=750,gid=$(id -g) /sys/kernel/tracing (in \
+     a container root needs CAP_PERFMON); what threads sleep in, without who called it, is capture.waits, which needs \
+     no root";
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 
 /// A perf that runs; killed when this is dropped.
@@ -256,6 +262,9 @@ pub(super) fn advice(level: i32) -> String {
 /// Why perf did not begin, from what it said; `level` as of [`advice`].
 pub(super) fn refused(said: &str, why: &str, level: i32) -> Unavailable {
     let lower = said.to_lowercase();
+    if ["trace events", "/tracing"].iter().any(|words| lower.contains(words)) {
+        return Unavailable(TRACEPOINTS_REFUSED.to_owned());
+    }
     if ["perf_event_paranoid", "permission", "not permitted", "access to performance"].iter().any(|w| lower.contains(w))
     {
         let advice = advice(level);
@@ -284,6 +293,12 @@ mod tests {
         for level in [1, 0, -1] {
             let refused = refused(paranoid, "it ended at once", level).to_string();
             assert!(refused.contains(&format!("sysctl kernel.perf_event_paranoid={level} ")), "{refused}");
+        }
+        let tracepoints = "event syntax error: 'sched:sched_switch'\n  \\___ can't access trace events\n\nError:\tNo \
+                           permissions to read /sys/kernel/tracing/events/sched/sched_switch\n";
+        let tracepoints = refused(tracepoints, "it ended at once", -1).to_string();
+        for part in ["as root", "kernel.perf_event_paranoid=-1", "remount,mode=750,gid=$(id -g)", "capture.waits"] {
+            assert!(tracepoints.contains(part), "{part}: {tracepoints}");
         }
         let old = refused("Error: unknown option `control'\n\n Usage: perf record", "it ended at once", 1).to_string();
         assert!(old.contains("5.10"), "{old}");

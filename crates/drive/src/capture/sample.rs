@@ -66,7 +66,9 @@ impl CaptureSample {
             sample.lines = sample.note(LINES, started);
         }
         if settings.waits {
-            let started = Waits::begin(server.pid(), &threads.connections);
+            // Of a server that someone else runs the processes are known that serve the clients.
+            let known = threads.connections.first().map_or(0, |thread| thread.pid.unsigned_abs());
+            let started = Waits::begin(if server.is_ours() { server.pid() } else { known }, &threads.connections);
             sample.waits = sample.note(captures::WAITS, started);
         }
         if settings.events {
@@ -151,15 +153,13 @@ impl CaptureSample {
         if let Some(profile) = self.profile.take() {
             profile.finish(&mut self.captured);
         }
-        if let Some(wakes) = self.wakes.take() {
-            wakes.finish(&self.place, &mut self.captured);
-        }
+        let wakes = self.wakes.take().and_then(|wakes| wakes.finish(&self.place, &mut self.captured));
         if let Some(lines) = self.lines.take() {
             lines.finish(&mut self.captured);
         }
         if let Some(file) = self.time.take() {
             self.place.write_json(&mut self.captured, captures::WAITS, "waits.json", &file);
-            waits::write_wall(&file, &self.place, &mut self.captured);
+            waits::write_wall(&file, wakes.as_ref(), &self.place, &mut self.captured);
         }
         // Empty when nothing could be captured, and then no one misses it.
         self.place.remove_empty();

@@ -52,6 +52,12 @@ impl CaptureSettings {
         Self { call_graph, memory, schedule, cache, ..Self::default() }
     }
 
+    /// What only reads: of a server that someone else runs.
+    #[must_use]
+    pub fn that_read(self) -> Self {
+        Self { profile: false, wakes: false, events: false, lines: false, ..self }
+    }
+
     pub fn need_a_sample(&self) -> bool {
         self.profile || self.locks || self.waits || self.wakes || self.events || self.lines || self.status
     }

@@ -37,6 +37,10 @@ pub struct Unavailable(pub String);
 
 /// A server's own view of itself, over a connection that no client uses.
 pub trait Diagnostics: Send {
+    /// Whether [`Diagnostics::watch_locks`] sets anything in the server.
+    fn watching_sets(&self) -> bool {
+        false
+    }
     /// Begins to time waits for locks, from zero; what was switched on, in words.
     fn watch_locks(&mut self) -> Result<String, Unavailable>;
     /// The waits since then; watching ends.
@@ -45,6 +49,33 @@ pub trait Diagnostics: Send {
     fn counters(&mut self) -> Result<BTreeMap<String, f64>, Unavailable>;
     /// The storage engine's own report, as text, and the name of the file it belongs in.
     fn report(&mut self) -> Result<(&'static str, String), Unavailable>;
+}
+
+/// A server in which nothing is set: what it says without that.
+pub(super) struct Unset(pub Box<dyn Diagnostics>);
+
+impl Diagnostics for Unset {
+    fn watch_locks(&mut self) -> Result<String, Unavailable> {
+        match self.0.watching_sets() {
+            true => Err(Unavailable(
+                "instruments of locks would have to be switched on, and nothing is set in a server that someone else runs"
+                    .to_owned(),
+            )),
+            false => self.0.watch_locks(),
+        }
+    }
+
+    fn lock_waits(&mut self) -> Result<Vec<LockWait>, Unavailable> {
+        self.0.lock_waits()
+    }
+
+    fn counters(&mut self) -> Result<BTreeMap<String, f64>, Unavailable> {
+        self.0.counters()
+    }
+
+    fn report(&mut self) -> Result<(&'static str, String), Unavailable> {
+        self.0.report()
+    }
 }
 
 /// A server that says nothing of itself.
@@ -120,6 +151,39 @@ impl SelfReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// One that would have to set something to say in what it waits.
+    struct Sets(bool);
+
+    impl Diagnostics for Sets {
+        fn watching_sets(&self) -> bool {
+            self.0
+        }
+
+        fn watch_locks(&mut self) -> Result<String, Unavailable> {
+            Ok("watched".to_owned())
+        }
+
+        fn lock_waits(&mut self) -> Result<Vec<LockWait>, Unavailable> {
+            Ok(Vec::new())
+        }
+
+        fn counters(&mut self) -> Result<BTreeMap<String, f64>, Unavailable> {
+            Ok([("Questions".to_owned(), 1.0)].into())
+        }
+
+        fn report(&mut self) -> Result<(&'static str, String), Unavailable> {
+            Ok(("report", String::new()))
+        }
+    }
+
+    #[test]
+    fn a_server_in_which_nothing_is_set_says_what_it_says_without() {
+        let mut sets = Unset(Box::new(Sets(true)));
+        assert!(sets.watch_locks().unwrap_err().0.contains("nothing is set"));
+        assert_eq!(sets.counters().unwrap()["Questions"], 1.0);
+        assert_eq!(Unset(Box::new(Sets(false))).watch_locks().unwrap(), "watched");
+    }
 
     #[test]
     fn changed_is_what_differs_from_the_programs_own_value_or_was_given() {

@@ -1,6 +1,6 @@
 //! A server that someone else runs, as the handle that loads and trials know: never started, stopped or changed.
 
-use super::diagnostics::{Diagnostics, Silent};
+use super::diagnostics::{Diagnostics, Unset};
 use super::session::SET_UP;
 use crate::{ConnectTarget, Dialect, Engine, EngineError, Server, Session, StopOutcome};
 use std::path::Path;
@@ -76,7 +76,7 @@ impl Server for RunningServer {
     }
 
     fn diagnostics(&self) -> Result<Box<dyn Diagnostics>, EngineError> {
-        Ok(Box::new(Silent("a server that is someone else's")))
+        Ok(Box::new(Unset(self.engine.diagnostics(&self.target, &self.target)?)))
     }
 
     fn log_tail(&self, _lines: usize) -> Vec<String> {

@@ -38,6 +38,10 @@ fn like(column: &str) -> String {
 }
 
 impl Diagnostics for MariadbDiagnostics {
+    fn watching_sets(&self) -> bool {
+        true
+    }
+
     /// Instruments of locks are off in a server's start, also of those that exist already: switching them on later
     /// works for all of them (checked on 10.11, on InnoDB's too), so that measured samples run without.
     fn watch_locks(&mut self) -> Result<String, Unavailable> {

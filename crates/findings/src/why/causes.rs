@@ -25,6 +25,8 @@ const SYNCS_A_TRANSACTION: f64 = 0.01;
 const WAKE_UP_US: f64 = 100.0;
 /// A write of the log that is waited for takes at most so many: into the wait, and those of who ends it.
 const SWITCHES_OF_A_SYNC: f64 = 3.0;
+const WAITS: [Part; 2] = [Part::ClientWaited, Part::ServerWaited];
+const WORK: [Part; 4] = [Part::ClientUser, Part::ClientSystem, Part::ServerUser, Part::ServerSystem];
 /// What the kernel does for either side.
 const KERNEL: [Part; 2] = [Part::ClientSystem, Part::ServerSystem];
 const WITHOUT_NAME: [Part; 3] = [Part::Asleep, Part::Way, Part::NotExplained];
@@ -54,7 +56,7 @@ impl Accused {
 
 /// Every suspect that goes the way of the whole, the largest first; whether one is shown is said of each.
 pub(super) fn causes(trials: &Trials<'_, '_>, parts: &[PartChange], whole: Shift, given: &Given<'_, '_>) -> Vec<Cause> {
-    let accused: Vec<Accused> = accused(trials, parts, given);
+    let accused: Vec<Accused> = accused(trials, parts, whole.value, given);
     let chances: Vec<f64> = accused.iter().map(|one| one.time.p_value.max(one.counts_p.unwrap_or(0.0))).collect();
     let adjusted = benjamini_yekutieli(&chances);
     // Where the whole is not shown to differ nothing is the reason.
@@ -78,11 +80,11 @@ pub(super) fn causes(trials: &Trials<'_, '_>, parts: &[PartChange], whole: Shift
     causes
 }
 
-fn accused(trials: &Trials<'_, '_>, parts: &[PartChange], given: &Given<'_, '_>) -> Vec<Accused> {
+fn accused(trials: &Trials<'_, '_>, parts: &[PartChange], whole_us: f64, given: &Given<'_, '_>) -> Vec<Accused> {
     let plain = |suspect: Suspect, of: &[Part]| Accused::plain(trials, suspect, of);
     let mut accused = vec![
         plain(Suspect::RowLock, &[Part::RowLock]),
-        plain(Suspect::CpuShortage, &[Part::ClientWaited, Part::ServerWaited]),
+        Accused { time: shortage(trials, whole_us), ..plain(Suspect::CpuShortage, &WAITS) },
         plain(Suspect::ClientBound, &[Part::ClientUser]),
         plain(Suspect::ServerWork, &[Part::ServerUser]),
     ];
@@ -142,8 +144,22 @@ fn without_name(trials: &Trials<'_, '_>, given: &Given<'_, '_>, has_flush: bool)
     accused
 }
 
+/// Waits for a CPU beyond those of the work: where as many threads work longer on as many CPUs, they wait longer in the
+/// same proportion, and the work is the reason. The proportion is that of the faster side.
+fn shortage(trials: &Trials<'_, '_>, whole_us: f64) -> Shift {
+    let faster = if whole_us < 0.0 { trials.b } else { trials.a };
+    let all = |of: &[Part]| faster.iter().map(|time| us_of(time, of)).sum::<f64>();
+    let (waited, worked) = (all(&WAITS), all(&WORK));
+    let proportion = if worked > 0.0 { waited / worked } else { 0.0 };
+    trials.shift(&|time: &TrialTime<'_>| us_of(time, &WAITS) - proportion * us_of(time, &WORK))
+}
+
 fn sum(trials: &Trials<'_, '_>, of: &[Part]) -> Shift {
-    trials.shift(&|time: &TrialTime<'_>| of.iter().map(|part| time.part(part)).sum::<f64>())
+    trials.shift(&|time: &TrialTime<'_>| us_of(time, of))
+}
+
+fn us_of(time: &TrialTime<'_>, of: &[Part]) -> f64 {
+    of.iter().map(|part| time.part(part)).sum()
 }
 
 /// Log writes a transaction that were waited for, where both sides count them and differ.

@@ -2,7 +2,7 @@
 
 use super::model::{PartChange, TimeChange, Times, Why, WhyError};
 use super::trials::{FALSE_DISCOVERIES, Trials};
-use super::{causes, events, named};
+use super::{causes, events, named, sleeps};
 use crate::captures;
 use crate::collect::ConditionTrials;
 use crate::compare::{self, CompareError, Side};
@@ -59,12 +59,14 @@ pub fn why(a: Side<'_>, b: Side<'_>) -> Result<Why, WhyError> {
         undisturbed: undisturbed.as_ref().map(TimeChange::of),
         parts,
         not_explained,
+        sleeps: sleeps::sleeps(&trials, both),
         functions: named::functions(&trials, both),
         statements: named::statements(&trials),
         events: events::events(&trials),
         lines: [&times_a, &times_b].map(|side| lines::summary(side.iter().map(|time| time.trial))),
         unnamed: unnamed.into_iter().flatten().max_by(|a, b| a.fraction.total_cmp(&b.fraction)),
         hardware: both.iter().find_map(|results| Hardware::of(&results.environment.as_ref()?.settings)),
+        missing: trials.a.iter().chain(trials.b).flat_map(|time| time.trial.captures_missing.clone()).collect(),
         causes,
         sides,
     })

@@ -11,6 +11,7 @@ mod model;
 mod named;
 mod proof;
 mod prove;
+mod sleeps;
 mod suspect;
 mod trials;
 

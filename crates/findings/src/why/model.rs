@@ -11,6 +11,7 @@ use crate::lines::LinesSummary;
 use crate::summary::{CaptureSummary, Unnamed};
 use crate::time::{ConditionTime, Part};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use tare_results::hardware::Hardware;
 use tare_stats::Interval;
 use tare_stats::ratio::Shift;
@@ -53,6 +54,8 @@ pub struct Why {
     pub not_explained: PartChange,
     /// The server's functions by their CPU time a transaction.
     pub functions: Changes,
+    /// What connections sleep in, by the nearest callers, `caller;callee`: wall-clock time a transaction.
+    pub sleeps: Changes,
     /// Statements, or kinds of transactions, by their wall-clock time a transaction.
     pub statements: Changes,
     /// Events of processors and kernel, where every trial of both counted them.
@@ -63,6 +66,8 @@ pub struct Why {
     pub unnamed: Option<Unnamed>,
     /// What the machine could have told of its processors, of A or else of B; none where results do not say it.
     pub hardware: Option<Hardware>,
+    /// Captures that a trial of either side was to have and has not, with the reason.
+    pub missing: BTreeMap<String, String>,
     pub causes: Vec<Cause>,
 }
 

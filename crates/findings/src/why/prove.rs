@@ -46,9 +46,23 @@ impl Change {
     fn to(key: &str, value: impl ToString) -> Self {
         Self { key: key.to_owned(), value: Some(value.to_string()) }
     }
+
+    /// One whose value a person must say.
+    fn of_a_person(key: &str) -> Self {
+        Self { key: key.to_owned(), value: None }
+    }
+
+    /// The value, or a word that stands for it.
+    pub fn shown(&self) -> &str {
+        let word = if self.key == STATEMENTS { "FILE" } else { "HOST" };
+        self.value.as_deref().unwrap_or(word)
+    }
 }
 
 const OPTIONS: &str = "engine.options.";
+/// The file of the load's statements.
+const STATEMENTS: &str = "workload.file";
+const RUNNING: [&str; 2] = ["engine.socket", "engine.host"];
 /// Rows among which hot ones are lost.
 const MANY_ROWS: i64 = 100_000;
 /// Times as many tables, so that a lock of each table is shared by fewer.
@@ -83,6 +97,11 @@ impl Known<'_, '_> {
         conditions.filter(|planned| planned.name == self.side.name).find_map(|planned| planned.settings.get(key))
     }
 
+    /// Whether a study may be written with this key: its plan has it, or is not known.
+    fn has(&self, key: &str) -> bool {
+        self.setting(key).is_some() || self.setting("workload.name").is_none()
+    }
+
     fn number(&self, key: &str, otherwise: i64) -> i64 {
         self.setting(key).and_then(|value| value.to_string().parse().ok()).unwrap_or(otherwise)
     }
@@ -90,10 +109,18 @@ impl Known<'_, '_> {
     fn changes(&self, suspect: &Suspect) -> (Vec<Change>, Expected) {
         let one = |key: &str, value: String, expected| (vec![Change::to(key, value)], expected);
         match suspect {
+            Suspect::RowLock if !self.has("workload.rows") => match self.setting("workload.warehouses") {
+                Some(_) => {
+                    let warehouses = self.number("workload.warehouses", 1) * MORE_TABLES;
+                    one("workload.warehouses", warehouses.to_string(), Expected::Faster)
+                }
+                None => (vec![Change::of_a_person(STATEMENTS)], Expected::Faster),
+            },
             Suspect::RowLock => {
                 let rows = self.number("workload.rows", 1).max(MANY_ROWS);
                 one("workload.rows", rows.to_string(), Expected::Faster)
             }
+            Suspect::GlobalLock(_) if !self.has("workload.tables") => self.changes(&Suspect::CpuShortage),
             Suspect::GlobalLock(_) => {
                 let tables = self.number("workload.tables", 1) * MORE_TABLES;
                 one("workload.tables", tables.to_string(), Expected::Unchanged)
@@ -108,13 +135,16 @@ impl Known<'_, '_> {
                 one("workload.threads", fewer.to_string(), Expected::Faster)
             }
             Suspect::Network => one("engine.transport", "socket".to_owned(), Expected::Faster),
-            Suspect::ClientBound | Suspect::Throttled => {
-                (vec![Change { key: "client.host".to_owned(), value: None }], Expected::Faster)
-            }
+            Suspect::ClientBound | Suspect::Throttled => (vec![Change::of_a_person("client.host")], Expected::Faster),
             Suspect::KernelTime | Suspect::ServerWork => one("capture.profile", "on".to_owned(), Expected::Named),
             Suspect::Unnamed | Suspect::Pauses => {
-                let captures = ["waits", "locks", "status", "profile"];
-                let set = captures.into_iter().map(|name| Change::to(&format!("capture.{name}"), "on"));
+                // Of a server that runs already the first three are captured alone.
+                let captures = ["waits", "locks", "status", "profile", "wakes"];
+                let runs = RUNNING.iter().any(|key| self.setting(key).is_some());
+                let set = captures
+                    .into_iter()
+                    .take(if runs { 3 } else { captures.len() })
+                    .map(|name| Change::to(&format!("capture.{name}"), "on"));
                 (set.collect(), Expected::Named)
             }
             Suspect::Commit => {
@@ -138,7 +168,7 @@ impl Known<'_, '_> {
 
     /// `--set` of a key: of the factor, where the study varies it.
     fn set(&self, change: &Change) -> Vec<String> {
-        let value = change.value.as_deref().unwrap_or("HOST");
+        let value = change.shown();
         if let Some(option) = change.key.strip_prefix(OPTIONS) {
             return vec!["--option".to_owned(), format!("{option}={value}")];
         }

@@ -14,6 +14,7 @@ mod pooled;
 mod searches;
 mod sessions;
 mod singled_out;
+mod sleeps;
 mod suspects;
 mod tested;
 mod time;

@@ -3,6 +3,7 @@
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
 use crate::time::{captures, sides, thread, two_sides, waits};
+use serde_json::json;
 use std::collections::BTreeMap;
 use tare_findings::time::{Part, TrialTime};
 use tare_findings::why::{Cause, Suspect, why};
@@ -87,6 +88,62 @@ fn kernel_time_and_switches_of_log_writes_are_no_wake_ups() {
     assert_eq!((&causes[0].suspect, causes[0].shown), (&Suspect::Commit, true), "{causes:#?}");
     assert!((causes[0].us - 220.0).abs() < 22.0, "{causes:#?}");
     assert!(causes.iter().all(|cause| !matches!(cause.suspect, Suspect::WakeUps | Suspect::KernelTime)), "{causes:#?}");
+}
+
+/// Statements of one's own have neither rows nor tables to set: an experiment without a change would decide nothing.
+#[test]
+fn an_experiment_changes_what_its_study_has() {
+    for (settings, expected) in [
+        (json!({"workload.name": "sql"}), "workload.file=FILE"),
+        (json!({"workload.name": "tpcc", "workload.warehouses": 1}), "workload.warehouses=8"),
+        (json!({"workload.name": "update_index", "workload.rows": 2}), "workload.rows=100000"),
+        (json!({}), "workload.rows=100000"),
+    ] {
+        let mut both = two_sides(20.0, 300.0);
+        let plan = both.plan.as_mut().unwrap();
+        for name in ["side=a", "side=b"] {
+            let planned = json!({"name": name, "levels": {}, "realizable": true, "reason": null, "placement": null,
+                                 "settings": settings});
+            plan.conditions.push(serde_json::from_value(planned).unwrap());
+        }
+        let causes = found(&both);
+        let rows = causes.iter().find(|cause| cause.suspect == Suspect::RowLock).unwrap();
+        let changes = rows.prove.changes.iter().map(|change| format!("{}={}", change.key, change.shown()));
+        assert_eq!(changes.collect::<Vec<_>>(), [expected], "{settings}");
+    }
+}
+
+/// Times of a transaction, microseconds: of the server's work and of its waits for a CPU, give or take some percent.
+fn of_work(a: [f64; 2], b: [f64; 2]) -> Vec<Cause> {
+    let mut draws = Draws::new(4001);
+    let trials = (0..16).map(|number| {
+        let (name, [work, waits]) = if number % 2 == 0 { ("side=a", a) } else { ("side=b", b) };
+        let mut each = |us: f64| us * (1.0 + 0.02 * draws.normal());
+        let (client, work, waits) = (each(50.0), each(work), each(waits));
+        let us = client + work + waits;
+        let mut record = trial(number, number / 2, name, 1e6 / us, false);
+        record.samples[0].threads = vec![
+            thread(ThreadClass::Client, client / us, 0.0, 0.0),
+            thread(ThreadClass::Connection, work / us, 0.0, waits / us),
+        ];
+        record
+    });
+    found(&results("best", trials.collect()))
+}
+
+/// On as many CPUs more work is waited with longer: 150 us of work and as much waiting become 450 us each.
+#[test]
+fn waits_that_grow_as_the_work_does_are_no_shortage_of_cpus() {
+    let causes = of_work([150.0, 200.0], [450.0, 500.0]);
+    assert_eq!((&causes[0].suspect, causes[0].shown), (&Suspect::ServerWork, true), "{causes:#?}");
+    assert!(causes.iter().all(|cause| cause.suspect != Suspect::CpuShortage || !cause.shown), "{causes:#?}");
+    // Whichever of the two is called A; and more threads on as many CPUs wait without more work.
+    assert_eq!(of_work([450.0, 500.0], [150.0, 200.0])[0].suspect, Suspect::ServerWork);
+    for (a, b, us) in [([150.0, 20.0], [150.0, 900.0], 880.0), ([150.0, 900.0], [150.0, 20.0], -880.0)] {
+        let first = &of_work(a, b)[0];
+        assert_eq!((&first.suspect, first.shown), (&Suspect::CpuShortage, true), "{first:#?}");
+        assert!((first.us / us - 1.0).abs() < 0.1, "{first:#?}");
+    }
 }
 
 /// Two sides alike: all times move together from trial to trial, and each by itself.

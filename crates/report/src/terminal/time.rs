@@ -87,8 +87,7 @@ fn on_the_way(time: &ConditionTime) -> f64 {
 /// Each condition's time in full, and what was captured, for `tare why RESULTS`.
 pub fn times(found: &Times, style: Style) -> String {
     let Times { conditions: times, captures: captured } = found;
-    let labelled: Vec<_> = times.iter().map(|time| (time.name.as_str(), time)).collect();
-    let cautions = warned(style, &words::times_cautions(&labelled));
+    let cautions = warned(style, &words::cautions_of(found));
     let below = [captures::functions, captures::thread_times, captures::charged, captures::callers, captures::lines];
     let below = below.into_iter().filter_map(|table| table(captured, style));
     let parts: Vec<String> = times.iter().map(|time| one(time, style)).chain(cautions).chain(below).collect();

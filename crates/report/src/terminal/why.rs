@@ -13,6 +13,8 @@ use tare_text::ending;
 
 /// Functions and statements listed; `--json` has all that are shown.
 const LISTED: usize = 10;
+/// Call chains of sleeps listed.
+const CHAINS: usize = 8;
 /// Letters of their names: the figures are to stand in 80 columns.
 const NAME: usize = 36;
 
@@ -25,6 +27,7 @@ pub fn why(found: &Why, style: Style) -> String {
     }
     parts.push(waterfall(found, style));
     parts.extend(words::not_distinguishable(found, style.all).map(|text| wrap(style, "", "", &plain(&text))));
+    parts.extend(sleeps(&found.sleeps, style));
     parts.extend(changes(&found.statements, ("statement", "of the load"), style));
     parts.extend(changes(&found.functions, ("function", "of the server"), style));
     parts.extend(events(&found.events, style));
@@ -81,6 +84,22 @@ fn waterfall(found: &Why, style: Style) -> String {
     );
     let table = rows::table(style, &["part", "A", "B", "B - A", "95% interval", "share"], 1, &all);
     format!("{}\n{table}", heading(style, &head))
+}
+
+/// What connections sleep in by who called it, a line each: a chain is too long for a table.
+fn sleeps(found: &Changes, style: Style) -> Option<String> {
+    let tested = count(found.tested, "call chain");
+    if found.shown.is_empty() {
+        let none = format!("No call chain that connections sleep in is shown to differ, of {tested} tested.");
+        return (found.tested > 0).then(|| wrap(style, "", "", &none));
+    }
+    let shown = found.shown.iter().take(CHAINS);
+    let lines: String = shown.map(|one| wrap(style, "  ", "    ", &plain(&words::slept(one)))).collect();
+    let head = format!(
+        "call chains that connections sleep in whose time differs, the nearest function first, per transaction ({tested} \
+         tested, 5% false discoveries)"
+    );
+    Some(titled(style, &head, &lines))
 }
 
 /// Functions, or statements: those that differ, and the largest of the others.

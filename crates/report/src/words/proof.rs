@@ -6,7 +6,7 @@ use tare_findings::why::{Change, Expected, Proof, ProofVerdict, Trial};
 
 /// What is changed, as a study is told it.
 pub fn changes(changes: &[Change]) -> String {
-    let words = |change: &Change| format!("{}={}", change.key, change.value.as_deref().unwrap_or("HOST"));
+    let words = |change: &Change| format!("{}={}", change.key, change.shown());
     changes.iter().map(words).collect::<Vec<_>>().join(" ")
 }
 

@@ -1,11 +1,16 @@
 //! Sentences on where the time of a transaction goes, and on what makes up a difference.
 
+use super::wakes;
+use std::collections::BTreeMap;
 use tare_findings::figures::{count, figure, list, percent};
 use tare_findings::time::{ConditionTime, Counted, EventMean, EventSide, Missing, Part};
-use tare_findings::why::{Cause, Changes, Expected, NamedChange, PartChange, Suspect, Why};
+use tare_findings::why::{Cause, Changes, Expected, NamedChange, PartChange, Suspect, Times, Why};
 use tare_results::cache_lines::NO_SAMPLING;
+use tare_results::captures::{CALLERS, LOCKS, PROFILE, STATUS, WAITS, WAKES};
+use tare_results::events::EVENTS;
 use tare_results::hardware::Hardware;
 
+const DIVIDE: [&str; 7] = [WAITS, WAKES, CALLERS, LOCKS, STATUS, PROFILE, EVENTS];
 /// Parts that the first sentence names.
 const NAMED: usize = 2;
 /// So much of the time may be in two parts before it is said: readings of two sides are not taken at one moment.
@@ -125,6 +130,7 @@ pub fn cautions(found: &Why) -> Vec<String> {
             figure(own.us, "us")
         ));
     }
+    cautions.extend(not_captured(&found.missing));
     cautions.extend(found.unnamed.as_ref().map(|unnamed| super::waits::unnamed_of(unnamed, "the profile")));
     if !found.one_run {
         cautions
@@ -133,8 +139,15 @@ pub fn cautions(found: &Why) -> Vec<String> {
     cautions
 }
 
+/// What to know of conditions that are compared with none.
+pub fn cautions_of(found: &Times) -> Vec<String> {
+    let labelled: Vec<_> = found.conditions.iter().map(|time| (time.name.as_str(), time)).collect();
+    let missing = found.captures.iter().flat_map(|captured| captured.missing.clone()).collect();
+    times_cautions(&labelled).into_iter().chain(not_captured(&missing)).collect()
+}
+
 /// What to know of the times of conditions, each with its label; what all lack is said once.
-pub fn times_cautions(times: &[(&str, &ConditionTime)]) -> Vec<String> {
+fn times_cautions(times: &[(&str, &ConditionTime)]) -> Vec<String> {
     let lacks = |time: &ConditionTime| {
         list(&time.missing.iter().map(|missing| missing_words(*missing).to_owned()).collect::<Vec<_>>())
     };
@@ -149,6 +162,13 @@ pub fn times_cautions(times: &[(&str, &ConditionTime)]) -> Vec<String> {
     }
     cautions.extend(times.iter().flat_map(|(label, time)| overlaps(label, time)));
     cautions
+}
+
+/// Captures that were to be made and could not, each with its reason: those that divide the time. What the machine does
+/// not have is said by [`hardware`].
+fn not_captured(missing: &BTreeMap<String, String>) -> Vec<String> {
+    let divide = missing.iter().filter(|(name, _)| DIVIDE.contains(&name.as_str()));
+    divide.map(|(name, reason)| format!("not captured: {name}: {reason}")).collect()
 }
 
 fn overlaps(label: &str, time: &ConditionTime) -> Vec<String> {
@@ -268,6 +288,15 @@ pub fn events(means: &[EventMean]) -> Vec<String> {
     [EventSide::Client, EventSide::Server].into_iter().filter_map(of).collect()
 }
 
+/// A call chain that is slept in, with its time in A and in B and the difference.
+pub fn slept(change: &NamedChange) -> String {
+    let [a, b] = [change.a_us, change.b_us].map(|us| figure(us, "us"));
+    let sign = if change.us < 0.0 { "-" } else { "+" };
+    let ends = change.ci.map(|ci| format!(" ({} to {})", figure(ci.low, "us"), figure(ci.high, "us")));
+    let (us, ends) = (figure(change.us.abs(), "us"), ends.unwrap_or_default());
+    format!("{sign}{us}{ends}, A {a}, B {b}: {}", wakes::callers(&change.name))
+}
+
 /// Who calls a function, the nearest first.
 pub fn callers(chain: &str) -> String {
     format!("from {}", chain.rsplit(';').collect::<Vec<_>>().join(" < "))
@@ -326,7 +355,13 @@ fn quoted(word: &str) -> String {
 /// What is to be seen then.
 pub fn expected(cause: &Cause) -> &'static str {
     match (&cause.suspect, cause.prove.expected) {
-        (Suspect::GlobalLock(_), _) => "if it is one lock of the whole server, more tables do not help",
+        (Suspect::GlobalLock(_), Expected::Unchanged) => {
+            "if it is one lock of the whole server, more tables do not help"
+        }
+        (Suspect::RowLock, _) if cause.prove.changes.iter().any(|change| change.value.is_none()) => {
+            "with statements in FILE that touch other rows; if so, the slower of the two gets faster and the difference \
+             shrinks"
+        }
         (Suspect::Throttled, _) => {
             "with no CPU quota there, the slower of the two gets faster and the difference shrinks"
         }

@@ -229,6 +229,10 @@ pub(super) fn percentage(text: &str) -> Result<f64, String> {
     }
 }
 
+fn conditions(names: &[String]) -> String {
+    if names.is_empty() { "no condition with a usable trial".to_owned() } else { names.join(", ") }
+}
+
 impl From<CompareError> for Problem {
     fn from(error: CompareError) -> Self {
         let problem = Self::new(Exit::Usage, error.to_string());
@@ -236,12 +240,12 @@ impl From<CompareError> for Problem {
             CompareError::NoCondition { name, known } => nearest(problem, &name, &known),
             CompareError::NoSuchMetric { name, known } => nearest(problem, &name, &known),
             CompareError::NothingShared { a, b } => problem
-                .at(format!("A has {}; B has {}", a.join(", "), b.join(", ")))
+                .at(format!("A has {}; B has {}", conditions(&a), conditions(&b)))
                 .expected("conditions of the same name, or one condition per side")
-                .advice("name one condition per side: tare compare A:CONDITION B:CONDITION"),
+                .advice("name one condition per side, as A:CONDITION B:CONDITION"),
             CompareError::SameTrials { .. } => {
                 problem.expected("two sets of results, or two conditions of one").advice(
-                    "name two conditions: tare compare DIR:CONDITION DIR:OTHER; to see what chance alone does, run the \
+                    "name two conditions, as DIR:CONDITION DIR:OTHER; to see what chance alone does, run the \
                      study twice and compare the two",
                 )
             }

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use tare_drive::capture::place::{Captured, Place};
 use tare_drive::capture::sample::CaptureSample;
+use tare_drive::capture::settings::CaptureSettings;
 use tare_drive::sut::SideThreads;
 use tare_drive::workload::{Extra, Host, Progress};
 use tare_engine::Server;
@@ -54,7 +55,8 @@ impl Host for TrialHost<'_> {
         let threads = settings.workload.threads;
         let (trial, attempt) = (task.planned.trial, self.trial.attempt);
         let place = Place::make(self.trial.directory, trial, attempt, threads, task.sampling.sample_s);
-        let begun = place.map(|place| CaptureSample::begin(&settings.capture, place, server, seen));
+        let asked = if server.is_ours() { settings.capture } else { settings.capture.that_read() };
+        let begun = place.map(|place| CaptureSample::begin(&asked, place, server, seen));
         *self.captures.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
     }
 
@@ -84,9 +86,8 @@ pub fn note_captures(captures: Option<Begun>, extra: Option<Extra>, record: &mut
     });
 }
 
-/// Notes that this load has no capture sample, where one was requested.
-pub fn note_no_captures(trial: &Trial<'_>, reason: &str, record: &mut TrialRecord) {
-    let asked = trial.task.condition.settings.capture;
+/// Notes why there are none of these captures.
+pub fn note_no_captures(asked: CaptureSettings, reason: &str, record: &mut TrialRecord) {
     let all = [
         (asked.profile, captures::PROFILE),
         (asked.waits, captures::WAITS),

@@ -51,7 +51,7 @@ impl Trial<'_> {
             let (condition, levels, started_at) = (planned.condition, planned.levels, planned.started_at);
             let mut record = TrialRecord { trial, block, attempt, condition, levels, started_at, ..shared.clone() };
             record.lifetime = Some(lifetime(place));
-            note_no_captures(&Trial { task: task.clone(), ..self.clone() }, NO_CAPTURES, &mut record);
+            note_no_captures(task.condition.settings.capture, NO_CAPTURES, &mut record);
             let mut disturbed = Vec::new();
             let ended = rung.measure_rung(place, &mut begun, &mut record, &mut disturbed);
             let failed = ended.is_err();

@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tare_drive::capture;
 use tare_drive::capture::interference::OthersSeen;
+use tare_drive::capture::settings::CaptureSettings;
 use tare_drive::sut::{SharedAffinities, SubjectWatch, SystemUnderTest, WatchSettings};
 use tare_drive::workload::{Driven, Load, LoadContext, LoadError, Measured, Progress, ServerAt};
 use tare_engine::{Server, engine_by_name, program_sha1};
@@ -141,7 +142,7 @@ impl Trial<'_> {
         let mut machine = machine::apply(settings, &memory_nodes::confines(self)?)?;
         record.settings.append(&mut machine.applied);
         if let Some(reason) = load.no_captures() {
-            note_no_captures(self, reason, record);
+            note_no_captures(settings.capture, reason, record);
         }
         let parts = load.parts();
         let driven = match data {
@@ -236,11 +237,15 @@ impl Trial<'_> {
     /// On a server that someone else runs. Its affinities are put back on every way out.
     fn measure_running(&self, load: &dyn Load, record: &mut TrialRecord) -> Result<Driven, TrialError> {
         let server = running::begin(self, record)?;
-        note_no_captures(self, "a server that someone else runs is only measured", record);
+        let asked = self.task.condition.settings.capture;
+        let others = CaptureSettings { waits: false, locks: false, status: false, ..asked };
+        note_no_captures(others, "of a server that someone else runs there are waits, locks and status alone", record);
         let affinities = running::affinities(&self.task.placement)?;
         let driven = self.drive(load, Some(&server), affinities.clone());
         running::put_back(affinities.as_ref())?;
-        Ok(driven?.0)
+        let (mut driven, captures) = driven?;
+        note_captures(captures, driven.extra.take(), record);
+        Ok(driven)
     }
 
     pub(super) fn drive(
@@ -257,7 +262,7 @@ impl Trial<'_> {
             Some(server) if server.is_ours() => SystemUnderTest::started(server),
             Some(_) => SystemUnderTest::running(None),
         };
-        let host = TrialHost::new(self, server.filter(|server| server.is_ours()));
+        let host = TrialHost::new(self, server);
         let connect = || match server {
             Some(server) => Ok(server.connect()?),
             None => Err(LoadError::NoServer),

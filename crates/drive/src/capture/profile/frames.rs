@@ -103,12 +103,15 @@ fn head(text: &str) -> Option<(u64, String)> {
 /// `71cb buf_page_get_low(page_id_t, unsigned long) (/usr/sbin/mariadbd)`.
 pub(in super::super) fn frame(text: &str) -> Option<String> {
     let (address, rest) = text.split_once(' ')?;
-    u64::from_str_radix(address, 16).ok()?;
+    let address = u64::from_str_radix(address, 16).ok()?;
     let (symbol, object) = match rest.rsplit_once(" (") {
         Some((symbol, object)) => (symbol.trim(), object.trim_end_matches(')')),
         None => (rest.trim(), ""),
     };
-    let kernel = object.ends_with(".ko") || (object.starts_with('[') && !USER_OBJECTS.contains(&object));
+    // The upper half is the kernel's, also where this user may not read its symbols.
+    let without_symbols = object == "[unknown]" && address >> 63 == 1;
+    let kernel =
+        without_symbols || object.ends_with(".ko") || (object.starts_with('[') && !USER_OBJECTS.contains(&object));
     let name = if symbol.is_empty() || symbol == "[unknown]" {
         let file = object.rsplit('/').next().unwrap_or("").trim_matches(['[', ']']);
         format!("[{}]", if file.is_empty() { "unknown" } else { file })
@@ -176,6 +179,7 @@ mod tests {
             ("71cb [unknown] (/usr/lib/libaio.so.1)", "[libaio.so.1]"),
             ("71cb \u{1b}[31mred;\u{202e} (/m)", "\\u{1b}[31mred:\\u{202e}"),
             ("71cb [unknown] ([unknown])", "[unknown]"),
+            ("ffffffff8118c5a4 [unknown] ([unknown])", "[unknown]_[k]"),
             ("ffffffff81 queued_spin_lock_slowpath ([kernel.kallsyms])", "queued_spin_lock_slowpath_[k]"),
             ("ffffffff81 nvme_queue_rq ([nvme])", "nvme_queue_rq_[k]"),
             ("7ffe __vdso_clock_gettime ([vdso])", "__vdso_clock_gettime"),

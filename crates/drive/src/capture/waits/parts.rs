@@ -8,7 +8,7 @@ use super::sleep::{Futex, Sleep};
 use super::tally::{Sightings, Tally};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tare_results::captures::{FOLDED, WALL};
-use tare_results::waits::{FutexOperation, TimePart, TimeUse, WaitsFile};
+use tare_results::waits::{FutexOperation, TimePart, TimeUse, WaitsFile, WakesFile};
 
 /// Futexes that many threads share, each a part of its own; the rest are one part for each place that they lie in.
 const LOCKS: usize = 20;
@@ -103,19 +103,24 @@ fn grouped(tally: &Tally, shared: &BTreeSet<Address>, addresses: &mut Addresses)
 
 /// Weights are millionths of the threads' time.
 const WHOLE: f64 = 1e6;
+/// Sleeps whose chains are too small to be listed.
+const OTHER_CHAINS: &str = "other chains";
 
-/// Writes `wall.folded`, with the chains of the profile where there is one.
-pub(in super::super) fn write(file: &WaitsFile, place: &Place, captured: &mut Captured) {
+/// Writes `wall.folded`: what ran by the chains of the profile, what slept by those of `wakes`, where there are any.
+pub(in super::super) fn write(file: &WaitsFile, wakes: Option<&WakesFile>, place: &Place, captured: &mut Captured) {
     let profile = captured.files.get(FOLDED).and_then(|_| std::fs::read_to_string(place.path(FOLDED_FILE)).ok());
-    let text = folded(&file.connections.parts, profile.as_deref().unwrap_or_default());
+    let text = folded(&file.connections.parts, profile.as_deref().unwrap_or_default(), wakes);
     place.write(captured, WALL, "wall.folded", text.as_bytes());
 }
 
-fn folded(parts: &[TimePart], profile: &str) -> String {
-    let mut text = String::new();
+fn folded(parts: &[TimePart], profile: &str, wakes: Option<&WakesFile>) -> String {
+    let wakes = wakes.filter(|wakes| !wakes.callers.is_empty());
+    let asleep: f64 = parts.iter().filter(|part| part.time.is_asleep()).map(|part| part.fraction).sum();
+    let mut text = wakes.map_or_else(String::new, |wakes| sleeping(asleep * WHOLE, wakes));
     for part in parts {
         match part.time {
             TimeUse::Ran => text.push_str(&running(part.fraction * WHOLE, profile)),
+            time if time.is_asleep() && wakes.is_some() => {}
             time => {
                 let on = part.on.as_ref().map_or(String::new(), |on| format!(";{}", on.replace([';', '\n'], ":")));
                 let weight = (part.fraction * WHOLE).round();
@@ -125,6 +130,16 @@ fn folded(parts: &[TimePart], profile: &str) -> String {
         }
     }
     text
+}
+
+/// The chains of callers, as heavy together as the time that threads slept; those that are not listed are one.
+fn sleeping(whole: f64, wakes: &WakesFile) -> String {
+    let listed: f64 = wakes.callers.iter().map(|one| one.fraction).sum();
+    let slept = wakes.slept_fraction.max(listed);
+    let weight = |fraction: f64| (whole * fraction / slept).round();
+    let chains = wakes.callers.iter().map(|one| (one.chain.as_str(), weight(one.fraction)));
+    let all = chains.chain([(OTHER_CHAINS, weight(slept - listed))]).filter(|(_, weight)| *weight >= 1.0);
+    all.map(|(chain, weight)| format!("asleep;{chain} {weight}\n")).collect()
 }
 
 /// The profile's chains, as heavy together as the time that threads ran.
@@ -146,6 +161,7 @@ fn running(whole: f64, profile: &str) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use tare_results::waits::CallerShare;
 
     fn futex(address: u64) -> Sleep {
         Sleep::Futex(Futex { process: Some(-1), address, operation: FutexOperation::Wait })
@@ -214,12 +230,32 @@ mod tests {
             part(TimeUse::Ran, None, 0.4),
             part(TimeUse::WaitedForCpu, None, 0.1),
         ];
-        let text = folded(&parts, "main;serve 30\nmain;log 10\n");
+        let text = folded(&parts, "main;serve 30\nmain;log 10\n", None);
         assert_eq!(
             text,
             "asleep;shared_futex;dict_sys+0x40 500000\nran;main;serve 300000\nran;main;log 100000\n\
              ready;waited_for_cpu 100000\n"
         );
-        assert!(folded(&parts, "").contains("ran 400000\n"));
+        assert!(folded(&parts, "", None).contains("ran 400000\n"));
+        // Where it is known who called, that divides the time asleep: 0.45 of 0.6 in this chain, the rest in others.
+        let callers = vec![CallerShare { chain: "serve;pthread_mutex_lock".to_owned(), fraction: 0.45 }];
+        let wakes = WakesFile {
+            schema: 2,
+            elapsed_s: 1.0,
+            threads: 2,
+            events: 9,
+            cut: false,
+            slept_fraction: 0.6,
+            woken_by: Vec::new(),
+            charged: Vec::new(),
+            callers,
+        };
+        assert_eq!(
+            folded(&parts, "", Some(&wakes)),
+            "asleep;serve;pthread_mutex_lock 375000\nasleep;other chains 125000\nran 400000\n\
+             ready;waited_for_cpu 100000\n"
+        );
+        let none = WakesFile { callers: Vec::new(), ..wakes };
+        assert!(folded(&parts, "", Some(&none)).contains("asleep;shared_futex;dict_sys+0x40 500000\n"));
     }
 }

@@ -41,6 +41,32 @@ fn a_study_binds_and_proves_their_threads_and_leaves_everything_as_it_was() {
     }
 }
 
+/// What only reads is captured there: in what their threads sleep, and what the server counts of itself.
+#[test]
+fn what_their_threads_wait_for_is_read_and_nothing_is_set_there() {
+    for engine in engines() {
+        let theirs = Theirs::new(engine);
+        let captures = ["waits", "locks", "status", "profile"].map(|name| format!("{name} = \"on\"\n")).concat();
+        let study = theirs.study(&format!("[capture]\n{captures}"));
+        theirs.world.exits(0, &["run", &study, "--out", "results", "--set", "sampling.sample_s=0.5"]);
+        for record in trials(&theirs.world.path("results")) {
+            assert!(record["capture_sample"]["tps"].as_f64() > Some(0.0), "{record}");
+            let read = |name: &str| {
+                let path = record["captures"][name].as_str().unwrap_or_else(|| panic!("{name}: {record}"));
+                json(&std::fs::read_to_string(theirs.world.path("results").join(path)).unwrap())
+            };
+            let connections = &read("waits")["connections"];
+            assert!(connections["threads"] == 2 && connections["parts"].as_array().unwrap().len() > 1, "{connections}");
+            assert!(!read("status")["differences"].as_object().unwrap().is_empty());
+            let missing = |name: &str| record["captures_missing"][name].as_str();
+            assert!(missing("profile").is_some_and(|why| why.contains("someone else runs")), "{record}");
+            // PostgreSQL is only looked at; in the others instruments would have to be switched on.
+            let sets = missing("locks").is_some_and(|why| why.contains("nothing is set"));
+            assert_eq!(sets, engine.name() != "postgresql", "{record}");
+        }
+    }
+}
+
 #[test]
 fn a_load_leaves_no_thread_bound_also_after_ctrl_c() {
     let theirs = Theirs::new(&Mariadb);

@@ -4,6 +4,7 @@
 use super::first_lines::are_those_of_the_golden_file;
 use crate::support::one_line;
 use regex_lite::Regex;
+use std::collections::BTreeMap;
 use tare_findings::ab::{Ab, AbVerdict, Control, ToGo};
 use tare_findings::bisect::{Bisection, Cell, Commit};
 use tare_findings::find::{Candidate, Fate, Find};
@@ -13,7 +14,9 @@ use tare_findings::time::{ConditionTime, Part, PartTime};
 use tare_findings::why::{Cause, Changes, Expected, Experiment, NamedChange, PartChange, Suspect, TimeChange, Why};
 use tare_report::terminal::{self, Style};
 use tare_report::words::{ab, ab_rows, bisect, find, history_sentence, reproduce, why};
+use tare_results::captures::WAKES;
 use tare_results::claim::Cannot;
+use tare_results::events::NO_COUNTERS;
 use tare_results::laps::Question;
 use tare_results::levels_of;
 use tare_results::metric::Better;
@@ -195,6 +198,7 @@ fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
         undisturbed: undisturbed.then(|| changed(own_us, shown)),
         parts: all.iter().map(change).collect(),
         not_explained: change(last),
+        sleeps: Changes::default(),
         functions: Changes::default(),
         statements: Changes::default(),
         events: Vec::new(),
@@ -202,6 +206,7 @@ fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
         unnamed: None,
         causes: Vec::new(),
         hardware: None,
+        missing: BTreeMap::new(),
     }
 }
 
@@ -227,6 +232,17 @@ fn whys() -> Vec<(&'static str, Why)> {
         ("no difference", of_parts(&alike, false)),
         ("a function alone", Why { functions: of_function, ..of_parts(&alike, false) }),
     ]
+}
+
+/// Counters that the machine does not have are said elsewhere.
+#[test]
+fn a_capture_that_could_not_be_made_is_said_with_its_reason() {
+    let mut found = of_parts(&[(Part::NotExplained, 500.0, 502.0, false)], false);
+    assert!(why::cautions(&found).is_empty());
+    for (name, reason) in [(WAKES, "perf is not installed"), (NO_COUNTERS, "no hardware counters")] {
+        found.missing.insert(name.to_owned(), reason.to_owned());
+    }
+    assert_eq!(why::cautions(&found), ["not captured: wakes: perf is not installed"]);
 }
 
 /// With the largest difference that may have been missed; each part by itself with `--all`.

@@ -1,7 +1,7 @@
 //! The capture `waits`: in what the threads of real servers sleep.
 
 use super::captures::document;
-use crate::support::{World, trials};
+use crate::support::{World, json, trials};
 use serde_json::Value;
 
 fn study(engine: &str, workload: &str, more: &str) -> String {
@@ -102,13 +102,16 @@ fn processes_that_serve_connections_are_looked_at_as_threads_are() {
 fn who_called_what_is_slept_in_is_named() {
     let world = World::new();
     let study = world.study(
-        "name = \"callers\"\n[engine]\nname = \"sqlite\"\n[engine.options]\ntare_planted_mutex_us = \"2000\"\n\
-         [workload]\nname = \"point_select\"\nrows = 100\nthreads = 4\n[capture]\nwakes = \"on\"\n[sampling]\n\
-         trials = 1\nwarmup_s = 0.1\nsample_s = 0.8\n",
+        "name = \"callers\"\n[engine]\nname = \"sqlite\"\n[workload]\nname = \"point_select\"\nrows = 100\nthreads = 4\n\
+         [capture]\nwakes = \"on\"\nwaits = \"on\"\n[sampling]\ntrials = 3\nwarmup_s = 0.1\nsample_s = 0.4\n\
+         [factors.option]\ntare_planted_mutex_us = [0, 2000]\n",
     );
     world.exits(0, &["run", &study, "--out", "results"]);
-    let record = trials(&world.path("results")).pop().unwrap();
-    let (shown, _) = world.exits(0, &["why", "results"]);
+    let [a, b] = [0, 2000].map(|us| format!("results:option.tare_planted_mutex_us={us}"));
+    let mut records = trials(&world.path("results")).into_iter();
+    let record = records.rfind(|record| record["condition"] == "option.tare_planted_mutex_us=2000").unwrap();
+    let (shown, _) = world.exits(0, &["why", &b]);
+    let (compared, _) = world.exits(0, &["why", &a, &b, "--folded", "folded", "--json"]);
     world.assert_clean();
     if record["captures_missing"]["wakes"].is_string() {
         return;
@@ -123,4 +126,16 @@ fn who_called_what_is_slept_in_is_named() {
     let in_lock = |one: &&Value| one["chain"].as_str().unwrap().contains("tare_planted_mutex");
     assert!(sum(&mut callers.iter().filter(in_lock)) > 0.7 * all, "{wakes}");
     assert!(shown.contains("who called what") && shown.contains("tare_planted_mutex"), "{shown}");
+    let first = &json(&compared)["difference"]["sleeps"][0];
+    assert!(first["name"].as_str().is_some_and(|chain| chain.contains("tare_planted_mutex")), "{compared}");
+    assert!(first["us"].as_f64() > Some(1000.0) && first["p_value"].as_f64() <= Some(0.05), "{compared}");
+    // The sleeping half of the flame graph: A has no such lock.
+    let folded = std::fs::read_to_string(world.path("folded")).unwrap();
+    let in_lock = |line: &&str| line.starts_with("asleep;") && line.contains("tare_planted_mutex");
+    let of_side = |place: usize| -> f64 {
+        let numbers =
+            folded.lines().filter(in_lock).filter_map(|line| line.rsplit(' ').nth(place)?.parse::<f64>().ok());
+        numbers.sum()
+    };
+    assert!(of_side(0) > 1e6 && of_side(0) > 10.0 * of_side(1), "nanoseconds a transaction: {folded}");
 }

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Seconds that one run of a case may take, unless TARE_WHY_LIMIT_S says otherwise.
-const LIMIT_S: u64 = 300;
+const LIMIT_S: u64 = 600;
 /// Flushes that take 5 ms longer.
 const SHIM: &str = "#define _GNU_SOURCE\n#include <unistd.h>\n#include <sys/syscall.h>\n\
     int fdatasync(int fd) { usleep(5000); return syscall(SYS_fdatasync, fd); }\n\
@@ -84,7 +84,9 @@ fn output(world: &World, args: &[&str], group: Option<&Group>) -> Result<String,
             // As Ctrl-C does: its servers end with it.
             let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
             let _ = child.wait();
-            return Err(format!("not done in {limit_s} s"));
+            let so_far = std::fs::read_to_string(world.path("err")).unwrap_or_default();
+            let last = so_far.lines().last().unwrap_or("nothing was said");
+            return Err(format!("not done in {limit_s} s, the last line: {last} (TARE_WHY_LIMIT_S)"));
         }
         std::thread::sleep(Duration::from_millis(50));
     };
