@@ -11,7 +11,7 @@ use super::estimate;
 use super::factors::{factors_of, load_of};
 use super::pooled::PooledStep;
 use super::pooled_steps;
-use super::question::Asked;
+use super::question::AnswerContext;
 use super::scaling;
 use super::summary::{Scaling, SpreadSources, Step};
 use super::taken;
@@ -26,7 +26,7 @@ use tare_stats::counts::{Count, more_in_b};
 
 /// Answers the study's question from all trials that count, and once more without the disturbed ones among them: but
 /// for a race, which dropped conditions by all of them.
-pub(super) fn answer(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Answer {
+pub(super) fn answer(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Answer {
     let verdict = verdict(asked, conditions);
     let (disturbed, all) = conditions
         .iter()
@@ -46,7 +46,7 @@ pub(super) fn answer(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Answe
     }
 }
 
-fn without_disturbed(asked: &Asked, conditions: &[ConditionTrials<'_>], with: &Verdict) -> Without {
+fn without_disturbed(asked: &AnswerContext, conditions: &[ConditionTrials<'_>], with: &Verdict) -> Without {
     if !with.is_tested() {
         return Without::Untested;
     }
@@ -66,7 +66,7 @@ fn without_disturbed(asked: &Asked, conditions: &[ConditionTrials<'_>], with: &V
 
 /// The first condition whose clean trials are a selection of the fast ones. That decides where the question is how
 /// trials differ; means of clean trials stay what they are.
-fn selected(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Option<String> {
+fn selected(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Option<String> {
     if asked.question != Some(Question::Spread) {
         return None;
     }
@@ -97,7 +97,7 @@ fn selects(condition: &ConditionTrials<'_>, name: &str, rate: f64) -> bool {
 }
 
 /// The verdict on one set of trials, and on nothing else.
-fn verdict(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Verdict {
+fn verdict(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Verdict {
     if let Some(race) = &asked.race {
         return Verdict::Raced(Box::new(race.clone()));
     }
@@ -166,7 +166,7 @@ pub(super) fn loads<'t>(measured: &[ConditionTrials<'t>]) -> Option<Vec<(String,
 }
 
 /// Each load by itself. All of them are one family (Bonferroni).
-fn by_load(asked: &Asked, measured: &[ConditionTrials<'_>]) -> Option<Verdict> {
+fn by_load(asked: &AnswerContext, measured: &[ConditionTrials<'_>]) -> Option<Verdict> {
     let loads = loads(measured)?;
     let count = loads.len() as f64;
     let found = |(load, own): (String, Vec<ConditionTrials<'_>>)| {
@@ -239,7 +239,7 @@ pub fn spread_from<'l>(
 }
 
 /// The ladders of the headline metric: the steps at which more gave less.
-fn steps(laws: &[Scaling], pooled: Vec<PooledStep>, metric: &str, asked: &Asked, basis: &Basis<'_>) -> Verdict {
+fn steps(laws: &[Scaling], pooled: Vec<PooledStep>, metric: &str, asked: &AnswerContext, basis: &Basis<'_>) -> Verdict {
     let laws: Vec<&Scaling> = laws.iter().filter(|law| law.metric == metric).collect();
     if laws.is_empty() && pooled.is_empty() {
         return Verdict::Untested(Untested::TooFewRungs {

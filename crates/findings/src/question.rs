@@ -10,7 +10,7 @@ use tare_results::question::Question;
 use tare_results::schema::{LeftOut, Within};
 
 /// What an answer is made for, besides the trials.
-pub(super) struct Asked {
+pub(super) struct AnswerContext {
     /// The question of the study; none where it declares none.
     pub question: Option<Question>,
     pub is_rehearsal: bool,
@@ -26,7 +26,7 @@ pub(super) struct Asked {
     pub unrealizable: usize,
 }
 
-impl Asked {
+impl AnswerContext {
     pub fn of(results: &Results) -> Self {
         let planned = results.plan.iter().flat_map(|plan| &plan.conditions);
         Self {

@@ -4,7 +4,7 @@
 
 use super::answer::{self, headline_metric};
 use super::collect::{self, ConditionTrials};
-use super::question::Asked;
+use super::question::AnswerContext;
 use super::{composite, effects, pooled_steps};
 use tare_results::Results;
 use tare_results::looks::{Look, looks};
@@ -18,23 +18,23 @@ const MINIMUM_SPREAD: f64 = 2.0;
 
 /// Whether no further trial is needed for what the study asks.
 pub fn settled(results: &Results) -> bool {
-    is_settled(&Asked::of(results), &collect::conditions(results))
+    is_settled(&AnswerContext::of(results), &collect::conditions(results))
 }
 
 /// The look before the last one that settles the question.
-pub(super) fn ended_early(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Option<Look> {
+pub(super) fn ended_early(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Option<Look> {
     let is_look = |look: &Look| !look.is_last && looks(look.of_blocks).contains(&look.blocks);
     asked.look.filter(|look| is_look(look) && is_settled(asked, conditions))
 }
 
 /// With the disturbed trials and without them, where there are any.
-fn is_settled(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> bool {
+fn is_settled(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> bool {
     let clean = || conditions.iter().map(ConditionTrials::clean).collect::<Vec<_>>();
     let any_disturbed = conditions.iter().any(|condition| !condition.disturbed().is_empty());
     is_settled_by(asked, conditions) && (!any_disturbed || is_settled_by(asked, &clean()))
 }
 
-fn is_settled_by(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> bool {
+fn is_settled_by(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> bool {
     match &asked.question {
         Some(Question::Spread) => effects::sources(conditions, asked.rate(&Question::Spread)).is_some_and(|sources| {
             let is_open = |ci: Option<Interval>| !lies_within(ci, MINIMUM_SPREAD);

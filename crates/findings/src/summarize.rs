@@ -3,7 +3,7 @@
 use super::answer::{self, headline_metric};
 use super::collect::{self, ConditionTrials};
 use super::confidence::CONFIDENCE;
-use super::question::Asked;
+use super::question::AnswerContext;
 use super::summary::{ConditionSummary, MetricSummary, Summary};
 use super::verdict::Answer;
 use super::{
@@ -25,7 +25,7 @@ pub fn summarize(results: &Results) -> Summary {
     let metrics = collect::all_metrics(&conditions);
     let headline_metric = headline_metric(&metrics);
     let (adjusts, not_adjusted) = probes::of_study(results, &conditions);
-    let asked = Asked::of(results);
+    let asked = AnswerContext::of(results);
     let all: Vec<&ConditionTrials<'_>> = conditions.iter().collect();
     let seen = modes::StudyModes::of(&all, &metrics, headline_metric.as_deref());
     let given = Given { all: &conditions, machine, adjusts, modes: &seen };

@@ -121,6 +121,7 @@ pub struct Predicted {
     pub experiment: Experiment,
     /// Blocks of trials; 0: it is not run.
     pub blocks: usize,
+    /// Seconds that these blocks take; where there are none, what the fewest that decide something would take.
     pub expected_s: f64,
     /// Why claims cannot be tested here, by their names.
     pub cannot: BTreeMap<String, Cannot>,

@@ -197,10 +197,10 @@ pub struct Rungs {
     pub blocks: usize,
 }
 
-/// A setting of the machine that a study does without.
+/// What a study does without: a setting of the machine, or an option of a file that the server does not know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// Its name, as `[machine]` has it.
+    /// Its name, as `[machine]` or the server has it.
     pub setting: String,
     pub level: String,
     pub reason: String,

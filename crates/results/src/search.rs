@@ -44,6 +44,14 @@ pub struct StepRecord {
 }
 
 impl SearchRecord {
+    /// The highest rate that met it in one of its steps, where that is a tenth above what was found or more: measured
+    /// again it did not, nor did lower ones, so the rate is not all that decided.
+    pub fn met_before_tps(&self) -> Option<f64> {
+        const ABOVE: f64 = 1.1;
+        let highest = self.steps.iter().filter(|step| step.met).map(|step| step.asked_tps).reduce(f64::max)?;
+        Some(highest).filter(|highest| self.found_tps.is_some_and(|found| *highest > ABOVE * found))
+    }
+
     pub fn found_step(&self) -> Option<&StepRecord> {
         let found = self.found_tps?;
         self.steps.iter().rfind(|step| step.met && step.asked_tps == found)
@@ -56,4 +64,34 @@ pub enum Limit {
     Server,
     /// The client's: the server may do more.
     Client(ClientLimit),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_that_met_the_limit_before_is_named_where_it_is_far_above_what_was_found() {
+        let step = |asked_tps: f64, met: bool| StepRecord {
+            asked_tps,
+            done_tps: asked_tps,
+            value: None,
+            value_of_prompt_client: None,
+            beyond: None,
+            met,
+            limit: None,
+            repeated: false,
+        };
+        let search = |found_tps: f64| SearchRecord {
+            search: 0,
+            objective: "latency_ms_p99 <= 5".to_owned(),
+            closed_loop_tps: 5000.0,
+            found_tps: Some(found_tps),
+            bracket_tps: None,
+            limit: None,
+            steps: vec![step(2400.0, true), step(2400.0, false), step(17.0, true), step(2300.0, true)],
+        };
+        assert_eq!(search(17.0).met_before_tps(), Some(2400.0));
+        assert_eq!(search(2300.0).met_before_tps(), None, "so near is no contradiction");
+    }
 }

@@ -112,6 +112,16 @@ impl EngineError {
         }
     }
 
+    /// Whether the account is known, and has no right to use the database.
+    pub fn is_database_denied(&self) -> bool {
+        let Self::Connect { source, .. } = self else { return false };
+        match source.code {
+            Some(Code::Number(number)) => number == DATABASE_DENIED,
+            Some(Code::State(state)) => state.as_str() == "42501",
+            None => false,
+        }
+    }
+
     /// Goes on, unless the end of this program is wanted.
     pub(crate) fn unless_interrupted() -> Result<(), Self> {
         if interrupted() { Err(Self::Interrupted) } else { Ok(()) }
@@ -157,6 +167,8 @@ const LOGIN_REFUSED: [u32; 3] = [1045, 1698, 3955];
 
 /// MySQL's and MariaDB's number: unknown database.
 const NO_DATABASE: u32 = 1049;
+/// The same of a database that the account has no right to, whether it exists or not.
+const DATABASE_DENIED: u32 = 1044;
 
 fn none_of(searched: &[PathBuf]) -> String {
     match searched {

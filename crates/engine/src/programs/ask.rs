@@ -51,13 +51,13 @@ pub fn list_questions_in(state_directory: &Path) {
 }
 
 /// A question, and the file that was asked: device, inode, bytes, seconds and nanoseconds of its last change.
-type Asked = (PathBuf, [i128; 5], Vec<String>, Option<String>, bool);
+type QuestionOf = (PathBuf, [i128; 5], Vec<String>, Option<String>, bool);
 
 /// Answers that this process has had: planning a study asks the same of a server for every option that it sets.
-static ANSWERED: Mutex<BTreeMap<Asked, String>> = Mutex::new(BTreeMap::new());
+static ANSWERED: Mutex<BTreeMap<QuestionOf, String>> = Mutex::new(BTreeMap::new());
 
 /// None where there is no such file.
-fn key(question: &Question<'_>) -> Option<Asked> {
+fn key(question: &Question<'_>) -> Option<QuestionOf> {
     let file = question.program.metadata().ok()?;
     let file =
         [file.dev().into(), file.ino().into(), file.size().into(), file.ctime().into(), file.ctime_nsec().into()];

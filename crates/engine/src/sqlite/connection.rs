@@ -68,18 +68,18 @@ struct Statements<'c> {
     /// Held from the first prepared statement on.
     session: Option<Session<'c>>,
     /// What met BUSY, from when it first did; none when it was done since.
-    busy: Option<(Asked, Waiting<'c>)>,
+    busy: Option<(Retried, Waiting<'c>)>,
 }
 
 /// What is tried again after BUSY, with other values perhaps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum Retried {
     Prepared(u32),
     /// By its first letters: those of BEGIN and of a statement differ.
     Text([u8; 8]),
 }
 
-impl Asked {
+impl Retried {
     #[inline]
     fn of(request: &Request<'_>) -> Self {
         let mut letters = [0; 8];
@@ -114,7 +114,7 @@ impl<'w> Answer<'w> {
 
     #[inline]
     fn to(&mut self, request: Request<'_>, statements: &mut Statements<'w>) -> io::Result<()> {
-        let which = Asked::of(&request);
+        let which = Retried::of(&request);
         match self.number(request, statements) {
             Ok(number) => {
                 statements.busy.take_if(|(waits, _)| *waits == which);

@@ -115,7 +115,7 @@ fn of(error: &Error) -> String {
     match error {
         // The second is what comes of another authority with the same name.
         Error::InvalidCertificate(Certificate::UnknownIssuer | Certificate::BadSignature) => {
-            "the server's certificate is signed by no one who is believed: give its authority's own as tls_ca (ssl-ca, \
+            "the server's certificate is signed by no trusted authority: give its authority's own as tls_ca (ssl-ca, \
              sslrootcert)"
                 .to_owned()
         }
@@ -126,7 +126,7 @@ fn of(error: &Error) -> String {
              (a common name does not count), or ask for verify-ca"
         ),
         Error::InvalidCertificate(wrong) => format!(
-            "the server's certificate cannot be believed: {wrong}; expected one of version 3 that is valid now, with a \
+            "the server's certificate cannot be trusted: {wrong}; expected one of version 3 that is valid now, with a \
              subjectAltName where the host is checked"
         ),
         Error::AlertReceived(

@@ -60,7 +60,7 @@ fn chain(tls: &Tls, provider: &Arc<CryptoProvider>) -> Result<Option<Chain>, Str
         }
         // Where names do not count, any certificate that one of the system's authorities ever signed would do.
         None if !names => {
-            let what = "verify-ca needs the certificate of the authority that is believed";
+            let what = "verify-ca needs the certificate of the trusted authority";
             return Err(format!("{what}: give it as tls_ca (ssl-ca, sslrootcert)"));
         }
         None => {

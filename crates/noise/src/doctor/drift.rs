@@ -139,9 +139,10 @@ fn left(x: &[f64], y: &[f64]) -> f64 {
 /// One finding: how large the drift is, and the probe that knows most of it.
 pub(super) fn finding(drift: &Drift) -> Finding {
     let left: Vec<String> =
-        drift.probes.iter().map(|found| format!("{} leaves {:.2} of it", found.probe, found.left)).collect();
+        drift.probes.iter().map(|found| format!("{:.2} of it ({})", found.left, found.probe)).collect();
     let value = format!(
-        "a job of known work varied by {:.1}% (CoV of {} groups over {:.0} s on CPU {}); alongside it the probe {}",
+        "a job of known work varied by {:.1}% (CoV of {} groups over {:.0} s on CPU {}); adjusted by a probe that ran \
+         alongside, {}",
         100.0 * drift.cov,
         drift.groups,
         drift.elapsed_s,
@@ -149,7 +150,7 @@ pub(super) fn finding(drift: &Drift) -> Finding {
         left.join(", ")
     );
     let severity = if drift.cov < NOTABLE { Severity::Good } else { Severity::Note };
-    let cost = "samples drift by as much whatever is set; comparisons adjusted by a probe lose what it knows";
+    let cost = "samples drift by as much whatever is set; adjusting by a probe takes out what the probe shows of it";
     let best = drift.probes.iter().min_by(|a, b| a.left.total_cmp(&b.left)).filter(|best| best.left <= WORTH_IT);
     let mut finding = Finding::new("drift", value, severity, cost);
     // Known work is not the study's: whether a probe helps that is asked of its own samples.
@@ -180,7 +181,7 @@ mod tests {
         assert_eq!(drift.probes[2].left, 1.0, "what never varies explains nothing");
         let finding = finding(&drift);
         assert_eq!(finding.command.as_deref(), Some("tare doctor --study STUDY"));
-        assert!(finding.value.contains("chain leaves 0.0"), "{}", finding.value);
+        assert!(finding.value.contains("alongside, 0.0"), "{}", finding.value);
         assert_eq!(
             of(0, Duration::from_secs(1), &jobs[..20], &readings[..20]).unwrap().groups,
             6,

@@ -11,7 +11,7 @@ use tare_text::percent;
 /// As the picture alone is, and as pages of the usual width have it.
 pub const WIDE: Frame = Frame { width: 960.0, left: 76.0, right: 930.0, slim: false };
 const HEIGHT: f64 = 360.0;
-const TOP: f64 = 64.0;
+const TOP: f64 = 78.0;
 const BOTTOM: f64 = 306.0;
 /// Pixels that the number of a pair needs.
 const NUMBER: f64 = 47.0;
@@ -50,9 +50,13 @@ pub fn draw(sentence: &str, ab: &Ab, course: &[Step], frame: &Frame) -> Markup {
             title { (sentence) }
             desc { "B/A of " (metric) " with its interval after each of " (course.len()) " pairs; between "
                 (format!("{:.4}", equal.low)) " and " (format!("{:.4}", equal.high)) " B and A count as equal." }
-            @if !frame.slim { text.label x="16" y="24" { (sentence) } }
-            text.axis x=(if frame.slim { "2" } else { "16" }) y="46" {
-                (axis.label(&format!("B/A of {metric}"))) @if !frame.slim { "; " (legend(ab, course)) }
+            @if frame.slim {
+                text.axis x="2" y="38" { "B/A of " (metric) }
+                text.axis x="2" y="54" { (axis.label("").trim()) }
+            } @else {
+                text.label x="16" y="24" { (sentence) }
+                text.axis x="16" y="44" { (axis.label(&format!("B/A of {metric}"))) }
+                text.axis x="16" y="60" { (legend(ab, course)) }
             }
             rect.equal x=(px(frame.left)) y=(px(upper)) width=(px(frame.right - frame.left)) height=(px(lower - upper)) {}
             (axis.vertical(frame.left, frame.right))

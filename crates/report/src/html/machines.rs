@@ -219,7 +219,7 @@ pub(super) fn hosts(page: &Page<'_>) -> Option<Markup> {
             }
         }
         (table("Machines side by side", &[L("machine"), R("blocks"), R("trials"), R("against the others"),
-            R("95% interval"), R("spread in a block"), L("odd")], hosts.rows.iter().map(|host| row![
+            R("95% interval"), R("spread in a block"), L("differs in")], hosts.rows.iter().map(|host| row![
             host.name, host.blocks, host.trials,
             host.ratio.map(|ratio| format!("{ratio:.3}x")).unwrap_or_default(),
             host.ci.map(|ci| format!("{:.3} to {:.3}", ci.low, ci.high)).unwrap_or_default(),

@@ -28,16 +28,17 @@ impl AnswerJson {
             Some(disturbed) => with_disturbed(all, disturbed),
         };
         let is_open = answer.disturbed.as_ref().is_some_and(|found| found.without.is_open());
-        let kind = match (is_open, answer.is_rehearsal) {
-            (false, false) => "",
-            (false, true) => "Rehearsal: ",
-            (true, false) => "Inconclusive: ",
-            (true, true) => "Inconclusive rehearsal: ",
-        };
         // What is only described was disturbed then, all of it.
         let all_disturbed = |found: &Disturbed| found.without == Without::Untested && found.trials == found.of;
-        let disturbed = if answer.disturbed.as_ref().is_some_and(all_disturbed) { "Disturbed: " } else { "" };
-        let text = format!("{kind}{disturbed}{text}");
+        let kind = match (is_open, answer.disturbed.as_ref().is_some_and(all_disturbed), answer.is_rehearsal) {
+            (true, _, false) => "Inconclusive: ",
+            (true, _, true) => "Inconclusive rehearsal: ",
+            (false, true, false) => "Disturbed: ",
+            (false, true, true) => "Disturbed rehearsal: ",
+            (false, false, true) => "Rehearsal: ",
+            (false, false, false) => "",
+        };
+        let text = format!("{kind}{text}");
         if answer.is_rehearsal {
             details.insert(0, "A rehearsal (--quick) is too short to rely on.".to_owned());
         }

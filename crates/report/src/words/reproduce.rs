@@ -3,6 +3,7 @@
 use super::comparison::compiled;
 use tare_findings::reproduce::{Figure, Open, Reproduced, Why};
 use tare_results::claim::{Cannot, Claim, Measure, Needs, Published};
+use tare_stats::Interval;
 use tare_text::count;
 
 /// The verdict in few words, for a column.
@@ -49,36 +50,64 @@ pub fn line(claim: &Claim, found: &Reproduced) -> String {
     let head = verdict(Some(found));
     match found {
         Reproduced::Holds(figure) | Reproduced::DoesNotHold(figure) => format!("{head}: {}", figures(claim, figure)),
-        Reproduced::NotDecided(open) => format!("{head}: {}", not_decided(claim, open)),
+        Reproduced::NotDecided(open) => format!("{head}: {}", not_decided(open, |figure| figures(claim, figure))),
         Reproduced::CannotBeTested(cannot) => format!("{head}: {}", because(cannot)),
     }
 }
 
+/// What stands behind verdict and published figure where these have columns of their own.
+pub fn behind_verdict(claim: &Claim, found: &Reproduced) -> String {
+    match found {
+        Reproduced::Holds(figure) | Reproduced::DoesNotHold(figure) => {
+            format!("{}{}", here(claim, figure), reservations(figure))
+        }
+        Reproduced::NotDecided(open) => not_decided(open, |figure| {
+            let again = if open.why == Why::Again { again(claim, figure) } else { String::new() };
+            format!("{}{again}{}", here(claim, figure), reservations(figure))
+        }),
+        Reproduced::CannotBeTested(cannot) => because(cannot),
+    }
+}
+
 fn figures(claim: &Claim, figure: &Figure) -> String {
+    let (here, again, reservations) = (here(claim, figure), again(claim, figure), reservations(figure));
+    format!("published {}, here {here}{again}{reservations}", published(claim))
+}
+
+fn here(claim: &Claim, figure: &Figure) -> String {
     let shown = |value: f64| number(claim.measure, value);
-    let here = match figure.ci {
+    match figure.ci {
         Some(ci) => format!("{} ({} to {})", shown(figure.value), shown(ci.low), shown(ci.high)),
         None => shown(figure.value),
-    };
+    }
+}
+
+fn again(claim: &Claim, figure: &Figure) -> String {
+    let shown = |value: f64| number(claim.measure, value);
     let again = figure.again.and_then(|again| Some((again.value, again.ci?)));
-    let again = again.map(|(value, ci)| format!("; A/A {} ({} to {})", shown(value), shown(ci.low), shown(ci.high)));
+    let words =
+        |(value, ci): (f64, Interval)| format!("; A/A {} ({} to {})", shown(value), shown(ci.low), shown(ci.high));
+    again.map(words).unwrap_or_default()
+}
+
+fn reservations(figure: &Figure) -> String {
     let disturbed = match figure.disturbed {
         0 => String::new(),
         trials => format!("; {} disturbed", count(trials, "trial")),
     };
     let built = figure.compiled.map(|level| format!("; builds compiled {}", compiled(level))).unwrap_or_default();
-    format!("published {}, here {here}{}{disturbed}{built}", published(claim), again.unwrap_or_default())
+    disturbed + &built
 }
 
-fn not_decided(claim: &Claim, open: &Open) -> String {
+fn not_decided(open: &Open, figures: impl Fn(&Figure) -> String) -> String {
     let needs = match open.needs_s {
         Some(seconds) => format!("needs about {}", super::ab::duration((seconds / 60.0).ceil().max(2.0) * 60.0)),
         None => "no time is known to be enough".to_owned(),
     };
-    let figures = open.figure.map(|figure| format!("; {}", figures(claim, &figure))).unwrap_or_default();
+    let figures = open.figure.map(|figure| format!("; {}", figures(&figure))).unwrap_or_default();
     match open.why {
         Why::NotRun => match open.needs_s {
-            Some(_) => format!("not run in the time that was given, {needs}"),
+            Some(_) => format!("not run, {needs}"),
             None => "not run".to_owned(),
         },
         Why::TooFew => format!("too few trials ended well, {needs}{figures}"),
@@ -90,9 +119,9 @@ fn not_decided(claim: &Claim, open: &Open) -> String {
 
 pub fn because(cannot: &Cannot) -> String {
     match cannot {
-        Cannot::Nodes { needs, has } => format!("needs {}, this machine has {has}", count(*needs, "NUMA node")),
-        Cannot::Pus { needs, has } => format!("needs {}, this machine has {has}", count(*needs, "logical CPU")),
-        Cannot::Architecture { needs, has } => format!("is about {needs}, this machine is {has}"),
+        Cannot::Nodes { needs, has } => format!("needs {}, has {has}", count(*needs, "NUMA node")),
+        Cannot::Pus { needs, has } => format!("needs {}, has {has}", count(*needs, "logical CPU")),
+        Cannot::Architecture { needs, has } => format!("needs {needs}, has {has}"),
         Cannot::Builds { missing, get } => format!("{} missing: {get}", missing.join(", ")),
         Cannot::Unpublished { what } => format!("{what} were not published"),
         Cannot::Condition { reason } => reason.clone(),
@@ -136,7 +165,6 @@ mod tests {
     use super::*;
     use tare_results::claim::Band;
     use tare_results::schema::Levels;
-    use tare_stats::Interval;
 
     fn claim() -> Claim {
         Claim {
@@ -164,7 +192,7 @@ mod tests {
         );
         assert_eq!(
             said(Reproduced::CannotBeTested(Cannot::Nodes { needs: 2, has: 1 })),
-            "cannot be tested here: needs 2 NUMA nodes, this machine has 1"
+            "cannot be tested here: needs 2 NUMA nodes, has 1"
         );
         let near = Figure { value: 0.971, ci: Some(Interval { low: 0.9678, high: 0.974 }), ..figure };
         assert_eq!(

@@ -30,7 +30,7 @@ pub fn chosen(found: Option<&Weight>) -> String {
     let why = match (used, found.map(|found| found.advice)) {
         (Some(used), _) => return format!("sampling.probe = \"auto\": {} and is used", of_probe(used)),
         (_, Some(Advice::DoesNotHelp)) => "each probe leaves more than 0.90 of the spread",
-        (_, Some(_)) => "whether one helps here cannot be told from so few samples",
+        (_, Some(_)) => "whether one helps here cannot be decided from so few samples",
         (_, None) => "the samples have no spread that a probe could go with",
     };
     format!("sampling.probe = \"auto\": {why}, so that none is used")
@@ -45,7 +45,7 @@ pub fn advice(found: &Weight) -> String {
             "A reference weight does not help here: each probe leaves more than 0.90 of the spread.".to_owned()
         }
         (Advice::Helps | Advice::CannotTell, _) => {
-            "Whether a reference weight helps here cannot be told from so few samples: ask for more with --samples."
+            "Whether a reference weight helps here cannot be decided from so few samples: ask for more with --samples."
                 .to_owned()
         }
     }

@@ -104,7 +104,7 @@ const RUNNING: &[Key<Settings>] = &[
     )
     .in_study("; as a factor: what encryption costs"),
     key!(path "tls_ca" in engine.running.asked.tls_ca,
-        "PEM file with the certificates of the authorities that are believed; absent: those of the option file or \
+        "PEM file with the certificates of the trusted authorities; absent: those of the option file or \
          service, else the system's"),
     key!(path "tls_cert" in engine.running.asked.tls_cert,
         "PEM file with the certificate that the client has itself, where the server asks for one"),

@@ -194,11 +194,11 @@ fn cut(id: &str) -> &str {
 const EMBEDDED: &str = "sqlite";
 
 /// An engine, and the path of its program where a study names one.
-type Asked = (String, Option<PathBuf>);
+type ProgramOf = (String, Option<PathBuf>);
 
 #[derive(Debug, Default)]
 pub struct Programs {
-    asked: RefCell<BTreeMap<Asked, Result<Binary, String>>>,
+    asked: RefCell<BTreeMap<ProgramOf, Result<Binary, String>>>,
 }
 
 impl Programs {

@@ -7,7 +7,7 @@ use crate::language::spec::Study;
 use std::collections::BTreeMap;
 use std::path::Path;
 use tare_engine::engine_by_name;
-use tare_results::schema::Needs;
+use tare_results::schema::{Needs, Plan};
 use tare_topology::Machine;
 
 /// Programs, connections and what the kernel keeps alongside them.
@@ -124,16 +124,42 @@ pub fn memory_of(machine: &Machine) -> Option<u64> {
     told.then(|| machine.nodes.iter().map(|node| node.memory_bytes).sum())
 }
 
+/// What the page, the plan and the logs of a small study take, bytes.
+const PAGE: u64 = 400_000;
+/// What a sample takes in the records and on the page, bytes.
+const SAMPLE: u64 = 8_000;
+
+/// Whether the disk has room for the results: `folder` is where they go.
+pub fn results_fit(plan: &Plan, folder: &Path) -> Result<(), String> {
+    let samples = plan.trials_in_all().saturating_mul(plan.samples.max(1)) as u64;
+    let least = PAGE.saturating_add(SAMPLE.saturating_mul(samples));
+    match free_in(folder) {
+        Some(free) if free < least => Err(format!(
+            "the results take about {} kB of disk, and {} has {} kB left",
+            least / 1000,
+            folder.display(),
+            free / 1000
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Bytes that are left where a folder is, or will be; none where the system does not say.
+fn free_in(folder: &Path) -> Option<u64> {
+    let existing = folder.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("."));
+    // One that has no blocks at all does not count them.
+    let found = rustix::fs::statvfs(existing).ok().filter(|found| found.f_blocks > 0)?;
+    Some(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
 /// Whether the disk has room for the data: `folder` is where they go.
 pub fn fits_disk(needs: &Needs, folder: &Path) -> Result<(), String> {
-    let existing = folder.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("/"));
-    let Ok(found) = rustix::fs::statvfs(existing) else { return Ok(()) };
-    let free = found.f_bavail.saturating_mul(found.f_frsize);
+    let Some(free) = free_in(folder) else { return Ok(()) };
     // What was prepared before is there already: only the copy to work on is sure to be new.
     let least = needs.disk_bytes / COPIES;
     if needs.disk_bytes > DISK_LOOKED_AT && least > free {
         return Err(format!(
-            "its data need about {} of disk, half of it at least new, and {} has {} left",
+            "its data need about {} of disk, at least half of that new, and {} has {} left",
             gigabytes(needs.disk_bytes),
             folder.display(),
             gigabytes(free)

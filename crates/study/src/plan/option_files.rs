@@ -8,27 +8,48 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::PathBuf;
 use tare_engine::{Engine, OptionFile, engine_by_name};
+use tare_results::schema::LeftOut;
 
-/// Gives every condition the options of its file, under those of the study. Notes, and the reason of each condition
-/// that cannot have them.
-pub fn fold(conditions: &mut [Condition], programs: &Programs) -> (Vec<String>, Vec<Result<(), String>>) {
-    let mut notes = Vec::new();
-    let mut asked = Asked::new();
-    let folded = conditions.iter_mut().map(|condition| {
-        let found = read(&mut condition.settings, programs, &mut asked)?;
-        notes.extend(found.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>());
-        Ok(())
-    });
-    let folded = folded.collect();
-    (notes, folded)
+/// What became of option files.
+#[derive(Debug, Default)]
+pub struct Folded {
+    pub notes: Vec<String>,
+    /// Options that a server does not know.
+    pub left_out: Vec<LeftOut>,
+    /// Why a condition cannot have the options of its file, for each of them.
+    pub each: Vec<Result<(), String>>,
+}
+
+/// Gives every condition the options of its file, under those of the study.
+pub fn fold(conditions: &mut [Condition], programs: &Programs) -> Folded {
+    let mut folded = Folded::default();
+    let mut asked = UnknownOptions::new();
+    for condition in conditions {
+        let read = read(&mut condition.settings, programs, &mut asked).map(|(notes, left_out)| {
+            add_new(&mut folded.notes, notes);
+            add_new(&mut folded.left_out, left_out);
+        });
+        folded.each.push(read);
+    }
+    folded
+}
+
+fn add_new<T: PartialEq>(all: &mut Vec<T>, found: Vec<T>) {
+    for one in found {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
 }
 
 /// What programs do not know of files, by the paths of both: one is asked once.
-type Asked = BTreeMap<(PathBuf, PathBuf), Vec<String>>;
+type UnknownOptions = BTreeMap<(PathBuf, PathBuf), Vec<String>>;
 
-fn read(settings: &mut Settings, programs: &Programs, asked: &mut Asked) -> Result<Vec<String>, String> {
+type Read = (Vec<String>, Vec<LeftOut>);
+
+fn read(settings: &mut Settings, programs: &Programs, asked: &mut UnknownOptions) -> Result<Read, String> {
     let engine = &mut settings.engine;
-    let Some(path) = &engine.defaults_file else { return Ok(Vec::new()) };
+    let Some(path) = &engine.defaults_file else { return Ok(Read::default()) };
     let binary = programs.of(&engine.name, engine.binary.as_deref())?;
     let known = engine_by_name(&engine.name).map_err(|e| e.to_string())?;
     let mut file = known.read_options(path, &binary).map_err(|e| e.to_string())?;
@@ -43,19 +64,31 @@ fn read(settings: &mut Settings, programs: &Programs, asked: &mut Asked) -> Resu
     let version = format!("{} {}", binary.product, binary.version);
     let mut wrong = too_much_memory(known, &file, &engine.options).into_iter().collect::<Vec<_>>();
     let mut gone = Vec::new();
-    for name in unknown {
-        let line = format!("{}: {version} has no option {name}", place_of(&file, &name));
-        file.options.remove(&name);
-        if engine.leaves_out_unknown { gone.push(format!("{line}, left out")) } else { wrong.push(line) }
+    let how = match unknown.is_empty() || engine.leaves_out_unknown {
+        true => "correct the file, or set the option under [engine.options]",
+        false => {
+            "correct the file, set the option under [engine.options], or leave unknown ones out: \
+             engine.unknown_options = \"leave_out\""
+        }
+    };
+    // In the order of the file's lines.
+    let mut unknown: Vec<(Option<&(PathBuf, usize)>, String)> =
+        unknown.into_iter().map(|name| (file.places.get(&name), name)).collect();
+    unknown.sort();
+    for (place, setting) in unknown {
+        let place = place.map_or_else(String::new, |(path, line)| format!("{}:{line}: ", path.display()));
+        let level = file.options.remove(&setting).unwrap_or_default();
+        match engine.leaves_out_unknown {
+            true => gone.push(LeftOut { setting, level, reason: format!("{place}{version} has no such option") }),
+            false => wrong.push(format!("{place}{version} has no option {setting}")),
+        }
     }
     if !wrong.is_empty() {
-        let how = "correct the file, set the option under [engine.options], or leave unknown ones out: \
-                   engine.unknown_options = \"leave_out\"";
         return Err(format!("{}: {how}", wrong.join("; ")));
     }
     let files: Vec<String> = file.files.iter().map(|path| path.display().to_string()).collect();
     let mut notes = vec![format!("{} options for {} from {}", file.options.len(), engine.name, files.join(", "))];
-    notes.extend(gone);
+    notes.extend(gone.iter().map(|out| format!("{}={} left out: {}", out.setting, out.level, out.reason)));
     let left = file.left_out.iter();
     notes.extend(left.map(|(name, reason)| format!("{name} of {} left out: {reason}", path.display())));
     for (name, value) in file.options {
@@ -64,7 +97,7 @@ fn read(settings: &mut Settings, programs: &Programs, asked: &mut Asked) -> Resu
             engine.options.insert(name, value);
         }
     }
-    Ok(notes)
+    Ok((notes, gone))
 }
 
 fn place_of(file: &OptionFile, name: &str) -> String {

@@ -37,13 +37,12 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
     conditions.iter().try_for_each(|c| limits::check_record(&c.settings, samples, study.sampling.sample_s))?;
     let programs = (place == Where::Here).then(Programs::default);
     let mut notes: Vec<String> = pilot::note(&study.sampling).into_iter().collect();
-    let mut files = Vec::new();
+    let mut files = option_files::Folded::default();
     match &programs {
         Some(programs) => {
             notes.extend(builds::settle(&mut conditions, programs));
-            let (read, folded) = option_files::fold(&mut conditions, programs);
-            notes.extend(read);
-            files = folded;
+            files = option_files::fold(&mut conditions, programs);
+            notes.append(&mut files.notes);
         }
         None => builds::name(&mut conditions),
     }
@@ -58,7 +57,7 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         Ok(plan_condition(condition, on, place, programs.as_ref(), hosts.as_ref()))
     };
     let mut planned: Vec<PlannedCondition> = conditions.iter().map(plan_one).collect::<Result<_, String>>()?;
-    for (condition, file) in planned.iter_mut().zip(files) {
+    for (condition, file) in planned.iter_mut().zip(files.each) {
         if let Err(reason) = file {
             (condition.realizable, condition.placement, condition.reason) = (false, None, Some(reason));
         }
@@ -88,7 +87,7 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         rehearsal: study.rehearsal,
         estimated_s,
         needs: Some(needs),
-        left_out: study.left_out.clone(),
+        left_out: study.left_out.iter().cloned().chain(files.left_out).collect(),
         notes,
         ..Plan::default()
     })

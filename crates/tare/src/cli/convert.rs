@@ -130,6 +130,10 @@ const LOGIN: &str = "give the account's password: TARE_PASSWORD, --ask-password,
                      account: --user USER (in a study: engine.user)";
 const NO_DATABASE: &str = "make it with the server's own client, or name another one: --database NAME (in a study: \
                            engine.database)";
+const DENIED: &str = "grant the account the rights to it, or name another database or account: --database NAME, --user \
+                      USER (in a study: engine.database, engine.user)";
+const EMBEDDED: &str = "tare load needs a server that runs already, and SQLite has none: tare run --engine sqlite starts \
+                        one of its own";
 
 impl From<EngineError> for Problem {
     fn from(e: EngineError) -> Self {
@@ -142,9 +146,11 @@ impl From<EngineError> for Problem {
                 (Exit::Machine, Some("make room, or set TARE_CACHE_DIR to a place that has some".to_owned()))
             }
             EngineError::Interrupted => (Exit::Interrupted, None),
+            EngineError::NoAddress { engine: "sqlite", .. } => (Exit::Usage, Some(EMBEDDED.to_owned())),
             EngineError::NoAddress { .. } => (Exit::Usage, Some(NO_ADDRESS.to_owned())),
             EngineError::NoServer { .. } => (Exit::Machine, Some(NO_SERVER.to_owned())),
             e if e.is_login_refused() => (Exit::Machine, Some(LOGIN.to_owned())),
+            e if e.is_database_denied() => (Exit::Machine, Some(DENIED.to_owned())),
             e if e.is_no_database() => (Exit::Machine, Some(NO_DATABASE.to_owned())),
             _ => (Exit::Machine, None),
         };

@@ -4,8 +4,9 @@ use super::output::duration;
 use super::{Exit, Problem};
 use serde::Serialize;
 use tare_findings::figures::count;
+use tare_findings::level_words::words_of;
 use tare_report::words;
-use tare_results::schema::{Needs, Plan, PlannedCondition};
+use tare_results::schema::{Levels, Needs, Plan, PlannedCondition};
 use tare_study::language::spec::Study;
 use tare_study::plan::estimate;
 use tare_study::plan::needs::gigabytes;
@@ -36,14 +37,15 @@ pub fn print(study: &Study, plan: &Plan, json: bool) -> Result<(), Problem> {
             },
         );
     }
+    let names = Names::of(plan);
     let mut text = format!("study {}\n", first_line(study, plan));
     if let Some(needs) = needs(plan) {
         text.push_str(&format!("needs {needs}\n"));
     }
-    text.push_str(&factors(plan));
+    text.push_str(&factors(plan, names.by_changes));
     text.push('\n');
-    text.push_str(&placements(plan));
-    text.push_str(&unrealizable(plan));
+    text.push_str(&placements(plan, &names));
+    text.push_str(&unrealizable(plan, &names));
     text.push_str(&notes(plan));
     super::output::lines(&text)
 }
@@ -82,9 +84,51 @@ pub fn needs(plan: &Plan) -> Option<String> {
     })
 }
 
-/// Factors with their levels, where conditions are more than one look takes in.
-fn factors(plan: &Plan) -> String {
-    const FEW: usize = 6;
+/// Conditions by the names that this view has for them.
+struct Names<'p> {
+    names: Vec<String>,
+    levels: Vec<&'p Levels>,
+    /// Whether they are named by what they change of the first level of each factor.
+    by_changes: bool,
+}
+
+impl<'p> Names<'p> {
+    /// Their own names, or what they change where that is one or two of many factors: the rest would be in all names.
+    fn of(plan: &'p Plan) -> Self {
+        const MANY: usize = 4;
+        const CHANGES: usize = 2;
+        let (levels, factors): (Vec<&Levels>, _) =
+            (plan.conditions.iter().map(|condition| &condition.levels).collect(), factors_of(plan));
+        let changed = |levels: &&Levels| -> Levels {
+            let first = |factor: &String| factors.iter().find(|(name, _)| name == factor).map(|(_, levels)| levels[0]);
+            let changes = levels.iter().filter(|(factor, level)| first(factor) != Some(level.as_str()));
+            changes.map(|(factor, level)| (factor.clone(), level.clone())).collect()
+        };
+        let changes: Vec<Levels> = levels.iter().map(changed).collect();
+        let by_changes = factors.len() >= MANY && changes.iter().all(|changes| changes.len() <= CHANGES);
+        let name = |(condition, changes): (&PlannedCondition, &Levels)| match (by_changes, changes.is_empty()) {
+            (false, _) => condition.name.clone(),
+            (true, true) => "nothing changed".to_owned(),
+            (true, false) => words_of(changes),
+        };
+        Self { names: plan.conditions.iter().zip(&changes).map(name).collect(), levels, by_changes }
+    }
+
+    /// A reason with the names of this view in place of the conditions' own.
+    fn said(&self, plan: &Plan, why: &str) -> String {
+        let pairs = plan.conditions.iter().zip(&self.names).filter(|_| self.by_changes);
+        pairs.fold(why.to_owned(), |why, (condition, name)| why.replace(&condition.name, name))
+    }
+
+    /// These conditions in words.
+    fn which(&self, places: &[usize]) -> String {
+        let all: Vec<words::Named<'_>> =
+            self.names.iter().map(String::as_str).zip(self.levels.iter().copied()).collect();
+        words::which(&all, places)
+    }
+}
+
+fn factors_of(plan: &Plan) -> Vec<(&str, Vec<&str>)> {
     let mut factors: Vec<(&str, Vec<&str>)> = Vec::new();
     for (factor, level) in plan.conditions.iter().flat_map(|condition| &condition.levels) {
         let known = factors.iter().position(|(name, _)| name == factor).unwrap_or_else(|| {
@@ -95,25 +139,32 @@ fn factors(plan: &Plan) -> String {
             factors[known].1.push(level);
         }
     }
+    factors
+}
+
+/// Factors with their levels, where conditions are more than one look takes in.
+fn factors(plan: &Plan, by_changes: bool) -> String {
+    const FEW: usize = 6;
+    let mut factors = factors_of(plan);
     factors.retain(|(_, levels)| levels.len() > 1);
     if plan.conditions.len() <= FEW || factors.len() < 2 {
         return String::new();
     }
-    let width = factors.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    // A longer name does not push the levels of all others to the right.
+    let width = factors.iter().map(|(name, _)| name.chars().count()).filter(|width| *width <= LONG).max().unwrap_or(0);
     let lines = factors.iter().map(|(name, levels)| format!("  {name:width$}  {}\n", levels.join(", ")));
-    format!("\nfactors\n{}", lines.collect::<String>())
+    let how = if by_changes { "; conditions are named by what they change of each first level" } else { "" };
+    format!("\nfactors{how}\n{}", lines.collect::<String>())
 }
 
 /// Letters from which on a name shares no line with its CPUs.
 const LONG: usize = 30;
 
 /// Where threads run, conditions with the same CPUs together.
-fn placements(plan: &Plan) -> String {
-    let all = words::named(plan);
+fn placements(plan: &Plan, names: &Names<'_>) -> String {
     let on: Vec<Option<String>> = plan.conditions.iter().map(|c| c.realizable.then(|| cpus(c))).collect();
     let groups = words::grouped(on.iter().map(Option::as_deref));
-    let rows: Vec<(String, &str)> =
-        groups.into_iter().map(|(places, cpus)| (words::which(&all, &places), cpus)).collect();
+    let rows: Vec<(String, &str)> = groups.into_iter().map(|(places, cpus)| (names.which(&places), cpus)).collect();
     let width = rows.iter().map(|(which, _)| which.chars().count()).max().unwrap_or(0);
     // Long names have lines of their own.
     let (width, between) = if width > LONG { (0, "\n      ") } else { (width, "  ") };
@@ -134,12 +185,17 @@ fn notes(plan: &Plan) -> String {
 
 /// Tells on standard error what this machine cannot do.
 pub fn print_unrealizable(plan: &Plan) {
-    super::output::note(unrealizable(plan).trim_end());
+    super::output::note(unrealizable(plan, &Names::of(plan)).trim_end());
 }
 
-fn unrealizable(plan: &Plan) -> String {
-    let lines: String =
-        words::not_realizable(plan).into_iter().map(|(which, why)| format!("  {which}: {why}\n")).collect();
+fn unrealizable(plan: &Plan, names: &Names<'_>) -> String {
+    let reasons = plan.conditions.iter().map(|c| c.reason.as_deref().filter(|_| !c.realizable));
+    let line = |(places, why): (Vec<usize>, &str)| {
+        let (which, why) = (format!("{}: ", names.which(&places)), names.said(plan, why));
+        // Of a setting the reason names it first.
+        format!("  {which}{}\n", why.strip_prefix(&which).unwrap_or(&why))
+    };
+    let lines: String = words::grouped(reasons).into_iter().map(line).collect();
     if lines.is_empty() { lines } else { format!("\nleft out here:\n{lines}") }
 }
 
@@ -156,9 +212,9 @@ fn cpus(condition: &PlannedCondition) -> String {
     match &condition.placement {
         None => "left to the OS".to_owned(),
         Some(p) => {
-            let memory = p.memory.as_ref().map(|policy| format!("   memory {policy}")).unwrap_or_default();
-            let pool = p.pool_memory.as_ref().map(|policy| format!("   pool {policy}")).unwrap_or_default();
-            format!("client {}   server {}{memory}{pool}", side(&p.client), side(&p.server))
+            let memory = p.memory.as_ref().map(|policy| format!("; memory {policy}")).unwrap_or_default();
+            let pool = p.pool_memory.as_ref().map(|policy| format!("; pool {policy}")).unwrap_or_default();
+            format!("client {}; server {}{memory}{pool}", side(&p.client), side(&p.server))
         }
     }
 }
@@ -172,7 +228,7 @@ pub fn something_left(plan: &Plan) -> Result<(), Problem> {
     reasons.dedup();
     if let [reason] = reasons.as_slice() {
         return Err(Problem::new(Exit::Machine, format!("this machine cannot do it: {reason}")).advice(
-            "correct what is named there; `tare topo` and `tare studies --engines` show what this machine has",
+            "change that in the study, or with --set KEY=VALUE; what this machine has: tare topo, tare studies --engines",
         ));
     }
     let reasons: Vec<String> =

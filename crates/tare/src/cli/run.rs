@@ -219,6 +219,7 @@ pub fn begun_in(
     machine: &Machine,
     trusted: bool,
 ) -> Result<Directory, Problem> {
+    room_for_results(plan, out)?;
     let directory = Directory::create(out, trust::whose(trusted))?;
     directory.begin(&write::to_toml(study), plan, &environment(machine))?;
     if let Err(error) = state::remember_results(out) {
@@ -230,7 +231,14 @@ pub fn begun_in(
 /// What is wrong with the place is no reason to ask, or to wait for the machine, first.
 fn has_place(plan: &Plan, out: Option<&Path>, trusted: bool) -> Result<(), Problem> {
     room_for_data(plan)?;
-    out.map_or(Ok(()), |out| Ok(Directory::can_be_created(out, trust::whose(trusted))?))
+    let Some(out) = out else { return Ok(()) };
+    Directory::can_be_created(out, trust::whose(trusted))?;
+    room_for_results(plan, out)
+}
+
+fn room_for_results(plan: &Plan, out: &Path) -> Result<(), Problem> {
+    needs::results_fit(plan, out)
+        .map_err(|e| Problem::new(Exit::Machine, e).advice("make room, or name another disk with --out"))
 }
 
 /// Refuses to begin what the disk has no room for.

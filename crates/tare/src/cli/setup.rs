@@ -174,7 +174,10 @@ fn text(told: &[SetupJson]) -> String {
             (Some(path), _) => format!("here: {}", path.display()),
             (None, Some(command)) if *by_hand => format!("missing; as root, type: {command}"),
             (None, Some(command)) => format!("missing; `tare setup {} --install` runs: {command}", found.name),
-            (None, None) => "missing, and no package of it is known for this system".to_owned(),
+            (None, None) => match TOOLS.iter().find(|tool| tool.name == found.name).and_then(Tool::without_package) {
+                Some(how) => format!("missing; install it with: {how}"),
+                None => "missing, and no package of it is known for this system".to_owned(),
+            },
         };
         text.push_str(&format!("{:9} {}\n          for {}\n", found.name, place, found.purpose));
     }

@@ -99,6 +99,14 @@ impl Tool {
         Found { name: self.name, purpose: self.purpose, path }
     }
 
+    /// How a server comes here where this distribution has no package of it.
+    pub fn without_package(&self) -> Option<&'static str> {
+        match self.kind {
+            Kind::Engine(name) => engine_by_name(name).ok()?.install(),
+            Kind::Program(_) => None,
+        }
+    }
+
     /// What installs it here: program and arguments. None where this distribution has no package of it.
     pub fn install(&self, release: &str) -> Option<Vec<&'static str>> {
         let names = self.packages;

@@ -1,7 +1,7 @@
 //! `tare why`: where the time of a transaction goes, and what makes up the difference.
 
 use super::compare::Opened;
-use super::why_prove::Asked;
+use super::why_prove::ProofRequest;
 use super::{Exit, Problem};
 use crate::config;
 use clap::Args;
@@ -56,7 +56,7 @@ pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
             let found = why::why(*a, *b)?;
             if args.prove {
                 let of = if found.own().us < 0.0 { a.results } else { b.results };
-                let asked = Asked {
+                let asked = ProofRequest {
                     found: &found,
                     results: &of.path,
                     within_s: args.within,

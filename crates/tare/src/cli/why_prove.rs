@@ -24,7 +24,7 @@ use tare_topology::Machine;
 
 const RECORD: &str = "why.json";
 
-pub(super) struct Asked<'a> {
+pub(super) struct ProofRequest<'a> {
     pub found: &'a Why,
     pub results: &'a Path,
     pub within_s: f64,
@@ -40,7 +40,7 @@ struct Ready {
     plan: Plan,
 }
 
-impl Asked<'_> {
+impl ProofRequest<'_> {
     pub fn told(&self) -> Result<Exit, Problem> {
         let ready = self.ready(&Machine::this()?)?;
         let each_s = self.each_s(ready.len());

@@ -12,6 +12,9 @@ pub enum OltpError {
     Connect(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("{sql}: {source}")]
     Statement { sql: String, source: SqlError },
+    /// A table could not be made: one of an earlier time may be in the way.
+    #[error("{sql}: {source}")]
+    Create { sql: String, source: SqlError },
     /// An answer had another number of rows than the tables hold for it: it was not the work that was requested.
     #[error("{sql} with id {id} answered with {found} rows: expected {least} to {most}; are the tables still whole?")]
     Answer { sql: String, id: i64, found: u64, least: u64, most: u64 },

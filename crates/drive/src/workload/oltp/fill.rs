@@ -3,6 +3,7 @@
 use super::OltpError;
 use super::tables::drop_table;
 use super::text::{Fill, Progress, SbtestRow};
+use crate::workload::error::shown;
 use crate::workload::fill::{in_parallel, rows_of_placeholders};
 use std::error::Error;
 use std::io::ErrorKind;
@@ -62,7 +63,9 @@ fn make_table(
     if one_transaction {
         run(session, fill.dialect.begin(true))?;
     }
-    let created = run(session, &create_table(fill.dialect, table));
+    let create = create_table(fill.dialect, table);
+    let created = session.run(&create).map(drop);
+    let created = created.map_err(|source| OltpError::Create { sql: shown(&create), source });
     let is_new = created.is_ok();
     let made = created
         .and_then(|()| rows_by(session, fill, table, progress))

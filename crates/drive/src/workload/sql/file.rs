@@ -18,12 +18,12 @@ pub(super) struct File {
     #[serde(default)]
     pub counters: BTreeMap<String, Number>,
     #[serde(default)]
-    pub parameters: BTreeMap<String, Parameter>,
+    pub parameters: BTreeMap<String, FileParameter>,
     #[serde(rename = "transaction")]
-    pub transactions: Vec<Transaction>,
+    pub transactions: Vec<FileTransaction>,
     /// What a trial does one after the other, in place of all transactions at once.
     #[serde(default, rename = "step")]
-    pub steps: Vec<Step>,
+    pub steps: Vec<FileStep>,
     /// Whether errors that are no deadlocks end the trial (`fail`) or are counted by class (`count`).
     #[serde(default)]
     pub errors: Errors,
@@ -83,7 +83,7 @@ pub(super) struct Data {
 /// One of `[parameters]`: exactly one way to draw it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Parameter {
+pub(super) struct FileParameter {
     pub range: Option<[Number; 2]>,
     pub distribution: Option<String>,
     pub list: Option<Vec<toml::Value>>,
@@ -119,14 +119,14 @@ pub(super) enum DrawnFor {
 /// Statements that are run together, and how often.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Transaction {
+pub(super) struct FileTransaction {
     pub name: String,
     /// The kind of statements, by which tables of results are sorted.
     #[serde(default, rename = "group")]
     pub _group: Option<Group>,
     #[serde(default = "one")]
     pub weight: u32,
-    pub statements: Vec<Statement>,
+    pub statements: Vec<FileStatement>,
     /// Whether they stand between BEGIN and COMMIT; absent: where there are several.
     pub begin: Option<bool>,
 }
@@ -144,13 +144,13 @@ pub(super) enum Group {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Step {
+pub(super) struct FileStep {
     pub name: String,
     /// Transactions of each of its roles, none of which gets far ahead of another; absent: it lasts for a sample.
     pub count: Option<Number>,
     /// Who does what at the same time, each with threads of its own.
     #[serde(default)]
-    pub roles: BTreeMap<String, Role>,
+    pub roles: BTreeMap<String, FileRole>,
     /// Tables whose statistics the server works out before it begins.
     #[serde(default)]
     pub analyze: Vec<String>,
@@ -158,7 +158,7 @@ pub(super) struct Step {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Role {
+pub(super) struct FileRole {
     /// Names of transactions, of which each comes as often as its weight says.
     pub run: Vec<String>,
     /// Transactions a second of each of its threads; absent: as fast as they go.
@@ -168,7 +168,7 @@ pub(super) struct Role {
 /// A statement, alone or with how often it is run.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Statement {
+pub(super) enum FileStatement {
     Sql(String),
     Repeated(Repeated),
 }
@@ -186,11 +186,11 @@ pub(super) struct Repeated {
     pub rows: u32,
 }
 
-impl From<Statement> for Repeated {
-    fn from(statement: Statement) -> Self {
+impl From<FileStatement> for Repeated {
+    fn from(statement: FileStatement) -> Self {
         match statement {
-            Statement::Sql(sql) => Self { sql, times: 1, rows: 1 },
-            Statement::Repeated(repeated) => repeated,
+            FileStatement::Sql(sql) => Self { sql, times: 1, rows: 1 },
+            FileStatement::Repeated(repeated) => repeated,
         }
     }
 }

@@ -20,8 +20,9 @@ pub(super) struct Mix {
     pub steps: Vec<Step>,
 }
 
+/// What a study changes of what the file says.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct FileChanges {
     pub tables: Option<u64>,
     pub rows: Option<u64>,
     /// Names of the transactions that are run, between commas; none: all.
@@ -56,7 +57,7 @@ impl Transaction {
 }
 
 impl Mix {
-    pub fn read(text: &str, asked: &Asked) -> Result<Self, String> {
+    pub fn read(text: &str, asked: &FileChanges) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|e| format!("a file of statements: {e}"))?;
         if file.transactions.is_empty() {
             return Err("at least one [[transaction]]".to_owned());
@@ -150,7 +151,7 @@ impl Mix {
 }
 
 fn transaction(
-    read: super::file::Transaction,
+    read: super::file::FileTransaction,
     known: &mut Known<'_>,
     before: &[Transaction],
 ) -> Result<Transaction, String> {
@@ -214,7 +215,7 @@ mod tests {
         [[transaction]]\nname = \"two\"\nweight = 3\nstatements = [\"UPDATE t SET a = :word WHERE id = :id OR k = :id\", \"SELECT 1\"]\n";
 
     fn read(text: &str) -> Result<Mix, String> {
-        Mix::read(text, &Asked::default())
+        Mix::read(text, &FileChanges::default())
     }
 
     #[test]
@@ -265,7 +266,7 @@ mod tests {
 
     #[test]
     fn lists_rows_and_numbers_in_a_text_are_written_out_for_every_table() {
-        let mix = Mix::read(LISTS, &Asked { tables: Some(2), ..Asked::default() }).unwrap();
+        let mix = Mix::read(LISTS, &FileChanges { tables: Some(2), ..FileChanges::default() }).unwrap();
         let dialect = tare_engine::engine_by_name("postgresql").unwrap().dialect();
         let lists = &mix.transactions[0].statements[0];
         assert_eq!(lists.texts(), (1, 2));
@@ -281,7 +282,7 @@ mod tests {
 
     #[test]
     fn values_of_lists_sizes_and_counters_are_what_the_file_says() {
-        let mix = Mix::read(LISTS, &Asked { rows: Some(2000), ..Asked::default() }).unwrap();
+        let mix = Mix::read(LISTS, &FileChanges { rows: Some(2000), ..FileChanges::default() }).unwrap();
         let (counters, mut random) = (mix.counters(), Random::new(3, Purpose::Transactions, 0));
         let mut values = vec![Vec::new(); mix.parameters.len()];
         let number = |name: &str| mix.parameters.iter().position(|one| one.name == name).unwrap();
@@ -305,7 +306,8 @@ mod tests {
 
     #[test]
     fn the_transactions_that_are_asked_for_are_the_only_ones() {
-        let of = |names: &str| Mix::read(LISTS, &Asked { transaction: Some(names.into()), ..Asked::default() });
+        let of =
+            |names: &str| Mix::read(LISTS, &FileChanges { transaction: Some(names.into()), ..FileChanges::default() });
         let chosen = of("rows").unwrap();
         assert_eq!((chosen.transactions.len(), chosen.transactions[0].first_statement, chosen.writes()), (1, 0, true));
         assert!(!of("lists").unwrap().writes());

@@ -121,7 +121,7 @@ fn letter(random: &mut Random) -> char {
 
 /// The parameters of a file, those before those that come after them.
 pub(super) fn read(
-    read: BTreeMap<String, file::Parameter>,
+    read: BTreeMap<String, file::FileParameter>,
     sizes: Sizes,
     counters: &[String],
 ) -> Result<Vec<Parameter>, String> {
@@ -136,7 +136,7 @@ pub(super) fn read(
 
 fn one(
     name: &str,
-    how: file::Parameter,
+    how: file::FileParameter,
     sizes: Sizes,
     counters: &[String],
     before: &[Parameter],

@@ -259,7 +259,7 @@ fn dollar_quoted(text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::mix::{Asked, Mix};
+    use super::super::mix::{FileChanges, Mix};
     use super::*;
 
     const TPCB: &str = "\\set aid random(1, 100000 * :scale)\n\\set delta random(-5000, 5000)\nBEGIN;\n\
@@ -272,7 +272,7 @@ mod tests {
 
     fn of(scripts: &[Script]) -> Result<Mix, String> {
         let made = of_scripts(scripts, &BTreeMap::from([("scale".to_owned(), 3)])).map_err(|e| e.to_string())?;
-        Mix::read(&made.text, &Asked::default())
+        Mix::read(&made.text, &FileChanges::default())
     }
 
     #[test]
@@ -280,7 +280,7 @@ mod tests {
         let text = of_scripts(&[script("tpcb.sql", TPCB)], &BTreeMap::from([("scale".to_owned(), 3)])).unwrap().text;
         let file: Table = text.parse().unwrap();
         assert_eq!(file["parameters"]["aid"]["range"].as_array().unwrap()[1].as_integer(), Some(300_000));
-        let mix = Mix::read(&text, &Asked::default()).unwrap();
+        let mix = Mix::read(&text, &FileChanges::default()).unwrap();
         let tpcb = &mix.transactions[0];
         assert_eq!((tpcb.name.as_str(), tpcb.statements.len(), tpcb.has_border()), ("tpcb", 2, true));
         assert_eq!(tpcb.statements[0].values.len(), 2);
@@ -291,7 +291,7 @@ mod tests {
         let mut two = script("dir/a-b.sql", "SELECT 1;\nSELECT 2;\n");
         two.weight = 3;
         let text = of_scripts(&[two, script("a-b.sql", "select 3")], &BTreeMap::new()).unwrap().text;
-        let mix = Mix::read(&text, &Asked::default()).unwrap();
+        let mix = Mix::read(&text, &FileChanges::default()).unwrap();
         let names: Vec<&str> = mix.transactions.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names, ["a_b", "a_b_2"]);
         assert!(!mix.transactions[0].has_border() && text.contains("weight = 3"), "{text}");

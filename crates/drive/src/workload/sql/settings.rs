@@ -1,6 +1,6 @@
 //! Which file of statements, and the keys that say it.
 
-use super::mix::{Asked, Mix};
+use super::mix::{FileChanges, Mix};
 use crate::workload::keys;
 use crate::workload::sessions::Pace;
 use std::io;
@@ -24,7 +24,7 @@ pub fn read_statements(path: &Path, limit: u64) -> io::Result<String> {
 pub struct SqlSettings {
     /// The file's text and what it comes to; none: not yet named.
     mix: Option<(String, Arc<Mix>)>,
-    asked: Asked,
+    asked: FileChanges,
     pub directory: PathBuf,
     pub pace: Pace,
     /// Whether every table and every index is read before the first sample.
@@ -59,7 +59,7 @@ impl SqlSettings {
     }
 
     /// Changes what the file says of itself, now or as soon as it is known.
-    fn ask(&mut self, change: impl FnOnce(&mut Asked)) -> Result<(), String> {
+    fn ask(&mut self, change: impl FnOnce(&mut FileChanges)) -> Result<(), String> {
         change(&mut self.asked);
         match self.text().map(str::to_owned) {
             Some(text) => self.set_text(&text),
@@ -72,7 +72,7 @@ impl SqlSettings {
         self.mix.as_ref().map(|(text, _)| text.as_str())
     }
 
-    pub(super) fn asked(&self) -> &Asked {
+    pub(super) fn asked(&self) -> &FileChanges {
         &self.asked
     }
 

@@ -38,7 +38,7 @@ pub(super) struct Known<'a> {
     pub writes: bool,
 }
 
-pub(super) fn read(steps: Vec<file::Step>, known: &[Known<'_>], sizes: Sizes) -> Result<Vec<Step>, String> {
+pub(super) fn read(steps: Vec<file::FileStep>, known: &[Known<'_>], sizes: Sizes) -> Result<Vec<Step>, String> {
     let mut made: Vec<Step> = Vec::new();
     for step in steps {
         let wrong = |what: String| format!("step {}: {what}", step.name);
@@ -67,7 +67,7 @@ fn is_word(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-fn one_role(name: String, role: file::Role, known: &[Known<'_>]) -> Result<Role, String> {
+fn one_role(name: String, role: file::FileRole, known: &[Known<'_>]) -> Result<Role, String> {
     let wrong = |what: String| format!("role {name}: {what}");
     if !is_word(&name) || name.contains('_') {
         return Err(wrong("a name of letters and digits".to_owned()));
@@ -192,7 +192,7 @@ impl Part {
 
 #[cfg(test)]
 mod tests {
-    use super::super::mix::{Asked, Mix};
+    use super::super::mix::{FileChanges, Mix};
     use super::*;
 
     const TEXT: &str = "[[transaction]]\nname = \"add\"\nstatements = [\"INSERT INTO t VALUES (1)\"]\n\
@@ -203,7 +203,7 @@ mod tests {
         roles.b = { run = [\"take\"], rate = 20 }\nroles.c = { run = [\"look\"] }\n";
 
     fn steps() -> Vec<Step> {
-        Mix::read(TEXT, &Asked::default()).unwrap().steps
+        Mix::read(TEXT, &FileChanges::default()).unwrap().steps
     }
 
     #[test]
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn mistakes_in_steps_say_where_they_are() {
-        let wrong = |from: &str, to: &str| Mix::read(&TEXT.replace(from, to), &Asked::default()).unwrap_err();
+        let wrong = |from: &str, to: &str| Mix::read(&TEXT.replace(from, to), &FileChanges::default()).unwrap_err();
         assert!(wrong("run = [\"look\"]", "run = [\"lok\"]").contains("step reads: role c: lok is none"));
         assert!(wrong("\"reads\"", "\"both\"").contains("a name of its own"));
         assert!(wrong("rows / 500", "rows / 50000").contains("step both: a count of 1 or more"));
@@ -254,7 +254,7 @@ mod tests {
         assert!(wrong("analyze = [\"t\"]", "count = 5").contains("count, or roles with a rate"));
         assert!(wrong("roles.c", "rols.c").contains("unknown field"));
         assert_eq!(threads_of_client(&steps()), 3);
-        let one = Asked { transaction: Some("look".to_owned()), ..Asked::default() };
+        let one = FileChanges { transaction: Some("look".to_owned()), ..FileChanges::default() };
         assert!(Mix::read(TEXT, &one).unwrap().steps.is_empty());
     }
 }

@@ -3,6 +3,7 @@
 use super::Statement;
 use crate::workload::error::shown;
 use tare_engine::SqlError;
+use tare_text::count;
 
 /// What can go wrong with the workload tpcc or its tables.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +25,8 @@ pub enum TpccError {
     )]
     Inconsistent { number: usize, says: &'static str, place: String, left: String, right: String },
     #[error(
-        "table {table} {found}: expected {expected} rows; prepare the tables first, with the same warehouses and scale"
+        "table {table} {found}: expected {}; prepare the tables first, with the same warehouses and scale",
+        count(*expected as usize, "row")
     )]
     Table { table: &'static str, found: String, expected: i64 },
     #[error("table {table} is not TPC-C's: it has other columns; nothing was dropped")]

@@ -22,7 +22,7 @@ pub const PLACE: &str = "{binary}";
 
 /// The command line of a bisection, its commits and builds resolved.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Asked {
+pub struct BisectRequest {
     pub(super) schema: u32,
     /// The builds of the line, the good one first.
     pub line: Vec<Commit>,
@@ -57,7 +57,7 @@ pub struct BuildBy {
     pub binary: Option<PathBuf>,
 }
 
-impl Asked {
+impl BisectRequest {
     pub const fn schema() -> u32 {
         SCHEMA
     }
@@ -153,7 +153,7 @@ mod tests {
                 "metric": null, "minimum_effect": 0.02, "confidence": 0.95, "budget_s": null, "seed": 1
             });
             folder.write(FILE, asked.to_string().as_bytes()).unwrap();
-            Asked::read(&folder)
+            BisectRequest::read(&folder)
         };
         assert_eq!(read("12ab").unwrap().line.len(), 2);
         for elsewhere in ["../../victim", "/victim", "--upload-pack=x", ""] {

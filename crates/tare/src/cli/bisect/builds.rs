@@ -2,7 +2,7 @@
 
 use super::super::output::note;
 use super::super::{Exit, Problem, interrupt};
-use super::asked::Asked;
+use super::asked::BisectRequest;
 use super::git;
 use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind};
@@ -41,13 +41,13 @@ pub enum Built {
 }
 
 pub struct Builds<'a> {
-    asked: &'a Asked,
+    asked: &'a BisectRequest,
     folder: Folder,
 }
 
 impl<'a> Builds<'a> {
     /// Those of a bisection's folder.
-    pub fn of(asked: &'a Asked, folder: &Folder) -> Result<Self, Problem> {
+    pub fn of(asked: &'a BisectRequest, folder: &Folder) -> Result<Self, Problem> {
         Ok(Self { asked, folder: folder.make_sub(BUILDS)? })
     }
 

@@ -7,7 +7,7 @@ use super::super::output::note;
 use super::super::output::time;
 use super::super::run::{Teller, default_out, unless_interrupted};
 use super::super::{Exit, Problem, host, interrupt, trust};
-use super::asked::{Asked, BuildBy, MOST, PLACE};
+use super::asked::{BisectRequest, BuildBy, MOST, PLACE};
 use super::builds::Builds;
 use super::measure::Bench;
 use super::search::{End, Search};
@@ -101,7 +101,7 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
                 .expected("a folder that tare bisect has made")
         };
         let folder = Folder::open(path, trust::whose(args.trust))?.ok_or_else(missing)?;
-        return search(&Asked::read(&folder)?, &folder, args);
+        return search(&BisectRequest::read(&folder)?, &folder, args);
     }
     let asked = asked(args)?;
     if args.dry_run {
@@ -119,7 +119,7 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
     search(&asked, &folder, args)
 }
 
-fn asked(args: &BisectArgs) -> Result<Asked, Problem> {
+fn asked(args: &BisectArgs) -> Result<BisectRequest, Problem> {
     if args.command.as_ref().is_some_and(|command| !command.contains(PLACE)) {
         return Err(Problem::new(Exit::Usage, format!("--command does not say where {PLACE} is"))
             .expected(format!("for example --command '{PLACE} --quick'")));
@@ -143,8 +143,8 @@ fn asked(args: &BisectArgs) -> Result<Asked, Problem> {
         true => std::path::absolute(study).map_or_else(|_| study.clone(), |path| path.display().to_string()),
         false => study.clone(),
     });
-    Ok(Asked {
-        schema: Asked::schema(),
+    Ok(BisectRequest {
+        schema: BisectRequest::schema(),
         line,
         build,
         study,
@@ -193,7 +193,7 @@ fn listed(list: &str, trusted: bool) -> Result<Vec<Commit>, Problem> {
     }
 }
 
-fn search(asked: &Asked, folder: &Folder, args: &BisectArgs) -> Result<Exit, Problem> {
+fn search(asked: &BisectRequest, folder: &Folder, args: &BisectArgs) -> Result<Exit, Problem> {
     let Some(_host) = unless_interrupted(host::take())? else { return Ok(Exit::Interrupted) };
     let machine = Machine::this()?;
     let teller = Teller::of(args.json, args.trust);

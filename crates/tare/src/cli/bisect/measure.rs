@@ -5,7 +5,7 @@ use super::super::ab_sides;
 use super::super::rounds::RoundListener;
 use super::super::run::{Teller, begun_before, begun_in, execute, room_for_data, unless_interrupted};
 use super::super::{Exit, Problem, study_file, trust};
-use super::asked::Asked;
+use super::asked::BisectRequest;
 use std::path::{Path, PathBuf};
 use tare_files::Folder;
 use tare_findings::ab::Ab;
@@ -83,7 +83,7 @@ impl Measured {
 /// Everything that pairs of two builds need to be planned and run.
 pub struct Bench<'a> {
     /// Study, sides and rule come from it.
-    pub asked: &'a Asked,
+    pub asked: &'a BisectRequest,
     /// Results directories are made below it.
     pub folder: &'a Folder,
     /// Every plan is made for it.

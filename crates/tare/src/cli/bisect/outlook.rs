@@ -3,7 +3,7 @@
 use super::super::output;
 use super::super::study_file::{self, StudyText};
 use super::super::{Exit, Problem, ab_together, trust};
-use super::asked::Asked;
+use super::asked::BisectRequest;
 use serde::Serialize;
 use tare_findings::bisect::{self, Expected, Range};
 use tare_report::words::ab::duration;
@@ -24,7 +24,7 @@ struct Outlook<'a> {
 }
 
 /// Prints what it would take.
-pub fn print(asked: &Asked, json: bool, trusted: bool) -> Result<(), Problem> {
+pub fn print(asked: &BisectRequest, json: bool, trusted: bool) -> Result<(), Problem> {
     let last = asked.last();
     let expected = bisect::expected(last, asked.minimum_effect, asked.confidence);
     let Expected { pairs, builds } = expected.map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
@@ -55,7 +55,7 @@ pub fn print(asked: &Asked, json: bool, trusted: bool) -> Result<(), Problem> {
 }
 
 /// Seconds of a pair, about; none where only a trial can tell, or this machine has no such server of its own.
-fn pair_s(asked: &Asked, trusted: bool) -> Result<Option<f64>, Problem> {
+fn pair_s(asked: &BisectRequest, trusted: bool) -> Result<Option<f64>, Problem> {
     if asked.command.is_some() {
         return Ok(None);
     }

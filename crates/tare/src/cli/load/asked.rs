@@ -31,7 +31,7 @@ impl Places {
     }
 }
 
-pub struct Asked<'a> {
+pub struct LoadRequest<'a> {
     pub args: &'a RunArgs,
     /// The one that was named, or that of sysbench's driver.
     pub engine: &'static dyn Engine,
@@ -43,7 +43,7 @@ pub struct Asked<'a> {
     made: MadeStudy,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> LoadRequest<'a> {
     pub fn new(server: &ServerArgs, args: &'a RunArgs, of_load: Vec<KeyValue>) -> Result<Self, Problem> {
         let engine = server.engine()?;
         let mut values = vec![("engine", "name", engine.name().into())];

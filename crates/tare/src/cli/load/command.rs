@@ -28,7 +28,7 @@ const USAGE: &str = "tare load [OPTIONS] <WORKLOAD> [COMMAND]
 
 const AFTER_HELP: &str = "\
 Not as in sysbench unless you say so: ids are drawn uniformly (sysbench: --rand-type=special), up to 10 s of warm-up
-are left out of the figures (none), it measures 60 s (10 s), tells a line a second (--report-interval=0), draws the same
+are left out of the figures (none), it measures 60 s (10 s), prints a line a second (--report-interval=0), draws the same
 numbers every time (--rand-seed=0: others), and rolls a transaction back before it is run again (sysbench begins anew,
 which commits half of it after a lock timeout). The statements, and how many of them make up a transaction, are
 sysbench's own. insert, delete and bulk_insert change how many rows there are: on your own server nothing brings them

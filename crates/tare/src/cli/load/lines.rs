@@ -1,6 +1,6 @@
 //! What `tare load` says before and while it runs, on standard error.
 
-use super::asked::Asked;
+use super::asked::LoadRequest;
 use super::oltp_args::{LoadArgs, SaidArgs};
 use crate::cli::{Exit, Problem, interrupt, output};
 use crate::run::Stop;
@@ -19,7 +19,7 @@ pub fn not_as_sysbench(args: &LoadArgs, settings: &OltpSettings) {
         differs.push(format!("ids are drawn {}ly (sysbench: {})", Distribution::Uniform, Distribution::default()));
     }
     if args.run.keys.get("warmup_s").is_none() && args.run.warmup_s() > 0.0 {
-        differs.push(format!("{} s of warm-up are left out (none)", args.run.warmup_s()));
+        differs.push(format!("{} s of warm-up is left out (sysbench: none)", args.run.warmup_s()));
     }
     if !differs.is_empty() {
         output::note(&format!("not as sysbench: {}; all that differs: tare load --help", differs.join("; ")));
@@ -49,7 +49,7 @@ pub struct Prompt {
 }
 
 impl Prompt {
-    pub fn new(asked: &Asked<'_>, said: &SaidArgs, reconnect: Option<Reconnect>) -> Result<Self, Problem> {
+    pub fn new(asked: &LoadRequest<'_>, said: &SaidArgs, reconnect: Option<Reconnect>) -> Result<Self, Problem> {
         let run = asked.args;
         let every_s = if said.json { 0 } else { said.report_interval };
         let intervals = (every_s > 0).then_some(Intervals { every_s, percentile: said.percentile });

@@ -1,6 +1,6 @@
 //! Any load at a prompt: driven once with a view of every interval, or with `--out` kept as any study is.
 
-use super::asked::Asked;
+use super::asked::LoadRequest;
 use super::lines::{self, Prompt};
 use super::oltp_args::SaidArgs;
 use super::subject::Subject;
@@ -15,7 +15,7 @@ use tare_drive::workload::sessions::Reconnect;
 /// # Errors
 /// With exit codes 3 (no connection, placement not possible here) and 4 (a transaction failed for good, no rate meets
 /// the limit, or what was done is not what was requested).
-pub fn measure(asked: Asked<'_>, said: &SaidArgs, survives: bool) -> Result<Exit, Problem> {
+pub fn measure(asked: LoadRequest<'_>, said: &SaidArgs, survives: bool) -> Result<Exit, Problem> {
     if let Some(out) = &asked.args.out {
         return asked.keep(out, said.json);
     }

@@ -1,6 +1,6 @@
 //! sysbench's workloads against any running server.
 
-use super::asked::Asked;
+use super::asked::LoadRequest;
 use super::measure::measure;
 use super::oltp_args::{LoadArgs, Weighed, Work};
 use super::rows::{Done, done, filled};
@@ -8,7 +8,7 @@ use super::scripts::Statements;
 use super::{lines, scripts};
 use crate::cli::{Exit, Problem};
 use std::time::Instant;
-use tare_drive::workload::oltp::{self, Fill, OltpSettings, Tables, Workload};
+use tare_drive::workload::oltp::{self, Fill, OltpError, OltpSettings, Tables, Workload};
 use tare_drive::workload::{AnyLoad, sessions_on};
 use tare_load::Distribution;
 use tare_text::count;
@@ -27,7 +27,7 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
     };
     let mut values = vec![("workload", "name", workload.name().into())];
     values.extend(args.make_up.values());
-    let asked = Asked::new(&args.server, &args.run, values)?;
+    let asked = LoadRequest::new(&args.server, &args.run, values)?;
     let AnyLoad::Oltp(settings) = asked.settings.workload.load else { return Err(no_workload()) };
     // One that is refused is refused alike, whatever was to be done.
     let mut session = asked.engine.connect(&asked.target)?;
@@ -48,7 +48,12 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
         return done(Done::Dropped, None, began, args.said.json);
     }
     oltp::check(session.as_mut(), &settings.tables, settings.workload).map_err(|e| {
-        Problem::new(Exit::Usage, e.to_string()).advice("make the tables with the same options and --prepare")
+        let advice = match e {
+            OltpError::TableSize { .. } => OTHER_SIZE,
+            OltpError::TableChanged { .. } => ANEW,
+            _ => "make the tables with the same options and --prepare",
+        };
+        Problem::new(Exit::Usage, e.to_string()).advice(advice)
     })?;
     drop(session);
     if !args.said.json {
@@ -57,15 +62,22 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
     measure(asked, &args.said, args.reconnect)
 }
 
-fn failed(error: oltp::OltpError) -> Problem {
-    Problem::new(Exit::TrialFailed, error.to_string())
+const OTHER_SIZE: &str = "give --tables and --rows as they were prepared with, or make them anew: first --cleanup, then \
+                          --prepare, each with the options of this load";
+const ANEW: &str = "make the tables anew: first --cleanup, then --prepare, each with the options of this load";
+const IN_THE_WAY: &str = "where tables of an earlier time are in the way, remove them: the same with --cleanup in place \
+                          of --prepare";
+
+fn failed(error: OltpError) -> Problem {
+    let problem = Problem::new(Exit::TrialFailed, error.to_string());
+    if matches!(error, OltpError::Create { .. }) { problem.advice(IN_THE_WAY) } else { problem }
 }
 
 fn no_workload() -> Problem {
     Problem::new(Exit::Usage, "which workload?")
 }
 
-fn prepare(args: &LoadArgs, asked: &Asked<'_>, settings: &OltpSettings) -> Result<Exit, Problem> {
+fn prepare(args: &LoadArgs, asked: &LoadRequest<'_>, settings: &OltpSettings) -> Result<Exit, Problem> {
     let (engine, target) = (asked.engine, &asked.target);
     if settings.workload == Workload::BulkInsert {
         let (mut session, began) = (engine.connect(target)?, Instant::now());

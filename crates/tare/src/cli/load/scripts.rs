@@ -1,12 +1,12 @@
 //! `tare load FILE`: statements of the user's own against any running server.
 
-use super::asked::{Asked, Places};
+use super::asked::{LoadRequest, Places};
 use super::measure::measure;
 use super::oltp_args::{LoadArgs, Weighed};
 use crate::cli::{Exit, Problem};
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tare_drive::workload::sql::{LARGEST, Script, ScriptError, SqlSettings, of_scripts, read_statements};
 use tare_study::language::made::KeyValue;
 use tare_text::{Keyed, Value};
@@ -44,7 +44,7 @@ pub fn run(args: &LoadArgs, files: &Statements<'_>) -> Result<Exit, Problem> {
         ));
     }
     let (values, places) = values(args, files)?;
-    let mut asked = Asked::new(&args.server, &args.run, values)?;
+    let mut asked = LoadRequest::new(&args.server, &args.run, values)?;
     asked.places = places;
     measure(asked, &args.said, false)
 }
@@ -79,8 +79,12 @@ fn values(args: &LoadArgs, statements: &Statements<'_>) -> Result<(Vec<KeyValue>
         }
     };
     if let ([one], false) = (files, statements.are_scripts()) {
-        is_whole(&one.path, &values)?;
-        values.push(("workload", "file", one.path.display().to_string().into()));
+        let text = read_statements(&one.path, LARGEST).map_err(|e| unreadable(&one.path, &e))?;
+        let folder = folder_of(&one.path)?;
+        is_whole(&one.path, &text, &values)?;
+        // As `workload.file` comes to them.
+        values.push(("workload", "statements", text.into()));
+        values.push(("workload", "data_directory", folder.display().to_string().into()));
         return Ok((values, Places { file: Some(one.path.clone()), ..Places::default() }));
     }
     let script = |file: &Weighed| {
@@ -95,16 +99,22 @@ fn values(args: &LoadArgs, statements: &Statements<'_>) -> Result<(Vec<KeyValue>
     Ok((values, Places { lines: made.places, ..Places::default() }))
 }
 
+/// What the paths of a file of statements are relative to.
+fn folder_of(path: &Path) -> Result<PathBuf, Problem> {
+    let whole = std::path::absolute(path)
+        .map_err(|e| Problem::new(Exit::Usage, e.to_string()).at(path.display().to_string()))?;
+    Ok(whole.parent().unwrap_or(Path::new("/")).to_owned())
+}
+
 /// Whether a file of statements is one, with the sizes and transactions that are asked for.
-fn is_whole(path: &Path, values: &[KeyValue]) -> Result<(), Problem> {
-    let text = read_statements(path, LARGEST).map_err(|e| unreadable(path, &e))?;
+fn is_whole(path: &Path, text: &str, values: &[KeyValue]) -> Result<(), Problem> {
     let mut settings = SqlSettings::default();
     for key in SqlSettings::KEYS {
         // One that is no value of its key is refused as every key is.
         let said = values.iter().find(|(_, name, _)| *name == key.name);
         let _ = said.map(|(_, _, value)| key.set(&mut settings, value));
     }
-    settings.set_text(&text).map_err(|what| {
+    settings.set_text(text).map_err(|what| {
         Problem::new(Exit::Usage, "the file of statements cannot be used")
             .at(path.display().to_string())
             .expected(what.trim_end())

@@ -38,6 +38,12 @@ fn words(search: &SearchRecord) -> String {
         text +=
             &format!("! rates met the limit and did not by turns: it lies between {low:.1} and {high:.1} per second\n");
     }
+    if let (Some(met), None) = (search.met_before_tps(), search.bracket_tps) {
+        text += &format!(
+            "! {met:.1} per second met the limit at first and not when measured again: latencies changed by more than the \
+             rate explains; repeat it on a quieter machine, or with a longer --time\n"
+        );
+    }
     if matches!(search.limit, Some(Limit::Client(_))) {
         text += "! the client was the limit: the server may do more\n";
     }

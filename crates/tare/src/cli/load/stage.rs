@@ -1,6 +1,6 @@
 //! What every load at a prompt gets: the stage of a trial, against a server that is not ours.
 
-use super::asked::Asked;
+use super::asked::LoadRequest;
 use crate::cli::{Exit, Problem, host};
 use crate::state::Host;
 use crate::trial::running;
@@ -10,8 +10,8 @@ use tare_topology::{Machine, ResolvedPlacement};
 
 /// Drives one sample as a trial does: bound, watched and proved by the same code. What is bound is put back on every
 /// way out; after kill -9 by the next start.
-pub fn measure(asked: &Asked<'_>, prompt: &dyn workload::Host) -> Result<Driven, Problem> {
-    let Asked { args, engine, target, .. } = asked;
+pub fn measure(asked: &LoadRequest<'_>, prompt: &dyn workload::Host) -> Result<Driven, Problem> {
+    let LoadRequest { args, engine, target, .. } = asked;
     let (placement, threads, seed) = (placement(asked)?, asked.threads(), asked.sampling.seed);
     let watch =
         WatchSettings { placement, chance_seed: seed, memory: false, schedule: false, cache: false, probe_share: None };
@@ -45,7 +45,7 @@ pub fn measure(asked: &Asked<'_>, prompt: &dyn workload::Host) -> Result<Driven,
     driven.map_err(|e| asked.failed(e))
 }
 
-fn placement(Asked { settings, target, .. }: &Asked<'_>) -> Result<ResolvedPlacement, Problem> {
+fn placement(LoadRequest { settings, target, .. }: &LoadRequest<'_>) -> Result<ResolvedPlacement, Problem> {
     let placement = settings
         .placement
         .resolve(&Machine::this()?, settings.workload.threads)

@@ -1,6 +1,6 @@
 //! What a load at a prompt measured: which server, by which way, with what.
 
-use super::asked::Asked;
+use super::asked::LoadRequest;
 use crate::cli::Problem;
 use serde::Serialize;
 use tare_engine::{Address, RunningServer, Server};
@@ -22,7 +22,7 @@ pub struct Subject {
 
 impl Subject {
     /// The server as it describes itself over a connection of its own.
-    pub fn of(asked: &Asked<'_>) -> Result<Self, Problem> {
+    pub fn of(asked: &LoadRequest<'_>) -> Result<Self, Problem> {
         let server = RunningServer::attach(asked.engine, asked.target.clone())?;
         Ok(Self {
             engine: asked.engine.name(),
@@ -43,14 +43,25 @@ impl Subject {
         // PostgreSQL says which compiler made it, too.
         let version = version.split(" on ").next().unwrap_or_default();
         let server = match version {
-            "unknown" => (*engine).to_owned(),
+            "unknown" => product(engine).to_owned(),
             // PostgreSQL's begins with its own name.
             version if version.to_lowercase().starts_with(engine) => version.to_owned(),
-            version => format!("{engine} {version}"),
+            version => format!("{} {version}", product(engine)),
         };
         let how = encryption.as_deref().unwrap_or("not encrypted");
         let way = if *transport == "socket" { "Unix socket" } else { "TCP" };
         let threads = count(*client_threads, "client thread");
         format!("server        {server}, {way} {address}, {how}\nload          {workload}, {threads}\n")
+    }
+}
+
+/// How its makers write the name of an engine.
+fn product(engine: &str) -> &str {
+    match engine {
+        "mariadb" => "MariaDB",
+        "mysql" => "MySQL",
+        "postgresql" => "PostgreSQL",
+        "sqlite" => "SQLite",
+        other => other,
     }
 }

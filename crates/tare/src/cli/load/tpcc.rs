@@ -1,6 +1,6 @@
 //! `tare load tpcc`: TPC-C's transactions against any running server.
 
-use super::asked::Asked;
+use super::asked::LoadRequest;
 use super::measure::measure;
 use super::rows::{Done, done, filled};
 use super::tpcc_args::{TpccArgs, TpccCommand};
@@ -22,7 +22,7 @@ pub fn run(args: &TpccArgs) -> Result<Exit, Problem> {
     // Looking through all tables of someone's server is a command of its own.
     values.push(("workload", "conditions", Checked::Off.to_string().into()));
     values.extend(args.keys.values().iter().cloned());
-    let asked = Asked::new(&args.server, &args.run, values)?;
+    let asked = LoadRequest::new(&args.server, &args.run, values)?;
     let AnyLoad::Tpcc(settings) = asked.settings.workload.load else {
         return Err(Problem::new(Exit::Usage, "which workload?"));
     };
@@ -54,7 +54,7 @@ fn failed(error: TpccError) -> Problem {
     Problem::new(Exit::TrialFailed, error.to_string())
 }
 
-fn prepare(args: &TpccArgs, asked: &Asked<'_>, settings: &TpccSettings) -> Result<Exit, Problem> {
+fn prepare(args: &TpccArgs, asked: &LoadRequest<'_>, settings: &TpccSettings) -> Result<Exit, Problem> {
     let (engine, target) = (asked.engine, &asked.target);
     drop(engine.connect(target)?);
     let fill = Fill {
@@ -77,7 +77,7 @@ fn prepare(args: &TpccArgs, asked: &Asked<'_>, settings: &TpccSettings) -> Resul
 const LONGEST_ANSWER: Duration = Duration::from_secs(24 * 3600);
 
 /// Every condition is looked at, also behind one that does not hold.
-fn check(args: &TpccArgs, asked: &Asked<'_>, of: &TpccSettings) -> Result<Exit, Problem> {
+fn check(args: &TpccArgs, asked: &LoadRequest<'_>, of: &TpccSettings) -> Result<Exit, Problem> {
     let mut session = asked.engine.connect(&asked.target)?;
     has_data(of, session.as_mut())?;
     session.set_timeout(Some(LONGEST_ANSWER)).map_err(|e| Problem::new(Exit::TrialFailed, e.to_string()))?;

@@ -191,8 +191,9 @@ pub fn words(viewed: &Viewed<'_>) -> String {
     text += &format!("time          {elapsed_s:>12.3} s\n");
     if let Some(l) = sample.latency_ms {
         text.push_str(&format!(
-            "latency ms    min {:.3}  mean {:.3}  p50 {:.3}  p90 {:.3}  p95 {:.3}  p99 {:.3}  p99.9 {:.3}  max {:.3}\n",
-            l.min, l.mean, l.p50, l.p90, l.p95, l.p99, l.p99_9, l.max
+            "latency ms    min {:.3}  mean {:.3}  max {:.3}\n\
+             {:14}p50 {:.3}  p90 {:.3}  p95 {:.3}  p99 {:.3}  p99.9 {:.3}\n",
+            l.min, l.mean, l.max, "", l.p50, l.p90, l.p95, l.p99, l.p99_9
         ));
     }
     let usual = [50.0, 90.0, 95.0, 99.0, 99.9].contains(&said.percentile);

@@ -32,6 +32,9 @@ pub fn run(predictions: &Predictions, out: &Path, trusted: bool, json: bool) -> 
             None => return Ok(Exit::Interrupted),
         },
     };
+    if !json {
+        view::heading()?;
+    }
     let began = Instant::now();
     let in_time = |own: &Predicted| {
         // Disturbed trials run again, so more may have passed than was expected.
@@ -71,7 +74,9 @@ pub fn run(predictions: &Predictions, out: &Path, trusted: bool, json: bool) -> 
     } else {
         view::summed(&all)?;
     }
-    note(&format!("results: {}", out.display()));
+    if runs > 0 {
+        note(&format!("results: {}", out.display()));
+    }
     if late > 0 {
         let late = tare_text::count(late, "experiment");
         note(&format!("{late} did not begin in the time; go on with: tare reproduce --resume {}", out.display()));
@@ -116,14 +121,17 @@ fn begin(predicted: &Predicted, path: &Path, on: On<'_>, trusted: bool) -> Resul
 /// What became of the claims of an experiment so far.
 fn verdicts(predicted: &Predicted, out: &Path) -> Result<Vec<Claimed>, Problem> {
     let path = out.join(&predicted.experiment.name);
-    let results = match path.join("plan.json").exists() {
+    let results = match predicted.blocks > 0 && path.join("plan.json").exists() {
         true => Some(results_problem::open(&path)?),
         false => None,
     };
     let verdict = |claim: &Claim| match (predicted.cannot.get(&claim.name), &results) {
         (Some(cannot), _) => Reproduced::CannotBeTested(cannot.clone()),
         (None, Some(results)) => of_results(claim, results),
-        (None, None) => Reproduced::NotDecided(Open { figure: None, why: Why::NotRun, needs_s: None }),
+        (None, None) => {
+            let needs_s = Some(predicted.expected_s).filter(|seconds| *seconds > 0.0);
+            Reproduced::NotDecided(Open { figure: None, why: Why::NotRun, needs_s })
+        }
     };
     let claims = predicted.experiment.claims.iter();
     Ok(claims.map(|claim| Claimed { claim: claim.clone(), verdict: Some(verdict(claim)) }).collect())

@@ -56,7 +56,7 @@ pub struct ReproduceArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  tare reproduce --list               every claim, its source and its published figure
+  tare reproduce --list               every claim and its published figure
   tare reproduce --within 30min       all that this machine can decide in half an hour
   tare reproduce C                    \"NUMA Smart Global Counter\", all of its claims
   tare reproduce D --dry-run --topology \"node:4 core:32 pu:1\"";
@@ -90,6 +90,10 @@ pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     if args.dry_run {
         view::planned(&predictions, args.json)?;
         return Ok(Exit::Done);
+    }
+    // Where nothing can be run there are no results to keep.
+    if predictions.experiments.iter().all(|own| own.blocks == 0) {
+        return carry_out::run(&predictions, Path::new(""), args.trust, args.json);
     }
     let out = args.out.clone().unwrap_or_else(|| default_out("reproduce", &predictions.written));
     let folder = Folder::open_or_create(&out, trust::whose(args.trust))?;

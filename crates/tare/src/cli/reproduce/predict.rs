@@ -40,8 +40,8 @@ pub fn all(experiments: Vec<Experiment>, on: On<'_>, within_s: Option<f64>) -> R
     Ok(costed
         .into_iter()
         .map(|Costed { mut predicted, fixed_s, block_s }| {
-            let runs = predicted.blocks > 0;
-            predicted.expected_s = if runs { fixed_s + block_s * predicted.blocks as f64 } else { 0.0 };
+            // Of what is left out the least that it would take; nothing of what cannot be tested.
+            predicted.expected_s = fixed_s + block_s * predicted.blocks.max(FEWEST) as f64;
             predicted
         })
         .collect())

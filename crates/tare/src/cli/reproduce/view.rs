@@ -5,9 +5,14 @@ use crate::cli::output::{self, duration};
 use serde::Serialize;
 use tare_findings::reproduce::{Claimed, Reproduced};
 use tare_report::words::reproduce as words;
-use tare_results::claim::{Claim, Experiment, Predicted, Predictions, Published};
+use tare_results::claim::{Cannot, Claim, Experiment, Predicted, Predictions, Published};
 
-const NAMES: usize = 30;
+/// Columns of the longest name of a claim or an experiment.
+const NAMES: usize = 27;
+/// Columns of `does not hold`.
+const VERDICTS: usize = 13;
+/// What is longer has a line of its own.
+const LONG: usize = 40;
 
 #[derive(Serialize)]
 struct ClaimJson<'a> {
@@ -68,6 +73,8 @@ fn claim_json<'a>(
 /// # Errors
 /// When it cannot be printed.
 pub fn list(experiments: &[Experiment], json: bool) -> Result<(), Problem> {
+    /// Experiments whose claims are listed with their sources.
+    const FEW: usize = 1;
     let all = || experiments.iter().flat_map(|e| e.claims.iter().map(move |claim| (e, claim)));
     if json {
         let claims = all().map(|(experiment, claim)| claim_json(experiment, claim, None, None)).collect();
@@ -83,8 +90,14 @@ pub fn list(experiments: &[Experiment], json: bool) -> Result<(), Problem> {
         text.push_str(&format!("{}{article}: study {}, needs {needs}\n", experiment.name, experiment.study));
         for claim in &experiment.claims {
             let published = words::published(claim);
-            text.push_str(&format!("  {}: {} [{published}]\n      {}\n", claim.name, claim.text, claim.source));
+            text.push_str(&format!("  {:NAMES$}  {} [{published}]\n", claim.name, claim.text));
+            if experiments.len() <= FEW {
+                text.push_str(&format!("  {:NAMES$}  {}\n", "", claim.source));
+            }
         }
+    }
+    if experiments.len() > FEW {
+        text.push_str("\nIn brackets: the published figure. Where it was published: tare reproduce NAME --list\n");
     }
     output::lines(&text)
 }
@@ -94,7 +107,8 @@ pub fn list(experiments: &[Experiment], json: bool) -> Result<(), Problem> {
 /// # Errors
 /// When it cannot be printed.
 pub fn planned(predictions: &Predictions, json: bool) -> Result<(), Problem> {
-    let expected_s: f64 = predictions.experiments.iter().map(|own| own.expected_s).sum();
+    let runs = || predictions.experiments.iter().filter(|own| own.blocks > 0);
+    let expected_s: f64 = runs().map(|own| own.expected_s).sum();
     let found = |own: &Predicted, claim: &Claim| own.cannot.get(&claim.name).cloned().map(Reproduced::CannotBeTested);
     if json {
         let verdicts: Vec<Vec<Option<Reproduced>>> = predictions
@@ -114,21 +128,46 @@ pub fn planned(predictions: &Predictions, json: bool) -> Result<(), Problem> {
         };
         return output::document("tare-reproduce", &document);
     }
-    let mut text = String::new();
-    for own in &predictions.experiments {
+    let all: usize = predictions.experiments.iter().map(|own| own.experiment.claims.len()).sum();
+    let tested: usize = runs().map(|own| testable(own).len()).sum();
+    let (all, time) = (tare_text::count(all, "claim"), duration(expected_s));
+    let mut text = match runs().count() {
+        0 => format!("none of {all} can be run here\n"),
+        runs => format!("{tested} of {all} in {}; about {time}\n\n", tare_text::count(runs, "experiment")),
+    };
+    for own in runs() {
         let blocks = tare_text::count(own.blocks, "block");
-        for claim in &own.experiment.claims {
-            let what = match own.cannot.get(&claim.name) {
-                Some(cannot) => format!("cannot be tested here: {}", words::because(cannot)),
-                None if own.blocks == 0 => "left out: no time for it".to_owned(),
-                None => format!("{}, {blocks}", own.experiment.name),
-            };
-            text.push_str(&format!("{:NAMES$} {what}\n", claim.name));
+        let (name, time) = (&own.experiment.name, duration(own.expected_s));
+        text.push_str(&format!("{name:NAMES$}  {blocks}, about {time}: {}\n", testable(own).join(", ")));
+    }
+    for own in predictions.experiments.iter().filter(|own| own.blocks == 0 && !testable(own).is_empty()) {
+        let (name, time) = (&own.experiment.name, duration(own.expected_s));
+        text.push_str(&format!("{name:NAMES$}  no time for it: needs about {time}\n"));
+    }
+    text.push_str(&untestable(predictions));
+    output::lines(&text)
+}
+
+/// Names of the claims that nothing stands against.
+fn testable(own: &Predicted) -> Vec<&str> {
+    let names = own.experiment.claims.iter().map(|claim| claim.name.as_str());
+    names.filter(|name| !own.cannot.contains_key(*name)).collect()
+}
+
+/// Claims that cannot be tested, those of one reason together.
+fn untestable(predictions: &Predictions) -> String {
+    let mut reasons: Vec<(&Cannot, Vec<&str>)> = Vec::new();
+    let claims = predictions.experiments.iter().flat_map(|own| own.experiment.claims.iter().map(move |c| (own, c)));
+    for (own, claim) in claims {
+        let Some(cannot) = own.cannot.get(&claim.name) else { continue };
+        match reasons.iter_mut().find(|(known, _)| *known == cannot) {
+            Some((_, names)) => names.push(claim.name.as_str()),
+            None => reasons.push((cannot, vec![claim.name.as_str()])),
         }
     }
-    let runs = predictions.experiments.iter().filter(|own| own.blocks > 0).count();
-    let runs = tare_text::count(runs, "experiment");
-    output::lines(&format!("{text}\n{runs}, about {}\n", duration(expected_s)))
+    let line = |(cannot, names): (&Cannot, Vec<&str>)| format!("  {}: {}\n", words::because(cannot), names.join(", "));
+    let lines: String = reasons.into_iter().map(line).collect();
+    if lines.is_empty() { lines } else { format!("\ncannot be tested here\n{lines}") }
 }
 
 /// A line a claim.
@@ -137,10 +176,27 @@ pub fn planned(predictions: &Predictions, json: bool) -> Result<(), Problem> {
 /// When it cannot be printed.
 pub fn verdicts(claimed: &[Claimed]) -> Result<(), Problem> {
     let line = |own: &Claimed| {
-        let said = own.verdict.as_ref().map_or_else(|| "not run".to_owned(), |found| words::line(&own.claim, found));
-        format!("{:NAMES$} {said}\n", own.claim.name)
+        let (name, published) = (&own.claim.name, words::published(&own.claim));
+        let (verdict, rest) = match &own.verdict {
+            Some(Reproduced::CannotBeTested(cannot)) => ("not testable", words::because(cannot)),
+            found => (
+                words::verdict(found.as_ref()),
+                found.as_ref().map_or_else(String::new, |f| words::behind_verdict(&own.claim, f)),
+            ),
+        };
+        let between = if rest.chars().count() > LONG { "\n      " } else { "  " };
+        let line = format!("{name:NAMES$} {verdict:VERDICTS$} {published:>8}{between}{rest}");
+        format!("{}\n", line.trim_end())
     };
     output::lines(&claimed.iter().map(line).collect::<String>())
+}
+
+/// What stands above the verdicts.
+///
+/// # Errors
+/// When it cannot be printed.
+pub fn heading() -> Result<(), Problem> {
+    output::lines(&format!("{:NAMES$} {:VERDICTS$} {:>8}  here (95% interval)\n", "claim", "verdict", "published"))
 }
 
 /// How many came to what.

@@ -35,6 +35,21 @@ fn a_disk_that_fills_up_in_a_trial_uses_up_no_attempt() {
 }
 
 #[test]
+fn a_disk_without_room_for_the_results_is_said_before_the_start() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let script = r#"set -eu
+        mkdir small && mount -t tmpfs -o size=200k none small || exit 77
+        code=0; "$0" run "$1" --out small/results 2>err || code=$?
+        cat err >&2; test $code = 3; test ! -e small/results"#;
+    let output = world.behind(&["unshare", "-rm", "sh", "-c", script], &[&study]).output().expect("unshare");
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    assert!(err.contains("the results take about 424 kB of disk, and small/results has 204 kB left"), "{err}");
+    assert!(err.contains("name another disk with --out"), "{err}");
+}
+
+#[test]
 fn repair_takes_damaged_lines_out_and_keeps_them() {
     let world = World::new();
     let study = world.study(STUDY);

@@ -169,6 +169,11 @@ fn a_password_is_in_no_file_argument_list_or_environment() {
     let load = theirs.load(&["--option-file", options.to_str().unwrap(), "--time", "50ms", "--warmup", "0s"]);
     theirs.world.exits(0, &load.iter().map(String::as_str).collect::<Vec<_>>());
 
+    // An account without a right to the database is told so, and not asked for its password.
+    let load = theirs.load(&["--option-file", options.to_str().unwrap(), "--database", "mysql"]);
+    let (_, err) = theirs.world.exits(3, &load.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(err.contains("1044") && err.contains("grant the account the rights"), "{err}");
+
     theirs.nothing_holds(SECRET, &options);
     let load = theirs.load(&["--password", SECRET]);
     let (_, err) = theirs.world.exits(2, &load.iter().map(String::as_str).collect::<Vec<_>>());

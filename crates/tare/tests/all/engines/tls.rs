@@ -124,8 +124,8 @@ fn each_mode_lets_in_and_refuses_as_its_users_know_it() {
             works(session.as_mut(), engine.name());
         }
         for (mode, host, ca, words) in [
-            (VerifyCa, "localhost", Some("other.pem"), "signed by no one who is believed"),
-            (VerifyFull, "localhost", Some("other.pem"), "signed by no one who is believed"),
+            (VerifyCa, "localhost", Some("other.pem"), "signed by no trusted authority"),
+            (VerifyFull, "localhost", Some("other.pem"), "signed by no trusted authority"),
             (VerifyFull, "localhost", None, "TLS"),
             (VerifyFull, "127.0.0.1", Some("ca.pem"), "for another host"),
             (VerifyFull, "127.0.0.1", Some("server.pem"), "for another host"),
@@ -289,7 +289,7 @@ fn a_study_over_tls_places_and_proves_threads_and_records_how_it_was_encrypted()
         // The wrong authority ends it before anything is measured.
         let other = format!("engine.tls_ca={}", shown(&server.certificates.path("other.pem")));
         let (code, err) = run("refused", &[&host[..], &["--set", &key, "--set", &other]].concat());
-        assert!(code == Some(3) && err.contains("signed by no one who is believed"), "{code:?} {err}");
+        assert!(code == Some(3) && err.contains("signed by no trusted authority"), "{code:?} {err}");
         assert!(file.exists());
     }
 }

@@ -32,7 +32,7 @@ fn the_end_says_which_server_was_measured_by_which_way_and_with_what() {
     let (out, _) = theirs.world.exits(0, &args);
     let version = theirs.server.version();
     let address = theirs.server.address();
-    assert!(out.contains(&format!("server        mariadb {version}, Unix socket {address}, not encrypted\n")), "{out}");
+    assert!(out.contains(&format!("server        MariaDB {version}, Unix socket {address}, not encrypted\n")), "{out}");
     assert!(out.contains("load          point_select, 2 client threads\n"), "{out}");
     let (out, _) = theirs.world.exits(0, &[&args[..], &["--json"]].concat());
     let measured = &json(&out)["measured"];

@@ -32,6 +32,10 @@ fn lines_histogram_and_proof_are_those_of_sysbench_and_more() {
     let prompt = Prompt::new();
     let tables = ["--tables=2", "--table_size=1000"];
     prompt.load(0, &[&["oltp_read_write", "prepare"][..], &tables].concat());
+    let (_, err) = prompt.load(4, &[&["oltp_read_write", "prepare"][..], &tables].concat());
+    assert!(err.contains("the same with --cleanup in place of --prepare"), "{err}");
+    let (_, err) = prompt.load(2, &["read_only", "--tables=2", "--table_size=500"]);
+    assert!(err.contains("has 1000 rows") && err.contains("give --tables and --rows as they were prepared"), "{err}");
     let options = [
         "--threads=2",
         "--time=2.5",
@@ -54,7 +58,7 @@ fn lines_histogram_and_proof_are_those_of_sysbench_and_more() {
         let rates: Vec<f64> = rates.split_once(')').unwrap().0.split('/').map(|rate| rate.parse().unwrap()).collect();
         assert!(rates[0] > rates[1] && rates[1] > rates[2] && rates[2] > 0.0, "{line}");
     }
-    assert!(!err.contains("ids are drawn") && !err.contains("warm-up are left out"), "both were said: {err}");
+    assert!(!err.contains("ids are drawn") && !err.contains("of warm-up"), "both were said: {err}");
     assert!(out.contains("------------- distribution ------------- count"), "{out}");
     for client in 0..2 {
         let line = out.lines().find(|line| line.starts_with(&format!("client {client} "))).expect(&out);
@@ -63,7 +67,7 @@ fn lines_histogram_and_proof_are_those_of_sysbench_and_more() {
     let (_, err) = prompt.load(0, &[&["read_only"][..], &tables, &["--time=1", "--report-interval=0"]].concat());
     let first = err.lines().next().unwrap();
     assert!(first.contains("ids are drawn uniformly (sysbench: special)"), "{first}");
-    assert!(first.contains("1 s of warm-up are left out"), "never longer than it measures: {first}");
+    assert!(first.contains("1 s of warm-up is left out (sysbench: none)"), "never longer than it measures: {first}");
     assert!(!err.contains("[ 1s ]"), "{err}");
     prompt.load(0, &[&["oltp_read_write", "cleanup"][..], &tables].concat());
     prompt.load(2, &[&["oltp_read_write"][..], &tables].concat());

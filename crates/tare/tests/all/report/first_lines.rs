@@ -135,9 +135,10 @@ fn what_is_only_described_and_was_disturbed_says_so_first() {
     let mut made = study("first-look", 1.0, 1);
     made.conditions.truncate(1);
     let text = BUILTIN.iter().find(|builtin| builtin.name == "first-look").unwrap().text;
-    let line = |disturbed: &dyn Fn(u64) -> bool| told(text, &made, false, disturbed, false).answer.text;
-    let (clean, disturbed) = (line(&|_| false), line(&|_| true));
+    let line = |quick, disturbed: &dyn Fn(u64) -> bool| told(text, &made, quick, disturbed, false).answer.text;
+    let (clean, disturbed) = (line(false, &|_| false), line(false, &|_| true));
     assert!(clean.starts_with("Only ") && disturbed == format!("Disturbed: {clean}"), "{clean} {disturbed}");
+    assert_eq!(line(true, &|_| true), format!("Disturbed rehearsal: {clean}"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What cannot be is refused before anything runs, in the words in which it was requested.
 
 use crate::engines::running_support::Theirs;
-use crate::support::{World, json};
+use crate::support::{World, json, one_line};
 use tare_engine::{Engine, Mariadb};
 
 #[test]
@@ -183,6 +183,9 @@ fn everything_in_an_option_file_that_is_not_for_this_server_is_said_at_once_with
     // The study's own word on it.
     world.exits(0, &[&["run", &study, "--out", "some"][..], &left].concat());
     let plan = json(&std::fs::read_to_string(world.path("some/plan.json")).unwrap());
-    let notes = plan["notes"].to_string();
-    assert!(notes.contains("no option query_cash_size, left out") && notes.contains("my.cnf:5"), "{notes}");
+    let left: Vec<&str> =
+        plan["left_out"].as_array().unwrap().iter().map(|out| out["setting"].as_str().unwrap()).collect();
+    assert_eq!(left, ["query_cash_size", "innodb_log_filez"], "in the order of the file: {plan}");
+    let (shown, _) = world.exits(0, &["show", "some"]);
+    assert!(one_line(&shown).contains("Without innodb_log_filez = 2: my.cnf:5: MariaDB"), "{shown}");
 }

@@ -78,6 +78,23 @@ fn factors_beside_a_list_of_conditions_choose_among_it_or_join_it() {
 }
 
 #[test]
+fn conditions_that_change_one_of_many_factors_are_named_by_it_alone() {
+    let world = World::new();
+    let (out, _) =
+        world.exits(0, &["run", "no-effect-list", "--dry-run", "--topology", "package:2 [numa] core:8 pu:1"]);
+    assert!(out.contains("\nfactors; conditions are named by what they change of each first level\n"), "{out}");
+    assert!(out.contains("\n  placement=server-float\n") && out.contains("\n  memory=interleave:all\n"), "{out}");
+    assert!(out.contains("it is the same placement as placement=server-core\n"), "{out}");
+    assert!(out.lines().count() < 45 && !out.contains("turbo=as-found"), "{out}");
+    // What is no list of single changes has its own names.
+    let (out, _) = world.exits(0, &["run", "node-matrix", "--dry-run", "--topology", "package:2 [numa] core:4 pu:1"]);
+    assert!(
+        out.contains("\nfactors\n") && out.contains("client=node:1.core:0 server=node:1.core:1 memory=bind:1"),
+        "{out}"
+    );
+}
+
+#[test]
 fn a_machine_that_can_do_nothing_of_a_study_is_exit_3() {
     let world = World::new();
     let (_, err) = world.exits(3, &["run", "mind-your-core", "--dry-run", "--topology", "core:2 pu:1"]);

@@ -1,6 +1,6 @@
 //! Published claims: the file that comes with the program, plans of all of them, and one that is really tested.
 
-use crate::support::{World, json, trials};
+use crate::support::{World, json, one_line, trials};
 use serde_json::Value;
 use std::path::Path;
 use tare_results::claim::{Measure, Published};
@@ -67,7 +67,7 @@ fn every_claim_is_planned_on_a_described_machine_or_says_what_is_missing_there()
     assert_eq!(article("A", &small), 0);
     let far = left_out(&small).into_iter().find(|(name, _)| name == "far-client").unwrap().1;
     assert_eq!((&far["because"], &far["needs"], &far["has"]), (&"nodes".into(), &2.into(), &1.into()));
-    assert_eq!(far["text"], "cannot be tested here: needs 2 NUMA nodes, this machine has 1");
+    assert_eq!(far["text"], "cannot be tested here: needs 2 NUMA nodes, has 1");
 }
 
 #[test]
@@ -83,6 +83,27 @@ fn a_server_that_is_not_installed_keeps_its_own_claims_from_being_tested_and_no_
     let missing = of("performance-schema")["verdict"]["text"].as_str().unwrap();
     assert!(missing.contains("mysqld not found") && missing.contains("scripts/get-mysql"), "{missing}");
     assert!(of("a-page-a-counter")["blocks"].as_u64().unwrap() >= 4);
+    // So says what lists programs.
+    let (out, _) = world.exits(0, &["setup", "mysql"]);
+    assert!(out.contains("scripts/get-mysql") || out.contains("mysql-server"), "{out}");
+}
+
+#[test]
+fn what_has_no_time_says_how_much_it_needs_and_what_cannot_be_tested_leaves_no_folder() {
+    let world = World::new();
+    let short = ["reproduce", "fuzzy-loss", "--within", "0.1s", "--out", "none"];
+    for (words, code, row) in [
+        (&short[..], 0, "fuzzy-loss not decided 3.00e-7 not run, needs about "),
+        (&["reproduce", "sqlite-cte", "--out", "none"][..], 3, "sqlite-cte not testable 11.30x the query and"),
+    ] {
+        let (out, err) = world.exits(code, words);
+        assert!(one_line(&out).contains(row), "{out}");
+        assert!(!world.path("none").exists() && !err.contains("results:"), "{err}");
+    }
+    let (out, _) = world.exits(0, &["reproduce", "--dry-run", "--topology", "node:1 core:2 pu:1"]);
+    assert!(out.lines().next().unwrap().contains(" claims in ") && out.lines().count() < 40, "{out}");
+    let reason = out.lines().find(|line| line.starts_with("  needs 2 NUMA nodes, has 1: ")).expect(&out);
+    assert!(reason.contains("far-client, ") && reason.contains(", memory-local-no-effect"), "{reason}");
 }
 
 #[test]
@@ -117,7 +138,7 @@ fn a_claim_is_tested_by_what_was_written_down_before_the_first_trial() {
     assert_ne!(written, other);
     std::fs::write(&path, other).unwrap();
     let (other, _) = world.exits(0, &["reproduce", "--resume", "page"]);
-    assert!(other.contains("does not hold: published 4096, here "), "{other}");
+    assert!(one_line(&other).contains("a-page-a-counter does not hold 4096 4096 (4096 to 4096)"), "{other}");
     let (_, err) = world.exits(2, &words);
     assert!(err.contains("the folder is not empty") && err.contains("tare reproduce --resume page"), "{err}");
     let (_, err) = world.exits(2, &["reproduce", "a-page-a-conter"]);
