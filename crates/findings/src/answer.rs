@@ -13,16 +13,16 @@ use super::pooled::PooledStep;
 use super::pooled_steps;
 use super::question::AnswerContext;
 use super::scaling;
+use super::selection;
 use super::summary::{Scaling, SpreadSources, Step};
-use super::taken;
 use super::verdict::{
-    Alone, Answer, Disturbed, LessStep, Moved, OfLoad, ShownSource, SpreadFrom, Tested, Untested, Verdict, Without,
+    Alone, Answer, Disturbed, LessStep, Moved, OfLoad, Selected, ShownSource, SpreadFrom, Tested, Untested, Verdict,
+    Without,
 };
 use super::{collect, effects, modes, moving};
 use std::collections::BTreeSet;
-use tare_results::metric::{self, Better};
+use tare_results::metric;
 use tare_results::question::Question;
-use tare_stats::counts::{Count, more_in_b};
 
 /// Answers the study's question from all trials that count, and once more without the disturbed ones among them: but
 /// for a race, which dropped conditions by all of them.
@@ -57,43 +57,33 @@ fn without_disturbed(asked: &AnswerContext, conditions: &[ConditionTrials<'_>], 
     match verdict(asked, &clean) {
         again if !again.is_tested() => Without::TooFew,
         again if again.claims_the_same(with) => Without::Same(again),
-        again => match selected(asked, conditions) {
-            Some(condition) => Without::Selected { condition, clean: again },
+        again => match selected(asked, conditions, with, &again) {
+            Some((condition, why)) => Without::Selected { condition, why, clean: again },
             None => Without::Other(again),
         },
     }
 }
 
-/// The first condition whose clean trials are a selection of the fast ones. That decides where the question is how
-/// trials differ; means of clean trials stay what they are.
-fn selected(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Option<String> {
-    if asked.question != Some(Question::Spread) {
-        return None;
-    }
+/// The first condition whose clean trials are, or where they claim more than all trials do may be, a selection of the
+/// fast ones.
+fn selected(
+    asked: &AnswerContext,
+    conditions: &[ConditionTrials<'_>],
+    with: &Verdict,
+    clean: &Verdict,
+) -> Option<(String, Selected)> {
     let name = headline_metric(&collect::all_metrics(conditions))?;
     let rate = asked.answer_rate() / conditions.len() as f64;
-    conditions.iter().find(|condition| selects(condition, &name, rate)).map(|found| found.name.to_owned())
-}
-
-/// Whether the clean trials of a condition are not what all of them would have been: every disturbed one was, even at
-/// best without what disturbed it, worse than every clean one, which chance makes of them no more often than at this
-/// rate. They were disturbed because they were slow, or by more than CPU time that was taken away.
-fn selects(condition: &ConditionTrials<'_>, name: &str, rate: f64) -> bool {
-    // A trial that others could have brought to a standstill says nothing.
-    let bounded = condition.disturbed().into_iter().filter(|trial| taken::most([*trial]).is_some()).collect();
-    let disturbed = ConditionTrials { ok: bounded, ..condition.at_best() };
-    if !taken::applies(name) || disturbed.ok.is_empty() {
-        return false;
+    let beyond = conditions.iter().find(|condition| selection::beyond(condition, &name, rate));
+    if let Some(found) = beyond {
+        return Some((found.name.to_owned(), Selected::Beyond));
     }
-    let clean = condition.clean();
-    let (slow, fast) = (disturbed.means(name), clean.means(name));
-    let is_worse = |a: f64, b: f64| match metric::describe(name).better {
-        Better::Higher => a < b,
-        Better::Lower => a > b,
-    };
-    let apart = slow.iter().all(|a| fast.iter().all(|b| is_worse(*a, *b)));
-    let by_chance = more_in_b(Count { hits: 0, of: fast.len() }, Count { hits: slow.len(), of: slow.len() });
-    apart && by_chance <= rate
+    // What trials differ by is the question of spread, and no reason to doubt its answer.
+    let is_spread = asked.question == Some(Question::Spread);
+    let composite = composite::of(conditions, &name).filter(|_| !is_spread && clean.claims_more_than(with))?;
+    let mut cells = conditions.iter().zip(&composite.cells);
+    let near = cells.find(|(condition, cell)| selection::near(condition, cell, composite.better));
+    near.map(|(found, _)| (found.name.to_owned(), Selected::Near))
 }
 
 /// The verdict on one set of trials, and on nothing else.

@@ -15,6 +15,8 @@ pub struct Scale {
 
 /// From here on digits are no longer read but counted: a power of ten is written.
 const TOO_LONG: f64 = 1e12;
+/// Most decimals: what is nothing in so many is written as a power of ten.
+const MOST_DECIMALS: usize = 6;
 
 const SI: [(f64, &str); 7] = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")];
 const BINARY: [(f64, &str); 5] =
@@ -45,14 +47,15 @@ impl Scale {
             _ => 1,
         };
         let leading_zeros = if scaled > 0.0 && scaled < 1.0 { (-scaled.log10().floor()) as usize - 1 } else { 0 };
-        let decimals = (digits.saturating_sub(integer_digits) + leading_zeros).min(6);
+        let decimals = (digits.saturating_sub(integer_digits) + leading_zeros).min(MOST_DECIMALS);
         Self { divisor, decimals, unit }
     }
 
     /// The number without its unit, for a column whose head names the unit.
     pub fn number(&self, value: f64) -> String {
         let scaled = value / self.divisor;
-        if scaled.abs() >= TOO_LONG {
+        let too_small = self.decimals == MOST_DECIMALS && scaled != 0.0 && scaled.abs() < 5e-7;
+        if scaled.abs() >= TOO_LONG || too_small {
             return format!("{scaled:.2e}");
         }
         let text = format!("{:.*}", self.decimals, scaled);
@@ -139,22 +142,44 @@ pub fn figure(value: f64, unit: &str) -> String {
 /// A change of a share in points: `+12%`, `-0.34%`, `0.00%`.
 pub fn change(fraction: f64) -> String {
     let text = percent(fraction.abs());
-    let nothing = text.chars().all(|c| matches!(c, '0' | '.' | '%'));
     match fraction {
-        _ if nothing => text,
+        _ if is_zero(&text) => text,
         fraction if fraction < 0.0 => format!("-{text}"),
         _ => format!("+{text}"),
     }
 }
 
+/// A value without a unit and with so many decimals: `0.0267`; what is too large to read as a power of ten.
+pub fn decimal(value: f64, decimals: usize) -> String {
+    if value.abs() >= TOO_LONG { format!("{value:.2e}") } else { format!("{value:.decimals$}") }
+}
+
+/// Whether a change that was written without its sign is none.
+fn is_zero(text: &str) -> bool {
+    text.chars().all(|c| matches!(c, '0' | '.' | '%'))
+}
+
 /// Both ends of an interval of changes, `-12.4% to -11.9%`: two digits, or as many more as it takes until they differ.
 pub fn changes(ci: Interval) -> String {
-    let [low, high] = [change(ci.low), change(ci.high)];
+    ends(ci, change, |value, decimals| {
+        let text = format!("{:+.decimals$}%", 100.0 * value);
+        if is_zero(&text[1..]) { text[1..].to_owned() } else { text }
+    })
+}
+
+/// Both ends of an interval of ratios, `1.94x to 2.1x`, with as many digits as it takes until they differ.
+pub fn times_between(ci: Interval) -> String {
+    ends(ci, times, |value, decimals| format!("{value:.decimals$}x"))
+}
+
+fn ends(ci: Interval, short: impl Fn(f64) -> String, precise: impl Fn(f64, usize) -> String) -> String {
+    let written = |write: &dyn Fn(f64) -> String| [write(ci.low), write(ci.high)];
+    let [low, high] = written(&short);
     if low != high {
         return format!("{low} to {high}");
     }
-    let precise = |decimals: usize| [ci.low, ci.high].map(|end| format!("{:+.decimals$}%", 100.0 * end));
-    (1..=4).map(precise).find(|[low, high]| low != high).map_or(low, |[low, high]| format!("{low} to {high}"))
+    let longer = (1..=4).map(|decimals| written(&|value| precise(value, decimals)));
+    longer.into_iter().find(|[low, high]| low != high).map_or(low, |[low, high]| format!("{low} to {high}"))
 }
 
 /// The same of ratios.
@@ -216,7 +241,9 @@ mod tests {
         assert_eq!(figure(1e300, "1/s"), "1.00e300 /s");
         assert_eq!([figure(f64::MAX, "s"), figure(-2.5e40, "")], ["1.80e308 s", "-2.50e40"]);
         assert_eq!([figure(12_345_678.0, "ns"), figure(1e13, "ns")], ["12345678 ns", "1.00e13 ns"]);
+        assert_eq!([figure(1e-9, "1/s"), figure(-3.21e-300, "")], ["1.00e-9 /s", "-3.21e-300"]);
         assert_eq!(times(1e300), "1.00e300x");
+        assert_eq!([decimal(1e300, 1), decimal(-0.02671, 4)], ["1.00e300", "-0.0267"]);
     }
 
     #[test]
@@ -273,5 +300,9 @@ mod tests {
         assert_eq!(of(-0.12034, -0.12031), "-12.034% to -12.031%");
         assert_eq!([of(-0.12, -0.12), of(0.0, 0.0)], ["-12%", "0.00%"]);
         assert_eq!(changes_of(Interval { low: 1.5, high: 2.0 }), "+50% to +100%");
+        assert_eq!([of(-1e-6, 1e-6), of(-1e-9, 1e-9)], ["-0.0001% to +0.0001%", "0.00%"]);
+        let of = |low, high| times_between(Interval { low, high });
+        assert_eq!([of(1.5, 2.0), of(1.9981, 2.0012)], ["1.50x to 2.0x", "1.998x to 2.001x"]);
+        assert_eq!([of(2.0, 2.0), of(1e300, 1e300)], ["2.0x", "1.00e300x"]);
     }
 }

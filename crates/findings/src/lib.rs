@@ -57,6 +57,7 @@ mod residuals;
 pub mod run_order;
 mod scaling;
 pub mod searches;
+mod selection;
 mod settled;
 pub mod spread;
 pub mod state;

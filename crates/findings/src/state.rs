@@ -1,5 +1,6 @@
 //! The one state of a trial, clean, disturbed or failed, used by every table, page and JSON.
 
+use crate::figures::figure;
 use tare_results::metric::{self, Better};
 use tare_results::schema::{Outcome, TrialRecord};
 
@@ -44,7 +45,7 @@ fn unusable(trial: &TrialRecord) -> Option<String> {
         }
         let described = metric::describe(name);
         let nothing = described.is_primary() && described.better == Better::Higher;
-        nothing.then(|| format!("{name} of sample {sample} is {value}: nothing was done"))
+        nothing.then(|| format!("{name} of sample {sample} is {}: nothing was done", figure(value, described.unit)))
     })
 }
 

@@ -30,6 +30,17 @@ pub struct Answer {
     pub ended_early: Option<Look>,
 }
 
+impl Answer {
+    /// The verdict that is said first; none where disturbed trials leave the question open.
+    pub fn decides(&self) -> Option<&Verdict> {
+        match self.disturbed.as_ref().map(|found| &found.without) {
+            None | Some(Without::Untested) => Some(&self.verdict),
+            Some(Without::Same(clean) | Without::Other(clean)) => Some(clean),
+            Some(Without::Selected { .. } | Without::TooFew) => None,
+        }
+    }
+}
+
 /// The disturbed trials among those that an answer rests on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Disturbed {
@@ -50,17 +61,21 @@ pub enum Without {
     Same(Verdict),
     /// Another claim.
     Other(Verdict),
-    /// Another claim, from clean trials that are a selection of the fast ones of a condition.
-    Selected { condition: String, clean: Verdict },
+    /// Another claim, from clean trials that are, or may be, a selection of the fast ones of a condition.
+    Selected { condition: String, why: Selected, clean: Verdict },
     /// Too few clean trials are left to say.
     TooFew,
 }
 
-impl Without {
-    /// Whether the clean trials leave the question open.
-    pub fn is_open(&self) -> bool {
-        matches!(self, Self::TooFew | Self::Selected { .. })
-    }
+/// Why clean trials are held for a selection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Selected {
+    /// Disturbed ones are slower than what disturbed them explains.
+    Beyond,
+    /// Disturbed ones are no further from clean ones than these differ among themselves, and only without them is
+    /// anything claimed.
+    Near,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -369,6 +384,18 @@ impl Verdict {
             Self::SpreadFrom(from) => !from.sources.is_empty(),
             Self::Steps { less, pooled, .. } => !less.is_empty() || pooled.iter().any(PooledStep::is_claim),
             Self::ByLoad(loads) => loads.iter().any(|own| own.shown && own.verdict.is_claim()),
+        }
+    }
+
+    /// Whether it claims something that another verdict on the same question does not.
+    pub fn claims_more_than(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Moved { first, rest, .. }, Self::Moved { first: first_other, rest: rest_other, .. }) => {
+                let [own, others] = [(first, rest), (first_other, rest_other)]
+                    .map(|(first, rest)| claims(rest).into_iter().chain([first.claim()]).collect::<BTreeSet<_>>());
+                !own.is_subset(&others)
+            }
+            _ => self.is_claim() && !self.claims_the_same(other),
         }
     }
 

@@ -7,7 +7,7 @@ use super::scroll::{row, scroll, table};
 use crate::charts::machine::Layout;
 use maud::{Markup, html};
 use tare_findings::collect::{self, ConditionTrials};
-use tare_findings::figures::{count, figure, percent};
+use tare_findings::figures::{count, decimal, figure, percent};
 use tare_findings::nodes::NodeSummary;
 use tare_findings::summary::MetricSummary;
 use tare_findings::threads::{self, ThreadSummary};
@@ -221,8 +221,8 @@ pub(super) fn hosts(page: &Page<'_>) -> Option<Markup> {
         (table("Machines side by side", &[L("machine"), R("blocks"), R("trials"), R("against the others"),
             R("95% interval"), R("spread in a block"), L("differs in")], hosts.rows.iter().map(|host| row![
             host.name, host.blocks, host.trials,
-            host.ratio.map(|ratio| format!("{ratio:.3}x")).unwrap_or_default(),
-            host.ci.map(|ci| format!("{:.3} to {:.3}", ci.low, ci.high)).unwrap_or_default(),
+            host.ratio.map(|ratio| format!("{}x", decimal(ratio, 3))).unwrap_or_default(),
+            host.ci.map(|ci| format!("{} to {}", decimal(ci.low, 3), decimal(ci.high, 3))).unwrap_or_default(),
             host.spread.map(percent).unwrap_or_default(), host.odd_words()
         ])))
     })

@@ -120,5 +120,5 @@ fn significant(value: f64) -> String {
         return "0".to_owned();
     }
     let decimals = (5 - value.abs().log10().floor() as i32).clamp(0, 12) as usize;
-    format!("{value:.decimals$}")
+    if value.abs() >= 1e12 { format!("{value:.5e}") } else { format!("{value:.decimals$}") }
 }

@@ -13,7 +13,7 @@ use maud::{Markup, html};
 use tare_findings::collect;
 use tare_findings::counters::CounterTable;
 use tare_findings::curves::{self, Curves};
-use tare_findings::figures::{figure, times};
+use tare_findings::figures::{decimal, figure, times};
 use tare_findings::level_words::words_of;
 use tare_findings::relative::{RelativeCell, RelativeTable};
 use tare_findings::state::is_disturbed;
@@ -37,7 +37,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                 R("κ coherency"), R("peak at"), L("more gave less"), R("predicted")], laws.iter().map(|law| row![
                 law.metric, law.over, words_of(&law.levels), with_interval(law.lambda, law.lambda_ci, 1),
                 with_interval(law.sigma, law.sigma_ci, 4), with_interval(law.kappa, law.kappa_ci, 6),
-                law.peak.map_or("none".to_owned(), |peak| format!("{peak:.1}")),
+                law.peak.map_or("none".to_owned(), |peak| decimal(peak, 1)),
                 if law.retrograde { "yes" } else { "no" }, predicted(law)
             ])))
             (steps(page))
@@ -46,9 +46,10 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
 }
 
 fn with_interval(value: f64, ci: Option<Interval>, decimals: usize) -> Markup {
+    let number = |value: f64| decimal(value, decimals);
     html! {
-        (format!("{value:.decimals$}"))
-        @if let Some(Interval { low, high }) = ci { br; small { (format!("{low:.decimals$} to {high:.decimals$}")) } }
+        (number(value))
+        @if let Some(Interval { low, high }) = ci { br; small { (number(low)) " to " (number(high)) } }
     }
 }
 
@@ -190,7 +191,7 @@ fn relative_cell(cell: Option<&RelativeCell>) -> Markup {
         Some(Verdict::Slower) => ("slower", "▼ "),
         Some(Verdict::Equivalent | Verdict::Inconclusive) | None => ("", ""),
     };
-    let interval = cell.ci.map(|ci| format!(" ({:.2} to {:.2})", ci.low, ci.high));
+    let interval = cell.ci.map(|ci| format!(" ({} to {})", decimal(ci.low, 2), decimal(ci.high, 2)));
     html! {
         td class=(class) {
             (sign) (format!("{:.2}", cell.ratio))

@@ -6,7 +6,7 @@ use super::text::{plain, warned, wrap};
 use crate::words;
 use tare_findings::compare::{Comparison, Gate, Losses, MetricComparison, Note, Options, ProbeChange, Verdict};
 use tare_findings::differences::Difference;
-use tare_findings::figures::{Scale, count, percent};
+use tare_findings::figures::{Scale, count, decimal, percent};
 use tare_findings::mode::Mode;
 use tare_results::metric::describe;
 use tare_stats::Interval;
@@ -69,7 +69,7 @@ fn metrics(rows: &[&MetricComparison], style: Style) -> String {
                 let (value, interval) = words::difference(&found, &metric.unit);
                 (Some(format!("B - A: {value}")), interval)
             }
-            None => (metric.ratio.map(|ratio| format!("{ratio:.3}")), metric.ci.map(ends)),
+            None => (metric.ratio.map(|ratio| decimal(ratio, 3)), metric.ci.map(ends)),
         };
         let name = if metric.judged { format!("{} *", metric.name) } else { metric.name.clone() };
         let mut cells = vec![
@@ -96,7 +96,7 @@ fn middle(scale: &Scale, mean: f64, modes: &[Mode], trials: usize) -> String {
 }
 
 fn ends(ci: Interval) -> String {
-    format!("{:.3} to {:.3}", ci.low, ci.high)
+    format!("{} to {}", decimal(ci.low, 3), decimal(ci.high, 3))
 }
 
 fn or_dash(text: Option<String>) -> String {

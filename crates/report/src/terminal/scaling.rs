@@ -4,7 +4,7 @@ use super::rows::{lined, titled};
 use super::style::Style;
 use super::text::plain;
 use crate::words::between;
-use tare_findings::figures::{figure, times};
+use tare_findings::figures::{decimal, figure, times};
 use tare_findings::level_words::words_of;
 use tare_findings::summary::{Scaling, Summary};
 use tare_results::metric;
@@ -22,7 +22,7 @@ pub(super) fn laws(summary: &Summary, style: Style) -> Option<String> {
             with_interval(law.lambda, law.lambda_ci, 1),
             with_interval(law.sigma, law.sigma_ci, 4),
             with_interval(law.kappa, law.kappa_ci, 6),
-            law.peak.map_or("none".to_owned(), |peak| format!("{peak:.1}")),
+            law.peak.map_or("none".to_owned(), |peak| decimal(peak, 1)),
             if law.retrograde { "yes" } else { "no" }.to_owned(),
         ]
     };
@@ -33,9 +33,9 @@ pub(super) fn laws(summary: &Summary, style: Style) -> Option<String> {
 
 /// `0.0267` over `0.0201 .. 0.0333`.
 fn with_interval(value: f64, ci: Option<Interval>, decimals: usize) -> String {
-    let interval =
-        ci.map_or(String::new(), |Interval { low, high }| format!("\n{low:.decimals$} .. {high:.decimals$}"));
-    format!("{value:.decimals$}{interval}")
+    let number = |value: f64| decimal(value, decimals);
+    let interval = ci.map_or(String::new(), |ci| format!("\n{} .. {}", number(ci.low), number(ci.high)));
+    format!("{}{interval}", number(value))
 }
 
 /// What each step of a ladder gave, of the headline metric.
@@ -69,4 +69,16 @@ pub(super) fn steps(summary: &Summary, style: Style) -> Option<String> {
     let head = format!("steps of {headline} (gain: after / before; predictions were not measured)");
     let heads = ["at", "step", "gain", "95% interval", "more gave less"];
     Some(titled(style, &head, &lined(style, &heads, 2, rows)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_law_of_any_size_fits_its_column() {
+        let ci = Some(Interval { low: -1e299, high: 3e300 });
+        assert_eq!(with_interval(1e300, ci, 1), "1.00e300\n-1.00e299 .. 3.00e300");
+        assert_eq!(with_interval(0.02671, None, 4), "0.0267");
+    }
 }

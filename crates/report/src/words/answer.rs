@@ -4,7 +4,7 @@ use super::details::details;
 use super::headline::headline;
 use serde::Serialize;
 use tare_findings::figures::count;
-use tare_findings::verdict::{Answer, Disturbed, Verdict, Without};
+use tare_findings::verdict::{Answer, Disturbed, Selected, Verdict, Without};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AnswerJson {
@@ -27,7 +27,7 @@ impl AnswerJson {
             None => (headline(all), details(all), vec![all]),
             Some(disturbed) => with_disturbed(all, disturbed),
         };
-        let is_open = answer.disturbed.as_ref().is_some_and(|found| found.without.is_open());
+        let is_open = answer.decides().is_none();
         // What is only described was disturbed then, all of it.
         let all_disturbed = |found: &Disturbed| found.without == Without::Untested && found.trials == found.of;
         let kind = match (is_open, answer.disturbed.as_ref().is_some_and(all_disturbed), answer.is_rehearsal) {
@@ -89,20 +89,11 @@ fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Ve
         Without::Other(other) => {
             clean(other, format!("{lead} and left out of this, which decides. {}", with_them(them)))
         }
-        Without::Selected { condition, clean } => (
-            "slow trials were disturbed, and are slower than that explains, so clean ones are a selection; repeat this \
-             on a quieter machine."
-                .to_owned(),
-            vec![
-                format!(
-                    "{lead}. At {condition} disturbed trials are slower than every clean one, and by more than the \
-                     time that others took explains. Without {them}: {}",
-                    headline(clean)
-                ),
-                with_them(them),
-            ],
-            vec![clean, all],
-        ),
+        Without::Selected { condition, why, clean } => {
+            let (text, what) = selected(*why);
+            let without = format!("{lead}. At {condition} {what}. Without {them}: {}", headline(clean));
+            (text.to_owned(), vec![without, with_them(them)], vec![clean, all])
+        }
         Without::TooFew => {
             let text = match disturbed.trials == disturbed.of {
                 true => {
@@ -114,5 +105,22 @@ fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Ve
             };
             (text, vec![with_them("the disturbed ones")], vec![all])
         }
+    }
+}
+
+/// The first sentence where clean trials are no basis for one, and what of the disturbed ones it rests on.
+fn selected(why: Selected) -> (&'static str, &'static str) {
+    match why {
+        Selected::Beyond => (
+            "slow trials were disturbed, and are slower than that explains, so clean ones are a selection; repeat this \
+             on a quieter machine.",
+            "disturbed trials are slower than every clean one, and by more than the time that others took explains",
+        ),
+        Selected::Near => (
+            "only clean trials show a difference, and they may be a selection of the fast ones; repeat this on a \
+             quieter machine.",
+            "disturbed trials are worse than clean ones, by no more than clean ones differ among themselves: that may \
+             be chance",
+        ),
     }
 }

@@ -116,7 +116,7 @@ fn how_sure(summary: &Summary, results: &Results) -> String {
     let widest = measured
         .iter()
         // A mean that describes no trial has no interval that says anything.
-        .filter_map(|(name, metric)| Some((name, metric.interval()?.width() / 2.0 / metric.mean, metric.trials)))
+        .filter_map(|(name, metric)| Some((name, metric.interval()?.width() / 2.0 / metric.mean.abs(), metric.trials)))
         .filter(|(_, half, _)| half.is_finite())
         .max_by(|a, b| a.1.total_cmp(&b.1));
     let widest = match widest {
@@ -157,4 +157,24 @@ fn unit(results: &Results) -> &'static str {
 
 fn metric_name(summary: &Summary) -> &str {
     summary.headline_metric.as_deref().unwrap_or("the metric")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_results::schema::{Levels, PlannedTrial, SampleRecord};
+
+    #[test]
+    fn half_of_an_interval_is_not_negative_where_the_mean_is() {
+        let trial = |(trial, value): (usize, f64)| {
+            let planned = PlannedTrial { trial, block: trial, condition: "a".to_owned(), lifetime: None };
+            let metrics = [("score".to_owned(), value)].into();
+            let sample = SampleRecord { elapsed_s: 1.0, metrics, ..SampleRecord::default() };
+            TrialRecord { samples: vec![sample], ..TrialRecord::new(&planned, 1, Levels::new(), String::new()) }
+        };
+        let trials = [-5.0, -5.1, -5.2].into_iter().enumerate().map(trial).collect();
+        let results = Results { trials, ..Results::default() };
+        let text = how_sure(&tare_findings::summarize(&results), &results);
+        assert!(text.contains("is ±4.9%, at a"), "{text}");
+    }
 }

@@ -36,10 +36,8 @@ pub(super) fn headline(verdict: &Verdict) -> String {
                 false => format!("the {conditions} conditions"),
             };
             let lead = format!("No difference of {} is shown between {between}", measured(what));
-            let spread = range.as_ref().map(|range| {
-                let scale = Scale::new(range.unit, range.high.1, 3);
-                format!("{lead} ({} to {})", scale.number(range.low.1), scale.figure(range.high.1))
-            });
+            let ends = |range: &Range| joined(&[range.low.1, range.high.1], "to", range.unit);
+            let spread = range.as_ref().map(|range| format!("{lead} ({})", ends(range)));
             denied(&[spread.unwrap_or_else(|| lead.clone()), lead], alone)
         }
         Verdict::Raced(race) => find::sentence(race),
@@ -317,12 +315,19 @@ fn by_chance(found: &ByChance) -> (String, String) {
     (format!("{short} at {}", found.condition), short)
 }
 
-/// "13.0 or 65.4 k/s", on one scale.
+/// "13.0 or 65.4 k/s", on one scale: three digits, or as many more as it takes until the first and the last differ.
 fn joined(means: &[f64], word: &str, unit: &str) -> String {
-    let scale = Scale::new(unit, means.iter().copied().fold(0.0, f64::max), 3);
-    let Some((last, before)) = means.split_last() else { return String::new() };
-    let before: Vec<String> = before.iter().map(|mean| scale.number(*mean)).collect();
-    format!("{} {word} {}", before.join(", "), scale.figure(*last))
+    let largest = means.iter().map(|mean| mean.abs()).fold(0.0, f64::max);
+    let written = |digits: usize| {
+        let scale = Scale::new(unit, largest, digits);
+        let (last, before) = means.split_last()?;
+        let before: Vec<String> = before.iter().map(|mean| scale.number(*mean)).collect();
+        let differ = before.first().is_some_and(|first| *first != scale.number(*last));
+        Some((differ, format!("{} {word} {}", before.join(", "), scale.figure(*last))))
+    };
+    let texts: Vec<(bool, String)> = (3..=7).filter_map(written).collect();
+    let found = texts.iter().find(|(differ, _)| *differ).or(texts.first());
+    found.map_or_else(String::new, |(_, text)| text.clone())
 }
 
 fn interval(ci: Option<Interval>) -> String {
@@ -413,6 +418,13 @@ mod tests {
             "build moved throughput by -2.9% (from build=17.6 to build=18.1, 95% interval -3.2% to -2.6%)."
         );
         assert_eq!(said(ranking(0.5, 0.4, 0.6)), "build moved throughput 2.0x: build=17.6 is best, build=18.1 worst.");
+    }
+
+    #[test]
+    fn the_least_and_the_most_are_written_so_that_they_differ() {
+        let of = |least, most| joined(&[least, most], "to", "1/s");
+        assert_eq!([of(1999.9, 2000.1), of(1e3, 2e3)], ["1.9999 to 2.0001 k/s", "1.00 to 2.00 k/s"]);
+        assert_eq!([of(2e3, 2e3), of(-5e4, -4e4)], ["2.00 to 2.00 k/s", "-50.0 to -40.0 k/s"]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Words that several sentences and tables share.
 
-use tare_findings::figures::{change, changes_of, figure, list, percent, times};
+use tare_findings::figures::{change, changes_of, figure, list, percent, times_between};
 use tare_findings::mode::{InCommon, Mode, ModeCause, ModeSide, Shared};
 use tare_findings::threads::{FULLEST_NODE, PAIRS};
 use tare_results::metric::Better;
@@ -13,7 +13,7 @@ pub(crate) fn between(ci: Option<Interval>, none: &str, end: impl Fn(f64) -> Str
 }
 
 pub(super) fn interval_of_ratio(ci: Interval) -> String {
-    format!("95% interval {} to {}", times(ci.low), times(ci.high))
+    format!("95% interval {}", times_between(ci))
 }
 
 /// A ratio near 1 as a change in percent, `-2.9%`; none where two digits of a ratio say it.

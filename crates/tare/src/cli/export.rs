@@ -88,11 +88,15 @@ fn charts(sources: &[Source<'_>], format: Format, folder: &Path, audience: Audie
             .at(folder.display().to_string())
             .advice("name another one with --out")
     })?;
+    // One that cannot be drawn is no reason to be without the others.
+    let mut first_problem = None;
     for (name, svg) in sources.iter().flat_map(svg::charts) {
         let path = folder.join(format!("{name}.{format}"));
-        to_file(&path, audience, |out| write_chart(&svg, format, out))?;
+        if let Err(problem) = to_file(&path, audience, |out| write_chart(&svg, format, out)) {
+            first_problem.get_or_insert(problem);
+        }
     }
-    Ok(())
+    first_problem.map_or(Ok(()), Err)
 }
 
 fn write_chart(svg: &str, format: Format, out: Sink<'_>) -> io::Result<()> {

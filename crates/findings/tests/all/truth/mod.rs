@@ -2,6 +2,7 @@
 //! the promised rate of wrong ones and the measured one with its interval. `TARE_NULL_STUDIES` says how many studies of
 //! each kind; `benches/truth` runs the whole.
 
+mod disturbed;
 mod made;
 mod modes;
 mod pairs;

@@ -365,6 +365,12 @@ fn every_chart_of_the_page_is_a_picture_of_its_own() {
         let missing: Vec<&str> = used.filter(|id| !text.contains(&format!("id=\"{id}\""))).collect();
         assert!(missing.is_empty(), "{name} lacks what it uses: {missing:?}");
     }
+    // One that cannot be written leaves the others.
+    let other = dir.path().join("other");
+    std::fs::create_dir_all(other.join("trials-1.svg")).unwrap();
+    let blocked = tare(&["export", path(dir.path()), "--format", "svg", "--charts", "--out", path(&other)]);
+    assert!(blocked.0 == 3 && blocked.2.contains("trials-1.svg"), "{}", blocked.2);
+    assert!(names.iter().all(|name| other.join(name).exists()), "{names:?}");
     let refused = tare(&["export", path(dir.path()), "--format", "csv", "--charts", "--out", path(&folder)]);
     assert!(refused.0 == 2 && refused.2.contains("csv has no charts"), "{}", refused.2);
 }

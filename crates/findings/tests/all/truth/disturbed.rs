@@ -1,0 +1,80 @@
+//! What is claimed of conditions that do not differ, where the slow trials of one of them are the disturbed ones: clean
+//! ones are a selection then.
+
+use super::made::Shape;
+use super::{Rate, asked};
+use crate::draws::Draws;
+use crate::made_up::{results, trial};
+use tare_findings::summarize;
+use tare_results::schema::TrialRecord;
+use tare_stats::order::randomized_blocks;
+
+/// Spread between trials, as a fraction.
+const COV: f64 = 0.02;
+
+/// Which trials of the last condition something else disturbs, which took nothing from them.
+#[derive(Debug, Clone, Copy)]
+enum Meets {
+    /// One in three, whichever they are.
+    Any,
+    SlowThird,
+    SlowHalf,
+    /// Most of those that are slower than usual.
+    MostSlow,
+}
+
+impl Meets {
+    const ALL: [Self; 4] = [Self::Any, Self::SlowThird, Self::SlowHalf, Self::MostSlow];
+
+    /// Of the trial with this luck, which so many of `n` are slower than.
+    fn disturbs(self, own: f64, slower: usize, n: usize, draws: &mut Draws) -> bool {
+        match self {
+            Self::Any => draws.uniform() < 1.0 / 3.0,
+            Self::SlowThird => slower < n.div_ceil(3),
+            Self::SlowHalf => slower < n / 2,
+            Self::MostSlow => own < -0.5 && draws.uniform() < 0.8,
+        }
+    }
+}
+
+fn study(draws: &mut Draws, names: &[&str], n: usize, shape: Shape, meets: Meets) -> Vec<TrialRecord> {
+    let luck: Vec<Vec<f64>> = names.iter().map(|_| (0..n).map(|_| shape.draw(draws)).collect()).collect();
+    let mut trials = Vec::new();
+    for (block, order) in randomized_blocks(names.len(), n, draws.normal().to_bits()).into_iter().enumerate() {
+        let shared = draws.normal();
+        for place in order {
+            let own = luck[place][block];
+            let slower = luck[place].iter().filter(|other| **other < own).count();
+            let disturbed = place + 1 == names.len() && meets.disturbs(own, slower, n, draws);
+            let mut record = trial(trials.len(), block, names[place], 1000.0 * (COV * (own + shared)).exp(), disturbed);
+            let taken = if disturbed { 0.03 } else { 0.0 };
+            record.samples[0].covariates = [("foreign_cpu_s", taken), ("steal_fraction", 0.0)]
+                .map(|(name, value)| (name.to_owned(), value))
+                .into();
+            trials.push(record);
+        }
+    }
+    trials
+}
+
+#[test]
+fn clean_trials_that_are_the_fast_ones_claim_no_more_than_is_promised() {
+    let layouts: [(&str, &[&str]); 2] =
+        [("effect", &["ahi=off", "ahi=on"]), ("best", &["placement=a", "placement=b", "placement=c"])];
+    let shapes = if asked().is_some() { &[Shape::Normal, Shape::T3, Shape::LogNormal][..] } else { &[Shape::Normal] };
+    let sizes = if asked().is_some() { &[4, 5, 10, 16][..] } else { &[16] };
+    for (number, (question, names)) in layouts.into_iter().enumerate() {
+        for (shape, n) in shapes.iter().flat_map(|shape| sizes.iter().map(move |n| (*shape, *n))) {
+            for meets in Meets::ALL {
+                let mut draws = Draws::new(20_261_126 + number as u64);
+                let claims = |_| {
+                    let trials = study(&mut draws, names, n, shape, meets);
+                    let answer = summarize(&results(question, trials)).answer;
+                    answer.decides().is_some_and(|verdict| verdict.is_claim())
+                };
+                let rate = Rate::count(asked().unwrap_or(40), claims);
+                rate.hold(&format!("disturbed: {question}, {n} trials, {shape:?}, {meets:?}"), 2.0);
+            }
+        }
+    }
+}
