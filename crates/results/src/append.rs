@@ -153,13 +153,13 @@ mod tests {
         std::thread::scope(|scope| {
             for writer in 0..2 {
                 let (folder, samples) = (open(directory.path()), &samples);
-                let append = move || {
+                let appends = move || {
                     for number in 0..100 {
                         let record = TrialRecord { samples: samples.clone(), ..record(2 * number + writer) };
                         append_trial(&folder, &record).unwrap();
                     }
                 };
-                std::thread::Builder::new().spawn_scoped(scope, append).unwrap();
+                std::thread::Builder::new().spawn_scoped(scope, appends).unwrap();
             }
         });
         let text = fs::read_to_string(directory.path().join("trials.jsonl")).unwrap();

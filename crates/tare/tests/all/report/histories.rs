@@ -156,6 +156,8 @@ fn commits_stand_with_the_change_and_the_lines_are_drawn() {
     let (picture, page) = (fs::read_to_string(picture).unwrap(), fs::read_to_string(page).unwrap());
     assert!(picture.starts_with("<svg xmlns=") && picture.matches("<title>run-0").count() == 20, "{picture}");
     assert!(page.contains("<svg class=\"chart\"") && page.contains("0002328abc1..0002710abc1"), "{page}");
+    let (code, _, err) = tare(&[words[0], words[1], "--commits", "nowhere"]);
+    assert!(code == 2 && err.contains("name one that is there"), "{err}");
     assert_eq!(tare(&["history", path(&runs), "--out", "h.png"]).0, 2);
     fs::write(&commits, "run-000 ".repeat(140_000)).unwrap();
     let (code, out, err) = tare(&words);
