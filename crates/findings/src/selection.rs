@@ -35,9 +35,11 @@ pub(super) fn near(condition: &ConditionTrials<'_>, cell: &[(usize, f64)], bette
         Better::Higher => 1.0,
         Better::Lower => -1.0,
     };
-    let values = condition.ok.iter().zip(cell).map(|(trial, (_, ln))| (is_disturbed(trial), sign * ln));
-    let (slow, fast): (Vec<(bool, f64)>, Vec<(bool, f64)>) = values.partition(|(disturbed, _)| *disturbed);
-    let [slow, fast] = [slow, fast].map(|values| values.into_iter().map(|(_, ln)| ln).collect::<Vec<f64>>());
+    let values = |disturbed: bool| -> Vec<f64> {
+        let own = condition.ok.iter().zip(cell).filter(|(trial, _)| is_disturbed(trial) == disturbed);
+        own.map(|(_, (_, ln))| sign * ln).collect()
+    };
+    let (slow, fast) = (values(true), values(false));
     let Some((mean_slow, mean_fast)) = mean(&slow).zip(mean(&fast)) else { return false };
     let most = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let least = fast.iter().copied().fold(f64::INFINITY, f64::min);
