@@ -64,6 +64,10 @@ fn without_disturbed(asked: &AnswerContext, conditions: &[ConditionTrials<'_>], 
     }
 }
 
+/// The rate at which chance may put every disturbed trial below every clean one where only the clean ones claim
+/// something: two of six are enough then, as no claim is made by doubting one.
+const DOUBTED: f64 = 0.1;
+
 /// The first condition whose clean trials are, or where they claim more than all trials do may be, a selection of the
 /// fast ones.
 fn selected(
@@ -73,14 +77,15 @@ fn selected(
     clean: &Verdict,
 ) -> Option<(String, Selected)> {
     let name = headline_metric(&collect::all_metrics(conditions))?;
-    let rate = asked.answer_rate() / conditions.len() as f64;
+    let more = clean.claims_more_than(with);
+    let rate = if more { DOUBTED } else { asked.answer_rate() / conditions.len() as f64 };
     let beyond = conditions.iter().find(|condition| selection::beyond(condition, &name, rate));
     if let Some(found) = beyond {
         return Some((found.name.to_owned(), Selected::Beyond));
     }
     // What trials differ by is the question of spread, and no reason to doubt its answer.
     let is_spread = asked.question == Some(Question::Spread);
-    let composite = composite::of(conditions, &name).filter(|_| !is_spread && clean.claims_more_than(with))?;
+    let composite = composite::of(conditions, &name).filter(|_| !is_spread && more)?;
     let mut cells = conditions.iter().zip(&composite.cells);
     let near = cells.find(|(condition, cell)| selection::near(condition, cell, composite.better));
     near.map(|(found, _)| (found.name.to_owned(), Selected::Near))

@@ -87,9 +87,12 @@ fn a_full_disk_ends_the_run_and_loses_no_finished_trial() {
     let study = world.study(STUDY);
     std::fs::create_dir(world.path("small")).unwrap();
     // A file system of its own for the results, in a name space of its own: it is gone when the shell ends.
-    let script = "mount -t tmpfs -o size=200k none small || exit 77
-        \"$0\" run \"$1\" --out small/results --set sampling.sample_s=0.05 --set sampling.trials=200; code=$?
-        cp -r small/results kept; exit $code";
+    // There is room at the start, and someone else takes it.
+    let script = r#"mount -t tmpfs -o size=3m none small || exit 77
+        { until [ -s small/results/trials.jsonl ]; do sleep 0.05; done
+          head -c $(($(df -k --output=avail small | tail -n 1) * 1024 - 150000)) /dev/zero > small/others; } &
+        "$0" run "$1" --out small/results --set sampling.sample_s=0.05 --set sampling.trials=200; code=$?
+        wait; cp -r small/results kept; exit $code"#;
     let mut shell = world.behind(&["unshare", "-rm", "sh", "-c", script], &[&study]);
     let output = shell.output().expect("unshare (Debian package util-linux)");
     let err = text(&output.stderr);
