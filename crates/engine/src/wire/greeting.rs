@@ -7,6 +7,9 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 const CLIENT_MYSQL: u32 = 1;
+/// An UPDATE counts the rows that it found, as with every other engine, and not only those that it left different: a
+/// load of the same seed writes the same values once more.
+const FOUND_ROWS: u32 = 1 << 1;
 const LONG_FLAG: u32 = 1 << 2;
 const CONNECT_WITH_DB: u32 = 1 << 3;
 /// LOAD DATA LOCAL. A server that asks for a file of ours gets none: see `local`.
@@ -112,7 +115,7 @@ impl Greeting {
 
     /// What both begin with: room for the header, what we can do, the largest packet, how text is written.
     fn opening(&self, target: &ConnectTarget, encrypted: bool) -> Vec<u8> {
-        let mut flags = NEEDED | LONG_FLAG | TRANSACTIONS | MULTI_RESULTS | PS_MULTI_RESULTS | LOCAL_FILES;
+        let mut flags = NEEDED | FOUND_ROWS | LONG_FLAG | TRANSACTIONS | MULTI_RESULTS | PS_MULTI_RESULTS | LOCAL_FILES;
         flags |= if target.database.is_some() { CONNECT_WITH_DB } else { 0 };
         flags |= if encrypted { SSL } else { 0 };
         flags |= self.capabilities & CLIENT_MYSQL;

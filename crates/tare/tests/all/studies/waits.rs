@@ -92,7 +92,7 @@ fn processes_that_serve_connections_are_looked_at_as_threads_are() {
     let record = trials(&world.path("results")).pop().unwrap();
     let told = document(&world.path("results"), &record, "locks");
     let rows = told["waits"].as_array().unwrap().iter().filter(|wait| wait["kind"] == "row");
-    assert!(rows.map(|wait| wait["wait_fraction"].as_f64().unwrap()).sum::<f64>() > 0.2, "{told}");
+    assert!(rows.map(|wait| wait["wait_fraction"].as_f64().unwrap()).sum::<f64>() > 0.1, "{told}");
     assert!(waits["background"]["threads"].as_u64().unwrap() >= 3, "the checkpointer and the others: {waits}");
     // A row is waited for until another process sends a signal, which is not the client's socket.
     assert!(time(&waits, "connections", &["wake_up", "own_futex", "shared_futex"]) > 0.2, "{waits}");
