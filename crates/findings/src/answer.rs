@@ -56,20 +56,16 @@ fn without_disturbed(asked: &AnswerContext, conditions: &[ConditionTrials<'_>], 
     }
     match verdict(asked, &clean) {
         again if !again.is_tested() => Without::TooFew,
-        again if again.claims_the_same(with) => Without::Same(again),
         again => match selected(asked, conditions, with, &again) {
             Some((condition, why)) => Without::Selected { condition, why, clean: again },
+            None if again.claims_the_same(with) => Without::Same(again),
             None => Without::Other(again),
         },
     }
 }
 
-/// The rate at which chance may put every disturbed trial below every clean one where only the clean ones claim
-/// something: two of six are enough then, as no claim is made by doubting one.
-const DOUBTED: f64 = 0.1;
-
 /// The first condition whose clean trials are, or where they claim more than all trials do may be, a selection of the
-/// fast ones.
+/// fast ones. What trials differ by is said with its figures, so that it is one also where the claim is the same.
 fn selected(
     asked: &AnswerContext,
     conditions: &[ConditionTrials<'_>],
@@ -77,15 +73,19 @@ fn selected(
     clean: &Verdict,
 ) -> Option<(String, Selected)> {
     let name = headline_metric(&collect::all_metrics(conditions))?;
-    let more = clean.claims_more_than(with);
-    let rate = if more { DOUBTED } else { asked.answer_rate() / conditions.len() as f64 };
-    let beyond = conditions.iter().find(|condition| selection::beyond(condition, &name, rate));
-    if let Some(found) = beyond {
+    let is_spread = asked.question == Some(Question::Spread);
+    if !is_spread && clean.claims_the_same(with) {
+        return None;
+    }
+    let rate = asked.answer_rate() / conditions.len() as f64;
+    let is_selected = |condition: &ConditionTrials<'_>| {
+        selection::beyond(condition, &name, rate) || (is_spread && selection::one_beyond(condition, &name))
+    };
+    if let Some(found) = conditions.iter().find(|condition| is_selected(condition)) {
         return Some((found.name.to_owned(), Selected::Beyond));
     }
     // What trials differ by is the question of spread, and no reason to doubt its answer.
-    let is_spread = asked.question == Some(Question::Spread);
-    let composite = composite::of(conditions, &name).filter(|_| !is_spread && more)?;
+    let composite = composite::of(conditions, &name).filter(|_| !is_spread && clean.claims_more_than(with))?;
     let mut cells = conditions.iter().zip(&composite.cells);
     let near = cells.find(|(condition, cell)| selection::near(condition, cell, composite.better));
     near.map(|(found, _)| (found.name.to_owned(), Selected::Near))

@@ -7,25 +7,43 @@ use tare_results::metric::{self, Better};
 use tare_stats::counts::{Count, more_in_b};
 use tare_stats::descriptive::mean;
 
+/// Means of disturbed trials, at best without what disturbed them, and of clean ones, so that higher is better; none
+/// where either are missing or nothing bounds what was taken.
+fn sides(condition: &ConditionTrials<'_>, name: &str) -> Option<[Vec<f64>; 2]> {
+    // A trial that others could have brought to a standstill says nothing.
+    let bounded = condition.disturbed().into_iter().filter(|trial| taken::most([*trial]).is_some()).collect();
+    let disturbed = ConditionTrials { ok: bounded, ..condition.at_best() };
+    let sign = match metric::describe(name).better {
+        Better::Higher => 1.0,
+        Better::Lower => -1.0,
+    };
+    let sides = [disturbed, condition.clean()]
+        .map(|side| side.means(name).into_iter().map(|mean| sign * mean).collect::<Vec<_>>());
+    (taken::applies(name) && sides.iter().all(|side| !side.is_empty())).then_some(sides)
+}
+
+fn most(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+fn least(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
 /// Whether the clean trials of a condition are not what all of them would have been: every disturbed one was, even at
 /// best without what disturbed it, worse than every clean one, which chance makes of them no more often than at this
 /// rate. They were disturbed because they were slow, or by more than CPU time that was taken away.
 pub(super) fn beyond(condition: &ConditionTrials<'_>, name: &str, rate: f64) -> bool {
-    // A trial that others could have brought to a standstill says nothing.
-    let bounded = condition.disturbed().into_iter().filter(|trial| taken::most([*trial]).is_some()).collect();
-    let disturbed = ConditionTrials { ok: bounded, ..condition.at_best() };
-    if !taken::applies(name) || disturbed.ok.is_empty() {
-        return false;
-    }
-    let clean = condition.clean();
-    let (slow, fast) = (disturbed.means(name), clean.means(name));
-    let is_worse = |a: f64, b: f64| match metric::describe(name).better {
-        Better::Higher => a < b,
-        Better::Lower => a > b,
-    };
-    let apart = slow.iter().all(|a| fast.iter().all(|b| is_worse(*a, *b)));
+    let Some([slow, fast]) = sides(condition, name) else { return false };
     let by_chance = more_in_b(Count { hits: 0, of: fast.len() }, Count { hits: slow.len(), of: slow.len() });
-    apart && by_chance <= rate
+    most(&slow) < least(&fast) && by_chance <= rate
+}
+
+/// Whether a disturbed trial is worse than what disturbed it explains, and further from the clean ones than these are
+/// from each other: leaving it out makes trials alike.
+pub(super) fn one_beyond(condition: &ConditionTrials<'_>, name: &str) -> bool {
+    let Some([slow, fast]) = sides(condition, name) else { return false };
+    fast.len() > 1 && least(&slow) < least(&fast) - (most(&fast) - least(&fast))
 }
 
 /// Whether disturbed trials of a condition are worse than clean ones by no more than these differ among themselves:
@@ -41,7 +59,5 @@ pub(super) fn near(condition: &ConditionTrials<'_>, cell: &[(usize, f64)], bette
     };
     let (slow, fast) = (values(true), values(false));
     let Some((mean_slow, mean_fast)) = mean(&slow).zip(mean(&fast)) else { return false };
-    let most = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let least = fast.iter().copied().fold(f64::INFINITY, f64::min);
-    mean_slow < mean_fast && most(&slow) >= least - (most(&fast) - least)
+    mean_slow < mean_fast && most(&slow) >= least(&fast) - (most(&fast) - least(&fast))
 }
