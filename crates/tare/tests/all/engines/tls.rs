@@ -303,7 +303,7 @@ fn a_password_that_goes_over_tls_is_in_no_file_argument_list_or_environment() {
         let secret = theirs.server.target().password.clone();
         let ca = format!("engine.tls_ca={}", shown(&server.certificates.path("ca.pem")));
         let study = theirs.study("");
-        let tls = ["run", &study, "--set", "engine.tls=verify-ca", "--set", &ca];
+        let tls = ["run", &study, "--set", "engine.tls=verify-ca", "--set", &ca, "--set", "sampling.trials=1"];
         theirs.run_hides(&[&tls[..], &["--out", "results", "--set", "sampling.sample_s=0.3"]].concat(), &secret);
         let own = match engine.name() {
             "postgresql" => {
@@ -313,7 +313,8 @@ fn a_password_that_goes_over_tls_is_in_no_file_argument_list_or_environment() {
                 let text = std::fs::read_to_string(&study).unwrap();
                 let script = format!("[workload]\nname = \"pgbench\"\nscript = \"{}\"", shown(&script));
                 let study = theirs.world.study(&text.replace("[workload]\nrows = 500", &script));
-                let long = ["--set", "sampling.warmup_s=1.5", "--set", "sampling.sample_s=1"];
+                let long =
+                    ["--set", "sampling.trials=1", "--set", "sampling.warmup_s=1.5", "--set", "sampling.sample_s=1"];
                 let pgbench = ["run", &study, "--set", "engine.tls=verify-ca", "--set", &ca, "--out", "by-pgbench"];
                 theirs.run_hides(&[&pgbench[..], &long].concat(), &secret);
                 write_closed(&theirs.world.path(".pgpass"), &format!("*:*:*:*:{secret}\n"))
