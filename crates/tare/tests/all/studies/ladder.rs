@@ -144,7 +144,7 @@ fn a_ladder_that_is_cut_to_a_time_is_climbed_from_block_to_block() {
         *blocks.entry(record["block"].as_u64().unwrap()).or_default() += 1;
         rungs.insert(record["levels"]["threads"].as_str().unwrap().to_owned());
     }
-    assert!(blocks.len() > 2 && blocks.values().all(|trials| *trials == at_once), "{blocks:?}");
+    assert!(blocks.len() > 1 && blocks.values().all(|trials| *trials == at_once), "{blocks:?}");
     assert!(rungs.len() > at_once, "no rung came to the first: {rungs:?}");
     world.assert_clean();
 }
