@@ -2,7 +2,7 @@
 
 use crate::process::guard::interrupted;
 use crate::transport::stream::lost_words;
-use crate::{Address, Code, SqlError, SqlErrorKind};
+use crate::{Address, Code, SqlError, SqlErrorKind, SqlState};
 use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -94,30 +94,25 @@ impl EngineError {
 
     /// Whether the server was reached, and refused the account or its password.
     pub fn is_login_refused(&self) -> bool {
-        let Self::Connect { source, .. } = self else { return false };
-        match source.code {
-            Some(Code::Number(number)) => LOGIN_REFUSED.contains(&number),
-            Some(Code::State(state)) => state.class() == "28",
-            None => false,
-        }
+        self.is_refused_with(&LOGIN_REFUSED, |state| state.class() == "28")
     }
 
     /// Whether the server was reached, and has no database of the name.
     pub fn is_no_database(&self) -> bool {
-        let Self::Connect { source, .. } = self else { return false };
-        match source.code {
-            Some(Code::Number(number)) => number == NO_DATABASE,
-            Some(Code::State(state)) => state.as_str() == "3D000",
-            None => false,
-        }
+        self.is_refused_with(&[NO_DATABASE], |state| state.as_str() == "3D000")
     }
 
     /// Whether the account is known, and has no right to use the database.
     pub fn is_database_denied(&self) -> bool {
+        self.is_refused_with(&[DATABASE_DENIED], |state| state.as_str() == "42501")
+    }
+
+    /// Whether a server let no one in, with one of these numbers or such a state.
+    fn is_refused_with(&self, numbers: &[u32], is_state: impl Fn(&SqlState) -> bool) -> bool {
         let Self::Connect { source, .. } = self else { return false };
-        match source.code {
-            Some(Code::Number(number)) => number == DATABASE_DENIED,
-            Some(Code::State(state)) => state.as_str() == "42501",
+        match &source.code {
+            Some(Code::Number(number)) => numbers.contains(number),
+            Some(Code::State(state)) => is_state(state),
             None => false,
         }
     }
