@@ -43,6 +43,9 @@ pub enum Part {
 }
 
 impl Part {
+    /// CPU time of both sides.
+    pub(crate) const WORK: [Self; 4] = [Self::ClientUser, Self::ClientSystem, Self::ServerUser, Self::ServerSystem];
+
     /// As scripts read it: `client_user`, `lock:NAME` ...
     pub fn name(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {

@@ -147,7 +147,8 @@ impl<'r> TrialTime<'r> {
         }
         waited::add(&mut parts, &mut missing, captures, sums.clients as f64, us);
         let overlap_us = take_out(&mut parts, us, &WAITS, f64::INFINITY);
-        let retries_us = take_out(&mut parts, us, &WORK, us * waited::retried(captures));
+        // A client that tries again for a lock: the wait for it is also CPU time of the tries.
+        let retries_us = take_out(&mut parts, us, &Part::WORK, us * waited::retried(captures));
         let clients_us = of_one(sums.client.ran_s + sums.client.waited_s);
         if let Some(share) = waited::asleep_for_clients(captures) {
             // The server sleeps while its client works; the rest of that both sides are asleep.
@@ -177,8 +178,6 @@ impl<'r> TrialTime<'r> {
 /// Counted twice where parts come to more than the whole: a thread that can run and has no CPU while its partner still
 /// runs keeps no one waiting, and a wait for a lock, as servers count it, ends when it has a CPU again.
 const WAITS: [Part; 3] = [Part::ClientWaited, Part::ServerWaited, Part::Strangers];
-/// Counted twice where a client tries again for a lock: the wait for it is also CPU time of the tries.
-const WORK: [Part; 4] = [Part::ClientUser, Part::ClientSystem, Part::ServerUser, Part::ServerSystem];
 
 /// Takes the excess of all parts over the whole from `these`, of each in proportion, at most `most`. What was taken.
 fn take_out(parts: &mut BTreeMap<Part, f64>, us: f64, these: &[Part], most: f64) -> f64 {

@@ -26,7 +26,6 @@ const WAKE_UP_US: f64 = 100.0;
 /// A write of the log that is waited for takes at most so many: into the wait, and those of who ends it.
 const SWITCHES_OF_A_SYNC: f64 = 3.0;
 const WAITS: [Part; 2] = [Part::ClientWaited, Part::ServerWaited];
-const WORK: [Part; 4] = [Part::ClientUser, Part::ClientSystem, Part::ServerUser, Part::ServerSystem];
 /// What the kernel does for either side.
 const KERNEL: [Part; 2] = [Part::ClientSystem, Part::ServerSystem];
 const WITHOUT_NAME: [Part; 3] = [Part::Asleep, Part::Way, Part::NotExplained];
@@ -149,9 +148,9 @@ fn without_name(trials: &Trials<'_, '_>, given: &Given<'_, '_>, has_flush: bool)
 fn shortage(trials: &Trials<'_, '_>, whole_us: f64) -> Shift {
     let faster = if whole_us < 0.0 { trials.b } else { trials.a };
     let all = |of: &[Part]| faster.iter().map(|time| us_of(time, of)).sum::<f64>();
-    let (waited, worked) = (all(&WAITS), all(&WORK));
+    let (waited, worked) = (all(&WAITS), all(&Part::WORK));
     let proportion = if worked > 0.0 { waited / worked } else { 0.0 };
-    trials.shift(&|time: &TrialTime<'_>| us_of(time, &WAITS) - proportion * us_of(time, &WORK))
+    trials.shift(&|time: &TrialTime<'_>| us_of(time, &WAITS) - proportion * us_of(time, &Part::WORK))
 }
 
 fn sum(trials: &Trials<'_, '_>, of: &[Part]) -> Shift {
