@@ -5,7 +5,7 @@ use super::state::is_disturbed;
 use super::taken;
 use tare_results::metric::{self, Better};
 use tare_stats::counts::{Count, more_in_b};
-use tare_stats::descriptive::mean;
+use tare_stats::descriptive::{mean, min_max};
 
 /// Means of disturbed trials, at best without what disturbed them, and of clean ones, so that higher is better; none
 /// where either are missing or nothing bounds what was taken.
@@ -13,21 +13,23 @@ fn sides(condition: &ConditionTrials<'_>, name: &str) -> Option<[Vec<f64>; 2]> {
     // A trial that others could have brought to a standstill says nothing.
     let bounded = condition.disturbed().into_iter().filter(|trial| taken::most([*trial]).is_some()).collect();
     let disturbed = ConditionTrials { ok: bounded, ..condition.at_best() };
-    let sign = match metric::describe(name).better {
-        Better::Higher => 1.0,
-        Better::Lower => -1.0,
-    };
+    let sign = sign(metric::describe(name).better);
     let sides = [disturbed, condition.clean()]
         .map(|side| side.means(name).into_iter().map(|mean| sign * mean).collect::<Vec<_>>());
     (taken::applies(name) && sides.iter().all(|side| !side.is_empty())).then_some(sides)
 }
 
-fn most(values: &[f64]) -> f64 {
-    values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+/// What values are multiplied by so that higher is better.
+fn sign(better: Better) -> f64 {
+    match better {
+        Better::Higher => 1.0,
+        Better::Lower => -1.0,
+    }
 }
 
-fn least(values: &[f64]) -> f64 {
-    values.iter().copied().fold(f64::INFINITY, f64::min)
+/// As far below the clean ones as these are from each other.
+fn far_below(fast: &[f64]) -> Option<f64> {
+    min_max(fast).map(|(least, most)| least - (most - least))
 }
 
 /// Whether the clean trials of a condition are not what all of them would have been: every disturbed one was, even at
@@ -36,28 +38,28 @@ fn least(values: &[f64]) -> f64 {
 pub(super) fn beyond(condition: &ConditionTrials<'_>, name: &str, rate: f64) -> bool {
     let Some([slow, fast]) = sides(condition, name) else { return false };
     let by_chance = more_in_b(Count { hits: 0, of: fast.len() }, Count { hits: slow.len(), of: slow.len() });
-    most(&slow) < least(&fast) && by_chance <= rate
+    let ends = min_max(&slow).zip(min_max(&fast));
+    ends.is_some_and(|((_, best_slow), (worst_fast, _))| best_slow < worst_fast) && by_chance <= rate
 }
 
 /// Whether a disturbed trial is worse than what disturbed it explains, and further from the clean ones than these are
 /// from each other: leaving it out makes trials alike.
 pub(super) fn one_beyond(condition: &ConditionTrials<'_>, name: &str) -> bool {
     let Some([slow, fast]) = sides(condition, name) else { return false };
-    fast.len() > 1 && least(&slow) < least(&fast) - (most(&fast) - least(&fast))
+    let far = min_max(&slow).zip(far_below(&fast));
+    fast.len() > 1 && far.is_some_and(|((worst, _), far)| worst < far)
 }
 
 /// Whether disturbed trials of a condition are worse than clean ones by no more than these differ among themselves:
 /// they may be slow by chance as well as by what disturbed them. `cell` has a logarithm for each of its trials.
 pub(super) fn near(condition: &ConditionTrials<'_>, cell: &[(usize, f64)], better: Better) -> bool {
-    let sign = match better {
-        Better::Higher => 1.0,
-        Better::Lower => -1.0,
-    };
+    let sign = sign(better);
     let values = |disturbed: bool| -> Vec<f64> {
         let own = condition.ok.iter().zip(cell).filter(|(trial, _)| is_disturbed(trial) == disturbed);
         own.map(|(_, (_, ln))| sign * ln).collect()
     };
     let (slow, fast) = (values(true), values(false));
     let Some((mean_slow, mean_fast)) = mean(&slow).zip(mean(&fast)) else { return false };
-    mean_slow < mean_fast && most(&slow) >= least(&fast) - (most(&fast) - least(&fast))
+    let far = min_max(&slow).zip(far_below(&fast));
+    mean_slow < mean_fast && far.is_some_and(|((_, best), far)| best >= far)
 }
