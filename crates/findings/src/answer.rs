@@ -78,11 +78,11 @@ fn selected(
         return None;
     }
     let rate = asked.answer_rate() / conditions.len() as f64;
-    let is_selected = |condition: &ConditionTrials<'_>| {
-        selection::beyond(condition, &name, rate) || (is_spread && selection::one_beyond(condition, &name))
-    };
-    if let Some(found) = conditions.iter().find(|condition| is_selected(condition)) {
+    if let Some(found) = conditions.iter().find(|condition| selection::beyond(condition, &name, rate)) {
         return Some((found.name.to_owned(), Selected::Beyond));
+    }
+    if let Some(found) = conditions.iter().find(|condition| is_spread && selection::one_beyond(condition, &name)) {
+        return Some((found.name.to_owned(), Selected::OneBeyond));
     }
     // What trials differ by is the question of spread, and no reason to doubt its answer.
     let composite = composite::of(conditions, &name).filter(|_| !is_spread && clean.claims_more_than(with))?;

@@ -71,8 +71,11 @@ pub enum Without {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Selected {
-    /// Disturbed ones are slower than what disturbed them explains.
+    /// All disturbed ones are slower than every clean one and than what disturbed them explains.
     Beyond,
+    /// One that is disturbed is slower than that explains, and further from clean ones than these are from each other:
+    /// only for how trials differ.
+    OneBeyond,
     /// Disturbed ones are no further from clean ones than these differ among themselves, and only without them is
     /// anything claimed.
     Near,

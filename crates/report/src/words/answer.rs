@@ -110,11 +110,17 @@ fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Ve
 
 /// The first sentence where clean trials are no basis for one, and what of the disturbed ones it rests on.
 fn selected(why: Selected) -> (&'static str, &'static str) {
+    let slow = "slow trials were disturbed, and are slower than that explains, so clean ones are a selection; repeat this \
+                on a quieter machine.";
     match why {
         Selected::Beyond => (
-            "slow trials were disturbed, and are slower than that explains, so clean ones are a selection; repeat this \
-             on a quieter machine.",
+            slow,
             "disturbed trials are slower than every clean one, and by more than the time that others took explains",
+        ),
+        Selected::OneBeyond => (
+            slow,
+            "a disturbed trial is slower than the time that others took explains, and further from the clean ones than \
+             they are from each other",
         ),
         Selected::Near => (
             "only clean trials show a difference, and they may be a selection of the fast ones; repeat this on a \
