@@ -1,13 +1,15 @@
 //! Blocks of one study run by several machines: how much the machines differ, and which of them is odd.
 //!
 //! Comparisons within blocks do not care, for a block never crosses machines. What a reader must know is whether the
-//! machines are alike, and which one to leave out next time.
+//! machines are alike, and which one to leave out next time. Blocks of a machine are given in the order in which it ran
+//! them: where neighbours resemble each other, its mean says less than as many independent blocks would.
 
 use crate::descriptive::{mean, variance};
 use crate::interval::{Estimate, Interval};
 use crate::order::{generator, shuffle};
 use crate::quantiles::t_two_sided;
 use crate::samples::Groups;
+use crate::serial;
 
 /// What is found over all machines.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,12 +38,13 @@ pub fn compare(machines: Groups<'_>, confidence: f64) -> Option<Machines> {
     let grand = groups.iter().map(|group| group.n * group.mean).sum::<f64>() / total;
     let mean_square = groups.iter().map(|group| group.n * (group.mean - grand).powi(2)).sum::<f64>() / (k - 1.0);
     let n0 = (total - groups.iter().map(|group| group.n * group.n).sum::<f64>() / total) / (k - 1.0);
-    let between = ((mean_square - within) / n0).max(0.0);
+    let widening = widening(machines);
+    let between = ((mean_square - within * widening) / n0).max(0.0);
     let in_values = |found: Estimate| Estimate {
         value: found.value * unit,
         ci: found.ci.and_then(|ci| Interval::finite(ci.low * unit, ci.high * unit)),
     };
-    let difference = |one: &usize| in_values(Contrast::of(&groups, *one, &all).estimate(confidence));
+    let difference = |one: &usize| in_values(Contrast::of(&groups, *one, &all).estimate(confidence, widening.sqrt()));
     let differences = all.iter().map(difference).collect();
     Some(Machines { between: between.sqrt() * unit, within: within.sqrt() * unit, differences })
 }
@@ -57,15 +60,17 @@ const SEED: u64 = 1;
 ///
 /// The farthest machine is held against the farthest one of blocks that are dealt to the machines anew, which is exact
 /// for blocks of any shape. Distances are in units of the spread within machines, pooled over them, or of the machine's
-/// own where that is larger: five blocks tell their own spread too badly, and a noisy machine is not far out.
+/// own where that is larger: five blocks tell their own spread too badly, and a noisy machine is not far out. Where
+/// neighbours among the blocks of machines resemble each other, the distance is as much shorter as that widens a mean.
 pub fn odd(machines: Groups<'_>, alpha: f64) -> Vec<usize> {
     let unit = unit(machines);
     let blocks: Vec<Vec<f64>> = machines.iter().map(|blocks| blocks.iter().map(|v| v / unit).collect()).collect();
+    let widening = widening(machines).sqrt();
     let mut left: Vec<usize> = (0..blocks.len()).collect();
     let mut odd = Vec::new();
     while left.len() >= 3 {
         let among: Vec<&[f64]> = left.iter().map(|one| blocks[*one].as_slice()).collect();
-        let Some((place, p_value)) = farthest(&among) else { break };
+        let Some((place, p_value)) = farthest(&among, widening) else { break };
         if p_value > alpha {
             break;
         }
@@ -74,11 +79,18 @@ pub fn odd(machines: Groups<'_>, alpha: f64) -> Vec<usize> {
     odd
 }
 
+/// By how much the variance of a machine's mean exceeds that of independent blocks of the same spread.
+fn widening(machines: Groups<'_>) -> f64 {
+    let runs: Vec<&[f64]> = machines.iter().collect();
+    let blocks = runs.iter().map(|run| run.len()).sum::<usize>() / runs.len().max(1);
+    serial::of_many_runs(&runs, SEED).map_or(1.0, |order| order.inflation(blocks))
+}
+
 /// The place of the machine that lies farthest from the others, and the chance of one as far where all are alike.
-fn farthest(machines: &[&[f64]]) -> Option<(usize, f64)> {
+fn farthest(machines: &[&[f64]], widening: f64) -> Option<(usize, f64)> {
     let sizes: Vec<usize> = machines.iter().map(|blocks| blocks.len()).collect();
     let mut all = machines.concat();
-    let (place, distance) = extreme(&all, &sizes)?;
+    let (place, distance) = extreme(&all, &sizes).map(|(place, distance)| (place, distance / widening))?;
     let mut rng = generator(SEED);
     let mut reached = 0usize;
     for _ in 0..PERMUTATIONS {
@@ -162,9 +174,9 @@ impl Contrast {
         Self { value, error: square.sqrt(), df: if spread > 0.0 { square * square / spread } else { f64::INFINITY } }
     }
 
-    fn estimate(&self, confidence: f64) -> Estimate {
+    fn estimate(&self, confidence: f64, widening: f64) -> Estimate {
         let usable = self.error.is_finite() && self.df > 0.0 && self.df.is_finite();
-        let half = usable.then(|| t_two_sided(confidence, self.df) * self.error);
+        let half = usable.then(|| t_two_sided(confidence, self.df) * self.error * widening);
         Estimate {
             value: self.value,
             ci: half.map(|half| Interval { low: self.value - half, high: self.value + half }),

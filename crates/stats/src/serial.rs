@@ -77,23 +77,70 @@ pub fn run_order(residuals: &[f64], seed: u64) -> Option<RunOrder> {
 /// of trials is the smaller one, r + (1 + 4 r) / n. `None` where no run has three trials with a spread, or all have
 /// fewer than 6 together.
 pub fn of_runs(runs: &[&[f64]], seed: u64) -> Option<RunOrder> {
-    let mut known: Vec<Vec<f64>> = runs.iter().filter(|run| lag1_autocorrelation(run).is_some()).map(centred).collect();
-    let trials: usize = known.iter().map(Vec::len).sum();
+    let known = centred(runs).into_iter().map(|run| in_units(&run, largest(&run))).collect();
+    pooled(known, seed, together, |found, n| found + (1.0 + 4.0 * found) / n)
+}
+
+/// The same of so many runs, all about as noisy, that what their shortness takes from the correlation can be given back
+/// whole: it is that of the AR(1) process whose runs of this length show as much as was found. Five trials of one with
+/// 0.8 show -0.04.
+pub fn of_many_runs(runs: &[&[f64]], seed: u64) -> Option<RunOrder> {
+    let known = centred(runs);
+    let unit = known.iter().map(|run| largest(run)).fold(f64::MIN_POSITIVE, f64::max);
+    pooled(known.iter().map(|run| in_units(run, unit)).collect(), seed, in_sum, matched)
+}
+
+/// `runs` are centred, `figure` is the correlation that they show, and `corrected` is given it and the trials of a run.
+fn pooled(
+    mut runs: Vec<Vec<f64>>,
+    seed: u64,
+    figure: fn(&[Vec<f64>]) -> Option<f64>,
+    corrected: fn(f64, f64) -> f64,
+) -> Option<RunOrder> {
+    let trials: usize = runs.iter().map(Vec::len).sum();
     if trials < FEWEST {
         return None;
     }
-    let found = together(&known)?;
-    let n = trials as f64 / known.len() as f64;
-    let p_value = permuted(&mut known, found, seed, together);
-    let corrected = if p_value <= WIDENS { found + (1.0 + 4.0 * found) / n } else { 0.0 };
+    let found = figure(&runs)?;
+    let n = trials as f64 / runs.len() as f64;
+    let p_value = permuted(&mut runs, found, seed, figure);
+    let corrected = if p_value <= WIDENS { corrected(found, n) } else { 0.0 };
     Some(RunOrder { correlation: corrected.clamp(0.0, LARGEST), p_value, trials })
 }
 
-/// In units of the largest, so that squares neither overflow nor vanish.
-fn centred(run: &&[f64]) -> Vec<f64> {
-    let centre = mean(run).unwrap_or(0.0);
-    let largest = run.iter().map(|v| (v - centre).abs()).fold(f64::MIN_POSITIVE, f64::max);
-    run.iter().map(|v| (v - centre) / largest).collect()
+/// The correlation, to a hundredth, of the AR(1) process whose runs of `n` trials show `found` on average.
+fn matched(found: f64, n: f64) -> f64 {
+    let n = n.round().min(100.0) as usize;
+    let hundredths = (0..=100).map(|hundredth| f64::from(hundredth) / 100.0);
+    hundredths.take_while(|rho| *rho <= LARGEST && shown(*rho, n) <= found).last().unwrap_or(0.0)
+}
+
+/// What `n` trials of an AR(1) process show of its correlation: the expectation of neighbours' products about the mean of
+/// the run over that of squares.
+fn shown(rho: f64, n: usize) -> f64 {
+    let size = n as f64;
+    let row = |i: usize| (0..n).map(|j| rho.powf(i.abs_diff(j) as f64)).sum::<f64>() / size;
+    let rows: Vec<f64> = (0..n).map(row).collect();
+    let all = rows.iter().sum::<f64>() / size;
+    let neighbours: f64 = rows.windows(2).map(|pair| rho - pair[0] - pair[1] + all).sum();
+    let squares: f64 = rows.iter().map(|own| 1.0 - 2.0 * own + all).sum();
+    neighbours / squares
+}
+
+/// Each run that has three values and a spread, about its mean.
+fn centred(runs: &[&[f64]]) -> Vec<Vec<f64>> {
+    let known = runs.iter().filter(|run| lag1_autocorrelation(run).is_some());
+    let about = |run: &&[f64]| mean(run).map(|centre| run.iter().map(|v| v - centre).collect());
+    known.filter_map(about).collect()
+}
+
+fn largest(run: &[f64]) -> f64 {
+    run.iter().fold(f64::MIN_POSITIVE, |largest, v| largest.max(v.abs()))
+}
+
+/// So that squares neither overflow nor vanish.
+fn in_units(run: &[f64], unit: f64) -> Vec<f64> {
+    run.iter().map(|v| v / unit).collect()
 }
 
 /// Lag-1 autocorrelation of centred runs, each counting by its trials.
@@ -106,6 +153,14 @@ fn together(runs: &[Vec<f64>]) -> Option<f64> {
         trials += run.len() as f64;
     }
     let found = sum / trials;
+    found.is_finite().then_some(found)
+}
+
+/// Lag-1 autocorrelation of centred runs, each counting by its squares: what its expectation is known of.
+fn in_sum(runs: &[Vec<f64>]) -> Option<f64> {
+    let lagged: f64 = runs.iter().flat_map(|run| run.windows(2)).map(|w| w[0] * w[1]).sum();
+    let total: f64 = runs.iter().flatten().map(|v| v * v).sum();
+    let found = lagged / total;
     found.is_finite().then_some(found)
 }
 
