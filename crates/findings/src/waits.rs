@@ -120,7 +120,8 @@ fn part((time, on, operation): Key<'_>, of_trials: &[Vec<&TimePart>], times: &[O
         addresses: of_trials.iter().flatten().map(|part| part.addresses as f64).sum::<f64>() / all,
         threads: of_trials.iter().flatten().map(|part| part.threads).max().unwrap_or(0),
         fraction: fractions.iter().sum::<f64>() / all,
-        ci: mean_interval(&fractions, CONFIDENCE),
+        // Of a few trials that differ the interval would reach beyond the whole.
+        ci: mean_interval(&fractions, CONFIDENCE).map(|ci| Interval { low: ci.low.max(0.0), high: ci.high.min(1.0) }),
         per_transaction_ms: each.map(|each| each.iter().sum::<f64>() / all),
     }
 }
@@ -174,6 +175,8 @@ mod tests {
         assert!((found.own_waits() - 0.25).abs() < 1e-9);
         assert_eq!((found.looks_per_s, found.looking_cpu_fraction), (150.0, 0.01));
         assert!(found.connections.parts[0].ci.unwrap().contains(0.5));
+        let within = |ci: Interval| ci.low >= 0.0 && ci.high <= 1.0;
+        assert!(found.connections.parts.iter().all(|part| part.ci.is_some_and(within)), "{found:?}");
         assert_eq!(summary(&[]), None);
         let alone = summary(&[(&trial, &one)]).unwrap();
         assert!(alone.connections.parts.iter().all(|part| part.ci.is_none()));

@@ -12,7 +12,7 @@ use tare_findings::lines::LineSummary;
 use tare_findings::relative::{RelativeCell, RelativeTable};
 use tare_findings::summary::{BuildComparison, Effect, Grown, Summary};
 use tare_findings::time::{ConditionTime, Counted, EventSide};
-use tare_findings::why::EventChange;
+use tare_findings::why::{EventChange, PartChange, Why};
 use tare_stats::{Estimate, Interval};
 
 /// A column by what stands above it.
@@ -67,6 +67,33 @@ pub fn growth<'a>(heads: [&'a str; 3], grown: impl Iterator<Item = &'a Grown>) -
     };
     let heads = vec![L(what), R(first), R(last), R("each doubling"), R("95% interval")];
     Table { heads, rows: grown.map(row).collect() }
+}
+
+/// From A's time of a transaction to B's, part by part. Shares are of a difference that is shown.
+pub fn waterfall(found: &Why) -> Table<'static> {
+    let [a, b] = found.sides.each_ref().map(|side| side.us_per_transaction);
+    let scale = Scale::new("us", a.max(b), 4);
+    let signed = |us: f64| format!("{}{}", if us > 0.0 { "+" } else { "" }, scale.number(us));
+    let has_shares = found.own().shown;
+    let row = |name: &str, [a, b]: [f64; 2], (us, ci): (f64, Option<Interval>), shown: bool, share: Option<f64>| {
+        let star = if shown { " *" } else { "" };
+        let mut row = cells![name, scale.number(a), scale.number(b), signed(us) + star];
+        row.push(interval(ci, signed));
+        row.extend(has_shares.then(|| Cell(share.map(why::signed))));
+        row
+    };
+    let of_part = |part: &PartChange| {
+        row(&why::part(&part.part), [part.a_us, part.b_us], (part.us, part.ci), part.shown, part.share)
+    };
+    let mut rows: Vec<Vec<Cell>> = found.parts.iter().chain([&found.not_explained]).map(of_part).collect();
+    let whole = found.difference;
+    rows.push(row("all", [a, b], (whole.us, whole.ci), whole.shown, found.undisturbed.is_none().then_some(1.0)));
+    if let Some(own) = found.undisturbed {
+        rows.push(row("without other programs", found.own_us(), (own.us, own.ci), own.shown, Some(1.0)));
+    }
+    let mut heads = vec![L("part"), R("A"), R("B"), R("B - A"), R("95% interval")];
+    heads.extend(has_shares.then_some(R("share")));
+    Table { heads, rows }
 }
 
 pub fn event_changes<'a>(changes: &[&EventChange]) -> Table<'a> {

@@ -4,6 +4,9 @@
 //! sum. A process that ended is in its parent's account of ended children, so the sum over all of them and that account
 //! loses nothing when one goes, unless it goes while they are read: then they are read again. Only context
 //! switches are kept by thread alone; those of threads that ended are lost.
+//!
+//! Processes count CPU time in clock ticks, threads in nanoseconds (`schedstat`). Where every thread was watched to the
+//! end, the sum over them is taken.
 
 use super::SystemUnderTest;
 use serde::{Deserialize, Serialize};
@@ -18,6 +21,8 @@ use tare_results::server_cost::Quantity;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
+    cpu_s: f64,
+    /// In clock ticks, as that in the kernel: how the CPU time is divided.
     user_s: f64,
     system_s: f64,
     minor_faults: f64,
@@ -36,6 +41,7 @@ pub struct Usage {
 #[derive(Debug)]
 pub struct UsageMark {
     used: Usage,
+    processes: usize,
     switches: BTreeMap<ThreadRef, [u64; 2]>,
     storage: BTreeMap<(u32, u32), StorageUsage>,
 }
@@ -70,12 +76,12 @@ impl UsageMark {
             }
             switches.extend(observe::switches(pid).unwrap_or_default());
         }
-        Self { used, switches, storage: observe::storage_usage(root) }
+        Self { used, processes: processes.len(), switches, storage: observe::storage_usage(root) }
     }
 
-    /// What was used since an earlier moment; none where an account went back, as when what a process used was lost
-    /// with it because no one waited for its end.
-    pub fn since(&self, before: &Self) -> Option<Usage> {
+    /// What was used since an earlier moment, with the records of the threads that were watched meanwhile; none where an
+    /// account went back, as when what a process used was lost with it because no one waited for its end.
+    pub fn since(&self, before: &Self, threads: &[ThreadRecord]) -> Option<Usage> {
         let (now, then) = (&self.used, &before.used);
         // Sums of ticks: a little less than none is none.
         let grown = |now: f64, then: f64| (now - then > -1e-6).then(|| (now - then).max(0.0));
@@ -91,9 +97,11 @@ impl UsageMark {
                 |(device, now): (&(u32, u32), &StorageUsage)| grown(of(now)?, of(before.storage.get(device)?)?);
             self.storage.iter().filter_map(of_device).reduce(|a, b| a + b)
         };
+        let (user_s, system_s) = (grown(now.user_s, then.user_s)?, grown(now.system_s, then.system_s)?);
         Some(Usage {
-            user_s: grown(now.user_s, then.user_s)?,
-            system_s: grown(now.system_s, then.system_s)?,
+            cpu_s: self.of_threads_s(before, threads, user_s + system_s).unwrap_or(user_s + system_s),
+            user_s,
+            system_s,
             minor_faults: grown(now.minor_faults, then.minor_faults)?,
             major_faults: grown(now.major_faults, then.major_faults)?,
             read_calls: known(now.read_calls, then.read_calls),
@@ -106,6 +114,23 @@ impl UsageMark {
             voluntary_switches: of_kind(0),
             involuntary_switches: of_kind(1),
         })
+    }
+
+    /// CPU time of the server's threads, exact. None where one of them was not watched, or where the ticks come to more
+    /// than their steps allow: threads began and ended unseen.
+    fn of_threads_s(&self, before: &Self, threads: &[ThreadRecord], ticks_s: f64) -> Option<f64> {
+        let of_server = threads.iter().filter(|thread| thread.class != ThreadClass::Client);
+        let spent: BTreeMap<u32, Option<f64>> =
+            of_server.map(|thread| (thread.tid, thread.schedule.map(|spent| spent.ran_s))).collect();
+        let known = |thread: &ThreadRef| spent.contains_key(&thread.tid.unsigned_abs());
+        if spent.is_empty() || !self.switches.keys().chain(before.switches.keys()).all(known) {
+            return None;
+        }
+        let ran_s = spent.into_values().sum::<Option<f64>>()?;
+        let tick_s = 1.0 / rustix::param::clock_ticks_per_second() as f64;
+        // User and kernel time of each process, and of its ended children, are each cut to a whole tick.
+        let steps = 2 * (1 + self.processes.max(before.processes));
+        (ticks_s - ran_s <= steps as f64 * tick_s).then_some(ran_s)
     }
 }
 
@@ -125,6 +150,7 @@ impl Usage {
     /// Adds that of a later measurement of the same sample.
     pub fn add(&mut self, later: &Self) {
         let both = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
+        self.cpu_s += later.cpu_s;
         self.user_s += later.user_s;
         self.system_s += later.system_s;
         self.minor_faults += later.minor_faults;
@@ -143,10 +169,15 @@ impl Usage {
     /// One quantity of it in the unit of its metric; none where it could not be read.
     pub fn of(&self, quantity: Quantity) -> Option<f64> {
         const MICRO: f64 = 1e6;
+        // Without a tick no one knows how it is divided.
+        let part = |of_ticks_s: f64| match self.user_s + self.system_s {
+            ticks_s if ticks_s > 0.0 => Some(MICRO * self.cpu_s * of_ticks_s / ticks_s),
+            _ => (self.cpu_s == 0.0).then_some(0.0),
+        };
         Some(match quantity {
-            Quantity::Cpu => MICRO * (self.user_s + self.system_s),
-            Quantity::User => MICRO * self.user_s,
-            Quantity::System => MICRO * self.system_s,
+            Quantity::Cpu => MICRO * self.cpu_s,
+            Quantity::User => part(self.user_s)?,
+            Quantity::System => part(self.system_s)?,
             Quantity::Switches => self.voluntary_switches + self.involuntary_switches,
             Quantity::VoluntarySwitches => self.voluntary_switches,
             Quantity::InvoluntarySwitches => self.involuntary_switches,
@@ -209,16 +240,17 @@ mod tests {
         input.write_all(b"go\n").unwrap();
         let mut told = [0; 5];
         std::io::Read::read_exact(&mut shell.stdout.take().unwrap(), &mut told).unwrap();
-        let used = UsageMark::take(&sut).unwrap().since(&before).unwrap();
+        let used = UsageMark::take(&sut).unwrap().since(&before, &[]).unwrap();
         input.write_all(b"end\n").unwrap();
         shell.wait().unwrap();
         // In microseconds; sixty thousand rounds of a shell take longer than two ticks anywhere.
         assert!(used.of(Quantity::Cpu).unwrap() >= 20_000.0, "{used:?}");
-        assert_eq!(used.of(Quantity::Cpu), Some(used.of(Quantity::User).unwrap() + used.of(Quantity::System).unwrap()));
+        let [all, user, system] = [Quantity::Cpu, Quantity::User, Quantity::System].map(|q| used.of(q).unwrap());
+        assert!((all - user - system).abs() < 1e-3, "{used:?}");
         assert!(used.of(Quantity::MinorFaults).unwrap() > 10.0, "{used:?}");
         assert!(used.of(Quantity::VoluntarySwitches).unwrap() >= 1.0, "it waited: {used:?}");
         assert!(UsageMark::take(&sut).is_none(), "it has ended");
-        assert!(before.since(&before).is_some_and(|none| none.of(Quantity::Cpu) == Some(0.0)));
+        assert!(before.since(&before, &[]).is_some_and(|none| none.of(Quantity::Cpu) == Some(0.0)));
         let mut twice = used;
         twice.add(&used);
         assert_eq!(twice.of(Quantity::MinorFaults), used.of(Quantity::MinorFaults).map(|n| 2.0 * n));
@@ -234,10 +266,36 @@ mod tests {
         shell.kill().unwrap();
         shell.wait().unwrap();
         assert!(marks.len() > 50, "{}", marks.len());
-        let back = marks.windows(2).filter(|pair| pair[1].since(&pair[0]).is_none()).count();
+        let back = marks.windows(2).filter(|pair| pair[1].since(&pair[0], &[]).is_none()).count();
         assert_eq!(back, 0, "of {}", marks.len());
-        let all = marks[marks.len() - 1].since(&marks[0]).unwrap();
+        let all = marks[marks.len() - 1].since(&marks[0], &[]).unwrap();
         assert!(all.of(Quantity::Cpu).unwrap() > 0.0, "{all:?}");
+    }
+
+    /// Also where they ran for less than a tick; what threads that no one saw ran is in the ticks alone.
+    #[test]
+    fn cpu_time_is_that_of_the_threads_where_all_of_them_were_watched() {
+        let mut shell = Command::new("sh").args(["-c", "read x"]).stdin(Stdio::piped()).spawn().unwrap();
+        let sut = SystemUnderTest::running(Some(shell.id().cast_signed()));
+        // Its program may still be starting, and so use a tick.
+        let before = UsageMark::take(&sut).unwrap();
+        let mut now = UsageMark { used: before.used, ..UsageMark::take(&sut).unwrap() };
+        shell.kill().unwrap();
+        shell.wait().unwrap();
+        let client = thread(ThreadClass::Client, "0", 9.0, 0.0);
+        let server = ThreadRecord { tid: shell.id(), ..thread(ThreadClass::Background, "0", 0.0031, 0.0) };
+        let cpu_us = |now: &UsageMark, threads: &[ThreadRecord]| {
+            let used = now.since(&before, threads).unwrap();
+            [Quantity::Cpu, Quantity::User].map(|quantity| used.of(quantity).map(f64::round))
+        };
+        let watched = [client.clone(), server];
+        assert_eq!(cpu_us(&now, &watched), [Some(3100.0), None], "no tick says how it is divided");
+        assert_eq!(cpu_us(&now, &[client]), [Some(0.0), Some(0.0)], "in ticks");
+        now.used.user_s += 0.01;
+        now.used.system_s += 0.01;
+        assert_eq!(cpu_us(&now, &watched), [Some(3100.0), Some(1550.0)], "two steps of ticks");
+        now.used.user_s += 0.5;
+        assert_eq!(cpu_us(&now, &watched), [Some(520_000.0), Some(510_000.0)], "others ran too");
     }
 
     fn thread(class: ThreadClass, allowed: &str, ran_s: f64, waited_s: f64) -> ThreadRecord {

@@ -297,10 +297,11 @@ impl SubjectWatch {
     pub fn finish(&mut self) -> Result<Surroundings, SutError> {
         let Some(open) = self.open.take() else { return Ok(Surroundings::default()) };
         let began_s = thread_cpu_s();
-        let used = open.used.and_then(|before| UsageMark::take(&self.sut)?.since(&before));
+        let used = open.used.and_then(|before| Some((before, UsageMark::take(&self.sut)?)));
         let elapsed = open.clock.elapsed();
         let cache = self.cache.as_ref().map(CacheWatch::finish);
         let (mut threads, looked_s) = open.watch.finish();
+        let used = used.and_then(|(before, now)| now.since(&before, &threads));
         if self.may_end {
             // One that ended before it was looked at once was nowhere that is known.
             let known: Vec<bool> = threads.iter().map(|thread| !thread.allowed_cpus.is_empty()).collect();

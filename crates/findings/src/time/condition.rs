@@ -2,6 +2,7 @@
 
 use super::events::{self, EventMean};
 use super::part::{Missing, Part};
+use super::remote;
 use super::trial::TrialTime;
 use crate::collect::ConditionTrials;
 use crate::confidence::CONFIDENCE;
@@ -9,6 +10,7 @@ use crate::ends;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use tare_results::Results;
+use tare_results::schema::TrialRecord;
 use tare_stats::Interval;
 use tare_stats::trials::mean_interval;
 
@@ -37,6 +39,10 @@ pub struct ConditionTime {
     pub background_us: f64,
     /// Times that a thread of either side gave its CPU up, a transaction.
     pub switches: f64,
+    /// Share of the connections' CPU time that passed on another node than the server's memory; none where a trial does
+    /// not say, and on a machine of one node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub away_from_memory: Option<f64>,
     /// Events of processors and kernel, where they were counted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventMean>,
@@ -59,7 +65,13 @@ pub struct PartTime {
 /// The times of a condition's analysed trials, with the same parts each.
 pub(crate) fn of_trials<'r>(condition: &ConditionTrials<'r>, results: &'r Results) -> Vec<TrialTime<'r>> {
     let captures = |trial: usize, attempt: u32| results.captures.get(&(trial, attempt));
-    condition.ok.iter().filter_map(|trial| TrialTime::of(trial, captures(trial.trial, trial.attempt))).collect()
+    let machine = results.environment.as_ref().map(|environment| &environment.machine);
+    let of = |trial: &&'r TrialRecord| {
+        let time = TrialTime::of(trial, captures(trial.trial, trial.attempt))?;
+        let away_from_memory = machine.and_then(|machine| remote::share(trial, machine));
+        Some(TrialTime { away_from_memory, ..time })
+    };
+    condition.ok.iter().filter_map(of).collect()
 }
 
 /// Joins locks that are small in all of these trials, so that trials have the same parts.
@@ -110,6 +122,7 @@ pub(crate) fn of_condition(name: &str, times: &[TrialTime<'_>]) -> Option<Condit
         retries_us: mean(&|time| time.retries_us),
         background_us: mean(&|time| time.background_us),
         switches: mean(&|time| time.switches),
+        away_from_memory: times.iter().map(|time| time.away_from_memory).sum::<Option<f64>>().map(|sum| sum / n),
         events: events::of_condition(times),
         missing: missing.into_iter().collect(),
     })

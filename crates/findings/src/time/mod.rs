@@ -3,6 +3,7 @@
 mod condition;
 mod events;
 mod part;
+mod remote;
 mod strangers;
 mod trial;
 mod waited;

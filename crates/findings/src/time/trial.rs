@@ -24,6 +24,9 @@ pub struct TrialTime<'r> {
     pub background_us: f64,
     /// Times that a thread of either side gave its CPU up, a transaction.
     pub switches: f64,
+    /// Share of the connections' CPU time that passed on another node than the server's memory; none where that is not
+    /// known, and with one node.
+    pub away_from_memory: Option<f64>,
     /// What its record does not hold.
     pub missing: BTreeSet<Missing>,
 }
@@ -145,7 +148,7 @@ impl<'r> TrialTime<'r> {
         if sums.throttled_s > 0.0 {
             parts.insert(Part::Throttled, of_one(sums.throttled_s));
         }
-        waited::add(&mut parts, &mut missing, captures, sums.clients as f64, us);
+        waited::add(&mut parts, &mut missing, captures, trial.server_version.as_deref(), sums.clients as f64, us);
         let overlap_us = take_out(&mut parts, us, &WAITS, f64::INFINITY);
         // A client that tries again for a lock: the wait for it is also CPU time of the tries.
         let retries_us = take_out(&mut parts, us, &Part::WORK, us * waited::retried(captures));
@@ -165,6 +168,7 @@ impl<'r> TrialTime<'r> {
             retries_us,
             background_us: of_one(sums.background_s),
             switches: (sums.client.switches + sums.server.switches) / sums.transactions,
+            away_from_memory: None,
             missing,
         })
     }

@@ -8,6 +8,10 @@ use tare_results::waits::{ThreadsTime, TimeUse};
 
 /// InnoDB's count of the time of waits for row locks, milliseconds.
 const ROW_LOCK_TIME: &str = "Innodb_row_lock_time";
+const ROW_LOCK_WAITS: &str = "Innodb_row_lock_waits";
+/// The servers whose version says this, from that version on, count the whole milliseconds of each of these waits alone;
+/// others add up what each took.
+const CUTS_TO_MS: (&str, [u32; 2]) = ("MariaDB", [10, 6]);
 /// Sleeps inside the server that may be waits for a lock.
 const UNNAMED: [TimeUse; 6] =
     [TimeUse::SharedFutex, TimeUse::OwnFutex, TimeUse::WakeUp, TimeUse::Semaphore, TimeUse::FileLock, TimeUse::Other];
@@ -17,6 +21,7 @@ pub(super) fn add(
     parts: &mut BTreeMap<Part, f64>,
     missing: &mut BTreeSet<Missing>,
     captures: Option<&Captures>,
+    version: Option<&str>,
     clients: f64,
     us: f64,
 ) {
@@ -27,7 +32,7 @@ pub(super) fn add(
     // InnoDB counts a wait when it is over, also what of it was before the sample: where waits are as long as samples
     // they come to more than threads slept, and then waited for a CPU.
     let most = seen.map_or(1.0, |seen| share(seen, &UNNAMED) + share(seen, &[TimeUse::WaitedForCpu]));
-    let counted = captures.and_then(|captures| innodb_rows(captures, clients)).map(|rows| rows.min(most));
+    let counted = captures.and_then(|captures| innodb_rows(captures, version, clients)).map(|rows| rows.min(most));
     let rows = counted.or_else(|| told.get(&Part::RowLock).copied());
     match rows {
         Some(share) => drop(parts.insert(Part::RowLock, us * share)),
@@ -67,12 +72,29 @@ pub(super) fn retried(captures: Option<&Captures>) -> f64 {
 }
 
 /// InnoDB's own count, as a share of the connections' time; none of a server without InnoDB.
-fn innodb_rows(captures: &Captures, clients: f64) -> Option<f64> {
+fn innodb_rows(captures: &Captures, version: Option<&str>, clients: f64) -> Option<f64> {
     let status = captures.status.as_ref()?;
     // A counter that did not move is left out of the differences.
     let counts_rows = status.differences.keys().any(|name| name.starts_with("Innodb_"));
-    let waited_ms = status.differences.get(ROW_LOCK_TIME).copied().unwrap_or(0.0);
+    let of = |name: &str| status.differences.get(name).copied().unwrap_or(0.0);
+    let waited_ms = if version.is_some_and(cuts_to_ms) {
+        uncut_ms(of(ROW_LOCK_TIME), of(ROW_LOCK_WAITS))
+    } else {
+        of(ROW_LOCK_TIME)
+    };
     (counts_rows && status.elapsed_s > 0.0).then(|| waited_ms / 1000.0 / (clients * status.elapsed_s))
+}
+
+fn cuts_to_ms(version: &str) -> bool {
+    let (product, since) = CUTS_TO_MS;
+    let numbers = version.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse::<u32>().ok());
+    version.contains(product) && numbers.take(since.len()).ge(since)
+}
+
+/// What so many waits took together, of each of which the whole milliseconds were counted: their mean, if they are
+/// spread as waits of chance are (exponentially), is 1 / ln(1 + 1 / the counted mean).
+fn uncut_ms(counted_ms: f64, waits: f64) -> f64 {
+    if counted_ms > 0.0 && waits > 0.0 { waits / (waits / counted_ms).ln_1p() } else { counted_ms }
 }
 
 /// What the server told, as shares of its connections' time.

@@ -1,11 +1,10 @@
 //! Suspects: what parts and counts say about why B differs from A.
 
-use super::model::{Cause, PartChange};
+use super::model::{Cause, PartChange, TimeChange};
 use super::prove::experiment;
 use super::suspect::Suspect;
 use super::trials::Trials;
 use crate::collect::ConditionTrials;
-use crate::confidence::CONFIDENCE;
 use crate::time::{Part, TrialTime};
 use tare_results::Results;
 use tare_stats::multiple::benjamini_yekutieli;
@@ -21,6 +20,8 @@ const SWITCHES: f64 = 0.1;
 /// As many log writes a transaction.
 const SYNCS_A_TRANSACTION: f64 = 0.01;
 
+/// A difference of so much of the server's work that passes on another node than its memory may be the reason.
+const REMOTE: f64 = 0.1;
 /// More than this for each further switch, in the kernel or asleep, is other work or another wait, microseconds.
 const WAKE_UP_US: f64 = 100.0;
 /// A write of the log that is waited for takes at most so many: into the wait, and those of who ends it.
@@ -54,23 +55,27 @@ impl Accused {
 }
 
 /// Every suspect that goes the way of the whole, the largest first; whether one is shown is said of each.
-pub(super) fn causes(trials: &Trials<'_, '_>, parts: &[PartChange], whole: Shift, given: &Given<'_, '_>) -> Vec<Cause> {
-    let accused: Vec<Accused> = accused(trials, parts, whole.value, given);
+pub(super) fn causes(
+    trials: &Trials<'_, '_>,
+    parts: &[PartChange],
+    whole: TimeChange,
+    given: &Given<'_, '_>,
+) -> Vec<Cause> {
+    let accused: Vec<Accused> = accused(trials, parts, whole.us, given);
     let chances: Vec<f64> = accused.iter().map(|one| one.time.p_value.max(one.counts_p.unwrap_or(0.0))).collect();
     let adjusted = benjamini_yekutieli(&chances);
-    // Where the whole is not shown to differ nothing is the reason.
-    let whole_shown = whole.p_value <= 1.0 - CONFIDENCE;
     let mut causes: Vec<Cause> = accused
         .into_iter()
         .zip(adjusted)
-        .filter(|(one, _)| one.time.value * whole.value > 0.0)
+        .filter(|(one, _)| one.time.value * whole.us > 0.0)
         .map(|(one, p_value)| Cause {
             us: one.time.value,
             ci: one.time.ci,
-            share: Some(one.time.value / whole.value),
+            share: whole.share(one.time.value),
             condition: given.slower.0.name.to_owned(),
             counts: one.counts,
-            shown: whole_shown && p_value <= NAMED_WRONGLY,
+            // Where the whole is not shown to differ nothing is the reason.
+            shown: whole.shown && p_value <= NAMED_WRONGLY,
             prove: experiment(&one.suspect, given.slower.0, given.slower.1),
             suspect: one.suspect,
         })
@@ -81,12 +86,14 @@ pub(super) fn causes(trials: &Trials<'_, '_>, parts: &[PartChange], whole: Shift
 
 fn accused(trials: &Trials<'_, '_>, parts: &[PartChange], whole_us: f64, given: &Given<'_, '_>) -> Vec<Accused> {
     let plain = |suspect: Suspect, of: &[Part]| Accused::plain(trials, suspect, of);
-    let mut accused = vec![
+    // Before the server's own work, which it is a reason of.
+    let mut accused: Vec<Accused> = remote_memory(trials).into_iter().collect();
+    accused.extend([
         plain(Suspect::RowLock, &[Part::RowLock]),
         Accused { time: shortage(trials, whole_us), ..plain(Suspect::CpuShortage, &WAITS) },
         plain(Suspect::ClientBound, &[Part::ClientUser]),
         plain(Suspect::ServerWork, &[Part::ServerUser]),
-    ];
+    ]);
     let locks = parts.iter().filter(|change| matches!(change.part, Part::Lock(_)));
     accused.extend(locks.filter_map(|change| match &change.part {
         Part::Lock(name) => Some(plain(Suspect::GlobalLock(name.clone()), std::slice::from_ref(&change.part))),
@@ -97,6 +104,16 @@ fn accused(trials: &Trials<'_, '_>, parts: &[PartChange], whole_us: f64, given: 
     accused.extend(named.into_iter().filter(|(_, part)| has(part)).map(|(suspect, part)| plain(suspect, &[part])));
     accused.extend(without_name(trials, given, has(&Part::Flush)));
     accused
+}
+
+/// The server's user time, where more of its work passed on another node than its memory.
+fn remote_memory(trials: &Trials<'_, '_>) -> Option<Accused> {
+    let of = |times: &[TrialTime<'_>]| -> Option<Vec<f64>> { times.iter().map(|time| time.away_from_memory).collect() };
+    let (a, b) = of(trials.a).zip(of(trials.b))?;
+    let (counts, found) = trials.means_of(&a, &b);
+    let accused = Accused::plain(trials, Suspect::RemoteMemory, &[Part::ServerUser]);
+    let more = found.value.abs() >= REMOTE && found.value * accused.time.value > 0.0;
+    more.then_some(Accused { counts: Some(counts), counts_p: Some(found.p_value), ..accused })
 }
 
 /// Whose time in the kernel and without a name is: the log's where log writes differ, else that of threads that wake

@@ -42,9 +42,9 @@ pub fn why(a: Side<'_>, b: Side<'_>) -> Result<Why, WhyError> {
     let disturbed =
         sides.iter().any(|side| side.parts.iter().any(|part| part.part == Part::Strangers && part.share >= DISTURBED));
     let undisturbed = disturbed.then(|| trials.shift(&|time| time.us - time.part(&Part::Strangers)));
-    let own = undisturbed.unwrap_or(whole);
-    let (parts, not_explained) = parts(&trials, &sides, own.value, disturbed);
-    let slower = if own.value < 0.0 { (*one, a.results) } else { (*other, b.results) };
+    let own = TimeChange::of(&undisturbed.unwrap_or(whole));
+    let (parts, not_explained) = parts(&trials, &sides, own, disturbed);
+    let slower = if own.us < 0.0 { (*one, a.results) } else { (*other, b.results) };
     let both = [a.results, b.results];
     let causes = causes::causes(&trials, &parts, own, &causes::Given { results: both, slower });
     let captured = |times: &[TrialTime<'_>], results: &Results| {
@@ -72,12 +72,12 @@ pub fn why(a: Side<'_>, b: Side<'_>) -> Result<Why, WhyError> {
     })
 }
 
-/// Each part's difference; verdicts hold for all parts together. Shares are of `own_us`, in which what other programs
-/// took has no share where it is `disturbed`.
+/// Each part's difference; verdicts hold for all parts together. Shares are of `own`, in which what other programs took
+/// has no share where it is `disturbed`.
 fn parts(
     trials: &Trials<'_, '_>,
     sides: &[ConditionTime; 2],
-    own_us: f64,
+    own: TimeChange,
     disturbed: bool,
 ) -> (Vec<PartChange>, PartChange) {
     // What only one side recorded is no difference: there it is part of what is not explained.
@@ -95,7 +95,7 @@ fn parts(
         b_us: us_of(&sides[1], part),
         us: shift.value,
         ci: shift.ci,
-        share: (own_us != 0.0 && !(disturbed && *part == Part::Strangers)).then(|| shift.value / own_us),
+        share: own.share(shift.value).filter(|_| !(disturbed && *part == Part::Strangers)),
         p_value,
         shown: p_value <= FALSE_DISCOVERIES,
         smallest_us: shift.smallest,

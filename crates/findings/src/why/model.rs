@@ -17,6 +17,8 @@ use tare_stats::Interval;
 use tare_stats::ratio::Shift;
 
 pub const SUSPECTS_SHOWN: usize = 5;
+/// A suspect that explains less of the difference is not worth the time of an experiment.
+const WORTH: f64 = 0.1;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WhyError {
@@ -89,12 +91,21 @@ impl TimeChange {
         let shown = found.p_value <= 1.0 - CONFIDENCE;
         Self { us: found.value, ci: found.ci, shown, smallest_us: found.smallest }
     }
+
+    /// What share of it so many microseconds are; none of a difference that may be nothing.
+    pub(super) fn share(&self, us: f64) -> Option<f64> {
+        self.shown.then(|| us / self.us)
+    }
 }
 
 impl Why {
     /// What A and B differ in themselves: without what other programs did to them.
     pub fn own(&self) -> TimeChange {
         self.undisturbed.unwrap_or(self.difference)
+    }
+
+    pub fn is_worth_a_trial(&self, cause: &Cause) -> bool {
+        cause.us.abs() >= WORTH * self.own().us.abs()
     }
 
     /// The time of a transaction of A and of B that [`Why::own`] is the difference of, microseconds.
@@ -118,8 +129,8 @@ pub struct PartChange {
     /// 95% interval of it, for this part alone.
     #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// Share of the difference that is A's and B's own ([`Why::own`]); below 0 where it goes the other way. None of
-    /// what other programs took where the difference is without it.
+    /// Share of the difference that is A's and B's own ([`Why::own`]); below 0 where it goes the other way. None where
+    /// that is not shown, and none of what other programs took where the difference is without it.
     pub share: Option<f64>,
     /// Chance of such a difference where there is none, adjusted over all parts (false discovery rate).
     pub p_value: f64,
@@ -143,10 +154,12 @@ pub struct Cause {
     /// Its part of the difference, microseconds a transaction.
     pub us: f64,
     pub ci: Option<Interval>,
+    /// Share of the difference; none where that is not shown.
     pub share: Option<f64>,
     /// The condition that it is tried on: the slower of the two.
     pub condition: String,
-    /// What is counted of it in A and in B, a transaction, where it is something else than time: switches, syncs.
+    /// What is counted of it in A and in B, where it is something else than time: switches and log writes a transaction,
+    /// the share of the server's work that passed away from its memory.
     pub counts: Option<[f64; 2]>,
     /// Whether the trials show it to differ, as they do the whole.
     pub shown: bool,

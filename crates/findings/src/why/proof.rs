@@ -10,8 +10,6 @@ use tare_stats::Interval;
 
 /// Experiments that are made at most: what the largest suspects explain is decided by as many.
 const MOST: usize = 3;
-/// A suspect that explains less of the difference is not worth the time.
-const WORTH: f64 = 0.1;
 /// A suspect that explains so much of the slower side's time must change it by half of that; the least and the most
 /// that is asked for, so that neither chance nor a part that overlaps with another decides.
 const HALF: f64 = 0.5;
@@ -35,7 +33,7 @@ pub struct Trial {
 pub fn experiments(found: &Why) -> Vec<Trial> {
     let [a, b] = found.sides.each_ref().map(|side| side.us_per_transaction);
     let mut trials: Vec<Trial> = Vec::new();
-    for cause in found.causes.iter().filter(|cause| can_be_made(cause)) {
+    for cause in found.causes.iter().filter(|cause| found.is_worth_a_trial(cause) && can_be_made(cause)) {
         if trials.len() < MOST && trials.iter().all(|known| known.changes != cause.prove.changes) {
             trials.push(Trial {
                 suspect: cause.suspect.clone(),
@@ -52,8 +50,7 @@ pub fn experiments(found: &Why) -> Vec<Trial> {
 fn can_be_made(cause: &Cause) -> bool {
     let prove = &cause.prove;
     let itself = prove.changes.iter().all(|change| change.value.is_some());
-    let worth = cause.share.is_some_and(|share| share >= WORTH);
-    worth && prove.expected != Expected::Named && itself && !prove.same
+    prove.expected != Expected::Named && itself && !prove.same
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -102,6 +102,10 @@ impl Known<'_, '_> {
         self.setting(key).is_some() || self.setting("workload.name").is_none()
     }
 
+    fn draws_unevenly(&self) -> bool {
+        self.setting("workload.distribution").is_some_and(|own| own.to_string() != "uniform")
+    }
+
     fn number(&self, key: &str, otherwise: i64) -> i64 {
         self.setting(key).and_then(|value| value.to_string().parse().ok()).unwrap_or(otherwise)
     }
@@ -116,6 +120,10 @@ impl Known<'_, '_> {
                 }
                 None => (vec![Change::of_a_person(STATEMENTS)], Expected::Faster),
             },
+            // Of many rows those are hot that most are drawn from.
+            Suspect::RowLock if self.number("workload.rows", 1) >= MANY_ROWS && self.draws_unevenly() => {
+                one("workload.distribution", "uniform".to_owned(), Expected::Faster)
+            }
             Suspect::RowLock => {
                 let rows = self.number("workload.rows", 1).max(MANY_ROWS);
                 one("workload.rows", rows.to_string(), Expected::Faster)
@@ -127,6 +135,14 @@ impl Known<'_, '_> {
             }
             Suspect::WakeUps => {
                 let keys = [("client", "all"), ("server", "all"), ("bind", "thread"), ("pairing", "same-pu")];
+                let set = keys.into_iter().map(|(key, value)| Change::to(&format!("placement.{key}"), value));
+                (set.collect(), Expected::Faster)
+            }
+            Suspect::RemoteMemory if self.setting("placement.nodes").is_some() => {
+                one("placement.nodes", "1".to_owned(), Expected::Faster)
+            }
+            Suspect::RemoteMemory => {
+                let keys = [("client", "node:near"), ("server", "node:near"), ("pairing", "none"), ("memory", "local")];
                 let set = keys.into_iter().map(|(key, value)| Change::to(&format!("placement.{key}"), value));
                 (set.collect(), Expected::Faster)
             }
@@ -166,16 +182,22 @@ impl Known<'_, '_> {
         }
     }
 
-    /// `--set` of a key: of the factor, where the study varies it.
+    /// What sets a key on a command line: the factor, where the study varies it, and the condition's own placement where
+    /// that is one of several.
     fn set(&self, change: &Change) -> Vec<String> {
         let value = change.shown();
+        let levels = &self.side.levels;
         if let Some(option) = change.key.strip_prefix(OPTIONS) {
-            return vec!["--option".to_owned(), format!("{option}={value}")];
+            return match levels.contains_key(&format!("option.{option}")) {
+                true => vec!["--set".to_owned(), format!("factors.option.{option}={value}")],
+                false => vec!["--option".to_owned(), format!("{option}={value}")],
+            };
         }
-        let (section, last) = change.key.split_once('.').unwrap_or(("", &change.key));
-        let factor = if section == "placement" { "placement" } else { last };
-        let varies = self.side.levels.contains_key(factor) && section != "placement";
-        let key = if varies { format!("factors.{factor}") } else { change.key.clone() };
+        let key = match (change.key.split_once('.'), levels.get("placement")) {
+            (Some((_, last)), _) if levels.contains_key(last) => format!("factors.{last}"),
+            (Some(("placement", last)), Some(name)) => format!("placements.{name}.{last}"),
+            _ => change.key.clone(),
+        };
         vec!["--set".to_owned(), format!("{key}={value}")]
     }
 

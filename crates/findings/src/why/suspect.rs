@@ -19,6 +19,8 @@ pub enum Suspect {
     KernelTime,
     ClientBound,
     ServerWork,
+    /// Work of the server's on another node than its memory.
+    RemoteMemory,
     /// Waits until the log is on storage.
     Commit,
     Storage,
@@ -40,6 +42,7 @@ impl Suspect {
             Self::KernelTime => "kernel_time",
             Self::ClientBound => "client_bound",
             Self::ServerWork => "server_work",
+            Self::RemoteMemory => "remote_memory",
             Self::Commit => "commit",
             Self::Storage => "storage",
             Self::Pauses => "pauses",

@@ -2,6 +2,7 @@
 
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
+use crate::modes::environment;
 use crate::time::{captures, sides, thread, two_sides, waits};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -97,6 +98,10 @@ fn an_experiment_changes_what_its_study_has() {
         (json!({"workload.name": "sql"}), "workload.file=FILE"),
         (json!({"workload.name": "tpcc", "workload.warehouses": 1}), "workload.warehouses=8"),
         (json!({"workload.name": "update_index", "workload.rows": 2}), "workload.rows=100000"),
+        (
+            json!({"workload.name": "update_index", "workload.rows": 200_000, "workload.distribution": "zipfian"}),
+            "workload.distribution=uniform",
+        ),
         (json!({}), "workload.rows=100000"),
     ] {
         let mut both = two_sides(20.0, 300.0);
@@ -111,6 +116,32 @@ fn an_experiment_changes_what_its_study_has() {
         let changes = rows.prove.changes.iter().map(|change| format!("{}={}", change.key, change.shown()));
         assert_eq!(changes.collect::<Vec<_>>(), [expected], "{settings}");
     }
+}
+
+/// The server of B works on the second node, 200 us longer a transaction.
+#[test]
+fn work_away_from_its_memory_is_named_where_it_is_made() {
+    let mut both = two_sides(200.0, 0.0);
+    both.environment = Some(environment("node:2 core:1 pu:1"));
+    for record in &mut both.trials {
+        let cpu = usize::from(record.condition == "side=b");
+        let sample = &mut record.samples[0];
+        sample.covariates.insert("server_memory_bytes_node0".to_owned(), 1e9);
+        sample.threads.iter_mut().for_each(|thread| thread.seen_cpus = BTreeMap::from([(cpu, 20)]));
+    }
+    let causes = found(&both);
+    assert_eq!((&causes[0].suspect, causes[0].shown), (&Suspect::RemoteMemory, true), "{causes:#?}");
+    assert_eq!(causes[0].counts, Some([0.0, 1.0]));
+    assert!((causes[0].us - 200.0).abs() < 20.0, "{causes:#?}");
+    let changes = causes[0].prove.changes.iter().map(|change| format!("{}={}", change.key, change.shown()));
+    assert!(changes.into_iter().any(|change| change == "placement.server=node:near"), "{causes:#?}");
+    // Memory on both nodes is as far from either.
+    for record in &mut both.trials {
+        record.samples[0].covariates.insert("server_memory_bytes_node1".to_owned(), 1e9);
+    }
+    let causes = found(&both);
+    assert_eq!((&causes[0].suspect, causes[0].shown), (&Suspect::ServerWork, true), "{causes:#?}");
+    assert!(causes.iter().all(|cause| cause.suspect != Suspect::RemoteMemory), "{causes:#?}");
 }
 
 /// Times of a transaction, microseconds: of the server's work and of its waits for a CPU, give or take some percent.

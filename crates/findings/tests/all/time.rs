@@ -179,6 +179,28 @@ fn parts_add_up_to_the_whole_in_every_trial() {
     }
 }
 
+/// 100 waits of which 100 ms were counted took 144 ms: each was counted without its part of a millisecond.
+#[test]
+fn waits_for_rows_that_are_cut_to_milliseconds_are_made_up_for() {
+    let mut record = trial(0, 0, "threads=1", 1000.0, false);
+    record.samples[0].threads = vec![thread(ThreadClass::Client, 0.1, 0.1, 0.0)];
+    let mut counted = captures(100.0, &[]);
+    counted.status.as_mut().unwrap().differences.insert("Innodb_row_lock_waits".to_owned(), 100.0);
+    for (version, us) in [
+        ("9.7.4", 100.0),
+        ("10.5.9-MariaDB", 100.0),
+        ("11.4.2-MariaDB", 100.0 / 2f64.ln()),
+        ("10.11.6-MariaDB-0", 100.0 / 2f64.ln()),
+    ] {
+        record.server_version = Some(version.to_owned());
+        let found = TrialTime::of(&record, Some(&counted)).unwrap();
+        assert!((found.part(&Part::RowLock) - us).abs() < 1e-9, "{found:?}");
+    }
+    // Short waits that all came to nothing are not made up.
+    counted.status.as_mut().unwrap().differences.remove("Innodb_row_lock_time");
+    assert!(TrialTime::of(&record, Some(&counted)).unwrap().part(&Part::RowLock).abs() < 1e-9);
+}
+
 /// Six blocks of A and B, B with so many microseconds more of server time and of row-lock time a transaction (of 1000).
 pub fn two_sides(server_us: f64, row_lock_us: f64) -> tare_results::Results {
     let mut trials: Vec<TrialRecord> = Vec::new();
@@ -218,6 +240,8 @@ fn the_part_that_was_made_larger_is_named_and_nothing_else() {
     assert_eq!(shown, [&Part::ServerUser], "{found:#?}");
     let part = found.parts.iter().find(|part| part.part == Part::ServerUser).unwrap();
     assert!((part.us - 200.0).abs() < 20.0, "{part:?}");
+    assert!(part.share.is_some_and(|share| (share - 1.0).abs() < 0.2), "{part:?}");
+    assert!(found.causes[0].share.is_some_and(|share| (share - 1.0).abs() < 0.2), "{:?}", found.causes);
     assert_eq!((&found.causes[0].suspect, found.causes[0].shown), (&Suspect::ServerWork, true));
     let sum: f64 = found.parts.iter().map(|part| part.us).sum::<f64>() + found.not_explained.us;
     assert!((sum - found.difference.us).abs() < 1e-6, "{sum}");
@@ -268,5 +292,8 @@ fn nothing_is_named_where_nothing_differs() {
     let found = why(a, b).unwrap();
     assert!(!found.difference.shown && found.causes.iter().all(|cause| !cause.shown), "{found:#?}");
     assert!(found.parts.iter().all(|part| !part.shown), "{found:#?}");
+    // A share of what may be nothing is no number.
+    assert!(found.parts.iter().chain([&found.not_explained]).all(|part| part.share.is_none()), "{found:#?}");
+    assert!(!found.causes.is_empty() && found.causes.iter().all(|cause| cause.share.is_none()), "{found:#?}");
     assert!(found.difference.smallest_us.is_some_and(|us| us > 0.0 && us < 100.0), "{:?}", found.difference);
 }

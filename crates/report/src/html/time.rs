@@ -7,8 +7,10 @@ use crate::tables;
 use crate::words::why as words;
 use maud::{Markup, html};
 use std::collections::BTreeSet;
+use tare_findings::compare::Side;
 use tare_findings::figures::Scale;
 use tare_findings::time::{ConditionTime, Part};
+use tare_findings::why;
 
 /// Rows of the table; a study of many conditions has the rest in `tare show --json`.
 const ROWS: usize = 400;
@@ -46,6 +48,29 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                 }
                 (drawn("Events per transaction", None, &events))
             }
+            @if let Some(difference) = difference(page) { (difference) }
+        }
+    })
+}
+
+/// What makes up the difference between the first condition and the last; none with a single one.
+fn difference(page: &Page<'_>) -> Option<Markup> {
+    let [a, .., b] = page.summary.time.as_slice() else { return None };
+    let side = |name| Side { results: page.results, condition: Some(name) };
+    let found = why::why(side(a.name.as_str()), side(b.name.as_str())).ok()?;
+    let over = if found.paired { "trials of the same block" } else { "trials" };
+    let caption = format!(
+        "From A ({}) to B ({}), µs per transaction; intervals over {over}; * is shown, all parts tested together",
+        a.name, b.name
+    );
+    Some(html! {
+        p { (words::why(&found)) }
+        (drawn("From A to B", Some(&caption), &tables::waterfall(&found)))
+        @if !found.causes.is_empty() {
+            p.note { "Suspects, the largest first; they may overlap. tare why A B names what would decide about the first." }
+            ul { @for cause in found.causes.iter().take(why::SUSPECTS_SHOWN) {
+                li { (words::suspect(&cause.suspect)) ": " (words::evidence(cause)) }
+            } }
         }
     })
 }

@@ -5,7 +5,7 @@ use super::text::{heading, plain, warned, wrap};
 use super::{captures, rows};
 use crate::words::between;
 use crate::words::why as words;
-use tare_findings::figures::{Scale, count};
+use tare_findings::figures::{Scale, count, percent};
 use tare_findings::summary::Summary;
 use tare_findings::time::{ConditionTime, Part};
 use tare_findings::why::Times;
@@ -113,8 +113,11 @@ fn one(time: &ConditionTime, style: Style) -> String {
         count(time.clients, "client"),
         count(time.trials, "trial")
     );
+    let away = time.away_from_memory.map_or(String::new(), |share| {
+        format!("; {} of the server's work on another node than its memory", percent(share))
+    });
     let alongside = format!(
-        "alongside, and no part of it: {} of CPU in background threads; {:.2} switches per transaction",
+        "alongside, and no part of it: {} of CPU in background threads; {:.2} switches per transaction{away}",
         scale.figure(time.background_us),
         time.switches
     );

@@ -1,14 +1,13 @@
 //! `tare why A B`: the answer, a waterfall from A's time to B's, functions, suspects, and what would decide.
 
 use super::captures;
-use super::rows::{self, drawn, titled};
+use super::rows::{self, drawn, fitted, titled};
 use super::style::Style;
 use super::text::{heading, plain, wrap};
 use crate::tables;
 use crate::words::{between, proof, why as words};
 use tare_findings::figures::{Scale, count, figure};
 use tare_findings::why::{Changes, EventChange, Proof, SUSPECTS_SHOWN, Trial, Why};
-use tare_stats::Interval;
 use tare_text::ending;
 
 /// Functions and statements listed; `--json` has all that are shown.
@@ -57,33 +56,12 @@ pub fn proofs(found: &Why, proofs: &[Proof], style: Style) -> String {
 
 /// From A to B, part by part.
 fn waterfall(found: &Why, style: Style) -> String {
-    let [a, b] = found.sides.each_ref().map(|side| side.us_per_transaction);
-    let scale = Scale::new("us", a.max(b), 4);
-    let change = |us: f64| format!("{}{}", if us > 0.0 { "+" } else { "" }, scale.number(us));
-    let interval = |ci| between(ci, "-", change);
-    let mut all = Vec::new();
-    let mut line =
-        |name: String, [a, b]: [f64; 2], (us, ci): (f64, Option<Interval>), shown: bool, share: Option<f64>| {
-            let star = if shown { " *" } else { "" };
-            let share = share.map_or("-".to_owned(), words::signed);
-            all.push(vec![name, scale.number(a), scale.number(b), change(us) + star, interval(ci), share]);
-        };
-    for part in found.parts.iter().chain([&found.not_explained]) {
-        line(plain(&words::part(&part.part)), [part.a_us, part.b_us], (part.us, part.ci), part.shown, part.share);
-    }
-    let whole = found.difference;
-    let share = found.undisturbed.is_none().then_some(1.0);
-    line("all".to_owned(), [a, b], (whole.us, whole.ci), whole.shown, share);
-    if let Some(own) = found.undisturbed {
-        line("without other programs".to_owned(), found.own_us(), (own.us, own.ci), own.shown, Some(1.0));
-    }
     let [a, b] = found.sides.each_ref().map(|side| plain(&side.name));
     let over = if found.paired { "trials of the same block" } else { "trials" };
     let head = format!(
         "from A ({a}) to B ({b}), µs per transaction; intervals over {over}; * is shown, all parts tested together"
     );
-    let table = rows::table(style, &["part", "A", "B", "B - A", "95% interval", "share"], 1, &all);
-    format!("{}\n{table}", heading(style, &head))
+    titled(style, &head, &fitted(style, &tables::waterfall(found)))
 }
 
 /// What connections sleep in by who called it, a line each: a chain is too long for a table.

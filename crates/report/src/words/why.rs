@@ -313,6 +313,7 @@ pub fn suspect(suspect: &Suspect) -> String {
         Suspect::KernelTime => "kernel time".to_owned(),
         Suspect::ClientBound => "the clients' own work".to_owned(),
         Suspect::ServerWork => "the server's own work".to_owned(),
+        Suspect::RemoteMemory => "memory on other nodes".to_owned(),
         Suspect::Commit => "log writes".to_owned(),
         Suspect::Storage => "reads and writes of files".to_owned(),
         Suspect::Pauses => "pauses of the server".to_owned(),
@@ -323,11 +324,11 @@ pub fn suspect(suspect: &Suspect) -> String {
 /// A suspect's number: its time, and what is counted of it.
 pub fn evidence(cause: &Cause) -> String {
     let share = cause.share.map_or(String::new(), |share| format!(" ({} of the difference)", signed(share)));
-    let what = match cause.suspect {
-        Suspect::WakeUps => "switches",
-        _ => "log writes",
-    };
-    let counts = cause.counts.map_or(String::new(), |[a, b]| format!(", {what} per transaction {a:.3} -> {b:.3}"));
+    let counts = cause.counts.map_or(String::new(), |[a, b]| match cause.suspect {
+        Suspect::RemoteMemory => format!(", work away from its memory {} -> {}", percent(a), percent(b)),
+        Suspect::WakeUps => format!(", switches per transaction {a:.3} -> {b:.3}"),
+        _ => format!(", log writes per transaction {a:.3} -> {b:.3}"),
+    });
     let verdict = if cause.shown { "shown" } else { "not shown" };
     format!("{} µs{share}{counts}, {verdict}", signed_us(cause.us))
 }
@@ -376,7 +377,7 @@ pub fn expected(cause: &Cause) -> &'static str {
 
 /// The one command that would decide, with its minutes: about the largest suspect whose experiment changes anything.
 pub fn decides(found: &Why) -> Option<String> {
-    let first = found.causes.iter().find(|cause| !cause.prove.same)?;
+    let first = found.causes.iter().find(|cause| !cause.prove.same && found.is_worth_a_trial(cause))?;
     let minutes = first.prove.estimated_s.map_or(String::new(), |s| format!(", about {} min", s.div_ceil(60).max(1)));
     Some(format!(
         "What would decide about {}{minutes}: {}; {}.",

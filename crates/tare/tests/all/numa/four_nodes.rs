@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::numa::counting;
 use crate::numa::image::{Image, preparing};
-use crate::numa::judge::{cpus, interleaved_over, kept_to, only_on, pool, trials};
+use crate::numa::judge::{cpus, interleaved_over, kept_to, memory, only_on, pool, trials};
 use crate::numa::machine::{DISTANCES_OF_FOUR, Evidence, Machine};
 
 /// A server on one node whose pool is spread over all of them.
@@ -70,6 +70,7 @@ fn article_ds_ladder_keeps_threads_and_pages_on_its_nodes() {
     held(&evidence);
     pool_apart(&evidence, "pool");
     pool_apart(&evidence, "pool-postgresql");
+    away(&evidence, "pool");
     let on_sqlite = ladder(&evidence, "sqlite");
     assert_eq!(on_sqlite.len(), 3, "1, 2 and 4 nodes");
     for (trial, nodes) in on_sqlite {
@@ -88,6 +89,16 @@ fn pool_apart(evidence: &Evidence, step: &str) {
     assert!(even > 2.5e5 && pool.len() == 4, "{pool:?}");
     assert!(pool.values().all(|bytes| (bytes - even).abs() <= 0.05 * even), "{pool:?}");
     only_on(&trial, &[1], 0.02);
+}
+
+/// Its server works on one node, and three quarters of its pool lie on others.
+fn away(evidence: &Evidence, step: &str) {
+    let why: Value = serde_json::from_str(&evidence.step(&format!("{step}-why"), 0)).unwrap();
+    let trial = trials(&evidence.path(step)).remove(0);
+    let [pool, rest] = [pool(&trial), memory(&trial)].map(|nodes| nodes.values().sum::<f64>());
+    let share = why["sides"][0]["away_from_memory"].as_f64().unwrap();
+    eprintln!("{step}: {share} of the work away from its memory, pool {pool}, rest {rest}");
+    assert!((share / (0.75 * pool / (pool + rest)) - 1.0).abs() < 0.1, "{share}, {pool}, {rest}: {why}");
 }
 
 /// With `innodb_numa_interleave`, which ignores the policy that the server inherits.

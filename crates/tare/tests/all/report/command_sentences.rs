@@ -149,6 +149,7 @@ fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
     let us = whole(1) - whole(0);
     let others = parts.iter().filter(|part| undisturbed && part.0 == Part::Strangers).map(|part| part.2 - part.1);
     let own_us = us - others.sum::<f64>();
+    let any_shown = parts.iter().any(|part| part.3);
     let changed = |us: f64, shown: bool| TimeChange {
         us,
         ci: Some(Interval { low: us - 20.0, high: us + 20.0 }),
@@ -161,7 +162,7 @@ fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
         b_us: *b,
         us: b - a,
         ci: Some(Interval { low: b - a - 5.0, high: b - a + 5.0 }),
-        share: (!undisturbed || *part != Part::Strangers).then_some((b - a) / own_us),
+        share: (any_shown && (!undisturbed || *part != Part::Strangers)).then_some((b - a) / own_us),
         p_value: 0.01,
         shown: *shown,
         smallest_us: Some(12.0),
@@ -184,18 +185,18 @@ fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
             retries_us: 0.0,
             background_us: 0.0,
             switches: 2.0,
+            away_from_memory: None,
             events: Vec::new(),
             missing: Vec::new(),
         }
     };
     let (last, all) = parts.split_last().unwrap();
-    let shown = parts.iter().any(|part| part.3);
     Why {
         sides: [side(0), side(1)],
         paired: true,
         one_run: true,
-        difference: changed(us, shown),
-        undisturbed: undisturbed.then(|| changed(own_us, shown)),
+        difference: changed(us, any_shown),
+        undisturbed: undisturbed.then(|| changed(own_us, any_shown)),
         parts: all.iter().map(change).collect(),
         not_explained: change(last),
         sleeps: Changes::default(),
@@ -405,7 +406,10 @@ fn every_command_answers_in_one_short_sentence_that_its_table_bears_out() {
     }
     for (what, found) in whys() {
         let sentence = why::why(&found);
-        borne_out(&sentence, &terminal::why(&found, Style::default()));
+        let tables = terminal::why(&found, Style::default());
+        borne_out(&sentence, &tables);
+        // Parts have shares of a difference that is shown, and of no other.
+        assert_eq!(tables.contains("share"), found.own().shown, "{tables}");
         said.push((format!("why, {what}"), sentence));
     }
     for (what, found) in [

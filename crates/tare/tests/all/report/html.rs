@@ -3,6 +3,8 @@
 use crate::report::commands::tare;
 use crate::report::fake;
 use std::fs;
+use tare_findings::compare::Side;
+use tare_findings::why::{SUSPECTS_SHOWN, why};
 
 fn report_of(study: &fake::Study) -> String {
     let results = fake::results(study);
@@ -114,6 +116,20 @@ fn drawings_show_both_sides_and_tables_have_heads() {
     );
     assert_eq!(text.matches("role=\"img\"").count(), text.matches("<desc>").count());
     assert_eq!(text.matches("<table>").count(), text.matches("<thead>").count());
+}
+
+#[test]
+fn the_page_says_what_makes_up_the_difference_of_its_first_and_its_last_condition() {
+    let results = fake::results(&fake::bimodal());
+    let side = |name| Side { results: &results, condition: Some(name) };
+    let found = why(side("placement=float"), side("placement=other-node")).unwrap();
+    let text = report_of(&fake::bimodal());
+    let time = text.split("<section id=\"time\"").nth(1).unwrap().split("</section>").next().unwrap();
+    assert!(found.difference.shown && time.contains(&tare_report::words::why::why(&found)), "{time}");
+    assert!(time.contains("From A (placement=float) to B (placement=other-node), µs per transaction"), "{time}");
+    let suspects = time.matches("of the difference)").count();
+    assert_eq!(suspects, found.causes.len().min(SUSPECTS_SHOWN), "{time}");
+    assert!(suspects > 0, "{:?}", found.causes);
 }
 
 #[test]

@@ -125,6 +125,13 @@ fn first_cause(found: &Value) -> &Value {
     found["causes"].as_array().and_then(|causes| causes.first()).unwrap_or_else(|| panic!("{found:#}"))
 }
 
+/// The command that would decide is one that this study takes.
+fn can_be_typed(world: &World, cause: &Value) {
+    let prove = cause["prove"].as_str().unwrap();
+    let words: Vec<&str> = prove.strip_prefix("tare ").unwrap().split(' ').chain(["--dry-run"]).collect();
+    world.exits(0, &words);
+}
+
 /// Share of a side's time for which other programs had the CPUs, of the side where it is larger.
 pub fn taken_by_others(found: &Value) -> f64 {
     let sides = found["sides"].as_array().unwrap().iter();
@@ -178,7 +185,8 @@ fn wake_ups_between_two_pus_are_named_first_and_nothing_between_two_alike() {
     assert!(disturbed(&found) || cause["kind"] == "wake_ups", "{found:#}");
     assert_ne!(cause["kind"], "cpu_shortage", "what other programs do is no reason: {found:#}");
     let prove = cause["prove"].as_str().unwrap();
-    assert!(disturbed(&found) || prove.contains("placement.pairing=same-pu"), "{cause:#}");
+    assert!(disturbed(&found) || prove.contains("placements.same-cache.pairing=same-pu"), "{cause:#}");
+    can_be_typed(&world, cause);
     let text = found["text"].as_str().unwrap();
     assert!(text.split_whitespace().count() <= 25, "{text}");
 
@@ -255,6 +263,7 @@ fn more_client_threads_than_cpus_are_a_shortage_of_cpus() {
     let cause = &found["causes"][0];
     assert_eq!(cause["kind"], "cpu_shortage", "{found:#}");
     assert!(cause["prove"].as_str().unwrap().contains("factors.threads=8"), "{cause:#}");
+    can_be_typed(&world, cause);
 
     // The same by experiment: half the threads, and the time of a transaction falls.
     let side = |name: &str| format!("{}:threads={name}", world.path("results").display());
@@ -309,5 +318,6 @@ fn a_commit_that_waits_for_storage_is_named_first() {
     assert_eq!(cause["kind"], "commit", "{found:#}");
     let counts = |side: usize| cause["counts"][side].as_f64().unwrap();
     assert!(counts(0) < 0.1 && counts(1) > 0.5, "{cause:#}");
-    assert!(cause["prove"].as_str().unwrap().contains("innodb_flush_log_at_trx_commit=0"), "{cause:#}");
+    assert!(cause["prove"].as_str().unwrap().contains("factors.option.innodb_flush_log_at_trx_commit=0"), "{cause:#}");
+    can_be_typed(&world, cause);
 }

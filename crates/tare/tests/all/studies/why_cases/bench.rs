@@ -63,14 +63,14 @@ fn planted(case: &Case) -> (bool, String) {
         Size::OfDifference(share) => Some(share * (whole_us(1) - whole_us(0))),
         Size::Held(us) => Some(whole_us(1) - whole_us(0) - us),
     };
+    let sized = expected.is_none_or(|expected| (us / expected - 1.0).abs() <= SIZED);
     let size = expected.map_or(String::new(), |expected| {
-        let times = us / expected;
-        let sized = if (times - 1.0).abs() <= SIZED { "" } else { ", NOT within 10%" };
-        format!(" of {expected:.0} planted ({times:.2}x{sized})")
+        let off = if sized { "" } else { ", NOT within 10%" };
+        format!(" of {expected:.0} planted ({:.2}x{off})", us / expected)
     });
     let verdict = first["verdict"].as_str().unwrap_or("-");
     let text = format!("{kind}, {verdict}, {us:.0} us{size}; other programs {:.0}%", 100.0 * taken_by_others(&found));
-    (case.kinds.contains(&kind), text)
+    (case.kinds.contains(&kind) && sized, text)
 }
 
 fn alike(world: &World, engine: &'static str) -> (bool, String) {
