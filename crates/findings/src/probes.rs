@@ -63,8 +63,9 @@ pub(super) fn readings(condition: &ConditionTrials<'_>, metric: &str, probe: Pro
 
 /// Factors that reach the server alone, or the statements it is sent: they cannot move a probe that runs while the
 /// server idles. Everything that is not known to be one of them can.
-const CANNOT_MOVE: [&str; 14] = [
+const CANNOT_MOVE: [&str; 15] = [
     "binary",
+    "build",
     "engine",
     "workload",
     "data",

@@ -153,8 +153,13 @@ pub fn knob(knob: &Knob) -> String {
     format!("{}: {} in place of {} is {}", knob.factor, knob.level, knob.best, ratio(knob.ratio))
 }
 
+/// An interval that says something: one that holds 1 and is wider than a hundredfold does not, as after two blocks.
+pub fn told(ci: Option<Interval>) -> Option<Interval> {
+    ci.filter(|ci| !ci.contains(1.0) || ci.high < 100.0 * ci.low)
+}
+
 fn ratio(of: Estimate) -> String {
-    match of.ci {
+    match told(of.ci) {
         Some(Interval { low, high }) => format!("{} ({} to {})", times(of.value), times(low), times(high)),
         None => times(of.value),
     }
@@ -231,6 +236,14 @@ mod tests {
 
     fn rule() -> Race {
         Race::of(Vec::new(), Question { minimum_effect: 0.02, alpha: 0.05 }, 1)
+    }
+
+    #[test]
+    fn an_interval_that_says_nothing_is_none() {
+        let said = |low, high| ratio(Estimate { value: 0.5, ci: Some(Interval { low, high }) });
+        assert_eq!(said(1e-17, 1.4e16), "0.50x");
+        assert_eq!(said(0.4, 1.2), "0.50x (0.40x to 1.20x)");
+        assert!(said(0.001, 0.9).contains("to 0.90x"), "{}", said(0.001, 0.9));
     }
 
     #[test]

@@ -186,10 +186,8 @@ fn begin(args: &AbArgs) -> Result<Exit, Problem> {
     let sides: Vec<&Side> = args.a.iter().chain(&args.b).collect();
     let measured = args.measured();
     let mut study = ab_sides::measured_on(measured.study, &sides, &measured.overrides, args.trust)?;
-    if !args.on.set.iter().any(|set| set.starts_with("sampling.probe=")) {
-        ab_sides::record_probes(&mut study, &sides);
-    }
     study.decide = Some(args.over(study.decide.take().unwrap_or_default()));
+    ab_sides::record_probes(&mut study, &args.on.set);
     if !args.dry_run {
         return decide(study, args.out.as_deref(), &args.teller());
     }
@@ -208,6 +206,11 @@ fn planned(study: Study, machine: &Machine, place: Where) -> Result<Option<(Stud
         plan.notes.push(
             "both sides set the same: this measures the tool and the machine (A/A), and whatever differs is chance"
                 .to_owned(),
+        );
+    }
+    if study.sampling.probe.adjusts().is_some() {
+        plan.notes.push(
+            "pairs are adjusted by no probe: it is recorded, and a control where neither side can move it".to_owned(),
         );
     }
     Ok(Some((study, plan)))

@@ -155,10 +155,13 @@ pub fn sided(mut study: Study, machine: &Machine) -> Result<(Study, Decide), Pro
     Ok((study, decide))
 }
 
-/// Records the probes alongside the samples where that is cheap and no side can move them: known work of the machine's
-/// own, which the change cannot touch.
-pub fn record_probes(study: &mut Study, sides: &[&Side]) {
-    if study.sampling.probe == ProbeUse::Off && idles(study) && !sides.iter().any(|side| can_move(&side.factor)) {
+/// Records the probes alongside the samples of a study with `[decide]` where that is cheap and no side can move them:
+/// known work of the machine's own, which the change cannot touch. What the command line sets of them holds.
+pub fn record_probes(study: &mut Study, sets: &[String]) {
+    let is_said = sets.iter().any(|set| set.starts_with("sampling.probe="));
+    let sides = study.decide.iter().flat_map(|decide| [&decide.a, &decide.b]).flatten();
+    let is_moved = sides.filter_map(|text| side(text).ok()).any(|side| can_move(&side.factor));
+    if study.sampling.probe == ProbeUse::Off && idles(study) && !is_said && !is_moved {
         study.sampling.probe = ProbeUse::Record;
     }
 }

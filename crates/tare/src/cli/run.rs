@@ -104,6 +104,7 @@ pub fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Exit, Pro
         args.changes.are_servers(&study)?;
     }
     if study.decide.is_some() {
+        super::ab_sides::record_probes(&mut study, &args.changes.overrides().sets);
         if !args.dry_run {
             return decide(study, args.out.as_deref(), &args.teller()?);
         }

@@ -1,10 +1,13 @@
 //! `tare ab`: pairs until it is settled, with its exit codes, what an interruption leaves, and how it goes on.
 
-use crate::support::{Ended, QUIET, World, json, send, text, trials, wait_for_trials, wait_until, words_of};
+use crate::support::{
+    Ended, QUIET, World, json, names, one_line, send, text, trials, wait_for_trials, wait_until, words_of,
+};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::process::{Command, Stdio};
 use std::time::Duration;
+use tare_engine::{Address, ConnectTarget, Engine, Sqlite};
 
 fn ab(world: &World, code: i32, a: &str, b: &str, more: &[&str]) -> (Value, String) {
     let all = [&["ab", "--json", "--out", "results", "--a", a, "--b", b], &QUIET[..], more].concat();
@@ -70,6 +73,11 @@ fn sides_that_set_the_same_are_said_before_anything_is_measured() {
     assert!(said("option.synchronous=OFF", "option.synchronous=off"));
     assert!(!said("option.cache_size=-100", "option.cache_size=-200"));
     assert!(!said("placement=float", "placement=same-pu"));
+    let sides = ["ab", "--dry-run", "--engine", "sqlite", "--a", "aslr=off", "--b", "aslr=on"];
+    for (probe, is_said) in [("record", false), ("chain", true)] {
+        let (out, _) = world.exits(0, &[&sides[..], &["--set", &format!("sampling.probe={probe}")]].concat());
+        assert_eq!(one_line(&out).contains("pairs are adjusted by no probe"), is_said, "{out}");
+    }
 }
 
 #[test]
@@ -293,6 +301,23 @@ fn a_study_that_decides_is_run_as_ab_and_leaves_a_picture() {
 }
 
 #[test]
+fn named_builds_have_the_probes_as_controls_by_tare_run_as_by_tare_ab() {
+    let world = World::new();
+    let study = world.study(
+        "name = \"s\"\n[workload]\nname = \"point_select\"\nrows = 1000\n[sampling]\nwarmup_s = 0.05\nsample_s = 0.2\n\
+         [builds.old]\n[builds.new]\noptions = { cache_size = \"-100\" }\n[decide]\na = \"build=old\"\n\
+         b = \"build=new\"\nbudget_s = 0.5\n",
+    );
+    let off = ["run", &study, "--set", "sampling.probe=off"];
+    for (number, (words, controls)) in
+        [(&["run", &study][..], 3), (&["ab", "--study", &study], 3), (&off, 0)].into_iter().enumerate()
+    {
+        let (out, err) = world.exits(5, &[words, &["--json", "--out", &number.to_string()], &QUIET].concat());
+        assert_eq!(json(&out)["controls"].as_array().map(Vec::len), Some(controls), "{words:?} {out}{err}");
+    }
+}
+
+#[test]
 fn a_side_against_itself_certifies_the_machine_alongside_every_verdict() {
     let world = World::new();
     let side = "command=sleep 0.02";
@@ -412,30 +437,51 @@ pub(super) fn take_turns(pair: &[Value], samples: usize) {
     assert!(all.chunks(2).all(|round| round[0].1 == round[1].1), "{all:?}");
 }
 
-/// The other one's trial ends, and the pairs after it are measured.
+/// One whose server dies, and one of whose server the rows vanish: the other one's trial ends, and the pairs after it are
+/// measured.
 #[test]
-fn a_server_that_dies_in_a_turn_costs_its_pair_alone() {
-    let world = World::new();
-    let short = ["--set", "sampling.sample_s=0.8", "--set", "sampling.warmup_s=0.1", "--set", "workload.rows=1000"];
-    let sides = ["ab", "--interleave", "--a", "aslr=off", "--b", "aslr=off", "--json", "--budget", "12s"];
-    let mut ab = world.tare(&[&sides[..], &["--out", "results"], &short, &QUIET].concat());
-    let ab = ab.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let servers = || {
-        let all = world.processes().into_iter();
-        all.filter(|pid| words_of(*pid).contains(&"sqlite-server".to_owned())).collect::<Vec<_>>()
+fn a_server_that_dies_or_answers_without_rows_in_a_turn_costs_its_pair_alone() {
+    let dies = |world: &World| {
+        let servers = || {
+            let all = world.processes().into_iter();
+            all.filter(|pid| words_of(*pid).contains(&"sqlite-server".to_owned())).collect::<Vec<_>>()
+        };
+        wait_until("two servers", 60, || servers().len() == 2);
+        std::thread::sleep(Duration::from_millis(800));
+        send(servers()[0], Signal::KILL);
     };
-    wait_until("two servers", 60, || servers().len() == 2);
-    std::thread::sleep(Duration::from_millis(800));
-    send(servers()[0], Signal::KILL);
-    let output = ab.wait_with_output().unwrap();
-    let (out, err) = (text(&output.stdout), text(&output.stderr));
-    assert!(matches!(output.status.code(), Some(0 | 1 | 5)), "{:?} {out}{err}", output.status);
-    let found = json(&out);
-    assert!(found["lost_pairs"] == 1 && found["pairs"].as_u64() >= Some(1), "{found}{err}");
-    let records = trials(&world.path("results"));
-    let failed: Vec<_> = records.iter().filter(|record| record["outcome"] == "failed").collect();
-    assert!(failed.iter().all(|record| record["block"] == failed[0]["block"]), "{failed:?}");
-    world.assert_clean();
+    let loses_its_rows = |world: &World| {
+        let run = world.path("run");
+        let sockets = || {
+            let all = names(&run).into_iter().map(|name| run.join(name).join("sqlite.sock"));
+            all.filter(|socket| socket.exists()).collect::<Vec<_>>()
+        };
+        wait_until("two servers", 60, || sockets().len() == 2);
+        std::thread::sleep(Duration::from_millis(800));
+        let target = ConnectTarget::to(Address::Socket(sockets()[0].clone()), "");
+        Sqlite.connect(&target).unwrap().run("DELETE FROM sbtest1").unwrap();
+    };
+    let cases: [(&dyn Fn(&World), &str); 2] = [(&dies, ""), (&loses_its_rows, "answered with 0 rows")];
+    for (what_happens, reason) in cases {
+        let world = World::new();
+        let short = ["--set", "sampling.sample_s=0.8", "--set", "sampling.warmup_s=0.1", "--set", "workload.rows=1000"];
+        let sides = ["ab", "--interleave", "--a", "aslr=off", "--b", "aslr=off", "--json", "--out", "results"];
+        let mut ab = world.tare(&[&sides[..], &short, &QUIET].concat());
+        let ab = ab.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        what_happens(&world);
+        let is_ok = |record: &Value| record["outcome"] == "ok";
+        let records = || trials(&world.path("results"));
+        wait_until("a pair after it", 60, || records().chunks_exact(2).any(|pair| pair.iter().all(is_ok)));
+        send(ab.id(), Signal::INT);
+        let output = ab.wait_with_output().unwrap();
+        let (found, err) = (json(&text(&output.stdout)), text(&output.stderr));
+        assert!(found["lost_pairs"].as_u64() >= Some(1) && found["pairs"].as_u64() >= Some(1), "{found}{err}");
+        // All of the first pair, whose other side ended with it.
+        let first: Vec<Value> = records().into_iter().filter(|record| record["block"] == 0).collect();
+        let failed: Vec<&str> = first.iter().filter(|of| !is_ok(of)).filter_map(|of| of["reason"].as_str()).collect();
+        assert!(first.len() == 2 && failed.iter().any(|failed| failed.contains(reason)), "{first:?}");
+        world.assert_clean();
+    }
 }
 
 /// Of a time such as 2026-01-31T23:59:59.123456Z.
