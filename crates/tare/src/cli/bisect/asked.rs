@@ -119,20 +119,10 @@ impl BisectRequest {
             Problem::new(Exit::Usage, "the path of a build is no text").at(binary.display().to_string())
         })?;
         let written = match &self.command {
-            Some(command) => format!("command={}", command.replace(PLACE, &quoted(path))),
+            Some(command) => format!("command={}", command.replace(PLACE, &tare_text::quoted(path))),
             None => format!("binary={path}"),
         };
         ab_sides::side(&written).map_err(|expected| Problem::new(Exit::Usage, "no side").expected(expected))
-    }
-}
-
-/// One word of a command line, as a shell and `workload.command` read it.
-pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%=".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 
