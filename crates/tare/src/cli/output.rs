@@ -98,7 +98,12 @@ pub fn document<T: Serialize>(schema: &'static str, rest: &T) -> Result<(), Prob
 }
 
 pub fn document_text<T: Serialize>(schema: &'static str, rest: &T) -> Result<String, Problem> {
-    serde_json::to_string_pretty(&Headed { schema, version: VERSION, rest })
+    pretty(&Headed { schema, version: VERSION, rest })
+}
+
+/// JSON as files and documents have it.
+pub fn pretty(document: &impl Serialize) -> Result<String, Problem> {
+    serde_json::to_string_pretty(document)
         .map(|document| document + "\n")
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot write JSON: {e}")))
 }

@@ -1,7 +1,7 @@
 //! What a bisection was asked, as its folder keeps it: with that, it goes on by the rule that it began with.
 
 use super::super::ab_sides::{self, Side};
-use super::super::{Exit, Problem, ab_together};
+use super::super::{Exit, Problem, ab_together, output};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use tare_files::Folder;
@@ -64,9 +64,7 @@ impl BisectRequest {
 
     /// Writes it into the bisection's folder, whole or not at all.
     pub fn write(&self, folder: &Folder) -> Result<(), Problem> {
-        let text = serde_json::to_string_pretty(self)
-            .map_err(|e| Problem::new(Exit::Machine, format!("cannot write {FILE}: {e}")))?;
-        Ok(folder.write(FILE, (text + "\n").as_bytes())?)
+        Ok(folder.write(FILE, output::pretty(self)?.as_bytes())?)
     }
 
     /// What a bisection that was begun was asked.
