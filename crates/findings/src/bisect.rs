@@ -110,9 +110,6 @@ pub fn seen(pairs: &Pairs, a: usize, b: usize) -> Vec<BuildPair> {
 }
 
 /// The chance of every commit, and what to do now.
-///
-/// # Errors
-/// As [`bisection::chances`].
 pub fn next(seen: &[BuildPair], usable: &[bool], built: &[bool], confidence: f64) -> Result<(Vec<f64>, Next), Error> {
     let chances = bisection::chances(usable.len().saturating_sub(1), seen)?;
     let next = bisection::next(&chances, usable, built, confidence);

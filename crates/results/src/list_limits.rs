@@ -16,6 +16,30 @@ use super::settle::Settle;
 use super::waits::{WaitsFile, WakesFile};
 use tare_topology::measure::Measured;
 
+/// Those of which only lists of plain things have a limit.
+macro_rules! limited {
+    ($($of:ident { $($list:ident: $most:expr),* })*) => {
+        $(impl Limited for $of {
+            fn check(&self) -> Checked {
+                each([$((stringify!($list), self.$list.len(), $most)),*])
+            }
+        })*
+    };
+}
+
+limited! {
+    ThreadRecord { seen_cpus: MOST_CPUS }
+    SearchRecord { steps: MOST_STEPS }
+    SharedLine { accesses: MOST_NAMES }
+    EventCounts { counts: MOST_NAMES }
+    // A session has a pair at the least.
+    Settle { begun: MOST_TRIALS, controls: MOST_METRICS }
+    ProfileFile { symbols: MOST_NAMES }
+    LocksFile { waits: MOST_NAMES }
+    StatusFile { differences: MOST_NAMES }
+    WakesFile { woken_by: MOST_NAMES, charged: MOST_NAMES, callers: MOST_NAMES }
+}
+
 impl Limited for TrialRecord {
     fn check(&self) -> Checked {
         let Self {
@@ -99,18 +123,6 @@ impl Limited for SampleRecord {
     }
 }
 
-impl Limited for ThreadRecord {
-    fn check(&self) -> Checked {
-        each([("seen_cpus", self.seen_cpus.len(), MOST_CPUS)])
-    }
-}
-
-impl Limited for SearchRecord {
-    fn check(&self) -> Checked {
-        each([("steps", self.steps.len(), MOST_STEPS)])
-    }
-}
-
 impl Limited for ServerRecord {
     fn check(&self) -> Checked {
         let Self {
@@ -149,22 +161,10 @@ impl Limited for SharedLines {
     }
 }
 
-impl Limited for SharedLine {
-    fn check(&self) -> Checked {
-        each([("accesses", self.accesses.len(), MOST_NAMES)])
-    }
-}
-
 impl Limited for SidesEvents {
     fn check(&self) -> Checked {
         part("client", self.client.as_ref())?;
         part("server", self.server.as_ref())
-    }
-}
-
-impl Limited for EventCounts {
-    fn check(&self) -> Checked {
-        each([("counts", self.counts.len(), MOST_NAMES)])
     }
 }
 
@@ -224,13 +224,6 @@ impl Limited for PlannedCondition {
     }
 }
 
-impl Limited for Settle {
-    fn check(&self) -> Checked {
-        // A session has a pair at the least.
-        each([("begun", self.begun.len(), MOST_TRIALS), ("controls", self.controls.len(), MOST_METRICS)])
-    }
-}
-
 impl Limited for Environment {
     /// Of its machine the numbers of CPUs and nodes have limits of their own.
     fn check(&self) -> Checked {
@@ -248,39 +241,11 @@ impl Limited for Environment {
     }
 }
 
-impl Limited for ProfileFile {
-    fn check(&self) -> Checked {
-        each([("symbols", self.symbols.len(), MOST_NAMES)])
-    }
-}
-
-impl Limited for LocksFile {
-    fn check(&self) -> Checked {
-        each([("waits", self.waits.len(), MOST_NAMES)])
-    }
-}
-
-impl Limited for StatusFile {
-    fn check(&self) -> Checked {
-        each([("differences", self.differences.len(), MOST_NAMES)])
-    }
-}
-
 impl Limited for WaitsFile {
     fn check(&self) -> Checked {
         each([
             ("connections.parts", self.connections.parts.len(), MOST_NAMES),
             ("background.parts", self.background.parts.len(), MOST_NAMES),
-        ])
-    }
-}
-
-impl Limited for WakesFile {
-    fn check(&self) -> Checked {
-        each([
-            ("woken_by", self.woken_by.len(), MOST_NAMES),
-            ("charged", self.charged.len(), MOST_NAMES),
-            ("callers", self.callers.len(), MOST_NAMES),
         ])
     }
 }

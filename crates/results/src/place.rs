@@ -57,9 +57,6 @@ impl Place {
 }
 
 /// Opens the folder of results; none where there is none, as a CSV file is named by the same commands.
-///
-/// # Errors
-/// As [`Folder::open`].
 pub fn folder(path: &Path, trust: Trust) -> Result<Option<Folder>, ReadError> {
     match Folder::open(path, trust) {
         Err(FilesError::WrongKind { .. }) => Ok(None),

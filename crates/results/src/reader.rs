@@ -22,9 +22,6 @@ pub fn open(path: &Path) -> Result<Results, ReadError> {
 }
 
 /// Reads the results directory that a handle leads to, whatever its name leads to meanwhile.
-///
-/// # Errors
-/// As [`open`].
 pub fn open_folder(folder: &Folder) -> Result<Results, ReadError> {
     let audience = folder.audience()?;
     let results = match Sharded::of(folder.again()?)? {

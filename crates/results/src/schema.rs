@@ -44,6 +44,13 @@ pub struct AppliedSetting {
     pub verified: String,
 }
 
+impl AppliedSetting {
+    /// One that had no value before which could be read.
+    pub fn new(factor: impl Into<String>, level: impl ToString, verified: impl Into<String>) -> Self {
+        Self { factor: factor.into(), level: level.to_string(), found: None, verified: verified.into() }
+    }
+}
+
 /// Which side of a connection a thread works for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

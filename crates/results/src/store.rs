@@ -37,9 +37,6 @@ impl Directory {
     }
 
     /// Whether [`Directory::create`] would make one at `path`, as far as can be seen without making it.
-    ///
-    /// # Errors
-    /// As those of [`Directory::create`].
     pub fn can_be_created(path: &Path, trust: Trust) -> Result<(), DirectoryError> {
         match Folder::open(path, trust)? {
             Some(folder) => Self::is_empty(&folder),

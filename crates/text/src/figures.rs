@@ -22,8 +22,36 @@ pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
+/// Seconds as people say them: `45 s`, `12 min`, `3 h 20 min`.
+pub fn duration(seconds: f64) -> String {
+    in_minutes(seconds, 30)
+}
+
+/// The same of what may take so long: minutes are rounded up.
+pub fn duration_at_most(seconds: f64) -> String {
+    in_minutes(seconds, 59)
+}
+
+fn in_minutes(seconds: f64, up: u64) -> String {
+    match seconds.round().max(0.0) as u64 {
+        s @ 0..=119 => format!("{s} s"),
+        s @ 120..=7199 => format!("{} min", (s + up) / 60),
+        s => format!("{} h {} min", s / 3600, s % 3600 / 60),
+    }
+}
+
+/// One word of a command line, as a shell takes it.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+
     use super::*;
 
     #[test]

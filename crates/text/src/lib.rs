@@ -8,7 +8,8 @@ mod shown;
 mod unknown_word;
 mod value;
 
-pub use figures::{count, percent};
+pub use figures::{count, duration, duration_at_most, percent, quoted};
+
 pub use key::{Key, KeyInfo, Keyed, Keys, Kind};
 pub use names::{apart, ending};
 pub use nearest::{nearest, nearest_of};

@@ -1,6 +1,6 @@
 //! `perf stat` around the capture sample: events of processors and kernel in the threads of either side.
 
-use super::perf::{Control, Perf, advice, refused, said};
+use super::perf::{Control, LOOK_INSIDE, Perf, advice, refused, said};
 use super::place::Place;
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
@@ -19,8 +19,6 @@ const MOST: f64 = 1e24;
 const NOT_THERE: &str = "<not supported>";
 /// What happens inside the kernel: 0 for perf where it may not look there.
 const OF_THE_KERNEL: [&str; 2] = ["context-switches", "cpu-migrations"];
-/// The level of kernel.perf_event_paranoid that lets perf look there.
-const LOOK_INSIDE: i32 = 1;
 
 /// The two countings, each of one side's threads.
 pub(super) struct Events {

@@ -34,6 +34,10 @@ const TRACEPOINTS_REFUSED: &str = "perf may not read the scheduler's tracepoints
      a container root needs CAP_PERFMON); what threads sleep in, without who called it, is capture.waits, which needs \
      no root";
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
+/// Its levels that let perf look into the kernel, sample all CPUs, and read tracepoints on all of them.
+pub(super) const LOOK_INSIDE: i32 = 1;
+pub(super) const ALL_CPUS: i32 = 0;
+pub(super) const TRACEPOINTS: i32 = -1;
 
 /// A perf that runs; killed when this is dropped.
 pub(super) struct Perf(Child);

@@ -126,24 +126,13 @@ impl CaptureSample {
             self.captured.missing.extend(missing.map(|why| (NO_COUNTERS.to_owned(), why)));
         }
         let seen = self.waits.take().map(Waits::end).and_then(|ended| self.note(captures::WAITS, ended));
-        if let Some(lines) = &mut self.lines
-            && let Err(e) = lines.end()
-        {
-            self.captured.missing.insert(LINES.to_owned(), e.to_string());
-            self.lines = None;
-        }
-        if let Some(wakes) = &mut self.wakes
-            && let Err(e) = wakes.end()
-        {
-            self.captured.missing.insert(captures::WAKES.to_owned(), e.to_string());
-            self.wakes = None;
-        }
-        if let Some(profile) = &mut self.profile
-            && let Err(e) = profile.end()
-        {
-            self.captured.missing.insert(captures::PROFILE.to_owned(), e.to_string());
-            self.profile = None;
-        }
+        let ended = self.lines.take().map(|mut lines| lines.end().map(|()| lines));
+        self.lines = ended.and_then(|ended| self.note(LINES, ended));
+        let ended = self.wakes.take().map(|mut wakes| wakes.end().map(|()| wakes));
+        self.wakes = ended.and_then(|ended| self.note(captures::WAKES, ended));
+        let ended = self.profile.take().map(|mut profile| profile.end().map(|()| profile));
+        self.profile = ended.and_then(|ended| self.note(captures::PROFILE, ended));
+
         // Names come last: perf records all that happens until it is ended.
         self.time = seen.map(|seen| seen.named());
     }

@@ -103,5 +103,5 @@ fn read_all(stage: &LoadContext<'_>, held: Option<PoolContents<'_>>) -> Result<A
     })?;
     let now = all_read(held)?;
     let verified = format!("{read} tables and indexes read from end to end; {now}");
-    Ok(AppliedSetting { factor: "preload".into(), level: "on".into(), found: None, verified })
+    Ok(AppliedSetting::new("preload", "on", verified))
 }

@@ -15,9 +15,6 @@ use tare_stats::sequential::FEWEST_SESSIONS;
 
 /// Compares two sides of several sessions each: t over the sessions' means, paired where both sides were measured in
 /// the same sessions, in the same order. Below five sessions a side nothing is decided beyond them.
-///
-/// # Errors
-/// As [`super::compare`] of one session a side.
 pub fn compare_sessions(a: &[Side<'_>], b: &[Side<'_>], options: &Options) -> Result<Comparison, CompareError> {
     let runs = [runs(a)?, runs(b)?];
     let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else { return Err(CompareError::NoMetric) };

@@ -18,9 +18,6 @@ const CHAINS: usize = 4_000;
 const DIFFERENT: usize = 1_000_000;
 
 /// Every chain of either side, by name; empty where a side has no recording (`capture.waits`).
-///
-/// # Errors
-/// [`WhyError`] when the sides are not one condition each.
 pub fn chains(a: Side<'_>, b: Side<'_>) -> Result<Vec<ChainTime>, WhyError> {
     let (of_a, of_b) = (compare::run_of(a)?, compare::run_of(b)?);
     let matched = compare::matched(&of_a, &of_b)?;

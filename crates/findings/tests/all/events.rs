@@ -1,13 +1,14 @@
 //! Events of processors and kernel: as many a transaction as in the capture sample, however long they were counted.
 
 use crate::draws::Draws;
-use crate::made_up::{results, trial};
+use crate::made_up::{differ, of_two_sides, trial, worked};
 use tare_findings::compare::Side;
 use tare_findings::time::{Counted, EventSide};
-use tare_findings::why::{EventChange, Why, times, why};
+use tare_findings::why::{EventChange, Why, times};
 use tare_results::Results;
+use tare_results::captures::Captures;
 use tare_results::events::{EventCounts, SidesEvents};
-use tare_results::schema::{CaptureSample, ThreadClass, ThreadRecord};
+use tare_results::schema::{CaptureSample, ThreadClass};
 
 const BLOCKS: usize = 8;
 /// A transaction: CPU time of its client and of its connection, and the connection's work.
@@ -26,52 +27,36 @@ fn counted(transactions: f64, cpu_us: f64, per_transaction: &[(&str, f64)]) -> E
 /// A and B, whose transactions take as long and need `more` of A's instructions in the server.
 fn made(seed: u64, more: f64) -> Results {
     let mut draws = Draws(seed);
-    let mut trials = Vec::new();
-    for block in 0..BLOCKS {
-        for (side, name) in ["side=a", "side=b"].into_iter().enumerate() {
-            let us = 1000.0 * (1.0 + 0.02 * draws.normal());
-            let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
-            let transactions = 1e6 / us;
-            let thread = |class, cpu_us: f64| ThreadRecord {
-                class,
-                pair: Some(0),
-                pid: 1,
-                tid: 1,
-                user_s: transactions * cpu_us / 1e6,
-                ..ThreadRecord::default()
-            };
-            record.samples[0].threads =
-                vec![thread(ThreadClass::Client, CLIENT_US), thread(ThreadClass::Connection, SERVER_US)];
-            // Counted for a time of its own, which is no matter.
-            let seen = 500.0 + 100.0 * block as f64;
-            let mut about = |value: f64| value * (1.0 + 0.01 * draws.normal());
-            let instructions = about(INSTRUCTIONS) * if side == 1 { 1.0 + more } else { 1.0 };
-            let server = [
-                ("instructions", instructions),
-                ("cycles", about(CYCLES)),
-                ("cache-misses", about(900.0)),
-                ("page-faults", 0.0),
-            ];
-            let events = SidesEvents {
-                client: Some(counted(seen, CLIENT_US, &[("context-switches", about(1.0))])),
-                server: Some(counted(seen, SERVER_US, &server)),
-            };
-            record.capture_sample = Some(CaptureSample {
-                elapsed_s: 1.0,
-                tps: CAPTURED_TPS,
-                tps_ratio: 0.9,
-                events: Some(events),
-                ..Default::default()
-            });
-            trials.push(record);
-        }
-    }
-    results("best", trials)
-}
-
-fn of(results: &Results) -> Why {
-    let side = |condition| Side { results, condition: Some(condition) };
-    why(side("side=a"), side("side=b")).unwrap()
+    of_two_sides(BLOCKS, |block, side, name| {
+        let us = 1000.0 * (1.0 + 0.02 * draws.normal());
+        let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
+        let transactions = 1e6 / us;
+        let thread = |class, cpu_us: f64| worked(class, transactions * cpu_us / 1e6);
+        record.samples[0].threads =
+            vec![thread(ThreadClass::Client, CLIENT_US), thread(ThreadClass::Connection, SERVER_US)];
+        // Counted for a time of its own, which is no matter.
+        let seen = 500.0 + 100.0 * block as f64;
+        let mut about = |value: f64| value * (1.0 + 0.01 * draws.normal());
+        let instructions = about(INSTRUCTIONS) * if side == 1 { 1.0 + more } else { 1.0 };
+        let server = [
+            ("instructions", instructions),
+            ("cycles", about(CYCLES)),
+            ("cache-misses", about(900.0)),
+            ("page-faults", 0.0),
+        ];
+        let events = SidesEvents {
+            client: Some(counted(seen, CLIENT_US, &[("context-switches", about(1.0))])),
+            server: Some(counted(seen, SERVER_US, &server)),
+        };
+        record.capture_sample = Some(CaptureSample {
+            elapsed_s: 1.0,
+            tps: CAPTURED_TPS,
+            tps_ratio: 0.9,
+            events: Some(events),
+            ..Default::default()
+        });
+        (record, Captures::default())
+    })
 }
 
 fn shown(found: &Why) -> Vec<(EventSide, &Counted)> {
@@ -82,7 +67,7 @@ fn shown(found: &Why) -> Vec<(EventSide, &Counted)> {
 #[test]
 fn a_transaction_has_the_events_of_the_capture_sample_and_what_differs_is_named() {
     let results = made(7, 0.05);
-    let found = of(&results);
+    let found = differ(&results);
     let change = |what: &Counted| -> &EventChange {
         found.events.iter().find(|change| change.event.what == *what).unwrap_or_else(|| panic!("{:#?}", found.events))
     };
@@ -105,9 +90,9 @@ fn a_transaction_has_the_events_of_the_capture_sample_and_what_differs_is_named(
 
 #[test]
 fn of_two_alike_no_event_is_named_and_one_trial_without_counts_ends_the_comparison() {
-    let named: usize = (0..100).map(|seed| usize::from(!shown(&of(&made(1000 + seed, 0.0))).is_empty())).sum();
+    let named: usize = (0..100).map(|seed| usize::from(!shown(&differ(&made(1000 + seed, 0.0))).is_empty())).sum();
     assert!(named <= 11, "{named} of 100 name an event");
     let mut results = made(3, 0.05);
     results.trials[4].capture_sample = None;
-    assert_eq!(of(&results).events, Vec::new());
+    assert_eq!(differ(&results).events, Vec::new());
 }

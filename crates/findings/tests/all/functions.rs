@@ -2,14 +2,12 @@
 //! nothing differs.
 
 use crate::draws::Draws;
-use crate::made_up::{results, trial};
-use std::collections::BTreeMap;
+use crate::made_up::{differ, of_two_sides, trial, worked};
 use std::sync::Arc;
 use tare_files::Trust;
-use tare_findings::compare::Side;
-use tare_findings::why::{Why, why};
+use tare_findings::why::Why;
 use tare_results::captures::{Captures, FOLDED, ProfileFile, SymbolShare};
-use tare_results::schema::{SCHEMA, ThreadClass, ThreadRecord};
+use tare_results::schema::{SCHEMA, ThreadClass};
 use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
 use tare_results::{Place, Results};
 
@@ -24,56 +22,38 @@ const SMALL_US: f64 = 10.0;
 /// take what some thousand samples of a profile do, and one of them `more_us` longer in B.
 fn made(seed: u64, more_us: f64) -> Results {
     let mut draws = Draws(seed);
-    let (mut trials, mut captured) = (Vec::new(), BTreeMap::new());
-    for block in 0..BLOCKS {
-        for (side, name) in ["side=a", "side=b"].into_iter().enumerate() {
-            let more_us = side as f64 * more_us;
-            let us = 1000.0 * (1.0 + 0.04 * draws.normal()) + more_us;
-            let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
-            let each = (SERVER_US - SMALL_US) / (FUNCTIONS - 1) as f64;
-            let mut times: Vec<f64> = (1..FUNCTIONS).map(|_| each * (1.0 + 0.05 * draws.normal())).collect();
-            times.push((SMALL_US + more_us) * (1.0 + 0.05 * draws.normal()));
-            let whole: f64 = times.iter().sum();
-            let symbols = times.iter().enumerate().map(|(number, us)| SymbolShare {
-                symbol: if number + 1 == FUNCTIONS { "small".to_owned() } else { format!("function_{number}") },
-                self_fraction: us / whole,
-                total_fraction: us / whole,
-            });
-            let profile = ProfileFile {
-                schema: SCHEMA,
-                event: "cpu-clock".to_owned(),
-                frequency_hz: 999,
-                scope: "pus".to_owned(),
-                call_graph: "fp".to_owned(),
-                kernel: true,
-                samples: 10_000,
-                symbols: symbols.collect(),
-            };
-            captured.insert((record.trial, 1), Captures { profile: Some(profile), ..Captures::default() });
-            let cost = SERVER_COSTS.iter().find(|cost| cost.quantity == Quantity::Cpu).unwrap();
-            record.samples[0].metrics.insert(cost.metric(Operation::Transaction).name().to_owned(), whole);
-            record.samples[0].threads = vec![client(us)];
-            trials.push(record);
-        }
-    }
-    let mut results = results("best", trials);
-    results.captures = captured;
-    results
+    of_two_sides(BLOCKS, |block, side, name| {
+        let more_us = side as f64 * more_us;
+        let us = 1000.0 * (1.0 + 0.04 * draws.normal()) + more_us;
+        let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
+        let each = (SERVER_US - SMALL_US) / (FUNCTIONS - 1) as f64;
+        let mut times: Vec<f64> = (1..FUNCTIONS).map(|_| each * (1.0 + 0.05 * draws.normal())).collect();
+        times.push((SMALL_US + more_us) * (1.0 + 0.05 * draws.normal()));
+        let whole: f64 = times.iter().sum();
+        let symbols = times.iter().enumerate().map(|(number, us)| SymbolShare {
+            symbol: if number + 1 == FUNCTIONS { "small".to_owned() } else { format!("function_{number}") },
+            self_fraction: us / whole,
+            total_fraction: us / whole,
+        });
+        let profile = ProfileFile {
+            schema: SCHEMA,
+            event: "cpu-clock".to_owned(),
+            frequency_hz: 999,
+            scope: "pus".to_owned(),
+            call_graph: "fp".to_owned(),
+            kernel: true,
+            samples: 10_000,
+            symbols: symbols.collect(),
+        };
+        let cost = SERVER_COSTS.iter().find(|cost| cost.quantity == Quantity::Cpu).unwrap();
+        record.samples[0].metrics.insert(cost.metric(Operation::Transaction).name().to_owned(), whole);
+        record.samples[0].threads = vec![worked(ThreadClass::Client, 100.0 / us)];
+        (record, Captures { profile: Some(profile), ..Captures::default() })
+    })
 }
 
 fn compared(seed: u64, more_us: f64) -> Why {
-    of(&made(seed, more_us))
-}
-
-fn of(results: &Results) -> Why {
-    let side = |condition| Side { results, condition: Some(condition) };
-    why(side("side=a"), side("side=b")).unwrap()
-}
-
-/// The one client: all that a transaction needs to have a time.
-fn client(us: f64) -> ThreadRecord {
-    let class = ThreadClass::Client;
-    ThreadRecord { class, pair: Some(0), pid: 1, tid: 1, user_s: 100.0 / us, ..ThreadRecord::default() }
+    differ(&made(seed, more_us))
 }
 
 #[test]
@@ -106,7 +86,7 @@ fn who_calls_a_function_more_is_named_below_it() {
             std::fs::write(folder.path().join(&name), text).unwrap();
             record.captures.insert(FOLDED.to_owned(), name);
         }
-        let found = of(&results);
+        let found = differ(&results);
         let small = &found.functions.shown[0];
         let callers: Vec<&str> = small.callers.iter().map(|one| one.chain.as_str()).collect();
         assert_eq!((small.name.as_str(), callers), ("small", vec!["main;serve;new_way"]), "{small:?}");

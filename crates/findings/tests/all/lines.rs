@@ -1,13 +1,12 @@
 //! Cache lines that cores take from each other: the same line of several trials is one, whatever its address.
 
-use crate::made_up::{results, trial};
-use tare_findings::compare::Side;
+use crate::made_up::{differ, of_two_sides, trial, worked};
 use tare_findings::lines::{LineUse, LinesSummary};
 use tare_findings::summarize;
-use tare_findings::why::why;
 use tare_results::Results;
 use tare_results::cache_lines::{LineAccess, LineCounts, SharedLine, SharedLines, Sharing};
-use tare_results::schema::{CaptureSample, ThreadClass, ThreadRecord};
+use tare_results::captures::Captures;
+use tare_results::schema::{CaptureSample, ThreadClass};
 
 fn access(offset: u64, node: u32, function: &str, counts: LineCounts) -> LineAccess {
     LineAccess { offset, node, function: function.to_owned(), threads: 2, counts }
@@ -34,28 +33,23 @@ fn line(address: &str, reader: &str, found: u64, sharing: Sharing) -> SharedLine
 
 /// Conditions a and b of three trials each; only those of b sampled accesses.
 fn made() -> Results {
-    let mut trials = Vec::new();
-    for block in 0..3 {
-        for (side, name) in ["side=a", "side=b"].into_iter().enumerate() {
-            let mut record = trial(2 * block + side, block, name, 1000.0 + block as f64, false);
-            let thread = |class| ThreadRecord { class, pair: Some(0), pid: 1, tid: 1, ..ThreadRecord::default() };
-            record.samples[0].threads = vec![thread(ThreadClass::Client), thread(ThreadClass::Connection)];
-            let lines = vec![
-                line(&format!("0x{block}000"), "scan", 10, Sharing::OtherWords),
-                line(&format!("0x{block}040"), "commit", 3 + block as u64, Sharing::SameWord),
-            ];
-            let sampled = SharedLines { line_bytes: 64, counts: reads(1000, 40), cut: block == 2, lines };
-            record.capture_sample = Some(CaptureSample {
-                elapsed_s: 1.0,
-                tps: 900.0,
-                tps_ratio: 0.9,
-                lines: (side == 1).then_some(sampled),
-                ..CaptureSample::default()
-            });
-            trials.push(record);
-        }
-    }
-    results("best", trials)
+    of_two_sides(3, |block, side, name| {
+        let mut record = trial(2 * block + side, block, name, 1000.0 + block as f64, false);
+        record.samples[0].threads = vec![worked(ThreadClass::Client, 0.0), worked(ThreadClass::Connection, 0.0)];
+        let lines = vec![
+            line(&format!("0x{block}000"), "scan", 10, Sharing::OtherWords),
+            line(&format!("0x{block}040"), "commit", 3 + block as u64, Sharing::SameWord),
+        ];
+        let sampled = SharedLines { line_bytes: 64, counts: reads(1000, 40), cut: block == 2, lines };
+        record.capture_sample = Some(CaptureSample {
+            elapsed_s: 1.0,
+            tps: 900.0,
+            tps_ratio: 0.9,
+            lines: (side == 1).then_some(sampled),
+            ..CaptureSample::default()
+        });
+        (record, Captures::default())
+    })
 }
 
 fn check(found: &LinesSummary) {
@@ -76,8 +70,7 @@ fn a_line_is_the_same_in_every_trial_by_what_uses_it() {
     let of = |name: &str| summary.captures.iter().find(|capture| capture.condition == name).unwrap().lines.as_ref();
     assert_eq!(of("side=a"), None);
     check(of("side=b").unwrap());
-    let side = |condition| Side { results: &results, condition: Some(condition) };
-    let found = why(side("side=a"), side("side=b")).unwrap();
+    let found = differ(&results);
     assert_eq!(found.lines[0], None);
     check(found.lines[1].as_ref().unwrap());
 }

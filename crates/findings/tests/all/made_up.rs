@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use tare_results::schema::{Levels, PlannedTrial, SCHEMA, SampleRecord, TrialRecord};
+use tare_findings::compare::Side;
+use tare_findings::why::{Why, why};
+use tare_results::captures::Captures;
+use tare_results::schema::{Levels, PlannedTrial, SCHEMA, SampleRecord, ThreadClass, ThreadRecord, TrialRecord};
 use tare_results::{Results, levels_of};
 
 /// A trial of one sample with this throughput.
@@ -32,4 +35,30 @@ pub fn results(question: &str, trials: Vec<TrialRecord>) -> Results {
         trials,
         ..Results::default()
     }
+}
+
+/// A trial of A and one of B in each of so many blocks. `made` makes one of its block, of 0 or 1 for its side, and of its
+/// side's name, with what was captured of it.
+pub fn of_two_sides(
+    blocks: usize,
+    mut made: impl FnMut(usize, usize, &'static str) -> (TrialRecord, Captures),
+) -> Results {
+    let (mut trials, mut captured) = (Vec::new(), BTreeMap::new());
+    for number in 0..2 * blocks {
+        let (record, captures) = made(number / 2, number % 2, ["side=a", "side=b"][number % 2]);
+        captured.insert((record.trial, 1), captures);
+        trials.push(record);
+    }
+    Results { captures: captured, ..results("best", trials) }
+}
+
+/// Why the sides of such results differ.
+pub fn differ(results: &Results) -> Why {
+    let [a, b] = ["side=a", "side=b"].map(|name| Side { results, condition: Some(name) });
+    why(a, b).unwrap()
+}
+
+/// The thread of a pair that used so much of a second on a CPU.
+pub fn worked(class: ThreadClass, user_s: f64) -> ThreadRecord {
+    ThreadRecord { class, pair: Some(0), pid: 1, tid: 1, user_s, ..ThreadRecord::default() }
 }

@@ -1,13 +1,10 @@
 //! What connections sleep in, by who called it: a chain that takes longer is named, and none is where nothing differs.
 
 use crate::draws::Draws;
-use crate::made_up::{results, trial};
-use std::collections::BTreeMap;
-use tare_findings::compare::Side;
-use tare_findings::why::{Why, why};
+use crate::made_up::{differ, of_two_sides, trial, worked};
 use tare_results::Results;
 use tare_results::captures::Captures;
-use tare_results::schema::{SCHEMA, ThreadClass, ThreadRecord};
+use tare_results::schema::{SCHEMA, ThreadClass};
 use tare_results::waits::{CallerShare, WakesFile};
 
 const BLOCKS: usize = 8;
@@ -21,59 +18,39 @@ const PLANTED: &str = "serve;statement;step;planted_mutex;pthread_mutex_lock;__l
 /// and in B `more_us` longer in one that threads of two kinds have.
 fn made(seed: u64, more_us: f64) -> Results {
     let mut draws = Draws::new(seed);
-    let (mut trials, mut captured) = (Vec::new(), BTreeMap::new());
-    for block in 0..BLOCKS {
-        for (side, name) in ["side=a", "side=b"].into_iter().enumerate() {
-            let us = 1000.0 * (1.0 + 0.04 * draws.normal()) + side as f64 * more_us;
-            let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
-            let class = ThreadClass::Client;
-            record.samples[0].threads = vec![ThreadRecord {
-                class,
-                pair: Some(0),
-                pid: 1,
-                tid: 1,
-                user_s: 100.0 / us,
-                ..ThreadRecord::default()
-            }];
-            let mut callers: Vec<CallerShare> = (0..CHAINS)
-                .map(|number| {
-                    let us = ALIKE_US / CHAINS as f64 * (1.0 + 0.05 * draws.normal());
-                    CallerShare { chain: format!("serve;wait_{number};poll"), fraction: us }
-                })
-                .collect();
-            callers.extend(["main", "clone;start_thread"].map(|beginning| CallerShare {
-                chain: format!("{beginning};{PLANTED}"),
-                fraction: (10.0 + side as f64 * more_us) / 2.0 * (1.0 + 0.05 * draws.normal()),
-            }));
-            callers.iter_mut().for_each(|one| one.fraction /= us);
-            let wakes = WakesFile {
-                schema: SCHEMA,
-                elapsed_s: 1.0,
-                threads: 1,
-                events: 1000,
-                cut: false,
-                slept_fraction: callers.iter().map(|one| one.fraction).sum(),
-                woken_by: Vec::new(),
-                charged: Vec::new(),
-                callers,
-            };
-            captured.insert((record.trial, 1), Captures { wakes: Some(wakes), ..Captures::default() });
-            trials.push(record);
-        }
-    }
-    let mut results = results("best", trials);
-    results.captures = captured;
-    results
-}
-
-fn of(results: &Results) -> Why {
-    let side = |condition| Side { results, condition: Some(condition) };
-    why(side("side=a"), side("side=b")).unwrap()
+    of_two_sides(BLOCKS, |block, side, name| {
+        let us = 1000.0 * (1.0 + 0.04 * draws.normal()) + side as f64 * more_us;
+        let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
+        record.samples[0].threads = vec![worked(ThreadClass::Client, 100.0 / us)];
+        let mut callers: Vec<CallerShare> = (0..CHAINS)
+            .map(|number| {
+                let us = ALIKE_US / CHAINS as f64 * (1.0 + 0.05 * draws.normal());
+                CallerShare { chain: format!("serve;wait_{number};poll"), fraction: us }
+            })
+            .collect();
+        callers.extend(["main", "clone;start_thread"].map(|beginning| CallerShare {
+            chain: format!("{beginning};{PLANTED}"),
+            fraction: (10.0 + side as f64 * more_us) / 2.0 * (1.0 + 0.05 * draws.normal()),
+        }));
+        callers.iter_mut().for_each(|one| one.fraction /= us);
+        let wakes = WakesFile {
+            schema: SCHEMA,
+            elapsed_s: 1.0,
+            threads: 1,
+            events: 1000,
+            cut: false,
+            slept_fraction: callers.iter().map(|one| one.fraction).sum(),
+            woken_by: Vec::new(),
+            charged: Vec::new(),
+            callers,
+        };
+        (record, Captures { wakes: Some(wakes), ..Captures::default() })
+    })
 }
 
 #[test]
 fn a_chain_that_is_slept_in_longer_is_named_whatever_its_threads_began_in() {
-    let found = of(&made(3001, 5.0));
+    let found = differ(&made(3001, 5.0));
     let planted = &found.sleeps.shown[0];
     assert_eq!((planted.name.as_str(), found.sleeps.tested), (PLANTED, CHAINS + 1));
     assert!((planted.a_us - 10.0).abs() < 1.0 && (planted.us - 5.0).abs() < 1.0, "{planted:?}");
@@ -81,13 +58,13 @@ fn a_chain_that_is_slept_in_longer_is_named_whatever_its_threads_began_in() {
     let mut results = made(3001, 5.0);
     results.captures.values_mut().take(1).for_each(|captures| captures.wakes = None);
     results.trials[0].captures_missing.insert("wakes".to_owned(), "perf is not installed".to_owned());
-    let found = of(&results);
+    let found = differ(&results);
     assert_eq!((found.sleeps.tested, found.missing["wakes"].as_str()), (0, "perf is not installed"));
 }
 
 /// Seeds 3100 to 3199. In 5% of studies any is named where none differs.
 #[test]
 fn of_chains_that_are_alike_none_is_named_but_in_one_study_of_twenty() {
-    let named = (3100..3200).filter(|seed| !of(&made(*seed, 0.0)).sleeps.shown.is_empty()).count();
+    let named = (3100..3200).filter(|seed| !differ(&made(*seed, 0.0)).sleeps.shown.is_empty()).count();
     assert!(named <= 11, "{named} of 100: more than 11 have a chance of 1% at 5%");
 }

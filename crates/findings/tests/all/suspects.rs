@@ -1,21 +1,20 @@
 //! Which suspects are named for a difference, in which order, and that none is between two alike.
 
 use crate::draws::Draws;
-use crate::made_up::{results, trial};
+use crate::made_up::{differ, of_two_sides, trial};
 use crate::modes::environment;
-use crate::time::{captures, sides, thread, two_sides, waits};
+use crate::time::{captures, thread, two_sides, waits};
 use serde_json::json;
 use std::collections::BTreeMap;
 use tare_findings::time::{Part, TrialTime};
-use tare_findings::why::{Cause, Suspect, why};
+use tare_findings::why::{Cause, Suspect};
 use tare_results::Results;
 use tare_results::captures::Captures;
-use tare_results::schema::{CaptureSample, ThreadClass, TrialRecord};
+use tare_results::schema::{CaptureSample, ThreadClass};
 use tare_results::waits::TimeUse;
 
 pub fn found(results: &Results) -> Vec<Cause> {
-    let [a, b] = sides(results);
-    why(a, b).unwrap().causes
+    differ(results).causes
 }
 
 #[test]
@@ -62,13 +61,11 @@ fn the_largest_suspect_is_first_also_where_a_smaller_one_is_surer() {
 /// B waits for the log at every commit: a flush of 100 us, 120 us of it in the kernel, and two switches for each.
 #[test]
 fn kernel_time_and_switches_of_log_writes_are_no_wake_ups() {
-    let (mut trials, mut captured) = (Vec::<TrialRecord>::new(), BTreeMap::new());
-    for number in 0..12 {
-        let flushed = number % 2 == 1;
-        let luck = 2.0 * f64::from(number * 7 % 5);
+    let both = of_two_sides(6, |block, side, name| {
+        let flushed = side == 1;
+        let luck = 2.0 * ((2 * block + side) * 7 % 5) as f64;
         let us = 400.0 + luck + if flushed { 220.0 } else { 0.0 };
-        let name = if flushed { "side=b" } else { "side=a" };
-        let mut record = trial(number as usize, number as usize / 2, name, 1e6 / us, false);
+        let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
         let mut server = thread(ThreadClass::Connection, 100.0 / us, (50.0 + us - 400.0 - luck) / us * 0.5, 0.0);
         server.voluntary_switches = if flushed { (3e6 / us) as u64 } else { (1e6 / us) as u64 };
         let mut client = thread(ThreadClass::Client, 100.0 / us, 20.0 / us, 0.0);
@@ -80,11 +77,8 @@ fn kernel_time_and_switches_of_log_writes_are_no_wake_ups() {
         let writes = if flushed { 1e6 / us } else { 1.0 };
         seen.status.as_mut().unwrap().differences.insert("Innodb_os_log_fsyncs".to_owned(), writes);
         seen.waits = Some(waits(&[(TimeUse::Flush, if flushed { 100.0 / us } else { 0.0 })]));
-        captured.insert((record.trial, 1), seen);
-        trials.push(record);
-    }
-    let mut both = results("best", trials);
-    both.captures = captured;
+        (record, seen)
+    });
     let causes = found(&both);
     assert_eq!((&causes[0].suspect, causes[0].shown), (&Suspect::Commit, true), "{causes:#?}");
     assert!((causes[0].us - 220.0).abs() < 22.0, "{causes:#?}");
@@ -147,19 +141,18 @@ fn work_away_from_its_memory_is_named_where_it_is_made() {
 /// Times of a transaction, microseconds: of the server's work and of its waits for a CPU, give or take some percent.
 fn of_work(a: [f64; 2], b: [f64; 2]) -> Vec<Cause> {
     let mut draws = Draws::new(4001);
-    let trials = (0..16).map(|number| {
-        let (name, [work, waits]) = if number % 2 == 0 { ("side=a", a) } else { ("side=b", b) };
+    found(&of_two_sides(8, |block, side, name| {
+        let [work, waits] = [a, b][side];
         let mut each = |us: f64| us * (1.0 + 0.02 * draws.normal());
         let (client, work, waits) = (each(50.0), each(work), each(waits));
         let us = client + work + waits;
-        let mut record = trial(number, number / 2, name, 1e6 / us, false);
+        let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
         record.samples[0].threads = vec![
             thread(ThreadClass::Client, client / us, 0.0, 0.0),
             thread(ThreadClass::Connection, work / us, 0.0, waits / us),
         ];
-        record
-    });
-    found(&results("best", trials.collect()))
+        (record, Captures::default())
+    }))
 }
 
 /// On as many CPUs more work is waited with longer: 150 us of work and as much waiting become 450 us each.
@@ -179,26 +172,20 @@ fn waits_that_grow_as_the_work_does_are_no_shortage_of_cpus() {
 
 /// Two sides alike: all times move together from trial to trial, and each by itself.
 pub fn alike(draws: &mut Draws, blocks: usize) -> Results {
-    let (mut trials, mut captured) = (Vec::<TrialRecord>::new(), BTreeMap::<(usize, u32), Captures>::new());
-    for number in 0..2 * blocks {
+    of_two_sides(blocks, |block, side, name| {
         let pace = 1.0 + 0.03 * draws.normal();
         let mut each = |us: f64| us * pace * (1.0 + 0.02 * draws.normal());
         let (client, in_kernel, server, syscalls) = (each(100.0), each(60.0), each(200.0), each(90.0));
         let (client_waits, server_waits, rows, lock, rest) =
             (each(30.0), each(40.0), each(50.0), each(20.0), each(80.0));
         let us = client + in_kernel + server + syscalls + client_waits + server_waits + rows + lock + rest;
-        let name = if number % 2 == 0 { "side=a" } else { "side=b" };
-        let mut record = trial(number, number / 2, name, 1e6 / us, false);
+        let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
         record.samples[0].threads = vec![
             thread(ThreadClass::Client, client / us, in_kernel / us, client_waits / us),
             thread(ThreadClass::Connection, server / us, syscalls / us, server_waits / us),
         ];
-        captured.insert((number, 1), captures(1000.0 * rows / us, &[("a/lock", lock / us)]));
-        trials.push(record);
-    }
-    let mut results = results("best", trials);
-    results.captures = captured;
-    results
+        (record, captures(1000.0 * rows / us, &[("a/lock", lock / us)]))
+    })
 }
 
 #[test]

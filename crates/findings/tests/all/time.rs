@@ -1,28 +1,18 @@
 //! The time of a transaction: the parts of every trial add up to the whole, and planted differences are named.
 
-use crate::made_up::{results, trial};
+use crate::made_up::{differ, of_two_sides, trial, worked};
 use std::collections::BTreeMap;
-use tare_findings::compare::Side;
 use tare_findings::time::{Missing, Part, TrialTime};
-use tare_findings::why::{Suspect, why};
+use tare_findings::why::Suspect;
 use tare_results::captures::{Captures, LockShare, LocksFile, StatusFile, WaitKind};
-use tare_results::schema::{SCHEMA, ScheduleRecord, ThreadClass, ThreadRecord, TrialRecord};
+use tare_results::schema::{SCHEMA, ScheduleRecord, ThreadClass, ThreadRecord};
 use tare_results::waits::{ThreadsTime, TimePart, TimeUse, WaitsFile};
 
 /// A thread that used so much of a second on a CPU (user, kernel) and waiting for one.
 pub fn thread(class: ThreadClass, user_s: f64, system_s: f64, waited_s: f64) -> ThreadRecord {
     let ran_s = user_s + system_s;
-    ThreadRecord {
-        class,
-        pair: Some(0),
-        pid: 1,
-        tid: 1,
-        voluntary_switches: 1000,
-        user_s,
-        system_s,
-        schedule: Some(ScheduleRecord { ran_s, waited_s, slept_s: 1.0 - ran_s - waited_s }),
-        ..ThreadRecord::default()
-    }
+    let schedule = Some(ScheduleRecord { ran_s, waited_s, slept_s: 1.0 - ran_s - waited_s });
+    ThreadRecord { voluntary_switches: 1000, system_s, schedule, ..worked(class, user_s) }
 }
 
 pub fn captures(row_lock_ms: f64, locks: &[(&str, f64)]) -> Captures {
@@ -203,38 +193,25 @@ fn waits_for_rows_that_are_cut_to_milliseconds_are_made_up_for() {
 
 /// Six blocks of A and B, B with so many microseconds more of server time and of row-lock time a transaction (of 1000).
 pub fn two_sides(server_us: f64, row_lock_us: f64) -> tare_results::Results {
-    let mut trials: Vec<TrialRecord> = Vec::new();
-    let mut captured = BTreeMap::new();
-    for block in 0..6 {
-        let luck = 0.01 * ((block * 7 % 5) as f64 - 2.0);
-        for (side, name) in ["side=a", "side=b"].into_iter().enumerate() {
-            let (server_us, row_lock_us) = (side as f64 * server_us, side as f64 * row_lock_us);
-            let luck = luck + 0.004 * ((block * 3 + side * 5) % 7) as f64 - 0.012;
-            let us = 1000.0 * (1.0 + luck) + server_us + row_lock_us;
-            let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
-            let seconds = |us_of_one: f64| us_of_one / us;
-            record.samples[0].threads = vec![
-                thread(ThreadClass::Client, seconds(100.0 * (1.0 + luck)), seconds(100.0), 0.0),
-                thread(ThreadClass::Connection, seconds(300.0 + server_us), seconds(200.0), 0.0),
-            ];
-            captured.insert((record.trial, 1), captures(1000.0 * seconds(row_lock_us), &[]));
-            trials.push(record);
-        }
-    }
-    let mut results = results("best", trials);
-    results.captures = captured;
-    results
-}
-
-pub fn sides(results: &tare_results::Results) -> [Side<'_>; 2] {
-    [Side { results, condition: Some("side=a") }, Side { results, condition: Some("side=b") }]
+    of_two_sides(6, |block, side, name| {
+        let (server_us, row_lock_us) = (side as f64 * server_us, side as f64 * row_lock_us);
+        let of_block = 0.01 * ((block * 7 % 5) as f64 - 2.0);
+        let luck = of_block + 0.004 * ((block * 3 + side * 5) % 7) as f64 - 0.012;
+        let us = 1000.0 * (1.0 + luck) + server_us + row_lock_us;
+        let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
+        let seconds = |us_of_one: f64| us_of_one / us;
+        record.samples[0].threads = vec![
+            thread(ThreadClass::Client, seconds(100.0 * (1.0 + luck)), seconds(100.0), 0.0),
+            thread(ThreadClass::Connection, seconds(300.0 + server_us), seconds(200.0), 0.0),
+        ];
+        (record, captures(1000.0 * seconds(row_lock_us), &[]))
+    })
 }
 
 #[test]
 fn the_part_that_was_made_larger_is_named_and_nothing_else() {
     let more_work = two_sides(200.0, 0.0);
-    let [a, b] = sides(&more_work);
-    let found = why(a, b).unwrap();
+    let found = differ(&more_work);
     assert!(found.difference.shown && found.paired, "{found:#?}");
     let shown: Vec<&Part> = found.parts.iter().filter(|part| part.shown).map(|part| &part.part).collect();
     assert_eq!(shown, [&Part::ServerUser], "{found:#?}");
@@ -247,8 +224,7 @@ fn the_part_that_was_made_larger_is_named_and_nothing_else() {
     assert!((sum - found.difference.us).abs() < 1e-6, "{sum}");
 
     let hot_row = two_sides(0.0, 300.0);
-    let [a, b] = sides(&hot_row);
-    let found = why(a, b).unwrap();
+    let found = differ(&hot_row);
     assert_eq!((&found.causes[0].suspect, found.causes[0].shown), (&Suspect::RowLock, true), "{found:#?}");
     assert!((found.causes[0].us - 300.0).abs() < 30.0, "{found:#?}");
     assert!(found.causes[0].prove.arguments.iter().any(|word| word.contains("rows=100000")), "{found:#?}");
@@ -276,8 +252,7 @@ fn what_other_programs_took_is_neither_the_cause_nor_in_its_way() {
         // So much that nearly all waits are for them.
         sample.covariates.insert("foreign_cpu_s".to_owned(), 200.0);
     }
-    let [a, b] = sides(&results);
-    let found = why(a, b).unwrap();
+    let found = differ(&results);
     assert!(found.difference.us < 0.0, "{found:#?}");
     let own = found.undisturbed.unwrap();
     assert!(own.shown && (own.us - 60.0).abs() < 20.0, "{own:?}");
@@ -288,8 +263,7 @@ fn what_other_programs_took_is_neither_the_cause_nor_in_its_way() {
 #[test]
 fn nothing_is_named_where_nothing_differs() {
     let same = two_sides(0.0, 0.0);
-    let [a, b] = sides(&same);
-    let found = why(a, b).unwrap();
+    let found = differ(&same);
     assert!(!found.difference.shown && found.causes.iter().all(|cause| !cause.shown), "{found:#?}");
     assert!(found.parts.iter().all(|part| !part.shown), "{found:#?}");
     // A share of what may be nothing is no number.

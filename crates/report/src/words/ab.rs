@@ -3,7 +3,7 @@
 use tare_findings::ab::{Ab, AbVerdict, MOST_PAIRS, ToGo};
 use tare_results::pairs::Stop;
 use tare_stats::Estimate;
-use tare_text::{count, percent};
+use tare_text::{count, duration, percent};
 
 /// How the samples of a pair lie.
 pub(super) const TURNS: &str = "both servers run, and short samples of them take turns";
@@ -206,15 +206,6 @@ fn size(ratio: f64) -> String {
 /// By how much B's time is longer or shorter than A's.
 pub fn slower_by(slowdown: Estimate) -> String {
     Change { ratio: slowdown, slower_above: true }.said()
-}
-
-/// Seconds as people say them.
-pub fn duration(seconds: f64) -> String {
-    match seconds.round().max(0.0) as u64 {
-        s @ 0..=119 => format!("{s} s"),
-        s @ 120..=7199 => format!("{} min", (s + 30) / 60),
-        s => format!("{} h {} min", s / 3600, s % 3600 / 60),
-    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! The table of a paired comparison.
 
-use super::ab::{TURNS, by, change_of, duration, most, of_them_disturbed};
+use super::ab::{TURNS, by, change_of, most, of_them_disturbed};
 use tare_findings::ab::{Ab, AbVerdict, Control, ToGo};
 use tare_results::pairs::Stop;
 use tare_stats::Interval;
-use tare_text::{count, percent};
+use tare_text::{count, duration, percent};
 
 fn interval(ci: Interval) -> String {
     format!(" ({:.4} to {:.4})", ci.low, ci.high)

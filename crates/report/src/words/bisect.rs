@@ -1,8 +1,8 @@
 //! What a bisection says: its first sentence, a line after each step, and its table.
 
-use super::ab::{TURNS, duration, one_sided, slower_by};
+use super::ab::{TURNS, one_sided, slower_by};
 use tare_findings::bisect::{Bisection, Cell, Outcome};
-use tare_text::{count, percent};
+use tare_text::{count, duration, percent};
 
 const NAMED: usize = 5;
 /// Digits of a hash that people read.

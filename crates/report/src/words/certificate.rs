@@ -1,9 +1,8 @@
 //! What one side against itself says of a machine, in words.
 
-use super::ab::duration;
 use tare_findings::certificate::{Against, Alarms, Certificate, Certified, Decides, Ratio, Twin};
 use tare_stats::sequential::Rule;
-use tare_text::{count, percent};
+use tare_text::{count, duration, percent};
 
 /// One sentence of at most 25 words.
 pub fn sentence(certificate: &Certificate) -> String {

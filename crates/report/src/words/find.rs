@@ -1,11 +1,10 @@
 //! What a race says: its first sentence, the line after each block, and why it stopped.
 
-use super::ab::duration;
 use tare_findings::figures::{list, times};
 use tare_findings::find::{Candidate, Fate, Find, Knob, Open, TAIL};
 use tare_results::laps::RaceStop;
 use tare_stats::{Estimate, Interval};
-use tare_text::{count, percent};
+use tare_text::{count, duration, percent};
 
 /// One sentence of at most 25 words, where the name of a candidate is one.
 pub fn sentence(find: &Find) -> String {

@@ -101,7 +101,7 @@ fn reservations(figure: &Figure) -> String {
 
 fn not_decided(open: &Open, figures: impl Fn(&Figure) -> String) -> String {
     let needs = match open.needs_s {
-        Some(seconds) => format!("needs about {}", super::ab::duration((seconds / 60.0).ceil().max(2.0) * 60.0)),
+        Some(seconds) => format!("needs about {}", tare_text::duration((seconds / 60.0).ceil().max(2.0) * 60.0)),
         None => "no time is known to be enough".to_owned(),
     };
     let figures = open.figure.map(|figure| format!("; {}", figures(&figure))).unwrap_or_default();

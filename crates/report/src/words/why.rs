@@ -339,18 +339,8 @@ fn signed_us(us: f64) -> String {
 
 /// The command that would decide about a suspect.
 pub fn command(cause: &Cause) -> String {
-    let words: Vec<String> = cause.prove.arguments.iter().map(|word| quoted(word)).collect();
+    let words: Vec<String> = cause.prove.arguments.iter().map(|word| tare_text::quoted(word)).collect();
     format!("tare run {}", words.join(" "))
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 /// What is to be seen then.

@@ -75,9 +75,6 @@ pub(super) fn find(folders: &[PathBuf]) -> Result<Parts, ReadError> {
 }
 
 /// The parts of a cut study.
-///
-/// # Errors
-/// As [`find`].
 pub(super) fn of(sharded: &Sharded) -> Result<Parts, ReadError> {
     together(below(sharded)?, Some(sharded))
 }

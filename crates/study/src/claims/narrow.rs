@@ -25,9 +25,6 @@ pub enum NarrowError {
 /// The study of an experiment, with so many blocks. `servers` is the folder in which builds lie, each in a folder of
 /// its name. Ratios of means have the condition that most of them start from measured twice: the machine against
 /// itself, in the same blocks.
-///
-/// # Errors
-/// [`NarrowError`]: an experiment that came with the program makes one.
 pub fn narrow(experiment: &Experiment, blocks: usize, servers: &Path) -> Result<Study, NarrowError> {
     let text = study_text(&experiment.study)
         .ok_or_else(|| NarrowError::NoStudy { experiment: experiment.name.clone(), study: experiment.study.clone() })?;

@@ -2,7 +2,7 @@
 
 use super::lists;
 use std::net::IpAddr;
-use tare_text::Value;
+use tare_text::{Value, quoted};
 
 /// The way to another host, where no one says another. It asks for nothing, and notices within a quarter of a minute
 /// that the other side is gone.
@@ -58,14 +58,6 @@ impl OtherHost {
         let there = program.iter().map(String::as_str).chain(arguments.iter().copied());
         words.push(there.map(quoted).collect::<Vec<_>>().join(" "));
         Some(words)
-    }
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }
 

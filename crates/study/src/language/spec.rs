@@ -90,6 +90,15 @@ impl Factor {
 }
 
 impl Study {
+    /// Makes it one in which these conditions are compared and nothing else varies: the first trial of each, as a rule
+    /// adds the others.
+    pub fn compare(&mut self, name: &str, title: String, conditions: Vec<Vec<Factor>>) {
+        name.clone_into(&mut self.name);
+        (self.title, self.conditions, self.factors) = (title, conditions, Vec::new());
+        (self.question, self.design) = (None, Design::default());
+        (self.sampling.trials, self.sampling.target_half_width) = (1, None);
+    }
+
     /// Sets one factor of `settings` to a level. The error says what was expected.
     pub fn apply(&self, settings: &mut Settings, name: &str, level: &Value) -> Result<(), String> {
         if name == "placement" {

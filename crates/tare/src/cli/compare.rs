@@ -53,15 +53,21 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
     let options = Options { min_effect: args.min_effect, fail_if_slower: args.fail_if_slower, judged: args.metrics };
     let names: Vec<String> = [args.a, args.b].into_iter().chain(args.others).collect();
     let sessions: Vec<Vec<String>> = names.iter().map(|name| sessions_of(name)).collect();
+    let style = Style::of_stdout(config::get().colour);
+    let tell = |judged: Vec<Judged<'_>>, losses: &[Losses], gate: Option<Gate>, notes: &[Note]| {
+        let told = GithubSummary { base: &names[0], judged, losses, gate, notes: &words::notes(notes) };
+        github::tell(&told, args.markdown.as_deref()).map(|()| exit_of(gate))
+    };
+    let of_two = |found: &Comparison| {
+        match args.json {
+            true => super::output::document("tare-compare", &ComparisonJson::of(found))?,
+            false => super::output::as_is(&terminal::comparison(found, &options, style))?,
+        }
+        let judged = found.metrics.iter().filter(|m| m.judged).map(|m| (names[1].as_str(), m)).collect();
+        tell(judged, &found.losses, found.gate, &found.notes)
+    };
     if sessions.iter().any(|side| side.len() > 1) {
-        return of_sessions(&names, &sessions, &options, &Outputs { files: args.html.or(args.csv), json: args.json })
-            .and_then(|found| {
-                let judged = found.metrics.iter().filter(|m| m.judged).map(|m| (names[1].as_str(), m)).collect();
-                let notes = words::notes(&found.notes);
-                let told =
-                    GithubSummary { base: &names[0], judged, losses: &found.losses, gate: found.gate, notes: &notes };
-                github::tell(&told, args.markdown.as_deref()).map(|()| exit_of(found.gate))
-            });
+        return of_two(&of_sessions(&sessions, &options, args.html.as_ref().or(args.csv.as_ref()))?);
     }
     let opened = Opened::of(&names)?;
     let sides = opened.sides();
@@ -70,21 +76,8 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
         args.html.as_ref().map_or(Ok(()), |path| written(&opened, path, html::changes(&all).as_bytes()))?;
         args.csv.as_ref().map_or(Ok(()), |path| written(&opened, path, &csv_of(&all)?))?;
     }
-    let style = Style::of_stdout(config::get().colour);
-    let tell = |judged: Vec<Judged<'_>>, losses: &[Losses], gate: Option<Gate>, notes: &[Note]| {
-        let told = GithubSummary { base: &names[0], judged, losses, gate, notes: &words::notes(notes) };
-        github::tell(&told, args.markdown.as_deref()).map(|()| gate)
-    };
-    let gate = match sides.as_slice() {
-        [(_, a), (_, b)] => {
-            let found = compare::compare(*a, *b, &options)?;
-            match args.json {
-                true => super::output::document("tare-compare", &ComparisonJson::of(&found))?,
-                false => super::output::as_is(&terminal::comparison(&found, &options, style))?,
-            }
-            let judged = found.metrics.iter().filter(|m| m.judged).map(|m| (names[1].as_str(), m)).collect();
-            tell(judged, &found.losses, found.gate, &found.notes)?
-        }
+    match sides.as_slice() {
+        [(_, a), (_, b)] => of_two(&compare::compare(*a, *b, &options)?),
         _ => {
             let found = compare::compare_many(&sides, &options)?;
             match args.json {
@@ -93,10 +86,9 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
             }
             let judged = found.metrics.iter().filter(|row| row.metric.judged);
             let judged = judged.map(|row| (row.against.as_str(), &row.metric)).collect();
-            tell(judged, &found.losses, found.gate, &found.notes)?
+            tell(judged, &found.losses, found.gate, &found.notes)
         }
-    };
-    Ok(exit_of(gate))
+    }
 }
 
 fn exit_of(gate: Option<Gate>) -> Exit {
@@ -107,13 +99,6 @@ fn exit_of(gate: Option<Gate>) -> Exit {
     }
 }
 
-/// What a comparison of sessions is asked to write.
-struct Outputs {
-    /// A file of all changes, which there is none of.
-    files: Option<PathBuf>,
-    json: bool,
-}
-
 /// The sessions of a side: results joined by commas, each of which is there. A name with commas that is a path, or a
 /// condition, is one side.
 fn sessions_of(name: &str) -> Vec<String> {
@@ -122,18 +107,13 @@ fn sessions_of(name: &str) -> Vec<String> {
     if are_there && !Path::new(name).exists() { parts } else { vec![name.to_owned()] }
 }
 
-/// Compares two sides of several sessions and prints what came of it.
-fn of_sessions(
-    names: &[String],
-    sessions: &[Vec<String>],
-    options: &Options,
-    outputs: &Outputs,
-) -> Result<Comparison, Problem> {
+/// Compares two sides of several sessions, of which there is no file of all changes.
+fn of_sessions(sessions: &[Vec<String>], options: &Options, file: Option<&PathBuf>) -> Result<Comparison, Problem> {
     let [a, b] = sessions else {
-        return Err(Problem::new(Exit::Usage, format!("{} sides, of which one has several sessions", names.len()))
+        return Err(Problem::new(Exit::Usage, format!("{} sides, of which one has several sessions", sessions.len()))
             .expected("two sides: sessions are put together for A and B alone"));
     };
-    if let Some(file) = &outputs.files {
+    if let Some(file) = file {
         return Err(Problem::new(Exit::Usage, "--html and --csv of sessions that are put together")
             .at(file.display().to_string())
             .expected("one session per side; --json has every figure of several"));
@@ -141,12 +121,7 @@ fn of_sessions(
     let opened = Opened::of(&[a.as_slice(), b.as_slice()].concat())?;
     let all: Vec<Side<'_>> = opened.sides().into_iter().map(|(_, side)| side).collect();
     let (of_a, of_b) = all.split_at(a.len());
-    let found = compare::compare_sessions(of_a, of_b, options)?;
-    match outputs.json {
-        true => super::output::document("tare-compare", &ComparisonJson::of(&found))?,
-        false => super::output::as_is(&terminal::comparison(&found, options, Style::of_stdout(config::get().colour)))?,
-    }
-    Ok(found)
+    Ok(compare::compare_sessions(of_a, of_b, options)?)
 }
 
 fn written(opened: &Opened, path: &Path, bytes: &[u8]) -> Result<(), Problem> {
@@ -255,11 +230,9 @@ impl From<CompareError> for Problem {
 }
 
 pub(super) fn nearest(problem: Problem, name: &str, known: &[String]) -> Problem {
-    let problem = problem.expected(format!("one of: {}", known.join(", ")));
-    match tare_text::nearest(name, known.iter().map(String::as_str)) {
-        Some(near) => problem.advice(format!("did you mean `{near}`?")),
-        None => problem,
-    }
+    let near = tare_text::nearest(name, known.iter().map(String::as_str));
+    let near = near.map(|near| format!("did you mean `{near}`?"));
+    problem.expected(format!("one of: {}", known.join(", "))).advised(near)
 }
 
 #[cfg(test)]

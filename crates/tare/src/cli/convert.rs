@@ -19,11 +19,8 @@ use tare_topology::MachineError;
 impl From<StudyError> for Problem {
     fn from(e: StudyError) -> Self {
         let place = if e.line == 0 { e.origin } else { format!("{}:{}:{}", e.origin, e.line, e.column) };
-        let problem = Self::new(Exit::Usage, e.what).at(place).expected(e.expected);
-        match e.nearest {
-            Some(near) => problem.advice(format!("did you mean `{near}`?")),
-            None => problem,
-        }
+        let near = e.nearest.map(|near| format!("did you mean `{near}`?"));
+        Self::new(Exit::Usage, e.what).at(place).expected(e.expected).advised(near)
     }
 }
 
@@ -108,17 +105,12 @@ impl From<StateError> for Problem {
 
 impl From<NoiseError> for Problem {
     fn from(e: NoiseError) -> Self {
-        let advice = match &e {
-            NoiseError::Locked { .. } => {
-                Some("with --wait, run, ab and find begin when it ends; two runs at once would measure each other")
-            }
-            _ => None,
-        };
-        let problem = Self::new(Exit::Machine, e.to_string());
-        match advice {
-            Some(advice) => problem.advice(advice),
-            None => problem,
-        }
+        let is_locked = matches!(e, NoiseError::Locked { .. });
+        Self::new(Exit::Machine, e.to_string()).advised(
+            is_locked.then_some(
+                "with --wait, run, ab and find begin when it ends; two runs at once would measure each other",
+            ),
+        )
     }
 }
 
@@ -154,11 +146,7 @@ impl From<EngineError> for Problem {
             e if e.is_no_database() => (Exit::Machine, Some(NO_DATABASE.to_owned())),
             _ => (Exit::Machine, None),
         };
-        let problem = Self::new(exit, e.to_string());
-        match advice {
-            Some(advice) => problem.advice(advice),
-            None => problem,
-        }
+        Self::new(exit, e.to_string()).advised(advice)
     }
 }
 
@@ -189,11 +177,9 @@ impl From<Failure> for Problem {
 
 impl From<TaskError> for Problem {
     fn from(e: TaskError) -> Self {
-        let problem = Self::new(Exit::Usage, e.to_string());
-        match e {
-            TaskError::OldPlan => problem.advice("the finished trials can be shown; run the study anew to go on"),
-            _ => problem,
-        }
+        let is_old = matches!(e, TaskError::OldPlan);
+        Self::new(Exit::Usage, e.to_string())
+            .advised(is_old.then_some("the finished trials can be shown; run the study anew to go on"))
     }
 }
 

@@ -51,9 +51,6 @@ pub fn measure(name: &str, engine: Option<&str>, samples: Option<usize>) -> Resu
 
 /// What `sampling.probe = "auto"` comes to on this machine, which the caller has locked, and why; none when
 /// interrupted.
-///
-/// # Errors
-/// As [`measure`].
 pub fn choose(study: &Study, machine: &Machine, teller: &Teller) -> Result<Option<(ProbeUse, String)>, Problem> {
     let movers: Vec<&str> =
         study.factors.iter().map(|factor| factor.name.as_str()).filter(|name| can_move(name)).collect();

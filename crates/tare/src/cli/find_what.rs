@@ -4,7 +4,7 @@ use super::ab_sides;
 use super::study_file::StudyText;
 use super::{Exit, Problem, trust};
 use tare_study::language::parse::Overrides;
-use tare_study::language::spec::{Design, Factor, Study};
+use tare_study::language::spec::{Factor, Study};
 use tare_text::Value;
 use tare_topology::Machine;
 
@@ -108,15 +108,10 @@ pub fn study(
             })?;
         }
     }
-    "find".clone_into(&mut study.name);
     let names: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).collect();
-    study.title = format!("the best of {}", names.join(" x "));
-    study.question = None;
-    study.conditions = Vec::new();
+    study.compare("find", format!("the best of {}", names.join(" x ")), Vec::new());
     study.factors = factors;
-    study.design = Design { skip_identical: true, ..Design::default() };
-    study.sampling.trials = 1;
-    study.sampling.target_half_width = None;
+    study.design.skip_identical = true;
     Ok(study)
 }
 

@@ -6,6 +6,8 @@ use std::ffi::OsString;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tare_report::terminal::{Style, wrap};
+/// A plan's time: what it takes is no less.
+pub use tare_text::duration_at_most as duration;
 
 /// Prints text on standard output, in which names of processes, files and servers steer no terminal.
 pub fn text(text: &str) -> Result<(), Problem> {
@@ -96,7 +98,12 @@ pub fn document<T: Serialize>(schema: &'static str, rest: &T) -> Result<(), Prob
 }
 
 pub fn document_text<T: Serialize>(schema: &'static str, rest: &T) -> Result<String, Problem> {
-    serde_json::to_string_pretty(&Headed { schema, version: VERSION, rest })
+    pretty(&Headed { schema, version: VERSION, rest })
+}
+
+/// JSON as files and documents have it.
+pub fn pretty(document: &impl Serialize) -> Result<String, Problem> {
+    serde_json::to_string_pretty(document)
         .map(|document| document + "\n")
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot write JSON: {e}")))
 }
@@ -134,22 +141,16 @@ fn asked(words: impl Iterator<Item = OsString>) -> bool {
     words.take_while(|word| word != "--").any(|word| word == "--json")
 }
 
-/// Seconds as people say them: `45 s`, `12 min`, `3 h 20 min`.
-pub fn duration(seconds: f64) -> String {
-    let whole = seconds.round().max(0.0) as u64;
-    match whole {
-        0..=119 => format!("{whole} s"),
-        120..=7199 => format!("{} min", whole.div_ceil(60)),
-        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
-    }
+/// `30min`, `90s`, `2h`, `500ms` or a bare number of seconds.
+pub fn seconds(text: &str) -> Option<f64> {
+    let units = [("min", 60.0), ("h", 3600.0), ("m", 60.0), ("ms", 1e-3), ("s", 1.0), ("", 1.0)];
+    let (number, factor) = units.into_iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
+    number.trim().parse().ok().map(|number: f64| number * factor).filter(|seconds| seconds.is_finite())
 }
 
-/// `30min`, `90s`, `2h` or a bare number of seconds.
+/// A time in which something can be done.
 pub fn time(text: &str) -> Result<f64, String> {
-    let units = [("min", 60.0), ("h", 3600.0), ("m", 60.0), ("s", 1.0), ("", 1.0)];
-    let parsed = units.into_iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
-    let seconds = parsed.and_then(|(number, factor)| Some(number.trim().parse::<f64>().ok()? * factor));
-    seconds.filter(|s| s.is_finite() && *s > 0.0).ok_or_else(|| "expected a time such as 30min, 90s or 2h".to_owned())
+    seconds(text).filter(|s| *s > 0.0).ok_or_else(|| "expected a time such as 30min, 90s or 2h".to_owned())
 }
 
 #[cfg(test)]

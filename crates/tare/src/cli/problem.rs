@@ -39,6 +39,15 @@ impl Problem {
         self.advice = Some(advice.into());
         self
     }
+
+    /// As [`Problem::advice`], where there is any.
+    #[must_use]
+    pub fn advised(self, advice: Option<impl Into<String>>) -> Self {
+        match advice {
+            Some(advice) => self.advice(advice),
+            None => self,
+        }
+    }
 }
 
 /// What was expected, without that word: errors of libraries bring it along.

@@ -8,11 +8,9 @@ use super::{Problem, plan_view, trust};
 use crate::run::Listener;
 use crate::state::Host;
 use std::path::Path;
-use tare_drive::workload::Progress;
 use tare_results::schema::{Outcome, Plan, TrialRecord};
 use tare_results::store::Directory;
 use tare_study::language::spec::Study;
-use tare_study::plan::queue::Next;
 use tare_topology::Machine;
 
 /// A results directory under the host's lock, which is held as long as this is.
@@ -66,10 +64,6 @@ impl RoundListener {
 }
 
 impl Listener for RoundListener {
-    fn begin(&mut self, _next: &Next, _done: usize, _left: usize) {}
-
-    fn hear(&mut self, _progress: Progress) {}
-
     fn end(&mut self, record: &TrialRecord) {
         let reason = record.reason.as_deref().unwrap_or_default();
         match record.outcome {
@@ -85,8 +79,6 @@ impl Listener for RoundListener {
             note(&line);
         }
     }
-
-    fn decided(&mut self, _plan: &Plan) {}
 
     fn repeats_end(&mut self) {
         self.repeats_ended = true;

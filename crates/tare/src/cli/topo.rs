@@ -7,6 +7,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
 use tare_report::{html, terminal};
+use tare_text::count;
 use tare_topology::measure::{self, Costs, MeasurePlan, Measured};
 use tare_topology::{Machine, PairingChoice};
 
@@ -175,10 +176,6 @@ fn describe(choice: &PairingChoice) -> String {
 
 fn none_if_empty(cpus: &str) -> &str {
     if cpus.is_empty() { "none" } else { cpus }
-}
-
-fn count(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Binary units, as memory is sold.

@@ -172,14 +172,8 @@ fn of_two_conditions(mut study: Study, planned: &Plan, trial: &Trial) -> Result<
     let factor = |name: String, level: Value| Factor { name, levels: vec![level] };
     let side = |letter: &str| factor(SIDE.to_owned(), Value::Text(letter.to_owned()));
     let changed = trial.changes.iter().map(|change| factor(factor_of(change), value_of(change)));
-    study.conditions = vec![vec![side("a")], std::iter::once(side("b")).chain(changed).collect()];
-    "why".clone_into(&mut study.name);
-    study.title = words::plan(trial);
-    study.question = None;
-    study.factors = Vec::new();
-    study.design = tare_study::language::spec::Design::default();
-    study.sampling.trials = 1;
-    study.sampling.target_half_width = None;
+    let conditions = vec![vec![side("a")], std::iter::once(side("b")).chain(changed).collect()];
+    study.compare("why", words::plan(trial), conditions);
     Ok(study)
 }
 

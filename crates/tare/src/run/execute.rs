@@ -209,13 +209,18 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
 
 /// Whether the study's own answer needs no further trial.
 pub fn settled(study: &Study, plan: &Plan, records: &[TrialRecord]) -> bool {
-    tare_findings::settled(&Results {
+    tare_findings::settled(&so_far(study, plan, records))
+}
+
+/// What a run has until here.
+pub(super) fn so_far(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Results {
+    Results {
         study: study.name.clone(),
         study_toml: Some(to_toml(study)),
         plan: Some(plan.clone()),
         trials: records.to_vec(),
         ..Results::default()
-    })
+    }
 }
 
 fn end(queue: &Queue, left: usize) -> RunEnd {

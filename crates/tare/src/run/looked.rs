@@ -1,18 +1,17 @@
 //! Studies that may end at a look on the way, simulated through the planner: how often their answer is wrong, and when
 //! they end.
 
+use super::execute::so_far;
 use super::schedules::drawn;
 use super::settled;
 use tare_findings::summarize;
 use tare_findings::verdict::{Answer, Verdict};
 use tare_report::words::AnswerJson;
-use tare_results::Results;
-use tare_results::schema::{LifetimeRecord, Plan, SampleRecord, TrialRecord};
+use tare_results::schema::{Levels, LifetimeRecord, Plan, PlannedTrial, SampleRecord, TrialRecord};
 use tare_study::language::builtin;
 use tare_study::language::document::Source;
 use tare_study::language::parse::{Overrides, parse};
 use tare_study::language::spec::Study;
-use tare_study::language::write::to_toml;
 use tare_study::plan::resolve::{Where, resolve};
 use tare_study::plan::{looks, rungs, within};
 use tare_topology::Machine;
@@ -29,6 +28,34 @@ fn cut() -> (Study, Plan) {
     within::fit(study, whole, 4, plan).unwrap()
 }
 
+/// Runs a plan, and what `extended` makes it longer by, with a throughput and a server's life for each trial.
+fn run_all(
+    plan: &Plan,
+    of: impl Fn(&Plan, &PlannedTrial, &Levels) -> (f64, Option<LifetimeRecord>),
+    extended: impl Fn(&Plan, &[TrialRecord]) -> Option<Plan>,
+) -> (Plan, Vec<TrialRecord>) {
+    let mut plan = plan.clone();
+    let mut records: Vec<TrialRecord> = Vec::new();
+    loop {
+        for planned in &plan.trials[records.len()..] {
+            let levels = plan.conditions.iter().find(|c| c.name == planned.condition).unwrap().levels.clone();
+            let (tps, lifetime) = of(&plan, planned, &levels);
+            let metrics = [("tps".into(), tps)].into();
+            let samples = vec![SampleRecord { elapsed_s: 10.0, metrics, ..SampleRecord::default() }];
+            records.push(TrialRecord { samples, lifetime, ..TrialRecord::new(planned, 1, levels, String::new()) });
+        }
+        match extended(&plan, &records) {
+            Some(more) => plan = more,
+            None => return (plan, records),
+        }
+    }
+}
+
+/// Twelve uniform numbers, each of a seed of its own: nearly normal, with a variance of 1.
+fn luck(seed: impl Fn(u64) -> [u64; 3]) -> f64 {
+    (0..12).map(|number| (drawn(&seed(number)) >> 11) as f64 / (1_u64 << 53) as f64).sum::<f64>() - 6.0
+}
+
 /// A study whose trials vary by 2%, and gain so much without ASLR; run until `ends` says so at a look.
 fn ran(
     study: &Study,
@@ -37,37 +64,15 @@ fn ran(
     seed: u64,
     ends: impl Fn(&Plan, &[TrialRecord]) -> bool,
 ) -> (Plan, Vec<TrialRecord>) {
-    let mut plan = plan.clone();
-    let mut records: Vec<TrialRecord> = Vec::new();
-    loop {
-        for planned in &plan.trials[records.len()..] {
-            let levels = plan.conditions.iter().find(|c| c.name == planned.condition).unwrap().levels.clone();
-            // Twelve uniform numbers: nearly normal, with a variance of 1.
-            let uniform = |number| (drawn(&[seed, planned.trial as u64, number]) >> 11) as f64 / (1_u64 << 53) as f64;
-            let luck: f64 = (0..12).map(uniform).sum::<f64>() - 6.0;
-            let tps = 1000.0 * (0.02 * luck).exp() * if levels["aslr"] == "off" { 1.0 + gain } else { 1.0 };
-            let samples = vec![SampleRecord {
-                elapsed_s: 10.0,
-                metrics: [("tps".into(), tps)].into(),
-                ..SampleRecord::default()
-            }];
-            records.push(TrialRecord { samples, ..TrialRecord::new(planned, 1, levels, String::new()) });
-        }
-        match looks::extended(study, &plan, &records, &ends) {
-            Some(more) => plan = more,
-            None => return (plan, records),
-        }
-    }
+    let of = |_: &Plan, planned: &PlannedTrial, levels: &Levels| {
+        let gained = if levels["aslr"] == "off" { 1.0 + gain } else { 1.0 };
+        (1000.0 * (0.02 * luck(|number| [seed, planned.trial as u64, number])).exp() * gained, None)
+    };
+    run_all(plan, of, |plan, records| looks::extended(study, plan, records, &ends))
 }
 
 fn answered(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Answer {
-    summarize(&Results {
-        study_toml: Some(to_toml(study)),
-        plan: Some(plan.clone()),
-        trials: records.to_vec(),
-        ..Results::default()
-    })
-    .answer
+    summarize(&so_far(study, plan, records)).answer
 }
 
 #[test]
@@ -118,31 +123,18 @@ fn a_study_of_effects_ends_when_every_factor_is_shown_or_too_small_to_matter() {
 
 /// Ladders of two loads in 3 h, whose last step gives so much on average; servers differ by 2% and trials by 2.5%.
 fn climbed(study: &Study, plan: &Plan, gain: f64, seed: u64) -> (Plan, Vec<TrialRecord>) {
-    let mut plan = plan.clone();
-    let mut records: Vec<TrialRecord> = Vec::new();
-    loop {
-        for planned in &plan.trials[records.len()..] {
-            let levels = plan.conditions.iter().find(|c| c.name == planned.condition).unwrap().levels.clone();
-            let uniform = |of: [u64; 3]| (drawn(&of) >> 11) as f64 / (1_u64 << 53) as f64;
-            let luck = |of: u64, what: u64| (0..12).map(|n| uniform([seed, of, 12 * what + n])).sum::<f64>() - 6.0;
-            let number = planned.lifetime.unwrap();
-            let nodes = [("1", 0.0), ("2", 1.9_f64.ln()), ("4", (1.9 * (1.0 + gain)).ln())];
-            let own = nodes.iter().find(|(nodes, _)| *nodes == levels["nodes"]).unwrap().1;
-            let ln = own + 0.02 * luck(number as u64, 1) + 0.025 * luck(planned.trial as u64, 2);
-            let samples = vec![SampleRecord {
-                elapsed_s: 10.0,
-                metrics: [("tps".into(), 1000.0 * ln.exp())].into(),
-                ..SampleRecord::default()
-            }];
-            let place = plan.trials[..planned.trial].iter().filter(|of| of.lifetime == planned.lifetime).count();
-            let lifetime = Some(LifetimeRecord { number, place, order: vec![planned.condition.clone()] });
-            records.push(TrialRecord { samples, lifetime, ..TrialRecord::new(planned, 1, levels, String::new()) });
-        }
-        match rungs::extended(study, &plan, &records, |plan, records| settled(study, plan, records)) {
-            Some(more) => plan = more,
-            None => return (plan, records),
-        }
-    }
+    let of = |plan: &Plan, planned: &PlannedTrial, levels: &Levels| {
+        let luck = |of: u64, what: u64| luck(|number| [seed, of, 12 * what + number]);
+        let number = planned.lifetime.unwrap();
+        let nodes = [("1", 0.0), ("2", 1.9_f64.ln()), ("4", (1.9 * (1.0 + gain)).ln())];
+        let own = nodes.iter().find(|(nodes, _)| *nodes == levels["nodes"]).unwrap().1;
+        let ln = own + 0.02 * luck(number as u64, 1) + 0.025 * luck(planned.trial as u64, 2);
+        let place = plan.trials[..planned.trial].iter().filter(|of| of.lifetime == planned.lifetime).count();
+        (1000.0 * ln.exp(), Some(LifetimeRecord { number, place, order: vec![planned.condition.clone()] }))
+    };
+    run_all(plan, of, |plan, records| {
+        rungs::extended(study, plan, records, |plan, records| settled(study, plan, records))
+    })
 }
 
 #[test]

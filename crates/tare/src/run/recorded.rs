@@ -6,11 +6,10 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 use tare_drive::workload::Progress;
 use tare_files::{Folder, Trust};
-use tare_results::schema::{Environment, Plan, PlannedTrial, TrialRecord};
+use tare_results::schema::{Environment, PlannedTrial, TrialRecord};
 use tare_results::store::{Directory, append_trial, end_of_trials, read_trials_behind};
 use tare_study::language::document::Source;
 use tare_study::language::parse::{Overrides, parse};
-use tare_study::plan::queue::Next;
 use tare_study::plan::resolve::{Where, resolve};
 use tare_topology::Machine;
 
@@ -20,10 +19,6 @@ struct Recorder<'a> {
 }
 
 impl Runner for Recorder<'_> {
-    fn run_both(&mut self, attempts: &[Attempt; 2], hear: &mut dyn FnMut(Progress)) -> Result<[Ended; 2], RunError> {
-        Ok([self.run(&attempts[0], hear)?, self.run(&attempts[1], hear)?])
-    }
-
     fn prepare(&mut self, _trial: usize, _hear: &mut dyn FnMut(Progress)) -> Result<Prepared, RunError> {
         Ok(Prepared::Done)
     }
@@ -48,16 +43,12 @@ struct Clock {
 }
 
 impl Listener for Clock {
-    fn begin(&mut self, _next: &Next, _done: usize, _left: usize) {}
-    fn hear(&mut self, _progress: Progress) {}
     fn end(&mut self, _record: &TrialRecord) {
         self.ended += 1;
         if self.ended.is_multiple_of(self.tenth) {
             self.marks.push(self.begun.elapsed().as_secs_f64());
         }
     }
-    fn decided(&mut self, _plan: &Plan) {}
-    fn preparing(&mut self, _condition: &str) {}
 }
 
 #[test]

@@ -51,28 +51,27 @@ pub trait Runner {
     /// Makes the data for the condition of a trial.
     fn prepare(&mut self, trial: usize, hear: &mut dyn FnMut(Progress)) -> Result<Prepared, RunError>;
     fn run(&mut self, attempt: &Attempt, hear: &mut dyn FnMut(Progress)) -> Result<Ended, RunError>;
-    /// Runs the two attempts of a pair to their ends, at the same time or by turns.
-    ///
-    /// # Errors
-    /// As [`Runner::run`].
-    fn run_both(&mut self, attempts: &[Attempt; 2], hear: &mut dyn FnMut(Progress)) -> Result<[Ended; 2], RunError>;
+    /// Runs the two attempts of a pair to their ends, at the same time or by turns where it can.
+    fn run_both(&mut self, attempts: &[Attempt; 2], hear: &mut dyn FnMut(Progress)) -> Result<[Ended; 2], RunError> {
+        Ok([self.run(&attempts[0], hear)?, self.run(&attempts[1], hear)?])
+    }
 }
 
 pub trait Listener {
     /// A trial begins. `done` and `left` do not count it.
-    fn begin(&mut self, next: &Next, done: usize, left: usize);
-    fn hear(&mut self, progress: Progress);
+    fn begin(&mut self, _next: &Next, _done: usize, _left: usize) {}
+    fn hear(&mut self, _progress: Progress) {}
     fn end(&mut self, record: &TrialRecord);
     /// All trials that are planned so far have ended.
     fn looked(&mut self, _plan: &Plan, _records: &[TrialRecord]) {}
     /// The pilot is over, and more trials are planned.
-    fn decided(&mut self, plan: &Plan);
+    fn decided(&mut self, _plan: &Plan) {}
     /// The time that the run was given is over, with so many trials not run.
     fn out_of_time(&mut self, _left: usize) {}
     /// The last repeats were disturbed too: what was put aside counts as it was measured.
     fn repeats_end(&mut self) {}
     /// Data is being made for this condition.
-    fn preparing(&mut self, condition: &str);
+    fn preparing(&mut self, _condition: &str) {}
 }
 
 /// Keeps what a run must not forget.

@@ -118,10 +118,6 @@ impl Script<'_> {
 }
 
 impl Runner for Script<'_> {
-    fn run_both(&mut self, attempts: &[Attempt; 2], hear: &mut dyn FnMut(Progress)) -> Result<[Ended; 2], RunError> {
-        Ok([self.run(&attempts[0], hear)?, self.run(&attempts[1], hear)?])
-    }
-
     fn prepare(&mut self, trial: usize, _hear: &mut dyn FnMut(Progress)) -> Result<Prepared, RunError> {
         self.prepared.insert(trial);
         Ok(Prepared::Done)
@@ -181,10 +177,6 @@ impl Listener for Ears {
     fn end(&mut self, _record: &TrialRecord) {
         self.ended += 1;
     }
-
-    fn decided(&mut self, _plan: &Plan) {}
-
-    fn preparing(&mut self, _condition: &str) {}
 }
 
 fn study(seed: u64) -> Study {
@@ -298,10 +290,6 @@ fn made_up_schedules_keep_every_promise() {
 fn data_that_cannot_be_made_end_the_run_before_any_trial() {
     struct Empty;
     impl Runner for Empty {
-        fn run_both(&mut self, _: &[Attempt; 2], _: &mut dyn FnMut(Progress)) -> Result<[Ended; 2], RunError> {
-            Ok([Ended::Interrupted, Ended::Interrupted])
-        }
-
         fn prepare(&mut self, _trial: usize, _hear: &mut dyn FnMut(Progress)) -> Result<Prepared, RunError> {
             let what = "no room".to_owned();
             let advice = Some("make room".to_owned());

@@ -14,7 +14,7 @@ pub fn option(server: &dyn Server, option: &str, level: &str) -> Result<AppliedS
         Some(value) => format!("the server says {value}"),
         None => "not verified: the server was started with it and has no variable of this name to ask".to_owned(),
     };
-    Ok(AppliedSetting { factor: format!("option.{option}"), level: level.to_owned(), found: None, verified })
+    Ok(AppliedSetting::new(format!("option.{option}"), level, verified))
 }
 
 /// How the server was waited for before the first sample; that it had not settled is no failure.
@@ -28,7 +28,7 @@ pub fn settled(asked: &Settle, found: &SettledRecord) -> AppliedSetting {
         found.waited_s,
         found.statements_s
     );
-    AppliedSetting { factor: "settle_s".into(), level, found: None, verified }
+    AppliedSetting::new("settle_s", level, verified)
 }
 
 /// The character set of the connections that the load opens, as the server says it; none where there is no choice.
@@ -41,6 +41,5 @@ pub fn charset(asked: &EngineSettings, server: &dyn Server) -> Result<Option<App
     if !asked.charset.is(&found) {
         return Err(EngineError::NotInEffect { setting: "charset", asked: asked.charset.to_string(), found }.into());
     }
-    let (factor, level) = ("charset".to_owned(), asked.charset.to_string());
-    Ok(Some(AppliedSetting { factor, level, found: None, verified: format!("the server says {found}") }))
+    Ok(Some(AppliedSetting::new("charset", asked.charset, format!("the server says {found}"))))
 }

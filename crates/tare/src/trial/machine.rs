@@ -67,12 +67,7 @@ pub fn apply(settings: &Settings, confines: &MemoryConfines) -> Result<SettingsG
         if !escapes.is_empty() {
             verified.push_str(&format!(", but for {}", escapes.join(", ")));
         }
-        applied.push(AppliedSetting {
-            factor: level.setting().name().to_owned(),
-            level: level.text().to_owned(),
-            found,
-            verified,
-        });
+        applied.push(AppliedSetting { found, ..AppliedSetting::new(level.setting().name(), level.text(), verified) });
     }
     Ok(SettingsGuard { session: Some(session), applied })
 }

@@ -123,8 +123,7 @@ impl Trial<'_> {
             std::thread::sleep(Duration::from_secs_f64(left_s).min(LOOK_EVERY));
         }
         let verified = format!("rested {:.1} s", clock.elapsed().as_secs_f64());
-        let (factor, level) = ("sampling.pause_s".to_owned(), pause_s.to_string());
-        record.settings.push(AppliedSetting { factor, level, found: None, verified });
+        record.settings.push(AppliedSetting::new("sampling.pause_s", pause_s, verified));
         Ok(())
     }
 
@@ -377,12 +376,8 @@ impl Trial<'_> {
             && let Some(setting) = server.lock_wait_setting()
             && let Some(value) = server.setting(setting)?
         {
-            applied.push(AppliedSetting {
-                factor: "capture.locks".into(),
-                level: format!("{setting}=ON"),
-                found: None,
-                verified: format!("the server says {value}"),
-            });
+            let verified = format!("the server says {value}");
+            applied.push(AppliedSetting::new("capture.locks", format!("{setting}=ON"), verified));
         }
         applied.extend(process::verify(&settings.process, server.pid())?);
         Ok(applied)

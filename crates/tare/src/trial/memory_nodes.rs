@@ -66,12 +66,7 @@ pub(super) fn verify(
     }
     // InnoDB goes back to the kernel's default when its pool is there.
     let own = read_memory_policy(pid.cast_signed())?;
-    Ok(AppliedSetting {
-        factor: "placement.memory".to_owned(),
-        level: policy.to_string(),
-        found: None,
-        verified: format!(
-            "cpuset.mems of the server's control group reads back {allowed}; by itself the server now has {own}"
-        ),
-    })
+    let verified =
+        format!("cpuset.mems of the server's control group reads back {allowed}; by itself the server now has {own}");
+    Ok(AppliedSetting::new("placement.memory", policy, verified))
 }

@@ -34,10 +34,6 @@ pub(super) fn apply(trial: &Trial<'_>, server: &dyn Server) -> Result<Option<App
         let found = format!("{} bytes of memory under it, of a pool of {pool_bytes}", found.under_bytes);
         return Err(EngineError::NotInEffect { setting: "pool_memory", asked: policy.to_string(), found }.into());
     }
-    Ok(Some(AppliedSetting {
-        factor: "placement.pool_memory".to_owned(),
-        level: policy.to_string(),
-        found: None,
-        verified: format!("{way}; numa_maps shows {policy} on {} bytes of the server's addresses", found.under_bytes),
-    }))
+    let verified = format!("{way}; numa_maps shows {policy} on {} bytes of the server's addresses", found.under_bytes);
+    Ok(Some(AppliedSetting::new("placement.pool_memory", policy, verified)))
 }

@@ -27,20 +27,17 @@ fn longer_by(settings: &ProcessSettings, drawn: Option<String>) -> Option<String
 /// Reads everything back from process `pid`.
 pub fn verify(settings: &ProcessSettings, pid: u32) -> Result<Vec<AppliedSetting>, EngineError> {
     let mut applied = Vec::new();
-    let mut add = |factor: &str, level: String, verified: String| {
-        applied.push(AppliedSetting { factor: factor.into(), level, found: None, verified });
-    };
     if let Some(aslr) = settings.aslr {
-        add("aslr", aslr.to_string(), aslr.verify(pid)?);
+        applied.push(AppliedSetting::new("aslr", aslr, aslr.verify(pid)?));
     }
     if let Some(allocator) = &settings.allocator {
-        add("allocator", allocator.to_string(), allocator.verify(pid)?);
+        applied.push(AppliedSetting::new("allocator", allocator, allocator.verify(pid)?));
     }
     if let Some(asked) = settings.memory_limit_bytes {
-        add("memory_limit_bytes", asked.to_string(), memory_limit(pid, asked)?);
+        applied.push(AppliedSetting::new("memory_limit_bytes", asked, memory_limit(pid, asked)?));
     }
-    if settings.environment_bytes > 0 {
-        add("environment_bytes", settings.environment_bytes.to_string(), padding(pid, settings.environment_bytes)?);
+    if let asked @ 1.. = settings.environment_bytes {
+        applied.push(AppliedSetting::new("environment_bytes", asked, padding(pid, asked)?));
     }
     Ok(applied)
 }

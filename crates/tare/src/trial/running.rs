@@ -22,8 +22,7 @@ pub fn begin(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<RunningServe
         true => attach(trial)?,
         false => {
             let (server, proof) = restarted(trial, command)?;
-            let (factor, level) = ("restart".to_owned(), command.join(" "));
-            record.settings.push(AppliedSetting { factor, level, found: None, verified: proof });
+            record.settings.push(AppliedSetting::new("restart", command.join(" "), proof));
             server
         }
     };
@@ -55,7 +54,7 @@ fn encryption(server: &RunningServer) -> Option<AppliedSetting> {
         None if mode == TlsMode::Off => return None,
         None => "not encrypted: over a Unix socket, or the server offers none".to_owned(),
     };
-    Some(AppliedSetting { factor: "tls".to_owned(), level: mode.to_string(), found: None, verified })
+    Some(AppliedSetting::new("tls", mode, verified))
 }
 
 /// An option is not set there, only read: another value than the study's is another condition.
@@ -77,7 +76,7 @@ fn as_asked(engine: &str, server: &RunningServer, option: &str, level: &str) -> 
         return Err(EngineError::OptionRefused { engine, option, reason }.into());
     }
     let verified = format!("the running server says {found}; it was not set");
-    Ok(AppliedSetting { factor: format!("option.{option}"), level: level.to_owned(), found: None, verified })
+    Ok(AppliedSetting::new(format!("option.{option}"), level, verified))
 }
 
 /// What a study on a server that it starts would set and prove, and this one cannot.

@@ -61,13 +61,8 @@ pub fn start(
     if let Some(limits) = &limits {
         // It was started in it; what a wrapper had started elsewhere was not.
         limits.enter(server.pid().cast_signed()).map_err(StateError::from)?;
-        let applied = |(factor, level, verified): (&str, _, _)| AppliedSetting {
-            factor: factor.to_owned(),
-            level,
-            found: None,
-            verified,
-        };
-        record.settings.extend(limits.verify().map_err(StateError::from)?.into_iter().map(applied));
+        let found = limits.verify().map_err(StateError::from)?.into_iter();
+        record.settings.extend(found.map(|(factor, level, verified)| AppliedSetting::new(factor, level, verified)));
     }
     Ok(Started { server, _limits: limits })
 }

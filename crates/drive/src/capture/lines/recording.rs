@@ -1,6 +1,6 @@
 //! `perf mem record` around the capture sample, read by `perf script` after it.
 
-use super::super::perf::{Perf, Recording, next_line, unreadable};
+use super::super::perf::{ALL_CPUS, Perf, Recording, next_line, unreadable};
 use super::super::place::{Captured, LINES_RECORDING, Place};
 use super::super::waits::Addresses;
 use super::access::access;
@@ -14,8 +14,6 @@ use tare_engine::{Unavailable, interrupted};
 use tare_results::cache_lines::{LINES, NO_SAMPLING, SharedLines};
 use tare_topology::Machine;
 
-/// The level of kernel.perf_event_paranoid that allows sampling all CPUs.
-const ALL_CPUS: i32 = 0;
 /// Samples that are read at most, and a recording that holds more.
 const SAMPLES: usize = 1_000_000;
 const LARGEST: &str = "256M";

@@ -1,6 +1,7 @@
 //! `perf record` around the capture sample, `perf script` after it.
 
-use super::super::perf::{Recording, advice};
+use super::super::perf::{LOOK_INSIDE, Recording, advice};
+
 use super::super::place::{Captured, FOLDED_FILE, PROFILE_RECORDING, Place};
 use super::fold;
 use crate::capture::settings::CallGraph;
@@ -11,12 +12,9 @@ use tare_results::captures::{FLAME_GRAPH, FOLDED, PROFILE};
 const SAMPLES_PER_S: f64 = 1_000.0;
 /// Samples in all, so that a long sample fills no disk: each carries up to 16 KiB of stack.
 const SAMPLES: f64 = 30_000.0;
-/// Bytes of stack in a sample. Of perf's own default of 8 KiB, half of MariaDB's call chains have no beginning.
-const STACK_BYTES: u32 = 16_384;
+
 /// A recording that holds more ends there: the samples above, with what perf adds to each.
 const LARGEST: &str = "640M";
-/// The level of kernel.perf_event_paranoid that lets perf look into the kernel.
-const LOOK_INSIDE: i32 = 1;
 
 pub(in super::super) struct Profile {
     recording: Recording,
@@ -36,11 +34,7 @@ impl Profile {
 
     fn begin_on(scope: Scope, place: &Place, call_graph: CallGraph, pid: u32) -> Result<Self, Unavailable> {
         let frequency_hz = frequency_hz(place.sample_s, std::thread::available_parallelism().map_or(1, usize::from));
-        let graph = match call_graph {
-            CallGraph::Dwarf => format!("dwarf,{STACK_BYTES}"),
-            CallGraph::FramePointers => "fp".to_owned(),
-        };
-        let (frequency, pid_text) = (frequency_hz.to_string(), pid.to_string());
+        let (frequency, graph, pid_text) = (frequency_hz.to_string(), call_graph.argument(), pid.to_string());
         // No event is named: perf takes cycles, and where there are none the CPU clock; without the kernel where it may
         // not look there.
         let mut arguments = vec!["record", "-F", &frequency, "--call-graph", &graph, "--max-size", LARGEST];
@@ -70,7 +64,7 @@ impl Profile {
         };
         let mut table = fold::table(&made);
         table.frequency_hz = self.frequency_hz;
-        table.call_graph = if self.call_graph == CallGraph::Dwarf { "dwarf" } else { "fp" }.to_owned();
+        table.call_graph = self.call_graph.to_string();
         table.scope = if self.scope == Scope::Pus { "pus" } else { "threads" }.to_owned();
         if !table.kernel {
             captured.missing.insert(format!("{PROFILE}.kernel"), no_kernel());

@@ -1,7 +1,7 @@
 //! Who called what the threads that serve connections sleep in: call chains of some of their sleeps, recorded when each
 //! begins, and as heavy as it is long.
 
-use super::super::perf::{Perf, Recording, unreadable};
+use super::super::perf::{Perf, Recording, TRACEPOINTS, unreadable};
 use super::super::place::{CALLERS_RECORDING, Place};
 use super::super::profile::{KERNEL, samples};
 use super::charge::Timeline;
@@ -16,14 +16,13 @@ use tare_results::waits::CallerShare;
 /// Sleeps a second whose chains are recorded, over all CPUs, and in all: each carries the stack with it.
 const SLEEPS_PER_S: f64 = 400.0;
 const SLEEPS: f64 = 10_000.0;
-const STACK_BYTES: u32 = 16_384;
+
 const LARGEST: &str = "256M";
 /// Threads that are looked at: the kernel's filter is no longer than a page.
 const THREADS: usize = 128;
 /// States of a thread that sleeps, and not of one that another took the CPU from: interruptible or not.
 const SLEEPS_NOW: &str = "prev_state & 3";
-/// The level of kernel.perf_event_paranoid that allows tracepoints on all CPUs.
-const TRACEPOINTS: i32 = -1;
+
 /// Two recordings read the clock one after the other.
 const NEAR_NS: u64 = 200_000;
 /// Chains listed, from this share of the threads' time on; functions of each, the innermost ones, and their letters.
@@ -35,16 +34,14 @@ const LETTERS: usize = 160;
 pub(super) fn begin(place: &Place, graph: CallGraph, connections: &[ThreadRef]) -> Result<Recording, Unavailable> {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let per_s = SLEEPS_PER_S.min(SLEEPS / place.sample_s.max(0.1)) / cpus as f64;
-    let frequency = (per_s.max(1.0) as u64).to_string();
-    let graph = match graph {
-        CallGraph::Dwarf => format!("dwarf,{STACK_BYTES}"),
-        CallGraph::FramePointers => "fp".to_owned(),
-    };
+    let (frequency, graph) = ((per_s.max(1.0) as u64).to_string(), graph.argument());
+
     let threads: Vec<String> =
         connections.iter().take(THREADS).map(|thread| format!("prev_pid == {}", thread.tid)).collect();
     let filter = format!("({SLEEPS_NOW}) && ({})", threads.join(" || "));
     let arguments = ["record", "-a", "-e", "sched:sched_switch", "--filter", &filter, "-F", &frequency];
     let arguments = [arguments.as_slice(), &["--call-graph", &graph, "--max-size", LARGEST]].concat();
+
     Recording::begin(place, CALLERS_RECORDING, &arguments, TRACEPOINTS)
 }
 

@@ -1,6 +1,6 @@
 //! `perf record` of two tracepoints around the capture sample, read by `perf script` after it.
 
-use super::super::perf::{Perf, Recording, next_line, unreadable};
+use super::super::perf::{Perf, Recording, TRACEPOINTS, next_line, unreadable};
 use super::super::place::{Captured, Place, WAKES_RECORDING};
 use super::callers;
 use super::charge::{Threads, Timeline, charge};
@@ -17,8 +17,6 @@ use tare_results::waits::WakesFile;
 /// Events that are read at most: some seconds of a server that switches for every statement.
 const EVENTS: u64 = 2_000_000;
 const LARGEST: &str = "256M";
-/// The level of kernel.perf_event_paranoid that allows tracepoints on all CPUs.
-const TRACEPOINTS: i32 = -1;
 
 pub(in super::super) struct Wakes {
     recording: Recording,

@@ -64,7 +64,7 @@ pub(super) fn memory(
     };
     let nodes: NodeSet = outcome.data_pages.keys().copied().collect();
     let lies = if nodes.is_empty() { String::new() } else { format!("; pages of data on nodes {nodes}") };
-    Ok(AppliedSetting { factor: "memory".into(), level: policy.to_string(), found: None, verified: whose + &lies })
+    Ok(AppliedSetting::new("memory", policy, whose + &lies))
 }
 
 /// What looks at one run, from its own threads and from the thread that waits for them.

@@ -54,12 +54,11 @@ impl Runner<'_> {
         let extra = self.stage.counts.extra.then(|| self.captured(&queries, &samples)).transpose()?;
         let against = self.learnt.against.into_iter().collect::<Vec<_>>().join(" and ");
         let numbers: Vec<String> = order.iter().map(u8::to_string).collect();
-        let (factor, level) = ("queries".to_owned(), self.settings.queries.to_string());
         let verified = format!("in the order {}; rows compared with {against}", numbers.join(","));
         Ok(Driven {
             searches: Vec::new(),
             settled: None,
-            applied: vec![preload, AppliedSetting { factor, level, found: None, verified }],
+            applied: vec![preload, AppliedSetting::new("queries", self.settings.queries, verified)],
             samples: samples.into_iter().map(SampleBuilder::build).collect(),
             extra,
             warm_up: self.learnt.warm_up,
@@ -169,8 +168,7 @@ impl Runner<'_> {
         if let (false, Some(pool)) = (on, self.held.and_then(|held| held.now())) {
             verified.push_str(&format!("; {}", in_words(&pool)));
         }
-        let level = if on { "on" } else { "off" };
-        Ok(AppliedSetting { factor: "preload".into(), level: level.into(), found: None, verified })
+        Ok(AppliedSetting::new("preload", if on { "on" } else { "off" }, verified))
     }
 }
 

@@ -59,7 +59,7 @@ pub fn run(
         Err(other) => return Err(LoadError::Own(other.to_string().into())),
     };
     let level = format!("{workload}, {threads} threads, until {}", warm.until);
-    Ok(Some(AppliedSetting { factor: "warmup".into(), level, found: None, verified }))
+    Ok(Some(AppliedSetting::new("warmup", level, verified)))
 }
 
 impl Until {
@@ -144,7 +144,7 @@ pub fn preload(
     }
     if settings.warm.already {
         let verified = format!("on the server of the trial before, not read again; {}", all_read(held)?);
-        return Ok(Some(AppliedSetting { factor: "preload".into(), level: "on".into(), found: None, verified }));
+        return Ok(Some(AppliedSetting::new("preload", "on", verified)));
     }
     let tables = settings.tables.tables;
     let sessions = std::thread::available_parallelism().map_or(1, usize::from).min(READERS).min(tables);
@@ -175,7 +175,7 @@ pub fn preload(
         },
     )?;
     let verified = format!("{tables} tables and their indexes read from end to end; {}", all_read(held)?);
-    Ok(Some(AppliedSetting { factor: "preload".into(), level: "on".into(), found: None, verified }))
+    Ok(Some(AppliedSetting::new("preload", "on", verified)))
 }
 
 #[cfg(test)]

@@ -58,9 +58,6 @@ fn closed_s(counts: &TrialSize) -> f64 {
 
 /// Measures at a pace. `run` runs the load once at a rate, or as fast as it goes, as the stage's counts say; `measured`
 /// makes metrics of what it gives, or says why it is no measurement.
-///
-/// # Errors
-/// Those of the load, and that no rate meets the objective.
 pub fn at_pace<T: Merge>(
     pace: Pace,
     mut stage: LoadContext<'_>,
@@ -86,9 +83,6 @@ pub fn at_pace<T: Merge>(
 
 /// Searches as often as samples are asked for. `run` runs the load once at a rate, or as fast as it goes, as the
 /// stage's counts say; `measured` makes metrics of what it gives.
-///
-/// # Errors
-/// Those of the load, and that no rate meets the objective.
 fn under_objective<T: Merge>(
     objective: Slo,
     mut stage: LoadContext<'_>,

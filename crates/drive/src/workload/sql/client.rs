@@ -8,12 +8,12 @@ use super::parameter::Drawn;
 use super::statement::Statement;
 use super::step::Part;
 use super::tally::Tally;
-use crate::workload::LoadError;
-use crate::workload::sessions::{Merge, Tallies, roll_back};
+use crate::workload::sessions::{self, Connections, Connector, Merge, Ran, Tallies, roll_back};
+use crate::workload::{LoadContext, LoadError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tare_engine::{Dialect, Param, Session, SqlError, SqlErrorKind, StatementId};
-use tare_load::{Attempt, Client, Queries, Random};
+use tare_load::{Attempt, Client, Curve, Queries, Random};
 
 pub(super) struct SqlClient {
     session: Box<dyn Session>,
@@ -106,6 +106,25 @@ impl SqlClient {
         self.sent.other += 1;
         Ok(())
     }
+}
+
+/// Runs such clients once, each with the part of its number.
+pub(super) fn run(
+    mix: &Arc<Mix>,
+    counters: &Arc<Counters>,
+    (rate, events): (Option<Curve>, Option<u64>),
+    stage: &mut LoadContext<'_>,
+    part: impl Fn(usize) -> Option<Part> + Sync,
+) -> Result<Vec<Ran<Tally>>, LoadError> {
+    let tallies = Arc::new(Tallies::new(Tally::new(mix.statements().count())));
+    let connections = Connections::new(stage.threads);
+    let dialect = stage.dialect;
+    let client = |session, index| {
+        let (mix, counters, tallies) = (Arc::clone(mix), Arc::clone(counters), Arc::clone(&tallies));
+        SqlClient::new(session, dialect, mix, counters, tallies, part(index)).map_err(LoadError::own)
+    };
+    let connector = Connector::new(stage, &connections, client);
+    sessions::run(rate, events, stage, &connector, &connections, |samples| tallies.take(samples))
 }
 
 fn prepare(

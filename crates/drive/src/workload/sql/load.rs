@@ -1,7 +1,7 @@
 //! What a trial does with statements of one's own.
 
 use super::SqlSettings;
-use super::client::SqlClient;
+use super::client;
 use super::error::SqlLoadError;
 use super::fill::fill;
 use super::mix::Mix;
@@ -10,13 +10,12 @@ use super::step::Step;
 use super::steps;
 use super::tally::Tally;
 use crate::workload::oltp::{OltpSettings, Tables, Workload};
-use crate::workload::sessions::{self, Connections, Connector, Pace, Paced, Ran, Tallies, at_pace, expected_s};
+use crate::workload::sessions::{Pace, Paced, Ran, at_pace, expected_s};
 use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, NamedLoad, TrialSize, Warm};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 use tare_engine::{Server, Session};
-use tare_load::Curve;
 use tare_results::metric;
 
 const NO_FILE: &str = "the workload sql has no statements: set workload.file";
@@ -136,7 +135,10 @@ impl Load for SqlSettings {
         }
         number_on(mix, &stage)?;
         let warm = Warm::up(self.preload, &stage)?;
-        let at = |rate, stage: &mut LoadContext<'_>| run(mix, rate, stage);
+        let at = |rate, stage: &mut LoadContext<'_>| {
+            let events = stage.host.events();
+            client::run(mix, &Arc::new(mix.counters()), (rate, events), stage, |_| None)
+        };
         Ok(warm.around(at_pace(self.pace, stage, at, |ran| measured(mix, ran))?))
     }
 
@@ -176,19 +178,6 @@ fn number_on(mix: &Mix, stage: &LoadContext<'_>) -> Result<(), LoadError> {
         }
     }
     Ok(())
-}
-
-fn run(mix: &Arc<Mix>, rate: Option<Curve>, stage: &mut LoadContext<'_>) -> Result<Vec<Ran<Tally>>, LoadError> {
-    let tallies = Arc::new(Tallies::new(Tally::new(mix.statements().count())));
-    let connections = Connections::new(stage.threads);
-    let dialect = stage.dialect;
-    let counters = Arc::new(mix.counters());
-    let client = |session, _| {
-        let shared = (Arc::clone(mix), Arc::clone(&counters), Arc::clone(&tallies));
-        SqlClient::new(session, dialect, shared.0, shared.1, shared.2, None).map_err(LoadError::own)
-    };
-    let connector = Connector::new(stage, &connections, client);
-    sessions::run(rate, stage.host.events(), stage, &connector, &connections, |samples| tallies.take(samples))
 }
 
 fn measured(mix: &Mix, ran: Ran<Tally>) -> Result<Measured, LoadError> {

@@ -155,8 +155,7 @@ fn transaction(
     known: &mut Known<'_>,
     before: &[Transaction],
 ) -> Result<Transaction, String> {
-    let is_word = !read.name.is_empty() && read.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if !is_word || before.iter().any(|t| t.name == read.name) {
+    if !step::is_word(&read.name) || before.iter().any(|t| t.name == read.name) {
         return Err(format!("transaction {}: a name of its own, of letters, digits and _", read.name));
     }
     if read.statements.is_empty() {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use tare_load::{Distribution, Draw, Random};
 
 /// Values of a list, at most: what PostgreSQL, MariaDB and MySQL take in a statement.
-const MOST_VALUES: usize = 65_535;
+pub(super) const MOST_VALUES: usize = 65_535;
 
 #[derive(Debug)]
 pub(super) struct Parameter {

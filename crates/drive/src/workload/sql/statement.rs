@@ -1,13 +1,12 @@
 //! A statement: its text with what stands in it.
 
 use super::file::Repeated;
-use super::parameter::Parameter;
+use super::parameter::{MOST_VALUES, Parameter};
 use std::collections::HashMap;
 use tare_engine::Dialect;
 
 /// Texts that a statement may come to by a parameter in its text, at most: each is prepared by every connection.
 const MOST_TEXTS: u64 = 10_000;
-const MOST_VALUES: usize = 65_535;
 /// Bytes that all statements of a file may come to, with every row and value written out.
 const LARGEST: usize = 64 << 20;
 /// What a value takes at least: its place among the others.

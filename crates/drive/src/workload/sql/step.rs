@@ -63,7 +63,7 @@ pub(super) fn read(steps: Vec<file::FileStep>, known: &[Known<'_>], sizes: Sizes
     Ok(made)
 }
 
-fn is_word(name: &str) -> bool {
+pub(super) fn is_word(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 

@@ -1,12 +1,12 @@
 //! A trial by steps: each a run of its own on the same server, with the tables and the counters as the step before has
 //! left them.
 
-use super::client::SqlClient;
+use super::client;
 use super::error::SqlLoadError;
 use super::mix::Mix;
 use super::step::{Parts, Role, Step, threads_of_client};
 use super::tally::Tally;
-use crate::workload::sessions::{self, Connections, Connector, Pace, Ran, Tallies};
+use crate::workload::sessions::{Pace, Ran};
 use crate::workload::{Driven, LoadContext, LoadError, Measured, TrialSize};
 use std::sync::Arc;
 use tare_load::Latencies;
@@ -67,21 +67,12 @@ pub(super) fn drive(mix: &Arc<Mix>, mut stage: LoadContext<'_>) -> Result<Driven
             sample_s: step.count.map_or(asked.sample_s, |_| LONGEST_S),
             ..asked
         };
-        let parts = Arc::new(Parts::of(step, threads_of_client(&mix.steps)));
-        let tallies = Arc::new(Tallies::new(Tally::new(mix.statements().count())));
-        let connections = Connections::new(stage.threads);
-        let dialect = stage.dialect;
-        let client = |session, index| {
-            let shared = (Arc::clone(mix), Arc::clone(&counters), Arc::clone(&tallies));
-            SqlClient::new(session, dialect, shared.0, shared.1, shared.2, Some(parts.of_thread(index)))
-                .map_err(LoadError::own)
-        };
-        let connector = Connector::new(&stage, &connections, client);
+        let parts = Parts::of(step, threads_of_client(&mix.steps));
         let events = step.count.map(|count| count * step.roles.len() as u64);
         // Another step draws other numbers; odd, so that the steps of no two trials are alike.
         let seed = stage.seed;
         stage.seed = seed.wrapping_add((number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let ran = sessions::run(None, events, &mut stage, &connector, &connections, |samples| tallies.take(samples));
+        let ran = client::run(mix, &counters, (None, events), &mut stage, |index| Some(parts.of_thread(index)));
         stage.seed = seed;
         for ran in ran? {
             stage.host.judge(Pace::Closed, &ran.sample)?;

@@ -157,23 +157,15 @@ fn note(settings: &TpccSettings) -> AppliedSetting {
     let TpccSettings { warehouses, scale, keying, .. } = settings;
     let scale =
         if *scale < 1.0 { format!(", scale {scale} (another benchmark than TPC-C's sizes)") } else { String::new() };
-    AppliedSetting {
-        factor: "tpcc".into(),
-        level: format!("{warehouses} warehouses, keying {}{scale}", if *keying { "on" } else { "off" }),
-        found: None,
-        verified: "not an audited TPC-C result, and not comparable with one".into(),
-    }
+    let level = format!("{warehouses} warehouses, keying {}{scale}", if *keying { "on" } else { "off" });
+    AppliedSetting::new("tpcc", level, "not an audited TPC-C result, and not comparable with one")
 }
 
 fn nurand(constants: Constants) -> AppliedSetting {
     let Constants { name, customer, item } = constants;
     let filled = Constants::FILLED.name;
-    AppliedSetting {
-        factor: "nurand".into(),
-        level: format!("C of last names {name}, of customers {customer}, of items {item}"),
-        found: None,
-        verified: format!("drawn from the seed; last names were filled with {filled}"),
-    }
+    let level = format!("C of last names {name}, of customers {customer}, of items {item}");
+    AppliedSetting::new("nurand", level, format!("drawn from the seed; last names were filled with {filled}"))
 }
 
 /// Looks through the tables once no one works on them any more.
@@ -211,11 +203,7 @@ impl<'a> Looking<'a> {
             },
         )?;
         let numbers: Vec<String> = CONDITIONS[..count].iter().map(|of| format!("3.3.2.{}", of.number)).collect();
-        Ok(Some(AppliedSetting {
-            factor: "conditions".into(),
-            level: settings.checked.to_string(),
-            found: None,
-            verified: format!("hold after the last sample in all tables: {}", numbers.join(", ")),
-        }))
+        let verified = format!("hold after the last sample in all tables: {}", numbers.join(", "));
+        Ok(Some(AppliedSetting::new("conditions", settings.checked, verified)))
     }
 }

@@ -1,7 +1,7 @@
 //! What a bisection was asked, as its folder keeps it: with that, it goes on by the rule that it began with.
 
 use super::super::ab_sides::{self, Side};
-use super::super::{Exit, Problem, ab_together};
+use super::super::{Exit, Problem, ab_together, output};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use tare_files::Folder;
@@ -64,9 +64,7 @@ impl BisectRequest {
 
     /// Writes it into the bisection's folder, whole or not at all.
     pub fn write(&self, folder: &Folder) -> Result<(), Problem> {
-        let text = serde_json::to_string_pretty(self)
-            .map_err(|e| Problem::new(Exit::Machine, format!("cannot write {FILE}: {e}")))?;
-        Ok(folder.write(FILE, (text + "\n").as_bytes())?)
+        Ok(folder.write(FILE, output::pretty(self)?.as_bytes())?)
     }
 
     /// What a bisection that was begun was asked.
@@ -119,20 +117,10 @@ impl BisectRequest {
             Problem::new(Exit::Usage, "the path of a build is no text").at(binary.display().to_string())
         })?;
         let written = match &self.command {
-            Some(command) => format!("command={}", command.replace(PLACE, &quoted(path))),
+            Some(command) => format!("command={}", command.replace(PLACE, &tare_text::quoted(path))),
             None => format!("binary={path}"),
         };
         ab_sides::side(&written).map_err(|expected| Problem::new(Exit::Usage, "no side").expected(expected))
-    }
-}
-
-/// One word of a command line, as a shell and `workload.command` read it.
-pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%=".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Builds of the line: each made once, in a folder of its own that stays with the results.
 
-use super::super::output::note;
+use super::super::output::{self, note};
 use super::super::{Exit, Problem, interrupt};
 use super::asked::BisectRequest;
 use super::git;
@@ -106,9 +106,7 @@ impl<'a> Builds<'a> {
     }
 
     fn keep(&self, place: usize, built: &Built) -> Result<(), Problem> {
-        let text = serde_json::to_string_pretty(built)
-            .map_err(|e| Problem::new(Exit::Machine, format!("cannot write {FILE}: {e}")))?;
-        Ok(self.folder.make_sub(&self.name(place))?.write(FILE, (text + "\n").as_bytes())?)
+        Ok(self.folder.make_sub(&self.name(place))?.write(FILE, output::pretty(built)?.as_bytes())?)
     }
 
     fn make(&self, place: usize) -> Result<Option<Built>, Problem> {

@@ -6,9 +6,8 @@ use super::super::{Exit, Problem, ab_together, trust};
 use super::asked::BisectRequest;
 use serde::Serialize;
 use tare_findings::bisect::{self, Expected, Range};
-use tare_report::words::ab::duration;
 use tare_study::plan::resolve::Where;
-use tare_text::{count, percent};
+use tare_text::{count, duration, percent};
 use tare_topology::Machine;
 
 #[derive(Serialize)]

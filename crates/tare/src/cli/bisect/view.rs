@@ -2,7 +2,6 @@
 
 use super::super::output;
 use super::super::{Exit, Problem};
-use super::asked::quoted;
 use super::search::step_of;
 use serde::Serialize;
 use std::path::Path;
@@ -120,7 +119,7 @@ fn why(found: &Bisection, folder: &Path) -> Option<String> {
         return None;
     }
     let path = step_of(cell).folder(folder);
-    let side = |condition: &str| quoted(&format!("{}:{condition}", path.display()));
+    let side = |condition: &str| tare_text::quoted(&format!("{}:{condition}", path.display()));
     Some(format!("tare why {} {}", side(&step.rule.a), side(&step.rule.b)))
 }
 

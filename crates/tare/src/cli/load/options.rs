@@ -1,6 +1,8 @@
 //! Options that set keys of the study which a load is. Meaning, type, range and default of each are the key's own.
 
+use crate::cli::output;
 use crate::cli::problem::expectation;
+
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use std::marker::PhantomData;
 use tare_study::language::made::{KeyValue, check_value, declared};
@@ -61,7 +63,8 @@ impl KeyOption {
 
     fn parse(self, kind: Kind, text: &str) -> Result<Value, String> {
         if self.is_time {
-            return seconds(text).map(Value::Number);
+            let seconds = output::seconds(text).filter(|seconds| *seconds >= 0.0);
+            return seconds.map(Value::Number).ok_or_else(|| "expected a time such as 60s, 2m or 500ms".into());
         }
         let value = match kind {
             Kind::Switch => Value::Switch(switch(text)?),
@@ -138,20 +141,6 @@ fn capital(words: &str) -> String {
     }
     let mut letters = words.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
-}
-
-/// `60s`, `2m`, `500ms` or a bare number of seconds.
-fn seconds(text: &str) -> Result<f64, String> {
-    let (number, factor) = match text {
-        t if t.ends_with("ms") => (&t[..t.len() - 2], 0.001),
-        t if t.ends_with('s') => (&t[..t.len() - 1], 1.0),
-        t if t.ends_with('m') => (&t[..t.len() - 1], 60.0),
-        t => (t, 1.0),
-    };
-    match number.parse::<f64>() {
-        Ok(n) if n.is_finite() && n >= 0.0 => Ok(n * factor),
-        _ => Err("expected a time such as 60s, 2m or 500ms".into()),
-    }
 }
 
 pub fn switch(text: &str) -> Result<bool, String> {

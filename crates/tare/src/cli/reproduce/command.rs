@@ -1,7 +1,7 @@
 //! Options of `tare reproduce`, and what they choose.
 
 use super::{carry_out, predict, view};
-use crate::cli::output::time;
+use crate::cli::output::{self, time};
 use crate::cli::run::{default_out, unless_interrupted};
 use crate::cli::{Exit, Problem, interrupt, read_topology, trust};
 use clap::Args;
@@ -102,7 +102,7 @@ pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
             .at(out.display().to_string())
             .advice(format!("another --out, or go on with what is there: tare reproduce --resume {}", out.display())));
     }
-    folder.write(PREDICTIONS, &predict::written(&predictions)?)?;
+    folder.write(PREDICTIONS, output::pretty(&predictions)?.as_bytes())?;
     carry_out::run(&predictions, &out, args.trust, args.json)
 }
 

@@ -102,12 +102,6 @@ pub fn plan(experiment: &Experiment, blocks: usize, on: On<'_>) -> Result<(Study
     planned(study, on.machine, on.place, true)
 }
 
-pub fn written(predictions: &Predictions) -> Result<Vec<u8>, Problem> {
-    let text = serde_json::to_string_pretty(predictions);
-    text.map(|text| (text + "\n").into_bytes())
-        .map_err(|e| Problem::new(Exit::Machine, format!("cannot write the predictions: {e}")))
-}
-
 pub fn read(bytes: &[u8]) -> Result<Predictions, Problem> {
     let predictions: Predictions = serde_json::from_slice(bytes)
         .map_err(|e| Problem::new(Exit::Usage, format!("cannot read the predictions: {e}")))?;

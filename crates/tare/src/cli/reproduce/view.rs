@@ -69,9 +69,6 @@ fn claim_json<'a>(
 }
 
 /// Every claim with its source, and no verdict.
-///
-/// # Errors
-/// When it cannot be printed.
 pub fn list(experiments: &[Experiment], json: bool) -> Result<(), Problem> {
     /// Experiments whose claims are listed with their sources.
     const FEW: usize = 1;
@@ -103,9 +100,6 @@ pub fn list(experiments: &[Experiment], json: bool) -> Result<(), Problem> {
 }
 
 /// What would be run, and in how much time.
-///
-/// # Errors
-/// When it cannot be printed.
 pub fn planned(predictions: &Predictions, json: bool) -> Result<(), Problem> {
     let runs = || predictions.experiments.iter().filter(|own| own.blocks > 0);
     let expected_s: f64 = runs().map(|own| own.expected_s).sum();
@@ -171,9 +165,6 @@ fn untestable(predictions: &Predictions) -> String {
 }
 
 /// A line a claim.
-///
-/// # Errors
-/// When it cannot be printed.
 pub fn verdicts(claimed: &[Claimed]) -> Result<(), Problem> {
     let line = |own: &Claimed| {
         let (name, published) = (&own.claim.name, words::published(&own.claim));
@@ -192,25 +183,16 @@ pub fn verdicts(claimed: &[Claimed]) -> Result<(), Problem> {
 }
 
 /// What stands above the verdicts.
-///
-/// # Errors
-/// When it cannot be printed.
 pub fn heading() -> Result<(), Problem> {
     output::lines(&format!("{:NAMES$} {:VERDICTS$} {:>8}  here (95% interval)\n", "claim", "verdict", "published"))
 }
 
 /// How many came to what.
-///
-/// # Errors
-/// When it cannot be printed.
 pub fn summed(claimed: &[Claimed]) -> Result<(), Problem> {
     output::lines(&format!("{}\n", words::sentence(claimed.iter().map(|own| own.verdict.as_ref()))))
 }
 
 /// All of it as one document.
-///
-/// # Errors
-/// When it cannot be printed.
 pub fn document(predictions: &Predictions, claimed: &[Claimed]) -> Result<(), Problem> {
     let of = |own: &'_ Predicted| own.experiment.claims.len();
     let experiments = predictions.experiments.iter().flat_map(|own| std::iter::repeat_n(own, of(own)));

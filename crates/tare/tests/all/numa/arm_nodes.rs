@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::numa::counting;
 use crate::numa::four_nodes::ladder;
 use crate::numa::guest::Guest;
-use crate::numa::image::Image;
+use crate::numa::image::{Image, cell_of_mariadb};
 use crate::numa::judge::{interleaved_over, of_condition, only_on, pairs, policies_hold, trials};
 use crate::numa::machine::{DISTANCES_OF_FOUR, Evidence, Machine};
 
@@ -47,37 +47,15 @@ bind = "thread"
 pairing = ["same-pu", "same-node", "other-node"]
 "#;
 
-/// Each pair on a node of its own. The machine itself makes the data, with the server's own script.
-const MARIADB: &str = r#"
-name = "mariadb"
-[engine]
-name = "mariadb"
-[engine.options]
-innodb_log_file_size = "8M"
-[workload]
-threads = 2
-rows = 500
-[sampling]
-steal_limit = "off"
-foreign_cpu_limit = "off"
-trials = 1
-warmup_s = 0.5
-sample_s = 1
-[placement]
-client = "node:0.pu:0+node:2.pu:0"
-server = "node:0.pu:1+node:2.pu:1"
-bind = "thread"
-pairing = "same-node"
-memory = "interleave:all"
-"#;
-
 #[test]
 #[ignore = "boots a virtual machine with cross-built programs: make arm"]
 fn on_arm_topology_placements_pairs_and_pages_are_what_was_asked() {
     let guest = Guest::Aarch64;
     let image = Image::arm(guest);
     counting::prepare(&image);
-    image.write("studies/mariadb.toml", MARIADB);
+    // The machine itself makes its data, with the server's own script.
+    let places = ["node:0.pu:0+node:2.pu:0", "node:0.pu:1+node:2.pu:1"];
+    image.write("studies/mariadb.toml", &cell_of_mariadb(500, [0.5, 1.0], places));
     for (name, text) in [("policies", POLICIES), ("pairs", PAIRS)] {
         image.write(&format!("studies/{name}.toml"), &format!("name = \"{name}\"\n{HEAD}{text}"));
     }

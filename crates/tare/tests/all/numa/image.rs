@@ -190,6 +190,16 @@ pub fn preparing(rows: u32) -> String {
     )
 }
 
+/// A cell of MariaDB with so many rows: two pairs, each on a node of its own.
+pub fn cell_of_mariadb(rows: u32, [warmup_s, sample_s]: [f64; 2], [client, server]: [&str; 2]) -> String {
+    format!(
+        "name = \"cell\"\n[engine]\nname = \"mariadb\"\n[engine.options]\ninnodb_log_file_size = \"8M\"\n\
+         [workload]\nthreads = 2\nrows = {rows}\n[sampling]\nsteal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n\
+         trials = 1\nwarmup_s = {warmup_s}\nsample_s = {sample_s}\n[placement]\nclient = \"{client}\"\n\
+         server = \"{server}\"\nbind = \"thread\"\npairing = \"same-node\"\nmemory = \"interleave:all\"\n"
+    )
+}
+
 /// A program in the usual places.
 pub fn find(program: &str, package: &str) -> PathBuf {
     let places =

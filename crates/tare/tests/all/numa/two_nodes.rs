@@ -4,33 +4,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::numa::image::{Image, preparing};
+use crate::numa::image::{Image, cell_of_mariadb, preparing};
 use crate::numa::judge::{Cpus, cpus, interleaved_over, kept_to, of_condition, pairs, policies_hold, trials};
 use crate::numa::machine::{Evidence, Machine, Node};
-
-/// A cell of MariaDB: the article's first balanced one, every pair on one node.
-const MARIADB: &str = r#"
-name = "cell"
-[engine]
-name = "mariadb"
-[engine.options]
-innodb_log_file_size = "8M"
-[workload]
-threads = 2
-rows = 2000
-[sampling]
-steal_limit = "off"
-foreign_cpu_limit = "off"
-trials = 1
-warmup_s = 0.2
-sample_s = 0.6
-[placement]
-client = "node:0-1.core:0.pu:0"
-server = "node:0-1.core:2.pu:0"
-bind = "thread"
-pairing = "same-node"
-memory = "interleave:all"
-"#;
 
 /// Server on node 0, memory as each level says; MariaDB's cell is interleaved, and `odd_nodes` has what is preferred or
 /// on a node without CPUs. Without a mapping of the file: its pages would lie where they were written.
@@ -94,8 +70,10 @@ fn boot() -> Evidence {
     // The same data on the host, which has only to make them.
     image.prepare(&preparing(2000));
     std::fs::create_dir(image.at("studies")).unwrap();
+    // The article's first balanced one, every pair on one node.
+    let cell = cell_of_mariadb(2000, [0.2, 0.6], ["node:0-1.core:0.pu:0", "node:0-1.core:2.pu:0"]);
     for (name, text) in
-        [("grid", grid_in_part().as_str()), ("policies", POLICIES), ("mariadb", MARIADB), ("killed", KILLED)]
+        [("grid", grid_in_part().as_str()), ("policies", POLICIES), ("mariadb", &cell), ("killed", KILLED)]
     {
         image.write(&format!("studies/{name}.toml"), text);
     }

@@ -1,6 +1,6 @@
 //! The lines: planted causes, twenty comparisons of two alike, what is not explained, and what recording costs.
 
-use super::cases::{CASES, Case, Other, Size, UPDATE};
+use super::cases::{CASES, Case, Size, TWO_CONDITIONS, UPDATE};
 use super::made;
 use super::rows::Rows;
 use crate::studies::why::taken_by_others;
@@ -75,16 +75,7 @@ fn planted(case: &Case) -> (bool, String) {
 
 fn alike(world: &World, engine: &'static str) -> (bool, String) {
     let more = "[factors]\nside = [\"a\", \"b\"]";
-    let case = Case {
-        planted: "",
-        engine,
-        workload: UPDATE,
-        more,
-        sides: ["side=a", "side=b"],
-        kinds: &[],
-        size: Size::Unknown,
-        other: Other::None,
-    };
+    let case = Case { engine, workload: UPDATE, more, sides: ["side=a", "side=b"], ..TWO_CONDITIONS };
     let found = made::why(world, &case);
     // The next one has the same name.
     let _ = std::fs::remove_dir_all(world.path("results"));

@@ -43,6 +43,18 @@ pub enum Other {
     SlowFile,
 }
 
+/// Two conditions of a study, of which it is not known by how much they differ.
+pub const TWO_CONDITIONS: Case = Case {
+    planted: "",
+    engine: "",
+    workload: "",
+    more: "",
+    sides: [""; 2],
+    kinds: &[],
+    size: Size::Unknown,
+    other: Other::None,
+};
+
 const ADVISORY_OF_MANY: &str = "[parameters]\nkey = { range = [1, 1000000000] }\n[[transaction]]\nname = \"hold\"\n\
      statements = [\"SELECT pg_advisory_xact_lock(:key)\", \"SELECT pg_sleep(0.002)\"]\n";
 const ADVISORY_OF_ONE: &str = "[parameters]\nkey = { range = [1, 1] }\n[[transaction]]\nname = \"hold\"\n\
@@ -63,7 +75,7 @@ const fn embedded(
     kinds: &'static [&'static str],
     us: f64,
 ) -> Case {
-    Case { planted, engine: "sqlite", workload: UPDATE, more, sides, kinds, size: Size::Us(us), other: Other::None }
+    Case { planted, engine: "sqlite", workload: UPDATE, more, sides, kinds, size: Size::Us(us), ..TWO_CONDITIONS }
 }
 
 pub const CASES: [Case; 25] = [
@@ -110,7 +122,7 @@ pub const CASES: [Case; 25] = [
         sides: ["option.tare_planted_mutex_us=0", "option.tare_planted_mutex_us=2000"],
         kinds: &["global_lock"],
         size: Size::Held(500.0),
-        other: Other::None,
+        ..TWO_CONDITIONS
     },
     Case {
         planted: "SQLite: 4 writers, the write lock held for 4 x 1000 us",
@@ -121,7 +133,7 @@ pub const CASES: [Case; 25] = [
         sides: ["option.tare_planted_held_us=0", "option.tare_planted_held_us=1000"],
         kinds: &["global_lock"],
         size: Size::OfDifference(3.0 / 4.0),
-        other: Other::None,
+        ..TWO_CONDITIONS
     },
     Case {
         planted: "SQLite: a cache line that 4 threads write to",
@@ -130,8 +142,7 @@ pub const CASES: [Case; 25] = [
         more: "[factors.option]\ntare_planted_shared_line = [0, 20000]",
         sides: ["option.tare_planted_shared_line=0", "option.tare_planted_shared_line=20000"],
         kinds: &["server_work"],
-        size: Size::Unknown,
-        other: Other::None,
+        ..TWO_CONDITIONS
     },
     embedded(
         "SQLite: requests that are 3000 us on the way",
@@ -144,11 +155,9 @@ pub const CASES: [Case; 25] = [
         planted: "SQLite: clients and server throttled to half a CPU by a cgroup",
         engine: "sqlite",
         workload: POINT_2,
-        more: "",
-        sides: ["", ""],
         kinds: &["throttled"],
-        size: Size::Unknown,
         other: Other::Quota,
+        ..TWO_CONDITIONS
     },
     Case {
         planted: "SQLite: flushed at every commit (synchronous=FULL)",
@@ -157,8 +166,7 @@ pub const CASES: [Case; 25] = [
         more: "[factors.option]\nsynchronous = [\"OFF\", \"FULL\"]",
         sides: ["option.synchronous=OFF", "option.synchronous=FULL"],
         kinds: &["commit"],
-        size: Size::Unknown,
-        other: Other::None,
+        ..TWO_CONDITIONS
     },
     Case {
         planted: "SQLite: 16 threads on this machine's CPUs, against 1",
@@ -167,8 +175,7 @@ pub const CASES: [Case; 25] = [
         more: "[factors]\nthreads = [1, 16]",
         sides: ["threads=1", "threads=16"],
         kinds: &["cpu_shortage"],
-        size: Size::Unknown,
-        other: Other::None,
+        ..TWO_CONDITIONS
     },
     Case {
         planted: "SQLite: client and server on two PUs, against one",
@@ -179,8 +186,7 @@ pub const CASES: [Case; 25] = [
                server = \"all\"\nbind = \"thread\"\npairing = \"same-cache\"",
         sides: ["placement=same-pu", "placement=same-cache"],
         kinds: &["wake_ups"],
-        size: Size::Unknown,
-        other: Other::None,
+        ..TWO_CONDITIONS
     },
     Case {
         planted: "MariaDB: a hot row",
@@ -189,8 +195,7 @@ pub const CASES: [Case; 25] = [
         more: NOT_DURABLE,
         sides: HOT_SIDES,
         kinds: &["row_lock"],
-        size: Size::Unknown,
-        other: Other::None,
+        ..TWO_CONDITIONS
     },
     Case {
         planted: "MariaDB: the log flushed at every commit",
@@ -199,8 +204,7 @@ pub const CASES: [Case; 25] = [
         more: "[factors.option]\ninnodb_flush_log_at_trx_commit = [\"0\", \"1\"]",
         sides: ["option.innodb_flush_log_at_trx_commit=0", "option.innodb_flush_log_at_trx_commit=1"],
         kinds: &["commit"],
-        size: Size::Unknown,
-        other: Other::None,
+        ..TWO_CONDITIONS
     },
     Case {
         planted: "MariaDB: 16 threads on this machine's CPUs, against 1",
@@ -209,8 +213,7 @@ pub const CASES: [Case; 25] = [
         more: "[factors]\nthreads = [1, 16]",
         sides: ["threads=1", "threads=16"],
         kinds: &["cpu_shortage"],
-        size: Size::Unknown,
-        other: Other::None,
+        ..TWO_CONDITIONS
     },
     Case {
         planted: "MySQL: a hot row",
@@ -219,8 +222,7 @@ pub const CASES: [Case; 25] = [
         more: NOT_DURABLE,
         sides: HOT_SIDES,
         kinds: &["row_lock"],
-        size: Size::Unknown,
-        other: Other::None,
+        ..TWO_CONDITIONS
     },
     Case {
         planted: "MySQL: the log flushed at every commit",
@@ -229,8 +231,7 @@ pub const CASES: [Case; 25] = [
         more: "[factors.option]\ninnodb_flush_log_at_trx_commit = [\"0\", \"1\"]",
         sides: ["option.innodb_flush_log_at_trx_commit=0", "option.innodb_flush_log_at_trx_commit=1"],
         kinds: &["commit"],
-        size: Size::Unknown,
-        other: Other::None,
+        ..TWO_CONDITIONS
     },
     Case {
         planted: "PostgreSQL: a hot row",
@@ -239,8 +240,7 @@ pub const CASES: [Case; 25] = [
         more: ROWS,
         sides: HOT_SIDES,
         kinds: &["row_lock"],
-        size: Size::Unknown,
-        other: Other::None,
+        ..TWO_CONDITIONS
     },
     Case {
         planted: "PostgreSQL: synchronous_commit",
@@ -249,8 +249,7 @@ pub const CASES: [Case; 25] = [
         more: "[factors.option]\nsynchronous_commit = [\"off\", \"on\"]",
         sides: ["option.synchronous_commit=off", "option.synchronous_commit=on"],
         kinds: &["commit"],
-        size: Size::Unknown,
-        other: Other::None,
+        ..TWO_CONDITIONS
     },
     Case {
         planted: "PostgreSQL: commit_delay of 4000 us",
@@ -260,17 +259,16 @@ pub const CASES: [Case; 25] = [
         sides: ["option.commit_delay=0", "option.commit_delay=4000"],
         kinds: &["commit", "pauses"],
         size: Size::Us(4000.0),
-        other: Other::None,
+        ..TWO_CONDITIONS
     },
     Case {
         planted: "PostgreSQL: one advisory lock, held for 2 ms by one of 4",
         engine: "postgresql",
         workload: "name = \"sql\"\nfile = \"mix.toml\"\nthreads = 4",
-        more: "",
-        sides: ["", ""],
         kinds: &["global_lock"],
         size: Size::OfTime(3.0 / 4.0),
         other: Other::Statements([ADVISORY_OF_MANY, ADVISORY_OF_ONE]),
+        ..TWO_CONDITIONS
     },
     Case {
         planted: "MariaDB: fdatasync of a slow file, 5000 us each",
@@ -290,8 +288,7 @@ pub const CASES: [Case; 25] = [
         more: "[engine.options]\ninnodb_flush_method = \"O_DIRECT\"\n[factors.option]\ninnodb_buffer_pool_size = [\"256M\", \"8M\"]",
         sides: ["option.innodb_buffer_pool_size=256M", "option.innodb_buffer_pool_size=8M"],
         kinds: &["storage", "server_work"],
-        size: Size::Unknown,
-        other: Other::None,
+        ..TWO_CONDITIONS
     },
     Case {
         planted: "MariaDB: spinning (innodb_sync_spin_loops, spin_wait_delay)",
@@ -300,7 +297,6 @@ pub const CASES: [Case; 25] = [
         more: "[engine.options]\ninnodb_flush_log_at_trx_commit = \"0\"\n[factors.option]\ninnodb_spin_wait_delay = [\"0\", \"6000\"]",
         sides: ["option.innodb_spin_wait_delay=0", "option.innodb_spin_wait_delay=6000"],
         kinds: &["server_work", "global_lock", "cpu_shortage"],
-        size: Size::Unknown,
-        other: Other::None,
+        ..TWO_CONDITIONS
     },
 ];

@@ -31,12 +31,10 @@ pub fn study(engine: &str, workload: &str, more: &str, trials: u32) -> String {
 pub fn why(world: &World, case: &Case) -> Result<Value, String> {
     let text = study(case.engine, case.workload, case.more, 5);
     let sides = match case.other {
-        Other::None => {
-            run(world, &text, "results", None)?;
-            case.sides.map(|side| format!("results:{side}"))
-        }
-        Other::SlowFile => {
-            slow_file(world)?;
+        Other::None | Other::SlowFile => {
+            if let Other::SlowFile = case.other {
+                slow_file(world)?;
+            }
             run(world, &text, "results", None)?;
             case.sides.map(|side| format!("results:{side}"))
         }
