@@ -288,7 +288,7 @@ pub struct MetricSummary {
     pub modes: Vec<Mode>,
     /// What the trials of each mode have in common, where a recorded covariate explains it.
     pub mode_cause: Option<ModeCause>,
-    /// No mode is shown, but the trials lie far apart and none of them is near their mean.
+    /// No mode is shown, but the trials lie far apart and none of them is near their mean, or it is hardly known.
     pub far_from_mean: bool,
     pub trials: usize,
     /// What the probes alongside the trials leave of their spread, where the study records them.

@@ -239,7 +239,7 @@ pub struct Alone {
     pub estimate: Estimate,
     /// The modes that its trials fall into; empty where none are shown.
     pub modes: Vec<Mode>,
-    /// The least and the most of trials none of which is near their mean; none where that describes them.
+    /// The least and the most of trials that their mean does not describe; none where it does.
     pub range: Option<(f64, f64)>,
 }
 

@@ -65,7 +65,7 @@ pub struct MetricComparison {
     pub better: Better,
     pub mean_a: f64,
     pub mean_b: f64,
-    /// Modes of the trials of A, the lower first; empty where one describes them, and of what is not judged.
+    /// Modes of the trials of A, the lower first; empty where one describes them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub modes_a: Vec<Mode>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

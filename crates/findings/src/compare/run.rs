@@ -233,11 +233,12 @@ fn cautions(matched: &Matched<'_, '_>, pairs: &mut [Pair], labels: [&str; 2]) ->
     }
     let judged: BTreeSet<String> =
         pairs.iter().filter(|pair| pair.comparison.judged).map(|pair| pair.comparison.name.clone()).collect();
-    let metrics: Vec<String> = judged.iter().cloned().collect();
+    let all: BTreeSet<String> = pairs.iter().map(|pair| pair.comparison.name.clone()).collect();
+    let metrics: Vec<String> = all.into_iter().collect();
     let all_a: Vec<_> = matched.iter().map(|(a, _)| *a).collect();
     let all_b: Vec<_> = matched.iter().map(|(_, b)| *b).collect();
     let seen = [all_a, all_b].map(|side| modes::StudyModes::of(&side, &metrics, None));
-    for pair in pairs.iter_mut().filter(|pair| pair.comparison.judged) {
+    for pair in pairs.iter_mut() {
         let found = &mut pair.comparison;
         let of = |a: &ConditionTrials<'_>, b: &ConditionTrials<'_>| {
             a.name == found.condition.a && b.name == found.condition.b

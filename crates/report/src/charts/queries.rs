@@ -18,8 +18,17 @@ const GAP: f64 = 9.0;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
     pub label: String,
-    /// Each condition's mark, and its trial means relative to the mean of them all (0.02 is 2% above).
-    pub conditions: Vec<(usize, Vec<f64>)>,
+    /// Each condition's mark and its trials.
+    pub conditions: Vec<(usize, Vec<Dot>)>,
+}
+
+/// A trial of a query.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Dot {
+    /// Its mean relative to the mean of all trials: 0.02 is 2% above.
+    pub value: f64,
+    /// Whether it counts although it was disturbed: then it is hollow.
+    pub disturbed: bool,
 }
 
 /// Draws a panel for each query, for wide pages and for small screens.
@@ -29,8 +38,8 @@ pub fn draw(queries: &[Query]) -> [Markup; 2] {
 
 fn of_frame(queries: &[Query], frame: &Frame) -> Markup {
     let (left, right) = (frame.left, frame.right);
-    let values = || queries.iter().flat_map(|query| &query.conditions).flat_map(|(_, values)| values).copied();
-    let reach = values().map(f64::abs).fold(0.001, f64::max);
+    let dots = queries.iter().flat_map(|query| &query.conditions).flat_map(|(_, dots)| dots);
+    let reach = dots.map(|dot| dot.value.abs()).fold(0.001, f64::max);
     let at = |value: f64| f64::midpoint(left, right) + value / reach * (right - left) / 2.0;
     let height = |query: &Query| GAP + LINE * query.conditions.len() as f64;
     let tops: Vec<f64> =
@@ -53,10 +62,14 @@ fn of_frame(queries: &[Query], frame: &Frame) -> Markup {
                 text.label x=(px(left - 26.0)) y=(px(top + 5.0 + LINE * query.conditions.len() as f64 / 2.0 + 4.0)) text-anchor="end" {
                     (query.label)
                 }
-                @for (index, (mark, values)) in query.conditions.iter().enumerate() {
-                    @let y = top + GAP / 2.0 + LINE * (index as f64 + 0.5);
-                    path class=(marks::class(*mark)) d=(marks::path(*mark, left - 14.0, y, 3.0)) {}
-                    path class=(format!("dots small {}", marks::class(*mark))) d=(marks::dots(values.iter().map(|v| (at(*v), y)))) {}
+                @for (index, (mark, dots)) in query.conditions.iter().enumerate() {
+                    @let (class, y) = (marks::class(*mark), top + GAP / 2.0 + LINE * (index as f64 + 0.5));
+                    @let (hollow, full): (Vec<&Dot>, Vec<&Dot>) = dots.iter().partition(|dot| dot.disturbed);
+                    path class=(class) d=(marks::path(*mark, left - 14.0, y, 3.0)) {}
+                    path class=(format!("dots small {class}")) d=(marks::dots(full.iter().map(|dot| (at(dot.value), y)))) {}
+                    @for dot in hollow {
+                        path class=(format!("disturbed {class}")) d=(marks::path(0, at(dot.value), y, 2.2)) {}
+                    }
                 }
             }
         }

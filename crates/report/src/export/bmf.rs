@@ -15,13 +15,15 @@ struct Measure {
     upper_value: Option<f64>,
 }
 
-/// Writes one benchmark a condition, one measure a metric; the bounds are the 95% interval over trials.
+/// Writes one benchmark a condition, one measure a metric; the bounds are the 95% interval over trials, where the
+/// mean stands for these.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut benchmarks: BTreeMap<String, BTreeMap<&str, Measure>> = BTreeMap::new();
     for condition in &source.summary.conditions {
         let measures = condition.metrics.iter().filter(|metric| source.wants(&metric.name)).map(|metric| {
-            let (low, high) = (metric.ci.map(|ci| ci.low), metric.ci.map(|ci| ci.high));
-            (metric.name.as_str(), Measure { value: metric.mean, lower_value: low, upper_value: high })
+            let ci = metric.interval();
+            let (lower_value, upper_value) = (ci.map(|ci| ci.low), ci.map(|ci| ci.high));
+            (metric.name.as_str(), Measure { value: metric.mean, lower_value, upper_value })
         });
         benchmarks.insert(format!("{} {}", source.results.study, condition.name), measures.collect());
     }

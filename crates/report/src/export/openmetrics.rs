@@ -7,7 +7,8 @@ use tare_findings::collect;
 use tare_findings::summary::ConditionSummary;
 use tare_results::metric::describe;
 
-/// Writes a family a metric, named `tare_` and the metric; the label `stat` says mean, ci_low or ci_high.
+/// Writes a family a metric, named `tare_` and the metric; the label `stat` says mean, ci_low or ci_high, the
+/// last two where the mean stands for the trials.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let metrics = collect::all_metrics(&collect::conditions(source.results));
     let conditions: Vec<_> = source.summary.conditions.iter().map(|of| (of, of.by_name())).collect();
@@ -19,7 +20,7 @@ pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
         for (condition, known) in &conditions {
             let Some(found) = known.get(metric.as_str()) else { continue };
             let labels = labels(&source.results.study, condition);
-            let ends = found.ci.map(|ci| [("ci_low", ci.low), ("ci_high", ci.high)]);
+            let ends = found.interval().map(|ci| [("ci_low", ci.low), ("ci_high", ci.high)]);
             for (stat, value) in [("mean", found.mean)].into_iter().chain(ends.into_iter().flatten()) {
                 writeln!(out, "{family}{{{labels},stat=\"{stat}\"}} {value}")?;
             }

@@ -25,7 +25,11 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
             let left = row.left.iter().find(|(probe, _)| probe == name);
             html! { (left.map_or("–".to_owned(), |(_, left)| format!("{left:.2}"))) }
         }));
-        cells.extend(row![scale.number(row.metric.mean), interval(row.metric.ci)]);
+        let mean = match row.metric.has_mean() {
+            true => scale.number(row.metric.mean),
+            false => scale.middle(row.metric.middle()).join(" or "),
+        };
+        cells.extend(row![mean, interval(row.metric.interval())]);
         if by.is_some() {
             let mean = row.adjusted.and_then(|found| found.adjusted_mean);
             let ci = row.adjusted.and_then(|found| found.ci);

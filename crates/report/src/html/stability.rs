@@ -2,18 +2,20 @@
 
 use super::document::either;
 use super::given::Page;
+use super::scaling::HOLLOW;
 use super::scroll::Head::{L, R};
 use super::scroll::{row, scroll, table};
 use super::tables;
 use crate::charts::forest::{self, ForestLine};
 use crate::charts::heat::{self, Figures, Heat};
-use crate::charts::queries::{self as chart, Query};
+use crate::charts::queries::{self as chart, Dot, Query};
 use crate::words::letter;
 use maud::{Markup, html};
 use std::collections::BTreeSet;
-use tare_findings::collect;
+use tare_findings::collect::{self, ConditionTrials};
 use tare_findings::figures::{figure, percent};
 use tare_findings::plans::QueryPlans;
+use tare_findings::state::is_disturbed;
 use tare_findings::summary::Effect;
 use tare_findings::term::{Term, TermFactor};
 use tare_findings::warm_up::WarmUp;
@@ -187,23 +189,25 @@ pub(super) fn queries(page: &Page<'_>) -> Option<Markup> {
     let queries: Vec<Query> = names
         .iter()
         .filter_map(|name| {
-            let means: Vec<(usize, Vec<f64>)> = page
-                .conditions
-                .iter()
-                .map(|c| (page.mark(c.name), c.with(name).into_iter().map(|(_, mean)| mean).collect()))
-                .collect();
-            let all: Vec<f64> = means.iter().flat_map(|(_, values)| values).copied().collect();
+            let all: Vec<f64> = page.conditions.iter().flat_map(|condition| condition.means(name)).collect();
             let centre = all.iter().sum::<f64>() / all.len().max(1) as f64;
-            let relative = |values: Vec<f64>| values.into_iter().map(|value| value / centre - 1.0).collect();
+            let of = |condition: &ConditionTrials<'_>| {
+                let trials = condition.with(name).into_iter();
+                trials.map(|(trial, mean)| Dot { value: mean / centre - 1.0, disturbed: is_disturbed(trial) }).collect()
+            };
             (centre > 0.0).then(|| Query {
                 label: short(name),
-                conditions: means.into_iter().map(|(mark, values)| (mark, relative(values))).collect(),
+                conditions: page.conditions.iter().map(|c| (page.mark(c.name), of(c))).collect(),
             })
         })
         .collect();
+    let any_disturbed = queries.iter().flat_map(|q| &q.conditions).flat_map(|(_, dots)| dots).any(|dot| dot.disturbed);
     let [wide, slim] = chart::draw(&queries);
     Some(html! {
-        p.note { "A dot is a trial. Dots of one row that lie together are a steady query; rows that lie apart are an effect." }
+        p.note {
+            "A dot is a trial. Dots of one row that lie together are a steady query; rows that lie apart are an effect."
+            @if any_disturbed { (HOLLOW) }
+        }
         (either("Dot plot of every query", &wide, &slim))
         @if page.has_marks() {
             ul.legend {

@@ -172,7 +172,8 @@ fn other_row(name: &str, columns: &[Column<'_>]) -> Vec<String> {
                 return scale.middle(metric.middle()).join(" or ");
             }
             if column.has_ranges {
-                return format!("{} to {}", scale.number(metric.min), scale.number(metric.max));
+                let [least, most] = [metric.min, metric.max].map(|end| scale.number(end));
+                return if least == most { least } else { format!("{least} to {most}") };
             }
             let half = metric.ci.map(|ci| ci.width() / 2.0 / metric.mean.abs());
             match half.filter(|half| half.is_finite()) {

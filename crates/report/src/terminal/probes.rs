@@ -29,7 +29,10 @@ pub(super) fn probes(summary: &Summary, style: Style) -> Option<String> {
             let left = row.left.iter().find(|(probe, _)| probe == name);
             left.map_or("-".to_owned(), |(_, left)| format!("{left:.2}"))
         }));
-        line.push(estimate(row.metric.mean, row.metric.ci));
+        line.push(match row.metric.has_mean() {
+            true => estimate(row.metric.mean, row.metric.ci),
+            false => scale.middle(row.metric.middle()).join(" or "),
+        });
         if by.is_some() {
             let adjusted = row.adjusted.and_then(|found| Some(estimate(found.adjusted_mean?, found.ci)));
             line.push(adjusted.unwrap_or_else(|| "-".to_owned()));

@@ -22,9 +22,13 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
         ("metric", ab.metric.clone().unwrap_or_else(none)),
         (
             "B/A",
-            ab.ratio.map_or_else(none, |ratio| {
-                let change = change_of(ab).map_or_else(String::new, |change| format!("; B is {}", change.said()));
-                format!("{ratio:.4}{}, {share:.0}% over all looks{change}", interval(ab.ci))
+            ab.ratio.map_or_else(none, |ratio| match ab.ci {
+                // What has no interval says nothing of which side is slower.
+                None => format!("{ratio:.4} (no interval yet)"),
+                Some(ci) => {
+                    let change = change_of(ab).map_or_else(String::new, |change| format!("; B is {}", change.said()));
+                    format!("{ratio:.4}{}, {share:.0}% over all looks{change}", self::interval(ci))
+                }
             }),
         ),
         ("effect", format!("changes below {} count as equivalent", percent(ab.rule.minimum_effect))),
@@ -180,5 +184,7 @@ mod tests {
             found.controls = vec![Control { name: "probe_spin_ns".into(), ratio, moved: false }];
             assert_eq!(row(&found, "untouched"), format!("probe_spin_ns B/A 1.0000 {said}"));
         }
+        found.ci = None;
+        assert_eq!(row(&found, "B/A"), "0.9990 (no interval yet)");
     }
 }

@@ -84,14 +84,14 @@ fn of_headline(summary: &Summary, metric: &str) -> Vec<String> {
     all.into_iter().flatten().chain(culprits::sentences(summary, metric)).collect()
 }
 
-/// Conditions of which a range stands in the table: trials that lie far apart, none of them near the mean.
+/// Conditions of which a range stands in the table: trials that lie far apart, and that their mean does not describe.
 fn far_sentence(summary: &Summary, metric: &str) -> Option<String> {
     let far = |condition: &&ConditionSummary| condition.metrics.iter().any(|m| m.name == metric && m.far_from_mean);
     let names: Vec<String> = summary.conditions.iter().filter(far).map(|condition| condition.name.clone()).collect();
     (!names.is_empty()).then(|| {
         format!(
-            "No trial of {} is near the mean of its trials, so their range stands in its place; more trials show whether they \
-             fall into modes.",
+            "The mean of {} says too little of its trials, which lie far apart, so their range stands in its place; more \
+             trials show whether they fall into modes.",
             list(&names)
         )
     })

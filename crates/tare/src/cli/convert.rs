@@ -115,7 +115,7 @@ impl From<NoiseError> for Problem {
 }
 
 const NO_ADDRESS: &str = "name it: --socket PATH, or --host HOST and --port PORT (in a study under [engine]), or put \
-                          it into ~/.my.cnf, or the variables of its own client (PGHOST, MYSQL_UNIX_PORT)";
+                          it where its own client looks";
 const NO_SERVER: &str = "start the server, or name the place where it listens: --socket PATH, or --host HOST and \
                          --port PORT (in a study under [engine])";
 const LOGIN: &str = "give the account's password: TARE_PASSWORD, --ask-password, ~/.my.cnf or ~/.pgpass; another \
@@ -139,7 +139,10 @@ impl From<EngineError> for Problem {
             }
             EngineError::Interrupted => (Exit::Interrupted, None),
             EngineError::NoAddress { engine: "sqlite", .. } => (Exit::Usage, Some(EMBEDDED.to_owned())),
-            EngineError::NoAddress { .. } => (Exit::Usage, Some(NO_ADDRESS.to_owned())),
+            EngineError::NoAddress { engine, .. } => {
+                let own = if *engine == "postgresql" { "PGHOST, PGSERVICE" } else { "~/.my.cnf, MYSQL_UNIX_PORT" };
+                (Exit::Usage, Some(format!("{NO_ADDRESS}: {own}")))
+            }
             EngineError::NoServer { .. } => (Exit::Machine, Some(NO_SERVER.to_owned())),
             e if e.is_login_refused() => (Exit::Machine, Some(LOGIN.to_owned())),
             e if e.is_database_denied() => (Exit::Machine, Some(DENIED.to_owned())),

@@ -108,7 +108,7 @@ impl<'p> Names<'p> {
         let by_changes = factors.len() >= MANY && changes.iter().all(|changes| changes.len() <= CHANGES);
         let name = |(condition, changes): (&PlannedCondition, &Levels)| match (by_changes, changes.is_empty()) {
             (false, _) => condition.name.clone(),
-            (true, true) => "nothing changed".to_owned(),
+            (true, true) => "the base".to_owned(),
             (true, false) => words_of(changes),
         };
         Self { names: plan.conditions.iter().zip(&changes).map(name).collect(), levels, by_changes }
@@ -153,7 +153,10 @@ fn factors(plan: &Plan, by_changes: bool) -> String {
     // A longer name does not push the levels of all others to the right.
     let width = factors.iter().map(|(name, _)| name.chars().count()).filter(|width| *width <= LONG).max().unwrap_or(0);
     let lines = factors.iter().map(|(name, levels)| format!("  {name:width$}  {}\n", levels.join(", ")));
-    let how = if by_changes { "; conditions are named by what they change of each first level" } else { "" };
+    let how = match by_changes {
+        true => "; the base has the first level of each, other conditions are named by what they change of it",
+        false => "",
+    };
     format!("\nfactors{how}\n{}", lines.collect::<String>())
 }
 
@@ -189,13 +192,14 @@ pub fn print_unrealizable(plan: &Plan) {
 }
 
 fn unrealizable(plan: &Plan, names: &Names<'_>) -> String {
-    let reasons = plan.conditions.iter().map(|c| c.reason.as_deref().filter(|_| !c.realizable));
-    let line = |(places, why): (Vec<usize>, &str)| {
-        let (which, why) = (format!("{}: ", names.which(&places)), names.said(plan, why));
-        // Of a setting the reason names it first.
-        format!("  {which}{}\n", why.strip_prefix(&which).unwrap_or(&why))
+    let said = |(condition, name): (&PlannedCondition, &String)| {
+        let why = names.said(plan, condition.reason.as_deref().filter(|_| !condition.realizable)?);
+        // Of a setting the reason names it first, which would keep levels that share a reason apart.
+        Some(why.strip_prefix(&format!("{name}: ")).map_or_else(|| why.clone(), str::to_owned))
     };
-    let lines: String = words::grouped(reasons).into_iter().map(line).collect();
+    let reasons: Vec<Option<String>> = plan.conditions.iter().zip(&names.names).map(said).collect();
+    let groups = words::grouped(reasons.iter().map(Option::as_deref)).into_iter();
+    let lines: String = groups.map(|(places, why)| format!("  {}: {why}\n", names.which(&places))).collect();
     if lines.is_empty() { lines } else { format!("\nleft out here:\n{lines}") }
 }
 

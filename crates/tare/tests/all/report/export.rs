@@ -189,17 +189,26 @@ fn benchmark_lines_have_a_value_a_trial_and_benchstat_takes_them() {
 }
 
 #[test]
-fn measures_for_bencher_are_the_means_with_their_intervals() {
+fn measures_for_bencher_are_the_means_with_their_intervals_but_of_modes() {
     let dir = results();
+    let mut of_modes = 0;
     let bmf: serde_json::Value = serde_json::from_str(&export(dir.path(), &["--format", "bmf"])).unwrap();
     for condition in shown(dir.path())["conditions"].as_array().unwrap() {
         let benchmark = &bmf[format!("mind-your-core {}", condition["name"].as_str().unwrap())];
         for metric in condition["metrics"].as_array().unwrap() {
             let measure = &benchmark[metric["name"].as_str().unwrap()];
+            let has_modes = !metric["modes"].as_array().unwrap().is_empty();
+            let [low, high] =
+                ["ci_low", "ci_high"].map(|end| if has_modes { &serde_json::Value::Null } else { &metric[end] });
             assert_eq!(measure["value"], metric["mean"]);
-            assert_eq!((&measure["lower_value"], &measure["upper_value"]), (&metric["ci_low"], &metric["ci_high"]));
+            assert_eq!((&measure["lower_value"], &measure["upper_value"]), (low, high), "{metric}");
+            of_modes += usize::from(has_modes);
         }
     }
+    assert!(of_modes > 0, "{bmf}");
+    let gauges = export(dir.path(), &["--format", "openmetrics", "--metric", "tps"]);
+    let stats = |level: &str| gauges.lines().filter(|line| line.contains(level) && line.contains(",stat=")).count();
+    assert_eq!((stats("\"placement=float\""), stats("\"placement=same-pu\"")), (1, 3), "{gauges}");
 }
 
 #[test]
@@ -333,8 +342,11 @@ fn a_mean_of_modes_is_written_nowhere() {
     let side = |condition: &str| format!("{}:{condition}", path(dir.path()));
     let (a, b) = (side("placement=same-pu"), side("placement=float"));
     let (_, out, err) = tare(&["compare", &a, &b, "--markdown", path(&dir.path().join("table.md"))]);
-    let row = out.lines().skip_while(|line| !line.starts_with("tps")).take(2).collect::<Vec<_>>().join(" ");
-    assert_eq!(row.matches(" k/s in ").count(), 2, "{out}{err}");
+    // Also of what is not judged.
+    for (metric, unit) in [("tps", "k/s"), ("latency_ms_mean", "ms")] {
+        let row = out.lines().skip_while(|line| !line.starts_with(metric)).take(2).collect::<Vec<_>>().join(" ");
+        assert_eq!(row.matches(&format!(" {unit} in ")).count(), 2, "{metric}: {out}{err}");
+    }
     let table = std::fs::read_to_string(dir.path().join("table.md")).unwrap();
     let row = table.lines().find(|line| line.contains("| tps |")).unwrap();
     assert_eq!(row.matches(" k/s in ").count(), 2, "{table}");

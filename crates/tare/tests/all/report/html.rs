@@ -78,6 +78,14 @@ fn a_thousand_trials_stay_under_a_megabyte() {
 fn trials_that_count_although_disturbed_are_hollow() {
     let dir = fake::dir(&fake::eight());
     fake::disturb(dir.path(), &|trial| trial < 7, 1.0);
+    // Two queries alongside throughput, each with a row of dots a condition.
+    fake::each_record(dir.path(), |record| {
+        for sample in record["samples"].as_array_mut().unwrap() {
+            for (query, seconds) in [("query_s_q1", 0.1), ("query_s_q2", 0.2)] {
+                sample["metrics"][query] = seconds.into();
+            }
+        }
+    });
     let text = fake::page(dir.path());
     let section = |id: &str| {
         let after = text.split(&format!("<section id=\"{id}\"")).nth(1).unwrap();
@@ -86,7 +94,8 @@ fn trials_that_count_although_disturbed_are_hollow() {
     // Once more for small screens.
     assert_eq!(section("trials").matches("class=\"trial disturbed m").count(), 2 * 7);
     assert_eq!(section("order").matches(" disturbed\"").count(), 2 * 7);
-    for id in ["trials", "order"] {
+    assert_eq!(section("queries").matches("class=\"disturbed m").count(), 2 * 3 * 7);
+    for id in ["trials", "order", "queries"] {
         assert!(section(id).contains("A hollow dot is a trial that was disturbed"), "{id}");
     }
 }

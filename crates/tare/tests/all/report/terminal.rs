@@ -39,7 +39,12 @@ fn rows_of<'p>(page: &'p str, condition: &str) -> Vec<&'p str> {
 #[test]
 fn trials_that_lie_far_apart_have_no_mean_on_terminal_and_page() {
     let trials = |name: &str, values: [f64; 5]| -> String {
-        values.iter().enumerate().map(|(trial, value)| format!("pairs={name},{trial},0,tps,{value}\n")).collect()
+        let rows = values.iter().enumerate().map(|(trial, value)| {
+            let switches = 1.01 + trial as f64 / 1e5;
+            let row = format!("pairs={name},{trial},0");
+            format!("{row},tps,{value}\n{row},server_switches_per_transaction,{switches}\n")
+        });
+        rows.collect()
     };
     let luck = trials("by-luck", [68_100.0, 305_300.0, 304_700.0, 67_800.0, 303_900.0]);
     let design = trials("by-design", [304_200.0, 305_100.0, 304_800.0, 305_700.0, 303_100.0]);
@@ -48,8 +53,11 @@ fn trials_that_lie_far_apart_have_no_mean_on_terminal_and_page() {
     let text = terminal::show(&results, &summary, PLAIN);
     let row = text.lines().find(|line| line.starts_with("by-luck")).unwrap();
     assert!(row.contains(" 67.8 to 305.3 ") && !row.contains('±') && row.ends_with("●···········●"), "{text}");
+    // Ends that read alike are one figure.
+    let switches = text.lines().find(|line| line.starts_with("server_switches_per_transaction")).unwrap();
+    assert!(switches.contains("1.01") && !switches.contains(" to "), "{switches}");
     let said = one_line(&text);
-    assert!(said.contains("No trial of pairs=by-luck is near the mean of its trials"), "{text}");
+    assert!(said.contains("The mean of pairs=by-luck says too little of its trials"), "{text}");
     let page = tare_report::html::render(&results, &summary);
     let rows = rows_of(&page, "pairs=by-luck");
     let chart = rows.iter().find(|row| row.contains("class=\"label\"")).unwrap();
