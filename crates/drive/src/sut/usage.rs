@@ -79,8 +79,8 @@ impl UsageMark {
         Self { used, processes: processes.len(), switches, storage: observe::storage_usage(root) }
     }
 
-    /// What was used since an earlier moment, with the records of the threads that were watched meanwhile; none where an
-    /// account went back, as when what a process used was lost with it because no one waited for its end.
+    /// What was used since an earlier moment, with the records of the threads that were watched meanwhile; none where
+    /// an account went back, as when what a process used was lost with it because no one waited for its end.
     pub fn since(&self, before: &Self, threads: &[ThreadRecord]) -> Option<Usage> {
         let (now, then) = (&self.used, &before.used);
         // Sums of ticks: a little less than none is none.

@@ -4,8 +4,8 @@ use tare_results::covariate::{SERVER_MEMORY, SERVER_POOL};
 use tare_results::schema::{SampleRecord, ThreadClass, ThreadRecord, TrialRecord};
 use tare_topology::Machine;
 
-/// Share of the CPU time of a trial's connections that passed away from the memory: of each thread by the nodes where it
-/// was seen, each as far from the memory as that lies elsewhere. None where it is not known, and with one node.
+/// Share of the CPU time of a trial's connections that passed away from the memory: of each thread by the nodes where
+/// it was seen, each as far from the memory as that lies elsewhere. None where it is not known, and with one node.
 pub(super) fn share(trial: &TrialRecord, machine: &Machine) -> Option<f64> {
     if machine.nodes.iter().filter(|node| !node.cpus.is_empty()).count() < 2 {
         return None;

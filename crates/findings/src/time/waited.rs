@@ -9,8 +9,8 @@ use tare_results::waits::{ThreadsTime, TimeUse};
 /// InnoDB's count of the time of waits for row locks, milliseconds.
 const ROW_LOCK_TIME: &str = "Innodb_row_lock_time";
 const ROW_LOCK_WAITS: &str = "Innodb_row_lock_waits";
-/// The servers whose version says this, from that version on, count the whole milliseconds of each of these waits alone;
-/// others add up what each took.
+/// The servers whose version says this, from that version on, count the whole milliseconds of each of these waits
+/// alone; others add up what each took.
 const CUTS_TO_MS: (&str, [u32; 2]) = ("MariaDB", [10, 6]);
 /// Sleeps inside the server that may be waits for a lock.
 const UNNAMED: [TimeUse; 6] =

@@ -158,8 +158,8 @@ pub struct Cause {
     pub share: Option<f64>,
     /// The condition that it is tried on: the slower of the two.
     pub condition: String,
-    /// What is counted of it in A and in B, where it is something else than time: switches and log writes a transaction,
-    /// the share of the server's work that passed away from its memory.
+    /// What is counted of it in A and in B, where it is something else than time: switches and log writes a
+    /// transaction, the share of the server's work that passed away from its memory.
     pub counts: Option<[f64; 2]>,
     /// Whether the trials show it to differ, as they do the whole.
     pub shown: bool,

@@ -182,8 +182,8 @@ impl Known<'_, '_> {
         }
     }
 
-    /// What sets a key on a command line: the factor, where the study varies it, and the condition's own placement where
-    /// that is one of several.
+    /// What sets a key on a command line: the factor, where the study varies it, and the condition's own placement
+    /// where that is one of several.
     fn set(&self, change: &Change) -> Vec<String> {
         let value = change.shown();
         let levels = &self.side.levels;
