@@ -2,7 +2,6 @@
 
 use crate::cli::output;
 use crate::cli::problem::expectation;
-
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use std::marker::PhantomData;
 use tare_study::language::made::{KeyValue, check_value, declared};
