@@ -37,8 +37,8 @@ pub fn results(question: &str, trials: Vec<TrialRecord>) -> Results {
     }
 }
 
-/// A trial of A and one of B in each of so many blocks. `made` makes one of its block, of 0 or 1 for its side, and of its
-/// side's name, with what was captured of it.
+/// A trial of A and one of B in each of so many blocks. `made` makes one of its block, of 0 or 1 for its side, and of
+/// its side's name, with what was captured of it.
 pub fn of_two_sides(
     blocks: usize,
     mut made: impl FnMut(usize, usize, &'static str) -> (TrialRecord, Captures),
