@@ -159,7 +159,8 @@ fn everything_in_an_option_file_that_is_not_for_this_server_is_said_at_once_with
     let world = World::new();
     std::fs::write(
         world.path("my.cnf"),
-        "[mysqld]\nkey_buffer = 16M\nquery_cash_size = 1\ninnodb_buffer_pool_size = 900T\ninnodb_log_filez = 2\n",
+        "[mysqld]\nkey_buffer = 16M\nquery_cash_size = 1\ninnodb_buffer_pool_size = 900T\ninnodb_log_filez = 2\n\
+         query_zone_size = 3\n",
     )
     .unwrap();
     let study = world.study(
@@ -185,7 +186,7 @@ fn everything_in_an_option_file_that_is_not_for_this_server_is_said_at_once_with
     let plan = json(&std::fs::read_to_string(world.path("some/plan.json")).unwrap());
     let left: Vec<&str> =
         plan["left_out"].as_array().unwrap().iter().map(|out| out["setting"].as_str().unwrap()).collect();
-    assert_eq!(left, ["query_cash_size", "innodb_log_filez"], "in the order of the file: {plan}");
+    assert_eq!(left, ["query_cash_size", "innodb_log_filez", "query_zone_size"], "in the order of the file: {plan}");
     let (shown, _) = world.exits(0, &["show", "some"]);
     assert!(one_line(&shown).contains("Without innodb_log_filez = 2: my.cnf:5: MariaDB"), "{shown}");
 }
