@@ -115,8 +115,8 @@ fn matched(found: f64, n: f64) -> f64 {
     hundredths.take_while(|rho| *rho <= LARGEST && shown(*rho, n) <= found).last().unwrap_or(0.0)
 }
 
-/// What `n` trials of an AR(1) process show of its correlation: the expectation of neighbours' products about the mean of
-/// the run over that of squares.
+/// What `n` trials of an AR(1) process show of its correlation: the expectation of neighbours' products about the mean
+/// of the run over that of squares.
 fn shown(rho: f64, n: usize) -> f64 {
     let size = n as f64;
     let row = |i: usize| (0..n).map(|j| rho.powf(i.abs_diff(j) as f64)).sum::<f64>() / size;

@@ -128,8 +128,8 @@ fn neighbours(rng: &mut crate::simulate::Generator, correlation: f64, n: usize) 
     std::iter::successors(Some(first), |last| Some(correlation * last + normal(rng, 0.0, own))).take(n).collect()
 }
 
-/// Machines are alike, but each of their blocks is nearly as the one before it: with blocks taken for independent nine in
-/// ten studies of ten machines named one. Five blocks tell hardly how much they resemble each other.
+/// Machines are alike, but each of their blocks is nearly as the one before it: with blocks taken for independent ones
+/// nine in ten studies of ten machines named one. Five blocks tell hardly how much they resemble each other.
 #[test]
 fn a_machine_whose_blocks_resemble_their_neighbours_is_seldom_named_for_it() {
     let mut rng = generator(7);

@@ -149,14 +149,26 @@ fn life(engine: &dyn Engine) {
     company.stop();
 }
 
+/// The district of the first warehouse that has most open orders, and the second of these: the first and the last are
+/// what other conditions ask for.
+fn open_order(company: &Company) -> (String, String) {
+    let mut session = company.session();
+    let mut asked = |sql: &str| crate::engines::support::one(session.as_mut(), sql).unwrap();
+    let most =
+        "SELECT no_d_id FROM new_order WHERE no_w_id = 1 GROUP BY no_d_id ORDER BY COUNT(*) DESC, no_d_id LIMIT 1";
+    let district = asked(most);
+    let second = format!("SELECT MIN(no_o_id) + 1 FROM new_order WHERE no_w_id = 1 AND no_d_id = {district}");
+    let open = asked(&second);
+    (district, open)
+}
+
 /// Each damage breaks exactly the conditions that say something of it.
 fn damages(company: &Company, name: &str) {
-    let mut session = company.session();
-    let open = "SELECT MIN(no_o_id) + 1 FROM new_order WHERE no_w_id = 1 AND no_d_id = 3";
-    let open = crate::engines::support::one(session.as_mut(), open).unwrap();
-    drop(session);
-    let order =
-        |set: &str, id: &str| format!("UPDATE orders SET {set} WHERE o_w_id = 1 AND o_d_id = 3 AND o_id = {id}");
+    let (district, open) = open_order(company);
+    let key = format!("no_w_id = 1 AND no_d_id = {district}");
+    let order = |set: &str, id: &str| {
+        format!("UPDATE orders SET {set} WHERE o_w_id = 1 AND o_d_id = {district} AND o_id = {id}")
+    };
     let customer = |set: &str| format!("UPDATE customer SET {set} WHERE c_w_id = 2 AND c_d_id = 3 AND c_id = 5");
     let paid = |set: &str, district: i32| {
         format!(
@@ -167,7 +179,6 @@ fn damages(company: &Company, name: &str) {
     let line = |set: &str| {
         format!("UPDATE order_line SET {set} WHERE ol_w_id = 1 AND ol_d_id = 3 AND ol_o_id = 1 AND ol_number = 2")
     };
-    let key = "no_w_id = 1 AND no_d_id = 3";
     let table: [(Vec<String>, Vec<String>, &[usize]); 13] = [
         (
             vec!["UPDATE warehouse SET w_ytd = w_ytd + 0.01 WHERE w_id = 2".into()],
@@ -181,7 +192,7 @@ fn damages(company: &Company, name: &str) {
         ),
         (
             vec![format!("DELETE FROM new_order WHERE {key} AND no_o_id = {open}")],
-            vec![format!("INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES (1, 3, {open})")],
+            vec![format!("INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES (1, {district}, {open})")],
             &[3, 5, 11],
         ),
         (vec![order("o_ol_cnt = o_ol_cnt + 1", "2")], vec![order("o_ol_cnt = o_ol_cnt - 1", "2")], &[4, 6]),
