@@ -13,7 +13,7 @@ name = "read_only"
 [sampling]
 trials = 4
 warmup_s = 0
-sample_s = 0.1
+sample_s = 0.2
 foreign_cpu_limit = "off"
 steal_limit = "off"
 [factors]
