@@ -6,10 +6,8 @@ use rustix::process::Signal;
 #[test]
 fn two_programs_are_compared_with_a_verdict() {
     let world = World::new();
-    let (out, err) = world.exits(
-        0,
-        &["run", "--command", "sleep 0.02", "--command", "sleep 0.2", "--runs", "4", "--out", "r", "--json"],
-    );
+    let (out, err) = world
+        .exits(0, &["run", "--command", "sleep 0.02", "--command", "sleep 0.2", "--runs", "4", "--out", "r", "--json"]);
     let document = json(&out);
     let conditions = document["conditions"].as_array().unwrap();
     assert_eq!(conditions.len(), 2, "{out}\n{err}");
