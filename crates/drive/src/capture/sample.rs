@@ -132,7 +132,6 @@ impl CaptureSample {
         self.wakes = ended.and_then(|ended| self.note(captures::WAKES, ended));
         let ended = self.profile.take().map(|mut profile| profile.end().map(|()| profile));
         self.profile = ended.and_then(|ended| self.note(captures::PROFILE, ended));
-
         // Names come last: perf records all that happens until it is ended.
         self.time = seen.map(|seen| seen.named());
     }

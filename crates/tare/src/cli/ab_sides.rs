@@ -102,7 +102,6 @@ pub fn study(mut study: Study, a: &[Side], b: &[Side]) -> Result<Study, Problem>
         [] => "as it is".to_owned(),
         sides => sides.iter().map(Side::to_string).collect::<Vec<_>>().join(" "),
     };
-
     let condition = |letter: &str, sides: &[Side]| {
         let side = Factor { name: SIDE.to_owned(), levels: vec![letter.into()] };
         std::iter::once(side).chain(sides.iter().map(Side::factor)).collect()
@@ -110,7 +109,6 @@ pub fn study(mut study: Study, a: &[Side], b: &[Side]) -> Result<Study, Problem>
     let title = format!("{} against {}", words(a), words(b));
     study.decide = None;
     study.compare("ab", title, vec![condition("a", a), condition("b", b)]);
-
     for (name, side) in a.iter().map(|side| ("--a", side)).chain(b.iter().map(|side| ("--b", side))) {
         study.asked_options.extend(side.factor.strip_prefix("option.").map(str::to_owned));
         study

@@ -1,7 +1,6 @@
 //! `perf record` around the capture sample, `perf script` after it.
 
 use super::super::perf::{LOOK_INSIDE, Recording, advice};
-
 use super::super::place::{Captured, FOLDED_FILE, PROFILE_RECORDING, Place};
 use super::fold;
 use crate::capture::settings::CallGraph;
@@ -12,7 +11,6 @@ use tare_results::captures::{FLAME_GRAPH, FOLDED, PROFILE};
 const SAMPLES_PER_S: f64 = 1_000.0;
 /// Samples in all, so that a long sample fills no disk: each carries up to 16 KiB of stack.
 const SAMPLES: f64 = 30_000.0;
-
 /// A recording that holds more ends there: the samples above, with what perf adds to each.
 const LARGEST: &str = "640M";
 

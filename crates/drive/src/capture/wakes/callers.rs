@@ -16,13 +16,11 @@ use tare_results::waits::CallerShare;
 /// Sleeps a second whose chains are recorded, over all CPUs, and in all: each carries the stack with it.
 const SLEEPS_PER_S: f64 = 400.0;
 const SLEEPS: f64 = 10_000.0;
-
 const LARGEST: &str = "256M";
 /// Threads that are looked at: the kernel's filter is no longer than a page.
 const THREADS: usize = 128;
 /// States of a thread that sleeps, and not of one that another took the CPU from: interruptible or not.
 const SLEEPS_NOW: &str = "prev_state & 3";
-
 /// Two recordings read the clock one after the other.
 const NEAR_NS: u64 = 200_000;
 /// Chains listed, from this share of the threads' time on; functions of each, the innermost ones, and their letters.
@@ -35,13 +33,11 @@ pub(super) fn begin(place: &Place, graph: CallGraph, connections: &[ThreadRef]) 
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let per_s = SLEEPS_PER_S.min(SLEEPS / place.sample_s.max(0.1)) / cpus as f64;
     let (frequency, graph) = ((per_s.max(1.0) as u64).to_string(), graph.argument());
-
     let threads: Vec<String> =
         connections.iter().take(THREADS).map(|thread| format!("prev_pid == {}", thread.tid)).collect();
     let filter = format!("({SLEEPS_NOW}) && ({})", threads.join(" || "));
     let arguments = ["record", "-a", "-e", "sched:sched_switch", "--filter", &filter, "-F", &frequency];
     let arguments = [arguments.as_slice(), &["--call-graph", &graph, "--max-size", LARGEST]].concat();
-
     Recording::begin(place, CALLERS_RECORDING, &arguments, TRACEPOINTS)
 }
 
