@@ -20,6 +20,10 @@ pub struct Experiment {
     pub set: Vec<String>,
     /// Blocks that are run where no time is named: each is one trial of every condition.
     pub blocks: usize,
+    /// Whether its first condition and each of the others run as pairs, whose samples take turns: then a block is such
+    /// a pair with every one of the others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interleave: bool,
     #[serde(default)]
     pub needs: Needs,
     /// Server builds by name, `PRODUCT-VERSION`, each with further keys of `[builds.NAME]`.

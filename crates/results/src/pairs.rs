@@ -90,8 +90,7 @@ impl Pairs {
                 (None, None) => (began(&b.started_at), b_at) < (began(&a.started_at), a_at),
             };
             pairs.session_ended += usize::from(block >= session);
-            let together =
-                same_boot(a, b) && least_shared.is_none_or(|least| shared(a, b).is_some_and(|part| part >= least));
+            let together = same_boot(a, b) && least_shared.is_none_or(|least| share(a, b, least));
             match (value(a, metric.as_deref()), value(b, metric.as_deref())) {
                 (Some(own_a), Some(own_b)) if together => {
                     let disturbed = [a, b].map(|record| record.reason.is_some());
@@ -292,6 +291,16 @@ fn value_of(record: &TrialRecord, name: &str) -> Option<f64> {
     };
     let value = merged.or_else(|| mean(&record.values(name))).or_else(covariate);
     value.filter(|value| value.is_finite() && *value > 0.0)
+}
+
+/// Whether the samples of two trials took turns, and neither ran alone.
+pub fn took_turns(a: &TrialRecord, b: &TrialRecord) -> bool {
+    same_boot(a, b) && share(a, b, INTERLEAVED)
+}
+
+/// Whether two trials share at least this part of the time of their samples.
+fn share(a: &TrialRecord, b: &TrialRecord, least: f64) -> bool {
+    shared(a, b).is_some_and(|part| part >= least)
 }
 
 /// The part of the time of their samples that two trials share, those by turns too; none without samples.

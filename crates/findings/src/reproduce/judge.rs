@@ -15,7 +15,9 @@ const MORE: f64 = 3.0;
 
 /// What the records of an experiment say of a claim.
 pub fn of_results(claim: &Claim, results: &Results) -> Reproduced {
-    let elapsed_s = results.trials.iter().map(|trial| trial.elapsed_s).sum::<f64>();
+    // Two trials whose samples take turns take the time of one.
+    let at_once = if results.plan.as_ref().is_some_and(|plan| plan.is_together()) { 2.0 } else { 1.0 };
+    let elapsed_s = results.trials.iter().map(|trial| trial.elapsed_s).sum::<f64>() / at_once;
     let Some(sides) = conditions_of(claim, results) else { return judge(claim, None, elapsed_s) };
     let figure = measured(claim, &sides);
     // What is counted does not become another number because others were at work.

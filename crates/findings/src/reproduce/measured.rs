@@ -6,7 +6,8 @@ use crate::collect::{self, ConditionTrials};
 use crate::confidence::CONFIDENCE;
 use tare_results::Results;
 use tare_results::claim::{Claim, Measure};
-use tare_results::schema::Levels;
+use tare_results::pairs::took_turns;
+use tare_results::schema::{Levels, TrialRecord};
 use tare_stats::descriptive::{cov, mean};
 use tare_stats::{Estimate, spread, trials};
 
@@ -22,7 +23,10 @@ pub struct Sides<'r> {
 
 /// Finds the conditions of a claim by their levels; none where A was not measured, or B of a claim that has one.
 pub fn conditions_of<'r>(claim: &Claim, results: &'r Results) -> Option<Sides<'r>> {
-    let all = collect::conditions(results);
+    let mut all = collect::conditions(results);
+    if results.plan.as_ref().is_some_and(|plan| plan.turns.is_some()) {
+        without_lone(&mut all);
+    }
     let is_repeated =
         |condition: &ConditionTrials<'_>| condition.levels.get(REPEATED.0).is_some_and(|side| side == REPEATED.1);
     let find = |levels: &Levels| {
@@ -38,6 +42,15 @@ pub fn conditions_of<'r>(claim: &Claim, results: &'r Results) -> Option<Sides<'r
     let twice = all.iter().find(|condition| is_repeated(condition));
     let twice = twice.and_then(|second| Some([find(second.levels)?, second.clone()]));
     Some(Sides { a, b, twice })
+}
+
+/// Leaves out trials that were to take turns with another one and ran alone.
+fn without_lone(all: &mut [ConditionTrials<'_>]) {
+    let measured: Vec<&TrialRecord> = all.iter().flat_map(|condition| condition.ok.iter().copied()).collect();
+    let is_partner = |a: &TrialRecord, b: &TrialRecord| a.block == b.block && a.trial != b.trial && took_turns(a, b);
+    for condition in all {
+        condition.ok.retain(|trial| measured.iter().any(|other| is_partner(trial, other)));
+    }
 }
 
 impl Sides<'_> {

@@ -18,6 +18,28 @@ pub fn scheduled(mut plan: Plan, rule: &Settle, pairs: usize) -> Plan {
     with_pairs(plan, rule, pairs)
 }
 
+/// The plan with so many pairs of its first condition and each of the others in place of what was scheduled; samples of
+/// a pair take turns.
+pub fn against_first(mut plan: Plan, pairs: usize) -> Plan {
+    let scheduled = plan.trials.len().max(1);
+    let names: Vec<String> = plan.conditions.iter().filter(|c| c.realizable).map(|c| c.name.clone()).collect();
+    plan.trials.clear();
+    plan.turns = Some(Turns { seed: plan.seed });
+    if let Some((first, others)) = names.split_first() {
+        let blocks = pairs * others.len();
+        let orders = tare_stats::order::randomized_blocks(2, blocks, plan.seed);
+        for (block, (order, other)) in orders.into_iter().zip(others.iter().cycle()).enumerate() {
+            let sides = [first, other];
+            for side in order {
+                let (trial, condition) = (plan.trials.len(), sides[side].clone());
+                plan.trials.push(PlannedTrial { trial, block, condition, lifetime: None });
+            }
+        }
+    }
+    plan.estimated_s *= plan.trials.len() as f64 / scheduled as f64;
+    plan
+}
+
 /// The plan with one more pair, when all that were planned have ended and nothing is settled. The same records always
 /// lead to the same.
 pub fn extended(plan: &Plan, records: &[TrialRecord]) -> Option<Plan> {

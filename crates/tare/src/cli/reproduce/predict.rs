@@ -1,5 +1,6 @@
 //! What is going to be run and in how much time: written down before the first trial, and never changed after it.
 
+use crate::cli::ab_together::by_turns;
 use crate::cli::study_file::planned;
 use crate::cli::{Exit, Problem};
 use std::collections::BTreeMap;
@@ -9,6 +10,7 @@ use tare_results::schema::Plan;
 use tare_study::claims::{cannot, missing, narrow};
 use tare_study::language::spec::Study;
 use tare_study::plan::resolve::Where;
+use tare_study::plan::settle;
 use tare_topology::Machine;
 
 /// Fewest blocks that give every measure an interval.
@@ -99,7 +101,11 @@ pub fn testable(experiment: &Experiment, cannot: &BTreeMap<String, Cannot>) -> E
 
 pub fn plan(experiment: &Experiment, blocks: usize, on: On<'_>) -> Result<(Study, Plan), Problem> {
     let study = narrow(experiment, blocks, on.servers).map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
-    planned(study, on.machine, on.place, true)
+    if !experiment.interleave {
+        return planned(study, on.machine, on.place, true);
+    }
+    let (study, plan) = planned(by_turns(study)?, on.machine, on.place, true)?;
+    Ok((study, settle::against_first(plan, blocks)))
 }
 
 pub fn read(bytes: &[u8]) -> Result<Predictions, Problem> {

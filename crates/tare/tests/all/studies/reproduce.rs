@@ -3,7 +3,7 @@
 use crate::support::{World, json, one_line, trials};
 use serde_json::Value;
 use std::path::Path;
-use tare_results::claim::{Measure, Published};
+use tare_results::claim::{Measure, PREDICTIONS_SCHEMA, Predicted, Predictions, Published};
 use tare_study::claims::{all, chosen, narrow};
 
 #[test]
@@ -143,4 +143,49 @@ fn a_claim_is_tested_by_what_was_written_down_before_the_first_trial() {
     assert!(err.contains("the folder is not empty") && err.contains("tare reproduce --resume page"), "{err}");
     let (_, err) = world.exits(2, &["reproduce", "a-page-a-conter"]);
     assert!(err.contains("did you mean `tare reproduce a-page-a-counter`?"), "{err}");
+}
+
+#[test]
+fn a_claim_on_a_load_that_reads_is_tested_by_turns_against_b_and_against_itself() {
+    let world = World::new();
+    let mut experiment = chosen(&all().unwrap(), "utf8mb4-points").unwrap().remove(0);
+    assert!(experiment.interleave);
+    experiment.set = ["engine.name=sqlite", "workload.rows=1000", "sampling.warmup_s=0", "sampling.sample_s=0.6"]
+        .map(str::to_owned)
+        .into();
+    let claim = &mut experiment.claims[0];
+    (claim.metric, claim.holds.from, claim.holds.to) = (Some("tps".to_owned()), 0.1, 10.0);
+    claim.a = [("workload".to_owned(), "point_select".to_owned())].into();
+    claim.b = Some([("workload".to_owned(), "read_only".to_owned())].into());
+    let name = experiment.name.clone();
+    let predicted = Predicted { experiment, blocks: 2, expected_s: 10.0, cannot: [].into() };
+    let predictions = Predictions {
+        schema: PREDICTIONS_SCHEMA,
+        written: "2026-01-01T00:00:00Z".to_owned(),
+        tare: "0".to_owned(),
+        servers: "servers".into(),
+        within_s: None,
+        experiments: vec![predicted],
+    };
+    std::fs::create_dir(world.path("turns")).unwrap();
+    std::fs::write(world.path("turns/predictions.json"), serde_json::to_vec(&predictions).unwrap()).unwrap();
+    let (out, _) = world.exits(0, &["reproduce", "--resume", "turns", "--json"]);
+    let verdict = json(&out)["claims"][0]["verdict"].clone();
+    let path = world.path("turns").join(name);
+    let plan = json(&std::fs::read_to_string(path.join("plan.json")).unwrap());
+    assert!(plan["turns"]["seed"].is_u64(), "{plan}");
+    let trials = trials(&path);
+    let in_block = |block: u64| trials.iter().filter(move |trial| trial["block"] == block).collect::<Vec<_>>();
+    for block in 0..4 {
+        let pair = in_block(block);
+        let loads: std::collections::BTreeSet<&str> =
+            pair.iter().filter_map(|trial| trial["levels"]["workload"].as_str()).collect();
+        // Even blocks are of A and B, odd ones of A and A.
+        assert_eq!((pair.len(), loads.len()), (2, 2 - block as usize % 2), "{pair:?}");
+        let first = |trial: &Value| trial["samples"][0]["started_at"].as_str().unwrap().to_owned();
+        let last = |trial: &Value| trial["samples"][2]["started_at"].as_str().unwrap().to_owned();
+        assert!(first(pair[0]) < last(pair[1]) && first(pair[1]) < last(pair[0]), "{pair:?}");
+    }
+    assert_eq!((&verdict["trials"], trials.len()), (&2.into(), 8), "{verdict}");
+    assert!(verdict["value"].as_f64().unwrap() < 0.9 && verdict["again"]["value"].is_number(), "{verdict}");
 }
