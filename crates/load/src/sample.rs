@@ -103,7 +103,8 @@ pub struct Slice {
     pub latencies: Latencies,
 }
 
-/// One measured run. A transaction belongs to the sample during which it **ends**.
+/// One measured run. A transaction belongs to the sample during which it **ends**; where clients rest around samples
+/// ([`crate::Rest::AroundEach`]), to the one during which it began.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sample {
     /// Transactions completed; one that was restarted counts once.
@@ -118,7 +119,8 @@ pub struct Sample {
     pub restarts: u64,
     /// Connections that were lost and opened anew.
     pub reconnects: u64,
-    /// How long the sample took, seconds.
+    /// How long the sample took, seconds; where clients rest around samples, to the end of each thread's last
+    /// transaction, in the mean.
     pub elapsed_s: f64,
     /// Latency, restarts included; in open loop from the time a transaction was due. None without transactions.
     pub latency_ms: Option<LatencyMs>,
@@ -148,6 +150,35 @@ pub struct Sample {
 }
 
 impl Sample {
+    /// Takes in a later part of the same sample, of a closed loop: what lies between the two is left out.
+    pub(crate) fn add_part(&mut self, later: Self) {
+        let cpu_us = |of: &Self, us: fn(&CpuPerTransaction) -> f64| {
+            of.client_cpu_us_per_transaction.map_or(0.0, |cpu| us(&cpu) * of.transactions as f64)
+        };
+        let all = self.transactions + later.transactions;
+        let both = |us: fn(&CpuPerTransaction) -> f64| (cpu_us(self, us) + cpu_us(&later, us)) / all as f64;
+        let (user, system) = (both(|cpu| cpu.user), both(|cpu| cpu.system));
+        self.client_cpu_us_per_transaction = (all > 0).then_some(CpuPerTransaction { user, system });
+        self.transactions = all;
+        self.reads += later.reads;
+        self.writes += later.writes;
+        self.others += later.others;
+        self.restarts += later.restarts;
+        self.reconnects += later.reconnects;
+        self.latencies.merge(&later.latencies);
+        self.latency_ms = LatencyMs::of(&self.latencies);
+        self.client_stood_still_s += later.client_stood_still_s;
+        let before_s = self.elapsed_s;
+        let shifted = later.stalls.into_iter().map(|stall| Stall { from_s: before_s + stall.from_s, ..stall });
+        self.stalls.extend(shifted);
+        self.elapsed_s += later.elapsed_s;
+        for (own, more) in self.threads.iter_mut().zip(later.threads) {
+            own.transactions += more.transactions;
+            own.user_s += more.user_s;
+            own.system_s += more.system_s;
+        }
+    }
+
     /// Completed transactions a second, of all threads.
     pub fn tps(&self) -> f64 {
         self.transactions as f64 / self.elapsed_s

@@ -311,11 +311,13 @@ fn shared(a: &TrialRecord, b: &TrialRecord) -> Option<f64> {
     Some(both / either)
 }
 
-/// Seconds since the epoch at which the first sample began and the last one ended.
+/// Seconds since the epoch at which the first sample began and the last one ended. By turns a sample lasts longer than
+/// its own turns.
 fn measured_between(record: &TrialRecord) -> Option<(f64, f64)> {
     let (first, last) = (record.samples.first()?, record.samples.last()?);
     let seconds = |text: &str| Some(began(text)?.as_microsecond() as f64 / 1e6);
-    Some((seconds(&first.started_at)?, seconds(&last.started_at)? + last.elapsed_s))
+    let watched_s = last.covariates.get("elapsed_s").copied().unwrap_or(0.0);
+    Some((seconds(&first.started_at)?, seconds(&last.started_at)? + last.elapsed_s.max(watched_s)))
 }
 
 fn began(started_at: &str) -> Option<jiff::Timestamp> {

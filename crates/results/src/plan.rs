@@ -129,10 +129,21 @@ impl Plan {
     }
 }
 
-/// Which of two trials measures first in each round of their samples, drawn.
+/// Which of two trials measures first in each round of their turns, drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turns {
     pub seed: u64,
+}
+
+impl Turns {
+    /// Seconds: the speed of a shared host's CPUs changes from one tenth of a second to the next, and caches are warm
+    /// again after a hundredth of this.
+    const LENGTH_S: f64 = 0.02;
+
+    /// How many turns a sample of so many seconds has.
+    pub fn in_sample(sample_s: f64) -> usize {
+        (sample_s / Self::LENGTH_S).round().max(1.0) as usize
+    }
 }
 
 /// What a plan takes besides time, about.

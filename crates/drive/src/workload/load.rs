@@ -216,8 +216,8 @@ pub struct LoadContext<'a> {
     pub seed: u64,
     pub counts: TrialSize,
     pub settle: &'a Settle,
-    /// Whether clients rest around each sample, while another server is measured.
-    pub takes_turns: bool,
+    /// In how many turns a sample is measured, where clients rest while another server is; none where no other is.
+    pub turns: Option<usize>,
     /// How that went: the first time that the server did not settle, else the last one.
     pub settled: Option<SettledRecord>,
     /// Where threads belong; also what [`LoadContext::watch`] proves.
@@ -246,6 +246,8 @@ pub enum Progress {
         sample: usize,
         seconds: f64,
     },
+    /// A turn of a sample is over, and another is to follow.
+    Turn,
     Query {
         /// 1 to 22.
         query: u8,

@@ -23,10 +23,7 @@ pub struct Sides<'r> {
 
 /// Finds the conditions of a claim by their levels; none where A was not measured, or B of a claim that has one.
 pub fn conditions_of<'r>(claim: &Claim, results: &'r Results) -> Option<Sides<'r>> {
-    let mut all = collect::conditions(results);
-    if results.plan.as_ref().is_some_and(|plan| plan.turns.is_some()) {
-        without_lone(&mut all);
-    }
+    let all = collect::conditions(results);
     let is_repeated =
         |condition: &ConditionTrials<'_>| condition.levels.get(REPEATED.0).is_some_and(|side| side == REPEATED.1);
     let find = |levels: &Levels| {
@@ -34,23 +31,27 @@ pub fn conditions_of<'r>(claim: &Claim, results: &'r Results) -> Option<Sides<'r
             |condition: &&ConditionTrials<'_>| !is_repeated(condition) && own(condition.levels).eq(own(levels));
         all.iter().find(wanted).cloned()
     };
-    let a = find(&claim.a)?;
-    let b = match &claim.b {
+    let mut a = find(&claim.a)?;
+    let mut b = match &claim.b {
         Some(levels) => Some(find(levels)?),
         None => None,
     };
     let twice = all.iter().find(|condition| is_repeated(condition));
-    let twice = twice.and_then(|second| Some([find(second.levels)?, second.clone()]));
+    let mut twice = twice.and_then(|second| Some([find(second.levels)?, second.clone()]));
+    if results.plan.as_ref().is_some_and(|plan| plan.turns.is_some()) {
+        b.iter_mut().for_each(|b| of_pairs(&mut a, b));
+        twice.iter_mut().for_each(|[one, other]| of_pairs(one, other));
+    }
     Some(Sides { a, b, twice })
 }
 
-/// Leaves out trials that were to take turns with another one and ran alone.
-fn without_lone(all: &mut [ConditionTrials<'_>]) {
-    let measured: Vec<&TrialRecord> = all.iter().flat_map(|condition| condition.ok.iter().copied()).collect();
-    let is_partner = |a: &TrialRecord, b: &TrialRecord| a.block == b.block && a.trial != b.trial && took_turns(a, b);
-    for condition in all {
-        condition.ok.retain(|trial| measured.iter().any(|other| is_partner(trial, other)));
-    }
+/// Leaves those trials that took turns with one of the other condition.
+fn of_pairs(a: &mut ConditionTrials<'_>, b: &mut ConditionTrials<'_>) {
+    let has_partner = |trial: &TrialRecord, others: &[&TrialRecord]| {
+        others.iter().any(|other| other.block == trial.block && took_turns(trial, other))
+    };
+    a.ok.retain(|trial| has_partner(trial, &b.ok));
+    b.ok.retain(|trial| has_partner(trial, &a.ok));
 }
 
 impl Sides<'_> {

@@ -123,6 +123,35 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
 
     fn sample(&mut self, sample: usize, started: &OnceLock<Instant>) -> Result<Sample, Ended<K, O>> {
         self.observer.sample_start(sample).map_err(RunError::Observer)?;
+        if self.settings.rest != Rest::AroundEach {
+            let (window, tps_each_second) = self.measure(sample, self.settings.sample_s, started)?;
+            self.observer.sample_end(sample).map_err(RunError::Observer)?;
+            return Ok(summarise(self.wait_for_reports()?, &window, self.settings, tps_each_second));
+        }
+        let parts = self.observer.parts(sample).max(1);
+        let mut whole = self.part(sample, parts, started)?;
+        for _ in 1..parts {
+            self.observer.part_start().map_err(RunError::Observer)?;
+            whole.add_part(self.part(sample, parts, started)?);
+        }
+        self.observer.sample_end(sample).map_err(RunError::Observer)?;
+        Ok(whole)
+    }
+
+    /// One of so many parts of a sample; clients rest afterwards.
+    fn part(&mut self, sample: usize, parts: usize, started: &OnceLock<Instant>) -> Result<Sample, Ended<K, O>> {
+        let (window, tps_each_second) = self.measure(sample, self.settings.sample_s / parts as f64, started)?;
+        // Who rests has ended its last transaction when it reports.
+        Ok(summarise(self.wait_for_reports()?, &window, self.settings, tps_each_second))
+    }
+
+    /// Lets clients record for so long. Its window, and the throughput of each whole second.
+    fn measure(
+        &mut self,
+        sample: usize,
+        length_s: f64,
+        started: &OnceLock<Instant>,
+    ) -> Result<(Window, Vec<f64>), Ended<K, O>> {
         let start = Instant::now();
         let run_start = *started.get_or_init(|| start);
         let start_ns = start.duration_since(run_start).as_nanos() as u64;
@@ -131,19 +160,12 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
         }
         self.clients.shared.set_sample_start_ns(start_ns);
         self.clients.announce(Phase::Measure(sample as u64));
-        let tps_each_second = self.pass(RunPhase::Sample(sample), start, self.settings.sample_s)?;
+        let tps_each_second = self.pass(RunPhase::Sample(sample), start, length_s)?;
         let end = Instant::now();
         self.clients.shared.set_sample_end_ns(end.duration_since(run_start).as_nanos() as u64);
         self.clients.announce(Phase::Pause(sample as u64));
         let window = Window { start, end, stood_still: std::mem::take(&mut self.stood_still) };
-        // Who rests has ended its last transaction when it reports.
-        let early = if self.settings.rest == Rest::AroundEach { Some(self.wait_for_reports()?) } else { None };
-        self.observer.sample_end(sample).map_err(RunError::Observer)?;
-        let reports = match early {
-            Some(reports) => reports,
-            None => self.wait_for_reports()?,
-        };
-        Ok(summarise(reports, &window, self.settings, tps_each_second))
+        Ok((window, tps_each_second))
     }
 
     /// Lets `length_s` seconds pass from `start`, or all events, and returns the throughput of each whole second.

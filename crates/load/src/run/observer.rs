@@ -74,6 +74,22 @@ pub trait Observer {
         Ok(())
     }
 
+    /// In how many parts of equal length a sample is measured, 1 or more: clients rest between them, where they rest
+    /// around samples ([`super::Rest::AroundEach`]).
+    fn parts(&self, sample: usize) -> usize {
+        let _ = sample;
+        1
+    }
+
+    /// Right before each part of a sample but the first, while clients rest: the time that it takes belongs to no
+    /// sample.
+    ///
+    /// # Errors
+    /// Ends the run.
+    fn part_start(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
     /// Right after it has ended. The clients go on, unrecorded, until the next sample or the end of the run, unless
     /// they rest.
     ///

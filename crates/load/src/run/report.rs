@@ -38,6 +38,8 @@ pub(super) struct ThreadReport {
     pub(super) cpu: CpuTime,
     pub(super) backlog: Option<u64>,
     pub(super) gaps: Vec<Gap>,
+    /// When its last transaction ended, where that was behind the end of the sample and counts.
+    pub(super) overran: Option<Instant>,
 }
 
 /// When a sample was, and when this process stood still meanwhile.
@@ -82,7 +84,7 @@ pub(super) fn summarise(
         })
         .collect();
     let latency_ms = all.latency_ms();
-    let elapsed_s = window.end.duration_since(window.start).as_secs_f64();
+    let elapsed_s = of_threads_s(&reports, window);
     let gaps: Vec<&[Gap]> = reports.iter().map(|report| report.gaps.as_slice()).collect();
     let median_ms = latency_ms.map(|latency| latency.p50);
     Sample {
@@ -104,6 +106,15 @@ pub(super) fn summarise(
         stalls: stalls(&gaps, &window.stood_still, (window.start, window.end), median_ms),
         threads,
     }
+}
+
+/// Seconds in which the threads' transactions were done, in the mean: one that ended behind the sample and counts took
+/// its time too. With it transactions over time is unbiased however short a sample is (Wald's identity); without it,
+/// and none in hand at the beginning, half a transaction a thread would be missing.
+fn of_threads_s(reports: &[ThreadReport], window: &Window) -> f64 {
+    let length_s = window.end.duration_since(window.start).as_secs_f64();
+    let over_s = |report: &ThreadReport| report.overran.map_or(0.0, |end| (end - window.end).as_secs_f64());
+    length_s + reports.iter().map(over_s).sum::<f64>() / reports.len().max(1) as f64
 }
 
 /// The slices of a sample whose rate changes, as far as it went.

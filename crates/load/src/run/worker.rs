@@ -94,6 +94,8 @@ struct Worker<'a, C: Client> {
     /// Of a client that is never late.
     prompt: Prompt,
     gaps: Vec<Gap>,
+    /// When the transaction ended that was in hand at the end of the sample, where clients rest then.
+    overran: Option<Instant>,
     controller: &'a Sender<Message<C::Error>>,
 }
 
@@ -132,6 +134,7 @@ impl<'a, C: Client> Worker<'a, C> {
             begun: started,
             prompt: Prompt::new(started),
             gaps: Vec::new(),
+            overran: None,
             controller,
         }
     }
@@ -175,10 +178,16 @@ impl<'a, C: Client> Worker<'a, C> {
             let prompt_ns = due.map_or(0, |due| self.prompt.ended(due, self.begun, end));
             (self.last_end, self.busy_from) = (end, None);
             let mut next_start = end;
+            let latency_ns = nanoseconds(start, end);
             let phase = self.shared.phase();
             let mut rested = false;
             if phase != self.phase {
                 rested = self.rests_in(phase);
+                if rested && matches!(self.phase, Phase::Measure(_)) {
+                    // None was in hand when the sample began, so this one is its own, and with it the time it took.
+                    self.recorder.record(latency_ns, &done);
+                    self.overran = Some(end);
+                }
                 if !self.enter(phase, due) || (rested && !self.rest_out()) {
                     return Ok(());
                 }
@@ -187,7 +196,6 @@ impl<'a, C: Client> Worker<'a, C> {
                     self.last_end = next_start;
                 }
             }
-            let latency_ns = nanoseconds(start, end);
             // What ended before a rest belongs to no sample after it.
             if matches!(self.phase, Phase::Measure(_)) && !rested && !self.is_of_warm_up(due) && self.counts() {
                 self.recorder.record(latency_ns, &done);
@@ -389,7 +397,8 @@ impl<'a, C: Client> Worker<'a, C> {
                 // One that goes on: what lies behind the sample is cut off.
                 self.note_gap(Instant::now());
                 let gaps = std::mem::take(&mut self.gaps);
-                let report = ThreadReport { thread: self.thread, recorder, cpu, backlog, gaps };
+                let overran = self.overran.take();
+                let report = ThreadReport { thread: self.thread, recorder, cpu, backlog, gaps, overran };
                 tell(self.controller, Message::Report(Box::new(report)));
             }
             Phase::Rest => tell(self.controller, Message::Resting),

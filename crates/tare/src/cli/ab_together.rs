@@ -12,19 +12,12 @@ use tare_topology::{Machine, Marks, Placement};
 /// The factors that put a side on a half.
 const PLACES: [&str; 3] = ["client", "server", "background"];
 
-/// The length of the samples that take turns, seconds: states of a shared host last longer than this, and caches are
-/// warm after a small part of it.
-const TURN_S: f64 = 0.2;
-
-/// A study whose samples are cut into short ones, which take turns.
+/// A study whose samples can take turns.
 pub fn by_turns(mut study: Study) -> Result<Study, Problem> {
     together("--interleave", &study)?;
     if pace(&study) != Some(Pace::Closed) {
         return Err(refused("--interleave", "clients rest while the other side is measured", "take out rate and slo"));
     }
-    let cuts = (study.sampling.sample_s / TURN_S).round().max(1.0);
-    study.sampling.sample_s /= cuts;
-    study.sampling.samples *= cuts as usize;
     study.sampling.attempts = 1;
     Ok(study)
 }

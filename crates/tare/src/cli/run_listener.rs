@@ -115,7 +115,7 @@ impl Listener for TerminalListener {
             Progress::WarmUp { seconds } => self.show(&format!("warm-up {seconds} s")),
             Progress::Sample { sample, seconds } => self.show(&format!("sample {} of {seconds} s", sample + 1)),
             Progress::Query { query } => self.show(&format!("Q{query}")),
-            Progress::Reading { warming_up: true, .. } => {}
+            Progress::Turn | Progress::Reading { warming_up: true, .. } => {}
             Progress::Reading { tps, .. } => {
                 self.last = figure(tps, metric::TPS.metric.unit);
                 self.show("measuring");

@@ -99,7 +99,7 @@ fn one(args: &TrialArgs) -> Result<Exit, Problem> {
     let study = parse_written(&study, &args.directory)?;
     let task = Task::find(&study, &plan, args.trial).map_err(TrialError::from)?;
     let tell = |step: Progress| {
-        let is_border = matches!(step, Progress::Sample { .. } | Progress::Stopping);
+        let is_border = matches!(step, Progress::Sample { .. } | Progress::Turn | Progress::Stopping);
         Message::Step(step).send();
         if is_border && args.paired {
             Handed::wait_for_other();

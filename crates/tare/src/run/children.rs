@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRefused;
 use tare_drive::workload::Progress;
 use tare_files::Folder;
-use tare_results::schema::{Plan, TrialRecord};
+use tare_results::schema::{Plan, TrialRecord, Turns};
 use tare_results::store::{DirectoryError, LOGS, end_of_trials, read_trials_behind};
 
 use tare_study::language::spec::Study;
@@ -37,7 +37,7 @@ pub struct Children<'a> {
     handed: Arc<Vec<u8>>,
     /// What of it says how long the environment of each trial is.
     plan: Option<Plan>,
-    /// Samples of a trial, at least 1.
+    /// Turns of a trial's samples, at least 1.
     rounds: usize,
     /// Records that a trial's process left of trials that shared its server, until their turn comes.
     companions: Vec<TrialRecord>,
@@ -130,7 +130,8 @@ impl Runner for Children<'_> {
         let handed = Handed { study: write::to_toml(study), plan: plan.clone(), password, trusted, results };
         self.handed = Arc::new(handed.to_bytes().map_err(RunError::Spawn)?);
         self.plan = Some(handed.plan);
-        self.rounds = (study.sampling.samples + study.sampling.drop_samples).max(1);
+        let sampling = &study.sampling;
+        self.rounds = (sampling.samples + sampling.drop_samples).max(1) * Turns::in_sample(sampling.sample_s);
         Ok(())
     }
 

@@ -1,5 +1,5 @@
 //! Where the two trials of a pair that is made together wait for each other: in a duet before their first samples, by
-//! turns before every sample.
+//! turns before every turn of a sample.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use tare_drive::workload::Progress;
@@ -85,7 +85,7 @@ impl Guest {
     pub fn says(&self, step: &Progress) {
         let own = self.place;
         let measured = match step {
-            Progress::Sample { .. } => false,
+            Progress::Sample { .. } | Progress::Turn => false,
             Progress::Stopping => true,
             _ => return,
         };

@@ -141,7 +141,7 @@ impl Clients {
             seed: self.seed,
             counts: self.counts,
             settle: &self.settings.workload.settle,
-            takes_turns: false,
+            turns: None,
             settled: None,
             placement: &self.watch,
             watch: SubjectWatch::new(SystemUnderTest::own_process(), self.watch.clone()).with_partner(partner),

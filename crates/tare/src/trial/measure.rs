@@ -20,7 +20,7 @@ use tare_files::check_room;
 use tare_results::covariate::CLIENT_HOST;
 use tare_results::metric::Named;
 use tare_results::probe::ProbeUse;
-use tare_results::schema::{AppliedSetting, Outcome, PoolRecord, RanOn, SampleRecord, TrialRecord};
+use tare_results::schema::{AppliedSetting, Outcome, PoolRecord, RanOn, SampleRecord, TrialRecord, Turns};
 use tare_results::{disturbed, store};
 use tare_study::plan::estimate::counts;
 use tare_study::plan::limits;
@@ -276,7 +276,7 @@ impl Trial<'_> {
             seed,
             counts: counts(settings, &task.sampling),
             settle: &settings.workload.settle,
-            takes_turns: self.plan.turns.is_some(),
+            turns: self.plan.turns.map(|_| Turns::in_sample(task.sampling.sample_s)),
             settled: None,
             placement: &placement,
             watch: SubjectWatch::new(sut, placement.clone()).journalled(affinities),

@@ -40,7 +40,7 @@ where
         return Err(NotAsked::ProbeUnderRate { rate }.into());
     }
     let counts = stage.counts;
-    let rest = match (stage.watch.probes() || stage.takes_turns, stage.settle.is_asked()) {
+    let rest = match (stage.watch.probes() || stage.turns.is_some(), stage.settle.is_asked()) {
         (true, _) => Rest::AroundEach,
         (false, true) => Rest::BeforeFirst,
         (false, false) => Rest::Never,

@@ -57,6 +57,15 @@ impl Observer for Watcher<'_, '_> {
         Ok(())
     }
 
+    fn parts(&self, sample: usize) -> usize {
+        self.stage.turns.filter(|_| !self.is_extra(sample)).unwrap_or(1)
+    }
+
+    fn part_start(&mut self) -> Result<(), LoadError> {
+        self.stage.host.progress(Progress::Turn);
+        Ok(())
+    }
+
     fn sample_end(&mut self, sample: usize) -> Result<(), LoadError> {
         let around = if self.is_extra(sample) {
             self.stage.host.end_captures();

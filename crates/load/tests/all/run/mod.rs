@@ -354,7 +354,7 @@ fn clients_that_rest_leave_the_server_idle_around_every_sample_and_only_then() {
     assert_eq!(at_rest.seen, [true; 6]);
     let counted: u64 = samples.iter().map(|sample| sample.transactions).sum();
     assert!(samples.iter().all(|sample| sample.transactions > 100), "{samples:?}");
-    // What ends after a sample belongs to none: at most one transaction of each client.
+    // What the warm-up does is in no sample.
     assert!(counted < ended.load(Ordering::SeqCst) as u64);
     // With a rate too, of which nothing is due any more when the rest is over.
     for pace in [Pace::Closed, Pace::Open { rate: Curve::Constant(300.0), arrivals: Arrivals::Poisson }] {
@@ -368,6 +368,53 @@ fn clients_that_rest_leave_the_server_idle_around_every_sample_and_only_then() {
     at_rest.seen.clear();
     run(&busy, &connect, &mut at_rest).unwrap();
     assert!(at_rest.seen.contains(&false), "without a rest someone works");
+}
+
+/// Measures each sample in so many parts.
+struct InParts {
+    parts: usize,
+    began: usize,
+}
+
+impl Observer for InParts {
+    type Error = Infallible;
+
+    fn parts(&self, _: usize) -> usize {
+        self.parts
+    }
+
+    fn part_start(&mut self) -> Result<(), Infallible> {
+        self.began += 1;
+        nap(10);
+        Ok(())
+    }
+}
+
+/// Transactions of 8 and 14 ms in turn, in parts of 20 ms: neither what is in hand at the end of a part nor the time
+/// between two parts moves the throughput.
+#[test]
+fn a_sample_in_short_parts_has_the_throughput_of_a_long_one() {
+    let connect = |_: ClientThread| {
+        scripted(|n, _| {
+            nap(if n.is_multiple_of(2) { 8 } else { 14 });
+            Ok(Attempt::Done(READ))
+        })
+    };
+    let settings = LoadSettings { sample_s: 1.0, rest: Rest::AroundEach, ..short(2) };
+    let whole = run(&settings, &connect, &mut InParts { parts: 1, began: 0 }).unwrap().remove(0);
+    let mut asked = InParts { parts: 50, began: 0 };
+    let clock = Instant::now();
+    let parts = run(&settings, &connect, &mut asked).unwrap().remove(0);
+    assert_eq!(asked.began, 49);
+    assert!(clock.elapsed().as_secs_f64() > parts.elapsed_s + 0.49 && parts.elapsed_s >= 1.0, "{parts:?}");
+    let ratio = parts.tps() / whole.tps();
+    // Without the transaction in hand it would be a third less: one of at most two in each part.
+    assert!((0.9..1.1).contains(&ratio), "{ratio}: {parts:?} {whole:?}");
+    assert_eq!(parts.threads.iter().map(|thread| thread.transactions).sum::<u64>(), parts.transactions);
+    assert_eq!((parts.latencies.count(), parts.reads), (parts.transactions, parts.transactions));
+    let cpu = parts.client_cpu_us_per_transaction.unwrap();
+    let of_threads: f64 = parts.threads.iter().map(|thread| thread.user_s + thread.system_s).sum();
+    assert!(((cpu.user + cpu.system) * parts.transactions as f64 / 1e6 / of_threads - 1.0).abs() < 1e-6, "{parts:?}");
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub fn measure(asked: &LoadRequest<'_>, prompt: &dyn workload::Host) -> Result<D
             cpus: std::thread::available_parallelism().map_or(1, usize::from),
         },
         settle: &workload::Settle::default(),
-        takes_turns: false,
+        turns: None,
         settled: None,
         placement: &watch,
         watch: SubjectWatch::new(SystemUnderTest::running(None), watch.clone()).journalled(held.affinities.clone()),

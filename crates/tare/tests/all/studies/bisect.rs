@@ -177,7 +177,7 @@ fn servers_of_builds_are_bisected_with_samples_that_take_turns() {
     for folder in pairs {
         let records = trials(&folder);
         assert!(records.len() >= 2, "{}", folder.display());
-        records.chunks_exact(2).for_each(|pair| take_turns(pair, 2));
+        records.chunks_exact(2).for_each(|pair| take_turns(&pair[0], &pair[1], 0.4));
     }
     world.assert_clean();
 }
