@@ -1,7 +1,6 @@
 //! Whole runs on real servers: pairs bound and proved, options and layouts verified, queries checked, nothing left.
 
 use crate::engines::support::run_on;
-use crate::initialised::WithDbt3;
 use crate::support::{World, verified};
 use tare_engine::{Engine, Mariadb, Mysql, Postgresql};
 
@@ -77,7 +76,7 @@ fn every_pair_of_postgresql_is_bound_and_every_setting_verified() {
 /// Those of the other engines stand in `loads::dbt3_run`.
 #[test]
 fn queries_are_run_and_checked_on_mysql() {
-    let world = WithDbt3::new();
+    let world = World::new();
     let study = "name = \"queries\"\n[engine]\nname = \"mysql\"\n[workload]\nname = \"dbt3\"\nscale = 0.01\n\
                  queries = \"1,6,14\"\nwarmup_runs = 1\npreload = true\n[sampling]\ntrials = 1\nsamples = 2\n";
     let records = run(&world, &Mysql, study);
