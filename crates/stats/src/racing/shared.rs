@@ -97,9 +97,13 @@ fn races(ground: &Ground, planted: &[f64], runs: usize) -> (f64, f64, f64) {
     let (mut wrong, mut right, mut trials) = (0, 0, 0);
     for _ in 0..runs {
         let (mut values, mut of_blocks) = (Vec::new(), Vec::new());
+        let mut standing = judge(Blocks::of(&values), planted.len(), &QUESTION, false).unwrap();
         loop {
-            let blocks = Blocks { servers: &of_blocks, ..Blocks::of(&values) };
-            let standing = judge(blocks, planted.len(), &QUESTION, false).unwrap();
+            // Between looks no race is decided and no candidate dropped.
+            if LOOKS.contains(&values.len()) {
+                let blocks = Blocks { servers: &of_blocks, ..Blocks::of(&values) };
+                standing = judge(blocks, planted.len(), &QUESTION, false).unwrap();
+            }
             if standing.decided || values.len() == LOOKS[LOOKS.len() - 1] {
                 let lost = standing.leader.filter(|_| standing.decided).map(|named| best - planted[named]);
                 let is_right = |lost: f64| lost <= QUESTION.minimum_effect.ln_1p();

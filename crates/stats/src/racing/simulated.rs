@@ -46,9 +46,13 @@ fn race(ground: &Ground, rng: &mut StdRng) -> Ran {
     let normal = Normal::new(0.0, 1.0).unwrap();
     let (mut blocks, mut marks): (Vec<Vec<Option<f64>>>, Vec<Vec<bool>>) = (Vec::new(), Vec::new());
     let (mut level, mut trials) = (0.0, 0);
+    let mut standing = judge(Blocks::of(&blocks), candidates, &QUESTION, false).unwrap();
     loop {
-        let standing =
-            judge(Blocks { disturbed: &marks, ..Blocks::of(&blocks) }, candidates, &QUESTION, false).unwrap();
+        // Between looks no race is decided and no candidate dropped.
+        if LOOKS.contains(&blocks.len()) {
+            let so_far = Blocks { disturbed: &marks, ..Blocks::of(&blocks) };
+            standing = judge(so_far, candidates, &QUESTION, false).unwrap();
+        }
         if standing.decided || blocks.len() == LOOKS[LOOKS.len() - 1] {
             let named = standing.leader.filter(|_| standing.decided);
             let even = ground.planted.iter().zip(&standing.disturbed_alone).filter(|(_, alone)| !**alone);

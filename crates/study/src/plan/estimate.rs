@@ -33,25 +33,39 @@ pub fn trial_on_s(settings: &Settings, sampling: &Sampling, cpus: usize) -> f64 
     trial_of(settings, sampling, TrialSize { cpus, ..counts(settings, sampling) })
 }
 
-/// Seconds of all trials of a schedule: those that find a server warm take neither its start nor its warming up.
+/// Seconds of all trials of a schedule.
 pub fn trials_s(trials: &[PlannedTrial], conditions: &[Condition], sampling: &Sampling, cpus: usize) -> f64 {
-    let costs = conditions.iter().take_while(|_| is_wanted()).map(|condition| {
-        let settings = &condition.settings;
-        let mut warm = settings.clone();
-        warm.workload.load.load_mut().take_warm();
-        warm.capture = CaptureSettings::default();
-        let alone_s = trial_on_s(settings, sampling, cpus);
-        let rung_s = trial_on_s(&warm, sampling, cpus) - servers_s(settings);
-        (condition.name.as_str(), (alone_s, alone_s.min(rung_s)))
-    });
-    let costs: HashMap<&str, (f64, f64)> = costs.collect();
-    let mut begun: Option<usize> = None;
-    let cost = |trial: &PlannedTrial| {
-        let is_warm = trial.lifetime.is_some() && trial.lifetime == begun;
-        begun = trial.lifetime;
-        costs.get(trial.condition.as_str()).map_or(0.0, |(alone_s, rung_s)| if is_warm { *rung_s } else { *alone_s })
-    };
-    trials.iter().map(cost).sum()
+    Costs::of(conditions, sampling, cpus).trials_s(trials)
+}
+
+/// Seconds of one trial, by the name of its condition: alone, and where it finds its server warm.
+pub struct Costs<'a>(HashMap<&'a str, (f64, f64)>);
+
+impl<'a> Costs<'a> {
+    pub fn of(conditions: &'a [Condition], sampling: &Sampling, cpus: usize) -> Self {
+        let costs = conditions.iter().take_while(|_| is_wanted()).map(|condition| {
+            let settings = &condition.settings;
+            let mut warm = settings.clone();
+            warm.workload.load.load_mut().take_warm();
+            warm.capture = CaptureSettings::default();
+            let alone_s = trial_on_s(settings, sampling, cpus);
+            let rung_s = trial_on_s(&warm, sampling, cpus) - servers_s(settings);
+            (condition.name.as_str(), (alone_s, alone_s.min(rung_s)))
+        });
+        Self(costs.collect())
+    }
+
+    /// Of a schedule: those that find a server warm take neither its start nor its warming up.
+    pub fn trials_s(&self, trials: &[PlannedTrial]) -> f64 {
+        let mut begun: Option<usize> = None;
+        let cost = |trial: &PlannedTrial| {
+            let is_warm = trial.lifetime.is_some() && trial.lifetime == begun;
+            begun = trial.lifetime;
+            let known = self.0.get(trial.condition.as_str());
+            known.map_or(0.0, |(alone_s, rung_s)| if is_warm { *rung_s } else { *alone_s })
+        };
+        trials.iter().map(cost).sum()
+    }
 }
 
 /// Bytes a second of rows that get into a server with their indexes, and of files that are copied.

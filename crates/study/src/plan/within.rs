@@ -6,12 +6,14 @@
 //! whole, so that whatever is left compares all that it measures.
 
 use super::design::{self, Condition};
+use super::estimate::Costs;
 use super::limits::is_wanted;
 use super::{estimate, looks, race, resolve, rungs};
 use crate::language::settings::Settings;
 use crate::language::spec::{Factor, Study, WARMUP_RUNS};
 use crate::language::values::from_values;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use tare_results::question::Question;
 use tare_results::schema::{Plan, PlannedCondition, Rungs, Within};
 use tare_stats::pooled::smallest_shown;
@@ -90,20 +92,7 @@ pub fn fit(
     let conditions = design::conditions(&study).map_err(TooShort::Plan)?;
     let trials_s = estimate::trials_s(&whole.trials, &conditions, &study.sampling, cpus);
     let data_s = (whole.estimated_s - trials_s).max(0.0);
-    let mut least_s = f64::INFINITY;
-    let mut fitting: Vec<(f64, Study)> = Vec::new();
-    for candidate in candidates(&study, &conditions).into_iter().take_while(|_| is_wanted()) {
-        let cut_conditions = design::conditions(&candidate).map_err(TooShort::Plan)?;
-        let kept = kept(&whole, &cut_conditions);
-        let trials = resolve::scheduled(&candidate, &kept);
-        let expected_s = data_s + estimate::trials_s(&trials, &cut_conditions, &candidate.sampling, cpus);
-        least_s = least_s.min(expected_s);
-        if expected_s <= asked_s
-            && let Some(smallest) = smallest(&candidate, &kept)
-        {
-            fitting.push((smallest, candidate));
-        }
-    }
+    let (mut fitting, least_s) = fitting(&study, &whole, &conditions, data_s, cpus)?;
     // A race has more of its best ones than any plan that is made beforehand, and with a server for each condition none
     // shares another's luck.
     let done = whole.conditions.iter().filter(|condition| condition.realizable).count();
@@ -140,28 +129,67 @@ pub fn fit(
     Err(TooShort::Least { least_s, data_s, asked_s })
 }
 
-fn candidates(study: &Study, conditions: &[Condition]) -> Vec<Study> {
+/// Candidates that fit, each with the smallest change that it shows; and what the shortest of all takes, seconds.
+fn fitting(
+    study: &Study,
+    whole: &Plan,
+    conditions: &[Condition],
+    data_s: f64,
+    cpus: usize,
+) -> Result<(Vec<(f64, Study)>, f64), TooShort> {
+    let mut least_s = f64::INFINITY;
+    let mut fitting = Vec::new();
+    for Alike { blocks, studies } in candidates(study, conditions).into_iter().take_while(|_| is_wanted()) {
+        let made = studies.iter().map(|study| design::conditions(study).map_err(TooShort::Plan));
+        let made = made.collect::<Result<Vec<_>, _>>()?;
+        let known = studies
+            .iter()
+            .zip(&made)
+            .map(|(study, conditions)| (study, kept(whole, conditions), Costs::of(conditions, &study.sampling, cpus)));
+        let known: Vec<_> = known.collect();
+        for (blocks, (study, kept, costs)) in blocks.flat_map(|blocks| known.iter().map(move |of| (blocks, of))) {
+            let mut candidate = Study::clone(study);
+            candidate.sampling.trials = blocks;
+            let expected_s = data_s + costs.trials_s(&resolve::scheduled(&candidate, kept));
+            least_s = least_s.min(expected_s);
+            if study.sampling.within_s.is_none_or(|asked_s| expected_s <= asked_s)
+                && let Some(smallest) = smallest(&candidate, kept)
+            {
+                fitting.push((smallest, candidate));
+            }
+        }
+    }
+    Ok((fitting, least_s))
+}
+
+/// Studies with the same conditions, whatever their number of blocks.
+struct Alike {
+    blocks: RangeInclusive<usize>,
+    /// As it is, and with warm-ups that are enough.
+    studies: Vec<Study>,
+}
+
+fn candidates(study: &Study, conditions: &[Condition]) -> Vec<Alike> {
     let shared = shared(study, conditions);
     let in_runs = study.base.workload.load.load().warms_up_in_runs();
-    let enough = if study.enough.is_empty() || !in_runs { vec![false] } else { vec![false, true] };
+    let enough: &[bool] = if study.enough.is_empty() || !in_runs { &[false] } else { &[false, true] };
+    let has_more = |rungs: usize| study.factors.iter().any(|f| f.name == "threads" && f.levels.len() > rungs);
+    let rungs = RUNGS.into_iter().filter(|rungs| *rungs == usize::MAX || has_more(*rungs));
+    let shapes: Vec<_> = rungs.flat_map(|rungs| SHORTER.map(|part| (rungs, part))).collect();
     let mut all = Vec::new();
     for ladder in [study.design.ladder.clone()].into_iter().chain(shared.map(Some)) {
         // Blocks of shared servers are cheap, and the luck of each is one value more.
         let most = if ladder == study.design.ladder { study.sampling.trials } else { MOST_BLOCKS };
-        for rungs in RUNGS {
-            for part in SHORTER {
-                for trials in FEWEST_BLOCKS..=most.max(study.sampling.trials).max(FEWEST_BLOCKS) {
-                    let mut smaller = with_rungs(study, rungs);
-                    smaller.sampling.trials = trials;
-                    smaller.design.ladder.clone_from(&ladder);
-                    shorten(&mut smaller, part);
-                    all.extend(enough.iter().map(|enough| {
-                        let mut smaller = smaller.clone();
-                        smaller.design.warms_up_enough = *enough;
-                        smaller
-                    }));
-                }
-            }
+        let blocks = FEWEST_BLOCKS..=most.max(study.sampling.trials).max(FEWEST_BLOCKS);
+        for (rungs, part) in shapes.iter().copied() {
+            let smaller = |enough: &bool| {
+                let mut smaller = with_rungs(study, rungs);
+                smaller.design.ladder.clone_from(&ladder);
+                shorten(&mut smaller, part);
+                smaller.design.warms_up_enough = *enough;
+                smaller
+            };
+            all.push(Alike { blocks: blocks.clone(), studies: enough.iter().map(smaller).collect() });
         }
     }
     all

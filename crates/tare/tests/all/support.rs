@@ -27,6 +27,7 @@ impl World {
         for name in ["state", "cache", "lock", "run"] {
             std::fs::create_dir(directory.path().join(name)).unwrap();
         }
+        initialised::know(Path::new(env!("CARGO_BIN_EXE_tare")), &directory.path().join("cache"));
         Self { directory }
     }
 

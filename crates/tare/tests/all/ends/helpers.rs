@@ -12,7 +12,7 @@ fn with_helpers(world: &World, helpers: &[&str], sample_s: f64) -> String {
     script(&server, &format!("{started}exec {} \"$@\"", env!("CARGO_BIN_EXE_tare")));
     world.study(&format!(
         "name = \"helped\"\n[engine]\nname = \"sqlite\"\nbinary = \"{}\"\n[workload]\nrows = 20\n\
-         [sampling]\ntrials = 2\nwarmup_s = 0\nsample_s = {sample_s}\n",
+         rate = \"400 to 800 in 2 steps\"\n[sampling]\ntrials = 2\nwarmup_s = 0\nsample_s = {sample_s}\n",
         server.display()
     ))
 }

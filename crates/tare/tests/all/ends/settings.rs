@@ -12,6 +12,7 @@ const STUDY: &str = r#"
 name = "left-behind"
 [workload]
 rows = 20
+rate = "400 to 800 in 2 steps"
 [sampling]
 trials = 3
 attempts = 2
@@ -95,6 +96,7 @@ impl Tuned {
                 }
                 send(pid, Signal::CONT);
             }
+            std::thread::sleep(Duration::from_millis(5));
         }
     }
 
@@ -112,7 +114,7 @@ impl Tuned {
                     *seen.entry(value).or_default() += 1;
                 }
             }
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(20));
         }
         seen
     }

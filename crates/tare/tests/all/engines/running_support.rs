@@ -130,7 +130,7 @@ impl Theirs {
                 }
             }
             looks += 1;
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::sleep(Duration::from_millis(50));
         }
         let ended = run.wait_with_output().unwrap();
         assert!(ended.status.success(), "{}", text(&ended.stderr));

@@ -8,6 +8,9 @@ use std::time::{Duration, UNIX_EPOCH};
 use tare_engine::{DataDirectory, Engine, PrepareRequest, Server, Session, StartRequest};
 use tare_files::{Access, LogFile, PrivateFolder};
 
+/// What [`fill`] makes.
+const ROWS: &str = "t: 1000 rows";
+
 /// Long enough for a busy machine; nothing waits it out.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -43,7 +46,7 @@ impl Place {
         PrepareRequest {
             binary: binary.map(Path::to_owned),
             cache_directory: self.path("cache"),
-            dataset: "t: 1000 rows".to_owned(),
+            dataset: ROWS.to_owned(),
             options: Default::default(),
             init_options: Vec::new(),
             run_directory: self.path("prepare-run"),
@@ -51,6 +54,14 @@ impl Place {
             state_directory: Some(self.path("state")),
             timeout: PATIENCE,
         }
+    }
+
+    /// For data that all tests share which call a set the same, whatever process they run in: to be copied, never to be
+    /// changed.
+    pub fn shared_request(&self, binary: Option<&Path>, dataset: &str) -> PrepareRequest {
+        let own = self.prepare_request(binary);
+        let cache_directory = shared_cache().unwrap_or_else(|| own.cache_directory.clone());
+        PrepareRequest { cache_directory, dataset: dataset.to_owned(), ..own }
     }
 
     /// A start on a private copy of `prepared`.
@@ -75,11 +86,9 @@ pub fn fill(server: &dyn Server) -> Result<(), Box<dyn std::error::Error + Send 
     Ok(())
 }
 
-/// Data that all tests share, whatever process they run in: to be copied, never to be changed.
+/// Data that all tests share.
 pub fn prepared(engine: &dyn Engine, place: &Place, binary: Option<&Path>) -> PathBuf {
-    let own = place.prepare_request(binary);
-    let cache_directory = shared_cache().unwrap_or_else(|| own.cache_directory.clone());
-    engine.prepare_data(&PrepareRequest { cache_directory, ..own }, &mut fill).unwrap()
+    engine.prepare_data(&place.shared_request(binary, ROWS), &mut fill).unwrap()
 }
 
 /// The same data, made for this test alone.

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::engines::support::{PATIENCE, Place, binary_of};
 use tare_drive::workload::oltp::{self, ClientSlot, Fill, OltpClient, OltpSettings, Tables, Workload};
-use tare_engine::{Engine, Mariadb, Mysql, Postgresql, PrepareRequest, Server, Sqlite};
+use tare_engine::{Engine, Mariadb, Mysql, Postgresql, Server, Sqlite};
 use tare_load::{Attempt, Client, Purpose, Random};
 
 const TABLES: Tables = Tables { tables: 2, rows: 400 };
@@ -55,7 +55,7 @@ fn bulk(server: &dyn Server) {
 fn life(engine: &dyn Engine) -> Vec<Vec<Vec<String>>> {
     let place = Place::new();
     let binary = binary_of(engine);
-    let request = PrepareRequest { dataset: "oltp".to_owned(), ..place.prepare_request(binary.as_deref()) };
+    let request = place.shared_request(binary.as_deref(), "oltp");
     let data = engine
         .prepare_data(&request, &mut |server| {
             let fill = Fill {

@@ -125,6 +125,7 @@ fn each_thread_of_pgbench_is_paired_and_threads_with_two_connections_are_refused
     // Bound as a whole they are measured, and seen.
     std::fs::remove_dir_all(world.path("results")).unwrap();
     let set = study("name = \"pgbench\"\njobs = 2", 8).replace("bind = \"thread\"\npairing = \"same-pu\"\n", "");
+    let set = set.replace("warmup_s = 2\nsample_s = 3", "warmup_s = 1\nsample_s = 1");
     let records = run_on(&world, &Postgresql, 0, &set);
     let threads = records[0]["samples"][0]["threads"].as_array().unwrap();
     let count = |class: &str| threads.iter().filter(|t| t["role"] == class).count();

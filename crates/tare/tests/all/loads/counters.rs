@@ -82,11 +82,11 @@ fn seen(sample: &Value, count: usize) {
     }
 }
 
-/// The article's study at a hundredth of its blocks, in full rounds where one is a few seconds: its limit is far away.
+/// The article's study at a hundredth of its blocks, in rounds of all its threads: its limit is far away.
 #[test]
 fn the_articles_threads_are_run() {
     let world = World::new();
-    let fits = ["--set", "workload.data_blocks=10000", "--set", "workload.rounds=100"];
+    let fits = ["--set", "workload.data_blocks=10000", "--set", "workload.rounds=25"];
     let points = ["--set", "factors.threads=256", "--set", "factors.strategy=pthread-mutex,shard-cpu"];
     let args = [&["run", "global-counters", "--article", "--out", "results"], &fits[..], &points[..]].concat();
     world.exits(0, &args);

@@ -13,7 +13,10 @@ use tare_engine::{Engine, Mariadb, Mysql, PoolPages, Postgresql, PrepareRequest,
 fn server(place: &Place, engine: &dyn Engine, scale: &str) -> Box<dyn Server> {
     let dialect = engine.dialect();
     let binary = binary_of(engine);
-    let request = PrepareRequest { dataset: format!("dbt3 {scale}"), ..place.prepare_request(binary.as_deref()) };
+    let request = place.shared_request(binary.as_deref(), &format!("dbt3 {scale}"));
+    // What is large goes with its test.
+    let is_large = !scale.starts_with("0.0");
+    let request = if is_large { PrepareRequest { cache_directory: place.path("cache"), ..request } } else { request };
     let scale: Scale = scale.parse().unwrap();
     let fill = Fill { scale, indexes: Default::default(), dialect, parallel: 2, directory: &request.run_directory };
     let clock = Instant::now();

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tare_drive::workload::LoadError;
 use tare_drive::workload::sessions::Tallies;
 use tare_drive::workload::tpcc::{self, CONDITIONS, Constants, Fill, Kind, Sizes, Tally, TpccClient};
-use tare_engine::{Engine, Interrupter, Mariadb, Mysql, Postgresql, PrepareRequest, Server, Session, Sqlite};
+use tare_engine::{Engine, Interrupter, Mariadb, Mysql, Postgresql, Server, Session, Sqlite};
 use tare_load::{ClientThread, LoadSettings, RunError, Unobserved};
 
 /// Thirty customers a district, a thousand items.
@@ -30,7 +30,7 @@ impl Company {
     fn new(engine: &dyn Engine) -> Self {
         let place = Place::new();
         let binary = binary_of(engine);
-        let request = PrepareRequest { dataset: "tpcc".to_owned(), ..place.prepare_request(binary.as_deref()) };
+        let request = place.shared_request(binary.as_deref(), &format!("tpcc {:?}", sizes()));
         let data = engine
             .prepare_data(&request, &mut |server| {
                 let fill = Fill { sizes: sizes(), seed: 3, sessions: 2, dialect: server.dialect() };

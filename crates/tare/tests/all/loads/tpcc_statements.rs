@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tare_drive::workload::sessions::Tallies;
 use tare_drive::workload::tpcc::{self, Constants, Fill, Sizes, Tally, TpccClient};
-use tare_engine::{Address, Engine, Postgresql, PrepareRequest, Server, StartRequest};
+use tare_engine::{Address, Engine, Postgresql, Server, StartRequest};
 use tare_load::{Attempt, Client, Purpose, Random};
 
 /// Six decks: 270 new orders, 258 payments, 24 of each other.
@@ -222,7 +222,7 @@ fn theirs(server: &dyn Server, place: &Place) {
 #[test]
 fn pgbench_scripts_of_the_same_mix_execute_the_same_statements() {
     let place = Place::new();
-    let request = PrepareRequest { dataset: "tpcc".to_owned(), ..place.prepare_request(None) };
+    let request = place.shared_request(None, &format!("tpcc {:?}", sizes()));
     let data = Postgresql
         .prepare_data(&request, &mut |server| {
             let fill = Fill { sizes: sizes(), seed: 3, sessions: 2, dialect: server.dialect() };

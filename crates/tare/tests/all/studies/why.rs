@@ -289,7 +289,7 @@ fn more_client_threads_than_cpus_are_a_shortage_of_cpus() {
 fn mariadb(workload: &str, factors: &str) -> String {
     format!(
         "name = \"planted\"\n[engine]\nname = \"mariadb\"\n{workload}\n[capture]\nstatus = true\nlocks = true\n\
-         [sampling]\ntrials = 6\nattempts = 1\nwarmup_s = 0.1\nsample_s = 0.4\n{factors}\n"
+         [sampling]\ntrials = 3\nattempts = 1\nwarmup_s = 0.1\nsample_s = 0.4\n{factors}\n"
     )
 }
 

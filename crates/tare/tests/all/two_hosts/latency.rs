@@ -8,12 +8,12 @@ const EACH_WAY: Duration = Duration::from_millis(25);
 /// Transactions a second of the open loop: some more than half of what one connection can do over that way.
 const RATE: f64 = 12.0;
 
-/// One trial; its only sample.
-fn sample(hosts: &Hosts, out: &str, more: &str) -> serde_json::Value {
+/// One trial; its only sample, so many seconds long.
+fn sample(hosts: &Hosts, out: &str, sample_s: u32, more: &str) -> serde_json::Value {
     let study = format!(
         "name = \"far\"\n[engine]\ntransport = \"tcp\"\n[workload]\nname = \"point_select\"\nrows = 200\n{more}\
          [placement]\nclient = \"pu:0\"\nserver = \"pu:0\"\nbind = \"thread\"\n\
-         [sampling]\ntrials = 1\nwarmup_s = 0.5\nsample_s = 3\nattempts = 1\n"
+         [sampling]\ntrials = 1\nwarmup_s = 0.5\nsample_s = {sample_s}\nattempts = 1\n"
     );
     let ended = hosts.run(out, &study).output().unwrap();
     let record = hosts.record(out, &ended);
@@ -28,14 +28,14 @@ fn latency_and_throughput_contain_the_way() {
     let (Some(near), Some(far)) = (Hosts::new(Duration::ZERO), Hosts::new(EACH_WAY)) else { return };
     let of = |sample: &serde_json::Value, name: &str| sample["metrics"][name].as_f64().unwrap();
     // A transaction is one statement, and so one round trip.
-    let service_ms = 1000.0 / of(&sample(&near, "near", ""), "tps");
+    let service_ms = 1000.0 / of(&sample(&near, "near", 1, ""), "tps");
     let round_trip_ms = 2000.0 * EACH_WAY.as_secs_f64();
     let quickest = 1000.0 / (service_ms + round_trip_ms);
     // Other tests work on this machine at the same time, and then the way takes longer than it should, and threads wait
     // for their turn: one quiet sample is enough.
     let fits = (0..8).any(|attempt| {
         far.networks.round_trip_ms();
-        let closed = sample(&far, &format!("closed-{attempt}"), "");
+        let closed = sample(&far, &format!("closed-{attempt}"), 3, "");
         let tps = of(&closed, "tps");
         let way_ms = far.networks.round_trip_ms();
         let expected = 1000.0 / (service_ms + way_ms);
@@ -54,7 +54,7 @@ fn latency_and_throughput_contain_the_way() {
     assert!(fits, "throughput does not follow service and way");
     // Transactions that are due while one is on its way wait for it, and that belongs to their latency: an M/D/1 queue
     // has a mean wait of rho / 2 (1 - rho) services.
-    let open = sample(&far, "open", &format!("rate = {RATE}\n"));
+    let open = sample(&far, "open", 3, &format!("rate = {RATE}\n"));
     let whole_ms = service_ms + round_trip_ms;
     let rho = RATE * whole_ms / 1000.0;
     let expected = whole_ms * (1.0 + rho / (2.0 * (1.0 - rho)));
