@@ -3,8 +3,8 @@
 use super::wakes;
 use std::collections::BTreeMap;
 use tare_findings::figures::{count, figure, list, percent};
-use tare_findings::time::{ConditionTime, Counted, EventMean, EventSide, Missing, Part};
-use tare_findings::why::{Cause, Changes, Expected, NamedChange, PartChange, Suspect, Times, Why};
+use tare_findings::time::{ConditionTime, Counted, EventMean, EventSide, Extremes, Missing, Part};
+use tare_findings::why::{Changes, NamedChange, PartChange, Times, Why};
 use tare_results::cache_lines::NO_SAMPLING;
 use tare_results::captures::{CALLERS, LOCKS, PROFILE, STATUS, WAITS, WAKES};
 use tare_results::events::EVENTS;
@@ -18,8 +18,8 @@ const TWICE: f64 = 0.005;
 /// A part below this share of the difference does not explain it.
 const EXPLAINS: f64 = 0.05;
 
-/// A difference below this is one of rounding, microseconds.
-const LEAST_US: f64 = 1e-4;
+/// A time below this is less than any recording can see, microseconds.
+const SEEN_US: f64 = 0.01;
 
 /// A part in a sentence or a table.
 pub fn part(part: &Part) -> String {
@@ -45,8 +45,25 @@ pub fn part(part: &Part) -> String {
 }
 
 /// Names of instruments are paths; the last word is the lock.
-fn last_word(name: &str) -> &str {
+pub(super) fn last_word(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
+}
+
+/// What A and B are where the fastest and the slowest condition were chosen.
+pub fn extremes(chosen: &Extremes<'_>) -> String {
+    let Extremes { fastest, slowest, of, alike } = chosen;
+    let with = match (alike, fastest.clients) {
+        (true, clients) => format!(" of the {of} conditions with {}", count(clients, "client")),
+        (false, _) => format!(" of {of} conditions"),
+    };
+    format!("A is {}, the fastest{with}, B {}, the slowest.", fastest.name, slowest.name)
+}
+
+/// What divides the difference of these two, whose results are named so: a sentence and its command.
+pub fn next(chosen: &Extremes<'_>, results: &str) -> [String; 2] {
+    let side = |time: &ConditionTime| tare_text::quoted(&format!("{results}:{}", time.name));
+    let command = format!("tare why {} {}", side(chosen.fastest), side(chosen.slowest));
+    ["What makes up the difference between the fastest and the slowest condition:".to_owned(), command]
 }
 
 /// The answer: the whole, then what explains most of it, then what is not explained.
@@ -110,6 +127,11 @@ pub fn signed(share: f64) -> String {
     if share < -5e-5 { format!("-{}", percent(-share)) } else { percent(share.max(0.0)) }
 }
 
+/// A time that is an estimate; of one that is too short to be seen only that.
+fn about(us: f64) -> String {
+    if us < SEEN_US { format!("less than {SEEN_US} µs") } else { format!("about {}", figure(us, "us")) }
+}
+
 /// What to know before the parts are believed, one sentence each.
 pub fn cautions(found: &Why) -> Vec<String> {
     let [a, b] = &found.sides;
@@ -117,13 +139,13 @@ pub fn cautions(found: &Why) -> Vec<String> {
     if found.undisturbed.is_some() {
         let us = |time: &ConditionTime| {
             let strangers = time.parts.iter().filter(|part| part.part == Part::Strangers);
-            figure(strangers.map(|part| part.us).sum(), "us")
+            about(strangers.map(|part| part.us).sum())
         };
         let own = found.own();
         let interval =
             own.ci.map_or_else(String::new, |ci| format!(" ({} to {})", figure(ci.low, "us"), figure(ci.high, "us")));
         cautions.push(format!(
-            "other programs had the CPUs for about {} of A's time and {} of B's: suspects are held against the difference \
+            "other programs had the CPUs for {} of A's time and {} of B's: suspects are held against the difference \
              without that, {}{interval}",
             us(a),
             us(b),
@@ -211,7 +233,7 @@ fn missing_words(missing: Missing) -> &'static str {
 /// each with the smallest that would have been seen.
 pub fn not_distinguishable(found: &Why, all: bool) -> Option<String> {
     let missed = |name: String, smallest_us: Option<f64>, shown: bool| {
-        smallest_us.filter(|us| !shown && *us >= LEAST_US).map(|us| (name, us))
+        smallest_us.filter(|us| !shown && *us >= SEEN_US).map(|us| (name, us))
     };
     let parts = || found.parts.iter().chain([&found.not_explained]);
     let of_parts = || parts().filter_map(|change| missed(part(&change.part), change.smallest_us, change.shown));
@@ -300,79 +322,4 @@ pub fn slept(change: &NamedChange) -> String {
 /// Who calls a function, the nearest first.
 pub fn callers(chain: &str) -> String {
     format!("from {}", chain.rsplit(';').collect::<Vec<_>>().join(" < "))
-}
-
-pub fn suspect(suspect: &Suspect) -> String {
-    match suspect {
-        Suspect::RowLock => "row locks".to_owned(),
-        Suspect::GlobalLock(name) => format!("the lock {}", last_word(name)),
-        Suspect::WakeUps => "wake-ups".to_owned(),
-        Suspect::CpuShortage => "too few CPUs".to_owned(),
-        Suspect::Network => "the way between client and server".to_owned(),
-        Suspect::Throttled => "the clients' CPU quota".to_owned(),
-        Suspect::KernelTime => "kernel time".to_owned(),
-        Suspect::ClientBound => "the clients' own work".to_owned(),
-        Suspect::ServerWork => "the server's own work".to_owned(),
-        Suspect::RemoteMemory => "memory on other nodes".to_owned(),
-        Suspect::Commit => "log writes".to_owned(),
-        Suspect::Storage => "reads and writes of files".to_owned(),
-        Suspect::Pauses => "pauses of the server".to_owned(),
-        Suspect::Unnamed => "waits without a name".to_owned(),
-    }
-}
-
-/// A suspect's number: its time, and what is counted of it.
-pub fn evidence(cause: &Cause) -> String {
-    let share = cause.share.map_or(String::new(), |share| format!(" ({} of the difference)", signed(share)));
-    let counts = cause.counts.map_or(String::new(), |[a, b]| match cause.suspect {
-        Suspect::RemoteMemory => format!(", work away from its memory {} -> {}", percent(a), percent(b)),
-        Suspect::WakeUps => format!(", switches per transaction {a:.3} -> {b:.3}"),
-        _ => format!(", log writes per transaction {a:.3} -> {b:.3}"),
-    });
-    let verdict = if cause.shown { "shown" } else { "not shown" };
-    format!("{} µs{share}{counts}, {verdict}", signed_us(cause.us))
-}
-
-fn signed_us(us: f64) -> String {
-    format!("{us:+.1}")
-}
-
-/// The command that would decide about a suspect.
-pub fn command(cause: &Cause) -> String {
-    let words: Vec<String> = cause.prove.arguments.iter().map(|word| tare_text::quoted(word)).collect();
-    format!("tare run {}", words.join(" "))
-}
-
-/// What is to be seen then.
-pub fn expected(cause: &Cause) -> &'static str {
-    match (&cause.suspect, cause.prove.expected) {
-        (Suspect::GlobalLock(_), Expected::Unchanged) => {
-            "if it is one lock of the whole server, more tables do not help"
-        }
-        (Suspect::RowLock, _) if cause.prove.changes.iter().any(|change| change.value.is_none()) => {
-            "with statements in FILE that touch other rows; if so, the slower of the two gets faster and the difference \
-             shrinks"
-        }
-        (Suspect::Throttled, _) => {
-            "with no CPU quota there, the slower of the two gets faster and the difference shrinks"
-        }
-        (_, Expected::Unchanged) => "if so, nothing changes",
-        (_, Expected::Faster) => "if so, the slower of the two gets faster and the difference shrinks",
-        (Suspect::Unnamed | Suspect::Pauses, Expected::Named) => {
-            "then tare why names what is slept in, and the functions"
-        }
-        (_, Expected::Named) => "then tare why names the functions that make it up",
-    }
-}
-
-/// The one command that would decide, with its minutes: about the largest suspect whose experiment changes anything.
-pub fn decides(found: &Why) -> Option<String> {
-    let first = found.causes.iter().find(|cause| !cause.prove.same && found.is_worth_a_trial(cause))?;
-    let minutes = first.prove.estimated_s.map_or(String::new(), |s| format!(", about {} min", s.div_ceil(60).max(1)));
-    Some(format!(
-        "What would decide about {}{minutes}: {}; {}.",
-        suspect(&first.suspect),
-        command(first),
-        expected(first)
-    ))
 }
