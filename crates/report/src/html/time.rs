@@ -67,7 +67,7 @@ fn difference(page: &Page<'_>) -> Option<Markup> {
         (drawn("From A to B", Some(&caption), &tables::waterfall(&found)))
         @if !found.causes.is_empty() {
             p.note { "Suspects, the largest first; they may overlap. tare why A B names what would decide about the first." }
-            ul { @for cause in found.causes.iter().take(why::SUSPECTS_SHOWN) {
+            ul { @for cause in suspects::listed(&found) {
                 li { (suspects::suspect(&cause.suspect)) ": " (suspects::evidence(cause)) }
             } }
         }

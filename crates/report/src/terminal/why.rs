@@ -7,7 +7,7 @@ use super::text::{heading, plain, with_command, wrap};
 use crate::tables;
 use crate::words::{between, proof, suspects as suspect_words, why as words};
 use tare_findings::figures::{Scale, count, figure};
-use tare_findings::why::{Changes, EventChange, Proof, SUSPECTS_SHOWN, Trial, Why};
+use tare_findings::why::{Changes, EventChange, Proof, Trial, Why};
 use tare_text::ending;
 
 /// Functions and statements listed; `--json` has all that are shown.
@@ -126,10 +126,7 @@ fn events(changes: &[EventChange], style: Style) -> Option<String> {
 }
 
 fn suspects(found: &Why, style: Style) -> Option<String> {
-    let lines: String = found
-        .causes
-        .iter()
-        .take(SUSPECTS_SHOWN)
+    let lines: String = suspect_words::listed(found)
         .map(|cause| {
             let line = format!("{}: {}", suspect_words::suspect(&cause.suspect), suspect_words::evidence(cause));
             wrap(style, "  ", "    ", &plain(&line))

@@ -2,7 +2,12 @@
 
 use super::why::{last_word, signed};
 use tare_findings::figures::percent;
-use tare_findings::why::{Cause, Expected, Suspect, Why};
+use tare_findings::why::{Cause, Expected, SUSPECTS_SHOWN, Suspect, Why};
+
+/// Microseconds have one decimal.
+const LEAST_US: f64 = 0.05;
+/// Where too few trials show nothing.
+const TIMES_AS_MANY: u32 = 2;
 
 pub fn suspect(suspect: &Suspect) -> String {
     match suspect {
@@ -79,12 +84,28 @@ pub fn expected(cause: &Cause) -> &'static str {
     }
 }
 
-/// What would decide about the largest suspect whose experiment changes anything, with its minutes: a sentence and its
-/// command.
+/// What would decide, with its minutes: about the largest suspect whose experiment changes anything; where no
+/// difference is shown, about that. A sentence and its command.
 pub fn decides(found: &Why) -> Option<[String; 2]> {
+    let minutes = |cause: &Cause, times: u32| {
+        let s = cause.prove.estimated_s.map(|s| s.saturating_mul(times));
+        s.map_or(String::new(), |s| format!(", in about {} min", s.div_ceil(60).max(1)))
+    };
+    if !found.own().shown {
+        let any = found.causes.first()?;
+        let trials = found.sides.iter().map(|side| side.trials).max()?;
+        let sentence =
+            format!("What would decide about a difference{}: twice as many trials.", minutes(any, TIMES_AS_MANY));
+        let study = tare_text::quoted(any.prove.arguments.first()?);
+        return Some([sentence, format!("tare run {study} --trials {}", trials * TIMES_AS_MANY as usize)]);
+    }
     let first = found.causes.iter().find(|cause| !cause.prove.same && found.is_worth_a_trial(cause))?;
-    let minutes =
-        first.prove.estimated_s.map_or(String::new(), |s| format!(", in about {} min", s.div_ceil(60).max(1)));
-    let sentence = format!("What would decide about {}{minutes}; {}:", suspect(&first.suspect), expected(first));
+    let sentence =
+        format!("What would decide about {}{}; {}:", suspect(&first.suspect), minutes(first, 1), expected(first));
     Some([sentence, command(first)])
+}
+
+/// Suspects that are listed: the largest, without those that are nothing when rounded.
+pub fn listed(found: &Why) -> impl Iterator<Item = &Cause> {
+    found.causes.iter().filter(|cause| cause.us.abs() >= LEAST_US).take(SUSPECTS_SHOWN)
 }

@@ -15,6 +15,8 @@ const DIVIDE: [&str; 7] = [WAITS, WAKES, CALLERS, LOCKS, STATUS, PROFILE, EVENTS
 const NAMED: usize = 2;
 /// So much of the time may be in two parts before it is said: readings of two sides are not taken at one moment.
 const TWICE: f64 = 0.005;
+/// Conditions that are named with so much of it.
+const LABELLED: usize = 3;
 /// A part below this share of the difference does not explain it.
 const EXPLAINS: f64 = 0.05;
 
@@ -182,7 +184,7 @@ fn times_cautions(times: &[(&str, &ConditionTime)]) -> Vec<String> {
         let lacking = times.iter().filter(|(_, time)| !time.missing.is_empty());
         cautions.extend(lacking.map(|(label, time)| said(&format!("{label}: "), &lacks(time))));
     }
-    cautions.extend(times.iter().flat_map(|(label, time)| overlaps(label, time)));
+    cautions.extend(overlaps(times));
     cautions
 }
 
@@ -193,30 +195,34 @@ fn not_captured(missing: &BTreeMap<String, String>) -> Vec<String> {
     divide.map(|(name, reason)| format!("not captured: {name}: {reason}")).collect()
 }
 
-fn overlaps(label: &str, time: &ConditionTime) -> Vec<String> {
-    let worth = |us: f64| us > TWICE * time.us_per_transaction;
-    let mut said = Vec::new();
-    if worth(time.overlap_us) {
-        said.push(format!(
-            "{label}: {} of waiting for a CPU is in no part: it passed while the other side worked, or inside a wait for \
-             a lock",
-            figure(time.overlap_us, "us")
-        ));
-    }
-    if worth(time.retries_us) {
-        said.push(format!(
-            "{label}: {} of CPU time is in the wait for a lock that clients try again for, and in no part of its own",
-            figure(time.retries_us, "us")
-        ));
-    }
-    if worth(-time.not_explained.us) {
-        said.push(format!(
-            "{label}: parts overlap by {}: both sides worked at the same time, or a lock was waited for by spinning, which \
-             is CPU time too",
-            figure(-time.not_explained.us, "us")
-        ));
-    }
-    said
+/// Time that would be in two parts, each kind of it in one sentence over all of these.
+fn overlaps(times: &[(&str, &ConditionTime)]) -> Vec<String> {
+    let kinds: [(&str, fn(&ConditionTime) -> f64); 3] = [
+        (
+            "waiting for a CPU is in no part where the other side worked meanwhile, or where it was inside a wait for a lock",
+            |time| time.overlap_us,
+        ),
+        ("CPU time is in the wait for a lock that clients try again for, and in no part of its own", |time| {
+            time.retries_us
+        }),
+        (
+            "parts overlap, for both sides worked at the same time, or a lock was waited for by spinning, which is CPU time \
+             too",
+            |time| -time.not_explained.us,
+        ),
+    ];
+    let said = |(what, us): (&str, fn(&ConditionTime) -> f64)| {
+        let worth = times.iter().filter(|(_, time)| us(time) > TWICE * time.us_per_transaction);
+        let mut each: Vec<(f64, &str)> = worth.map(|(label, time)| (us(time), *label)).collect();
+        let all = each.len();
+        each.sort_by(|a, b| b.0.total_cmp(&a.0));
+        each.truncate(LABELLED);
+        let words =
+            list(&each.iter().map(|(us, label)| format!("{} of {label}", figure(*us, "us"))).collect::<Vec<_>>());
+        let more = if all > each.len() { format!(", the largest of {all}") } else { String::new() };
+        (all > 0).then(|| format!("{what}: {words}{more}"))
+    };
+    kinds.into_iter().filter_map(said).collect()
 }
 
 fn missing_words(missing: Missing) -> &'static str {
@@ -235,7 +241,7 @@ pub fn not_distinguishable(found: &Why, all: bool) -> Option<String> {
     let missed = |name: String, smallest_us: Option<f64>, shown: bool| {
         smallest_us.filter(|us| !shown && *us >= SEEN_US).map(|us| (name, us))
     };
-    let parts = || found.parts.iter().chain([&found.not_explained]);
+    let parts = || found.parts.iter().filter(|change| is_own(change)).chain([&found.not_explained]);
     let of_parts = || parts().filter_map(|change| missed(part(&change.part), change.smallest_us, change.shown));
     let whole = found.own();
     if all {

@@ -261,6 +261,9 @@ fn a_time_that_is_too_short_to_be_seen_is_said_to_be_that() {
         "{:?}",
         of(0.000_082)
     );
+    // It is no part of a difference without it.
+    let found = of_parts(&[(Part::Strangers, 1.0, 400.0, false), (Part::NotExplained, 5.0, 5.0, false)], true);
+    assert!(why::not_distinguishable(&found, false).unwrap().contains("1 of 1 part;"));
     assert!(of(50.0)[0].contains("for about 50.0 µs of A's time and about 400 µs of B's: "), "{:?}", of(50.0));
 }
 
@@ -310,6 +313,11 @@ fn the_command_that_would_decide_changes_something() {
     assert_eq!(command, "tare run study.toml --set engine.transport=socket");
     assert!(sentence.starts_with("What would decide about the way between client and server, in about 1 min; if so, "));
     assert_eq!(suspects::decides(&found(causes[..1].to_vec())), None);
+    // Nothing has a reason where nothing is shown.
+    let unseen = Why { causes, ..of_parts(&[(Part::NotExplained, 900.0, 904.0, false)], false) };
+    let [sentence, command] = suspects::decides(&unseen).unwrap();
+    assert_eq!(command, "tare run study.toml --trials 16");
+    assert_eq!(sentence, "What would decide about a difference, in about 2 min: twice as many trials.");
 }
 
 /// Twelve runs of two metrics, with a step at the seventh, a drift, or neither.
