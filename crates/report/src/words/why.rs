@@ -197,32 +197,30 @@ fn not_captured(missing: &BTreeMap<String, String>) -> Vec<String> {
 
 /// Time that would be in two parts, each kind of it in one sentence over all of these.
 fn overlaps(times: &[(&str, &ConditionTime)]) -> Vec<String> {
-    let kinds: [(&str, fn(&ConditionTime) -> f64); 3] = [
-        (
-            "waiting for a CPU is in no part where the other side worked meanwhile, or where it was inside a wait for a lock",
-            |time| time.overlap_us,
-        ),
-        ("CPU time is in the wait for a lock that clients try again for, and in no part of its own", |time| {
-            time.retries_us
-        }),
-        (
-            "parts overlap, for both sides worked at the same time, or a lock was waited for by spinning, which is CPU time \
-             too",
-            |time| -time.not_explained.us,
-        ),
-    ];
-    let said = |(what, us): (&str, fn(&ConditionTime) -> f64)| {
+    let said = |what: &str, us: fn(&ConditionTime) -> f64| {
         let worth = times.iter().filter(|(_, time)| us(time) > TWICE * time.us_per_transaction);
         let mut each: Vec<(f64, &str)> = worth.map(|(label, time)| (us(time), *label)).collect();
         let all = each.len();
         each.sort_by(|a, b| b.0.total_cmp(&a.0));
         each.truncate(LABELLED);
-        let words =
-            list(&each.iter().map(|(us, label)| format!("{} of {label}", figure(*us, "us"))).collect::<Vec<_>>());
         let more = if all > each.len() { format!(", the largest of {all}") } else { String::new() };
-        (all > 0).then(|| format!("{what}: {words}{more}"))
+        let each: Vec<String> = each.iter().map(|(us, label)| format!("{} of {label}", figure(*us, "us"))).collect();
+        (all > 0).then(|| format!("{what}: {}{more}", list(&each)))
     };
-    kinds.into_iter().filter_map(said).collect()
+    let kinds = [
+        said(
+            "waiting for a CPU is in no part where the other side worked meanwhile, or where it was inside a wait for a lock",
+            |time| time.overlap_us,
+        ),
+        said("CPU time is in the wait for a lock that clients try again for, and in no part of its own", |time| {
+            time.retries_us
+        }),
+        said(
+            "parts overlap: both sides worked at the same time, or a lock was waited for by spinning, which is CPU time too",
+            |time| -time.not_explained.us,
+        ),
+    ];
+    kinds.into_iter().flatten().collect()
 }
 
 fn missing_words(missing: Missing) -> &'static str {
