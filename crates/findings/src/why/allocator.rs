@@ -73,5 +73,7 @@ fn allocator_us(time: &TrialTime<'_>, results: &Results) -> Option<f64> {
 }
 
 fn is_of_an_allocator(symbol: &str) -> bool {
-    FUNCTIONS.contains(&symbol) || BEGINNINGS.iter().any(|beginning| symbol.starts_with(beginning))
+    // With the version of the library, as `cfree@GLIBC_2.2.5`.
+    let name = symbol.split_once('@').map_or(symbol, |(name, _)| name);
+    FUNCTIONS.contains(&name) || BEGINNINGS.iter().any(|beginning| symbol.starts_with(beginning))
 }

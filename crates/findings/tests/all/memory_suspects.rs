@@ -57,7 +57,9 @@ fn time_in_the_allocator_is_named_before_the_rest_of_the_servers_work() {
         longer([[300.0, 500.0], [10.0; 2], [0.0; 2]], |side, _, record, captured| {
             let allocator = [40.0, in_b][side];
             let functions = [
-                ("_int_malloc", 0.6 * allocator),
+                ("_int_malloc", 0.4 * allocator),
+                ("cfree@GLIBC_2.2.5", 0.1 * allocator),
+                ("[libjemalloc.so.2]", 0.1 * allocator),
                 ("operator delete", 0.4 * allocator),
                 ("mallocate", 20.0),
                 ("row_search_mvcc", [240.0, 440.0][side] - allocator),
