@@ -95,7 +95,7 @@ pub fn decides(found: &Why) -> Option<[String; 2]> {
         let any = found.causes.first()?;
         let trials = found.sides.iter().map(|side| side.trials).max()?;
         let sentence =
-            format!("What would decide about a difference{}: twice as many trials.", minutes(any, TIMES_AS_MANY));
+            format!("What would decide about a difference{}, is twice as many trials:", minutes(any, TIMES_AS_MANY));
         let study = tare_text::quoted(any.prove.arguments.first()?);
         return Some([sentence, format!("tare run {study} --trials {}", trials * TIMES_AS_MANY as usize)]);
     }

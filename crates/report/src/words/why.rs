@@ -201,8 +201,10 @@ fn overlaps(times: &[(&str, &ConditionTime)]) -> Vec<String> {
         let worth = times.iter().filter(|(_, time)| us(time) > TWICE * time.us_per_transaction);
         let mut each: Vec<(f64, &str)> = worth.map(|(label, time)| (us(time), *label)).collect();
         let all = each.len();
-        each.sort_by(|a, b| b.0.total_cmp(&a.0));
-        each.truncate(LABELLED);
+        if all > LABELLED {
+            each.sort_by(|a, b| b.0.total_cmp(&a.0));
+            each.truncate(LABELLED);
+        }
         let more = if all > each.len() { format!(", the largest of {all}") } else { String::new() };
         let each: Vec<String> = each.iter().map(|(us, label)| format!("{} of {label}", figure(*us, "us"))).collect();
         (all > 0).then(|| format!("{what}: {}{more}", list(&each)))

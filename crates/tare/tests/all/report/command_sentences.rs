@@ -317,7 +317,7 @@ fn the_command_that_would_decide_changes_something() {
     let unseen = Why { causes, ..of_parts(&[(Part::NotExplained, 900.0, 904.0, false)], false) };
     let [sentence, command] = suspects::decides(&unseen).unwrap();
     assert_eq!(command, "tare run study.toml --trials 16");
-    assert_eq!(sentence, "What would decide about a difference, in about 2 min: twice as many trials.");
+    assert_eq!(sentence, "What would decide about a difference, in about 2 min, is twice as many trials:");
 }
 
 /// Twelve runs of two metrics, with a step at the seventh, a drift, or neither.
