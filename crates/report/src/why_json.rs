@@ -1,6 +1,6 @@
 //! What `tare why --json` prints.
 
-use crate::words::{proof, why as words};
+use crate::words::{proof, suspects, why as words};
 use serde::Serialize;
 use std::borrow::Cow;
 use tare_findings::lines::LinesSummary;
@@ -179,7 +179,7 @@ impl<'a> CauseJson<'a> {
             share: cause.share,
             counts: cause.counts,
             verdict: if cause.shown { "shown" } else { "not shown" },
-            prove: words::command(cause),
+            prove: suspects::command(cause),
             expected: cause.prove.expected,
             prove_s: cause.prove.estimated_s,
         }

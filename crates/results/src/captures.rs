@@ -93,6 +93,10 @@ pub enum WaitKind {
     Retried,
     /// A lock of a row, or the end of the transaction that holds it.
     Row,
+    /// A lock of one page of a table or an index.
+    Page,
+    /// A lock of one index, held while its tree changes.
+    Index,
     /// The log, until it is on storage.
     Log,
     File,

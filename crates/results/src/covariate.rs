@@ -93,6 +93,12 @@ pub const COUNTER_PAGES: Covariate =
 /// Pages that hold the data blocks of such a run, or every so many-th of them, by node.
 pub const DATA_PAGES: Covariate = entry(Names::EachNode("data_pages_node"), "pages", Merge::Last, Standing::Cause);
 
+/// The server's memory in huge pages: given by the kernel, and of the pool of such pages.
+pub const HUGE_TRANSPARENT: &str = "server_transparent_huge_bytes";
+pub const HUGE_POOL: &str = "server_huge_pool_bytes";
+/// Page faults by which the kernel finds out which node a page is used on, whole machine.
+pub const NUMA_HINT_FAULTS: &str = "numa_hint_faults";
+
 /// Disk that the server's data takes when the sample ends, log and temporary files included.
 pub const DATA_BYTES: Covariate = entry(Names::One("server_data_bytes"), "bytes", Merge::Last, Standing::Consequence);
 
@@ -126,7 +132,7 @@ const ALL: &[Covariate] = {
         entry(Family("psi_"), "fraction", ByTime, Cause),
         entry(One("swap_pages"), "pages", Sum, Cause),
         entry(One("major_faults"), "", Sum, Cause),
-        entry(One("numa_hint_faults"), "", Sum, Cause),
+        entry(One(NUMA_HINT_FAULTS), "", Sum, Cause),
         entry(One("numa_migrated_pages"), "pages", Sum, Cause),
         entry(One("numa_promoted_pages"), "pages", Sum, Cause),
         entry(One("numa_demoted_pages"), "pages", Sum, Cause),
@@ -178,8 +184,8 @@ const ALL: &[Covariate] = {
         // Packets follow from how much was done.
         entry(Family("network_"), "", Sum, Consequence),
         entry(EachNode("server_file_bytes_node"), "bytes", Last, Cause),
-        entry(One("server_transparent_huge_bytes"), "bytes", Last, Cause),
-        entry(One("server_huge_pool_bytes"), "bytes", Last, Cause),
+        entry(One(HUGE_TRANSPARENT), "bytes", Last, Cause),
+        entry(One(HUGE_POOL), "bytes", Last, Cause),
         DATA_BYTES,
         RECORDING,
         SERVER_MEMORY,

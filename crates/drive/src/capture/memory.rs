@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use tare_results::covariate::{HUGE_POOL, HUGE_TRANSPARENT};
 use tare_topology::observe::{self, HugeMemory, NodePages, NodeStat};
 use tare_topology::{MemoryPolicy, Nodes};
 
@@ -59,10 +60,7 @@ pub fn pool_covariates(pages: &BTreeMap<u32, NodePages>) -> impl Iterator<Item =
 }
 
 pub fn huge_covariates(huge: HugeMemory) -> [(String, f64); 2] {
-    [
-        ("server_transparent_huge_bytes".to_owned(), huge.transparent_bytes as f64),
-        ("server_huge_pool_bytes".to_owned(), huge.pool_bytes as f64),
-    ]
+    [(HUGE_TRANSPARENT.to_owned(), huge.transparent_bytes as f64), (HUGE_POOL.to_owned(), huge.pool_bytes as f64)]
 }
 
 /// What to say when more than a hundredth of the memory (`what` says whose it is) lies outside the nodes of a policy

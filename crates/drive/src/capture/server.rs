@@ -193,6 +193,8 @@ fn kind(kind: WaitKind) -> captures::WaitKind {
         WaitKind::Lock => captures::WaitKind::Lock,
         WaitKind::Retried => captures::WaitKind::Retried,
         WaitKind::Row => captures::WaitKind::Row,
+        WaitKind::Page => captures::WaitKind::Page,
+        WaitKind::Index => captures::WaitKind::Index,
         WaitKind::Log => captures::WaitKind::Log,
         WaitKind::File => captures::WaitKind::File,
         WaitKind::Pause => captures::WaitKind::Pause,

@@ -105,11 +105,21 @@ impl Diagnostics for MariadbDiagnostics {
 fn lock_wait(row: &[Option<String>]) -> Option<LockWait> {
     let [Some(name), Some(count), Some(picoseconds)] = row else { return None };
     Some(LockWait {
-        kind: WaitKind::Lock,
+        kind: kind(name),
         name: name.clone(),
         count: count.parse().ok()?,
         wait_s: picoseconds.parse::<f64>().ok()? / PICOSECONDS,
     })
+}
+
+/// By InnoDB's name of the lock, the last word of the instrument's.
+fn kind(instrument: &str) -> WaitKind {
+    match instrument.rsplit('/').next() {
+        Some("index_tree_rw_lock") => WaitKind::Index,
+        // Of builds that have this instrument.
+        Some("buf_block_lock") => WaitKind::Page,
+        _ => WaitKind::Lock,
+    }
 }
 
 fn counter(row: &[Option<String>]) -> Option<(String, f64)> {
@@ -135,6 +145,18 @@ mod tests {
         assert_eq!(counter(&row(&["Com_select", "17"])), Some(("Com_select".to_owned(), 17.0)));
         assert_eq!(counter(&row(&["Innodb_buffer_pool_load_status", "done"])), None);
         assert_eq!(counter(&row(&["x", "inf"])), None);
+    }
+
+    #[test]
+    fn locks_of_pages_and_indexes_are_no_locks_of_the_whole_server() {
+        for (name, is) in [
+            ("wait/synch/rwlock/innodb/index_tree_rw_lock", WaitKind::Index),
+            ("wait/synch/sxlock/innodb/index_tree_rw_lock", WaitKind::Index),
+            ("wait/synch/sxlock/innodb/buf_block_lock", WaitKind::Page),
+            ("wait/synch/mutex/innodb/buf_pool_mutex", WaitKind::Lock),
+        ] {
+            assert_eq!(kind(name), is, "{name}");
+        }
     }
 
     /// Answers each statement that contains a word with the rows alongside it, everything else with none.

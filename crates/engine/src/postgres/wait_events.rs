@@ -83,6 +83,8 @@ fn kind(class: &str, name: &str) -> WaitKind {
     match (class, name) {
         // What waits for another transaction waits for a row that it changed.
         ("Lock", "transactionid" | "tuple") => WaitKind::Row,
+        // The second name is that of versions before 13.
+        ("LWLock", "BufferContent" | "buffer_content") => WaitKind::Page,
         // One process writes the log for all that wait for this lock; a standby's answer is part of a commit too.
         ("LWLock", "WALWrite") | ("IPC", "SyncRep") => WaitKind::Log,
         ("IO", name) if name.to_ascii_lowercase().starts_with("wal") => WaitKind::Log,
@@ -105,6 +107,8 @@ mod tests {
             ("IO", "WalSync", WaitKind::Log),
             ("LWLock", "WALWrite", WaitKind::Log),
             ("LWLock", "WALInsert", WaitKind::Lock),
+            ("LWLock", "BufferContent", WaitKind::Page),
+            ("LWLock", "BufferMapping", WaitKind::Lock),
             ("IO", "DataFileRead", WaitKind::File),
             ("Timeout", "PgSleep", WaitKind::Pause),
         ];

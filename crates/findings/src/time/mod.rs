@@ -2,6 +2,7 @@
 
 mod condition;
 mod events;
+mod extremes;
 mod part;
 mod remote;
 mod strangers;
@@ -12,5 +13,6 @@ pub use condition::{ConditionTime, PartTime};
 pub(crate) use condition::{join_small, of_condition, of_conditions, of_trials};
 pub use events::{Counted, Event, EventMean, EventSide};
 pub(crate) use events::{in_all as events_in_all, of_trial as events_of_trial};
+pub use extremes::{Extremes, extremes};
 pub use part::{Missing, Part};
 pub use trial::TrialTime;

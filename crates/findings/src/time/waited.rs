@@ -102,7 +102,7 @@ fn told(locks: &LocksFile) -> BTreeMap<Part, f64> {
     let mut shares = BTreeMap::new();
     for wait in &locks.waits {
         let part = match wait.kind {
-            WaitKind::Lock | WaitKind::Retried => Part::Lock(wait.name.clone()),
+            WaitKind::Lock | WaitKind::Retried | WaitKind::Page | WaitKind::Index => Part::Lock(wait.name.clone()),
             WaitKind::Row => Part::RowLock,
             WaitKind::Log => Part::Flush,
             WaitKind::File => Part::Io,

@@ -1,12 +1,15 @@
 //! Suspects: what parts and counts say about why B differs from A.
 
+use super::accused::{Accused, sum, us_of};
 use super::model::{Cause, PartChange, TimeChange};
 use super::prove::experiment;
 use super::suspect::Suspect;
 use super::trials::Trials;
+use super::{allocator, memory};
 use crate::collect::ConditionTrials;
 use crate::time::{Part, TrialTime};
 use tare_results::Results;
+use tare_results::captures::WaitKind;
 use tare_stats::multiple::benjamini_yekutieli;
 use tare_stats::ratio::Shift;
 
@@ -19,9 +22,6 @@ const SYNCS: [&str; 3] = ["Innodb_os_log_fsyncs", "wal.wal_sync", "Innodb_data_f
 const SWITCHES: f64 = 0.1;
 /// As many log writes a transaction.
 const SYNCS_A_TRANSACTION: f64 = 0.01;
-
-/// A difference of so much of the server's work that passes on another node than its memory may be the reason.
-const REMOTE: f64 = 0.1;
 /// More than this for each further switch, in the kernel or asleep, is other work or another wait, microseconds.
 const WAKE_UP_US: f64 = 100.0;
 /// A write of the log that is waited for takes at most so many: into the wait, and those of who ends it.
@@ -36,22 +36,6 @@ pub(super) struct Given<'g, 'r> {
     pub results: [&'r Results; 2],
     /// The condition that takes longer, and its results: what experiments change.
     pub slower: (&'g ConditionTrials<'r>, &'r Results),
-}
-
-/// A suspect with its time and its counts, not tested yet.
-struct Accused {
-    suspect: Suspect,
-    time: Shift,
-    counts: Option<[f64; 2]>,
-    /// Chance of such counts where there is no difference; 1 of what has none.
-    counts_p: Option<f64>,
-}
-
-impl Accused {
-    /// One that is told by the time of these parts alone.
-    fn plain(trials: &Trials<'_, '_>, suspect: Suspect, of: &[Part]) -> Self {
-        Self { suspect, time: sum(trials, of), counts: None, counts_p: None }
-    }
 }
 
 /// Every suspect that goes the way of the whole, the largest first; whether one is shown is said of each.
@@ -87,16 +71,17 @@ pub(super) fn causes(
 fn accused(trials: &Trials<'_, '_>, parts: &[PartChange], whole_us: f64, given: &Given<'_, '_>) -> Vec<Accused> {
     let plain = |suspect: Suspect, of: &[Part]| Accused::plain(trials, suspect, of);
     // Before the server's own work, which it is a reason of.
-    let mut accused: Vec<Accused> = remote_memory(trials).into_iter().collect();
+    let mut accused: Vec<Accused> = memory::remote(trials).into_iter().collect();
     accused.extend([
         plain(Suspect::RowLock, &[Part::RowLock]),
         Accused { time: shortage(trials, whole_us), ..plain(Suspect::CpuShortage, &WAITS) },
         plain(Suspect::ClientBound, &[Part::ClientUser]),
-        plain(Suspect::ServerWork, &[Part::ServerUser]),
     ]);
-    let locks = parts.iter().filter(|change| matches!(change.part, Part::Lock(_)));
-    accused.extend(locks.filter_map(|change| match &change.part {
-        Part::Lock(name) => Some(plain(Suspect::GlobalLock(name.clone()), std::slice::from_ref(&change.part))),
+    accused.extend(allocator::work(trials, given.results));
+    // After it: that a server has other memory may follow from its work.
+    accused.extend(memory::huge_pages(trials).into_iter().chain(memory::tlb_misses(trials)));
+    accused.extend(parts.iter().filter_map(|change| match &change.part {
+        Part::Lock(name) => Some(plain(lock(given.results, name), std::slice::from_ref(&change.part))),
         _ => None,
     }));
     let has = |part: &Part| parts.iter().any(|change| change.part == *part);
@@ -106,18 +91,19 @@ fn accused(trials: &Trials<'_, '_>, parts: &[PartChange], whole_us: f64, given: 
     accused
 }
 
-/// The server's user time, where more of its work passed on another node than its memory.
-fn remote_memory(trials: &Trials<'_, '_>) -> Option<Accused> {
-    let of = |times: &[TrialTime<'_>]| -> Option<Vec<f64>> { times.iter().map(|time| time.away_from_memory).collect() };
-    let (a, b) = of(trials.a).zip(of(trials.b))?;
-    let (counts, found) = trials.means_of(&a, &b);
-    let accused = Accused::plain(trials, Suspect::RemoteMemory, &[Part::ServerUser]);
-    let more = found.value.abs() >= REMOTE && found.value * accused.time.value > 0.0;
-    more.then_some(Accused { counts: Some(counts), counts_p: Some(found.p_value), ..accused })
+/// A lock as a suspect, by what the captures say it is of.
+fn lock(results: [&Results; 2], name: &str) -> Suspect {
+    let captures = results.into_iter().flat_map(|results| results.captures.values());
+    let mut waits = captures.filter_map(|captures| captures.locks.as_ref()).flat_map(|locks| &locks.waits);
+    match waits.find(|wait| wait.name == name).map(|wait| wait.kind) {
+        Some(WaitKind::Page) => Suspect::PageLock(name.to_owned()),
+        Some(WaitKind::Index) => Suspect::IndexLock(name.to_owned()),
+        _ => Suspect::GlobalLock(name.to_owned()),
+    }
 }
 
 /// Whose time in the kernel and without a name is: the log's where log writes differ, else that of threads that wake
-/// each other, else no one's.
+/// each other, or of page faults that balance nodes, else no one's.
 fn without_name(trials: &Trials<'_, '_>, given: &Given<'_, '_>, has_flush: bool) -> Vec<Accused> {
     let unnamed = sum(trials, &WITHOUT_NAME);
     // Fewer log writes make no one wait longer.
@@ -150,9 +136,12 @@ fn without_name(trials: &Trials<'_, '_>, given: &Given<'_, '_>, has_flush: bool)
         let time = if on_the_way { sum(trials, &both) } else { in_kernel };
         let (counts, counts_p) = (Some([mean(trials.a), mean(trials.b)]), Some(switches.p_value));
         accused.push(Accused { suspect: Suspect::WakeUps, time, counts, counts_p });
-    } else {
+    }
+    let balancing = memory::balancing(trials, &KERNEL);
+    if !wake_up && balancing.is_none() {
         accused.push(Accused::plain(trials, Suspect::KernelTime, &KERNEL));
     }
+    accused.extend(balancing);
     if syncs.is_none() && !on_the_way {
         accused.push(Accused::plain(trials, Suspect::Network, &[Part::Way]));
         accused.push(Accused::plain(trials, Suspect::Unnamed, &[Part::Asleep, Part::NotExplained]));
@@ -170,20 +159,9 @@ fn shortage(trials: &Trials<'_, '_>, whole_us: f64) -> Shift {
     trials.shift(&|time: &TrialTime<'_>| us_of(time, &WAITS) - proportion * us_of(time, &Part::WORK))
 }
 
-fn sum(trials: &Trials<'_, '_>, of: &[Part]) -> Shift {
-    trials.shift(&|time: &TrialTime<'_>| us_of(time, of))
-}
-
-fn us_of(time: &TrialTime<'_>, of: &[Part]) -> f64 {
-    of.iter().map(|part| time.part(part)).sum()
-}
-
 /// Log writes a transaction that were waited for, where both sides count them and differ.
 fn syncs(trials: &Trials<'_, '_>, results: [&Results; 2]) -> Option<([f64; 2], Shift)> {
-    let of = |times: &[TrialTime<'_>], results: &Results| -> Option<Vec<f64>> {
-        times.iter().map(|time| syncs_of(time, results)).collect()
-    };
-    let (a, b) = of(trials.a, results[0]).zip(of(trials.b, results[1]))?;
+    let [a, b] = trials.each(results, syncs_of)?;
     Some(trials.means_of(&a, &b)).filter(|(_, found)| found.value.abs() >= SYNCS_A_TRANSACTION)
 }
 

@@ -23,11 +23,19 @@ pub fn why(a: Side<'_>, b: Side<'_>) -> Result<Why, WhyError> {
     let [(one, other)] = matched.as_slice() else {
         return Err(WhyError::Several { names: matched.iter().map(|(a, _)| a.name.to_owned()).collect() });
     };
-    let one_run = std::ptr::eq(a.results, b.results);
+    of_conditions((*one, a.results), (*other, b.results))
+}
+
+/// Of two conditions, each with the results that it is of.
+pub fn of_conditions(
+    (one, of_one): (&ConditionTrials<'_>, &Results),
+    (other, of_other): (&ConditionTrials<'_>, &Results),
+) -> Result<Why, WhyError> {
+    let one_run = std::ptr::eq(of_one, of_other);
     if one_run && one.name == other.name {
-        return Err(CompareError::SameTrials { path: a.results.path.display().to_string() }.into());
+        return Err(CompareError::SameTrials { path: of_one.path.display().to_string() }.into());
     }
-    let (mut times_a, mut times_b) = (time::of_trials(one, a.results), time::of_trials(other, b.results));
+    let (mut times_a, mut times_b) = (time::of_trials(one, of_one), time::of_trials(other, of_other));
     time::join_small(&mut [&mut times_a, &mut times_b]);
     let of = |condition: &ConditionTrials<'_>, times: &[TrialTime<'_>]| {
         let name = condition.name.to_owned();
@@ -44,14 +52,14 @@ pub fn why(a: Side<'_>, b: Side<'_>) -> Result<Why, WhyError> {
     let undisturbed = disturbed.then(|| trials.shift(&|time| time.us - time.part(&Part::Strangers)));
     let own = TimeChange::of(&undisturbed.unwrap_or(whole));
     let (parts, not_explained) = parts(&trials, &sides, own, disturbed);
-    let slower = if own.us < 0.0 { (*one, a.results) } else { (*other, b.results) };
-    let both = [a.results, b.results];
+    let slower = if own.us < 0.0 { (one, of_one) } else { (other, of_other) };
+    let both = [of_one, of_other];
     let causes = causes::causes(&trials, &parts, own, &causes::Given { results: both, slower });
     let captured = |times: &[TrialTime<'_>], results: &Results| {
         let captures = times.iter().filter_map(|time| results.captures.get(&(time.trial.trial, time.trial.attempt)));
         captures::unnamed(&captures.collect::<Vec<_>>())
     };
-    let unnamed = [captured(&times_a, a.results), captured(&times_b, b.results)];
+    let unnamed = [captured(&times_a, of_one), captured(&times_b, of_other)];
     Ok(Why {
         paired: trials.blocks.is_some(),
         one_run,

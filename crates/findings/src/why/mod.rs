@@ -1,12 +1,15 @@
 //! What makes up the difference between the transactions of two conditions: part by part, below it function by
 //! function, and the suspects with what would decide.
 
+mod accused;
+mod allocator;
 mod callers;
 mod causes;
 mod chains;
 mod changes;
 mod events;
 mod explain;
+mod memory;
 mod model;
 mod named;
 mod proof;
@@ -18,7 +21,7 @@ mod trials;
 pub use chains::chains;
 pub use changes::{ChainTime, Changes, NamedChange};
 pub use events::EventChange;
-pub use explain::{times, why};
+pub use explain::{of_conditions, times, why};
 pub use model::{Cause, PartChange, SUSPECTS_SHOWN, TimeChange, Times, Why, WhyError};
 pub use proof::{Proof, ProofVerdict, Trial, experiments};
 pub use prove::{Change, Expected, Experiment};

@@ -82,6 +82,9 @@ pub struct TimeChange {
     pub ci: Option<Interval>,
     /// Whether the trials show a difference, at 95%.
     pub shown: bool,
+    /// Chance of such a difference where there is none.
+    #[serde(skip)]
+    pub p_value: f64,
     /// The smallest difference that four of five such runs would have shown.
     pub smallest_us: Option<f64>,
 }
@@ -89,7 +92,7 @@ pub struct TimeChange {
 impl TimeChange {
     pub(super) fn of(found: &Shift) -> Self {
         let shown = found.p_value <= 1.0 - CONFIDENCE;
-        Self { us: found.value, ci: found.ci, shown, smallest_us: found.smallest }
+        Self { us: found.value, ci: found.ci, shown, p_value: found.p_value, smallest_us: found.smallest }
     }
 
     /// What share of it so many microseconds are; none of a difference that may be nothing.
@@ -158,8 +161,8 @@ pub struct Cause {
     pub share: Option<f64>,
     /// The condition that it is tried on: the slower of the two.
     pub condition: String,
-    /// What is counted of it in A and in B, where it is something else than time: switches and log writes a
-    /// transaction, the share of the server's work that passed away from its memory.
+    /// What is counted of it in A and in B, where it is something else than time: switches, log writes and page faults
+    /// per transaction, shares of the server's work and memory, misses among a thousand instructions.
     pub counts: Option<[f64; 2]>,
     /// Whether the trials show it to differ, as they do the whole.
     pub shown: bool,

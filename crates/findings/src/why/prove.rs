@@ -65,8 +65,16 @@ const STATEMENTS: &str = "workload.file";
 const RUNNING: [&str; 2] = ["engine.socket", "engine.host"];
 /// Rows among which hot ones are lost.
 const MANY_ROWS: i64 = 100_000;
-/// Times as many tables, so that a lock of each table is shared by fewer.
-const MORE_TABLES: i64 = 8;
+/// Times as many tables, warehouses or accounts, so that a lock of each is shared by fewer.
+const MORE: i64 = 8;
+const ROWS: &str = "workload.rows";
+const TABLES: &str = "workload.tables";
+const ALLOCATOR: &str = "process.allocator";
+/// Words for the C library's, which the server has by itself.
+const OWN_ALLOCATOR: [&str; 2] = ["system", "as-found"];
+const THP: &str = "machine.thp";
+/// As the machine was found: the value in use stands in brackets.
+const THP_FOUND: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
 pub(super) fn experiment(suspect: &Suspect, side: &ConditionTrials<'_>, results: &Results) -> Experiment {
     let known = Known { side, results };
@@ -78,11 +86,7 @@ pub(super) fn experiment(suspect: &Suspect, side: &ConditionTrials<'_>, results:
     let set = changes.iter().flat_map(|change| known.set(change));
     let arguments = std::iter::once(study.display().to_string()).chain(set).collect();
     let estimated_s = results.plan.as_ref().map(|plan| plan.estimated_s.max(0.0) as u32);
-    let has = |change: &Change| {
-        let own = known.setting(&change.key).map(ToString::to_string);
-        own.is_some_and(|own| Some(own) == change.value)
-    };
-    let same = changes.iter().all(has);
+    let same = changes.iter().all(|change| known.has_already(change));
     Experiment { arguments, changes, same, expected, estimated_s }
 }
 
@@ -102,6 +106,23 @@ impl Known<'_, '_> {
         self.setting(key).is_some() || self.setting("workload.name").is_none()
     }
 
+    fn has_already(&self, change: &Change) -> bool {
+        let own = self.setting(&change.key).map(ToString::to_string).or_else(|| self.found(&change.key));
+        own.is_some() && own == change.value
+    }
+
+    /// A setting of the machine that no study has changed.
+    fn found(&self, key: &str) -> Option<String> {
+        let settings = &self.results.environment.as_ref().filter(|_| key == THP)?.settings;
+        let (_, rest) = settings.get(THP_FOUND)?.split_once('[')?;
+        Some(rest.split_once(']')?.0.to_owned())
+    }
+
+    /// Whether the server runs already, and is measured as it is.
+    fn runs(&self) -> bool {
+        RUNNING.iter().any(|key| self.setting(key).is_some())
+    }
+
     fn draws_unevenly(&self) -> bool {
         self.setting("workload.distribution").is_some_and(|own| own.to_string() != "uniform")
     }
@@ -113,26 +134,12 @@ impl Known<'_, '_> {
     fn changes(&self, suspect: &Suspect) -> (Vec<Change>, Expected) {
         let one = |key: &str, value: String, expected| (vec![Change::to(key, value)], expected);
         match suspect {
-            Suspect::RowLock if !self.has("workload.rows") => match self.setting("workload.warehouses") {
-                Some(_) => {
-                    let warehouses = self.number("workload.warehouses", 1) * MORE_TABLES;
-                    one("workload.warehouses", warehouses.to_string(), Expected::Faster)
-                }
-                None => (vec![Change::of_a_person(STATEMENTS)], Expected::Faster),
+            Suspect::RowLock | Suspect::PageLock(_) => (vec![self.more_rows()], Expected::Faster),
+            Suspect::IndexLock(_) => (vec![self.more(TABLES).unwrap_or_else(|| self.more_rows())], Expected::Faster),
+            Suspect::GlobalLock(_) => match self.more(TABLES) {
+                Some(tables) => (vec![tables], Expected::Unchanged),
+                None => self.changes(&Suspect::CpuShortage),
             },
-            // Of many rows those are hot that most are drawn from.
-            Suspect::RowLock if self.number("workload.rows", 1) >= MANY_ROWS && self.draws_unevenly() => {
-                one("workload.distribution", "uniform".to_owned(), Expected::Faster)
-            }
-            Suspect::RowLock => {
-                let rows = self.number("workload.rows", 1).max(MANY_ROWS);
-                one("workload.rows", rows.to_string(), Expected::Faster)
-            }
-            Suspect::GlobalLock(_) if !self.has("workload.tables") => self.changes(&Suspect::CpuShortage),
-            Suspect::GlobalLock(_) => {
-                let tables = self.number("workload.tables", 1) * MORE_TABLES;
-                one("workload.tables", tables.to_string(), Expected::Unchanged)
-            }
             Suspect::WakeUps => {
                 let keys = [("client", "all"), ("server", "all"), ("bind", "thread"), ("pairing", "same-pu")];
                 let set = keys.into_iter().map(|(key, value)| Change::to(&format!("placement.{key}"), value));
@@ -146,6 +153,16 @@ impl Known<'_, '_> {
                 let set = keys.into_iter().map(|(key, value)| Change::to(&format!("placement.{key}"), value));
                 (set.collect(), Expected::Faster)
             }
+            // A server that runs already keeps the one that it has.
+            Suspect::Allocator if self.runs() => self.changes(&Suspect::ServerWork),
+            Suspect::Allocator => {
+                let other = self.setting(ALLOCATOR).map(ToString::to_string);
+                let own = other.is_none_or(|name| OWN_ALLOCATOR.contains(&name.as_str()));
+                one(ALLOCATOR, if own { "jemalloc" } else { "system" }.to_owned(), Expected::Faster)
+            }
+            Suspect::HugePages { fewer } => (vec![self.huge_pages(*fewer)], Expected::Faster),
+            Suspect::TlbMisses => (vec![self.huge_pages(true)], Expected::Faster),
+            Suspect::NumaBalancing => one("machine.numa_balancing", "off".to_owned(), Expected::Faster),
             Suspect::CpuShortage => {
                 let fewer = (self.number("workload.threads", 2) / 2).max(1);
                 one("workload.threads", fewer.to_string(), Expected::Faster)
@@ -156,10 +173,9 @@ impl Known<'_, '_> {
             Suspect::Unnamed | Suspect::Pauses => {
                 // Of a server that runs already the first three are captured alone.
                 let captures = ["waits", "locks", "status", "profile", "wakes"];
-                let runs = RUNNING.iter().any(|key| self.setting(key).is_some());
                 let set = captures
                     .into_iter()
-                    .take(if runs { 3 } else { captures.len() })
+                    .take(if self.runs() { 3 } else { captures.len() })
                     .map(|name| Change::to(&format!("capture.{name}"), "on"));
                 (set.collect(), Expected::Named)
             }
@@ -179,6 +195,40 @@ impl Known<'_, '_> {
                 ]);
                 one(&format!("engine.options.{option}"), value.to_owned(), Expected::Faster)
             }
+        }
+    }
+
+    /// Rows, and pages, that fewer want at once: more of them, or of many all drawn equally often.
+    fn more_rows(&self) -> Change {
+        if !self.has(ROWS) {
+            let scales = ["workload.warehouses", "workload.pgbench_scale"].into_iter();
+            let mut scales = scales.filter(|key| self.setting(key).is_some()).filter_map(|key| self.more(key));
+            return scales.next().unwrap_or_else(|| Change::of_a_person(STATEMENTS));
+        }
+        let rows = self.number(ROWS, 1);
+        if rows < MANY_ROWS {
+            return Change::to(ROWS, MANY_ROWS);
+        }
+        // Of many rows those are hot that most are drawn from.
+        match self.draws_unevenly() {
+            true => Change::to("workload.distribution", "uniform"),
+            false => self.more(TABLES).unwrap_or_else(|| Change::to(ROWS, rows)),
+        }
+    }
+
+    /// Several times as many, where a study may be written so.
+    fn more(&self, key: &str) -> Option<Change> {
+        self.has(key).then(|| Change::to(key, self.number(key, 1) * MORE))
+    }
+
+    /// The server's memory in huge pages, or in none.
+    fn huge_pages(&self, huge: bool) -> Change {
+        let by_option = ["huge_pages", "large_pages"];
+        let varied = by_option.into_iter().find(|name| self.side.levels.contains_key(&format!("option.{name}")));
+        let shared = self.of_engine([Some("huge_pages"), None, None]);
+        match varied.or(shared) {
+            Some(option) => Change::to(&format!("{OPTIONS}{option}"), if huge { "on" } else { "off" }),
+            None => Change::to(THP, if huge { "always" } else { "never" }),
         }
     }
 
@@ -202,7 +252,7 @@ impl Known<'_, '_> {
     }
 
     /// What is PostgreSQL's, SQLite's, and that of MariaDB and MySQL.
-    fn of_engine<'o>(&self, [postgresql, sqlite, others]: [(&'o str, &'o str); 3]) -> (&'o str, &'o str) {
+    fn of_engine<T>(&self, [postgresql, sqlite, others]: [T; 3]) -> T {
         match self.setting("engine.name").map(ToString::to_string).unwrap_or_default().as_str() {
             "postgresql" => postgresql,
             "sqlite" => sqlite,

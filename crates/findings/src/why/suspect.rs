@@ -7,6 +7,10 @@ use std::borrow::Cow;
 pub enum Suspect {
     RowLock,
     GlobalLock(String),
+    /// The lock of pages that many want at once.
+    PageLock(String),
+    /// The lock of an index whose tree changes.
+    IndexLock(String),
     /// Threads that wake each other: switches, and the kernel's work for them.
     WakeUps,
     /// More threads that can run than CPUs that they may run on.
@@ -21,6 +25,17 @@ pub enum Suspect {
     ServerWork,
     /// Work of the server's on another node than its memory.
     RemoteMemory,
+    /// Its work inside the memory allocator.
+    Allocator,
+    /// Its memory in small pages or in huge ones, where that differs.
+    HugePages {
+        /// Whether the side that takes longer has fewer huge ones.
+        fewer: bool,
+    },
+    /// Pages that the processor looks up anew.
+    TlbMisses,
+    /// Page faults by which the kernel finds out which node a page is used on, and moves it there.
+    NumaBalancing,
     /// Waits until the log is on storage.
     Commit,
     Storage,
@@ -35,6 +50,8 @@ impl Suspect {
         match self {
             Self::RowLock => "row_lock",
             Self::GlobalLock(_) => "global_lock",
+            Self::PageLock(_) => "page_lock",
+            Self::IndexLock(_) => "index_lock",
             Self::WakeUps => "wake_ups",
             Self::CpuShortage => "cpu_shortage",
             Self::Network => "network",
@@ -43,6 +60,10 @@ impl Suspect {
             Self::ClientBound => "client_bound",
             Self::ServerWork => "server_work",
             Self::RemoteMemory => "remote_memory",
+            Self::Allocator => "allocator",
+            Self::HugePages { .. } => "huge_pages",
+            Self::TlbMisses => "tlb_misses",
+            Self::NumaBalancing => "numa_balancing",
             Self::Commit => "commit",
             Self::Storage => "storage",
             Self::Pauses => "pauses",
@@ -53,7 +74,7 @@ impl Suspect {
     /// The kind, or the lock's own name.
     pub fn name(&self) -> Cow<'_, str> {
         match self {
-            Self::GlobalLock(name) => Cow::Borrowed(name),
+            Self::GlobalLock(name) | Self::PageLock(name) | Self::IndexLock(name) => Cow::Borrowed(name),
             other => Cow::Borrowed(other.kind()),
         }
     }

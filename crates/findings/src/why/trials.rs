@@ -2,6 +2,7 @@
 
 use crate::confidence::CONFIDENCE;
 use crate::time::TrialTime;
+use tare_results::Results;
 use tare_stats::ratio::{Design, Shift, by_block, shift};
 
 /// Share of the parts, of the functions and of the suspects that are named although they do not differ.
@@ -33,6 +34,18 @@ impl Trials<'_, '_> {
             None => shift(a, b, Design::Independent, CONFIDENCE),
         };
         found.unwrap_or(none)
+    }
+
+    /// What every trial of A and of B says, in their order; none where one does not.
+    pub(super) fn each(
+        &self,
+        results: [&Results; 2],
+        of: impl Fn(&TrialTime<'_>, &Results) -> Option<f64>,
+    ) -> Option<[Vec<f64>; 2]> {
+        let all = |times: &[TrialTime<'_>], results: &Results| -> Option<Vec<f64>> {
+            times.iter().map(|time| of(time, results)).collect()
+        };
+        Some([all(self.a, results[0])?, all(self.b, results[1])?])
     }
 
     /// As [`Trials::shift_of`], with the means of A and of B.

@@ -2,13 +2,12 @@
 //! nothing differs.
 
 use crate::draws::Draws;
-use crate::made_up::{differ, of_two_sides, trial, worked};
+use crate::made_up::{differ, of_two_sides, profile, trial, worked};
 use std::sync::Arc;
 use tare_files::Trust;
 use tare_findings::why::Why;
-use tare_results::captures::{Captures, FOLDED, ProfileFile, SymbolShare};
-use tare_results::schema::{SCHEMA, ThreadClass};
-use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
+use tare_results::captures::{Captures, FOLDED};
+use tare_results::schema::ThreadClass;
 use tare_results::{Place, Results};
 
 /// Functions of the server, and trials a side.
@@ -30,23 +29,9 @@ fn made(seed: u64, more_us: f64) -> Results {
         let mut times: Vec<f64> = (1..FUNCTIONS).map(|_| each * (1.0 + 0.05 * draws.normal())).collect();
         times.push((SMALL_US + more_us) * (1.0 + 0.05 * draws.normal()));
         let whole: f64 = times.iter().sum();
-        let symbols = times.iter().enumerate().map(|(number, us)| SymbolShare {
-            symbol: if number + 1 == FUNCTIONS { "small".to_owned() } else { format!("function_{number}") },
-            self_fraction: us / whole,
-            total_fraction: us / whole,
-        });
-        let profile = ProfileFile {
-            schema: SCHEMA,
-            event: "cpu-clock".to_owned(),
-            frequency_hz: 999,
-            scope: "pus".to_owned(),
-            call_graph: "fp".to_owned(),
-            kernel: true,
-            samples: 10_000,
-            symbols: symbols.collect(),
-        };
-        let cost = SERVER_COSTS.iter().find(|cost| cost.quantity == Quantity::Cpu).unwrap();
-        record.samples[0].metrics.insert(cost.metric(Operation::Transaction).name().to_owned(), whole);
+        let names: Vec<String> = (1..FUNCTIONS).map(|number| format!("function_{number}")).collect();
+        let names = names.iter().map(String::as_str).chain(["small"]);
+        let profile = profile(&mut record, whole, &names.zip(times).collect::<Vec<_>>());
         record.samples[0].threads = vec![worked(ThreadClass::Client, 100.0 / us)];
         (record, Captures { profile: Some(profile), ..Captures::default() })
     })

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tare_findings::compare::Side;
 use tare_findings::why::{Why, why};
-use tare_results::captures::Captures;
+use tare_results::captures::{Captures, ProfileFile, SymbolShare};
 use tare_results::schema::{Levels, PlannedTrial, SCHEMA, SampleRecord, ThreadClass, ThreadRecord, TrialRecord};
+use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
 use tare_results::{Results, levels_of};
 
 /// A trial of one sample with this throughput.
@@ -61,4 +62,25 @@ pub fn differ(results: &Results) -> Why {
 /// The thread of a pair that used so much of a second on a CPU.
 pub fn worked(class: ThreadClass, user_s: f64) -> ThreadRecord {
     ThreadRecord { class, pair: Some(0), pid: 1, tid: 1, user_s, ..ThreadRecord::default() }
+}
+
+/// The profile of a trial whose server took so many microseconds of CPU time per transaction, by function.
+pub fn profile(record: &mut TrialRecord, cpu_us: f64, functions: &[(&str, f64)]) -> ProfileFile {
+    let cost = SERVER_COSTS.iter().find(|cost| cost.quantity == Quantity::Cpu).unwrap();
+    record.samples[0].metrics.insert(cost.metric(Operation::Transaction).name().to_owned(), cpu_us);
+    let symbols = functions.iter().map(|(symbol, us)| SymbolShare {
+        symbol: (*symbol).to_owned(),
+        self_fraction: us / cpu_us,
+        total_fraction: us / cpu_us,
+    });
+    ProfileFile {
+        schema: SCHEMA,
+        event: "cpu-clock".to_owned(),
+        frequency_hz: 999,
+        scope: "pus".to_owned(),
+        call_graph: "fp".to_owned(),
+        kernel: true,
+        samples: 10_000,
+        symbols: symbols.collect(),
+    }
 }

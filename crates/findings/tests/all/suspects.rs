@@ -1,10 +1,10 @@
 //! Which suspects are named for a difference, in which order, and that none is between two alike.
 
 use crate::draws::Draws;
-use crate::made_up::{differ, of_two_sides, trial};
+use crate::made_up::{differ, of_two_sides, profile, trial};
 use crate::modes::environment;
 use crate::time::{captures, thread, two_sides, waits};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tare_findings::time::{Part, TrialTime};
 use tare_findings::why::{Cause, Suspect};
@@ -85,30 +85,46 @@ fn kernel_time_and_switches_of_log_writes_are_no_wake_ups() {
     assert!(causes.iter().all(|cause| !matches!(cause.suspect, Suspect::WakeUps | Suspect::KernelTime)), "{causes:#?}");
 }
 
+/// Both sides are planned with these settings.
+pub fn plan(both: &mut Results, settings: &Value) {
+    let plan = both.plan.as_mut().unwrap();
+    plan.conditions.clear();
+    for name in ["side=a", "side=b"] {
+        let planned = json!({"name": name, "levels": {}, "realizable": true, "reason": null, "placement": null,
+                             "settings": settings});
+        plan.conditions.push(serde_json::from_value(planned).unwrap());
+    }
+}
+
+/// What the experiment of a suspect changes.
+pub fn changes(cause: &Cause) -> Vec<String> {
+    cause.prove.changes.iter().map(|change| format!("{}={}", change.key, change.shown())).collect()
+}
+
 /// Statements of one's own have neither rows nor tables to set: an experiment without a change would decide nothing.
 #[test]
 fn an_experiment_changes_what_its_study_has() {
     for (settings, expected) in [
         (json!({"workload.name": "sql"}), "workload.file=FILE"),
         (json!({"workload.name": "tpcc", "workload.warehouses": 1}), "workload.warehouses=8"),
+        (json!({"workload.name": "pgbench", "workload.pgbench_scale": 10}), "workload.pgbench_scale=80"),
         (json!({"workload.name": "update_index", "workload.rows": 2}), "workload.rows=100000"),
         (
             json!({"workload.name": "update_index", "workload.rows": 200_000, "workload.distribution": "zipfian"}),
             "workload.distribution=uniform",
         ),
+        (
+            json!({"workload.name": "update_index", "workload.rows": 200_000, "workload.distribution": "uniform",
+                   "workload.tables": 2}),
+            "workload.tables=16",
+        ),
         (json!({}), "workload.rows=100000"),
     ] {
         let mut both = two_sides(20.0, 300.0);
-        let plan = both.plan.as_mut().unwrap();
-        for name in ["side=a", "side=b"] {
-            let planned = json!({"name": name, "levels": {}, "realizable": true, "reason": null, "placement": null,
-                                 "settings": settings});
-            plan.conditions.push(serde_json::from_value(planned).unwrap());
-        }
+        plan(&mut both, &settings);
         let causes = found(&both);
         let rows = causes.iter().find(|cause| cause.suspect == Suspect::RowLock).unwrap();
-        let changes = rows.prove.changes.iter().map(|change| format!("{}={}", change.key, change.shown()));
-        assert_eq!(changes.collect::<Vec<_>>(), [expected], "{settings}");
+        assert_eq!(changes(rows), [expected], "{settings}");
     }
 }
 
@@ -127,8 +143,7 @@ fn work_away_from_its_memory_is_named_where_it_is_made() {
     assert_eq!((&causes[0].suspect, causes[0].shown), (&Suspect::RemoteMemory, true), "{causes:#?}");
     assert_eq!(causes[0].counts, Some([0.0, 1.0]));
     assert!((causes[0].us - 200.0).abs() < 20.0, "{causes:#?}");
-    let changes = causes[0].prove.changes.iter().map(|change| format!("{}={}", change.key, change.shown()));
-    assert!(changes.into_iter().any(|change| change == "placement.server=node:near"), "{causes:#?}");
+    assert!(changes(&causes[0]).contains(&"placement.server=node:near".to_owned()), "{causes:#?}");
     // Memory on both nodes is as far from either.
     for record in &mut both.trials {
         record.samples[0].covariates.insert("server_memory_bytes_node1".to_owned(), 1e9);
@@ -184,7 +199,10 @@ pub fn alike(draws: &mut Draws, blocks: usize) -> Results {
             thread(ThreadClass::Client, client / us, in_kernel / us, client_waits / us),
             thread(ThreadClass::Connection, server / us, syscalls / us, server_waits / us),
         ];
-        (record, captures(1000.0 * rows / us, &[("a/lock", lock / us)]))
+        let mut captured = captures(1000.0 * rows / us, &[("a/lock", lock / us)]);
+        captured.profile = Some(profile(&mut record, server + syscalls, &[("malloc", each(40.0))]));
+        record.samples[0].covariates.insert("numa_hint_faults".to_owned(), each(20.0) * 1e6 / us);
+        (record, captured)
     })
 }
 

@@ -15,6 +15,7 @@ use tare_findings::figures::{count, percent, times};
 use tare_findings::level_words::words_of;
 use tare_findings::lines::LinesSummary;
 use tare_findings::summary::{BuildComparison, CaptureSummary, Changed, GrowthRanking, Profiled};
+use tare_findings::time;
 use tare_findings::waits::{ClassTime, WaitsSummary};
 use tare_findings::wakes::WakesSummary;
 use tare_findings::why;
@@ -93,11 +94,11 @@ pub(super) fn profiles(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-/// From the first to the last of the conditions that are shown, by the wall-clock time of a transaction; none where
-/// that was not recorded of both.
+/// From the fastest condition to the slowest, as where the time goes, by the wall-clock time of a transaction; none
+/// where that was not recorded of both.
 fn difference(page: &Page<'_>, budget: &mut usize) -> Option<(String, Markup)> {
-    let with = shown(page);
-    let [a, .., b] = with.as_slice() else { return None };
+    let chosen = time::extremes(&page.summary.time)?;
+    let [a, b] = [chosen.fastest, chosen.slowest].map(|condition| condition.name.as_str());
     let side = |condition| Side { results: page.results, condition: Some(condition) };
     let chains = why::chains(side(a), side(b)).ok()?;
     let title = format!("The difference: from A ({a}) to B ({b}), wall-clock time of a transaction; {COLOURS}");

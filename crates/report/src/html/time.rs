@@ -4,12 +4,11 @@ use super::given::Page;
 use super::scroll::Head::{L, R};
 use super::scroll::{drawn, row, table};
 use crate::tables;
-use crate::words::why as words;
+use crate::words::{suspects, why as words};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
-use tare_findings::compare::Side;
 use tare_findings::figures::Scale;
-use tare_findings::time::{ConditionTime, Part};
+use tare_findings::time::{self, ConditionTime, Part};
 use tare_findings::why;
 
 /// Rows of the table; a study of many conditions has the rest in `tare show --json`.
@@ -53,23 +52,23 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-/// What makes up the difference between the first condition and the last; none with a single one.
+/// What makes up the difference between the fastest and the slowest condition; none where none is shown.
 fn difference(page: &Page<'_>) -> Option<Markup> {
-    let [a, .., b] = page.summary.time.as_slice() else { return None };
-    let side = |name| Side { results: page.results, condition: Some(name) };
-    let found = why::why(side(a.name.as_str()), side(b.name.as_str())).ok()?;
+    let chosen = time::extremes(&page.summary.time)?;
+    let [a, b] = [chosen.fastest, chosen.slowest].map(|condition| condition.name.as_str());
+    let side = |name| Some((page.conditions.iter().find(|condition| condition.name == name)?, page.results));
+    let found = why::of_conditions(side(a)?, side(b)?).ok().filter(|found| chosen.differ(found.own().p_value))?;
     let over = if found.paired { "trials of the same block" } else { "trials" };
     let caption = format!(
-        "From A ({}) to B ({}), µs per transaction; intervals over {over}; * is shown, all parts tested together",
-        a.name, b.name
+        "From A ({a}) to B ({b}), µs per transaction; intervals over {over}; * is shown, all parts tested together"
     );
     Some(html! {
-        p { (words::why(&found)) }
+        p { (words::extremes(&chosen)) " " (words::why(&found)) }
         (drawn("From A to B", Some(&caption), &tables::waterfall(&found)))
         @if !found.causes.is_empty() {
             p.note { "Suspects, the largest first; they may overlap. tare why A B names what would decide about the first." }
-            ul { @for cause in found.causes.iter().take(why::SUSPECTS_SHOWN) {
-                li { (words::suspect(&cause.suspect)) ": " (words::evidence(cause)) }
+            ul { @for cause in suspects::listed(&found) {
+                li { (suspects::suspect(&cause.suspect)) ": " (suspects::evidence(cause)) }
             } }
         }
     })

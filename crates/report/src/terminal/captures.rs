@@ -102,7 +102,8 @@ pub(super) fn thread_times(captures: &[CaptureSummary], style: Style) -> Option<
     }
     let heads = ["condition", "what", "share", "95% interval", "each transaction"];
     let head = "what the server's threads that serve connections spend time with (each transaction: all threads)";
-    cost.map(|cost| titled(style, head, &format!("{}  {}\n", lined(style, &heads, 2, rows), plain(&cost))))
+    let below = |cost: &str| lined(style, &heads, 2, rows) + &wrap(style, "  ", "  ", &plain(cost));
+    cost.map(|cost| titled(style, head, &below(&cost)))
 }
 
 /// Who keeps the threads that serve connections asleep; none without the capture `wakes`.

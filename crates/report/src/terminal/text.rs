@@ -32,6 +32,11 @@ pub fn wrap(style: Style, first: &str, indent: &str, text: &str) -> String {
     out
 }
 
+/// A sentence with the command that it speaks of, which stays on a line of its own to be copied.
+pub(super) fn with_command([sentence, command]: &[String; 2], style: Style) -> String {
+    format!("{}  {}\n", wrap(style, "", "", &plain(sentence)), plain(command))
+}
+
 /// What to know before believing a figure, a sentence each; nothing where there is none.
 pub(super) fn warned(style: Style, sentences: &[String]) -> Option<String> {
     let lines: String = sentences.iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();

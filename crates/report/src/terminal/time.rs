@@ -1,13 +1,13 @@
 //! Where the time of a transaction goes: one line a condition, and in full.
 
 use super::style::{Style, fits};
-use super::text::{heading, plain, warned, wrap};
+use super::text::{heading, plain, warned, with_command, wrap};
 use super::{captures, rows};
 use crate::words::between;
 use crate::words::why as words;
 use tare_findings::figures::{Scale, count, percent};
 use tare_findings::summary::Summary;
-use tare_findings::time::{ConditionTime, Part};
+use tare_findings::time::{self, ConditionTime, Part};
 use tare_findings::why::Times;
 use tare_text::ending;
 
@@ -84,13 +84,15 @@ fn on_the_way(time: &ConditionTime) -> f64 {
     time.parts.iter().filter(|part| part.part == Part::Way).map(|part| part.us).sum()
 }
 
-/// Each condition's time in full, and what was captured, for `tare why RESULTS`.
-pub fn times(found: &Times, style: Style) -> String {
+/// Each condition's time in full, and what was captured, for `tare why RESULTS`; at the end the next command.
+pub fn times(found: &Times, results: &str, style: Style) -> String {
     let Times { conditions: times, captures: captured } = found;
     let cautions = warned(style, &words::cautions_of(found));
     let below = [captures::functions, captures::thread_times, captures::charged, captures::callers, captures::lines];
     let below = below.into_iter().filter_map(|table| table(captured, style));
-    let parts: Vec<String> = times.iter().map(|time| one(time, style)).chain(cautions).chain(below).collect();
+    let next = time::extremes(times).map(|chosen| with_command(&words::next(&chosen, results), style));
+    let parts: Vec<String> =
+        times.iter().map(|time| one(time, style)).chain(cautions).chain(below).chain(next).collect();
     let text = parts.join("\n");
     if style.plain { text.replace('µ', "u") } else { text }
 }

@@ -3,11 +3,11 @@
 use super::captures;
 use super::rows::{self, drawn, fitted, titled};
 use super::style::Style;
-use super::text::{heading, plain, wrap};
+use super::text::{heading, plain, with_command, wrap};
 use crate::tables;
-use crate::words::{between, proof, why as words};
+use crate::words::{between, proof, suspects as suspect_words, why as words};
 use tare_findings::figures::{Scale, count, figure};
-use tare_findings::why::{Changes, EventChange, Proof, SUSPECTS_SHOWN, Trial, Why};
+use tare_findings::why::{Changes, EventChange, Proof, Trial, Why};
 use tare_text::ending;
 
 /// Functions and statements listed; `--json` has all that are shown.
@@ -33,8 +33,8 @@ pub fn why(found: &Why, style: Style) -> String {
     let lines = ["A", "B"].into_iter().zip(&found.lines).filter_map(|(side, found)| Some((side, found.as_ref()?)));
     parts.extend(captures::lines_of(&lines.collect::<Vec<_>>(), "side", style));
     parts.extend(suspects(found, style));
-    parts.extend(words::decides(found).map(|text| wrap(style, "", "  ", &plain(&text))));
     parts.extend(words::hardware(found).map(|text| wrap(style, "", "  ", &plain(&text))));
+    parts.extend(suspect_words::decides(found).map(|said| with_command(&said, style)));
     let text = parts.join("\n");
     if style.plain { text.replace('µ', "u") } else { text }
 }
@@ -126,12 +126,9 @@ fn events(changes: &[EventChange], style: Style) -> Option<String> {
 }
 
 fn suspects(found: &Why, style: Style) -> Option<String> {
-    let lines: String = found
-        .causes
-        .iter()
-        .take(SUSPECTS_SHOWN)
+    let lines: String = suspect_words::listed(found)
         .map(|cause| {
-            let line = format!("{}: {}", words::suspect(&cause.suspect), words::evidence(cause));
+            let line = format!("{}: {}", suspect_words::suspect(&cause.suspect), suspect_words::evidence(cause));
             wrap(style, "  ", "    ", &plain(&line))
         })
         .collect();

@@ -29,6 +29,7 @@ pub mod proof;
 pub mod reproduce;
 mod searches;
 mod steadiness;
+pub mod suspects;
 mod terms;
 mod trials;
 mod two_hosts;

@@ -1,6 +1,6 @@
 //! Sentences on experiments that try suspects.
 
-use super::why::suspect;
+use super::suspects::suspect;
 use tare_findings::figures::{count, list, percent};
 use tare_findings::why::{Change, Expected, Proof, ProofVerdict, Trial};
 

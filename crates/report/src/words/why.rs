@@ -3,8 +3,8 @@
 use super::wakes;
 use std::collections::BTreeMap;
 use tare_findings::figures::{count, figure, list, percent};
-use tare_findings::time::{ConditionTime, Counted, EventMean, EventSide, Missing, Part};
-use tare_findings::why::{Cause, Changes, Expected, NamedChange, PartChange, Suspect, Times, Why};
+use tare_findings::time::{ConditionTime, Counted, EventMean, EventSide, Extremes, Missing, Part};
+use tare_findings::why::{Changes, NamedChange, PartChange, Times, Why};
 use tare_results::cache_lines::NO_SAMPLING;
 use tare_results::captures::{CALLERS, LOCKS, PROFILE, STATUS, WAITS, WAKES};
 use tare_results::events::EVENTS;
@@ -15,11 +15,13 @@ const DIVIDE: [&str; 7] = [WAITS, WAKES, CALLERS, LOCKS, STATUS, PROFILE, EVENTS
 const NAMED: usize = 2;
 /// So much of the time may be in two parts before it is said: readings of two sides are not taken at one moment.
 const TWICE: f64 = 0.005;
+/// Conditions that are named with so much of it.
+const LABELLED: usize = 3;
 /// A part below this share of the difference does not explain it.
 const EXPLAINS: f64 = 0.05;
 
-/// A difference below this is one of rounding, microseconds.
-const LEAST_US: f64 = 1e-4;
+/// A time below this is less than any recording can see, microseconds.
+const SEEN_US: f64 = 0.01;
 
 /// A part in a sentence or a table.
 pub fn part(part: &Part) -> String {
@@ -45,8 +47,25 @@ pub fn part(part: &Part) -> String {
 }
 
 /// Names of instruments are paths; the last word is the lock.
-fn last_word(name: &str) -> &str {
+pub(super) fn last_word(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
+}
+
+/// What A and B are where the fastest and the slowest condition were chosen.
+pub fn extremes(chosen: &Extremes<'_>) -> String {
+    let Extremes { fastest, slowest, of, alike } = chosen;
+    let with = match (alike, fastest.clients) {
+        (true, clients) => format!(" of the {of} conditions with {}", count(clients, "client")),
+        (false, _) => format!(" of {of} conditions"),
+    };
+    format!("A is {}, the fastest{with}, B {}, the slowest.", fastest.name, slowest.name)
+}
+
+/// What divides the difference of these two, whose results are named so: a sentence and its command.
+pub fn next(chosen: &Extremes<'_>, results: &str) -> [String; 2] {
+    let side = |time: &ConditionTime| tare_text::quoted(&format!("{results}:{}", time.name));
+    let command = format!("tare why {} {}", side(chosen.fastest), side(chosen.slowest));
+    ["What makes up the difference between the fastest and the slowest condition:".to_owned(), command]
 }
 
 /// The answer: the whole, then what explains most of it, then what is not explained.
@@ -110,6 +129,11 @@ pub fn signed(share: f64) -> String {
     if share < -5e-5 { format!("-{}", percent(-share)) } else { percent(share.max(0.0)) }
 }
 
+/// A time that is an estimate; of one that is too short to be seen only that.
+fn about(us: f64) -> String {
+    if us < SEEN_US { format!("less than {SEEN_US} µs") } else { format!("about {}", figure(us, "us")) }
+}
+
 /// What to know before the parts are believed, one sentence each.
 pub fn cautions(found: &Why) -> Vec<String> {
     let [a, b] = &found.sides;
@@ -117,13 +141,13 @@ pub fn cautions(found: &Why) -> Vec<String> {
     if found.undisturbed.is_some() {
         let us = |time: &ConditionTime| {
             let strangers = time.parts.iter().filter(|part| part.part == Part::Strangers);
-            figure(strangers.map(|part| part.us).sum(), "us")
+            about(strangers.map(|part| part.us).sum())
         };
         let own = found.own();
         let interval =
             own.ci.map_or_else(String::new, |ci| format!(" ({} to {})", figure(ci.low, "us"), figure(ci.high, "us")));
         cautions.push(format!(
-            "other programs had the CPUs for about {} of A's time and {} of B's: suspects are held against the difference \
+            "other programs had the CPUs for {} of A's time and {} of B's: suspects are held against the difference \
              without that, {}{interval}",
             us(a),
             us(b),
@@ -160,7 +184,7 @@ fn times_cautions(times: &[(&str, &ConditionTime)]) -> Vec<String> {
         let lacking = times.iter().filter(|(_, time)| !time.missing.is_empty());
         cautions.extend(lacking.map(|(label, time)| said(&format!("{label}: "), &lacks(time))));
     }
-    cautions.extend(times.iter().flat_map(|(label, time)| overlaps(label, time)));
+    cautions.extend(overlaps(times));
     cautions
 }
 
@@ -171,30 +195,34 @@ fn not_captured(missing: &BTreeMap<String, String>) -> Vec<String> {
     divide.map(|(name, reason)| format!("not captured: {name}: {reason}")).collect()
 }
 
-fn overlaps(label: &str, time: &ConditionTime) -> Vec<String> {
-    let worth = |us: f64| us > TWICE * time.us_per_transaction;
-    let mut said = Vec::new();
-    if worth(time.overlap_us) {
-        said.push(format!(
-            "{label}: {} of waiting for a CPU is in no part: it passed while the other side worked, or inside a wait for \
-             a lock",
-            figure(time.overlap_us, "us")
-        ));
-    }
-    if worth(time.retries_us) {
-        said.push(format!(
-            "{label}: {} of CPU time is in the wait for a lock that clients try again for, and in no part of its own",
-            figure(time.retries_us, "us")
-        ));
-    }
-    if worth(-time.not_explained.us) {
-        said.push(format!(
-            "{label}: parts overlap by {}: both sides worked at the same time, or a lock was waited for by spinning, which \
-             is CPU time too",
-            figure(-time.not_explained.us, "us")
-        ));
-    }
-    said
+/// Time that would be in two parts, each kind of it in one sentence over all of these.
+fn overlaps(times: &[(&str, &ConditionTime)]) -> Vec<String> {
+    let said = |what: &str, us: fn(&ConditionTime) -> f64| {
+        let worth = times.iter().filter(|(_, time)| us(time) > TWICE * time.us_per_transaction);
+        let mut each: Vec<(f64, &str)> = worth.map(|(label, time)| (us(time), *label)).collect();
+        let all = each.len();
+        if all > LABELLED {
+            each.sort_by(|a, b| b.0.total_cmp(&a.0));
+            each.truncate(LABELLED);
+        }
+        let more = if all > each.len() { format!(", the largest of {all}") } else { String::new() };
+        let each: Vec<String> = each.iter().map(|(us, label)| format!("{} of {label}", figure(*us, "us"))).collect();
+        (all > 0).then(|| format!("{what}: {}{more}", list(&each)))
+    };
+    let kinds = [
+        said(
+            "waiting for a CPU is in no part where the other side worked meanwhile, or where it was inside a wait for a lock",
+            |time| time.overlap_us,
+        ),
+        said("CPU time is in the wait for a lock that clients try again for, and in no part of its own", |time| {
+            time.retries_us
+        }),
+        said(
+            "parts overlap: both sides worked at the same time, or a lock was waited for by spinning, which is CPU time too",
+            |time| -time.not_explained.us,
+        ),
+    ];
+    kinds.into_iter().flatten().collect()
 }
 
 fn missing_words(missing: Missing) -> &'static str {
@@ -211,9 +239,9 @@ fn missing_words(missing: Missing) -> &'static str {
 /// each with the smallest that would have been seen.
 pub fn not_distinguishable(found: &Why, all: bool) -> Option<String> {
     let missed = |name: String, smallest_us: Option<f64>, shown: bool| {
-        smallest_us.filter(|us| !shown && *us >= LEAST_US).map(|us| (name, us))
+        smallest_us.filter(|us| !shown && *us >= SEEN_US).map(|us| (name, us))
     };
-    let parts = || found.parts.iter().chain([&found.not_explained]);
+    let parts = || found.parts.iter().filter(|change| is_own(change)).chain([&found.not_explained]);
     let of_parts = || parts().filter_map(|change| missed(part(&change.part), change.smallest_us, change.shown));
     let whole = found.own();
     if all {
@@ -300,79 +328,4 @@ pub fn slept(change: &NamedChange) -> String {
 /// Who calls a function, the nearest first.
 pub fn callers(chain: &str) -> String {
     format!("from {}", chain.rsplit(';').collect::<Vec<_>>().join(" < "))
-}
-
-pub fn suspect(suspect: &Suspect) -> String {
-    match suspect {
-        Suspect::RowLock => "row locks".to_owned(),
-        Suspect::GlobalLock(name) => format!("the lock {}", last_word(name)),
-        Suspect::WakeUps => "wake-ups".to_owned(),
-        Suspect::CpuShortage => "too few CPUs".to_owned(),
-        Suspect::Network => "the way between client and server".to_owned(),
-        Suspect::Throttled => "the clients' CPU quota".to_owned(),
-        Suspect::KernelTime => "kernel time".to_owned(),
-        Suspect::ClientBound => "the clients' own work".to_owned(),
-        Suspect::ServerWork => "the server's own work".to_owned(),
-        Suspect::RemoteMemory => "memory on other nodes".to_owned(),
-        Suspect::Commit => "log writes".to_owned(),
-        Suspect::Storage => "reads and writes of files".to_owned(),
-        Suspect::Pauses => "pauses of the server".to_owned(),
-        Suspect::Unnamed => "waits without a name".to_owned(),
-    }
-}
-
-/// A suspect's number: its time, and what is counted of it.
-pub fn evidence(cause: &Cause) -> String {
-    let share = cause.share.map_or(String::new(), |share| format!(" ({} of the difference)", signed(share)));
-    let counts = cause.counts.map_or(String::new(), |[a, b]| match cause.suspect {
-        Suspect::RemoteMemory => format!(", work away from its memory {} -> {}", percent(a), percent(b)),
-        Suspect::WakeUps => format!(", switches per transaction {a:.3} -> {b:.3}"),
-        _ => format!(", log writes per transaction {a:.3} -> {b:.3}"),
-    });
-    let verdict = if cause.shown { "shown" } else { "not shown" };
-    format!("{} µs{share}{counts}, {verdict}", signed_us(cause.us))
-}
-
-fn signed_us(us: f64) -> String {
-    format!("{us:+.1}")
-}
-
-/// The command that would decide about a suspect.
-pub fn command(cause: &Cause) -> String {
-    let words: Vec<String> = cause.prove.arguments.iter().map(|word| tare_text::quoted(word)).collect();
-    format!("tare run {}", words.join(" "))
-}
-
-/// What is to be seen then.
-pub fn expected(cause: &Cause) -> &'static str {
-    match (&cause.suspect, cause.prove.expected) {
-        (Suspect::GlobalLock(_), Expected::Unchanged) => {
-            "if it is one lock of the whole server, more tables do not help"
-        }
-        (Suspect::RowLock, _) if cause.prove.changes.iter().any(|change| change.value.is_none()) => {
-            "with statements in FILE that touch other rows; if so, the slower of the two gets faster and the difference \
-             shrinks"
-        }
-        (Suspect::Throttled, _) => {
-            "with no CPU quota there, the slower of the two gets faster and the difference shrinks"
-        }
-        (_, Expected::Unchanged) => "if so, nothing changes",
-        (_, Expected::Faster) => "if so, the slower of the two gets faster and the difference shrinks",
-        (Suspect::Unnamed | Suspect::Pauses, Expected::Named) => {
-            "then tare why names what is slept in, and the functions"
-        }
-        (_, Expected::Named) => "then tare why names the functions that make it up",
-    }
-}
-
-/// The one command that would decide, with its minutes: about the largest suspect whose experiment changes anything.
-pub fn decides(found: &Why) -> Option<String> {
-    let first = found.causes.iter().find(|cause| !cause.prove.same && found.is_worth_a_trial(cause))?;
-    let minutes = first.prove.estimated_s.map_or(String::new(), |s| format!(", about {} min", s.div_ceil(60).max(1)));
-    Some(format!(
-        "What would decide about {}{minutes}: {}; {}.",
-        suspect(&first.suspect),
-        command(first),
-        expected(first)
-    ))
 }

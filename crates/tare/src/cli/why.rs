@@ -83,7 +83,7 @@ pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
             }
             match args.json {
                 true => super::output::document("tare-why", &WhyJson::of_times(&times))?,
-                false => super::output::as_is(&terminal::times(&times, style))?,
+                false => super::output::as_is(&terminal::times(&times, &args.a, style))?,
             }
         }
     }

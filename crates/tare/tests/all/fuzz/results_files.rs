@@ -128,7 +128,7 @@ pub fn summarised(path: &Path) {
     let side = Side { results: &results, condition: None };
     let _ = tare_findings::compare::compare(side, side, &tare_findings::compare::Options::default());
     let style = tare_report::terminal::Style::of_stdout(None);
-    let _ = tare_findings::why::times(side).map(|times| tare_report::terminal::times(&times, style));
+    let _ = tare_findings::why::times(side).map(|times| tare_report::terminal::times(&times, "results", style));
     let [a, b] = ["aslr=on", "aslr=off"].map(|name| Side { condition: Some(name), ..side });
     let _ = tare_findings::why::why(a, b).map(|found| tare_report::terminal::why(&found, style));
     let _ = tare_findings::why::chains(a, b);

@@ -13,7 +13,7 @@ use tare_findings::reproduce::{Figure, Open, Reproduced, Why as NotYet};
 use tare_findings::time::{ConditionTime, Part, PartTime};
 use tare_findings::why::{Cause, Changes, Expected, Experiment, NamedChange, PartChange, Suspect, TimeChange, Why};
 use tare_report::terminal::{self, Style};
-use tare_report::words::{ab, ab_rows, bisect, find, history_sentence, reproduce, why};
+use tare_report::words::{ab, ab_rows, bisect, find, history_sentence, reproduce, suspects, why};
 use tare_results::captures::WAKES;
 use tare_results::claim::Cannot;
 use tare_results::events::NO_COUNTERS;
@@ -154,6 +154,7 @@ fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
         us,
         ci: Some(Interval { low: us - 20.0, high: us + 20.0 }),
         shown,
+        p_value: if shown { 0.01 } else { 0.5 },
         smallest_us: Some(35.0),
     };
     let change = |(part, a, b, shown): &(Part, f64, f64, bool)| PartChange {
@@ -246,6 +247,26 @@ fn a_capture_that_could_not_be_made_is_said_with_its_reason() {
     assert_eq!(why::cautions(&found), ["not captured: wakes: perf is not installed"]);
 }
 
+#[test]
+fn a_time_that_is_too_short_to_be_seen_is_said_to_be_that() {
+    let of = |in_a: f64| {
+        let strangers = (Part::Strangers, in_a, 400.0, false);
+        why::cautions(&of_parts(
+            &[(Part::RowLock, 200.0, 320.0, true), strangers, (Part::NotExplained, 5.0, 5.0, false)],
+            true,
+        ))
+    };
+    assert!(
+        of(0.000_082)[0].contains("for less than 0.01 µs of A's time and about 400 µs of B's: "),
+        "{:?}",
+        of(0.000_082)
+    );
+    // It is no part of a difference without it.
+    let found = of_parts(&[(Part::Strangers, 1.0, 400.0, false), (Part::NotExplained, 5.0, 5.0, false)], true);
+    assert!(why::not_distinguishable(&found, false).unwrap().contains("1 of 1 part;"));
+    assert!(of(50.0)[0].contains("for about 50.0 µs of A's time and about 400 µs of B's: "), "{:?}", of(50.0));
+}
+
 /// With the largest difference that may have been missed; each part by itself with `--all`.
 #[test]
 fn parts_that_are_not_distinguishable_are_one_line() {
@@ -288,9 +309,15 @@ fn the_command_that_would_decide_changes_something() {
         cause(Suspect::Network, "engine.transport=socket", false),
     ];
     let found = |causes| Why { causes, ..of_parts(&[(Part::NotExplained, 900.0, 990.0, true)], false) };
-    let said = why::decides(&found(causes.clone())).unwrap();
-    assert!(said.contains("tare run study.toml --set engine.transport=socket"), "{said}");
-    assert_eq!(why::decides(&found(causes[..1].to_vec())), None);
+    let [sentence, command] = suspects::decides(&found(causes.clone())).unwrap();
+    assert_eq!(command, "tare run study.toml --set engine.transport=socket");
+    assert!(sentence.starts_with("What would decide about the way between client and server, in about 1 min; if so, "));
+    assert_eq!(suspects::decides(&found(causes[..1].to_vec())), None);
+    // Nothing has a reason where nothing is shown.
+    let unseen = Why { causes, ..of_parts(&[(Part::NotExplained, 900.0, 904.0, false)], false) };
+    let [sentence, command] = suspects::decides(&unseen).unwrap();
+    assert_eq!(command, "tare run study.toml --trials 16");
+    assert_eq!(sentence, "What would decide about a difference, in about 2 min, is twice as many trials:");
 }
 
 /// Twelve runs of two metrics, with a step at the seventh, a drift, or neither.

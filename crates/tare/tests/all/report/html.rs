@@ -128,17 +128,30 @@ fn drawings_show_both_sides_and_tables_have_heads() {
 }
 
 #[test]
-fn the_page_says_what_makes_up_the_difference_of_its_first_and_its_last_condition() {
+fn the_page_says_what_makes_up_the_difference_of_its_fastest_and_its_slowest_condition() {
     let results = fake::results(&fake::bimodal());
     let side = |name| Side { results: &results, condition: Some(name) };
-    let found = why(side("placement=float"), side("placement=other-node")).unwrap();
+    let found = why(side("placement=same-pu"), side("placement=other-node")).unwrap();
     let text = report_of(&fake::bimodal());
     let time = text.split("<section id=\"time\"").nth(1).unwrap().split("</section>").next().unwrap();
     assert!(found.difference.shown && time.contains(&tare_report::words::why::why(&found)), "{time}");
-    assert!(time.contains("From A (placement=float) to B (placement=other-node), µs per transaction"), "{time}");
+    let chosen = "A is placement=same-pu, the fastest of the 3 conditions with 2 clients, B placement=other-node, the \
+                  slowest. B takes ";
+    assert!(time.contains(chosen), "{time}");
+    assert!(time.contains("From A (placement=same-pu) to B (placement=other-node), µs per transaction"), "{time}");
     let suspects = time.matches("of the difference)").count();
     assert_eq!(suspects, found.causes.len().min(SUSPECTS_SHOWN), "{time}");
     assert!(suspects > 0, "{:?}", found.causes);
+}
+
+#[test]
+fn the_page_compares_no_conditions_that_are_not_shown_to_differ() {
+    let mut study = fake::bimodal();
+    study.conditions.truncate(1);
+    study.conditions.push(fake::Fake { name: "placement=again", ..fake::bimodal().conditions.remove(0) });
+    let text = report_of(&study);
+    let time = text.split("<section id=\"time\"").nth(1).unwrap().split("</section>").next().unwrap();
+    assert!(time.contains("placement=again") && !time.contains("From A"), "{time}");
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Where the time of a transaction goes: causes that are planted by a study are named, and nothing where nothing is.
 
-use crate::support::{World, json};
+use crate::support::{World, json, text};
 use serde_json::Value;
 use tare_findings::time::{Part, TrialTime};
+use tare_noise::fake;
 use tare_results::schema::SampleRecord;
 
 /// A study with these lines, run; the document of `tare why` for two of its conditions.
@@ -202,6 +203,11 @@ fn wake_ups_between_two_pus_are_named_first_and_nothing_between_two_alike() {
     assert!(out.contains("What would decide about ") && out.contains("not explained"), "{out}");
     let (out, _) = world.exits(0, &["why", &results]);
     assert!(out.contains("placement=same-cache: ") && out.contains("switches per transaction"), "{out}");
+    // It ends with the next command.
+    let command =
+        out.lines().last().and_then(|line| line.trim().strip_prefix("tare ")).unwrap_or_else(|| panic!("{out}"));
+    let (out, _) = world.exits(0, &command.split(' ').collect::<Vec<_>>());
+    assert!(out.contains("from A (placement="), "{out}");
     let (out, _) = world.exits(0, &["show", &results]);
     assert!(out.contains("where the time of a transaction goes"), "{out}");
     let (out, _) = world.exits(0, &["show", &results, "--json"]);
@@ -283,6 +289,21 @@ fn more_client_threads_than_cpus_are_a_shortage_of_cpus() {
     assert!(proof["ratio"].as_f64().is_none_or(|ratio| disturbed(&found) || ratio < 0.8), "{proof:#}");
     let (_, err) = world.exits(2, &["why", &a, &b, "--prove", "--within", "1s"]);
     assert!(err.contains("the time does not suffice"), "{err}");
+}
+
+/// On a machine that has all of it, which a folder plays.
+#[test]
+fn what_suspects_of_memory_change_can_be_set() {
+    let world = World::new();
+    let root = world.path("machine");
+    fake::create(&root).unwrap();
+    let study = world.study("name = \"memory\"\n[workload]\nname = \"point_select\"\nrows = 1000\n");
+    for set in ["process.allocator=jemalloc", "machine.thp=always", "machine.numa_balancing=off"] {
+        let mut tare = world.tare(&["run", &study, "--set", set, "--dry-run"]);
+        let output = tare.env("TARE_SYSTEM_ROOT", &root).output().unwrap();
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success() && !out.contains("cannot"), "{set}: {out}{err}");
+    }
 }
 
 /// A study of MariaDB, all of whose waits are told.

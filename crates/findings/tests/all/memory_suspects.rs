@@ -1,0 +1,198 @@
+//! Suspects with an experiment of their own below the server's work and the kernel's: the allocator, huge pages, misses
+//! of the TLBs, the balancing of nodes; and locks of pages and indexes.
+
+use crate::draws::Draws;
+use crate::made_up::{of_two_sides, profile, trial};
+use crate::modes::environment;
+use crate::suspects::{changes, found, plan};
+use crate::time::{captures, thread};
+use serde_json::json;
+use tare_findings::why::{Cause, Expected, Suspect};
+use tare_results::Results;
+use tare_results::captures::{Captures, WaitKind};
+use tare_results::events::{EventCounts, SidesEvents};
+use tare_results::schema::{CaptureSample, ThreadClass, TrialRecord};
+
+/// Transactions of A and of B, whose connections work for so many microseconds in user mode and in the kernel and sleep
+/// for some, and what `more` records of a trial by its side and by the time of its transactions.
+fn longer(
+    [user, system, asleep]: [[f64; 2]; 3],
+    mut more: impl FnMut(usize, f64, &mut TrialRecord, &mut Captures),
+) -> Results {
+    let mut draws = Draws::new(4177);
+    of_two_sides(8, |block, side, name| {
+        let mut each = |us: f64| us * (1.0 + 0.01 * draws.normal());
+        let (client, user, system, asleep) = (each(50.0), each(user[side]), each(system[side]), each(asleep[side]));
+        let us = client + user + system + asleep;
+        let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
+        let mut threads = vec![
+            thread(ThreadClass::Client, client / us, 0.0, 0.0),
+            thread(ThreadClass::Connection, user / us, system / us, 0.0),
+        ];
+        threads.iter_mut().for_each(|thread| thread.voluntary_switches = (1e6 / us) as u64);
+        record.samples[0].threads = threads;
+        let mut captured = Captures::default();
+        more(side, us, &mut record, &mut captured);
+        (record, captured)
+    })
+}
+
+fn of(causes: &[Cause], is: impl Fn(&Suspect) -> bool) -> Option<&Cause> {
+    causes.iter().find(|cause| is(&cause.suspect))
+}
+
+/// The first suspect, which is shown, with about so many microseconds and this experiment.
+fn is_first(results: &Results, suspect: &Suspect, us: f64, experiment: &str) {
+    let causes = found(results);
+    let first = &causes[0];
+    assert_eq!((&first.suspect, first.shown), (suspect, true), "{causes:#?}");
+    assert!((first.us / us - 1.0).abs() < 0.1, "{causes:#?}");
+    assert_eq!(changes(first), [experiment], "{causes:#?}");
+}
+
+/// B works 200 us longer, 150 us of it in the allocator.
+#[test]
+fn time_in_the_allocator_is_named_before_the_rest_of_the_servers_work() {
+    let made = |in_b: f64| {
+        longer([[300.0, 500.0], [10.0; 2], [0.0; 2]], |side, _, record, captured| {
+            let allocator = [40.0, in_b][side];
+            let functions = [
+                ("_int_malloc", 0.4 * allocator),
+                ("cfree@GLIBC_2.2.5", 0.1 * allocator),
+                ("[libjemalloc.so.2]", 0.1 * allocator),
+                ("operator delete", 0.4 * allocator),
+                ("mallocate", 20.0),
+                ("row_search_mvcc", [240.0, 440.0][side] - allocator),
+            ];
+            captured.profile = Some(profile(record, [310.0, 510.0][side], &functions));
+        })
+    };
+    let mut results = made(190.0);
+    is_first(&results, &Suspect::Allocator, 150.0, "process.allocator=jemalloc");
+    let causes = found(&results);
+    let work = of(&causes, |one| *one == Suspect::ServerWork).unwrap();
+    assert!((work.us - 50.0).abs() < 15.0, "{causes:#?}");
+    assert_eq!(causes[0].prove.expected, Expected::Faster);
+    plan(&mut results, &json!({"workload.name": "point_select", "process.allocator": "tcmalloc"}));
+    is_first(&results, &Suspect::Allocator, 150.0, "process.allocator=system");
+    // A server that runs already keeps its allocator.
+    plan(&mut results, &json!({"workload.name": "point_select", "engine.socket": "/run/s"}));
+    is_first(&results, &Suspect::Allocator, 150.0, "capture.profile=on");
+    // As much in A as in B, or hardly more: it is other work.
+    for in_b in [40.0, 50.0] {
+        let results = made(in_b);
+        is_first(&results, &Suspect::ServerWork, 200.0, "capture.profile=on");
+        assert!(of(&found(&results), |one| *one == Suspect::Allocator).is_none());
+    }
+}
+
+/// B works 100 us longer, with other shares of its memory in huge pages.
+#[test]
+fn memory_in_other_pages_is_a_suspect_and_its_experiment_gives_the_slower_side_the_others() {
+    let made = |in_huge: [f64; 2]| {
+        longer([[200.0, 300.0], [10.0; 2], [0.0; 2]], |side, _, record, _| {
+            let covariates = &mut record.samples[0].covariates;
+            covariates.insert("server_memory_bytes_node0".to_owned(), 1e9);
+            covariates.insert("server_transparent_huge_bytes".to_owned(), 0.25e9 * in_huge[side]);
+            covariates.insert("server_huge_pool_bytes".to_owned(), 0.75e9 * in_huge[side]);
+        })
+    };
+    let is = |one: &Suspect| matches!(one, Suspect::HugePages { .. });
+    for (in_huge, fewer, thp) in [([0.9, 0.1], true, "always"), ([0.1, 0.9], false, "never")] {
+        let mut results = made(in_huge);
+        let causes = found(&results);
+        let pages = of(&causes, is).unwrap();
+        assert_eq!((&pages.suspect, pages.shown), (&Suspect::HugePages { fewer }, true), "{causes:#?}");
+        assert!(pages.counts.unwrap().iter().zip(in_huge).all(|(a, b)| (a - b).abs() < 1e-9), "{causes:#?}");
+        assert_eq!((changes(pages), pages.prove.same), (vec![format!("machine.thp={thp}")], false));
+        // A machine that was found so already would change nothing.
+        let mut machine = environment("pu:2");
+        let setting = "/sys/kernel/mm/transparent_hugepage/enabled".to_owned();
+        machine.settings.insert(setting, "always madvise never".replace(thp, &format!("[{thp}]")));
+        results.environment = Some(machine);
+        assert!(of(&found(&results), is).unwrap().prove.same);
+        // PostgreSQL's shared memory is told by an option of its own.
+        plan(&mut results, &json!({"workload.name": "point_select", "engine.name": "postgresql"}));
+        let option = if fewer { "on" } else { "off" };
+        assert_eq!(changes(of(&found(&results), is).unwrap()), [format!("engine.options.huge_pages={option}")]);
+    }
+    assert!(of(&found(&made([0.5, 0.55])), is).is_none());
+}
+
+/// B works 100 us longer; its connections miss 6 pages more in the TLBs among a thousand instructions, or need more
+/// instructions alone.
+#[test]
+fn misses_of_the_tlbs_are_a_suspect_where_there_are_more_for_the_same_work() {
+    let made = |instructions: [f64; 2], per_thousand: [f64; 2]| {
+        longer([[200.0, 300.0], [10.0; 2], [0.0; 2]], |side, us, record, _| {
+            let each = [
+                ("instructions", instructions[side]),
+                ("dTLB-load-misses", 0.75 * per_thousand[side] * instructions[side] / 1000.0),
+                ("iTLB-load-misses", 0.25 * per_thousand[side] * instructions[side] / 1000.0),
+            ];
+            let transactions = 1e6 / us;
+            let counts = each.into_iter().map(|(name, each)| (name.to_owned(), each * transactions));
+            let (elapsed_s, cpu_s) = (1.0, 0.5);
+            let server = EventCounts { elapsed_s, cpu_s, user_only: false, counts: counts.collect() };
+            let events = Some(SidesEvents { client: None, server: Some(server) });
+            let tps = transactions;
+            record.capture_sample =
+                Some(CaptureSample { elapsed_s, tps, tps_ratio: 1.0, events, ..CaptureSample::default() });
+        })
+    };
+    let is = |one: &Suspect| *one == Suspect::TlbMisses;
+    let causes = found(&made([500_000.0; 2], [2.0, 8.0]));
+    let misses = of(&causes, is).unwrap();
+    assert!(misses.shown && (misses.us - 100.0).abs() < 10.0, "{causes:#?}");
+    assert!(misses.counts.unwrap().iter().zip([2.0, 8.0]).all(|(a, b)| (a - b).abs() < 1e-6), "{causes:#?}");
+    assert_eq!(changes(misses), ["machine.thp=always"]);
+    assert!(of(&found(&made([500_000.0, 800_000.0], [5.0; 2])), is).is_none());
+}
+
+/// B's kernel works 40 us longer, with so many page faults a transaction that balance nodes.
+#[test]
+fn page_faults_that_balance_nodes_are_named_where_they_may_take_the_kernels_time() {
+    let made = |faults: [f64; 2]| {
+        longer([[200.0; 2], [20.0, 60.0], [0.0; 2]], |side, us, record, _| {
+            record.samples[0].covariates.insert("numa_hint_faults".to_owned(), faults[side] * 1e6 / us);
+        })
+    };
+    let results = made([0.0, 8.0]);
+    is_first(&results, &Suspect::NumaBalancing, 40.0, "machine.numa_balancing=off");
+    let causes = found(&results);
+    assert!(causes[0].counts.unwrap().iter().zip([0.0, 8.0]).all(|(a, b)| (a - b).abs() < 1e-9), "{causes:#?}");
+    assert!(of(&causes, |one| *one == Suspect::KernelTime).is_none(), "{causes:#?}");
+    // One fault in ten transactions takes no 400 us, and fewer faults no longer.
+    for faults in [[0.0, 0.1], [8.0, 0.0], [8.0, 8.0]] {
+        let results = made(faults);
+        is_first(&results, &Suspect::KernelTime, 40.0, "capture.profile=on");
+        assert!(of(&found(&results), |one| *one == Suspect::NumaBalancing).is_none());
+    }
+}
+
+/// B's connections wait 300 us longer for one lock, which is of a page, of an index or of the whole server.
+#[test]
+fn locks_of_pages_and_indexes_have_experiments_of_their_own() {
+    let settings = json!({"workload.name": "update_index", "workload.rows": 1000, "workload.tables": 1});
+    let name = || "LWLock/BufferContent".to_owned();
+    for (kind, suspect, experiment, expected) in [
+        (WaitKind::Page, Suspect::PageLock(name()), "workload.rows=100000", Expected::Faster),
+        (WaitKind::Index, Suspect::IndexLock(name()), "workload.tables=8", Expected::Faster),
+        (WaitKind::Lock, Suspect::GlobalLock(name()), "workload.tables=8", Expected::Unchanged),
+    ] {
+        let mut results = longer([[200.0; 2], [10.0; 2], [20.0, 320.0]], |side, us, _, captured| {
+            *captured = captures(0.0, &[("LWLock/BufferContent", [20.0, 320.0][side] / us)]);
+            captured.locks.as_mut().unwrap().waits[0].kind = kind;
+        });
+        plan(&mut results, &settings);
+        is_first(&results, &suspect, 300.0, experiment);
+        assert_eq!(found(&results)[0].prove.expected, expected);
+    }
+    // Statements of one's own have no tables to set.
+    let mut results = longer([[200.0; 2], [10.0; 2], [20.0, 320.0]], |side, us, _, captured| {
+        *captured = captures(0.0, &[("a/tree", [20.0, 320.0][side] / us)]);
+        captured.locks.as_mut().unwrap().waits[0].kind = WaitKind::Index;
+    });
+    plan(&mut results, &json!({"workload.name": "sql"}));
+    is_first(&results, &Suspect::IndexLock("a/tree".to_owned()), 300.0, "workload.file=FILE");
+}

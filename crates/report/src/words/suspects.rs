@@ -1,0 +1,111 @@
+//! Sentences on suspects: what each is called, its number, and what would decide about it.
+
+use super::why::{last_word, signed};
+use tare_findings::figures::percent;
+use tare_findings::why::{Cause, Expected, SUSPECTS_SHOWN, Suspect, Why};
+
+/// Microseconds have one decimal.
+const LEAST_US: f64 = 0.05;
+/// Where too few trials show nothing.
+const TIMES_AS_MANY: u32 = 2;
+
+pub fn suspect(suspect: &Suspect) -> String {
+    match suspect {
+        Suspect::RowLock => "row locks".to_owned(),
+        Suspect::GlobalLock(name) => format!("the lock {}", last_word(name)),
+        Suspect::PageLock(name) => format!("the page lock {}", last_word(name)),
+        Suspect::IndexLock(name) => format!("the index lock {}", last_word(name)),
+        Suspect::WakeUps => "wake-ups".to_owned(),
+        Suspect::CpuShortage => "too few CPUs".to_owned(),
+        Suspect::Network => "the way between client and server".to_owned(),
+        Suspect::Throttled => "the clients' CPU quota".to_owned(),
+        Suspect::KernelTime => "kernel time".to_owned(),
+        Suspect::ClientBound => "the clients' own work".to_owned(),
+        Suspect::ServerWork => "the server's own work".to_owned(),
+        Suspect::RemoteMemory => "memory on other nodes".to_owned(),
+        Suspect::Allocator => "the memory allocator".to_owned(),
+        Suspect::HugePages { fewer: true } => "fewer huge pages".to_owned(),
+        Suspect::HugePages { fewer: false } => "more huge pages".to_owned(),
+        Suspect::TlbMisses => "TLB misses".to_owned(),
+        Suspect::NumaBalancing => "NUMA balancing".to_owned(),
+        Suspect::Commit => "log writes".to_owned(),
+        Suspect::Storage => "reads and writes of files".to_owned(),
+        Suspect::Pauses => "pauses of the server".to_owned(),
+        Suspect::Unnamed => "waits without a name".to_owned(),
+    }
+}
+
+/// A suspect's number: its time, and what is counted of it.
+pub fn evidence(cause: &Cause) -> String {
+    let share = cause.share.map_or(String::new(), |share| format!(" ({} of the difference)", signed(share)));
+    let counts = cause.counts.map_or(String::new(), |[a, b]| match cause.suspect {
+        Suspect::RemoteMemory => format!(", work away from its memory {} -> {}", percent(a), percent(b)),
+        Suspect::HugePages { .. } => format!(", memory in huge pages {} -> {}", percent(a), percent(b)),
+        Suspect::TlbMisses => format!(", TLB misses per 1,000 instructions {a:.1} -> {b:.1}"),
+        Suspect::NumaBalancing => format!(", its page faults per transaction {a:.3} -> {b:.3}"),
+        Suspect::WakeUps => format!(", switches per transaction {a:.3} -> {b:.3}"),
+        _ => format!(", log writes per transaction {a:.3} -> {b:.3}"),
+    });
+    let verdict = if cause.shown { "shown" } else { "not shown" };
+    format!("{} µs{share}{counts}, {verdict}", signed_us(cause.us))
+}
+
+fn signed_us(us: f64) -> String {
+    format!("{us:+.1}")
+}
+
+/// The command that would decide about a suspect.
+pub fn command(cause: &Cause) -> String {
+    let words: Vec<String> = cause.prove.arguments.iter().map(|word| tare_text::quoted(word)).collect();
+    format!("tare run {}", words.join(" "))
+}
+
+/// What is to be seen then.
+pub fn expected(cause: &Cause) -> &'static str {
+    match (&cause.suspect, cause.prove.expected) {
+        (Suspect::GlobalLock(_), Expected::Unchanged) => {
+            "if it is one lock of the whole server, more tables do not help"
+        }
+        (Suspect::RowLock | Suspect::PageLock(_) | Suspect::IndexLock(_), _)
+            if cause.prove.changes.iter().any(|change| change.value.is_none()) =>
+        {
+            "with statements in FILE that touch other rows; if so, the slower of the two gets faster and the difference \
+             shrinks"
+        }
+        (Suspect::Throttled, _) => {
+            "with no CPU quota there, the slower of the two gets faster and the difference shrinks"
+        }
+        (_, Expected::Unchanged) => "if so, nothing changes",
+        (_, Expected::Faster) => "if so, the slower of the two gets faster and the difference shrinks",
+        (Suspect::Unnamed | Suspect::Pauses, Expected::Named) => {
+            "then tare why names what is slept in, and the functions"
+        }
+        (_, Expected::Named) => "then tare why names the functions that make it up",
+    }
+}
+
+/// What would decide, with its minutes: about the largest suspect whose experiment changes anything; where no
+/// difference is shown, about that. A sentence and its command.
+pub fn decides(found: &Why) -> Option<[String; 2]> {
+    let minutes = |cause: &Cause, times: u32| {
+        let s = cause.prove.estimated_s.map(|s| s.saturating_mul(times));
+        s.map_or(String::new(), |s| format!(", in about {} min", s.div_ceil(60).max(1)))
+    };
+    if !found.own().shown {
+        let any = found.causes.first()?;
+        let trials = found.sides.iter().map(|side| side.trials).max()?;
+        let sentence =
+            format!("What would decide about a difference{}, is twice as many trials:", minutes(any, TIMES_AS_MANY));
+        let study = tare_text::quoted(any.prove.arguments.first()?);
+        return Some([sentence, format!("tare run {study} --trials {}", trials * TIMES_AS_MANY as usize)]);
+    }
+    let first = found.causes.iter().find(|cause| !cause.prove.same && found.is_worth_a_trial(cause))?;
+    let sentence =
+        format!("What would decide about {}{}; {}:", suspect(&first.suspect), minutes(first, 1), expected(first));
+    Some([sentence, command(first)])
+}
+
+/// Suspects that are listed: the largest, without those that are nothing when rounded.
+pub fn listed(found: &Why) -> impl Iterator<Item = &Cause> {
+    found.causes.iter().filter(|cause| cause.us.abs() >= LEAST_US).take(SUSPECTS_SHOWN)
+}
