@@ -4,15 +4,19 @@ use tare_findings::figures::{figure, percent, times};
 use tare_findings::summary::{CaptureSummary, Summary, Unnamed};
 use tare_findings::waits::{TimeSummary, WaitsSummary};
 use tare_results::waits::{FutexOperation, TimeUse};
+use tare_text::ending;
 
 /// A share of the connections' time that is worth a sentence.
 const LEAST: f64 = 0.05;
+
+/// Letters of a function that a row has room for: its own name comes last.
+const CALLER: usize = 40;
 
 /// What the threads did, for a row of a table.
 pub(crate) fn what(part: &TimeSummary) -> String {
     let words = of_time(part);
     let on = part.on.as_ref().map_or(String::new(), |on| format!(": {on}"));
-    let caller = part.caller.as_ref().map_or(String::new(), |caller| format!(", called by {caller}"));
+    let caller = part.caller.as_ref().map_or(String::new(), |caller| format!(", called by {}", ending(caller, CALLER)));
     format!("{words}{on}{caller}")
 }
 

@@ -9,8 +9,9 @@ use std::fmt::Write;
 use std::path::Path;
 use tare_engine::{ProgramFile, symbol_file};
 
-/// Letters of a name: templates of templates may have any number.
+/// Letters of a name that is demangled, as templates of templates may have any number, and of those the ones kept.
 const LETTERS: usize = 4_000;
+const KEPT: usize = 160;
 
 #[derive(Debug, Default)]
 pub(super) struct Names(HashMap<Place, String>);
@@ -30,7 +31,8 @@ impl Names {
             let file = path.file_name().unwrap_or_default().to_string_lossy();
             for address in addresses {
                 let symbol = found.get(&address).map(|symbol| demangled(&symbol.name));
-                names.insert(Place { program, address }, function(symbol.as_deref(), &file));
+                let name = function(symbol.as_deref(), &file);
+                names.insert(Place { program, address }, name.chars().take(KEPT).collect());
             }
         }
         Self(names)
