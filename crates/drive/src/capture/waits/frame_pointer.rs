@@ -12,8 +12,8 @@ use std::os::unix::fs::FileExt;
 const BEGINNING: u64 = 256;
 /// Larger rooms are made in steps of it.
 const PAGE: u64 = 4_096;
-/// Registers that a function saves for its caller, at most, apart from the frame pointer; arguments of what it calls that
-/// do not fit into registers.
+/// Registers that a function saves for its caller, at most, apart from the frame pointer; arguments of what it calls
+/// that do not fit into registers.
 const SAVED: u64 = 5;
 const ARGUMENTS: u64 = 4;
 /// The longest call instruction.
@@ -72,7 +72,7 @@ fn by_frame_pointer(sections: &Sections, address: u64) -> Option<Option<(u64, i6
     }
 }
 
-/// Bytes that the beginning of a function makes room for on the stack: `sub rsp, N`, or `add rsp, -128`, which is shorter.
+/// Bytes that the beginning of a function makes room for on the stack: `sub rsp, N`, or the shorter `add rsp, -128`.
 fn room(code: &[u8]) -> u64 {
     let mut room = 0;
     for instruction in code.windows(CALL) {

@@ -131,7 +131,8 @@ fn registers(call: &Call) -> UnwindRegsNative {
     UnwindRegsNative::new(call.program, call.stack, UNKNOWN)
 }
 
-/// Finds the frame pointer where it is not known and the function at this address needs it; whether it has what it needs.
+/// Finds the frame pointer where it is not known and the function at this address needs it; whether that has what it
+/// needs.
 #[cfg(target_arch = "x86_64")]
 fn completed(
     registers: &mut UnwindRegsNative,
