@@ -113,6 +113,15 @@ pub struct CaptureSummary {
     pub unnamed: Option<Unnamed>,
 }
 
+impl CaptureSummary {
+    /// Who called what connections slept in, `caller;callee`, with the share of their time, the largest first.
+    pub fn callers(&self) -> &[(String, f64)] {
+        let of_wakes = self.wakes.as_ref().map(|wakes| wakes.callers.as_slice()).filter(|callers| !callers.is_empty());
+        let stacks = || self.waits.as_ref()?.stacks.as_ref().map(|stacks| stacks.callers.as_slice());
+        of_wakes.or_else(stacks).unwrap_or_default()
+    }
+}
+
 /// Samples of a profile without the name of a function.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Unnamed {

@@ -2,10 +2,11 @@
 
 use super::confidence::CONFIDENCE;
 use super::ends;
+use super::wakes::callers;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_results::schema::TrialRecord;
-use tare_results::waits::{FutexOperation, ThreadsTime, TimePart, TimeUse, WaitsFile};
+use tare_results::waits::{FutexOperation, StackSamples, ThreadsTime, TimePart, TimeUse, WaitsFile};
 use tare_stats::Interval;
 use tare_stats::trials::mean_interval;
 
@@ -22,6 +23,19 @@ pub struct WaitsSummary {
     pub looking_cpu_fraction: f64,
     pub connections: ClassTime,
     pub background: ClassTime,
+    /// Who called what connections sleep in, where stacks were read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stacks: Option<StacksSummary>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StacksSummary {
+    /// Stacks that were read, in all trials.
+    pub read: u64,
+    /// Share of them whose chain reaches the function that the thread began in.
+    pub whole_fraction: f64,
+    /// `caller;callee`, with the share of the threads' time, the largest first.
+    pub callers: Vec<(String, f64)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -43,6 +57,9 @@ pub struct TimeSummary {
     pub on: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<FutexOperation>,
+    /// Of a futex: what most of its sleeps were called from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caller: Option<String>,
     /// Different addresses of futexes in a trial, mean.
     pub addresses: f64,
     /// Different threads seen in it in a trial, at most.
@@ -73,17 +90,29 @@ pub(super) fn summary(trials: &[(&TrialRecord, &WaitsFile)]) -> Option<WaitsSumm
         looking_cpu_fraction: mean(&|file| file.looking_cpu_s / file.elapsed_s.max(1e-9)),
         connections: class(trials, |file| &file.connections),
         background: class(trials, |file| &file.background),
+        stacks: stacks(trials),
     })
 }
 
-type Key<'f> = (TimeUse, Option<&'f str>, Option<FutexOperation>);
+fn stacks(trials: &[(&TrialRecord, &WaitsFile)]) -> Option<StacksSummary> {
+    let with = || trials.iter().filter_map(|(_, file)| file.stacks.as_ref());
+    let sum = |of: fn(&StackSamples) -> u64| with().map(of).fold(0, u64::saturating_add);
+    let (read, whole) = (sum(|stacks| stacks.read), sum(|stacks| stacks.whole));
+    (read > 0).then(|| StacksSummary {
+        read,
+        whole_fraction: whole as f64 / read as f64,
+        callers: callers(with().map(|stacks| stacks.callers.as_slice())),
+    })
+}
+
+type Key<'f> = (TimeUse, Option<&'f str>, Option<FutexOperation>, Option<&'f str>);
 
 fn class<'f>(trials: &[(&TrialRecord, &'f WaitsFile)], of: impl Fn(&'f WaitsFile) -> &'f ThreadsTime) -> ClassTime {
     let all = trials.len() as f64;
     let mut parts: BTreeMap<Key<'f>, Vec<Vec<&TimePart>>> = BTreeMap::new();
     for (index, (_, file)) in trials.iter().enumerate() {
         for part in &of(file).parts {
-            let key = (part.time, part.on.as_deref(), part.operation);
+            let key = (part.time, part.on.as_deref(), part.operation, part.caller.as_deref());
             parts.entry(key).or_insert_with(|| vec![Vec::new(); trials.len()])[index].push(part);
         }
     }
@@ -108,7 +137,7 @@ fn thread_ms(trial: &TrialRecord, time: &ThreadsTime) -> Option<f64> {
     (tps > 0.0).then(|| 1000.0 * time.threads as f64 / tps).filter(|each| each.is_finite())
 }
 
-fn part((time, on, operation): Key<'_>, of_trials: &[Vec<&TimePart>], times: &[Option<f64>]) -> TimeSummary {
+fn part((time, on, operation, caller): Key<'_>, of_trials: &[Vec<&TimePart>], times: &[Option<f64>]) -> TimeSummary {
     let all = of_trials.len() as f64;
     let sum = |parts: &Vec<&TimePart>| parts.iter().map(|part| part.fraction).sum::<f64>();
     let fractions: Vec<f64> = of_trials.iter().map(sum).collect();
@@ -117,6 +146,7 @@ fn part((time, on, operation): Key<'_>, of_trials: &[Vec<&TimePart>], times: &[O
         time,
         on: on.map(str::to_owned),
         operation,
+        caller: caller.map(str::to_owned),
         addresses: of_trials.iter().flatten().map(|part| part.addresses as f64).sum::<f64>() / all,
         threads: of_trials.iter().flatten().map(|part| part.threads).max().unwrap_or(0),
         fraction: fractions.iter().sum::<f64>() / all,
@@ -136,6 +166,7 @@ mod tests {
             time: *time,
             on: on.map(str::to_owned),
             operation: None,
+            caller: None,
             addresses: usize::from(on.is_some()),
             threads: 4,
             fraction: *fraction,
@@ -143,7 +174,7 @@ mod tests {
         let connections =
             ThreadsTime { threads: 4, samples: 100, running_samples: 50, exact: true, parts: parts.collect() };
         let background = ThreadsTime::default();
-        WaitsFile { schema: 2, elapsed_s: 2.0, looks: 300, looking_cpu_s: 0.02, connections, background }
+        WaitsFile { schema: 2, elapsed_s: 2.0, looks: 300, looking_cpu_s: 0.02, connections, background, stacks: None }
     }
 
     #[test]

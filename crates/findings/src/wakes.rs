@@ -3,7 +3,7 @@
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_results::captures::Captures;
-use tare_results::waits::{Doing, WakesFile};
+use tare_results::waits::{CallerShare, Doing, WakesFile};
 
 /// Rows at most.
 const LISTED: usize = 16;
@@ -25,6 +25,19 @@ pub struct WakesSummary {
     pub cut: bool,
 }
 
+/// Chains with their mean share over the trials that have any, the largest first.
+pub(super) fn callers<'f>(trials: impl Iterator<Item = &'f [CallerShare]>) -> Vec<(String, f64)> {
+    let trials: Vec<&[CallerShare]> = trials.filter(|callers| !callers.is_empty()).collect();
+    let mut shares = BTreeMap::<String, f64>::new();
+    for one in trials.iter().copied().flatten() {
+        *shares.entry(one.chain.clone()).or_default() += one.fraction / trials.len() as f64;
+    }
+    let mut shares: Vec<(String, f64)> = shares.into_iter().collect();
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+    shares.truncate(LISTED);
+    shares
+}
+
 pub(super) fn summary(captures: &[&Captures]) -> Option<WakesSummary> {
     let files: Vec<&WakesFile> = captures.iter().filter_map(|captures| captures.wakes.as_ref()).collect();
     let n = files.len() as f64;
@@ -41,14 +54,7 @@ pub(super) fn summary(captures: &[&Captures]) -> Option<WakesSummary> {
     woken_by.sort_by(|a, b| b.1.total_cmp(&a.1));
     let mut charged: Vec<(String, Doing, f64)> = charged.into_iter().map(|((who, doing), f)| (who, doing, f)).collect();
     charged.sort_by(|a, b| b.2.total_cmp(&a.2));
-    let with_callers: Vec<&&WakesFile> = files.iter().filter(|file| !file.callers.is_empty()).collect();
-    let mut callers = BTreeMap::<String, f64>::new();
-    for one in with_callers.iter().flat_map(|file| &file.callers) {
-        *callers.entry(one.chain.clone()).or_default() += one.fraction / with_callers.len() as f64;
-    }
-    let mut callers: Vec<(String, f64)> = callers.into_iter().collect();
-    callers.sort_by(|a, b| b.1.total_cmp(&a.1));
-    callers.truncate(LISTED);
+    let callers = callers(files.iter().map(|file| file.callers.as_slice()));
     woken_by.truncate(LISTED);
     charged.truncate(LISTED);
     (!files.is_empty()).then(|| WakesSummary {

@@ -16,7 +16,7 @@
 use super::lists::Limited;
 use super::place::Place;
 use super::schema::{SCHEMA, TrialRecord};
-use super::waits::{WaitsFile, WakesFile};
+use super::waits::{CallerShare, CallersSource, WaitsFile, WakesFile};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -154,6 +154,14 @@ pub(crate) fn read(place: &Place, trial: &TrialRecord) -> (Captures, Vec<String>
 }
 
 impl Captures {
+    /// Who called what connections slept in; none where neither capture says it.
+    pub fn callers(&self) -> Option<(CallersSource, &[CallerShare])> {
+        let of_wakes = self.wakes.as_ref().map(|wakes| (CallersSource::Tracepoints, wakes.callers.as_slice()));
+        let stacks = self.waits.as_ref().and_then(|waits| waits.stacks.as_ref());
+        let of_waits = stacks.map(|stacks| (CallersSource::StackSamples, stacks.callers.as_slice()));
+        of_wakes.into_iter().chain(of_waits).find(|(_, callers)| !callers.is_empty())
+    }
+
     /// Folded chains of the trial that they are of, [`FOLDED`] or [`WALL`], in plain text; none where there are none or
     /// they cannot be read.
     pub fn folded(&self, trial: &TrialRecord, name: &str) -> Option<String> {

@@ -246,6 +246,7 @@ impl Limited for WaitsFile {
         each([
             ("connections.parts", self.connections.parts.len(), MOST_NAMES),
             ("background.parts", self.background.parts.len(), MOST_NAMES),
+            ("stacks.callers", self.stacks.as_ref().map_or(0, |stacks| stacks.callers.len()), MOST_NAMES),
         ])
     }
 }

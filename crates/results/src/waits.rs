@@ -12,6 +12,20 @@ pub struct WaitsFile {
     pub looking_cpu_s: f64,
     pub connections: ThreadsTime,
     pub background: ThreadsTime,
+    /// Who called what connections sleep in; none where `wakes` says it, where stacks could not be read, and in older
+    /// results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stacks: Option<StackSamples>,
+}
+
+/// Stacks of threads that serve connections, read while they slept.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StackSamples {
+    pub read: u64,
+    /// Those whose call chain reaches the function that the thread began in.
+    pub whole: u64,
+    /// Their chains as [`WakesFile::callers`]: together the time for which these threads slept.
+    pub callers: Vec<CallerShare>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -37,6 +51,10 @@ pub struct TimePart {
     pub on: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<FutexOperation>,
+    /// Of a futex: the nearest function outside the C library that most of its sleeps were called from, where
+    /// [`StackSamples`] say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<String>,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub addresses: usize,
     pub threads: usize,
@@ -123,6 +141,16 @@ pub struct WakesFile {
     /// recorded no call chains.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub callers: Vec<CallerShare>,
+}
+
+/// How it was found who called what connections slept in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallersSource {
+    /// perf's tracepoint of the scheduler, at the beginning of some sleeps: [`WakesFile::callers`].
+    Tracepoints,
+    /// [`StackSamples`].
+    StackSamples,
 }
 
 /// Time that connections slept below a chain of functions.

@@ -1,6 +1,7 @@
 //! What is recorded alongside the metrics: threads, host, probes, profiles, lock waits.
 
 pub mod cache;
+mod callers;
 pub mod environment;
 mod events;
 pub mod interference;

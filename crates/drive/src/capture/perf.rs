@@ -31,7 +31,7 @@ const INSTALL: &str = "sudo apt-get install linux-perf (Debian), sudo apt-get in
 /// group that the mount says.
 const TRACEPOINTS_REFUSED: &str = "perf may not read the scheduler's tracepoints: run tare as root, or allow it with: \
      sudo sysctl kernel.perf_event_paranoid=-1 && sudo mount -o remount,mode=750,gid=$(id -g) /sys/kernel/tracing (in \
-     a container root needs CAP_PERFMON); what threads sleep in, without who called it, is capture.waits, which needs \
+     a container root needs CAP_PERFMON); what threads sleep in, and who called it, is capture.waits, which needs \
      no root";
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 /// Its levels that let perf look into the kernel, sample all CPUs, and read tracepoints on all of them.

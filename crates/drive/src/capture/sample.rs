@@ -68,7 +68,9 @@ impl CaptureSample {
         if settings.waits {
             // Of a server that someone else runs the processes are known that serve the clients.
             let known = threads.connections.first().map_or(0, |thread| thread.pid.unsigned_abs());
-            let started = Waits::begin(if server.is_ours() { server.pid() } else { known }, &threads.connections);
+            let pid = if server.is_ours() { server.pid() } else { known };
+            let stacks = !sample.wakes.as_ref().is_some_and(Wakes::has_callers);
+            let started = Waits::begin(pid, &threads.connections, stacks);
             sample.waits = sample.note(captures::WAITS, started);
         }
         if settings.events {

@@ -2,10 +2,11 @@
 
 use crate::draws::Draws;
 use crate::made_up::{differ, of_two_sides, trial, worked};
+use crate::time::waits;
 use tare_results::Results;
 use tare_results::captures::Captures;
 use tare_results::schema::{SCHEMA, ThreadClass};
-use tare_results::waits::{CallerShare, WakesFile};
+use tare_results::waits::{CallerShare, StackSamples, TimeUse, WaitsFile, WakesFile};
 
 const BLOCKS: usize = 8;
 /// Chains of sleeps that are alike in A and B, and what they take together, microseconds a transaction.
@@ -60,6 +61,26 @@ fn a_chain_that_is_slept_in_longer_is_named_whatever_its_threads_began_in() {
     results.trials[0].captures_missing.insert("wakes".to_owned(), "perf is not installed".to_owned());
     let found = differ(&results);
     assert_eq!((found.sleeps.tested, found.missing["wakes"].as_str()), (0, "perf is not installed"));
+}
+
+/// One way sees functions that the other does not: their names would be the difference.
+#[test]
+fn chains_of_stacks_are_compared_with_each_other_and_not_with_those_of_tracepoints() {
+    let mut results = made(3001, 5.0);
+    let of_stacks = |captures: &mut Captures| {
+        let callers = captures.wakes.take().map(|wakes| wakes.callers).unwrap_or_default();
+        let stacks = Some(StackSamples { read: 100, whole: 100, callers });
+        captures.waits = Some(WaitsFile { stacks, ..waits(&[(TimeUse::OwnFutex, 1.0)]) });
+    };
+    results.captures.values_mut().take(1).for_each(of_stacks);
+    assert_eq!(differ(&results).sleeps.tested, 0);
+    results.captures.values_mut().for_each(|captures| {
+        if captures.waits.is_none() {
+            of_stacks(captures);
+        }
+    });
+    let found = differ(&results);
+    assert_eq!((found.sleeps.shown[0].name.as_str(), found.sleeps.tested), (PLANTED, CHAINS + 1));
 }
 
 /// Seeds 3100 to 3199. In 5% of studies any is named where none differs.

@@ -44,13 +44,14 @@ pub fn waits(parts: &[(TimeUse, f64)]) -> WaitsFile {
         time: *time,
         on: None,
         operation: None,
+        caller: None,
         addresses: 0,
         threads: 1,
         fraction: *fraction,
     });
     let connections = ThreadsTime { threads: 1, samples: 1, running_samples: 0, exact: true, parts: parts.collect() };
     let background = ThreadsTime::default();
-    WaitsFile { schema: SCHEMA, elapsed_s: 1.0, looks: 1, looking_cpu_s: 0.0, connections, background }
+    WaitsFile { schema: SCHEMA, elapsed_s: 1.0, looks: 1, looking_cpu_s: 0.0, connections, background, stacks: None }
 }
 
 #[test]

@@ -227,6 +227,7 @@ pub(super) fn waits(page: &Page<'_>) -> Option<Markup> {
                     summary { (capture.condition) }
                     p.note { (waits::cost(capture, found)) }
                     (times_of(&capture.condition, "threads that serve connections", &found.connections))
+                    @if let Some(stacks) = &found.stacks { (callers(&capture.condition, &stacks.callers)) }
                     @if !found.background.parts.is_empty() {
                         (times_of(&capture.condition, "background threads", &found.background))
                     }
@@ -268,16 +269,21 @@ pub(super) fn wakes(page: &Page<'_>) -> Option<Markup> {
                         R("share")], found.charged.iter().map(|(who, doing, share)| row![
                         who, wakes::doing(*doing), percent(*share)
                     ])))
-                    @if !found.callers.is_empty() {
-                        (table(&format!("Who called what connections slept in of {condition}, the nearest first"),
-                            &[L("called by"), R("share")], found.callers.iter().map(|(chain, share)| row![
-                            wakes::callers(chain), percent(*share)
-                        ])))
-                    }
+                    (callers(condition, &found.callers))
                 }
             }
         }
     })
+}
+
+fn callers(condition: &str, chains: &[(String, f64)]) -> Markup {
+    html! {
+        @if !chains.is_empty() {
+            (table(&format!("Who called what connections slept in of {condition}, the nearest first"),
+                &[L("called by"), R("share")],
+                chains.iter().map(|(chain, share)| row![wakes::callers(chain), percent(*share)])))
+        }
+    }
 }
 
 pub(super) fn lines(page: &Page<'_>) -> Option<Markup> {

@@ -133,7 +133,7 @@ pub(super) fn callers(captures: &[CaptureSummary], style: Style) -> Option<Strin
         wrap(style, "  ", "    ", &plain(&format!("{condition}: {} {}", percent(*share), wakes::callers(chain))))
     };
     let of = |capture: &CaptureSummary| -> String {
-        let all = capture.wakes.iter().flat_map(|found| found.callers.iter().take(ROWS));
+        let all = capture.callers().iter().take(ROWS);
         all.filter(|(_, share)| *share >= LEAST_SHARE).map(|one| line(&capture.condition, one)).collect()
     };
     let lines: String = captures.iter().map(of).collect();

@@ -4,14 +4,20 @@ use tare_findings::figures::{figure, percent, times};
 use tare_findings::summary::{CaptureSummary, Summary, Unnamed};
 use tare_findings::waits::{TimeSummary, WaitsSummary};
 use tare_results::waits::{FutexOperation, TimeUse};
+use tare_text::ending;
 
 /// A share of the connections' time that is worth a sentence.
 const LEAST: f64 = 0.05;
 
+/// Letters of a function that a row has room for: its own name comes last.
+const CALLER: usize = 40;
+
 /// What the threads did, for a row of a table.
 pub(crate) fn what(part: &TimeSummary) -> String {
     let words = of_time(part);
-    part.on.as_ref().map_or(words.clone(), |on| format!("{words}: {on}"))
+    let on = part.on.as_ref().map_or(String::new(), |on| format!(": {on}"));
+    let caller = part.caller.as_ref().map_or(String::new(), |caller| format!(", called by {}", ending(caller, CALLER)));
+    format!("{words}{on}{caller}")
 }
 
 fn of_time(part: &TimeSummary) -> String {
@@ -53,8 +59,11 @@ pub(crate) fn cost(capture: &CaptureSummary, waits: &WaitsSummary) -> String {
     let sampled = sampled.map_or(String::new(), |share| {
         format!("; by the samples alone, connection threads ran or waited for a CPU {} of the time", percent(share))
     });
+    let stacks = waits.stacks.as_ref().map_or(String::new(), |stacks| {
+        format!("; of {} stacks read, {} are known to their beginning", stacks.read, percent(stacks.whole_fraction))
+    });
     format!(
-        "{:.0} looks a second took {} of one CPU{throughput}{sampled}",
+        "{:.0} looks a second took {} of one CPU{throughput}{sampled}{stacks}",
         waits.looks_per_s,
         percent(waits.looking_cpu_fraction)
     )

@@ -285,7 +285,7 @@ const RECORDED: &[Key<Settings>] = &[
     key!(switch "locks" in capture.locks,
         "on: lock waits inside the server in that further sample (MariaDB: starts it with performance_schema=ON)"),
     key!(switch "waits" in capture.waits,
-        "on: in what the server's threads sleep, looked at 150 times a second in that further sample"),
+        "on: in what the server's threads sleep, and who called that, looked at 150 times a second in that further sample"),
     key!(switch "wakes" in capture.wakes,
         "on: who wakes the threads that serve connections, and what keeps those (perf, scheduler tracepoints; root), in \
          that further sample"),

@@ -112,14 +112,18 @@ pub(in super::super) fn frame(text: &str) -> Option<String> {
     let without_symbols = object == "[unknown]" && address >> 63 == 1;
     let kernel =
         without_symbols || object.ends_with(".ko") || (object.starts_with('[') && !USER_OBJECTS.contains(&object));
-    let name = if symbol.is_empty() || symbol == "[unknown]" {
-        let file = object.rsplit('/').next().unwrap_or("").trim_matches(['[', ']']);
-        format!("[{}]", if file.is_empty() { "unknown" } else { file })
-    } else {
-        without_parameters(symbol).replace(';', ":")
+    let symbol = Some(symbol).filter(|symbol| !symbol.is_empty() && *symbol != "[unknown]");
+    let name = function(symbol, object.rsplit('/').next().unwrap_or("").trim_matches(['[', ']']));
+    Some(if kernel { format!("{name}{KERNEL}") } else { name })
+}
+
+/// A function as chains name it; where it has no symbol, by the name of its file.
+pub(in super::super) fn function(symbol: Option<&str>, file: &str) -> String {
+    let name = match symbol {
+        Some(symbol) => without_parameters(symbol).replace(';', ":"),
+        None => format!("[{}]", if file.is_empty() { "unknown" } else { file }),
     };
-    let name = tare_text::shown_name(&name);
-    Some(if kernel { format!("{name}{KERNEL}") } else { name.into_owned() })
+    tare_text::shown_name(&name).into_owned()
 }
 
 /// A demangled C++ name without its parameter list, which says little and fills a table.

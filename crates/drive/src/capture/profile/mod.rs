@@ -4,5 +4,5 @@ mod fold;
 mod frames;
 mod recording;
 
-pub(super) use frames::{KERNEL, frame, samples};
+pub(super) use frames::{KERNEL, frame, function, samples};
 pub(super) use recording::Profile;

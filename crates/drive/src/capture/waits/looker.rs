@@ -1,10 +1,10 @@
 //! The thread that looks at the server's threads while the capture sample is taken.
 
 use super::addresses::Addresses;
-
 use super::followed::{Counted, Followed};
 use super::parts;
 use super::sleep::{Descriptors, Sleep, sleep};
+use super::stacks::Stacks;
 use super::tally::Tally;
 use crate::capture::interference::thread_cpu_s;
 use std::collections::BTreeSet;
@@ -21,6 +21,8 @@ use tare_results::waits::{ThreadsTime, TimeUse, WaitsFile};
 const LOOKS_PER_S: f64 = 150.0;
 /// Looks at one thread a second, over all threads: each takes one or two microseconds.
 const READS_PER_S: f64 = 6_000.0;
+/// Stacks that are read a second, over all threads that serve connections: each takes ten microseconds.
+const STACKS_PER_S: f64 = 1_500.0;
 /// Looks between two times that new threads are searched for.
 const SEARCH_EVERY: u64 = 100;
 
@@ -35,19 +37,23 @@ pub(in super::super) struct LooksDone {
     cpu_s: f64,
     connections: (BTreeSet<ThreadRef>, Tally, Counted),
     background: (BTreeSet<ThreadRef>, Tally, Counted),
+    stacks: Option<Stacks>,
 }
 
 impl Waits {
-    /// Begins to look at the threads of process `pid` and of all that descend from it.
-    pub fn begin(pid: u32, connections: &[ThreadRef]) -> Result<Self, Unavailable> {
+    /// Begins to look at the threads of process `pid` and of all that descend from it; with `stacks`, at those of
+    /// threads that serve connections too.
+    pub fn begin(pid: u32, connections: &[ThreadRef], stacks: bool) -> Result<Self, Unavailable> {
         let connections: BTreeSet<ThreadRef> = connections.iter().copied().collect();
         let Some(first) = connections.first() else {
             return Err(Unavailable("no thread of the server is known to serve a connection".to_owned()));
         };
         observe::in_call(*first).map_err(refused)?;
+        // Programs are read before the sample begins.
+        let stacks = stacks.then(|| Stacks::of(connections.iter().map(|thread| thread.pid)));
         let stop = Arc::new(AtomicBool::new(false));
         let until = Arc::clone(&stop);
-        let looker = Builder::new().spawn(move || look(pid.cast_signed(), &connections, &until));
+        let looker = Builder::new().spawn(move || look(pid.cast_signed(), &connections, stacks, &until));
         let looker = looker.map_err(|e| Unavailable(format!("the system starts no thread that looks: {e}")))?;
         Ok(Self { stop, looker })
     }
@@ -69,20 +75,25 @@ impl LooksDone {
     pub fn named(&self) -> WaitsFile {
         let mut addresses = Addresses::default();
         let shared = parts::shared(&[&self.connections.1, &self.background.1]);
+        let names = self.stacks.as_ref().map(Stacks::names).unwrap_or_default();
         let mut time = |(threads, tally, counted): &(BTreeSet<ThreadRef>, Tally, Counted)| ThreadsTime {
             threads: threads.len(),
             samples: tally.samples,
             running_samples: tally.running,
             exact: counted.elapsed_ns > 0.0,
-            parts: parts::of(tally, *counted, &shared, &mut addresses),
+            parts: parts::of(tally, *counted, &shared, &mut addresses, &names),
         };
+        let connections = time(&self.connections);
+        let slept = parts::asleep(&connections.parts);
+        let stacks = self.stacks.as_ref().and_then(|stacks| stacks.samples(&names, slept));
         WaitsFile {
             schema: SCHEMA,
             elapsed_s: self.elapsed_s,
             looks: self.looks,
             looking_cpu_s: self.cpu_s,
-            connections: time(&self.connections),
+            connections,
             background: time(&self.background),
+            stacks,
         }
     }
 }
@@ -98,7 +109,7 @@ fn refused(error: ObserveError) -> Unavailable {
     Unavailable(format!("{error}{advice}"))
 }
 
-fn look(root: i32, connections: &BTreeSet<ThreadRef>, stop: &AtomicBool) -> LooksDone {
+fn look(root: i32, connections: &BTreeSet<ThreadRef>, mut stacks: Option<Stacks>, stop: &AtomicBool) -> LooksDone {
     let began = Instant::now();
     let mut followed: Vec<Followed> = Vec::new();
     let mut descriptors = Descriptors::default();
@@ -108,9 +119,10 @@ fn look(root: i32, connections: &BTreeSet<ThreadRef>, stop: &AtomicBool) -> Look
         if looks % SEARCH_EVERY == 0 {
             search(root, connections, &mut followed);
         }
+        let reads_stacks = looks % stacks_every(connections.len(), followed.len()) == 0;
         followed.retain(|one| {
             let tally = &mut tallies[usize::from(one.is_connection)];
-            note(one, tally, &mut descriptors)
+            note(one, tally, &mut descriptors, stacks.as_mut().filter(|_| reads_stacks && one.is_connection))
         });
         looks += 1;
         std::thread::park_timeout(pause(looks, followed.len()));
@@ -127,7 +139,7 @@ fn look(root: i32, connections: &BTreeSet<ThreadRef>, stop: &AtomicBool) -> Look
     };
     let elapsed_s = began.elapsed().as_secs_f64();
     let (connections, background) = (of(true, serving), of(false, background));
-    LooksDone { elapsed_s, looks, cpu_s: thread_cpu_s(), connections, background }
+    LooksDone { elapsed_s, looks, cpu_s: thread_cpu_s(), connections, background, stacks }
 }
 
 fn search(root: i32, connections: &BTreeSet<ThreadRef>, followed: &mut Vec<Followed>) {
@@ -140,12 +152,15 @@ fn search(root: i32, connections: &BTreeSet<ThreadRef>, followed: &mut Vec<Follo
 }
 
 /// Looks at one thread; whether it may be looked at again.
-fn note(one: &Followed, tally: &mut Tally, descriptors: &mut Descriptors) -> bool {
+fn note(one: &Followed, tally: &mut Tally, descriptors: &mut Descriptors, stacks: Option<&mut Stacks>) -> bool {
     let ThreadRef { pid, tid } = one.thread;
     match one.file.read() {
         Ok(InCall::Running) => tally.runs(),
-        Ok(InCall::Outside) => tally.sleeps(pid, tid, Sleep::In(TimeUse::PageFault, None)),
-        Ok(InCall::Call(call)) => tally.sleeps(pid, tid, sleep(pid, &call, descriptors)),
+        Ok(InCall::Outside) => tally.sleeps(pid, tid, Sleep::In(TimeUse::PageFault, None), None),
+        Ok(InCall::Call(call)) => {
+            let caller = stacks.and_then(|stacks| stacks.read(one, &call));
+            tally.sleeps(pid, tid, sleep(pid, &call, descriptors), caller);
+        }
         Err(_) => return false,
     }
     true
@@ -156,8 +171,16 @@ fn note(one: &Followed, tally: &mut Tally, descriptors: &mut Descriptors) -> boo
 /// Computer Programming 3, 6.4).
 fn pause(looks: u64, threads: usize) -> Duration {
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
-    let per_s = LOOKS_PER_S.min(READS_PER_S / threads.max(1) as f64).max(1.0);
-    Duration::from_secs_f64((0.5 + (looks as f64 * GOLDEN).fract()) / per_s)
+    Duration::from_secs_f64((0.5 + (looks as f64 * GOLDEN).fract()) / looks_per_s(threads))
+}
+
+fn looks_per_s(threads: usize) -> f64 {
+    LOOKS_PER_S.min(READS_PER_S / threads.max(1) as f64).max(1.0)
+}
+
+/// Of how many looks one reads stacks.
+fn stacks_every(connections: usize, threads: usize) -> u64 {
+    (looks_per_s(threads) * connections as f64 / STACKS_PER_S).ceil().max(1.0) as u64
 }
 
 #[cfg(test)]
@@ -195,7 +218,7 @@ mod tests {
             }
             let threads: Vec<ThreadRef> = (0..3).map(|_| told.recv().unwrap()).collect();
             std::thread::sleep(Duration::from_millis(50));
-            let waits = Waits::begin(std::process::id(), &threads).unwrap();
+            let waits = Waits::begin(std::process::id(), &threads, true).unwrap();
             std::thread::sleep(Duration::from_millis(800));
             let seen = waits.end();
             stop.store(true, Ordering::Relaxed);
@@ -216,10 +239,10 @@ mod tests {
 
     #[test]
     fn threads_that_are_not_known_or_gone_are_a_reason() {
-        let Err(Unavailable(reason)) = Waits::begin(std::process::id(), &[]) else { panic!() };
+        let Err(Unavailable(reason)) = Waits::begin(std::process::id(), &[], true) else { panic!() };
         assert!(reason.contains("serve a connection"), "{reason}");
         let gone = ThreadRef { pid: std::process::id().cast_signed(), tid: 1 };
-        let Err(Unavailable(reason)) = Waits::begin(std::process::id(), &[gone]) else { panic!() };
+        let Err(Unavailable(reason)) = Waits::begin(std::process::id(), &[gone], true) else { panic!() };
         assert!(reason.contains("has ended"), "{reason}");
     }
 }

@@ -4,11 +4,12 @@
 use super::super::place::{Captured, FOLDED_FILE, Place};
 use super::addresses::Addresses;
 use super::followed::Counted;
+use super::functions::Names;
 use super::sleep::{Futex, Sleep};
 use super::tally::{Sightings, Tally};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tare_results::captures::{FOLDED, WALL};
-use tare_results::waits::{FutexOperation, TimePart, TimeUse, WaitsFile, WakesFile};
+use tare_results::waits::{CallerShare, FutexOperation, TimePart, TimeUse, WaitsFile, WakesFile};
 
 /// Futexes that many threads share, each a part of its own; the rest are one part for each place that they lie in.
 const LOCKS: usize = 20;
@@ -32,7 +33,7 @@ fn address(futex: &Futex) -> Address {
 }
 
 /// What is one part: sightings of the same key are added.
-type Key = (TimeUse, Option<String>, Option<FutexOperation>, Option<Address>);
+type Key = (TimeUse, Option<String>, Option<FutexOperation>, Option<String>, Option<Address>);
 
 /// Parts, the largest first; empty where nothing was seen.
 pub(super) fn of(
@@ -40,6 +41,7 @@ pub(super) fn of(
     counted: Counted,
     shared: &BTreeSet<Address>,
     addresses: &mut Addresses,
+    names: &Names,
 ) -> Vec<TimePart> {
     if tally.samples == 0 {
         return Vec::new();
@@ -51,14 +53,15 @@ pub(super) fn of(
         _ => (share(tally.running), None),
     };
     let rest = (1.0 - ran - waited.unwrap_or(0.0)).max(0.0);
-    let awake = |time, fraction| TimePart { time, on: None, operation: None, addresses: 0, threads: 0, fraction };
+    let awake =
+        |time, fraction| TimePart { time, on: None, operation: None, caller: None, addresses: 0, threads: 0, fraction };
     let mut parts = vec![awake(TimeUse::Ran, ran)];
     parts.extend(waited.map(|fraction| awake(TimeUse::WaitedForCpu, fraction)));
-    for (key, found) in grouped(tally, shared, addresses) {
-        let (time, on, operation, _) = key;
+    for (key, found) in grouped(tally, shared, addresses, names) {
+        let (time, on, operation, caller, _) = key;
         let fraction = rest * found.samples as f64 / asleep.max(1) as f64;
         let addresses = found.addresses.len();
-        parts.push(TimePart { time, on, operation, addresses, threads: found.threads.len(), fraction });
+        parts.push(TimePart { time, on, operation, caller, addresses, threads: found.threads.len(), fraction });
     }
     let sum: f64 = parts.iter().map(|part| part.fraction).sum();
     parts.iter_mut().for_each(|part| part.fraction /= if sum > 0.0 { sum } else { 1.0 });
@@ -74,21 +77,28 @@ struct Found {
     addresses: BTreeSet<Address>,
 }
 
-fn grouped(tally: &Tally, shared: &BTreeSet<Address>, addresses: &mut Addresses) -> BTreeMap<Key, Found> {
+fn grouped(
+    tally: &Tally,
+    shared: &BTreeSet<Address>,
+    addresses: &mut Addresses,
+    names: &Names,
+) -> BTreeMap<Key, Found> {
     let mut most: Vec<(&Sleep, &Sightings)> = tally.asleep.iter().collect();
     most.sort_by_key(|(_, seen)| std::cmp::Reverse(seen.samples));
     let mut locks = 0;
     let mut groups: BTreeMap<Key, Found> = BTreeMap::new();
     for (sleep, seen) in most {
         let key = match sleep {
-            Sleep::In(time, on) => (*time, on.clone(), None, None),
+            Sleep::In(time, on) => (*time, on.clone(), None, None, None),
             Sleep::Futex(futex) => {
                 let place = addresses.name(futex.process.unwrap_or(seen.process), futex.address);
                 let is_shared = shared.contains(&address(futex));
                 let own_part = is_shared && locks < LOCKS;
                 locks += usize::from(own_part);
                 let time = if is_shared { TimeUse::SharedFutex } else { TimeUse::OwnFutex };
-                (time, Some(place), Some(futex.operation), own_part.then(|| address(futex)))
+                let caller = seen.callers.iter().max_by_key(|(place, samples)| (**samples, **place));
+                let caller = caller.and_then(|(place, _)| names.get(place).cloned());
+                (time, Some(place), Some(futex.operation), caller, own_part.then(|| address(futex)))
             }
         };
         let found = groups.entry(key).or_default();
@@ -106,21 +116,30 @@ const WHOLE: f64 = 1e6;
 /// Sleeps whose chains are too small to be listed.
 const OTHER_CHAINS: &str = "other chains";
 
-/// Writes `wall.folded`: what ran by the chains of the profile, what slept by those of `wakes`, where there are any.
+/// Share of the time for which threads slept.
+pub(super) fn asleep(parts: &[TimePart]) -> f64 {
+    parts.iter().filter(|part| part.time.is_asleep()).map(|part| part.fraction).sum()
+}
+
+/// Writes `wall.folded`: what ran by the chains of the profile, what slept by those of `wakes` or else of the stacks,
+/// where there are any.
 pub(in super::super) fn write(file: &WaitsFile, wakes: Option<&WakesFile>, place: &Place, captured: &mut Captured) {
     let profile = captured.files.get(FOLDED).and_then(|_| std::fs::read_to_string(place.path(FOLDED_FILE)).ok());
-    let text = folded(&file.connections.parts, profile.as_deref().unwrap_or_default(), wakes);
+    let of_wakes = wakes.map(|wakes| (wakes.callers.as_slice(), wakes.slept_fraction));
+    let slept = asleep(&file.connections.parts);
+    let of_stacks = file.stacks.as_ref().map(|stacks| (stacks.callers.as_slice(), slept));
+    let callers = of_wakes.into_iter().chain(of_stacks).find(|(callers, _)| !callers.is_empty());
+    let text = folded(&file.connections.parts, profile.as_deref().unwrap_or_default(), callers);
     place.write(captured, WALL, "wall.folded", text.as_bytes());
 }
 
-fn folded(parts: &[TimePart], profile: &str, wakes: Option<&WakesFile>) -> String {
-    let wakes = wakes.filter(|wakes| !wakes.callers.is_empty());
-    let asleep: f64 = parts.iter().filter(|part| part.time.is_asleep()).map(|part| part.fraction).sum();
-    let mut text = wakes.map_or_else(String::new, |wakes| sleeping(asleep * WHOLE, wakes));
+/// With chains goes the share of the time for which the threads slept by what found them.
+fn folded(parts: &[TimePart], profile: &str, callers: Option<(&[CallerShare], f64)>) -> String {
+    let mut text = callers.map_or_else(String::new, |callers| sleeping(asleep(parts) * WHOLE, callers));
     for part in parts {
         match part.time {
             TimeUse::Ran => text.push_str(&running(part.fraction * WHOLE, profile)),
-            time if time.is_asleep() && wakes.is_some() => {}
+            time if time.is_asleep() && callers.is_some() => {}
             time => {
                 let on = part.on.as_ref().map_or(String::new(), |on| format!(";{}", on.replace([';', '\n'], ":")));
                 let weight = (part.fraction * WHOLE).round();
@@ -133,11 +152,11 @@ fn folded(parts: &[TimePart], profile: &str, wakes: Option<&WakesFile>) -> Strin
 }
 
 /// The chains of callers, as heavy together as the time that threads slept; those that are not listed are one.
-fn sleeping(whole: f64, wakes: &WakesFile) -> String {
-    let listed: f64 = wakes.callers.iter().map(|one| one.fraction).sum();
-    let slept = wakes.slept_fraction.max(listed);
+fn sleeping(whole: f64, (callers, slept): (&[CallerShare], f64)) -> String {
+    let listed: f64 = callers.iter().map(|one| one.fraction).sum();
+    let slept = slept.max(listed);
     let weight = |fraction: f64| (whole * fraction / slept).round();
-    let chains = wakes.callers.iter().map(|one| (one.chain.as_str(), weight(one.fraction)));
+    let chains = callers.iter().map(|one| (one.chain.as_str(), weight(one.fraction)));
     let all = chains.chain([(OTHER_CHAINS, weight(slept - listed))]).filter(|(_, weight)| *weight >= 1.0);
     all.map(|(chain, weight)| format!("asleep;{chain} {weight}\n")).collect()
 }
@@ -161,7 +180,6 @@ fn running(whole: f64, profile: &str) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use tare_results::waits::CallerShare;
 
     fn futex(address: u64) -> Sleep {
         Sleep::Futex(Futex { process: Some(-1), address, operation: FutexOperation::Wait })
@@ -172,14 +190,14 @@ mod tests {
         let mut tally = Tally::default();
         (0..50).for_each(|_| tally.runs());
         for thread in 0..3 {
-            (0..10).for_each(|_| tally.sleeps(-1, thread, futex(1)));
-            (0..5).for_each(|_| tally.sleeps(-1, thread, futex(100 + u64::from(thread.unsigned_abs()))));
+            (0..10).for_each(|_| tally.sleeps(-1, thread, futex(1), None));
+            (0..5).for_each(|_| tally.sleeps(-1, thread, futex(100 + u64::from(thread.unsigned_abs())), None));
         }
-        (0..5).for_each(|_| tally.sleeps(-1, 0, Sleep::In(TimeUse::Client, None)));
+        (0..5).for_each(|_| tally.sleeps(-1, 0, Sleep::In(TimeUse::Client, None), None));
         let shared = shared(&[&tally]);
         assert_eq!(shared, [(Some(-1), 1)].into());
         let counted = Counted { elapsed_ns: 100.0, ran_ns: 30.0, waited_ns: 20.0 };
-        let parts = of(&tally, counted, &shared, &mut Addresses::default());
+        let parts = of(&tally, counted, &shared, &mut Addresses::default(), &Names::default());
         let found: Vec<_> =
             parts.iter().map(|p| (p.time, p.addresses, p.threads, (p.fraction * 1e6).round())).collect();
         assert_eq!(
@@ -192,7 +210,7 @@ mod tests {
                 (TimeUse::Client, 0, 1, 50_000.0),
             ]
         );
-        let sampled = of(&tally, Counted::default(), &shared, &mut Addresses::default());
+        let sampled = of(&tally, Counted::default(), &shared, &mut Addresses::default(), &Names::default());
         assert_eq!((sampled[0].time, sampled[0].fraction), (TimeUse::Ran, 0.5));
     }
 
@@ -204,10 +222,10 @@ mod tests {
         ) {
             let mut tally = Tally::default();
             (0..running).for_each(|_| tally.runs());
-            sleeps.iter().for_each(|(thread, address)| tally.sleeps(-1, *thread, futex(*address)));
+            sleeps.iter().for_each(|(thread, address)| tally.sleeps(-1, *thread, futex(*address), None));
             for elapsed_ns in [0.0, 100.0] {
                 let counted = Counted { elapsed_ns, ran_ns: ran, waited_ns: waited };
-                let parts = of(&tally, counted, &shared(&[&tally]), &mut Addresses::default());
+                let parts = of(&tally, counted, &shared(&[&tally]), &mut Addresses::default(), &Names::default());
                 let sum: f64 = parts.iter().map(|part| part.fraction).sum();
                 prop_assert!(parts.is_empty() || (sum - 1.0).abs() < 1e-9, "{parts:?}");
                 prop_assert!(parts.len() <= LOCKS + 5, "{}", parts.len());
@@ -221,6 +239,7 @@ mod tests {
             time,
             on: on.map(str::to_owned),
             operation: None,
+            caller: None,
             addresses: 0,
             threads: 2,
             fraction,
@@ -239,23 +258,10 @@ mod tests {
         assert!(folded(&parts, "", None).contains("ran 400000\n"));
         // Where it is known who called, that divides the time asleep: 0.45 of 0.6 in this chain, the rest in others.
         let callers = vec![CallerShare { chain: "serve;pthread_mutex_lock".to_owned(), fraction: 0.45 }];
-        let wakes = WakesFile {
-            schema: 2,
-            elapsed_s: 1.0,
-            threads: 2,
-            events: 9,
-            cut: false,
-            slept_fraction: 0.6,
-            woken_by: Vec::new(),
-            charged: Vec::new(),
-            callers,
-        };
         assert_eq!(
-            folded(&parts, "", Some(&wakes)),
+            folded(&parts, "", Some((&callers, 0.6))),
             "asleep;serve;pthread_mutex_lock 375000\nasleep;other chains 125000\nran 400000\n\
              ready;waited_for_cpu 100000\n"
         );
-        let none = WakesFile { callers: Vec::new(), ..wakes };
-        assert!(folded(&parts, "", Some(&none)).contains("asleep;shared_futex;dict_sys+0x40 500000\n"));
     }
 }

@@ -1,5 +1,6 @@
 //! How often what was seen, by class of thread.
 
+use super::programs::Place;
 use super::sleep::Sleep;
 use std::collections::{BTreeSet, HashMap};
 
@@ -19,6 +20,8 @@ pub(super) struct Sightings {
     pub threads: BTreeSet<i32>,
     /// The process of the thread that was seen first.
     pub process: i32,
+    /// Functions outside the C library that they were called from, as far as their stacks were read.
+    pub callers: HashMap<Place, u64>,
 }
 
 impl Tally {
@@ -27,10 +30,13 @@ impl Tally {
         self.running += 1;
     }
 
-    pub fn sleeps(&mut self, process: i32, thread: i32, sleep: Sleep) {
+    pub fn sleeps(&mut self, process: i32, thread: i32, sleep: Sleep, caller: Option<Place>) {
         self.samples += 1;
         let seen = self.asleep.entry(sleep).or_insert_with(|| Sightings { process, ..Sightings::default() });
         seen.samples += 1;
         seen.threads.insert(thread);
+        if let Some(caller) = caller {
+            *seen.callers.entry(caller).or_default() += 1;
+        }
     }
 }

@@ -1,13 +1,14 @@
 //! Who called what the threads that serve connections sleep in: call chains of some of their sleeps, recorded when each
 //! begins, and as heavy as it is long.
 
+use super::super::callers::Weights;
 use super::super::perf::{Perf, Recording, TRACEPOINTS, unreadable};
 use super::super::place::{CALLERS_RECORDING, Place};
 use super::super::profile::{KERNEL, samples};
 use super::charge::Timeline;
 use super::script::nanoseconds;
 use crate::capture::settings::CallGraph;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, Take};
 use tare_cpuset::ThreadRef;
 use tare_engine::Unavailable;
@@ -23,11 +24,6 @@ const THREADS: usize = 128;
 const SLEEPS_NOW: &str = "prev_state & 3";
 /// Two recordings read the clock one after the other.
 const NEAR_NS: u64 = 200_000;
-/// Chains listed, from this share of the threads' time on; functions of each, the innermost ones, and their letters.
-const LISTED: usize = 60;
-const SMALLEST: f64 = 1e-3;
-const FRAMES: usize = 48;
-const LETTERS: usize = 160;
 
 pub(super) fn begin(place: &Place, graph: CallGraph, connections: &[ThreadRef]) -> Result<Recording, Unavailable> {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
@@ -53,24 +49,15 @@ pub(super) fn read(
 }
 
 fn of(script: Take<impl BufRead>, timeline: &Timeline, connections: &BTreeSet<u32>) -> io::Result<Vec<CallerShare>> {
-    let mut weights = BTreeMap::<String, f64>::new();
+    let mut weights = Weights::default();
     samples(script, head, |switch, mut frames| {
         let slept_ns = timeline.slept_ns(switch.tid, switch.at_ns, NEAR_NS).unwrap_or(0);
         frames.retain(|frame| !frame.ends_with(KERNEL));
         if slept_ns > 0 && !frames.is_empty() && connections.contains(&switch.tid) {
-            let inner = &frames[frames.len().saturating_sub(FRAMES)..];
-            let inner: Vec<String> = inner.iter().map(|frame| frame.chars().take(LETTERS).collect()).collect();
-            *weights.entry(inner.join(";")).or_default() += slept_ns as f64 * switch.stands_for as f64;
+            weights.add(&frames, slept_ns as f64 * switch.stands_for as f64);
         }
     })?;
-    let whole: f64 = weights.values().sum();
-    let slept = timeline.slept_fraction(connections);
-    let mut shares: Vec<CallerShare> =
-        weights.into_iter().map(|(chain, weight)| CallerShare { chain, fraction: slept * weight / whole }).collect();
-    shares.retain(|one| one.fraction >= SMALLEST);
-    shares.sort_by(|a, b| b.fraction.total_cmp(&a.fraction));
-    shares.truncate(LISTED);
-    Ok(shares)
+    Ok(weights.shares(timeline.slept_fraction(connections)))
 }
 
 /// A thread that leaves its CPU, for as many of its kind as were not recorded.

@@ -36,6 +36,11 @@ impl Wakes {
         Ok(Self { recording, callers, threads: threads(pid, connections) })
     }
 
+    /// Whether it is recorded who called what is slept in.
+    pub fn has_callers(&self) -> bool {
+        self.callers.is_ok()
+    }
+
     /// Ends the recording; the data is complete afterwards.
     pub fn end(&mut self) -> Result<(), Unavailable> {
         if let Ok(callers) = &mut self.callers

@@ -9,7 +9,8 @@ use tare_files::{Folder, Trust};
 use tare_findings::compare::Side;
 use tare_results::captures::{LockShare, LocksFile, ProfileFile, StatusFile, SymbolShare};
 use tare_results::waits::{
-    CallerShare, ChargedShare, Doing, FutexOperation, ThreadsTime, TimePart, TimeUse, WaitsFile, WakerShare, WakesFile,
+    CallerShare, ChargedShare, Doing, FutexOperation, StackSamples, ThreadsTime, TimePart, TimeUse, WaitsFile,
+    WakerShare, WakesFile,
 };
 
 const STUDY: &str = "name = \"fuzzed\"\n[workload]\nrows = 20\n[sampling]\ntrials = 2\nsamples = 2\nwarmup_s = 0\n\
@@ -57,11 +58,13 @@ fn captures() -> Vec<(&'static str, &'static str, String)> {
         time: TimeUse::SharedFutex,
         on: Some("dict_sys".into()),
         operation: Some(FutexOperation::Wait),
+        caller: Some("lock".into()),
         addresses: 1,
         threads: 2,
         fraction: 0.9,
     };
     let time = ThreadsTime { threads: 2, samples: 300, running_samples: 30, exact: true, parts: vec![part] };
+    let callers = vec![CallerShare { chain: "main;lock".into(), fraction: 0.3 }];
     let waits = WaitsFile {
         schema: 2,
         elapsed_s: 1.0,
@@ -69,6 +72,7 @@ fn captures() -> Vec<(&'static str, &'static str, String)> {
         looking_cpu_s: 0.01,
         connections: time.clone(),
         background: time,
+        stacks: Some(StackSamples { read: 90, whole: 81, callers: callers.clone() }),
     };
     let wakes = WakesFile {
         schema: 2,
@@ -79,7 +83,7 @@ fn captures() -> Vec<(&'static str, &'static str, String)> {
         slept_fraction: 0.8,
         woken_by: vec![WakerShare { who: "client".into(), wakes: 9, fraction: 0.5 }],
         charged: vec![ChargedShare { who: "background log".into(), doing: Doing::Ran, fraction: 0.3 }],
-        callers: vec![CallerShare { chain: "main;lock".into(), fraction: 0.3 }],
+        callers,
     };
     let json = |value: serde_json::Result<String>| value.unwrap();
     vec![

@@ -55,6 +55,11 @@ fn on_a_hot_row_connection_threads_sleep_on_futexes_and_background_threads_are_a
     // Each waits for its row on a condition of its own, as the C library waits for one.
     let of_its_own = |part: &Value| part["time"] == "own_futex" && part["operation"] == "wait_bitset";
     assert!(share(&waits, "connections", of_its_own) > 0.4 * futex, "{waits}");
+    // Who called is known, though MariaDB has frame pointers, and what calls the kernel for it saves none.
+    let (read, whole) = (waits["stacks"]["read"].as_f64().unwrap(), waits["stacks"]["whole"].as_f64().unwrap());
+    assert!(read > 100.0 && whole > 0.9 * read, "{whole} of {read} chains are whole: {}", waits["stacks"]);
+    let calls = waits["stacks"]["callers"].as_array().unwrap().iter().map(|one| one["chain"].as_str().unwrap());
+    assert!(calls.clone().any(|chain| chain.contains(";mysql_execute_command;")), "{}", waits["stacks"]);
     // MariaDB's other threads sleep nearly all the time, and none of them is among those of connections.
     assert!(waits["background"]["threads"].as_u64().unwrap() >= 3, "{waits}");
     assert!(time(&waits, "background", &["ran", "waited_for_cpu"]) < 0.5, "{waits}");
@@ -98,14 +103,15 @@ fn processes_that_serve_connections_are_looked_at_as_threads_are() {
     assert!(time(&waits, "connections", &["wake_up", "own_futex", "shared_futex"]) > 0.2, "{waits}");
 }
 
-#[test]
-fn who_called_what_is_slept_in_is_named() {
-    let world = World::new();
-    let study = world.study(
+/// Four threads of the embedded engine and, in the second condition, a lock that one of them holds asleep: its record,
+/// what `tare why` says of it, and the difference of the two.
+fn with_a_planted_mutex(world: &World, captures: &str) -> (Value, String, Value) {
+    let study = world.study(&format!(
         "name = \"callers\"\n[engine]\nname = \"sqlite\"\n[workload]\nname = \"point_select\"\nrows = 100\nthreads = 4\n\
-         [capture]\nwakes = \"on\"\nwaits = \"on\"\n[sampling]\ntrials = 2\nwarmup_s = 0.1\nsample_s = 0.4\n\
+         [capture]\n{captures}\n[sampling]\ntrials = 2\nattempts = 1\nwarmup_s = 0.1\n\
+         sample_s = 0.4\n\
          [factors.option]\ntare_planted_mutex_us = [0, 2000]\n",
-    );
+    ));
     world.exits(0, &["run", &study, "--out", "results"]);
     let [a, b] = [0, 2000].map(|us| format!("results:option.tare_planted_mutex_us={us}"));
     let mut records = trials(&world.path("results")).into_iter();
@@ -113,21 +119,21 @@ fn who_called_what_is_slept_in_is_named() {
     let (shown, _) = world.exits(0, &["why", &b]);
     let (compared, _) = world.exits(0, &["why", &a, &b, "--folded", "folded", "--json"]);
     world.assert_clean();
-    if record["captures_missing"]["wakes"].is_string() {
-        return;
-    }
-    assert!(record["captures_missing"]["wakes.callers"].is_null(), "{record}");
-    let wakes = document(&world.path("results"), &record, "wakes");
-    let callers = wakes["callers"].as_array().unwrap();
+    (record, shown, json(&compared))
+}
+
+/// What is asked of callers, whichever way they were found; the largest chain that is not the client's.
+fn in_the_planted_mutex(world: &World, callers: &Value, slept: f64, shown: &str, compared: &Value) -> String {
+    let callers = callers.as_array().unwrap();
     let sum = |all: &mut dyn Iterator<Item = &Value>| all.map(|one| one["fraction"].as_f64().unwrap()).sum::<f64>();
-    let (all, slept) = (sum(&mut callers.iter()), wakes["slept_fraction"].as_f64().unwrap());
-    assert!(all > 0.8 * slept && all < 1.0, "{all} of {slept}: {wakes}");
+    let all = sum(&mut callers.iter());
+    assert!(all > 0.8 * slept && all < 1.0, "{all} of {slept}: {callers:?}");
     // One holds the lock, asleep, and the others wait for it: all of them in this function.
     let in_lock = |one: &&Value| one["chain"].as_str().unwrap().contains("tare_planted_mutex");
-    assert!(sum(&mut callers.iter().filter(in_lock)) > 0.7 * all, "{wakes}");
+    assert!(sum(&mut callers.iter().filter(in_lock)) > 0.7 * all, "{callers:?}");
     assert!(shown.contains("who called what") && shown.contains("tare_planted_mutex"), "{shown}");
     // Two trials a side are tested, and too few to show anything.
-    assert!(json(&compared)["difference"]["sleeps_tested"].as_u64() > Some(1), "{compared}");
+    assert!(compared["difference"]["sleeps_tested"].as_u64() > Some(1), "{compared}");
     // The sleeping half of the flame graph: A has no such lock.
     let folded = std::fs::read_to_string(world.path("folded")).unwrap();
     let in_lock = |line: &&str| line.starts_with("asleep;") && line.contains("tare_planted_mutex");
@@ -137,4 +143,35 @@ fn who_called_what_is_slept_in_is_named() {
         numbers.sum()
     };
     assert!(of_side(0) > 1e6 && of_side(0) > 10.0 * of_side(1), "nanoseconds a transaction: {folded}");
+    callers[0]["chain"].as_str().unwrap().to_owned()
+}
+
+/// By stacks that any user may read, and by perf's tracepoints where it may: the same chain comes first.
+#[test]
+fn who_called_what_is_slept_in_is_named_with_and_without_root() {
+    let world = World::new();
+    let (record, shown, compared) = with_a_planted_mutex(&world, "waits = \"on\"");
+    let waits = document(&world.path("results"), &record, "waits");
+    let stacks = &waits["stacks"];
+    let (read, whole) = (stacks["read"].as_u64().unwrap(), stacks["whole"].as_u64().unwrap());
+    assert!(read > 50 && whole * 10 > read * 9, "{whole} of {read} chains are whole: {waits}");
+    let slept = 1.0 - time(&waits, "connections", &["ran", "waited_for_cpu"]);
+    let by_stacks = in_the_planted_mutex(&world, &stacks["callers"], slept, &shown, &compared);
+    // The lock has no symbol of its own: who calls it says which one it is.
+    let lock = |part: &Value| part["time"] == "shared_futex" && part["caller"].is_string();
+    assert!(share(&waits, "connections", lock) > 0.3, "{waits}");
+
+    let world = World::new();
+    let (record, shown, compared) = with_a_planted_mutex(&world, "wakes = \"on\"\nwaits = \"on\"");
+    let waits = document(&world.path("results"), &record, "waits");
+    if record["captures_missing"]["wakes"].is_string() {
+        assert!(waits["stacks"].is_object(), "{waits}");
+        return;
+    }
+    assert!(record["captures_missing"]["wakes.callers"].is_null(), "{record}");
+    assert!(waits["stacks"].is_null(), "callers are recorded already: {waits}");
+    let wakes = document(&world.path("results"), &record, "wakes");
+    let slept = wakes["slept_fraction"].as_f64().unwrap();
+    let by_tracepoints = in_the_planted_mutex(&world, &wakes["callers"], slept, &shown, &compared);
+    assert_eq!(by_stacks, by_tracepoints);
 }

@@ -1,0 +1,134 @@
+//! The functions that addresses of programs lie in, as perf names them, but for versions of symbols.
+
+use super::super::profile::function;
+use super::programs::{Place, Program};
+use object::{Object, ObjectSymbol, SymbolKind};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write;
+use std::path::Path;
+use tare_engine::{ProgramFile, symbol_file};
+
+/// Letters of a name that is demangled, as templates of templates may have any number, and of those the ones kept.
+const LETTERS: usize = 4_000;
+const KEPT: usize = 160;
+
+#[derive(Debug, Default)]
+pub(super) struct Names(HashMap<Place, String>);
+
+impl Names {
+    /// Reads the symbols of the programs that these places are in.
+    pub fn of(places: impl Iterator<Item = Place>, programs: &[Program]) -> Self {
+        let places: BTreeSet<Place> = places.collect();
+        let mut names = HashMap::new();
+        for (program, Program { path, .. }) in programs.iter().enumerate() {
+            let in_it = places.iter().filter(|place| place.program == program);
+            let addresses: BTreeSet<u64> = in_it.map(|place| place.address).collect();
+            if addresses.is_empty() {
+                continue;
+            }
+            let found = symbols(path, &addresses);
+            let file = path.file_name().unwrap_or_default().to_string_lossy();
+            for address in addresses {
+                let symbol = found.get(&address).map(|symbol| demangled(&symbol.name));
+                let name = function(symbol.as_deref(), &file);
+                names.insert(Place { program, address }, name.chars().take(KEPT).collect());
+            }
+        }
+        Self(names)
+    }
+
+    pub fn get(&self, place: &Place) -> Option<&String> {
+        self.0.get(place)
+    }
+}
+
+struct Symbol {
+    /// The smallest is the one that is meant: the innermost, and of several names of a function the one that other
+    /// programs use.
+    rank: (Reverse<u64>, bool, bool, usize, Reverse<usize>),
+    name: String,
+}
+
+fn symbols(path: &Path, addresses: &BTreeSet<u64>) -> HashMap<u64, Symbol> {
+    let mut found = HashMap::new();
+    let apart = symbol_file(path).filter(|apart| apart != path);
+    for path in apart.as_deref().into_iter().chain([path]) {
+        let Some(own) = ProgramFile::open(path) else { continue };
+        let Ok(file) = object::File::parse(&own) else { continue };
+        file.symbols().chain(file.dynamic_symbols()).for_each(|symbol| add(&mut found, addresses, &symbol));
+    }
+    found
+}
+
+fn add<'d>(found: &mut HashMap<u64, Symbol>, addresses: &BTreeSet<u64>, symbol: &impl ObjectSymbol<'d>) {
+    let (start, end) = (symbol.address(), symbol.address().saturating_add(symbol.size()));
+    if symbol.kind() != SymbolKind::Text || start >= end {
+        return;
+    }
+    // A name is a read, and few functions are asked for.
+    let mut inside = addresses.range(start..end).peekable();
+    let Some(name) = inside.peek().and_then(|_| symbol.name().ok()) else { return };
+    let name = name.split_once('@').map_or(name, |(name, _)| name);
+    let underscores = name.len() - name.trim_start_matches('_').len();
+    let rank = (Reverse(start), symbol.is_weak(), !symbol.is_global(), underscores, Reverse(name.len()));
+    for address in inside {
+        if found.get(address).is_none_or(|before| rank < before.rank) {
+            found.insert(*address, Symbol { rank, name: name.to_owned() });
+        }
+    }
+}
+
+/// Text that ends with an error where it would be longer.
+#[derive(Default)]
+struct Cut(String);
+
+impl Write for Cut {
+    fn write_str(&mut self, more: &str) -> std::fmt::Result {
+        if self.0.len() + more.len() > LETTERS {
+            return Err(std::fmt::Error);
+        }
+        self.0.push_str(more);
+        Ok(())
+    }
+}
+
+/// A name of Rust or C++ as it is written there.
+fn demangled(name: &str) -> String {
+    let mut text = Cut::default();
+    let written = match rustc_demangle::try_demangle(name) {
+        Ok(rust) => write!(text, "{rust:#}"),
+        Err(_) => cpp_demangle::Symbol::new(name).map_err(|_| std::fmt::Error).and_then(|cpp| write!(text, "{cpp}")),
+    };
+    if written.is_ok() { text.0 } else { name.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn functions_are_named_as_their_language_writes_them() {
+        for (symbol, expected) in [
+            ("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad"),
+            ("_RNvCs1234_7mycrate3foo", "mycrate::foo"),
+            ("_Z15row_search_mvccPh", "row_search_mvcc(unsigned char*)"),
+            ("_ZNK11ha_innobase10index_readEPh", "ha_innobase::index_read(unsigned char*) const"),
+            ("pthread_mutex_lock", "pthread_mutex_lock"),
+            ("_Znot", "_Znot"),
+        ] {
+            assert_eq!(demangled(symbol), expected);
+        }
+        // Each pair has twice the letters of the one before.
+        let bomb = format!("_Z1f{}", "St4pairI".repeat(30) + "ii" + &"E".repeat(30));
+        assert!(demangled(&bomb).len() <= LETTERS.max(bomb.len()));
+    }
+
+    proptest! {
+        #[test]
+        fn no_symbol_makes_it_panic(name in "(_Z|_R|_ZN)?[0-9A-Za-z_.@$]{0,60}") {
+            let _ = demangled(&name);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Programs and libraries that processes have mapped, with what unwinding needs of them.
+
+use framehop::{ExplicitModuleSectionInfo, MayAllocateDuringUnwind, Module, Unwinder, UnwinderNative};
+use object::{Object, ObjectSection, ObjectSegment};
+use procfs::process::{MMPermissions, MMapPath, MemoryMaps};
+use std::collections::{BTreeSet, HashMap};
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tare_cpuset::observe::parse;
+use tare_engine::ProgramFile;
+
+/// Addresses of user space are below it.
+const USER: u64 = 1 << 56;
+
+pub(super) type Sections = ExplicitModuleSectionInfo<Arc<[u8]>>;
+
+/// An address of a program or library, as its file counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Place {
+    /// Its number in [`Programs::all`].
+    pub program: usize,
+    pub address: u64,
+}
+
+/// Each is read once, however many processes have it.
+#[derive(Debug, Default)]
+pub(super) struct Programs {
+    pub all: Vec<Program>,
+    known: HashMap<PathBuf, Option<usize>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Program {
+    pub path: PathBuf,
+    pub sections: Sections,
+    /// Addresses that it has in its file.
+    addresses: Range<u64>,
+}
+
+/// A process whose memory may be read, and where its programs are.
+pub(super) struct Process {
+    pub pid: i32,
+    pub memory: File,
+    pub unwinder: UnwinderNative<Arc<[u8]>, MayAllocateDuringUnwind>,
+    mapped: Vec<Mapped>,
+}
+
+struct Mapped {
+    addresses: Range<u64>,
+    program: usize,
+    /// The first address, as the file counts.
+    first: u64,
+}
+
+impl Process {
+    /// None of one that has ended, or that this user may not look into.
+    pub fn of(pid: i32, programs: &mut Programs) -> Option<Self> {
+        let memory = File::open(format!("/proc/{pid}/mem")).ok()?;
+        let maps = parse::<MemoryMaps>(&format!("/proc/{pid}/maps")).ok()?;
+        let path = |map: &MMapPath| if let MMapPath::Path(path) = map { Some(path.clone()) } else { None };
+        let code = maps.iter().filter(|map| map.perms.contains(MMPermissions::EXECUTE));
+        let mut code: BTreeSet<PathBuf> = code.filter_map(|map| path(&map.pathname)).collect();
+        let mut process = Self { pid, memory, unwinder: UnwinderNative::new(), mapped: Vec::new() };
+        for map in maps.iter().filter(|map| map.offset == 0) {
+            // Its beginning is mapped once.
+            let Some(path) = path(&map.pathname).filter(|path| code.remove(path)) else { continue };
+            let Some(number) = programs.number(&path) else { continue };
+            let program = &programs.all[number];
+            let (start, first) = (map.address.0, program.addresses.start);
+            let addresses = start..start.saturating_add(program.addresses.end - first);
+            let name = path.to_string_lossy().into_owned();
+            process.unwinder.add_module(Module::new(name, addresses.clone(), start, program.sections.clone()));
+            process.mapped.push(Mapped { addresses, program: number, first });
+        }
+        Some(process)
+    }
+
+    pub fn place(&self, address: u64) -> Option<Place> {
+        let mapped = self.mapped.iter().find(|mapped| mapped.addresses.contains(&address))?;
+        Some(Place { program: mapped.program, address: address - mapped.addresses.start + mapped.first })
+    }
+
+    #[cfg(test)]
+    pub fn bounds(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.mapped.iter().map(|mapped| (mapped.addresses.start, mapped.addresses.end))
+    }
+}
+
+impl Programs {
+    fn number(&mut self, path: &Path) -> Option<usize> {
+        let all = &mut self.all;
+        let number = || {
+            all.push(read(path)?);
+            Some(all.len() - 1)
+        };
+        *self.known.entry(path.to_owned()).or_insert_with(number)
+    }
+}
+
+fn read(path: &Path) -> Option<Program> {
+    let own = ProgramFile::open(path)?;
+    let file = object::File::parse(&own).ok().filter(|file| file.is_64() && file.is_little_endian())?;
+    let start = file.segments().map(|segment| segment.address()).min()?;
+    let end = file.segments().map(|segment| segment.address().saturating_add(segment.size())).max()?;
+    // What is mapped first is the beginning of the file.
+    let start = start & !0xfff;
+    if end >= USER || start >= end {
+        return None;
+    }
+    let section = |name| file.section_by_name(name);
+    let range = |name| section(name).map(|found| found.address()..found.address().saturating_add(found.size()));
+    let data = |name| section(name).and_then(|found| found.data().ok()).map(Arc::<[u8]>::from);
+    let sections = Sections {
+        base_svma: start,
+        text_svma: range(".text"),
+        got_svma: range(".got"),
+        eh_frame_svma: range(".eh_frame"),
+        eh_frame: data(".eh_frame"),
+        eh_frame_hdr_svma: range(".eh_frame_hdr"),
+        eh_frame_hdr: data(".eh_frame_hdr"),
+        ..Sections::default()
+    };
+    Some(Program { path: path.to_owned(), sections, addresses: start..end })
+}

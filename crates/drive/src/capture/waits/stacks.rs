@@ -1,0 +1,300 @@
+//! Call chains of threads that sleep: their stacks are read from outside, and unwound by the tables that programs carry
+//! for exceptions. No thread is stopped for it.
+//!
+//! The kernel says of a thread that sleeps in a call where its next instruction and its stack are, and nothing of its
+//! other registers. The frame pointer is found on the stack where a function below saved it, or by what the function
+//! that needs it made room for (`frame_pointer`); where neither is so, the chain ends and is not whole.
+
+use super::super::callers::Weights;
+use super::followed::Followed;
+#[cfg(target_arch = "x86_64")]
+use super::frame_pointer::{self, FramePointer};
+use super::functions::Names;
+use super::programs::{Place, Process, Programs};
+use framehop::{CacheNative, FrameAddress, MayAllocateDuringUnwind, UnwindRegsNative, Unwinder};
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use tare_cpuset::observe::{Call, InCall};
+use tare_results::waits::StackSamples;
+
+/// What stands for a register that is not known: no stack is there, so that nothing is read by it.
+const UNKNOWN: u64 = 0x1000;
+/// Bytes of a stack that are read at once, and at most.
+const PIECE: usize = 8 << 10;
+const LARGEST: usize = 64 << 10;
+/// Functions of a chain, and chains that are kept apart.
+const DEEPEST: usize = 200;
+const CHAINS: usize = 20_000;
+
+/// What was found out of functions before.
+#[derive(Default)]
+struct Known {
+    rules: CacheNative<MayAllocateDuringUnwind>,
+    /// By process and address.
+    #[cfg(target_arch = "x86_64")]
+    frame_pointers: HashMap<(i32, u64), FramePointer>,
+}
+
+/// The stacks of the threads of some processes.
+pub(super) struct Stacks {
+    programs: Programs,
+    processes: HashMap<i32, Process>,
+    known: Known,
+    piece: Vec<u8>,
+    /// The innermost function first.
+    chains: HashMap<Vec<Place>, u64>,
+    read: u64,
+    whole: u64,
+}
+
+impl Stacks {
+    pub fn of(pids: impl Iterator<Item = i32>) -> Self {
+        let (mut programs, mut processes) = (Programs::default(), HashMap::new());
+        for pid in pids {
+            if !processes.contains_key(&pid)
+                && let Some(process) = Process::of(pid, &mut programs)
+            {
+                processes.insert(pid, process);
+            }
+        }
+        let (known, piece) = (Known::default(), vec![0; LARGEST]);
+        Self { programs, processes, known, piece, chains: HashMap::new(), read: 0, whole: 0 }
+    }
+
+    /// Counts the chain of a thread that sleeps in a call; which function outside the library that calls the kernel it
+    /// comes from.
+    pub fn read(&mut self, thread: &Followed, call: &Call) -> Option<Place> {
+        let process = self.processes.get(&thread.thread.pid)?;
+        let stack = Stack { memory: &process.memory, from: call.stack, bytes: &mut self.piece, filled: 0 };
+        let (chain, whole) = unwound(process, &self.programs, call, stack, &mut self.known);
+        // One that went on meanwhile has changed what was read.
+        if chain.is_empty() || !matches!(thread.file.read(), Ok(InCall::Call(now)) if now == *call) {
+            return None;
+        }
+        self.read += 1;
+        self.whole += u64::from(whole);
+        let caller = chain.iter().find(|place| place.program != chain[0].program).copied();
+        if self.chains.len() < CHAINS || self.chains.contains_key(&chain) {
+            *self.chains.entry(chain).or_default() += 1;
+        }
+        caller
+    }
+
+    /// The functions of all chains: reads the symbols of their programs.
+    pub fn names(&self) -> Names {
+        Names::of(self.chains.keys().flatten().copied(), &self.programs.all)
+    }
+
+    /// As shares of the threads' time, of which they slept for a part; none where no stack could be read.
+    pub fn samples(&self, names: &Names, slept: f64) -> Option<StackSamples> {
+        let mut weights = Weights::default();
+        for (chain, count) in &self.chains {
+            let frames: Vec<&String> = chain.iter().rev().filter_map(|place| names.get(place)).collect();
+            weights.add(&frames, *count as f64);
+        }
+        let callers = weights.shares(slept);
+        (self.read > 0).then_some(StackSamples { read: self.read, whole: self.whole, callers })
+    }
+}
+
+/// The chain of a thread, and whether it reaches the function that the thread began in.
+fn unwound(
+    process: &Process,
+    programs: &Programs,
+    call: &Call,
+    mut stack: Stack<'_>,
+    known: &mut Known,
+) -> (Vec<Place>, bool) {
+    let mut chain = Vec::new();
+    let mut registers = registers(call);
+    let mut word = |address| stack.word(address).ok_or(());
+    let mut frame = Some(FrameAddress::from_instruction_pointer(call.program)).filter(|_| call.stack > UNKNOWN);
+    while let Some(now) = frame.filter(|_| chain.len() < DEEPEST) {
+        let Some(place) = process.place(now.address_for_lookup()) else { break };
+        chain.push(place);
+        let at = (now.address_for_lookup(), place);
+        if !completed(&mut registers, process, programs, at, &mut word, known) {
+            break;
+        }
+        frame = match process.unwinder.unwind_frame(now, &mut registers, &mut known.rules, &mut word) {
+            Ok(None) => return (chain, true),
+            Ok(Some(address)) => FrameAddress::from_return_address(address),
+            Err(_) => None,
+        };
+    }
+    (chain, false)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn registers(call: &Call) -> UnwindRegsNative {
+    UnwindRegsNative::new(call.program, call.stack, UNKNOWN)
+}
+
+/// Finds the frame pointer where it is not known and the function at this address needs it; whether that has what it
+/// needs.
+#[cfg(target_arch = "x86_64")]
+fn completed(
+    registers: &mut UnwindRegsNative,
+    process: &Process,
+    programs: &Programs,
+    at: (u64, Place),
+    word: &mut impl FnMut(u64) -> Result<u64, ()>,
+    known: &mut Known,
+) -> bool {
+    if registers.bp() != UNKNOWN {
+        return true;
+    }
+    let (key, sections) = ((process.pid, at.0), &programs.all[at.1.program].sections);
+    let before = known.frame_pointers.get(&key).copied();
+    let found = before.or_else(|| frame_pointer::find(process, sections, at, registers.sp(), word));
+    // What was not found may have been read while the thread went on.
+    known.frame_pointers.extend(found.filter(|_| before.is_none()).map(|found| (key, found)));
+    if let Some(FramePointer::Above(bytes)) = found {
+        registers.set_bp(registers.sp().saturating_add(bytes));
+    }
+    found.is_some()
+}
+
+#[cfg(target_arch = "aarch64")]
+fn registers(call: &Call) -> UnwindRegsNative {
+    UnwindRegsNative::new(UNKNOWN, call.stack, UNKNOWN)
+}
+
+#[cfg(target_arch = "aarch64")]
+fn completed(
+    _: &mut UnwindRegsNative,
+    _: &Process,
+    _: &Programs,
+    _: (u64, Place),
+    _: &mut impl FnMut(u64) -> Result<u64, ()>,
+    _: &mut Known,
+) -> bool {
+    true
+}
+
+/// A thread's stack, read as far as it is asked for.
+struct Stack<'p> {
+    memory: &'p File,
+    from: u64,
+    bytes: &'p mut [u8],
+    filled: usize,
+}
+
+impl Stack<'_> {
+    fn word(&mut self, address: u64) -> Option<u64> {
+        let start = usize::try_from(address.checked_sub(self.from)?).ok()?;
+        let end = start.checked_add(8).filter(|end| *end <= self.bytes.len())?;
+        if end > self.filled {
+            let wanted = end.next_multiple_of(PIECE).min(self.bytes.len());
+            let missing = &mut self.bytes[self.filled..wanted];
+            // The end of a stack comes within a piece.
+            self.filled += self.memory.read_at(missing, self.from + self.filled as u64).unwrap_or(0);
+        }
+        let word = self.bytes[..self.filled].get(start..end)?;
+        Some(u64::from_ne_bytes(word.try_into().ok()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+    use std::time::Duration;
+    use tare_cpuset::ThreadRef;
+
+    #[inline(never)]
+    fn planted_sleep(from: &mut UnixStream) -> bool {
+        from.read(&mut [0]).is_ok()
+    }
+
+    /// What a thread of this process that sleeps in [`planted_sleep`] is seen in.
+    fn of_a_sleeping_thread(look: impl FnOnce(&Followed, Call)) {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let (tell, told) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            tell.send(ThreadRef::of_this_thread()).unwrap();
+            planted_sleep(&mut theirs)
+        });
+        let followed = Followed::new(told.recv().unwrap(), true).unwrap();
+        let call = loop {
+            match followed.file.read().unwrap() {
+                InCall::Call(call) if call.number != libc::SYS_futex => break call,
+                _ => std::thread::sleep(Duration::from_millis(1)),
+            }
+        };
+        look(&followed, call);
+        drop(ours);
+        assert!(thread.join().unwrap());
+    }
+
+    fn own() -> Stacks {
+        Stacks::of(std::iter::once(std::process::id().cast_signed()))
+    }
+
+    #[test]
+    fn a_sleep_is_known_by_its_whole_chain() {
+        of_a_sleeping_thread(|followed, call| {
+            let mut stacks = own();
+            let caller = stacks.read(followed, &call).unwrap();
+            let names = stacks.names();
+            let found = stacks.samples(&names, 0.5).unwrap();
+            assert_eq!((found.read, found.whole, found.callers.len()), (1, 1, 1), "{found:?}");
+            assert_eq!(found.callers[0].fraction, 0.5);
+            let functions: Vec<&str> = found.callers[0].chain.split(';').collect();
+            let planted = functions.iter().position(|name| name.ends_with("::planted_sleep")).unwrap();
+            let test = functions.iter().position(|name| name.contains("of_a_sleeping_thread")).unwrap();
+            assert!(0 < test && test < planted && planted + 1 < functions.len(), "{functions:?}");
+            // The C library's own functions do not say who called.
+            assert!(functions[planted..].contains(&names.get(&caller).unwrap().as_str()), "{functions:?}");
+            assert_eq!(names.get(&caller).map(|name| name.contains("libc")), Some(false));
+        });
+    }
+
+    #[test]
+    fn a_thread_that_went_on_or_runs_code_of_no_program_has_no_chain() {
+        of_a_sleeping_thread(|followed, call| {
+            let mut stacks = own();
+            assert_eq!(stacks.read(followed, &Call { arguments: [7; 6], ..call }), None);
+            assert_eq!(stacks.read(followed, &Call { program: 8, ..call }), None);
+            assert_eq!(stacks.read(followed, &Call { stack: 8, ..call }), None);
+            assert_eq!(stacks.samples(&Names::default(), 1.0), None);
+        });
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        /// As of a thread whose stack was overwritten, or that uses it as no compiler does.
+        #[test]
+        fn no_stack_makes_it_panic_or_go_on_for_ever(
+            words in prop::collection::vec(prop_oneof![any::<u64>(), Just(0), 0_u64..0x20_0000], 600),
+            starts in prop::collection::vec((0_usize..64, any::<u32>()), 20),
+            near in 0_u64..0x2000,
+        ) {
+            let stacks = own();
+            let process = &stacks.processes[&std::process::id().cast_signed()];
+            let bounds: Vec<(u64, u64)> = process.bounds().collect();
+            let inside = |(which, at): (usize, u32)| {
+                let (from, to) = bounds[which % bounds.len()];
+                from + u64::from(at) % (to - from)
+            };
+            // Return addresses of every program lie among what is no address.
+            let mut words = words;
+            for (place, start) in starts.iter().enumerate() {
+                words[place * 30 + 1] = inside(*start);
+            }
+            let from = words.as_ptr().addr() as u64;
+            for start in starts {
+                for stack in [from, near, u64::MAX - near] {
+                    let call = Call { number: 0, arguments: [0; 6], stack, program: inside(start) };
+                    let mut piece = vec![0; LARGEST];
+                    let copy = Stack { memory: &process.memory, from: stack, bytes: &mut piece, filled: 0 };
+                    let (chain, _) = unwound(process, &stacks.programs, &call, copy, &mut Known::default());
+                    prop_assert!(chain.len() <= DEEPEST);
+                }
+            }
+        }
+    }
+}
