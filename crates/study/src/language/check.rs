@@ -3,7 +3,7 @@
 use super::document::{Place, Places, Source, StudyError};
 use super::fields;
 use super::settings::Settings;
-use super::spec::{Factor, Study};
+use super::spec::Study;
 use std::collections::HashSet;
 use tare_results::MOST_CONDITIONS;
 use tare_text::{Value, nearest};

@@ -1,7 +1,7 @@
 //! What the command line sets and every condition sets for itself: it would change nothing.
 
 use super::document::{Place, Source, StudyError};
-use super::spec::{Asked, BUILD, Factor, PLACEMENT, Study};
+use super::spec::{Asked, BUILD, Factor, PLACEMENT, SIDE, Study};
 use super::target::Target;
 use std::collections::BTreeSet;
 
@@ -69,14 +69,17 @@ impl By {
         if name == PLACEMENT || name == BUILD {
             return format!("{name}s.NAME.{key}={value} for one of them, or other levels: factors.{name}=NAME");
         }
+        if study.conditions.iter().flatten().any(|own| own.name == SIDE) {
+            return format!("sides that leave {name} open, or no such option");
+        }
         let listed: Vec<&Factor> = study.conditions.iter().flatten().filter(|own| own.name == *name).collect();
         if listed.is_empty() || listed.iter().any(|own| own.levels.iter().any(|level| level.to_string() == *value)) {
-            return format!("it as the only level, factors.{name}={value}, or other levels of {name}");
+            return format!("factors.{name}={value}, which is the only level then, or other levels of {name}");
         }
         let mut levels: Vec<String> = listed.iter().flat_map(|own| &own.levels).map(ToString::to_string).collect();
         levels.sort();
         levels.dedup();
-        format!("one of the levels that its conditions have: factors.{name}=LEVEL of {}", levels.join(", "))
+        format!("factors.{name}=LEVEL, one of those that its conditions have: {}", levels.join(", "))
     }
 }
 
@@ -111,7 +114,12 @@ mod tests {
             (STUDY, "engine.options.y=3", "factor build", "builds.NAME.options.y=3"),
             (STUDY, "placement.client=all", "factor placement", "placements.NAME.client=all for one"),
             (LISTED, "workload.threads=4", "factor threads", "factors.threads=4,"),
-            (LISTED, "workload.threads=8", "factor threads", "factors.threads=LEVEL of 1, 2, 4"),
+            (
+                LISTED,
+                "workload.threads=8",
+                "factor threads",
+                "factors.threads=LEVEL, one of those that its conditions have: 1, 2, 4",
+            ),
             (FIRST, "placement.client=all", "placement.first_of", "placements.NAME.client=all, NAME one of a, b"),
         ] {
             let error = found(text, set).unwrap_err();

@@ -5,6 +5,7 @@ use super::{Exit, Problem};
 use serde::Serialize;
 use tare_findings::figures::count;
 use tare_findings::level_words::words_of;
+use tare_report::charts::dots::shortened;
 use tare_report::words;
 use tare_results::schema::{Levels, Needs, Plan, PlannedCondition};
 use tare_study::language::spec::Study;
@@ -219,10 +220,13 @@ fn placements(plan: &Plan, names: &Names<'_>) -> String {
     rows(&grouped(plan, names, cpus))
 }
 
-/// The same where each condition has CPUs of its own: each side by itself, which fewer levels say.
+/// The same where each condition has CPUs of its own: each side by itself, a line each, which fewer levels say.
 fn sides_apart(plan: &Plan, names: &Names<'_>) -> String {
     let side = |side: usize| grouped(plan, names, move |condition| sides(condition).into_iter().nth(side).flatten());
-    rows(&(0..SIDES).flat_map(side).collect::<Vec<_>>())
+    let rows: Vec<(String, String)> = (0..SIDES).flat_map(side).collect();
+    let width = rows.iter().map(|(_, what)| what.chars().count()).filter(|width| *width <= LONG).max().unwrap_or(0);
+    let line = |(which, what): &(String, String)| shortened(&format!("  {what:width$}  {which}"), COLUMNS) + "\n";
+    rows.iter().map(line).collect()
 }
 
 /// Conditions that this machine has and of which one thing is the same, with it.

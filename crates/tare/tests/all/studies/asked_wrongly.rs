@@ -176,7 +176,7 @@ fn a_key_that_every_condition_has_for_itself_is_not_set_without_effect() {
     for (command, option, expected) in [
         (&run[..], ["--set", "workload.threads=2"], "factors.threads=2"),
         (&run, ["--option", &format!("{ahi}=ON")], &format!("factors.option.{ahi}=ON")),
-        (&sides, ["--set", &format!("engine.options.{ahi}=ON")], &format!("other levels of option.{ahi}")),
+        (&sides, ["--set", &format!("engine.options.{ahi}=ON")], &format!("sides that leave option.{ahi} open")),
         (&["run", "numa-scaling", "--dry-run"], ["--load", "insert"], "factors.workload=insert"),
         (&sides, ["--set", "factors.threads=1,2"], "sides or levels of this command"),
         (&["run", "tpcc", "--dry-run"], ["--set", "placement.client=pu:0"], "placements.NAME.client=pu:0"),
