@@ -60,7 +60,7 @@ pub struct Study {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     pub section: String,
-    /// `threads`, `options.NAME`.
+    /// Of an option of the engine `options.NAME`, which no table of keys has.
     pub key: String,
     pub value: String,
     /// As it stands on the command line.

@@ -45,7 +45,7 @@ fn by_all(study: &Study, target: &Target) -> Option<By> {
     }
     let mut first = None;
     for entry in study.entries() {
-        let own = entry.into_iter().find(|factor| sets(factor))?;
+        let own = entry.into_iter().find(&sets)?;
         first.get_or_insert(own);
     }
     first.map(By::Factor)
