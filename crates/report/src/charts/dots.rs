@@ -186,7 +186,7 @@ fn label(name: &str, middle: f64, left: f64) -> Markup {
 }
 
 /// Beginning and end of what is too long for its place.
-pub(super) fn shortened(text: &str, characters: usize) -> String {
+pub fn shortened(text: &str, characters: usize) -> String {
     let all: Vec<char> = text.chars().collect();
     if all.len() <= characters {
         return text.to_owned();

@@ -3,6 +3,7 @@
 use super::axis::px;
 use super::dots::shortened;
 use super::frame::Frame;
+use super::marks;
 use maud::{Markup, html};
 use tare_findings::figures::times;
 use tare_stats::Interval;
@@ -32,7 +33,7 @@ pub struct ForestLine {
     pub ci: Option<Interval>,
     /// Taller, with a larger mark: stands for all metrics together, or for a factor rather than an interaction.
     pub strong: bool,
-    /// Tested together with all others and shown: the mark is filled.
+    /// Tested together with all others and shown: the mark is a dot, else a bar.
     pub shown: bool,
 }
 
@@ -106,10 +107,12 @@ fn draw_line(line: &ForestLine, y: f64, at: &dyn Fn(f64) -> f64, frame: &Frame) 
         @if let Some(Interval { low, high }) = line.ci {
             path class={ "interval " (class) } d=(format!("M{} {y}H{}", px(at(low)), px(at(high)), y = px(y))) {}
         }
-        // Filled where the interval excludes "no effect", hollow where it does not: never colour alone.
-        circle class=(if line.shown { class } else { "hollow" }) cx=(px(at(line.ratio))) cy=(px(y)) r=(px(radius)) {
-            title { (line.label) ": " (times(line.ratio)) (interval) }
-        }
+        // A dot where the interval excludes "no effect", a bar where it does not: never colour alone.
+        @let mark = match line.shown {
+            true => marks::path(0, at(line.ratio), y, radius),
+            false => format!("M{} {}v{}", px(at(line.ratio)), px(y - radius), px(2.0 * radius)),
+        };
+        path class={ (class) @if !line.shown { " interval" } } d=(mark) { title { (line.label) ": " (times(line.ratio)) (interval) } }
         text.value x=(px(value_x)) y=(px(y + text_y)) text-anchor=(value_side) { (times(line.ratio)) (interval) }
     }
 }
@@ -143,6 +146,10 @@ mod tests {
         };
         let [_, slim] = draw("t", "w", &["insert", "update_index"].map(line));
         let slim = slim.into_string();
+        assert_eq!(slim.matches("class=\"m7 interval\"").count(), 2, "not shown is a bar: {slim}");
+        let [wide, _] = draw("t", "w", &[ForestLine { shown: true, ..line("insert") }]);
+        let wide = wide.into_string();
+        assert!(wide.contains("class=\"m0\"") && !wide.contains("interval"), "shown is a dot: {wide}");
         assert!(slim.contains(">…nsert insert/hot_points<") && slim.contains(">…update_index/hot_points<"), "{slim}");
     }
 }

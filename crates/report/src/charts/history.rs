@@ -21,7 +21,7 @@ pub fn draw(lines: &[MetricHistory], frame: &Frame) -> Markup {
     html! {
         svg class=(frame.class()) viewBox=(format!("0 0 {} {}", frame.width, px(HEIGHT * lines.len().max(1) as f64))) role="img" {
             title { "runs in the order of time, with the mean of each segment between two changes and its 95% interval" }
-            desc { (lines.len()) " lines; a hollow point is far from the runs around it and in no mean." }
+            desc { (lines.len()) " lines; a cross is far from the runs around it and in no mean." }
             @for (place, line) in lines.iter().enumerate() {
                 g transform=(format!("translate(0 {})", px(HEIGHT * place as f64))) { (one(line, frame)) }
             }
@@ -53,7 +53,10 @@ fn one(line: &MetricHistory, frame: &Frame) -> Markup {
     let letters = LETTERS.min(((right - left - 24.0) / 2.0 / LETTER) as usize);
     html! {
         text.name x=(px(left)) y="14" { (line.condition) }
-        text.axis x=(px(left)) y="30" { (values.label(&line.name)) }
+        text.axis x=(px(left)) y="30" {
+            (values.label(&line.name))
+            @if line.points.iter().any(|point| point.outlier) { "; ×: in no mean" }
+        }
         (values.vertical(left, right))
         @for (from, top, width, height) in line.segments.iter().filter_map(band) {
             rect.stall x=(from) y=(top) width=(width) height=(height) {}
@@ -66,7 +69,11 @@ fn one(line: &MetricHistory, frame: &Frame) -> Markup {
             text.tick x=(px(at)) y=(px(TOP - 4.0)) text-anchor="middle" { (change(found.ratio.value - 1.0)) }
         }
         @for (place, point) in line.points.iter().enumerate() {
-            path class={ (marks::class(0)) @if point.outlier { " hollow" } } d=(marks::path(0, x(place as f64), values.at(point.value), 3.4)) {
+            @let (at, high) = (x(place as f64), values.at(point.value));
+            path class=(if point.outlier { "bad".into() } else { marks::class(0) }) d=(match point.outlier {
+                true => marks::cross(at, high, 3.4),
+                false => marks::path(0, at, high, 3.4),
+            }) {
                 title { (point.run) }
             }
         }
@@ -129,6 +136,12 @@ mod tests {
             let mean = format!("d=\"M{from} ");
             assert!(drawn.contains(&mean) && drawn.contains(&format!("H{to}\"")), "{drawn}");
             assert!(drawn.contains(&format!("x=\"{from}\"")), "its interval too: {drawn}");
+            let legend = "; ×: in no mean";
+            assert!(!drawn.contains("bad") && !drawn.contains(legend), "{drawn}");
+            let mut far = line.clone();
+            far.points[3].outlier = true;
+            let drawn = draw(&[far], &frame).into_string();
+            assert!(drawn.matches("path class=\"bad\"").count() == 1 && drawn.contains(legend), "{drawn}");
         }
     }
 }

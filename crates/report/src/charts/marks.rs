@@ -31,6 +31,12 @@ pub fn path(index: usize, x: f64, y: f64, r: f64) -> String {
     }
 }
 
+/// Of what is in no figure.
+pub fn cross(x: f64, y: f64, r: f64) -> String {
+    let (left, top, d) = (px(x - r), px(y - r), px(2.0 * r));
+    format!("M{left} {top}l{d} {d}m0 -{d}l-{d} {d}")
+}
+
 const PLUS: [(f64, f64); 12] = [
     (-0.4, -1.2),
     (0.4, -1.2),

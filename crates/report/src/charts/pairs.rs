@@ -3,6 +3,7 @@
 use super::alone::standalone;
 use super::axis::{Axis, px};
 use super::frame::Frame;
+use super::marks;
 use maud::{Markup, html};
 use tare_findings::ab::{Ab, Step};
 use tare_stats::Interval;
@@ -25,11 +26,10 @@ pub fn picture(sentence: &str, ab: &Ab, course: &[Step]) -> String {
 
 /// What its marks mean, as far as they are there.
 pub fn legend(ab: &Ab, course: &[Step]) -> String {
-    let disturbed = if course.iter().any(|step| step.disturbed) { " (x: disturbed)" } else { "" };
+    let disturbed = if course.iter().any(|step| step.disturbed) { " (hollow: disturbed)" } else { "" };
     let equal = percent(ab.rule.minimum_effect);
     format!(
-        "interval over all looks, blue where it excludes 1; hollow: each pair alone{disturbed}; shaded: equal within \
-         {equal}"
+        "interval over all looks, blue where it excludes 1; small: each pair alone{disturbed}; shaded: equal within {equal}"
     )
 }
 
@@ -66,11 +66,7 @@ pub fn draw(sentence: &str, ab: &Ab, course: &[Step], frame: &Frame) -> Markup {
                 @if step.pair % every == 0 || step.pair == 1 {
                     text.tick x=(px(x)) y=(px(BOTTOM + 16.0)) text-anchor="middle" { (step.pair) }
                 }
-                @if step.disturbed {
-                    path.hollow d=(cross(x, axis.at(step.own), 3.0)) {}
-                } @else {
-                    circle.hollow cx=(px(x)) cy=(px(axis.at(step.own))) r="2.4" {}
-                }
+                path class={ "trial m7" @if step.disturbed { " disturbed" } } d=(marks::path(0, x, axis.at(step.own), 2.4)) {}
                 @if let Some(ratio) = step.ratio {
                     @if let Some(ci) = ratio.ci {
                         path class={ "interval " (shown(Some(ci))) }
@@ -84,11 +80,6 @@ pub fn draw(sentence: &str, ab: &Ab, course: &[Step], frame: &Frame) -> Markup {
             text.axis x=(px(f64::midpoint(frame.left, frame.right))) y=(px(BOTTOM + 38.0)) text-anchor="middle" { "pairs" }
         }
     }
-}
-
-fn cross(x: f64, y: f64, r: f64) -> String {
-    let [left, right, top, bottom] = [x - r, x + r, y - r, y + r].map(px);
-    format!("M{left} {top}L{right} {bottom}M{left} {bottom}L{right} {top}")
 }
 
 /// An axis that holds what counts as equal, every pair, and of intervals as much as that leaves readable.

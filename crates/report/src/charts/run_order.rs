@@ -82,7 +82,7 @@ pub fn draw(strip: &Strip<'_>, frame: &Frame) -> Markup {
                     Some(value) => path class={ (marks::class(point.mark)) @if point.disturbed { " disturbed" } } d=(marks::path(point.mark, x(point.at), values.at(value), 3.8)) {
                         @if !frame.slim { title { (point.title) } }
                     },
-                    None => path.bad d=(format!("M{} {}l7 7m0 -7l-7 7", px(x(point.at) - 3.5), px(LANE - 3.5))) {
+                    None => path.bad d=(marks::cross(x(point.at), LANE, 3.5)) {
                         @if !frame.slim { title { (point.title) } }
                     },
                 }

@@ -16,7 +16,6 @@ const HEIGHT: f64 = BOTTOM + 40.0;
 /// Left of it the name of the value axis stands above the chart.
 const NAMED: f64 = 400.0;
 const RADIUS: f64 = 5.0;
-const CROSS: f64 = 4.5;
 
 pub fn verdict(step: &StepRecord) -> String {
     let words = match (step.met, step.limit) {
@@ -97,9 +96,9 @@ fn mark(place: usize, step: &StepRecord, x: &Axis, y: &Axis) -> Markup {
         @if step.met {
             path class=(format!("trial {}", marks::class(0))) d=(marks::path(0, at, high, RADIUS)) { title { (words) } }
         } @else if of_client {
-            path.hollow d=(marks::path(2, at, high, RADIUS)) { title { (words) } }
+            path.trial.m7 d=(marks::path(3, at, high, RADIUS)) { title { (words) } }
         } @else {
-            path.bad d=(format!("M{} {}l9 9m0 -9l-9 9", px(at - CROSS), px(high - CROSS))) { title { (words) } }
+            path.trial.m1 d=(marks::path(2, at, high, RADIUS)) { title { (words) } }
         }
     }
 }
@@ -144,7 +143,7 @@ mod tests {
         let drawn = draw("base, trial 3", &search).into_string();
         let count = |what: &str| drawn.matches(what).count();
         assert_eq!(
-            (count("class=\"trial m0\""), count("class=\"hollow\""), count("class=\"bad\"")),
+            (count("class=\"trial m0\""), count("class=\"trial m7\""), count("class=\"trial m1\"")),
             (1, 1, 1),
             "{drawn}"
         );

@@ -116,6 +116,7 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
     let spread = |effect: &Effect| Some((effect.spread_ratio?, effect.spread_ci, effect.spread_shown));
     Some(html! {
         (together(page))
+        @if page.summary.spread_sources.is_none() { p.note { (MARKS) } }
         (fold(!several, "On the mean", "ratio of means, first level against second; 1x is no effect", &lines(&mains, &mean)))
         (fold(!several, "On the spread", "ratio of the coefficients of variation between trials; 1x is no effect", &lines(&mains, &spread)))
         (fold(false, "Interactions, on the mean", "ratio; 1x is no interaction", &lines(&interactions, &mean)))
@@ -125,6 +126,9 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
         details class=[long.then_some("screen-only")] open[!long] { summary { "Table of effects" } (table) }
     })
 }
+
+/// What the marks of a forest are.
+const MARKS: &str = "A dot: shown, with all factors tested together; a bar across the interval: not shown.";
 
 fn fold(open: bool, title: &str, what: &str, lines: &[ForestLine]) -> Markup {
     html! {
@@ -160,9 +164,8 @@ fn together(page: &Page<'_>) -> Markup {
     html! {
         h3 { "What makes restarts differ" }
         p.note {
-            "How much more trials vary at the first level than at the second, over all primary metrics together. Filled marks: "
-            "shown, with all factors tested together. The percentage is the factor's share of the variance between trials; "
-            (percent(sources.unexplained)) " is unexplained."
+            "How much more trials vary at the first level than at the second, over all primary metrics together. The percentage "
+            "is the factor's share of the variance between trials; " (percent(sources.unexplained)) " is unexplained. " (MARKS)
         }
         (either("Forest plot of sources of spread", &wide, &slim))
     }

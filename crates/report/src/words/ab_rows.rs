@@ -41,7 +41,7 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
     if of_a + of_b > 0 {
         rows.push(("disturbed", format!("A alone in {}, B alone in {of_b}", count(of_a, "pair"))));
     }
-    rows.extend(ab.controls.iter().map(|control| ("untouched", untouched(control))));
+    rows.extend(ab.controls.iter().map(|control| ("control", of_control(control))));
     if ab.rule.duet.is_some() {
         let words = "both sides at the same time, each on one half of the machine: a ratio under contention";
         rows.push(("duet", words.to_owned()));
@@ -94,7 +94,7 @@ fn sessions(ab: &Ab) -> String {
     }
 }
 
-fn untouched(control: &Control) -> String {
+fn of_control(control: &Control) -> String {
     let moved = match control.ratio.filter(|_| control.moved) {
         Some(ratio) => format!(": it moved {}", by(ratio)),
         None => String::new(),
@@ -182,7 +182,7 @@ mod tests {
         for (low, high, said) in [(0.99, 1.02, "(0.9900 to 1.0200)"), (0.2, 5.0, "(no interval yet)")] {
             let ratio = Some(Estimate { value: 1.0, ci: Some(Interval { low, high }) });
             found.controls = vec![Control { name: "probe_spin_ns".into(), ratio, moved: false }];
-            assert_eq!(row(&found, "untouched"), format!("probe_spin_ns B/A 1.0000 {said}"));
+            assert_eq!(row(&found, "control"), format!("probe_spin_ns B/A 1.0000 {said}"));
         }
         found.ci = None;
         assert_eq!(row(&found, "B/A"), "0.9990 (no interval yet)");

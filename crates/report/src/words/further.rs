@@ -90,8 +90,8 @@ fn far_sentence(summary: &Summary, metric: &str) -> Option<String> {
     let names: Vec<String> = summary.conditions.iter().filter(far).map(|condition| condition.name.clone()).collect();
     (!names.is_empty()).then(|| {
         format!(
-            "The mean of {} says too little of its trials, which lie far apart, so their range stands in its place; more \
-             trials show whether they fall into modes.",
+            "Trials of {} lie far apart, so their range stands in place of a mean; more trials show whether they fall into \
+             modes.",
             list(&names)
         )
     })

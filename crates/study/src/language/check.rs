@@ -3,7 +3,7 @@
 use super::document::{Place, Places, Source, StudyError};
 use super::fields;
 use super::settings::Settings;
-use super::spec::{Factor, Study};
+use super::spec::Study;
 use std::collections::HashSet;
 use tare_results::MOST_CONDITIONS;
 use tare_text::{Value, nearest};
@@ -23,30 +23,6 @@ pub fn together(source: Source<'_>, places: &Places, study: &mut Study) -> Resul
             format!("workload.threads = {}", study.base.workload.threads),
             expected,
         ));
-    }
-    Ok(())
-}
-
-/// What `--set` says of a placement and every placement of the factor says for itself would change nothing.
-pub fn without_effect(source: Source<'_>, study: &Study, sets: &[String]) -> Result<(), StudyError> {
-    let of = |factors: &[Factor]| factors.iter().find(|factor| factor.name == "placement").map(|f| f.levels.clone());
-    let by_all = of(&study.factors);
-    let levels: Option<Vec<Vec<Value>>> = match study.conditions.is_empty() {
-        true => by_all.map(|all| vec![all]),
-        false => study.conditions.iter().map(|entry| of(entry).or_else(|| by_all.clone())).collect(),
-    };
-    let Some(levels) = levels else { return Ok(()) };
-    let says =
-        |name: &str, key: &str| study.placements.get(name).is_some_and(|keys| keys.iter().any(|(k, _)| k == key));
-    let is_dead = |key: &str| levels.iter().flatten().all(|level| says(&level.to_string(), key));
-    for set in sets {
-        let Some((key, value)) = set.strip_prefix("placement.").and_then(|rest| rest.split_once('=')) else { continue };
-        if is_dead(key) {
-            let what = format!("`placement.{key}` would change nothing: every level of the factor placement sets it");
-            let expected =
-                format!("placements.NAME.{key}={value} for one of them, or other levels: factors.placement=NAME");
-            return Err(source.wrong(&Place::Option(format!("--set {set}")), what, expected));
-        }
     }
     Ok(())
 }

@@ -15,6 +15,12 @@ pub struct Field {
     common: Option<&'static Key<Settings>>,
 }
 
+impl PartialEq for Field {
+    fn eq(&self, other: &Self) -> bool {
+        (self.section, self.key) == (other.section, other.key)
+    }
+}
+
 impl Field {
     pub fn common(section: &'static str, key: &'static Key<Settings>) -> Self {
         Self { section, key: key.name, info: key.info(), common: Some(key) }

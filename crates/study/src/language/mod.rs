@@ -10,6 +10,7 @@
 //! | `decide` | two sides, and how it is settled whether they differ |
 //! | `refused` | keys that no study holds: passwords, and keys that went |
 //! | `values` | settings as a plan keeps them |
+//! | `target`, `without_effect` | what keys and levels set; what the command line sets in vain |
 //! | `document`, `parse`, `check`, `write`, `builtin` | TOML to study and back, and the built-in ones |
 //! | `made` | a study without a file, from options of a command line |
 
@@ -35,5 +36,7 @@ pub mod running;
 mod sampling_field;
 pub mod settings;
 pub mod spec;
+mod target;
 pub mod values;
+pub mod without_effect;
 pub mod write;

@@ -3,7 +3,8 @@
 use super::document::{Place, Places, Source, StudyError};
 use super::key::{Field, WORKLOAD};
 use super::settings::{Sampling, Settings};
-use super::spec::{Design, Factor, Study, set_build_key};
+use super::spec::{Asked, Design, Factor, Study};
+use super::target::Target;
 use super::{check, decide, fields, machine, refused};
 use std::ops::Range;
 use std::path::Path;
@@ -90,7 +91,7 @@ impl<'a> Parser<'a> {
     pub fn finish(mut self, overrides: &Overrides) -> Result<Study, StudyError> {
         let own_engine = self.study.base.engine.name.clone();
         if let Some(engine) = &overrides.engine {
-            self.command_line(&format!("engine.name={engine}"))?;
+            self.command_line(&format!("engine.name={engine}"), format!("--engine {engine}"))?;
         }
         if let Some(load) = &overrides.load {
             self.in_place_of_own(load)?;
@@ -100,7 +101,7 @@ impl<'a> Parser<'a> {
             self.set_factor("binary", programs, "--binary");
         }
         for set in &overrides.sets {
-            self.command_line(set)?;
+            self.command_line(set, format!("--set {set}"))?;
         }
         if self.study.base.engine.name != own_engine {
             self.study.moved_from = Some(own_engine);
@@ -108,7 +109,6 @@ impl<'a> Parser<'a> {
         let Self { source, mut study, places, .. } = self;
         check::together(source, &places, &mut study)?;
         check::kinds(source, &places, &study)?;
-        check::without_effect(source, &study, &overrides.sets)?;
         check::alternatives(source, &places, &study)?;
         check::factors(source, &places, &study)?;
         check::ladder(source, &places, &study)?;
@@ -337,10 +337,10 @@ impl<'a> Parser<'a> {
         value: &Spanned<DeValue<'_>>,
     ) -> Result<(String, Value), StudyError> {
         let level = self.source.scalar(key.get_ref(), value)?;
-        if fields::find("engine", key.get_ref()).is_none() {
-            return Err(self.unknown_key("engine", key.get_ref(), key.span()));
-        }
-        set_build_key(&mut Settings::default(), key.get_ref(), &level)
+        let target =
+            Target::of_build_key(key.get_ref()).ok_or_else(|| self.unknown_key("engine", key.get_ref(), key.span()))?;
+        target
+            .set(&mut Settings::default(), &level)
             .map_err(|e| self.source.error(value.span(), format!("{} = {level}", key.get_ref()), e))?;
         Ok((key.get_ref().to_string(), level))
     }
@@ -380,8 +380,7 @@ impl<'a> Parser<'a> {
 
     /// Another load than the study's, without the keys of the study's own.
     fn in_place_of_own(&mut self, load: &str) -> Result<(), StudyError> {
-        self.command_line(&format!("workload.name={load}"))
-            .map_err(|e| StudyError { origin: format!("--load {load}"), ..e })?;
+        self.command_line(&format!("workload.name={load}"), format!("--load {load}"))?;
         let load = &self.study.base.workload.load;
         self.places.keys.retain(|(field, _)| field.belongs_to(load));
         self.study.load_keys.retain(|(name, _)| fields::find(WORKLOAD, name).is_some_and(|key| key.belongs_to(load)));
@@ -392,17 +391,20 @@ impl<'a> Parser<'a> {
         self.option.clone().map_or(Place::At(span), Place::Option)
     }
 
-    /// One `--set path.to.key=value`.
-    fn command_line(&mut self, set: &str) -> Result<(), StudyError> {
+    /// One `path.to.key=value`, as this option of the command line says.
+    fn command_line(&mut self, set: &str, option: String) -> Result<(), StudyError> {
         let outer = std::mem::replace(&mut self.source, Source { origin: "--set", text: "" });
-        self.option = Some(format!("--set {set}"));
+        self.option = Some(option.clone());
         let result = self.command_line_set(set);
         (self.source, self.option) = (outer, None);
-        result.map_err(|mut e| {
-            e.origin = format!("--set {set}");
-            (e.line, e.column) = (0, 0);
-            e
-        })
+        result.map_err(|e| StudyError { origin: option.clone(), line: 0, column: 0, ..e })?;
+        if let Some((path, value)) = set.split_once('=')
+            && let Some((section, key)) = path.split_once('.')
+        {
+            let (section, key, value) = (section.to_owned(), key.to_owned(), value.to_owned());
+            self.study.asked.push(Asked { section, key, value, option });
+        }
+        Ok(())
     }
 
     /// Gives a factor these levels, in place of its own where the study has it, as an option of the command line says.
@@ -442,10 +444,8 @@ impl<'a> Parser<'a> {
             }
             ("builds", Some((name, key))) => {
                 let value = Value::of_word(value);
-                if !key.starts_with("options.") && fields::find("engine", key).is_none() {
-                    return Err(self.unknown_key("engine", key, 0..0));
-                }
-                set_build_key(&mut Settings::default(), key, &value).map_err(|e| self.source.error(0..0, set, e))?;
+                let target = Target::of_build_key(key).ok_or_else(|| self.unknown_key("engine", key, 0..0))?;
+                target.set(&mut Settings::default(), &value).map_err(|e| self.source.error(0..0, set, e))?;
                 let keys = self.study.builds.entry(name.to_owned()).or_default();
                 keys.retain(|(k, _)| k != key);
                 keys.push((key.to_owned(), value));

@@ -8,7 +8,7 @@ impl Keyed for Sampling {
         key!(whole "trials" in trials, (1, 100_000), "server lifetimes per condition: the sampling unit"),
         key!(whole "samples" in samples, (1, 100_000), "measured runs per trial"),
         key!(seconds "warmup_s" in warmup_s, "seconds of load before the first sample, left out of all figures"),
-        Key::seconds_above_0("sample_s", "seconds a sample", |s| Some(s.sample_s), |s, v| s.sample_s = v),
+        Key::seconds_above_0("sample_s", "seconds per sample", |s| Some(s.sample_s), |s, v| s.sample_s = v),
         key!(whole "drop_samples" in drop_samples, (0, 1_000),
             "samples at the beginning of each trial that are measured, kept aside in its record, and left out of all \
              figures; the report says how far they lie from the others"),

@@ -3,6 +3,7 @@
 use super::decide::Decide;
 use super::key::{self, WORKLOAD};
 use super::settings::{Sampling, Settings};
+use super::target::Target;
 use super::{fields, machine};
 use std::collections::{BTreeMap, BTreeSet};
 use strum::{Display, EnumString, IntoStaticStr, VariantNames};
@@ -36,6 +37,8 @@ pub struct Study {
     pub left_out: Vec<LeftOut>,
     /// Engine options that the command line names itself: they are never left out.
     pub asked_options: BTreeSet<String>,
+    /// What the command line sets of the base.
+    pub asked: Vec<Asked>,
     /// Named placements: name -> keys of `[placement]`.
     pub placements: BTreeMap<String, Vec<(String, Value)>>,
     /// Named builds: name -> keys of `[engine]`, and `options.NAME`.
@@ -53,6 +56,17 @@ pub struct Study {
     pub decide: Option<Decide>,
 }
 
+/// A key of the base that the command line sets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    pub section: String,
+    /// Of an option of the engine `options.NAME`, which no table of keys has.
+    pub key: String,
+    pub value: String,
+    /// As it stands on the command line.
+    pub option: String,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Design {
     pub kind: DesignKind,
@@ -63,6 +77,11 @@ pub struct Design {
     /// Whether no condition warms up for longer than [`Study::enough`] says.
     pub warms_up_enough: bool,
 }
+
+/// The factor whose levels are names of placements, each a set of keys.
+pub const PLACEMENT: &str = "placement";
+/// The factor whose levels are names of builds, each a set of keys.
+pub const BUILD: &str = "build";
 
 /// The key of loads that count the runs of their warm-up.
 pub const WARMUP_RUNS: &str = "warmup_runs";
@@ -101,24 +120,23 @@ impl Study {
 
     /// Sets one factor of `settings` to a level. The error says what was expected.
     pub fn apply(&self, settings: &mut Settings, name: &str, level: &Value) -> Result<(), String> {
-        if name == "placement" {
-            return self.apply_placement(settings, level);
-        }
-        if name == "build" {
-            return self.apply_build(settings, level);
-        }
-        if name == SIDE {
-            return level.one_of(&["a", "b"]).map(|_| ());
-        }
-        if let Some(option) = name.strip_prefix("option.") {
-            settings.engine.options.insert(option.to_owned(), level.to_string());
-            return Ok(());
-        }
-        match fields::factor(name) {
-            Some(field) => field.set(settings, level)?,
-            None => machine::set(settings, name, level)?,
+        for (target, value) in self.targets(name, level)? {
+            target.set(settings, value)?;
         }
         if name == WORKLOAD { self.apply_load_keys(settings).map_err(|(_, expected)| expected) } else { Ok(()) }
+    }
+
+    /// What a level of a factor sets, in this order. The error says what was expected.
+    pub fn targets<'s>(&'s self, name: &str, level: &'s Value) -> Result<Vec<(Target, &'s Value)>, String> {
+        let keys = match name {
+            PLACEMENT => self.placement(level)?,
+            BUILD => self.build(level)?,
+            SIDE => return level.one_of(&["a", "b"]).map(|_| Vec::new()),
+            _ => return Ok(vec![(Target::of_factor(name), level)]),
+        };
+        let of_key = |key| if name == BUILD { Target::of_build_key(key) } else { Target::of_key(PLACEMENT, key) };
+        let target = |(key, value): &'s (String, Value)| of_key(key).map(|target| (target, value));
+        keys.iter().map(target).collect::<Option<_>>().ok_or_else(|| format!("keys of [{name}]"))
     }
 
     /// Sets a key of `[machine]`; none where there is no such key.
@@ -142,30 +160,20 @@ impl Study {
         Ok(())
     }
 
-    fn apply_placement(&self, settings: &mut Settings, name: &Value) -> Result<(), String> {
-        let keys = self.placements.get(&name.to_string()).ok_or_else(|| {
-            let known: Vec<&str> = self.placements.keys().map(String::as_str).collect();
-            format!("one of the study's placements: {}", known.join(", "))
-        })?;
-        for (key, value) in keys {
-            let field = fields::find("placement", key).ok_or("a key of [placement]")?;
-            field.set(settings, value)?;
-        }
-        Ok(())
+    fn placement(&self, name: &Value) -> Result<&[(String, Value)], String> {
+        let known = || self.placements.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let keys = self.placements.get(&name.to_string());
+        keys.map(Vec::as_slice).ok_or_else(|| format!("one of the study's placements: {}", known()))
     }
 
-    fn apply_build(&self, settings: &mut Settings, name: &Value) -> Result<(), String> {
-        let keys = self.builds.get(&name.to_string()).ok_or_else(|| {
+    fn build(&self, name: &Value) -> Result<&[(String, Value)], String> {
+        self.builds.get(&name.to_string()).map(Vec::as_slice).ok_or_else(|| {
             let known: Vec<&str> = self.builds.keys().map(String::as_str).collect();
             if known.is_empty() {
                 return "a study that names builds ([builds.NAME]), or the path of a program".to_owned();
             }
             format!("one of the study's builds ([builds.NAME]): {}", known.join(", "))
-        })?;
-        for (key, value) in keys {
-            set_build_key(settings, key, value)?;
-        }
-        Ok(())
+        })
     }
 
     /// Lists of factors of which every combination is a condition: `[factors]`, or the entries of `[[conditions]]`.
@@ -190,19 +198,10 @@ impl Study {
 
     /// Names that a factor may have, apart from `option.NAME`.
     pub fn factor_names() -> Vec<&'static str> {
-        let mut names = vec!["placement", "build", "engine", "workload", SIDE];
+        let mut names = vec![PLACEMENT, BUILD, "engine", "workload", SIDE];
         let factors = fields::all().into_iter().filter(|f| f.section != key::CAPTURE);
         names.extend(factors.map(|f| f.key).filter(|k| *k != "name"));
         names.extend(machine::names());
         names
     }
-}
-
-/// Sets a key of a named build: one of `[engine]`, or `options.NAME`.
-pub fn set_build_key(settings: &mut Settings, key: &str, value: &Value) -> Result<(), String> {
-    if let Some(option) = key.strip_prefix("options.") {
-        settings.engine.options.insert(option.to_owned(), value.to_string());
-        return Ok(());
-    }
-    fields::find("engine", key).ok_or("a key of [engine]")?.set(settings, value)
 }

@@ -5,6 +5,7 @@ use super::ab_sides::{self, Side, side, sided};
 use super::compare::percentage;
 use super::measured::MeasuredArgs;
 use super::output::note;
+use super::plan_view::View;
 use super::rounds::{self, Locked, RoundListener};
 use super::run::{Teller, execute, unless_interrupted};
 use super::{
@@ -103,10 +104,13 @@ pub struct AbArgs {
 const EXAMPLES: &str = "\
 Examples:
   tare ab --a binary=old/mariadbd --b binary=new/mariadbd --budget 30min
-  tare ab --engine mariadb --a option.innodb_adaptive_hash_index=ON --b option.innodb_adaptive_hash_index=OFF
-  tare ab --a 'command=./old --run' --b 'command=./new --run' --minimum-effect 5%
-  tare ab --interleave --load read_only --a binary=old/mariadbd --b binary=new/mariadbd --engine mariadb
-  tare ab --duet --load read_only --a binary=old/mariadbd --b binary=new/mariadbd --engine mariadb
+  tare ab --engine mariadb --a option.innodb_adaptive_hash_index=ON \\
+      --b option.innodb_adaptive_hash_index=OFF
+  tare ab --a 'command=./old -n 5' --b 'command=./new -n 5' --minimum-effect 5%
+  tare ab --interleave --load read_only \\
+      --a binary=old/mariadbd --b binary=new/mariadbd --engine mariadb
+  tare ab --duet --load read_only \\
+      --a binary=old/mariadbd --b binary=new/mariadbd --engine mariadb
   tare ab --certify --engine mariadb --budget 1h";
 
 /// Adds pairs of both sides until it is settled whether they differ, and prints the verdict.
@@ -193,7 +197,7 @@ fn begin(args: &AbArgs) -> Result<Exit, Problem> {
     }
     let (machine, place) = read_topology::machine(args.topology.as_deref())?;
     let Some((study, plan)) = planned(study, &machine, place)? else { return Ok(Exit::Interrupted) };
-    plan_view::print(&study, &plan, args.json).map(|()| Exit::Done)
+    plan_view::print(&study, &plan, View::of(args.json, true)).map(|()| Exit::Done)
 }
 
 fn planned(study: Study, machine: &Machine, place: Where) -> Result<Option<(Study, Plan)>, Problem> {

@@ -166,3 +166,19 @@ fn run(command: Command) -> Result<Exit, Problem> {
         Command::ReadTopology(args) => super::read_topology::run(&args),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_example_can_be_copied_from_a_terminal_of_80_columns() {
+        fn judge(command: &clap::Command) -> usize {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let examples = help.lines().filter(|line| line.starts_with("  tare ") || line.starts_with("      --"));
+            examples.inspect(|line| assert!(line.chars().count() <= 80, "{line}")).count()
+                + command.get_subcommands().map(judge).sum::<usize>()
+        }
+        assert!(judge(&shown()) > 30);
+    }
+}

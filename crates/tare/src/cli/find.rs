@@ -5,6 +5,7 @@ use super::ab_plan::fresh_seed;
 use super::find_what::{self, What};
 use super::measured::MeasuredArgs;
 use super::output::{self, note, time};
+use super::plan_view::View;
 use super::rounds::{self, Locked, RoundListener};
 use super::run::{Teller, execute, unless_interrupted};
 use super::{Exit, Problem, interrupt, plan_view, read_topology, study_file};
@@ -68,6 +69,9 @@ pub struct FindArgs {
     /// Show the candidates, those left out, and what the first blocks take, and start nothing
     #[arg(long, conflicts_with = "resume")]
     dry_run: bool,
+    /// With --dry-run: all of it, however many conditions there are
+    #[arg(long, requires = "dry_run")]
+    all: bool,
     /// With --dry-run: plan for a described machine, for example "node:4 core:8 pu:2", or an hwloc XML file
     #[arg(long, value_name = "SPEC", requires = "dry_run")]
     topology: Option<String>,
@@ -85,8 +89,10 @@ pub struct FindArgs {
 const EXAMPLES: &str = "\
 Examples:
   tare find placements --within 1h
-  tare find placements memory --engine mariadb --option innodb_adaptive_hash_index=ON,OFF
-  tare find --binary old/mariadbd --binary new/mariadbd threads=4,8 --minimum-effect 5%";
+  tare find placements memory --engine mariadb \\
+      --option innodb_adaptive_hash_index=ON,OFF
+  tare find --binary old/mariadbd --binary new/mariadbd threads=4,8 \\
+      --minimum-effect 5%";
 
 impl FindArgs {
     fn teller(&self) -> Teller {
@@ -127,7 +133,7 @@ fn begin(args: &FindArgs) -> Result<Exit, Problem> {
     }
     let plan = raced(args, plan)?;
     if args.dry_run {
-        plan_view::print(&study, &plan, args.json)?;
+        plan_view::print(&study, &plan, View::of(args.json, args.all))?;
         if !args.json {
             output::lines(&first_blocks(&plan))?;
         }

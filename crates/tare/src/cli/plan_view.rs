@@ -5,6 +5,7 @@ use super::{Exit, Problem};
 use serde::Serialize;
 use tare_findings::figures::count;
 use tare_findings::level_words::words_of;
+use tare_report::charts::dots::shortened;
 use tare_report::words;
 use tare_results::schema::{Levels, Needs, Plan, PlannedCondition};
 use tare_study::language::spec::Study;
@@ -22,9 +23,29 @@ struct DryRun<'a> {
     notes: &'a [String],
 }
 
-/// Prints what would be done, for people or as JSON.
-pub fn print(study: &Study, plan: &Plan, json: bool) -> Result<(), Problem> {
-    if json {
+/// How a plan is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    Json,
+    /// For people, on one screen.
+    Screen,
+    /// For people, all of it.
+    All,
+}
+
+impl View {
+    pub fn of(json: bool, all: bool) -> Self {
+        match (json, all) {
+            (true, _) => Self::Json,
+            (false, false) => Self::Screen,
+            (false, true) => Self::All,
+        }
+    }
+}
+
+/// Prints what would be done.
+pub fn print(study: &Study, plan: &Plan, view: View) -> Result<(), Problem> {
+    if view == View::Json {
         return super::output::document(
             "tare-dry-run",
             &DryRun {
@@ -44,11 +65,40 @@ pub fn print(study: &Study, plan: &Plan, json: bool) -> Result<(), Problem> {
     }
     text.push_str(&factors(plan, names.by_changes));
     text.push('\n');
-    text.push_str(&placements(plan, &names));
-    text.push_str(&unrealizable(plan, &names));
-    text.push_str(&notes(plan));
-    super::output::lines(&text)
+    let rest = unrealizable(plan, &names) + &notes(plan);
+    let placed = placements(plan, &names);
+    if view == View::All || height(&text) + height(&placed) + height(&rest) <= SCREEN {
+        return super::output::lines(&(text + &placed + &rest));
+    }
+    super::output::lines(&on_a_screen(&(text + &sides_apart(plan, &names) + &rest)))
 }
+
+/// Lines of a screen, and its columns.
+const SCREEN: usize = 40;
+const COLUMNS: usize = 80;
+
+fn height(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count().div_ceil(COLUMNS).max(1)).sum()
+}
+
+/// The first lines, as many as a screen has, and how to see all.
+fn on_a_screen(text: &str) -> String {
+    let mut shown = String::new();
+    for line in text.lines() {
+        if height(&shown) + height(line) >= SCREEN {
+            break;
+        }
+        shown.push_str(line);
+        shown.push('\n');
+    }
+    let more = text.lines().count() - shown.lines().count();
+    let rest =
+        if more > 0 { format!("{} and each condition by itself", count(more, "more line")) } else { EACH.into() };
+    format!("{shown}{rest}: --all\n")
+}
+
+/// What a plan with sides apart leaves out.
+const EACH: &str = "each condition by itself";
 
 /// What the run will do and how long that takes.
 pub fn first_line(study: &Study, plan: &Plan) -> String {
@@ -165,13 +215,36 @@ const LONG: usize = 30;
 
 /// Where threads run, conditions with the same CPUs together.
 fn placements(plan: &Plan, names: &Names<'_>) -> String {
-    let on: Vec<Option<String>> = plan.conditions.iter().map(|c| c.realizable.then(|| cpus(c))).collect();
-    let groups = words::grouped(on.iter().map(Option::as_deref));
-    let rows: Vec<(String, &str)> = groups.into_iter().map(|(places, cpus)| (names.which(&places), cpus)).collect();
+    let cpus =
+        |condition: &PlannedCondition| Some(sides(condition).into_iter().flatten().collect::<Vec<_>>().join("; "));
+    rows(&grouped(plan, names, cpus))
+}
+
+/// The same where each condition has CPUs of its own: each side by itself, a line each, which fewer levels say.
+fn sides_apart(plan: &Plan, names: &Names<'_>) -> String {
+    let side = |side: usize| grouped(plan, names, move |condition| sides(condition).into_iter().nth(side).flatten());
+    let rows: Vec<(String, String)> = (0..SIDES).flat_map(side).collect();
+    let width = rows.iter().map(|(_, what)| what.chars().count()).filter(|width| *width <= LONG).max().unwrap_or(0);
+    let line = |(which, what): &(String, String)| shortened(&format!("  {what:width$}  {which}"), COLUMNS) + "\n";
+    rows.iter().map(line).collect()
+}
+
+/// Conditions that this machine has and of which one thing is the same, with it.
+fn grouped(
+    plan: &Plan,
+    names: &Names<'_>,
+    what: impl Fn(&PlannedCondition) -> Option<String>,
+) -> Vec<(String, String)> {
+    let of: Vec<Option<String>> = plan.conditions.iter().map(|c| c.realizable.then(|| what(c)).flatten()).collect();
+    let groups = words::grouped(of.iter().map(Option::as_deref)).into_iter();
+    groups.map(|(places, what)| (names.which(&places), what.to_owned())).collect()
+}
+
+fn rows(rows: &[(String, String)]) -> String {
     let width = rows.iter().map(|(which, _)| which.chars().count()).max().unwrap_or(0);
     // Long names have lines of their own.
     let (width, between) = if width > LONG { (0, "\n      ") } else { (width, "  ") };
-    rows.iter().map(|(which, cpus)| format!("  {which:width$}{between}{cpus}\n")).collect()
+    rows.iter().map(|(which, what)| format!("  {which:width$}{between}{what}\n")).collect()
 }
 
 /// Tells on standard error what was chosen or left out.
@@ -203,8 +276,10 @@ fn unrealizable(plan: &Plan, names: &Names<'_>) -> String {
     if lines.is_empty() { lines } else { format!("\nleft out here:\n{lines}") }
 }
 
-/// One CPU list a thread, or one for all when they share it.
-fn cpus(condition: &PlannedCondition) -> String {
+const SIDES: usize = 4;
+
+/// Clients, server, memory and pool: one CPU list a thread, or one for all when they share it.
+fn sides(condition: &PlannedCondition) -> [Option<String>; SIDES] {
     let side = |lists: &[Vec<usize>]| match lists {
         [] => "left to the OS".to_owned(),
         lists => lists
@@ -214,12 +289,13 @@ fn cpus(condition: &PlannedCondition) -> String {
             .join(" | "),
     };
     match &condition.placement {
-        None => "left to the OS".to_owned(),
-        Some(p) => {
-            let memory = p.memory.as_ref().map(|policy| format!("; memory {policy}")).unwrap_or_default();
-            let pool = p.pool_memory.as_ref().map(|policy| format!("; pool {policy}")).unwrap_or_default();
-            format!("client {}; server {}{memory}{pool}", side(&p.client), side(&p.server))
-        }
+        None => [Some("left to the OS".to_owned()), None, None, None],
+        Some(p) => [
+            Some(format!("client {}", side(&p.client))),
+            Some(format!("server {}", side(&p.server))),
+            p.memory.as_ref().map(|policy| format!("memory {policy}")),
+            p.pool_memory.as_ref().map(|policy| format!("pool {policy}")),
+        ],
     }
 }
 

@@ -1,6 +1,7 @@
 //! `tare run`: a study from start to report.
 
 use super::output::{duration, note};
+use super::plan_view::View;
 use super::run_listener::TerminalListener;
 use super::study_file::{StudyChanges, StudyText};
 use super::{Exit, Problem, beforehand, interrupt, plan_view, read_topology, secret, shard_piece, study_file, trust};
@@ -47,6 +48,9 @@ pub struct RunArgs {
     /// Show conditions, CPUs and trials, and start nothing
     #[arg(long)]
     dry_run: bool,
+    /// With --dry-run: all of it, however many conditions there are
+    #[arg(long, requires = "dry_run")]
+    all: bool,
     /// With --dry-run: plan for a described machine, for example "package:2 node:1 core:6 pu:2", or an hwloc XML file
     #[arg(long, value_name = "SPEC", requires = "dry_run")]
     topology: Option<String>,
@@ -116,7 +120,7 @@ pub fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Exit, Pro
         let left = plan_view::something_left(&plan);
         // Where nothing is left, the error has all there is to say for people.
         if args.json || left.is_ok() {
-            plan_view::print(&study, &plan, args.json)?;
+            plan_view::print(&study, &plan, View::of(args.json, args.all))?;
         }
         return left.map(|()| Exit::Done);
     }

@@ -12,6 +12,7 @@ use tare_study::language::document::Source;
 use tare_study::language::made::check_value;
 use tare_study::language::parse::{Overrides, parse};
 use tare_study::language::spec::Study;
+use tare_study::language::without_effect::without_effect;
 use tare_study::plan::adapt::adapt;
 use tare_study::plan::builds::Programs;
 use tare_study::plan::resolve::{Where, resolve};
@@ -130,6 +131,7 @@ pub fn planned(mut study: Study, machine: &Machine, place: Where, trusted: bool)
         return Err(Problem::new(Exit::Usage, "a study with [decide] is compared pair by pair, on one machine")
             .advice("run it with: tare run STUDY"));
     }
+    without_effect(&study)?;
     // Programs that are asked from here on end with this one, with all that they start.
     interrupt::stop()?;
     let asked = if trusted { place } else { Where::HereUntrusted };

@@ -87,9 +87,11 @@ pub struct BisectArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  tare bisect v17.0 HEAD --engine postgresql --load read_only --build './build.sh' --binary inst/bin/postgres
+  tare bisect v17.0 HEAD --engine postgresql --load read_only \\
+      --build './build.sh' --binary inst/bin/postgres
   tare bisect good bad --build make --binary bench --command '{binary} --quick'
-  tare bisect --builds builds.txt --engine mariadb --load read_only --interleave --budget 8h";
+  tare bisect --builds builds.txt --engine mariadb --load read_only \\
+      --interleave --budget 8h";
 
 /// Builds and measures until one commit is found, and says which.
 pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {

@@ -35,10 +35,14 @@ sysbench's own. insert, delete and bulk_insert change how many rows there are: o
 back but --cleanup and --prepare.
 
 Example, on tables that sysbench prepared too:
-  tare load point_select --engine mariadb --socket /run/mysqld/mysqld.sock --user me --tables 4 --rows 100000 --prepare
-  tare load point_select --engine mariadb --socket /run/mysqld/mysqld.sock --user me --tables 4 --rows 100000 --threads 8
-  tare load oltp_read_write --socket /run/mysqld/mysqld.sock --tables=4 --table-size=100000 --time=60 --db-ps-mode=disable
-  tare load read_only --socket /run/mysqld/mysqld.sock --rows 100000 --out before --repeat 5";
+  tare load point_select --engine mariadb --socket /run/mysqld/mysqld.sock \\
+      --user me --tables 4 --rows 100000 --prepare
+  tare load point_select --engine mariadb --socket /run/mysqld/mysqld.sock \\
+      --user me --tables 4 --rows 100000 --threads 8
+  tare load oltp_read_write --socket /run/mysqld/mysqld.sock \\
+      --tables=4 --table-size=100000 --time=60 --db-ps-mode=disable
+  tare load read_only --socket /run/mysqld/mysqld.sock --rows 100000 \\
+      --out before --repeat 5";
 
 pub fn run(command: &LoadCommand) -> Result<Exit, Problem> {
     let ended = match command {

@@ -53,8 +53,12 @@ latencies, and err/s (deadlocks and the like, after which the same transaction i
 45 new orders, 43 payments and 4 of each other in a hundred, for every thread.
 
 Example:
-  tare load tpcc prepare --engine mariadb --socket /run/mysqld/mysqld.sock --warehouses 4
-  tare load tpcc --engine mariadb --socket /run/mysqld/mysqld.sock --warehouses 4 --threads 8 --time 5m
-  tare load tpcc check --engine mariadb --socket /run/mysqld/mysqld.sock --warehouses 4
-  tare load tpcc --engine postgresql --host 127.0.0.1 --warehouses 4 --threads 8 --out before --repeat 5
+  tare load tpcc prepare --engine mariadb --socket /run/mysqld/mysqld.sock \\
+      --warehouses 4
+  tare load tpcc --engine mariadb --socket /run/mysqld/mysqld.sock \\
+      --warehouses 4 --threads 8 --time 5m
+  tare load tpcc check --engine mariadb --socket /run/mysqld/mysqld.sock \\
+      --warehouses 4
+  tare load tpcc --engine postgresql --host 127.0.0.1 --warehouses 4 \\
+      --threads 8 --out before --repeat 5
   tare load tpcc cleanup --engine mariadb --socket /run/mysqld/mysqld.sock";

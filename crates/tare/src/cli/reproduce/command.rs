@@ -57,8 +57,8 @@ pub struct ReproduceArgs {
 const EXAMPLES: &str = "\
 Examples:
   tare reproduce --list               every claim and its published figure
-  tare reproduce --within 30min       all that this machine can decide in half an hour
-  tare reproduce C                    \"NUMA Smart Global Counter\", all of its claims
+  tare reproduce --within 30min       what this machine can decide in that time
+  tare reproduce C                    all claims of \"NUMA Smart Global Counter\"
   tare reproduce D --dry-run --topology \"node:4 core:32 pu:1\"";
 
 pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {

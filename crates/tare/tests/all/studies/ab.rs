@@ -55,7 +55,7 @@ fn on_a_busy_machine_a_slowdown_is_found_from_pairs_that_count_as_disturbed() {
     assert_eq!(err.matches("were disturbed too").count(), 1, "{err}");
     assert!(!err.contains("preparing data"), "a command has none: {err}");
     let svg = std::fs::read_to_string(world.path("results/ab.svg")).unwrap();
-    assert!(svg.contains("x: disturbed"), "{svg}");
+    assert!(svg.contains("(hollow: disturbed)") && svg.contains("class=\"trial m7 disturbed\""), "{svg}");
 }
 
 fn words(found: &Value) -> usize {

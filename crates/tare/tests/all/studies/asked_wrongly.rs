@@ -155,6 +155,44 @@ fn a_placement_that_every_level_sets_for_itself_is_not_set_without_effect() {
 }
 
 #[test]
+fn a_key_that_every_condition_has_for_itself_is_not_set_without_effect() {
+    let world = World::new();
+    let study = world.study(
+        "name = \"s\"\n[engine]\nname = \"mariadb\"\n[factors]\nthreads = [1, 2]\n\
+         option.innodb_adaptive_hash_index = [\"ON\", \"OFF\"]\n",
+    );
+    let ahi = "innodb_adaptive_hash_index";
+    let run = ["run", &study, "--dry-run"];
+    let sides = [
+        "ab",
+        "--dry-run",
+        "--engine",
+        "mariadb",
+        "--a",
+        &format!("option.{ahi}=ON"),
+        "--b",
+        &format!("option.{ahi}=OFF"),
+    ];
+    for (command, option, expected) in [
+        (&run[..], ["--set", "workload.threads=2"], "factors.threads=2"),
+        (&run, ["--option", &format!("{ahi}=ON")], &format!("factors.option.{ahi}=ON")),
+        (&sides, ["--set", &format!("engine.options.{ahi}=ON")], &format!("sides that leave option.{ahi} open")),
+        (&["run", "numa-scaling", "--dry-run"], ["--load", "insert"], "factors.workload=insert"),
+        (&sides, ["--set", "factors.threads=1,2"], "sides or levels of this command"),
+        (&["run", "tpcc", "--dry-run"], ["--set", "placement.client=pu:0"], "placements.NAME.client=pu:0"),
+    ] {
+        let (_, err) = world.exits(2, &[command, &option].concat());
+        let err = one_line(&err);
+        assert!(err.contains("would change nothing") && err.contains(expected), "{option:?}: {err}");
+    }
+    // The sides of a comparison are in place of what the study varies.
+    world.exits(
+        0,
+        &["ab", "--study", &study, "--dry-run", "--a", "rows=10", "--b", "rows=20", "--set", "workload.threads=2"],
+    );
+}
+
+#[test]
 fn everything_in_an_option_file_that_is_not_for_this_server_is_said_at_once_with_its_line() {
     let world = World::new();
     std::fs::write(

@@ -100,6 +100,36 @@ fn conditions_that_change_one_of_many_factors_are_named_by_it_alone() {
 }
 
 #[test]
+fn a_plan_of_many_conditions_is_one_screen_and_all_of_it_on_request() {
+    let world = World::new();
+    let height = |text: &str| text.lines().map(|line| line.chars().count().div_ceil(80).max(1)).sum::<usize>();
+    let planned = |study, machine, more: &[&str]| {
+        world.exits(0, &[&["run", study, "--dry-run", "--topology", machine], more].concat()).0
+    };
+    for (study, machine, side, each) in [
+        ("node-matrix", "node:4 core:2 pu:2", "client 8-9     client=node:2.core:0 (16 conditions)", Some(64)),
+        ("node-matrix", "node:9 core:2 pu:1", "client 4       client=node:2.core:0 (81 conditions)", None),
+        (
+            "mind-your-core",
+            "node:4 core:32 pu:2",
+            "server 4-63            server=node:near.core:2- (6 conditions)",
+            Some(24),
+        ),
+    ] {
+        let out = planned(study, machine, &[]);
+        assert!(height(&out) <= 40 && out.lines().next().unwrap().contains("; about "), "{out}");
+        assert!(out.contains(&format!("\n  {side}\n")) && out.ends_with("each condition by itself: --all\n"), "{out}");
+        assert_eq!(out.contains(" more lines and "), each.is_none(), "{out}");
+        if let Some(each) = each {
+            let all = planned(study, machine, &["--all"]);
+            let own = all.lines().filter(|line| line.starts_with("      client ")).count();
+            assert!(own == each && !all.contains("--all"), "{own}: {all}");
+        }
+    }
+    assert!(!planned("first-look", "node:4 core:32 pu:2", &[]).contains("--all"));
+}
+
+#[test]
 fn a_machine_that_can_do_nothing_of_a_study_is_exit_3() {
     let world = World::new();
     let (_, err) = world.exits(3, &["run", "mind-your-core", "--dry-run", "--topology", "core:2 pu:1"]);

@@ -1,0 +1,54 @@
+//! What a key of the base sets, and a level of a factor.
+
+use super::key::Field;
+use super::settings::Settings;
+use super::{fields, machine};
+use tare_text::Value;
+
+/// One setting of a condition, however it is named: as a key of a study's table, or as a factor.
+#[derive(Clone, PartialEq)]
+pub enum Target {
+    Key(Field),
+    /// An option of the engine.
+    Option(String),
+    Machine(String),
+}
+
+impl Target {
+    /// What `section.key` sets of the base; none where that is nothing of a condition's, as `sampling.trials`.
+    pub fn of_key(section: &str, key: &str) -> Option<Self> {
+        match section {
+            "engine" => Self::of_build_key(key),
+            "machine" => machine::names().contains(&key).then(|| Self::Machine(key.to_owned())),
+            _ => fields::find(section, key).map(Self::Key),
+        }
+    }
+
+    /// What a key of a named build sets: one of `[engine]`, or `options.NAME`.
+    pub fn of_build_key(key: &str) -> Option<Self> {
+        match key.strip_prefix("options.") {
+            Some(option) => Some(Self::Option(option.to_owned())),
+            None => fields::find("engine", key).map(Self::Key),
+        }
+    }
+
+    /// What a factor sets that is neither a named placement nor a named build.
+    pub fn of_factor(name: &str) -> Self {
+        match name.strip_prefix("option.") {
+            Some(option) => Self::Option(option.to_owned()),
+            None => fields::factor(name).map_or_else(|| Self::Machine(name.to_owned()), Self::Key),
+        }
+    }
+
+    /// The error says what was expected.
+    pub fn set(&self, settings: &mut Settings, value: &Value) -> Result<(), String> {
+        match self {
+            Self::Key(field) => field.set(settings, value),
+            Self::Machine(name) => machine::set(settings, name, value),
+            Self::Option(option) => {
+                settings.engine.options.insert(option.clone(), value.to_string());
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What the command line sets and every condition sets for itself: it would change nothing.
+
+use super::document::{Place, Source, StudyError};
+use super::spec::{Asked, BUILD, Factor, PLACEMENT, SIDE, Study};
+use super::target::Target;
+use std::collections::BTreeSet;
+
+/// Refuses it. Which conditions there are is known once the sides of a comparison are.
+pub fn without_effect(study: &Study) -> Result<(), StudyError> {
+    let varied: BTreeSet<String> = study.entries().into_iter().flatten().map(|factor| factor.name).collect();
+    let refused = |asked: &Asked, why: &str, instead: String| {
+        let what = format!("`{}.{}` would change nothing: {why}", asked.section, asked.key);
+        Err(Source { origin: "", text: "" }.wrong(&Place::Option(asked.option.clone()), what, instead))
+    };
+    for asked in &study.asked {
+        if asked.section == "factors" && !varied.contains(&asked.key) {
+            let instead = "sides or levels of this command, or a study with tare run".to_owned();
+            return refused(asked, "this command says itself what is compared", instead);
+        }
+        let target = Target::of_key(&asked.section, &asked.key);
+        if let Some(by) = target.and_then(|target| by_all(study, &target)) {
+            return refused(asked, &by.says(), by.instead(asked, study));
+        }
+    }
+    Ok(())
+}
+
+/// What sets a key of the base in all conditions.
+enum By {
+    /// The base's own placement, whichever of these it is.
+    FirstOf(Vec<String>),
+    Factor(Factor),
+}
+
+fn by_all(study: &Study, target: &Target) -> Option<By> {
+    let sets = |factor: &Factor| {
+        factor.levels.iter().all(|level| {
+            let own = study.targets(&factor.name, level);
+            own.is_ok_and(|own| own.iter().any(|(own, _)| own == target))
+        })
+    };
+    let names = || study.first_of.iter().map(|name| name.as_str().into()).collect();
+    if !study.first_of.is_empty() && sets(&Factor { name: PLACEMENT.to_owned(), levels: names() }) {
+        return Some(By::FirstOf(study.first_of.clone()));
+    }
+    let mut first = None;
+    for entry in study.entries() {
+        let own = entry.into_iter().find(&sets)?;
+        first.get_or_insert(own);
+    }
+    first.map(By::Factor)
+}
+
+impl By {
+    fn says(&self) -> String {
+        match self {
+            Self::FirstOf(_) => "every placement of placement.first_of sets it".to_owned(),
+            Self::Factor(factor) => format!("every level of the factor {} sets it", factor.name),
+        }
+    }
+
+    /// What can be done in place of it.
+    fn instead(&self, Asked { key, value, .. }: &Asked, study: &Study) -> String {
+        let factor = match self {
+            Self::FirstOf(names) => return format!("placements.NAME.{key}={value}, NAME one of {}", names.join(", ")),
+            Self::Factor(factor) => factor,
+        };
+        let name = &factor.name;
+        if name == PLACEMENT || name == BUILD {
+            return format!("{name}s.NAME.{key}={value} for one of them, or other levels: factors.{name}=NAME");
+        }
+        if study.conditions.iter().flatten().any(|own| own.name == SIDE) {
+            return format!("sides that leave {name} open, or no such option");
+        }
+        let listed: Vec<&Factor> = study.conditions.iter().flatten().filter(|own| own.name == *name).collect();
+        if listed.is_empty() || listed.iter().any(|own| own.levels.iter().any(|level| level.to_string() == *value)) {
+            return format!("factors.{name}={value}, which is the only level then, or other levels of {name}");
+        }
+        let mut levels: Vec<String> = listed.iter().flat_map(|own| &own.levels).map(ToString::to_string).collect();
+        levels.sort();
+        levels.dedup();
+        format!("factors.{name}=LEVEL, one of those that its conditions have: {}", levels.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse::{Overrides, parse};
+    use super::*;
+
+    const STUDY: &str = "name = \"s\"\n[engine.options]\nx = \"1\"\n[factors]\nthreads = [1, 2]\noption.x = [1, 2]\n\
+                         build = [\"old\", \"new\"]\nplacement = [\"near\", \"far\"]\nthp = [\"always\", \"never\"]\n\
+                         [builds.old]\nname = \"mariadb\"\ncharset = \"latin1\"\noptions.y = 1\n\
+                         [builds.new]\nname = \"mysql\"\noptions.y = 2\n\
+                         [placements.near]\nclient = \"cpus:0\"\nserver = \"cpus:0\"\n[placements.far]\n\
+                         client = \"cpus:1\"\n";
+    const LISTED: &str =
+        "name = \"s\"\n[[conditions]]\nthreads = [1, 2]\n[[conditions]]\nthreads = 4\nbind = \"set\"\n";
+    const FIRST: &str = "name = \"s\"\n[placement]\nfirst_of = [\"a\", \"b\"]\n[placements.a]\nclient = \"cpus:0\"\n\
+                         [placements.b]\nclient = \"cpus:1\"\nserver = \"cpus:2\"\n";
+
+    fn found(text: &str, set: &str) -> Result<(), StudyError> {
+        let overrides = Overrides { sets: vec![set.to_owned()], ..Overrides::default() };
+        without_effect(&parse(Source { origin: "s.toml", text }, &overrides).unwrap())
+    }
+
+    #[test]
+    fn what_every_condition_sets_is_refused_with_what_to_do() {
+        for (text, set, by, instead) in [
+            (STUDY, "workload.threads=1", "factor threads", "factors.threads=1"),
+            (STUDY, "engine.options.x=3", "factor option.x", "factors.option.x=3"),
+            (STUDY, "machine.thp=never", "factor thp", "factors.thp=never"),
+            (STUDY, "engine.name=mariadb", "factor build", "builds.NAME.name=mariadb"),
+            (STUDY, "engine.options.y=3", "factor build", "builds.NAME.options.y=3"),
+            (STUDY, "placement.client=all", "factor placement", "placements.NAME.client=all for one"),
+            (LISTED, "workload.threads=4", "factor threads", "factors.threads=4,"),
+            (
+                LISTED,
+                "workload.threads=8",
+                "factor threads",
+                "factors.threads=LEVEL, one of those that its conditions have: 1, 2, 4",
+            ),
+            (FIRST, "placement.client=all", "placement.first_of", "placements.NAME.client=all, NAME one of a, b"),
+        ] {
+            let error = found(text, set).unwrap_err();
+            assert_eq!(error.origin, format!("--set {set}"));
+            assert!(error.what.contains(by) && error.expected.contains(instead), "{set}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn what_some_condition_leaves_open_is_set() {
+        for (text, set) in [
+            (STUDY, "engine.options.z=3"),
+            (STUDY, "engine.charset=utf8mb4"),
+            (STUDY, "placement.server=all"),
+            (STUDY, "workload.rows=7"),
+            (STUDY, "sampling.trials=7"),
+            (LISTED, "placement.bind=set"),
+            (FIRST, "placement.server=all"),
+            ("name = \"s\"\n", "workload.threads=2"),
+        ] {
+            found(text, set).unwrap();
+        }
+    }
+}
