@@ -15,7 +15,7 @@ pub struct Extremes<'t> {
     pub alike: bool,
 }
 
-/// Of the conditions with one number of clients: of that whose two lie farthest apart. Of all where no two have as many;
+/// Of the conditions with one number of clients, that whose two lie farthest apart; of all where no two have as many;
 /// none of fewer than two.
 pub fn extremes(times: &[ConditionTime]) -> Option<Extremes<'_>> {
     let mut groups: BTreeMap<usize, Vec<&ConditionTime>> = BTreeMap::new();
