@@ -80,7 +80,9 @@ fn adds_up(engine: &str) {
         assert!((ns / (1e3 * us) - 1.0).abs() < 0.02, "{ns} ns, {us} us\n{folded}");
     }
     let page = std::fs::read_to_string(world.path("results/report.html")).unwrap();
-    assert!(page.contains("The difference: from A (threads=1) to B (threads=3)"));
+    // The faster one is A: a client alone may wait longer for idle CPUs to wake than three wait for busy ones.
+    let drawn = |a: u8, b: u8| page.contains(&format!("The difference: from A (threads={a}) to B (threads={b})"));
+    assert!(drawn(1, 3) || drawn(3, 1));
     let (out, _) = world.exits(0, &["why", &side(1), &side(3), "--json"]);
     assert_eq!(json(&out)["difference"]["statements_tested"], 7, "{out}");
     for record in crate::support::trials(&world.path("results")) {
