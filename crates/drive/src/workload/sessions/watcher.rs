@@ -74,6 +74,11 @@ impl Observer for Watcher<'_, '_> {
             self.stage.watch.finish()?
         };
         self.around.push(around);
+        // A connection that closes ends a process of PostgreSQL, under the other server's last turns.
+        let counts = &self.stage.counts;
+        if self.stage.turns.is_some() && sample + 1 == counts.samples + usize::from(counts.extra) {
+            self.stage.host.progress(Progress::Stopping);
+        }
         Ok(())
     }
 
