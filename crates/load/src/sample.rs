@@ -150,7 +150,8 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Takes in a later part of the same sample, of a closed loop: what lies between the two is left out.
+    /// Takes in a later part of the same sample, of a closed loop: what lies between the two is left out. Percentiles
+    /// are the first part's until [`Sample::has_all_parts`].
     pub(crate) fn add_part(&mut self, later: Self) {
         let cpu_us = |of: &Self, us: fn(&CpuPerTransaction) -> f64| {
             of.client_cpu_us_per_transaction.map_or(0.0, |cpu| us(&cpu) * of.transactions as f64)
@@ -166,7 +167,6 @@ impl Sample {
         self.restarts += later.restarts;
         self.reconnects += later.reconnects;
         self.latencies.merge(&later.latencies);
-        self.latency_ms = LatencyMs::of(&self.latencies);
         self.client_stood_still_s += later.client_stood_still_s;
         let before_s = self.elapsed_s;
         let shifted = later.stalls.into_iter().map(|stall| Stall { from_s: before_s + stall.from_s, ..stall });
@@ -177,6 +177,10 @@ impl Sample {
             own.user_s += more.user_s;
             own.system_s += more.system_s;
         }
+    }
+
+    pub(crate) fn has_all_parts(&mut self) {
+        self.latency_ms = LatencyMs::of(&self.latencies);
     }
 
     /// Completed transactions a second, of all threads.

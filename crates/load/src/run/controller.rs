@@ -134,6 +134,8 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
             self.observer.part_start().map_err(RunError::Observer)?;
             whole.add_part(self.part(sample, parts, started)?);
         }
+        // Once, for the other side waits between the parts.
+        whole.has_all_parts();
         self.observer.sample_end(sample).map_err(RunError::Observer)?;
         Ok(whole)
     }

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRef;
 use tare_load::{
-    Arrivals, Attempt, Client, ClientThread, Connect, Curve, Distribution, LoadSettings, Observer, Pace, Purpose,
-    Queries, Random, Reading, Rest, RunError, RunPhase, Unobserved, run,
+    Arrivals, Attempt, Client, ClientThread, Connect, Curve, Distribution, LatencyMs, LoadSettings, Observer, Pace,
+    Purpose, Queries, Random, Reading, Rest, RunError, RunPhase, Unobserved, run,
 };
 
 const READ: Queries = Queries { read: 1, write: 0, other: 0 };
@@ -412,6 +412,7 @@ fn a_sample_in_short_parts_has_the_throughput_of_a_long_one() {
     assert!((0.9..1.1).contains(&ratio), "{ratio}: {parts:?} {whole:?}");
     assert_eq!(parts.threads.iter().map(|thread| thread.transactions).sum::<u64>(), parts.transactions);
     assert_eq!((parts.latencies.count(), parts.reads), (parts.transactions, parts.transactions));
+    assert_eq!(parts.latency_ms, LatencyMs::of(&parts.latencies));
     let cpu = parts.client_cpu_us_per_transaction.unwrap();
     let of_threads: f64 = parts.threads.iter().map(|thread| thread.user_s + thread.system_s).sum();
     assert!(((cpu.user + cpu.system) * parts.transactions as f64 / 1e6 / of_threads - 1.0).abs() < 1e-6, "{parts:?}");
