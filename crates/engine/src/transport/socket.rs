@@ -113,6 +113,17 @@ impl End {
         }
     }
 
+    /// The process that listens there; only sockets of this machine's file system say so.
+    pub(crate) fn server_pid(&self) -> Option<i32> {
+        match self {
+            Self::Unix(stream) => {
+                let credentials = sockopt::socket_peercred(stream).ok()?;
+                Some(credentials.pid.as_raw_nonzero().get())
+            }
+            Self::Tcp(_) => None,
+        }
+    }
+
     fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         match self {
             Self::Unix(stream) => stream.set_write_timeout(timeout),

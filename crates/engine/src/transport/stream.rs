@@ -21,6 +21,10 @@ pub(crate) trait Channel: Read + Write + Send {
     fn is_local(&self) -> bool {
         true
     }
+    /// The process that listens at the other end, where the kernel says so.
+    fn server_pid(&self) -> Option<i32> {
+        None
+    }
     /// Whether what is sent stays inside this machine's kernel or is encrypted, so that no one can listen.
     fn is_private(&self) -> bool;
     /// Encrypts all that follows, as `tls` says; the server must be `host` where that is to be proved.
@@ -92,6 +96,10 @@ impl Channel for Stream {
 
     fn is_local(&self) -> bool {
         self.socket.end().is_local()
+    }
+
+    fn server_pid(&self) -> Option<i32> {
+        self.socket.end().server_pid()
     }
 
     fn is_private(&self) -> bool {

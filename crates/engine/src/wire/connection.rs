@@ -6,6 +6,7 @@ use super::framing::{HEADER, Packets};
 use super::greeting::Greeting;
 use super::login::{authenticate, maybe_for_want_of_tls, secure};
 use super::response::{self, First};
+use super::serving;
 use crate::transport::answer::AnswerLimits;
 use crate::transport::session::{self, lost, malformed};
 use crate::transport::stream::{Channel, Interrupter, Stream};
@@ -243,16 +244,19 @@ impl<S: Channel> Session for Connection<S> {
         self.packets.stream().interrupter()
     }
 
-    /// With a pool of threads a connection has no thread of its own between statements: an error that says so.
+    /// With a pool of threads a connection has no thread of its own between statements: an error that says so. MySQL
+    /// without its performance_schema does not know the number.
     fn thread_number(&mut self) -> Result<Option<i32>, SqlError> {
         let rows = self.query(if self.version.contains("MariaDB") {
             "SELECT TID, @@thread_handling FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()"
         } else {
-            "SELECT THREAD_OS_ID, @@thread_handling FROM performance_schema.threads \
-             WHERE PROCESSLIST_ID = CONNECTION_ID()"
+            "SELECT (SELECT THREAD_OS_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()), \
+             @@thread_handling"
         })?;
         match rows.first().map(Vec::as_slice) {
-            Some([Some(tid), Some(handling)]) if handling == "one-thread-per-connection" => Ok(tid.parse().ok()),
+            Some([tid, Some(handling)]) if handling == "one-thread-per-connection" => {
+                Ok(tid.as_deref().and_then(|tid| tid.parse().ok()))
+            }
             Some([_, Some(handling)]) => {
                 let message = format!(
                     "this server has thread_handling={handling}: a connection has no thread of its own that could be \
@@ -268,7 +272,11 @@ impl<S: Channel> Session for Connection<S> {
         if !self.packets.stream().is_local() {
             return Ok(None);
         }
-        Ok(self.thread_number()?.and_then(|tid| ThreadRef::of_tid(tid).ok()))
+        let tid = match (self.thread_number()?, self.packets.stream().server_pid()) {
+            (None, Some(pid)) => serving::thread(pid, || self.query(serving::WORK).map(drop))?,
+            (said, _) => said,
+        };
+        Ok(tid.and_then(|tid| ThreadRef::of_tid(tid).ok()))
     }
 }
 

@@ -18,5 +18,6 @@ mod greeting;
 mod local;
 mod login;
 mod response;
+mod serving;
 
 pub(crate) use connection::Connection;

@@ -2,7 +2,7 @@
 
 mod life;
 mod refusals;
-mod serving;
+pub mod serving;
 mod sessions;
 mod table;
 mod tcp;

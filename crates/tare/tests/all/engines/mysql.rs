@@ -1,8 +1,10 @@
 //! What belongs to MySQL alone. `scripts/setup test` gets the server.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::engines::conformance::serving::find_serving_thread;
 use crate::engines::support::{Place, binary_of, copied, one, prepared, wait_until_gone};
 use crate::support::send;
 use tare_drive::workload::oltp::{self, Fill, OltpError, Tables};
@@ -117,10 +119,24 @@ fn data_that_were_filled_without_a_redo_log_survive_a_crash_afterwards() {
     assert!(send(pid, rustix::process::Signal::KILL));
     wait_until_gone(pid);
     drop((session, server));
-    let server = Mysql.start(&again).unwrap();
+    let quiet = BTreeMap::from([("performance_schema".to_owned(), "OFF".to_owned())]);
+    let server = Mysql.start(&StartRequest { options: quiet, ..again }).unwrap();
     let mut session = server.connect().unwrap();
     assert_eq!(one(&mut *session, "SELECT COUNT(*) FROM t WHERE k > 1000000").as_deref(), Some("1000"));
     assert_eq!(one(&mut *session, "SELECT SUM(LENGTH(c)) FROM t").as_deref(), Some("119000"));
+    a_thread_without_a_number_is_found_by_its_work(&*server);
+}
+
+/// As for whoever compares `performance_schema` on and off, each client bound with its thread.
+fn a_thread_without_a_number_is_found_by_its_work(server: &dyn Server) {
+    let (mut first, mut second) = (server.connect().unwrap(), server.connect().unwrap());
+    assert_eq!(first.thread_number(), Ok(None), "it has no table that says it");
+    for session in [&mut first, &mut second] {
+        let said = session.server_thread().unwrap();
+        let drive = || (0..300).try_for_each(|_| session.run("SELECT SUM(k) FROM t").map(drop));
+        let seen = find_serving_thread(server.pid(), drive).unwrap();
+        assert!(said.is_some() && said == seen, "{said:?} {seen:?}");
+    }
 }
 
 /// What a filling of two tables leaves, and how many LOAD DATA the server has seen by then.
