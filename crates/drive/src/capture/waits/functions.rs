@@ -12,6 +12,8 @@ use tare_engine::{ProgramFile, symbol_file};
 /// Letters of a name that is demangled, as templates of templates may have any number, and of those the ones kept.
 const LETTERS: usize = 4_000;
 const KEPT: usize = 160;
+/// Addresses in symbols that are looked at: as a rule an address lies in one or two.
+const LOOKS: usize = 10_000_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Names(HashMap<Place, String>);
@@ -51,17 +53,23 @@ struct Symbol {
 }
 
 fn symbols(path: &Path, addresses: &BTreeSet<u64>) -> HashMap<u64, Symbol> {
-    let mut found = HashMap::new();
+    let (mut found, mut left) = (HashMap::new(), LOOKS);
     let apart = symbol_file(path).filter(|apart| apart != path);
     for path in apart.as_deref().into_iter().chain([path]) {
         let Some(own) = ProgramFile::open(path) else { continue };
         let Ok(file) = object::File::parse(&own) else { continue };
-        file.symbols().chain(file.dynamic_symbols()).for_each(|symbol| add(&mut found, addresses, &symbol));
+        let all = file.symbols().chain(file.dynamic_symbols());
+        all.for_each(|symbol| add(&mut found, addresses, &symbol, &mut left));
     }
     found
 }
 
-fn add<'d>(found: &mut HashMap<u64, Symbol>, addresses: &BTreeSet<u64>, symbol: &impl ObjectSymbol<'d>) {
+fn add<'d>(
+    found: &mut HashMap<u64, Symbol>,
+    addresses: &BTreeSet<u64>,
+    symbol: &impl ObjectSymbol<'d>,
+    left: &mut usize,
+) {
     let (start, end) = (symbol.address(), symbol.address().saturating_add(symbol.size()));
     if symbol.kind() != SymbolKind::Text || start >= end {
         return;
@@ -73,6 +81,9 @@ fn add<'d>(found: &mut HashMap<u64, Symbol>, addresses: &BTreeSet<u64>, symbol: 
     let underscores = name.len() - name.trim_start_matches('_').len();
     let rank = (Reverse(start), symbol.is_weak(), !symbol.is_global(), underscores, Reverse(name.len()));
     for address in inside {
+        // Symbols of anyone's program may each be as large as all of it.
+        let Some(rest) = left.checked_sub(1) else { return };
+        *left = rest;
         if found.get(address).is_none_or(|before| rank < before.rank) {
             found.insert(*address, Symbol { rank, name: name.to_owned() });
         }
@@ -93,8 +104,11 @@ impl Write for Cut {
     }
 }
 
-/// A name of Rust or C++ as it is written there.
+/// A name of Rust or C++ as it is written there; one that is too long as it is.
 fn demangled(name: &str) -> String {
+    if name.len() > LETTERS {
+        return name.chars().take(KEPT).collect();
+    }
     let mut text = Cut::default();
     let written = match rustc_demangle::try_demangle(name) {
         Ok(rust) => write!(text, "{rust:#}"),
@@ -123,6 +137,22 @@ mod tests {
         // Each pair has twice the letters of the one before.
         let bomb = format!("_Z1f{}", "St4pairI".repeat(30) + "ii" + &"E".repeat(30));
         assert!(demangled(&bomb).len() <= LETTERS.max(bomb.len()));
+        assert_eq!(demangled(&format!("_Z{}", "1a".repeat(LETTERS))).len(), KEPT);
+    }
+
+    #[test]
+    fn addresses_in_symbols_are_looked_at_so_often_and_no_more() {
+        let own = ProgramFile::open(Path::new("/proc/self/exe")).unwrap();
+        let file = object::File::parse(&own).unwrap();
+        let functions = file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0);
+        let addresses: BTreeSet<u64> = functions.map(|symbol| symbol.address()).collect();
+        let looked = |mut left: usize| {
+            let mut found = HashMap::new();
+            file.symbols().for_each(|symbol| add(&mut found, &addresses, &symbol, &mut left));
+            found.len()
+        };
+        assert!(looked(usize::MAX) > 100);
+        assert!(looked(2) <= 2);
     }
 
     proptest! {
