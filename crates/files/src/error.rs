@@ -18,9 +18,7 @@ pub enum FilesError {
     #[error("{} is a symbolic link, and links are not followed here: remove it, or name the place it leads to", .0.display())]
     Link(PathBuf),
     /// What is written to it would be written to another file of who knows whom.
-    #[error(
-        "{} has further names (hard links), and another's file may be one of them: put a copy in its place", .0.display()
-    )]
+    #[error("{} has further names (hard links), which may be another's: put a copy in its place", .0.display())]
     Linked(PathBuf),
     /// Something else has that name: a pipe, a device, a folder.
     #[error("{} is no {expected}: remove it, or name another place", path.display())]

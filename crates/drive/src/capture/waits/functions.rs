@@ -11,6 +11,12 @@ use tare_engine::{ProgramFile, symbol_file};
 
 /// Letters of a name that is demangled, as templates of templates may have any number, and of those the ones kept.
 const LETTERS: usize = 4_000;
+/// Letters of a name of anyone's, from which on it stays as it is: some take a time that grows with their square, and
+/// parts within parts each take a piece of the stack.
+const LONGEST: usize = 1_000;
+const DEEPEST: u32 = 64;
+/// Functions of a program whose names are demangled.
+const DEMANGLED: usize = 20_000;
 const KEPT: usize = 160;
 /// Addresses in symbols that are looked at: as a rule an address lies in one or two.
 const LOOKS: usize = 10_000_000;
@@ -31,9 +37,15 @@ impl Names {
             }
             let found = symbols(path, &addresses);
             let file = path.file_name().unwrap_or_default().to_string_lossy();
+            // Many addresses lie in one function.
+            let mut known: HashMap<&str, String> = HashMap::new();
             for address in addresses {
-                let symbol = found.get(&address).map(|symbol| demangled(&symbol.name));
-                let name = function(symbol.as_deref(), &file);
+                let symbol = found.get(&address).map(|symbol| symbol.name.as_str());
+                let name = symbol.map(|symbol| match known.len() < DEMANGLED || known.contains_key(symbol) {
+                    true => known.entry(symbol).or_insert_with(|| demangled(symbol)).as_str(),
+                    false => symbol,
+                });
+                let name = function(name, &file);
                 names.insert(Place { program, address }, name.chars().take(KEPT).collect());
             }
         }
@@ -106,13 +118,17 @@ impl Write for Cut {
 
 /// A name of Rust or C++ as it is written there; one that is too long as it is.
 fn demangled(name: &str) -> String {
-    if name.len() > LETTERS {
+    if name.len() > LONGEST {
         return name.chars().take(KEPT).collect();
     }
     let mut text = Cut::default();
     let written = match rustc_demangle::try_demangle(name) {
         Ok(rust) => write!(text, "{rust:#}"),
-        Err(_) => cpp_demangle::Symbol::new(name).map_err(|_| std::fmt::Error).and_then(|cpp| write!(text, "{cpp}")),
+        Err(_) => {
+            let options = cpp_demangle::ParseOptions::default().recursion_limit(DEEPEST);
+            let symbol = cpp_demangle::Symbol::new_with_options(name, &options).map_err(|_| std::fmt::Error);
+            symbol.and_then(|cpp| write!(text, "{cpp}"))
+        }
     };
     if written.is_ok() { text.0 } else { name.to_owned() }
 }
@@ -137,7 +153,9 @@ mod tests {
         // Each pair has twice the letters of the one before.
         let bomb = format!("_Z1f{}", "St4pairI".repeat(30) + "ii" + &"E".repeat(30));
         assert!(demangled(&bomb).len() <= LETTERS.max(bomb.len()));
-        assert_eq!(demangled(&format!("_Z{}", "1a".repeat(LETTERS))).len(), KEPT);
+        assert_eq!(demangled(&format!("_Z{}", "1a".repeat(LONGEST))).len(), KEPT);
+        let deep = format!("_Z1f{}", "Anxst".repeat(190));
+        assert_eq!(demangled(&deep), deep);
     }
 
     #[test]
