@@ -17,6 +17,9 @@ pub enum FilesError {
     /// A link stands where a file or folder of ours belongs.
     #[error("{} is a symbolic link, and links are not followed here: remove it, or name the place it leads to", .0.display())]
     Link(PathBuf),
+    /// What is written to it would be written to another file of who knows whom.
+    #[error("{} has further names (hard links), which may be another's: put a copy in its place", .0.display())]
+    Linked(PathBuf),
     /// Something else has that name: a pipe, a device, a folder.
     #[error("{} is no {expected}: remove it, or name another place", path.display())]
     WrongKind { path: PathBuf, expected: &'static str },
@@ -68,6 +71,7 @@ impl FilesError {
         match self {
             Self::Io { path, .. }
             | Self::Link(path)
+            | Self::Linked(path)
             | Self::WrongKind { path, .. }
             | Self::Foreign { path, .. }
             | Self::Open { path, .. }

@@ -1,8 +1,8 @@
 //! A folder that is open: what it holds is found through its handle, whatever becomes of its name, and through no link.
 
 use crate::error::{FilesError, Result};
-use crate::owner::{Audience, Rights, Trust};
-use crate::read::{READ, check_regular, names_inside, opened, read_all};
+use crate::owner::{Audience, Rights, Trust, me, stat};
+use crate::read::{READ, check_regular, names_inside, open_at, opened, read_all};
 use crate::walk::{self, Last, no_folder};
 use crate::whole::{new_in, write_in};
 use rustix::fs::{AtFlags, Mode, OFlags};
@@ -54,7 +54,9 @@ impl Folder {
         make(above, name, rights, &path)?;
         let handle = rustix::fs::openat(above, name, FOLDER | OFlags::NOFOLLOW, Mode::empty());
         let handle = handle.map_err(|e| no_folder(e, &path))?;
-        trust.check(&walk::stat(&handle, &path)?, &path)?;
+        trust.check(&handle, &path)?;
+        // A list for new files that goes with the folder above would take the umask's place in it (acl(5)).
+        let _ = rustix::fs::fremovexattr(&handle, "system.posix_acl_default");
         Ok(Self { path, handle, trust })
     }
 
@@ -74,7 +76,7 @@ impl Folder {
         let path = self.path.join(name.as_ref());
         match rustix::fs::openat(&self.handle, name.as_ref(), FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
             Ok(handle) => {
-                self.trust.check(&walk::stat(&handle, &path)?, &path)?;
+                self.trust.check(&handle, &path)?;
                 Ok(Some(Self { path, handle, trust: self.trust }))
             }
             Err(Errno::NOENT) => Ok(None),
@@ -93,7 +95,7 @@ impl Folder {
     /// [`FilesError::Link`], [`FilesError::WrongKind`], what is not believed, and what the system says.
     pub fn file(&self, name: impl AsRef<OsStr>) -> Result<Option<File>> {
         let path = self.path.join(name.as_ref());
-        let file = rustix::fs::openat(&self.handle, name.as_ref(), READ, Mode::empty());
+        let file = open_at(&self.handle, name.as_ref(), READ);
         opened(file, &path)?.map(|file| self.believed(file, &path)).transpose()
     }
 
@@ -147,11 +149,33 @@ impl Folder {
     /// # Errors
     /// As [`Folder::file`].
     pub fn append(&self, name: &str) -> Result<File> {
+        self.append_with(name, self.rights()?)
+    }
+
+    /// Opens a file in it for a lock; made where missing. Whoever can open a file can hold its lock: no one else can.
+    ///
+    /// # Errors
+    /// As [`Folder::file`].
+    pub fn lock_file(&self, name: &str) -> Result<File> {
+        let file = self.append_with(name, Rights::PRIVATE)?;
+        let path = self.path.join(name);
+        if stat(&file, &path)?.st_uid == me() {
+            // Older versions made it for others to read.
+            rustix::fs::fchmod(&file, Rights::PRIVATE.file).map_err(|e| FilesError::io("close", &path, e))?;
+        }
+        Ok(file)
+    }
+
+    fn append_with(&self, name: &str, rights: Rights) -> Result<File> {
         let path = self.path.join(name);
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let file = rustix::fs::openat(&self.handle, name, flags | OFlags::CLOEXEC, self.rights()?.file);
+        let file = rustix::fs::openat(&self.handle, name, flags | OFlags::CLOEXEC, rights.file);
         let file = file.map_err(|e| FilesError::io("open", &path, e))?;
         check_regular(&file, &path)?;
+        // Who may write to the folder could have given any file its name (proc_sys_fs(5), protected_hardlinks).
+        if self.trust == Trust::Anyone && stat(&file, &path)?.st_nlink > 1 {
+            return Err(FilesError::Linked(path));
+        }
         self.believed(File::from(file), &path)
     }
 
@@ -170,7 +194,7 @@ impl Folder {
     /// As [`Folder::new_log`].
     pub fn new_copy(&self, name: &str, of: &File) -> Result<File> {
         let path = self.path.join(name);
-        let stat = walk::stat(of, &path)?;
+        let stat = stat(of, &path)?;
         let mode = self.rights()?.file & Mode::from_raw_mode(stat.st_mode);
         new_in(self.handle.as_fd(), OsStr::new(name), mode, &path)
     }
@@ -259,7 +283,7 @@ impl Folder {
     /// # Errors
     /// What the system says.
     pub fn identity(&self) -> Result<(u64, u64)> {
-        let stat = walk::stat(&self.handle, &self.path)?;
+        let stat = stat(&self.handle, &self.path)?;
         Ok((stat.st_dev, stat.st_ino))
     }
 
@@ -284,9 +308,16 @@ impl Folder {
     }
 
     fn believed(&self, file: File, path: &Path) -> Result<File> {
-        let file = OwnedFd::from(file);
-        self.trust.check(&walk::stat(&file, path)?, path)?;
-        Ok(File::from(file))
+        self.trust.check(&file, path)?;
+        // Who owns a folder of anyone's could have given a file of this user's a name in it, and what is made of it is
+        // for all who may read the folder.
+        if self.trust == Trust::Anyone {
+            let found = stat(&file, path)?;
+            if found.st_nlink > 1 && found.st_uid != stat(&self.handle, &self.path)?.st_uid {
+                return Err(FilesError::Linked(path.to_owned()));
+            }
+        }
+        Ok(file)
     }
 }
 

@@ -171,3 +171,105 @@ fn a_whole_folder_is_removed_and_no_link_in_it_followed() {
     assert_eq!(folder.names().unwrap(), ["victim"]);
     assert_eq!(fs::read(victim.join("file")).unwrap(), b"precious");
 }
+
+#[test]
+fn what_is_appended_in_a_folder_of_anyones_goes_to_no_file_that_has_another_name() {
+    let scratch = tempfile::tempdir().unwrap();
+    let victim = scratch.path().join("victim");
+    fs::write(&victim, "precious").unwrap();
+    let results = scratch.path().join("results");
+    drop(Folder::open_or_create(&results, OWN).unwrap());
+    for name in ["trials.jsonl.damaged", ".lock"] {
+        fs::hard_link(&victim, results.join(name)).unwrap();
+    }
+    set_mode(&victim, 0o644);
+    let folder = Folder::open(&results, Trust::Anyone).unwrap().unwrap();
+    assert!(matches!(folder.append("trials.jsonl.damaged"), Err(FilesError::Linked(_))));
+    assert!(matches!(folder.lock_file(".lock"), Err(FilesError::Linked(_))));
+    assert_eq!(mode(&victim), 0o644);
+    // No one else has put it there.
+    assert!(Folder::open(&results, OWN).unwrap().unwrap().append("trials.jsonl.damaged").is_ok());
+}
+
+#[test]
+fn a_file_of_this_users_in_anothers_folder_is_not_read_by_its_name_there() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let (secret, results) = (scratch.path().join("secret"), scratch.path().join("results"));
+    fs::write(&secret, "secret").unwrap();
+    fs::create_dir(&results).unwrap();
+    fs::hard_link(&secret, results.join("study.toml")).unwrap();
+    let folder = Folder::open(&results, Trust::Anyone).unwrap().unwrap();
+    assert!(folder.read("study.toml", LIMIT).unwrap().is_some(), "both are one user's");
+    chown(&results, Some(12_345), None).unwrap();
+    assert!(matches!(folder.read("study.toml", LIMIT), Err(FilesError::Linked(_))));
+    fs::remove_file(&secret).unwrap();
+    assert!(folder.read("study.toml", LIMIT).unwrap().is_some(), "it has no other name");
+}
+
+#[test]
+fn no_one_else_can_hold_the_lock_of_results_that_all_may_read() {
+    let scratch = tempfile::tempdir().unwrap();
+    let shown = scratch.path().join("results");
+    fs::create_dir(&shown).unwrap();
+    let folder = Folder::open(&shown, OWN).unwrap().unwrap();
+    folder.lock_file(".lock").unwrap();
+    assert_eq!(mode(&shown.join(".lock")), 0o600);
+    // That of an older version.
+    set_mode(&shown.join(".lock"), 0o644);
+    folder.lock_file(".lock").unwrap();
+    assert_eq!(mode(&shown.join(".lock")), 0o600);
+}
+
+/// An entry of an access control list in the form of the kernel (posix_acl_xattr.h): tag, rights, id.
+fn entry(tag: u16, rights: u16, id: u32) -> [u8; 8] {
+    let [tag, rights] = [tag, rights].map(u16::to_le_bytes);
+    let id = id.to_le_bytes();
+    [tag[0], tag[1], rights[0], rights[1], id[0], id[1], id[2], id[3]]
+}
+
+/// Owner and group may do all, and so may user 7.
+fn list() -> Vec<u8> {
+    const NO_ID: u32 = u32::MAX;
+    let entries =
+        [entry(0x01, 7, NO_ID), entry(0x02, 7, 7), entry(0x04, 7, NO_ID), entry(0x10, 7, NO_ID), entry(0x20, 0, NO_ID)];
+    [&2_u32.to_le_bytes()[..], &entries.concat()].concat()
+}
+
+fn set_list(path: &Path, name: &str) -> bool {
+    rustix::fs::setxattr(path, name, &list(), rustix::fs::XattrFlags::empty()).is_ok()
+}
+
+#[test]
+fn who_may_write_by_an_access_control_list_is_someone_else() {
+    let scratch = tempfile::tempdir().unwrap();
+    let study = scratch.path().join("study.toml");
+    fs::write(&study, "text").unwrap();
+    if !set_list(&study, "system.posix_acl_access") {
+        return;
+    }
+    // Its mode looks as that of a file of the group of the user.
+    assert_eq!(mode(&study), 0o770);
+    assert!(matches!(read_named(&study, LIMIT, OWN), Err(FilesError::Open { mode: 0o770, .. })));
+    let opened = fs::File::open(&study).unwrap();
+    assert!(super::owner::has_list(std::os::fd::AsFd::as_fd(&opened)));
+    assert!(!super::owner::has_list(std::os::fd::AsFd::as_fd(&fs::File::open(scratch.path()).unwrap())));
+}
+
+#[test]
+fn a_list_of_the_folder_above_opens_nothing_that_is_made_in_a_new_one() {
+    let scratch = tempfile::tempdir().unwrap();
+    if !set_list(scratch.path(), "system.posix_acl_default") {
+        return;
+    }
+    let folder = Folder::open_or_create(&scratch.path().join("results"), OWN).unwrap();
+    let (builds, elsewhere) = (folder.make_sub("builds").unwrap(), tempfile::tempdir().unwrap());
+    let made = [builds.path(), elsewhere.path()].map(|folder| {
+        // As a compiler makes them.
+        fs::create_dir(folder.join("program")).unwrap();
+        mode(&folder.join("program"))
+    });
+    assert_eq!(made[0], made[1], "{made:?}");
+}

@@ -5,6 +5,7 @@
 //! | `crash` | places at which tests end the program as a crash would |
 //! | `error` | what can be wrong with a file or folder, and what to do about it |
 //! | `owner` | whose a file is, who else could change it, and who is believed; who may do what with new files and folders |
+//! | `group` | whether the group of this user has no one else in it |
 //! | `walk` | the way to a file, each folder checked by its handle before the next name is taken from it |
 //! | `folder` | an open folder of results: all that it holds is found through its handle |
 //! | `log` | a log that is opened through the handle of its folder |
@@ -26,6 +27,7 @@ mod error;
 mod folder;
 #[cfg(test)]
 mod folder_tests;
+mod group;
 mod log;
 mod owner;
 mod private;
@@ -45,4 +47,4 @@ pub use owner::{Audience, Trust, owner_of};
 pub use private::{Access, PrivateFolder};
 pub use read::{open_named, open_regular, read_all, read_named, read_named_file, read_regular};
 pub use room::{NoRoom, check_room, disk_bytes};
-pub use whole::{write_named, write_whole, write_whole_with};
+pub use whole::{append_named, write_named, write_whole, write_whole_with};

@@ -1,18 +1,27 @@
 //! Whose a file is, and who else could have changed it or put another in its place.
 
 use crate::error::{FilesError, Result};
+use crate::group;
 use rustix::fs::{Mode, Stat};
-use std::os::fd::{AsFd, BorrowedFd};
+use rustix::io::Errno;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::Path;
 
 /// Permission bits that let others write.
 pub(crate) const OTHERS_WRITE: u32 = 0o022;
+/// Of these, the one of the group.
+const GROUP_WRITES: u32 = 0o020;
 /// A folder in which only owners rename and remove their own.
 const STICKY: u32 = 0o1000;
 
 /// User id of this process, the one that permissions are asked for.
 pub(crate) fn me() -> u32 {
     rustix::process::geteuid().as_raw()
+}
+
+/// What an open file or folder is.
+pub(crate) fn stat(file: impl AsFd, path: &Path) -> Result<Stat> {
+    rustix::fs::fstat(file).map_err(|e| FilesError::io("look at", path, e))
 }
 
 /// User id of who owns `path`; a link's own, not that of the place it leads to.
@@ -40,20 +49,22 @@ impl Trust {
     pub(crate) const OWN: Self = Self::Own { caller: None };
 
     /// What a path led to: believed when its owner is, and no one else may write to it.
-    pub(crate) fn check(self, stat: &Stat, path: &Path) -> Result<()> {
-        self.check_owner(stat, path)?;
+    pub(crate) fn check(self, opened: impl AsFd, path: &Path) -> Result<()> {
+        let stat = stat(&opened, path)?;
+        self.check_owner(&stat, path)?;
         match self {
             Self::Anyone => Ok(()),
-            Self::Own { .. } => check_closed(stat, path),
+            Self::Own { .. } => check_closed(opened.as_fd(), &stat, path),
         }
     }
 
     /// A folder on the way must keep others from putting something else under a name in it: owned by one who is
     /// believed, and not open to the writing of others, unless it is sticky as /tmp is.
-    pub(crate) fn check_above(self, stat: &Stat, path: &Path) -> Result<()> {
-        self.check_link(stat, path)?;
+    pub(crate) fn check_above(self, opened: impl AsFd, path: &Path) -> Result<()> {
+        let stat = stat(&opened, path)?;
+        self.check_link(&stat, path)?;
         match self {
-            Self::Own { .. } if stat.st_mode & STICKY == 0 => check_closed(stat, path),
+            Self::Own { .. } if stat.st_mode & STICKY == 0 => check_closed(opened.as_fd(), &stat, path),
             _ => Ok(()),
         }
     }
@@ -78,11 +89,22 @@ impl Trust {
 
 /// No one else may write. A group of one's own (umask 002, as many distributions have it) counts as oneself, but never
 /// for root, whose group others may be in.
-fn check_closed(stat: &Stat, path: &Path) -> Result<()> {
+fn check_closed(opened: BorrowedFd<'_>, stat: &Stat, path: &Path) -> Result<()> {
     let mode = stat.st_mode & 0o7777;
-    let own_group = !rustix::process::geteuid().is_root() && stat.st_gid == rustix::process::getegid().as_raw();
-    let refused = if own_group { 0o002 } else { OTHERS_WRITE };
-    if mode & refused == 0 { Ok(()) } else { Err(FilesError::Open { path: path.to_owned(), mode }) }
+    let of_own_group = || stat.st_gid == rustix::process::getegid().as_raw() && group::is_own() && !has_list(opened);
+    match mode & OTHERS_WRITE {
+        0 => Ok(()),
+        GROUP_WRITES if of_own_group() => Ok(()),
+        _ => Err(FilesError::Open { path: path.to_owned(), mode }),
+    }
+}
+
+/// Whether an access control list says who else may do what: what the group may do is then what anyone in it may
+/// (acl(5)).
+pub(crate) fn has_list(opened: BorrowedFd<'_>) -> bool {
+    let path = format!("/proc/self/fd/{}", opened.as_raw_fd());
+    let found = rustix::fs::getxattr(path, "system.posix_acl_access", &mut [0_u8]);
+    !matches!(found, Err(Errno::NODATA | Errno::OPNOTSUPP))
 }
 
 /// In a user namespace every owner from outside looks like the overflow user: the folders above a container's.

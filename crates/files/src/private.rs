@@ -3,7 +3,7 @@
 use crate::crash;
 use crate::error::{FilesError, Result};
 use crate::folder::names;
-use crate::owner::{OTHERS_WRITE, Rights, Trust, me};
+use crate::owner::{OTHERS_WRITE, Rights, Trust, me, stat};
 use crate::read::{READ, check_regular, opened, read_all};
 use crate::walk::{self, Last};
 use crate::whole::write_in;
@@ -89,7 +89,7 @@ impl PrivateFolder {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = walk::open(&path, flags, Trust::OWN, Last::NoLink)?;
         let handle = handle.ok_or_else(|| FilesError::io("open", &path, rustix::io::Errno::NOENT))?;
-        let stat = walk::stat(&handle, &path)?;
+        let stat = stat(&handle, &path)?;
         let mode = stat.st_mode & 0o7777;
         // Not even a group of one's own.
         if mode & OTHERS_WRITE != 0 {
@@ -184,6 +184,5 @@ impl PrivateFolder {
 
 /// A file whose folder was once open may still be another's.
 fn check_file(file: &File, path: &Path) -> Result<()> {
-    let stat = walk::stat(file, path)?;
-    Trust::OWN.check(&stat, path)
+    Trust::OWN.check(file, path)
 }

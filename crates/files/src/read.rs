@@ -1,13 +1,15 @@
 //! Reading what may come from anyone: regular files alone, no link followed, never more than a limit.
 
 use crate::error::{FilesError, Result};
-use crate::owner::Trust;
+use crate::owner::{Trust, stat};
 use crate::walk::{self, Last};
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::path::Arg;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Component, Path};
 
 /// Opening for reading: a pipe without a writer must not hold us, and what it is is asked afterwards.
@@ -32,10 +34,10 @@ pub fn read_regular(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
 /// What is not believed, [`FilesError::TooLarge`], and what the system says.
 pub fn read_named(path: &Path, limit: u64, trust: Trust) -> Result<Vec<u8>> {
     let failed = |e| FilesError::io("read", path, e);
-    let file = walk::open(path, READ_NAMED, trust, Last::Followed)?.ok_or_else(|| failed(rustix::io::Errno::NOENT))?;
+    let file = walk::open(path, READ_NAMED, trust, Last::Followed)?.ok_or_else(|| failed(Errno::NOENT))?;
     // Opening waits for no one; from here on the one who writes to a pipe is waited for. What calls itself a regular
     // file has its content: /proc/kmsg does, and would be waited for without end.
-    if FileType::from_raw_mode(walk::stat(&file, path)?.st_mode) != FileType::RegularFile {
+    if FileType::from_raw_mode(stat(&file, path)?.st_mode) != FileType::RegularFile {
         rustix::fs::fcntl_setfl(&file, OFlags::empty()).map_err(failed)?;
     }
     read_all(File::from(file), path, limit)
@@ -47,7 +49,7 @@ pub fn read_named(path: &Path, limit: u64, trust: Trust) -> Result<Vec<u8>> {
 /// # Errors
 /// [`FilesError::WrongKind`] for pipes, devices and folders, and what the system says.
 pub fn open_named(path: &Path) -> Result<Option<File>> {
-    opened(rustix::fs::open(path, READ_NAMED, Mode::empty()), path)
+    opened(open_at(CWD, path, READ_NAMED), path)
 }
 
 /// The whole content of a regular file that the user named; a link is followed.
@@ -55,7 +57,7 @@ pub fn open_named(path: &Path) -> Result<Option<File>> {
 /// # Errors
 /// As [`open_named`], also when there is no such file, and [`FilesError::TooLarge`].
 pub fn read_named_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
-    let absent = || FilesError::io("open", path, rustix::io::Errno::NOENT);
+    let absent = || FilesError::io("open", path, Errno::NOENT);
     read_all(open_named(path)?.ok_or_else(absent)?, path, limit)
 }
 
@@ -64,7 +66,7 @@ pub fn read_named_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
 /// # Errors
 /// [`FilesError::Link`], [`FilesError::WrongKind`] for pipes, devices and folders, and what the system says.
 pub fn open_regular(path: &Path) -> Result<Option<File>> {
-    opened(rustix::fs::open(path, READ, Mode::empty()), path)
+    opened(open_at(CWD, path, READ), path)
 }
 
 /// The folders of a path that lies inside another, and its last name.
@@ -81,6 +83,24 @@ pub(crate) fn names_inside<'a>(path: &'a Path, folder: &Path) -> Result<(Vec<&'a
     Ok((names, last))
 }
 
+/// Opens a regular file. Anything else is opened to be looked at and no more: the writer of a pipe would go on when it is
+/// opened, and some devices do something, as a watchdog that then waits to be told that all is well.
+pub(crate) fn open_at(folder: impl AsFd, name: impl Arg + Copy, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    let look = OFlags::PATH | OFlags::CLOEXEC | flags.intersection(OFlags::NOFOLLOW);
+    let found = rustix::fs::openat(&folder, name, look, Mode::empty())?;
+    match FileType::from_raw_mode(rustix::fs::fstat(&found)?.st_mode) {
+        FileType::RegularFile => {}
+        FileType::Symlink => return Err(Errno::LOOP),
+        _ => return Ok(found),
+    }
+    let same = format!("/proc/self/fd/{}", found.as_raw_fd());
+    match rustix::fs::open(same, flags.difference(OFlags::NOFOLLOW), Mode::empty()) {
+        // Without /proc.
+        Err(Errno::NOENT) => rustix::fs::openat(&folder, name, flags, Mode::empty()),
+        opened => opened,
+    }
+}
+
 /// What an open for reading gave, when it is a regular file.
 pub(crate) fn opened(opened: rustix::io::Result<OwnedFd>, path: &Path) -> Result<Option<File>> {
     match opened {
@@ -95,7 +115,7 @@ pub(crate) fn opened(opened: rustix::io::Result<OwnedFd>, path: &Path) -> Result
 
 /// Refuses everything but regular files.
 pub(crate) fn check_regular(file: impl AsFd, path: &Path) -> Result<()> {
-    let stat = walk::stat(file, path)?;
+    let stat = stat(file, path)?;
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Ok(()),
         _ => Err(FilesError::WrongKind { path: path.to_owned(), expected: "regular file" }),
@@ -143,10 +163,28 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_file_is_not_even_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
+        let (opened, waiting) = std::sync::mpsc::channel();
+        let to = pipe.clone();
+        // It waits until someone opens the pipe for reading.
+        let writer = std::thread::spawn(move || opened.send(File::options().write(true).open(to).is_ok()));
+        let results = crate::Folder::open(folder.path(), Trust::Anyone).unwrap().unwrap();
+        for _ in 0..100 {
+            assert!(read_regular(&pipe, 5).is_err() && open_named(&pipe).is_err() && results.file("pipe").is_err());
+            assert!(waiting.recv_timeout(std::time::Duration::from_millis(2)).is_err(), "its writer went on");
+        }
+        drop(File::open(&pipe).unwrap());
+        writer.join().unwrap().unwrap();
+    }
+
+    #[test]
     fn a_pipe_without_a_writer_is_refused_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
-        rustix::fs::mknodat(rustix::fs::CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
+        rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
         assert!(matches!(read_regular(&pipe, 5), Err(FilesError::WrongKind { .. })));
     }
 }

@@ -2,11 +2,11 @@
 //! that handle. What was checked is what is used, whatever becomes of the names meanwhile.
 
 use crate::error::{FilesError, Result};
-use crate::owner::Trust;
+use crate::owner::{Trust, stat};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -30,7 +30,7 @@ pub(crate) enum Last {
 /// [`FilesError::WrongKind`] for a file in the place of a folder, and what the system says.
 pub(crate) fn open(path: &Path, flags: OFlags, trust: Trust, last: Last) -> Result<Option<OwnedFd>> {
     let Some(opened) = go(path, flags, trust, last)? else { return Ok(None) };
-    trust.check(&stat(&opened, path)?, path)?;
+    trust.check(&opened, path)?;
     Ok(Some(opened))
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn open(path: &Path, flags: OFlags, trust: Trust, last: Last) -> Resu
 /// As [`open`].
 pub(crate) fn open_above(path: &Path, trust: Trust) -> Result<Option<OwnedFd>> {
     let Some(opened) = go(path, LOOK | OFlags::DIRECTORY, trust, Last::Followed)? else { return Ok(None) };
-    trust.check_above(&stat(&opened, path)?, path)?;
+    trust.check_above(&opened, path)?;
     Ok(Some(opened))
 }
 
@@ -112,7 +112,7 @@ impl Walk {
     fn enter(&mut self, name: &OsStr, follow: OFlags, path: PathBuf) -> Result<()> {
         let next = rustix::fs::openat(&self.at, name, LOOK | OFlags::DIRECTORY | follow, Mode::empty());
         self.at = next.map_err(|e| no_folder(e, &path))?;
-        self.trust.check_above(&stat(&self.at, &path)?, &path)?;
+        self.trust.check_above(&self.at, &path)?;
         self.here = path;
         Ok(())
     }
@@ -137,7 +137,7 @@ impl Walk {
 fn root(path: &Path, trust: Trust) -> Result<OwnedFd> {
     let root = rustix::fs::open(path, LOOK | OFlags::DIRECTORY, Mode::empty());
     let root = root.map_err(|e| FilesError::io("open", path, e))?;
-    trust.check_above(&stat(&root, path)?, path)?;
+    trust.check_above(&root, path)?;
     Ok(root)
 }
 
@@ -161,11 +161,6 @@ pub(crate) fn no_folder(e: Errno, path: &Path) -> FilesError {
 fn is_of_the_kernel(link: &OwnedFd, path: &Path) -> Result<bool> {
     let system = rustix::fs::fstatfs(link).map_err(|e| FilesError::io("look at", path, e))?;
     Ok(system.f_type == rustix::fs::PROC_SUPER_MAGIC)
-}
-
-/// What an open file or folder is.
-pub(crate) fn stat(file: impl AsFd, path: &Path) -> Result<Stat> {
-    rustix::fs::fstat(file).map_err(|e| FilesError::io("look at", path, e))
 }
 
 fn kind(stat: &Stat) -> FileType {

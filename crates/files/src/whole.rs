@@ -2,7 +2,7 @@
 
 use crate::crash;
 use crate::error::{FilesError, Result};
-use crate::owner::{Audience, Rights};
+use crate::owner::{Audience, Rights, me, stat};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -50,6 +50,40 @@ pub fn write_named(
         Audience::Anyone => Rights::inside(opened.as_fd(), path)?,
     };
     write_in(opened.as_fd(), name, content, rights.file, path)
+}
+
+/// Appends what was made of others to a file that the user named, which is made where missing; for no one who was not
+/// allowed to read those. A pipe or device is written into as by [`write_named`].
+///
+/// # Errors
+/// [`FilesError::Link`], [`FilesError::Linked`], another user's file where only this one may read what was made, and
+/// what the system says.
+pub fn append_named(audience: Audience, path: &Path, bytes: &[u8]) -> Result<()> {
+    let failed = |e: io::Error| FilesError::io("write", path, e);
+    if let Some(mut stream) = stream(path).map_err(|e| failed(e.into()))? {
+        return stream.write_all(bytes).map_err(failed);
+    }
+    let (opened, name) = folder_of(path)?;
+    let mode = match audience {
+        Audience::Owner => Rights::PRIVATE.file,
+        Audience::Anyone => Rights::inside(opened.as_fd(), path)?.file,
+    };
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = rustix::fs::openat(&opened, name, flags | OFlags::CLOEXEC, mode).map_err(|e| failed(e.into()))?;
+    let found = stat(&file, path)?;
+    if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
+        return Err(FilesError::WrongKind { path: path.to_owned(), expected: "regular file" });
+    }
+    if found.st_nlink > 1 {
+        return Err(FilesError::Linked(path.to_owned()));
+    }
+    if audience == Audience::Owner {
+        if found.st_uid != me() {
+            return Err(FilesError::Foreign { path: path.to_owned(), owner: found.st_uid, me: me() });
+        }
+        rustix::fs::fchmod(&file, mode).map_err(|e| failed(e.into()))?;
+    }
+    File::from(file).write_all(bytes).map_err(failed)
 }
 
 /// Names under which the kernel has what is open already.
@@ -207,6 +241,31 @@ mod tests {
             std::fs::metadata(&path).unwrap().permissions().mode() & 0o777
         };
         assert_eq!((made(&[&shown]), made(&[&shown, &private])), (0o644, 0o600));
+    }
+
+    #[test]
+    fn what_is_appended_goes_through_no_link_and_is_for_no_one_who_may_not_read_its_source() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (file, victim) = (folder.path().join("summary.md"), folder.path().join("victim"));
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        append_named(Audience::Anyone, &file, b"one ").unwrap();
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o644)).unwrap();
+        append_named(Audience::Anyone, &file, b"two ").unwrap();
+        assert_eq!(mode(&file), 0o644);
+        append_named(Audience::Owner, &file, b"three").unwrap();
+        assert_eq!((std::fs::read(&file).unwrap().as_slice(), mode(&file)), (b"one two three".as_slice(), 0o600));
+        std::fs::write(&victim, "precious").unwrap();
+        for (name, hard) in [("soft", false), ("hard", true)] {
+            let path = folder.path().join(name);
+            let made = if hard { std::fs::hard_link(&victim, &path) } else { symlink(&victim, &path) };
+            made.unwrap();
+            assert!(append_named(Audience::Anyone, &path, b"x").is_err(), "{name}");
+        }
+        assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
+        if std::os::unix::fs::chown(&file, Some(12_345), None).is_ok() {
+            assert!(append_named(Audience::Owner, &file, b"secret").is_err(), "another user reads it");
+        }
     }
 
     #[test]

@@ -3,12 +3,12 @@
 use crate::error::{NoiseError, Result};
 use rustix::fs::{Mode, OFlags};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, BufRead, BufReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
-use tare_cpuset::observe::proc_text;
+use tare_cpuset::observe::{arguments, proc_text};
 
 /// Folder of root's own locks: others can see in it that they are held, and cannot hold them.
 pub(crate) const ROOT_DIR: &str = "/run/tare";
@@ -67,8 +67,9 @@ pub(super) fn holder(path: &Path) -> Option<i32> {
     let meta = fs::symlink_metadata(path).ok()?;
     let (major, minor) = (rustix::fs::major(meta.dev()), rustix::fs::minor(meta.dev()));
     let wanted = format!("{major:02x}:{minor:02x}:{}", meta.ino());
-    let locks = fs::read_to_string("/proc/locks").ok()?;
-    locks.lines().find_map(|line| {
+    // Line by line: any user can hold as many locks as there is room for.
+    let locks = BufReader::new(File::open("/proc/locks").ok()?);
+    locks.lines().map_while(io::Result::ok).find_map(|line| {
         // "1: FLOCK  ADVISORY  WRITE 1234 00:1a:77 0 EOF"; waiters have "->" as their second word.
         let words: Vec<&str> = line.split_whitespace().collect();
         let &[_, "FLOCK", _, _, pid, file, ..] = words.as_slice() else { return None };
@@ -85,7 +86,7 @@ const COMMAND: usize = 200;
 
 pub(super) fn describe(holder: Option<i32>) -> String {
     let Some(pid) = holder else { return "a process that cannot be seen from here".to_owned() };
-    let command = proc_text(&format!("/proc/{pid}/cmdline")).unwrap_or_default().replace('\0', " ");
+    let command = arguments(pid).unwrap_or_default().replace('\0', " ");
     // It is another user's, and may be megabytes of lines.
     let command: String = tare_text::shown_name(command.trim()).chars().take(COMMAND).collect();
     let user = fs::metadata(format!("/proc/{pid}")).map_or(String::new(), |process| {

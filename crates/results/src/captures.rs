@@ -192,14 +192,28 @@ fn document<T: DeserializeOwned + Limited>(
     trial: &TrialRecord,
     name: &str,
 ) -> Result<Option<T>, String> {
-    let Some(text) = text(place, trial, name, OF_A_DOCUMENT)? else { return Ok(None) };
-    let versioned: Versioned = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+    text(place, trial, name, OF_A_DOCUMENT)?.map(|text| parsed(text.as_bytes())).transpose()
+}
+
+fn parsed<T: DeserializeOwned + Limited>(text: &[u8]) -> Result<T, String> {
+    let versioned: Versioned = serde_json::from_slice(text).map_err(|e| e.to_string())?;
     if versioned.schema > SCHEMA {
         return Err(format!("it has schema {}, this tare reads up to {SCHEMA}", versioned.schema));
     }
-    let document: T = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+    let document: T = serde_json::from_slice(text).map_err(|e| e.to_string())?;
     document.check().map_err(|too_long| too_long.to_string())?;
-    Ok(Some(document))
+    Ok(document)
+}
+
+/// The document of a capture as its file holds it; the reason where it could not be read back.
+pub fn written<T: Serialize + DeserializeOwned + Limited>(document: &T) -> Result<Vec<u8>, String> {
+    let text = serde_json::to_vec_pretty(document).map_err(|e| e.to_string())?;
+    if text.len() as u64 > LARGEST {
+        return Err(format!("it would have {} MiB: at most {} are read", text.len() >> 20, LARGEST >> 20));
+    }
+    // A figure without end is written as none.
+    parsed::<T>(&text).map_err(|reason| format!("it could not be read back: {reason}"))?;
+    Ok(text)
 }
 
 fn text(place: &Place, trial: &TrialRecord, name: &str, times: u64) -> Result<Option<String>, String> {
@@ -213,4 +227,21 @@ fn text(place: &Place, trial: &TrialRecord, name: &str, times: u64) -> Result<Op
         })?;
     let bytes = found.ok_or_else(|| format!("{path} is not there"))?;
     String::from_utf8(bytes).map(Some).map_err(|e| format!("{path}: {e}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capture_that_could_not_be_read_back_is_a_reason() {
+        let of = |wait_ms: f64, waits: usize| {
+            let wait = LockShare { kind: WaitKind::Lock, name: "l".into(), count: 1, wait_ms, wait_fraction: 0.1 };
+            let (source, waits) = (String::new(), vec![wait; waits]);
+            written(&LocksFile { schema: SCHEMA, source, elapsed_s: 1.0, threads: 1, waits })
+        };
+        assert!(of(1.0, 1).is_ok());
+        assert!(of(f64::INFINITY, 1).unwrap_err().contains("read back"));
+        assert!(of(1.0, 5_001).unwrap_err().contains("waits has 5001 entries"));
+    }
 }

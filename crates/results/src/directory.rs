@@ -51,7 +51,7 @@ pub(super) fn read(folder: &Folder) -> Result<Results, ReadError> {
     let mut plan = read_plan(folder)?;
     names::of_plan(&mut plan);
     let environment = match folder.read(ENVIRONMENT, LARGEST)? {
-        Some(bytes) => Some(parse(&bytes, &path.join(ENVIRONMENT), 0)?),
+        Some(bytes) => Some(named(parse(&bytes, &path.join(ENVIRONMENT), 0)?)),
         None => {
             warnings.push("environment.json is missing: the machine and its settings are unknown".to_owned());
             None
@@ -128,5 +128,10 @@ pub(super) fn environments(directory: &Folder) -> Result<BTreeMap<String, Enviro
 pub(super) fn environment(folder: &Folder, name: &str, left: &mut u64) -> Result<Option<Environment>, ReadError> {
     let bytes = folder.read(name, *left)?;
     *left -= bytes.as_ref().map_or(0, Vec::len) as u64;
-    bytes.map(|bytes| parse(&bytes, &folder.path().join(name), 0)).transpose()
+    bytes.map(|bytes| parse(&bytes, &folder.path().join(name), 0).map(named)).transpose()
+}
+
+fn named(mut environment: Environment) -> Environment {
+    names::of_environment(&mut environment);
+    environment
 }

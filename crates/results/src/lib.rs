@@ -52,7 +52,7 @@ pub use everything::{Results, Source};
 pub use limits::{LONGEST_LINE, MOST_CONDITIONS, MOST_TRIALS};
 pub use lines::DamagedLine;
 pub use lines::repair;
-pub use lists::TooLong;
+pub use lists::{Limited, TooLong};
 pub use names::levels_of;
 pub use place::{Place, folder};
 pub use plain::Plain;

@@ -47,7 +47,7 @@ impl TooLong {
 pub(super) type Checked = Result<(), TooLong>;
 
 /// A document whose lists have limits.
-pub(super) trait Limited {
+pub trait Limited {
     /// # Errors
     /// The first list that is too long.
     fn check(&self) -> Checked;

@@ -1,13 +1,16 @@
-//! Names that files give to conditions, levels, metrics and threads: one line of plain text each, from here on. Tables,
-//! pictures, logs of CI systems and other formats hold them, and each would have to guard against them.
+//! Names that files give to conditions, levels, metrics, threads, versions and times: one line of plain text each, from
+//! here on. Tables, pictures, logs of CI systems and other formats hold them, and each would have to guard against them.
 
-use super::schema::{Levels, Plan, SampleRecord, TrialRecord};
+use super::schema::{Environment, Levels, Plan, Race, SampleRecord, Settle, TrialRecord};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use tare_text::shown_name;
 
 pub(super) fn of_trial(trial: &mut TrialRecord) {
     plain(&mut trial.condition);
+    plain(&mut trial.started_at);
+    trial.server_version.iter_mut().for_each(plain);
+    trial.ran_on.iter_mut().for_each(|ran_on| plain(&mut ran_on.host));
     levels(&mut trial.levels);
     trial.samples.iter_mut().chain(&mut trial.dropped).for_each(of_sample);
     keys(&mut trial.warm_up);
@@ -16,6 +19,7 @@ pub(super) fn of_trial(trial: &mut TrialRecord) {
 }
 
 fn of_sample(sample: &mut SampleRecord) {
+    plain(&mut sample.started_at);
     keys(&mut sample.metrics);
     keys(&mut sample.covariates);
     keys(&mut sample.histograms);
@@ -29,6 +33,18 @@ pub(super) fn of_plan(plan: &mut Plan) {
         levels(&mut condition.levels);
     }
     plan.trials.iter_mut().for_each(|trial| plain(&mut trial.condition));
+    if let Some(Settle { a, b, metric, controls, duet, .. }) = &mut plan.settle {
+        let duet = duet.iter_mut().flat_map(|duet| [&mut duet.a, &mut duet.b]);
+        [a, b].into_iter().chain(duet).chain(metric).chain(controls).for_each(plain);
+    }
+    if let Some(Race { candidates, metric, .. }) = &mut plan.race {
+        candidates.iter_mut().chain(metric).for_each(plain);
+    }
+}
+
+pub(super) fn of_environment(environment: &mut Environment) {
+    let Environment { tare_version, kernel, cpu_model, hypervisor, os, .. } = environment;
+    [tare_version, kernel, cpu_model, os].into_iter().chain(hypervisor).for_each(plain);
 }
 
 fn plain(name: &mut String) {
@@ -66,7 +82,8 @@ pub fn levels_of(condition: &str) -> Levels {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::PlannedTrial;
+    use crate::pairs::Rule;
+    use crate::schema::{Duet, PlannedTrial};
 
     #[test]
     fn every_name_of_a_record_is_one_line_of_plain_text() {
@@ -74,18 +91,35 @@ mod tests {
         let planned = PlannedTrial { trial: 0, block: 0, condition: hostile.into(), lifetime: None };
         let levels = Levels::from([(hostile.into(), hostile.into())]);
         let mut trial = TrialRecord::new(&planned, 1, levels, String::new());
+        trial.started_at = hostile.into();
         trial.samples.push(SampleRecord {
             elapsed_s: 0.0,
+            started_at: hostile.into(),
             metrics: BTreeMap::from([(hostile.into(), 1.0)]),
             covariates: BTreeMap::from([(hostile.into(), 1.0)]),
             ..SampleRecord::default()
         });
         of_trial(&mut trial);
         let shown = "a\\u{a}::stop-commands::x\\u{1b}[2J";
-        assert_eq!(trial.condition, shown);
+        assert_eq!([&trial.condition, &trial.started_at, &trial.samples[0].started_at], [shown; 3]);
         assert_eq!(trial.levels, Levels::from([(shown.into(), shown.into())]));
         assert_eq!(trial.samples[0].metrics, BTreeMap::from([(shown.into(), 1.0)]));
         assert_eq!(trial.samples[0].covariates, BTreeMap::from([(shown.into(), 1.0)]));
+    }
+
+    #[test]
+    fn what_a_plan_compares_is_named_as_its_conditions_are() {
+        let hostile = "a\n::stop-commands::x";
+        let shown = "a\\u{a}::stop-commands::x";
+        let sides = [hostile.to_owned(), hostile.to_owned()];
+        let duet = Some(Duet { a: hostile.into(), b: hostile.into() });
+        let rule = Settle::between(sides, Rule::Anytime, 1);
+        let rule = Settle { metric: Some(hostile.into()), controls: vec![hostile.into()], duet, ..rule };
+        let mut plan = Plan { settle: Some(rule), ..Plan::default() };
+        of_plan(&mut plan);
+        let rule = plan.settle.unwrap();
+        let duet = rule.duet.unwrap();
+        assert_eq!([&rule.a, &rule.b, &duet.a, &duet.b, &rule.controls[0], &rule.metric.unwrap()], [shown; 6]);
     }
 
     #[test]

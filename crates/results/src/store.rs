@@ -103,7 +103,7 @@ impl Directory {
     }
 
     pub fn lock(folder: Folder) -> Result<Self, DirectoryError> {
-        let file = folder.append(LOCK)?;
+        let file = folder.lock_file(LOCK)?;
         match file.try_lock() {
             Ok(()) => Ok(Self { folder, _lock: file }),
             Err(TryLockError::WouldBlock) => Err(DirectoryError::Busy(folder.path().to_owned())),

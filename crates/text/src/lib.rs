@@ -14,6 +14,6 @@ pub use key::{Key, KeyInfo, Keyed, Keys, Kind};
 pub use names::{apart, ending};
 pub use nearest::{nearest, nearest_of};
 pub use shown::{as_text_cell, of_text_cell};
-pub use shown::{shown, shown_name};
+pub use shown::{shown, shown_json, shown_name};
 pub use unknown_word::{UnknownWord, did_you_mean};
 pub use value::Value;

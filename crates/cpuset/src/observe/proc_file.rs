@@ -2,8 +2,11 @@
 
 use super::error::ObserveError;
 use procfs::{FromRead, ProcError};
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
+
+/// What the kernel takes of arguments and environment together when a program starts, at most (execve(2)), bytes.
+const LONGEST_START: u64 = 6 << 20;
 
 /// The text of a file under /proc. Names of threads and files stand in it as any user chose them, and the kernel cuts
 /// names within a character: bytes that are no UTF-8 are replaced.
@@ -12,6 +15,30 @@ use std::io;
 /// What the system says.
 pub fn proc_text(path: &str) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned())
+}
+
+/// The arguments that a process was started with, each with a NUL behind it; `\u{fffd}` for what is no UTF-8.
+///
+/// # Errors
+/// What the system says.
+pub fn arguments(pid: i32) -> io::Result<String> {
+    Ok(String::from_utf8_lossy(&started_with(&format!("/proc/{pid}/cmdline"))?).into_owned())
+}
+
+/// The environment that a process was started with, each variable with a NUL behind it.
+///
+/// # Errors
+/// What the system says, as of processes of another user.
+pub fn environment(pid: i32) -> io::Result<Vec<u8>> {
+    started_with(&format!("/proc/{pid}/environ"))
+}
+
+/// Any process can name other memory of its own in the place of what it was started with, and as much of it as it likes
+/// (`PR_SET_MM_MAP`, prctl(2)): no more is read than the kernel would have taken.
+fn started_with(path: &str) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LONGEST_START).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// A file under /proc that procfs knows how to parse, read as [`proc_text`] reads it.
@@ -33,5 +60,22 @@ pub(super) fn optional<T>(read: Result<T, ObserveError>) -> Result<Option<T>, Ob
         Ok(value) => Ok(Some(value)),
         Err(ObserveError::Gone { .. }) => Ok(None),
         Err(e) => Err(e),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_process_says_it_was_started_with_has_an_end() {
+        let own = std::process::id().cast_signed();
+        assert!(arguments(own).unwrap().split('\0').next().is_some_and(|program| program.contains("cpuset")));
+        assert!(environment(own).unwrap().split(|byte| *byte == 0).any(|variable| variable.starts_with(b"PATH=")));
+        let path = std::env::temp_dir().join(format!("tare-cpuset-{own}"));
+        File::create(&path).unwrap().set_len(LONGEST_START + 1).unwrap();
+        let read = started_with(path.to_str().unwrap()).unwrap().len();
+        fs::remove_file(&path).unwrap();
+        assert_eq!(read as u64, LONGEST_START);
     }
 }

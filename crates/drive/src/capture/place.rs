@@ -1,10 +1,14 @@
 //! Where the captures of a trial go, and what they left behind.
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tare_files::{Folder, Result};
+use tare_results::Limited;
 use tare_results::cache_lines::SharedLines;
+use tare_results::captures;
 use tare_results::events::SidesEvents;
 use tare_results::store::CAPTURES;
 
@@ -91,11 +95,11 @@ impl Place {
         captured: &mut Captured,
         capture: &str,
         name: &str,
-        document: &impl serde::Serialize,
+        document: &(impl Serialize + DeserializeOwned + Limited),
     ) {
-        match serde_json::to_vec_pretty(document) {
+        match captures::written(document) {
             Ok(text) => self.write(captured, capture, name, &text),
-            Err(e) => drop(captured.missing.insert(capture.to_owned(), e.to_string())),
+            Err(reason) => drop(captured.missing.insert(capture.to_owned(), reason)),
         }
     }
 }

@@ -4,6 +4,7 @@ use super::place::{Captured, Place};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
+use tare_cpuset::observe;
 use tare_engine::{
     Address, Binary, Diagnostics, LockWait, SelfReport, Server, ServerSetting, Unavailable, WaitKind, build_id,
 };
@@ -68,9 +69,8 @@ fn write(results: &Folder, settings: BTreeMap<String, Setting>) -> Result<String
 }
 
 fn arguments(pid: u32) -> Vec<String> {
-    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let words = line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
-    let mut words: Vec<String> = words.collect();
+    let line = observe::arguments(pid.cast_signed()).unwrap_or_default();
+    let mut words: Vec<String> = line.split('\0').map(str::to_owned).collect();
     words.pop_if(|last| last.is_empty());
     words
 }

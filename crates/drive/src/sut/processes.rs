@@ -127,7 +127,7 @@ fn title(pid: i32) -> Option<String> {
     if process.stat().ok()?.comm != NAME {
         return None;
     }
-    let title = observe::proc_text(&format!("/proc/{pid}/cmdline")).ok()?;
+    let title = observe::arguments(pid).ok()?;
     // Its first word; databases and users in it may have names of any bytes.
     let title = title.split('\0').next()?;
     title.starts_with("postgres: ").then(|| title.to_owned())

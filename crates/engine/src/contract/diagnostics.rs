@@ -34,6 +34,27 @@ pub struct LockWait {
     pub wait_s: f64,
 }
 
+/// Letters of the longest name that a server may give to a lock or a counter: theirs have less than a hundred.
+pub(crate) const LONGEST_NAME: usize = 200;
+/// Locks of a server that are kept apart: the engines have some hundreds.
+pub(crate) const MOST_WAITS: usize = 1_000;
+/// No threads have waited for longer, all together, seconds.
+const LONGEST_WAIT_S: f64 = 1e12;
+
+impl LockWait {
+    /// What a server says of a lock; none where that is no name or no time.
+    pub(crate) fn told(kind: WaitKind, name: &str, count: u64, wait_s: f64) -> Option<Self> {
+        let is_one = name.len() <= LONGEST_NAME && (0.0..LONGEST_WAIT_S).contains(&wait_s);
+        is_one.then(|| Self { kind, name: name.to_owned(), count, wait_s })
+    }
+}
+
+/// A counter with its name; none of what is no name or no figure.
+pub(crate) fn counter(name: &str, value: &str) -> Option<(String, f64)> {
+    let value = value.parse().ok().filter(|value: &f64| value.is_finite())?;
+    (name.len() <= LONGEST_NAME).then(|| (name.to_owned(), value))
+}
+
 /// Why a server cannot say something: a reason for the record, never an error of the trial.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]

@@ -1,7 +1,7 @@
 //! Lock waits from performance_schema, global status, and InnoDB's monitor.
 
 use crate::Session;
-use crate::contract::diagnostics::{Diagnostics, LockWait, Unavailable, WaitKind};
+use crate::contract::diagnostics::{self, Diagnostics, LockWait, Unavailable, WaitKind};
 use std::collections::BTreeMap;
 
 /// Instruments of locks. Conditions (`wait/synch/cond/%`) are left out: threads without work wait on those.
@@ -90,7 +90,7 @@ impl Diagnostics for MariadbDiagnostics {
 
     fn counters(&mut self) -> Result<BTreeMap<String, f64>, Unavailable> {
         let rows = self.rows("SHOW GLOBAL STATUS")?;
-        Ok(rows.into_iter().filter_map(|row| counter(&row)).collect())
+        Ok(rows.iter().filter_map(|row| counter(row)).collect())
     }
 
     fn report(&mut self) -> Result<(&'static str, String), Unavailable> {
@@ -104,12 +104,12 @@ impl Diagnostics for MariadbDiagnostics {
 
 fn lock_wait(row: &[Option<String>]) -> Option<LockWait> {
     let [Some(name), Some(count), Some(picoseconds)] = row else { return None };
-    Some(LockWait {
-        kind: kind(name),
-        name: name.clone(),
-        count: count.parse().ok()?,
-        wait_s: picoseconds.parse::<f64>().ok()? / PICOSECONDS,
-    })
+    LockWait::told(kind(name), name, count.parse().ok()?, picoseconds.parse::<f64>().ok()? / PICOSECONDS)
+}
+
+fn counter(row: &[Option<String>]) -> Option<(String, f64)> {
+    let [Some(name), Some(value)] = row else { return None };
+    diagnostics::counter(name, value)
 }
 
 /// By InnoDB's name of the lock, the last word of the instrument's.
@@ -120,11 +120,6 @@ fn kind(instrument: &str) -> WaitKind {
         Some("buf_block_lock") => WaitKind::Page,
         _ => WaitKind::Lock,
     }
-}
-
-fn counter(row: &[Option<String>]) -> Option<(String, f64)> {
-    let [Some(name), Some(value)] = row else { return None };
-    Some((name.clone(), value.parse().ok().filter(|value: &f64| value.is_finite())?))
 }
 
 #[cfg(test)]
@@ -141,10 +136,14 @@ mod tests {
     fn picoseconds_become_seconds_and_words_are_no_counters() {
         let wait = lock_wait(&row(&["wait/synch/mutex/innodb/dict_sys_mutex", "101897091", "37122423276600000000"]));
         assert!((wait.unwrap().wait_s - 37_122_423.276_6).abs() < 1e-3);
-        assert_eq!(lock_wait(&row(&["x", "many", "1"])), None);
+        for wait in [["x", "many", "1"], ["x", "1", "inf"], ["x", "1", "nan"], ["x", "1", "-1"], ["x", "1", "1e300"]] {
+            assert_eq!(lock_wait(&row(&wait)), None, "{wait:?}");
+        }
+        assert_eq!(lock_wait(&row(&[&"x".repeat(1000), "1", "1"])), None);
         assert_eq!(counter(&row(&["Com_select", "17"])), Some(("Com_select".to_owned(), 17.0)));
         assert_eq!(counter(&row(&["Innodb_buffer_pool_load_status", "done"])), None);
         assert_eq!(counter(&row(&["x", "inf"])), None);
+        assert_eq!(counter(&row(&[&"x".repeat(1000), "1"])), None);
     }
 
     #[test]

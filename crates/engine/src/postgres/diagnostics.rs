@@ -3,7 +3,7 @@
 use super::binary::NAME;
 use super::wait_events::WaitEvents;
 use crate::Session;
-use crate::contract::diagnostics::{Diagnostics, LockWait, Silent, Unavailable};
+use crate::contract::diagnostics::{self, Diagnostics, LockWait, Silent, Unavailable};
 use std::collections::BTreeMap;
 
 /// One row each, of which every number is a counter or a gauge.
@@ -62,9 +62,11 @@ impl Diagnostics for PostgresDiagnostics {
 
 fn counter(view: &str, row: &[Option<String>]) -> Option<(String, f64)> {
     let [Some(name), Some(value)] = row else { return None };
-    let number: f64 = value.parse().ok().filter(|number: &f64| number.is_finite())?;
     // Numbers that name something and count nothing.
-    (!name.ends_with("id")).then(|| (format!("{view}.{name}"), number))
+    if name.ends_with("id") {
+        return None;
+    }
+    diagnostics::counter(&format!("{view}.{name}"), value)
 }
 
 #[cfg(test)]

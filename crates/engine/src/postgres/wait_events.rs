@@ -2,7 +2,7 @@
 //! says of each process what it waits for now.
 
 use crate::Session;
-use crate::contract::diagnostics::{LockWait, Unavailable, WaitKind};
+use crate::contract::diagnostics::{LONGEST_NAME, LockWait, MOST_WAITS, Unavailable, WaitKind};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -16,7 +16,20 @@ const LOOK: &str = "SELECT wait_event_type, wait_event, count(*) FROM pg_stat_ac
 const PAUSES_MS: [u64; 7] = [7, 12, 5, 10, 14, 8, 11];
 
 /// Waits by type and name, and how often each was seen.
-type EventCounts = BTreeMap<(String, String), u64>;
+#[derive(Default)]
+struct EventCounts(BTreeMap<(String, String), u64>);
+
+impl EventCounts {
+    /// A server may say ever new ones at each look: those are left out.
+    fn add(&mut self, event: (String, String), count: u64) {
+        let (class, name) = &event;
+        if class.len().max(name.len()) > LONGEST_NAME || (self.0.len() >= MOST_WAITS && !self.0.contains_key(&event)) {
+            return;
+        }
+        let seen = self.0.entry(event).or_default();
+        *seen = seen.saturating_add(count);
+    }
+}
 
 /// A thread that looks until it is stopped.
 pub(super) struct WaitEvents {
@@ -36,12 +49,12 @@ impl WaitEvents {
         let (stop, stopped) = channel();
         let look = move || {
             let began = Instant::now();
-            let (mut seen, mut looks) = (EventCounts::new(), 0);
+            let (mut seen, mut looks) = (EventCounts::default(), 0);
             for pause in PAUSES_MS.into_iter().cycle() {
                 let rows = session.query(LOOK).map_err(|e| Unavailable(format!("{LOOK}: {e}")))?;
                 looks += 1;
                 for (event, count) in rows.iter().filter_map(|row| event(row)) {
-                    *seen.entry(event).or_default() += count;
+                    seen.add(event, count);
                 }
                 match stopped.recv_timeout(Duration::from_millis(pause)) {
                     Err(RecvTimeoutError::Timeout) => {}
@@ -60,16 +73,13 @@ impl WaitEvents {
         let looked =
             self.looking.join().map_err(|_| Unavailable("the thread that looks at waits ended".to_owned()))??;
         let each_s = looked.elapsed.as_secs_f64() / looked.looks.max(1) as f64;
-        let wait = |((class, name), count): ((String, String), u64)| LockWait {
-            kind: kind(&class, &name),
-            name: format!("{class}/{name}"),
-            count,
-            wait_s: count as f64 * each_s,
+        let wait = |((class, name), count): ((String, String), u64)| {
+            LockWait::told(kind(&class, &name), &format!("{class}/{name}"), count, count as f64 * each_s)
         };
         // None seen is an answer too.
-        let mut seen = looked.seen;
+        let mut seen = looked.seen.0;
         seen.entry(("Lock".to_owned(), "transactionid".to_owned())).or_default();
-        Ok(seen.into_iter().map(wait).collect())
+        Ok(seen.into_iter().filter_map(wait).collect())
     }
 }
 
@@ -116,5 +126,17 @@ mod tests {
             assert_eq!(kind(class, name), is, "{class}/{name}");
         }
         assert_eq!(event(&[None, Some("x".into()), Some("1".into())]), None);
+    }
+
+    #[test]
+    fn ever_new_waits_of_a_server_are_left_out_and_none_is_counted_beyond_its_number() {
+        let mut seen = EventCounts::default();
+        for number in 0..2 * MOST_WAITS {
+            seen.add(("Lock".to_owned(), number.to_string()), u64::MAX);
+        }
+        seen.add(("Lock".to_owned(), "0".to_owned()), 1);
+        seen.add(("x".repeat(LONGEST_NAME + 1), String::new()), 1);
+        assert_eq!(seen.0.len(), MOST_WAITS);
+        assert_eq!(seen.0[&("Lock".to_owned(), "0".to_owned())], u64::MAX);
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tare_cpuset::observe::proc_text;
+use tare_cpuset::observe;
 use tare_files::{Access, PrivateFolder};
 
 /// The most that is read of a registration, bytes.
@@ -44,10 +44,12 @@ impl Record {
         let Some(spawned) = self.server else { return Vec::new() };
         let is_ours = |process: &Process| {
             let stat = process.stat().ok()?;
-            let line = proc_text(&format!("/proc/{}/cmdline", stat.pid)).ok()?;
+            if stat.pgrp != spawned.pid || stat.starttime < spawned.start_ticks {
+                return None;
+            }
+            let line = observe::arguments(stat.pid).ok()?;
             let names_us = self.directories.iter().any(|directory| line.contains(&*directory.to_string_lossy()));
-            let ours = stat.pgrp == spawned.pid && stat.starttime >= spawned.start_ticks && names_us;
-            ours.then_some(Identity { pid: stat.pid, start_ticks: stat.starttime })
+            names_us.then_some(Identity { pid: stat.pid, start_ticks: stat.starttime })
         };
         let all = procfs::process::all_processes().into_iter().flatten().flatten();
         let group = all.filter_map(|process| is_ours(&process)).filter(|process| *process != spawned);

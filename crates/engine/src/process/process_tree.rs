@@ -8,13 +8,14 @@ use procfs::process::{Process, Stat};
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal, set_child_subreaper};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
 use std::io;
 use std::path::PathBuf;
 use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use tare_cpuset::observe;
 use tare_noise::{ControlGroup, MemoryConfines, MemoryGroup};
 
 /// The variable that marks what a server starts. Its value always has the same length, so that every server has its
@@ -167,7 +168,7 @@ impl ProcessTree {
 
 /// The mark in the environment of a process, and whose server it is of.
 pub(crate) fn mark_of(pid: i32) -> Option<String> {
-    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let environment = observe::environment(pid).ok()?;
     let name = MARK.as_bytes();
     let found = environment
         .split(|byte| *byte == 0)

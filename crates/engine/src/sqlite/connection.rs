@@ -4,21 +4,37 @@ use super::diagnostics::{WAITS_REQUEST, Waits};
 use super::planted::Session;
 use super::protocol::{self, BLOB, END, HEADER, INTEGER, NULL, Params, READY, REAL, ROW, Request, STRING, frame};
 use super::waited::Waiting;
+use crate::contract::session::HANDSHAKE;
 use crate::transport::buffer::ReadBuffer;
-use crate::transport::stream::Stream;
+use crate::transport::stream::{Channel, Stream};
 use crate::{Code, Param, SqlError, SqlErrorKind};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, Statement};
 use std::io::{self, Write};
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 /// Rows are sent when so many bytes of them have gathered.
 const FLUSH_BYTES: usize = 64 * 1024;
+/// The longest body before the password was right.
+const LONGEST_GREETING: usize = 1024;
 /// A client that prepares more has a leak.
 const MAX_STATEMENTS: usize = 1 << 20;
 
 /// Serves requests until the client goes away. An error is a client that breaks the protocol, or the stream.
 pub(super) fn serve<'c>(
+    stream: &mut Stream,
+    database: &'c Connection,
+    password: &str,
+    waits: &'c Waits,
+) -> io::Result<()> {
+    // Anyone on the network can connect where it listens there.
+    stream.set_deadline(Some(Instant::now() + HANDSHAKE));
+    serve_who_logs_in(stream, database, password, waits)
+}
+
+/// As [`serve`]: the password comes before the stream's deadline.
+fn serve_who_logs_in<'c>(
     stream: &mut Stream,
     database: &'c Connection,
     password: &str,
@@ -35,10 +51,19 @@ pub(super) fn serve<'c>(
             Err(error) => return Err(error),
         };
         let length = protocol::body_length(header).ok_or_else(|| broken("a length that cannot be"))?;
+        if !greeted && length > LONGEST_GREETING {
+            return Err(broken("more than a greeting"));
+        }
         let frame = input.peek(stream, HEADER + length)?;
         let request = Request::parse(&frame[HEADER..]).ok_or_else(|| broken("what is no request"))?;
         match request {
-            Request::Hello { password: given } => greeted = answer.hello(given, password)?,
+            Request::Hello { password: given } => {
+                if !answer.hello(given, password)? {
+                    return Err(broken("another password"));
+                }
+                greeted = true;
+                stream.set_deadline(None);
+            }
             _ if !greeted => return Err(broken("a request before the right password")),
             request => answer.to(request, &mut statements)?,
         }
@@ -272,4 +297,42 @@ fn sql_error(error: &rusqlite::Error) -> SqlError {
     };
     let code = error.sqlite_error().map(|inner| Code::Number(inner.extended_code.cast_unsigned()));
     SqlError { kind, code, message: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixStream;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    const LOGIN: Duration = Duration::from_millis(300);
+
+    /// What comes of a connection on which a client says this, and then nothing.
+    fn said(bytes: &[u8]) -> io::Result<()> {
+        let (mut client, server) = UnixStream::pair().unwrap();
+        let (tell, told) = mpsc::channel();
+        std::thread::spawn(move || {
+            let database = Connection::open_in_memory().unwrap();
+            let mut stream = Stream::unix(server);
+            stream.set_deadline(Some(Instant::now() + LOGIN));
+            tell.send(serve_who_logs_in(&mut stream, &database, "right", &Waits::default()))
+        });
+        client.write_all(bytes).unwrap();
+        told.recv_timeout(HANDSHAKE).unwrap()
+    }
+
+    #[test]
+    fn a_stranger_is_heard_for_a_moment_and_tries_one_password() {
+        let hello = |password: &str| {
+            let mut out = Vec::new();
+            Request::Hello { password: password.as_bytes() }.put(&mut out);
+            out
+        };
+        let large = (protocol::LIMIT as u32).to_le_bytes();
+        assert!(said(&large).unwrap_err().to_string().contains("more than a greeting"));
+        assert!(said(&[hello("wrong"), hello("right")].concat()).unwrap_err().to_string().contains("another password"));
+        // Half of a greeting.
+        assert_eq!(said(&large[..2]).unwrap_err().kind(), io::ErrorKind::TimedOut);
+    }
 }

@@ -5,7 +5,7 @@ use super::planted::Planted;
 use super::pragmas::{NAME, Refused};
 use super::waited::Waited;
 use crate::Session;
-use crate::contract::diagnostics::{Diagnostics, LockWait, Silent, Unavailable, WaitKind};
+use crate::contract::diagnostics::{Diagnostics, LockWait, MOST_WAITS, Silent, Unavailable, WaitKind};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -50,15 +50,14 @@ impl SqliteDiagnostics {
 
     fn waits(&mut self) -> Result<Vec<LockWait>, Unavailable> {
         let rows = self.session.query(WAITS_REQUEST).map_err(|e| Unavailable(e.to_string()))?;
-        Ok(rows.iter().filter_map(|row| wait(row)).collect())
+        Ok(rows.iter().filter_map(|row| wait(row)).take(MOST_WAITS).collect())
     }
 }
 
 fn wait(row: &[Option<String>]) -> Option<LockWait> {
     let [Some(name), Some(count), Some(wait_ns)] = row else { return None };
     let kind = if name == BUSY { WaitKind::Retried } else { WaitKind::Lock };
-    let (name, count) = (name.clone(), count.parse().ok()?);
-    Some(LockWait { kind, name, count, wait_s: wait_ns.parse::<u64>().ok()? as f64 / 1e9 })
+    LockWait::told(kind, name, count.parse().ok()?, wait_ns.parse::<u64>().ok()? as f64 / 1e9)
 }
 
 impl Diagnostics for SqliteDiagnostics {

@@ -6,6 +6,10 @@ use super::run::Run;
 use std::collections::BTreeSet;
 use tare_results::metric::{self, Better};
 
+/// The most lines of one history: each is held against what chance does to all of them, which takes a time that grows
+/// with their square.
+pub const MOST_LINES: usize = 500;
+
 /// Looks for changes in every line of the runs, which are in order.
 pub fn history(runs: &[Run], by_time: bool, options: &Options) -> Result<History, HistoryError> {
     let chosen = chosen(runs, options)?;
@@ -47,7 +51,11 @@ fn chosen(runs: &[Run], options: &Options) -> Result<Vec<(String, String)>, Hist
     all.retain(|(condition, metric)| {
         asked(metric) && (options.conditions.is_empty() || options.conditions.contains(condition))
     });
-    if all.is_empty() { Err(HistoryError::Nothing) } else { Ok(all) }
+    match all.len() {
+        0 => Err(HistoryError::Nothing),
+        many if many > MOST_LINES => Err(HistoryError::TooMany(many)),
+        _ => Ok(all),
+    }
 }
 
 fn known<'a>(

@@ -6,6 +6,6 @@ mod lines;
 mod model;
 mod run;
 
-pub use lines::history;
+pub use lines::{MOST_LINES, history};
 pub use model::{Change, ERROR_RATE, History, HistoryError, MetricHistory, NotTested, Options, Point, Segment};
 pub use run::{Run, commit_of, in_order};

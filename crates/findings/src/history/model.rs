@@ -30,6 +30,8 @@ pub enum HistoryError {
     },
     #[error("no run has a usable trial")]
     Nothing,
+    #[error("these are {0} lines of a condition and a metric each")]
+    TooMany(usize),
 }
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]

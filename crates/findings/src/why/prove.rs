@@ -218,7 +218,7 @@ impl Known<'_, '_> {
 
     /// Several times as many, where a study may be written so.
     fn more(&self, key: &str) -> Option<Change> {
-        self.has(key).then(|| Change::to(key, self.number(key, 1) * MORE))
+        self.has(key).then(|| Change::to(key, self.number(key, 1).saturating_mul(MORE)))
     }
 
     /// The server's memory in huge pages, or in none.

@@ -5,7 +5,7 @@ use super::cell::Cell;
 use super::source::Source;
 use super::tables::{Table, factors};
 use std::io::{self, Write};
-use tare_text::as_text_cell;
+use tare_text::{as_text_cell, shown};
 
 pub fn write(source: &Source<'_>, table: Table, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
@@ -14,7 +14,8 @@ pub fn write(source: &Source<'_>, table: Table, out: &mut dyn Write) -> io::Resu
     table.rows(source, &mut |cells: &[Cell<'_>]| -> io::Result<()> {
         for cell in cells {
             match cell {
-                Cell::Text(text) => writer.write_field(as_text_cell(text).as_bytes())?,
+                // A reason is any text, and this may go to a terminal.
+                Cell::Text(text) => writer.write_field(as_text_cell(&shown(text)).as_bytes())?,
                 Cell::Whole(whole) => writer.write_field(whole.to_string())?,
                 Cell::Number(number) => writer.write_field(number.to_string())?,
                 Cell::Flag(flag) => writer.write_field(flag.to_string())?,

@@ -18,9 +18,9 @@ pub fn write(history: &[Source<'_>], out: &mut dyn Write) -> io::Result<()> {
         let started = source.results.trials.iter().map(|trial| trial.started_at.as_str()).filter(|at| !at.is_empty());
         let version = source.results.environment.as_ref().map_or("", |environment| environment.tare_version.as_str());
         let mut record = vec![
-            started.min().unwrap_or("").to_owned(),
+            as_text_cell(started.min().unwrap_or("")).into_owned(),
             as_text_cell(&source.results.study).into_owned(),
-            version.to_owned(),
+            as_text_cell(version).into_owned(),
         ];
         for column in &columns {
             record.push(values.get(column).map_or(String::new(), f64::to_string));

@@ -27,7 +27,7 @@ const SCRIPT: &str = include_str!("script.js");
 /// Nothing is ever loaded, whatever a results directory holds, and no script runs but the one with this hash: what
 /// comes from outside could not run even if it were not escaped.
 const POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; \
-     script-src 'sha256-Q0+D/qVClcownY1BsHIdVOKoiW1N9XqmXxYtr+bUBdY='";
+     script-src 'sha256-WIDx836kdcUHk4iW7To2XfXUQu+RctKGh1bduHdvhSU='";
 
 pub(super) fn document(title: &str, body: &Markup) -> String {
     let page = html! {

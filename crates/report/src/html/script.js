@@ -5,13 +5,15 @@ const button=(text,label,act)=>{const b=make("button",text,label);b.type="button
 const save=(name,type,text)=>{const a=make("a");a.download=name;a.href=URL.createObjectURL(new Blob([text],{type}));a.click();setTimeout(()=>URL.revokeObjectURL(a.href),9000)};
 const study=document.title.replace(/[^\w.-]+/g,"-");
 const text=cell=>cell.textContent.trim();
+// No formula to a spreadsheet, as exported files have it; a figure with its sign and unit is none.
+const plain=t=>/^'*[=+\-@＝＋－＠]/.test(t)&&!/^[+-]([\d.][^=@|!(&]*)?$/.test(t)?"'"+t:t;
 const quoted=t=>/[",\n]/.test(t)?'"'+t.replace(/"/g,'""')+'"':t;
 
 // A table as comma-separated values, sorted by a click on a head.
 all("table").forEach((table,n)=>{
   const scroll=table.closest(".scroll")||table;
   scroll.before(button("CSV","Save this table as CSV",()=>save(study+"-table-"+(n+1)+".csv","text/csv",
-    [...table.rows].filter(r=>!r.hidden).map(r=>[...r.cells].map(c=>quoted(text(c))).join(",")).join("\n")+"\n")));
+    [...table.rows].filter(r=>!r.hidden).map(r=>[...r.cells].map(c=>quoted(plain(text(c)))).join(",")).join("\n")+"\n")));
   const heads=[...table.tHead?.rows[0]?.cells||[]];
   heads.forEach((head,column)=>{
     if(!text(head))return;

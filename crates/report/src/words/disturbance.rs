@@ -31,7 +31,8 @@ pub(super) fn in_short(results: &Results) -> Option<Vec<String>> {
         0 => String::new(),
         n => format!("; {} put aside", if n == 1 { "1 attempt was".into() } else { format!("{n} attempts were") }),
     };
-    let head = format!("{counted_words}{aside}; each by itself: tare show {} --all", results.path.display());
+    let results_path = tare_text::quoted(&results.path.display().to_string());
+    let head = format!("{counted_words}{aside}; each by itself: tare show {results_path} --all");
     let programs = by_program(disturbed.iter().map(|trial| &trial.disturbed_by));
     let line = |by: &Disturbing<'_>| {
         format!(

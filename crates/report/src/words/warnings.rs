@@ -112,7 +112,7 @@ fn disturbed_trials(results: &Results) -> Option<String> {
 fn missing_words(results: &Results) -> Option<String> {
     let missing = collect::missing_trials(results);
     let of = results.plan.as_ref().map_or(0, |plan| plan.trials.len());
-    let path = results.path.display();
+    let path = tare_text::quoted(&results.path.display().to_string());
     let advice = match results.open_shards.as_slice() {
         [] => format!("`tare run --resume {path}` completes them"),
         [one] => format!("`tare run --shard {path} {one}` completes them"),

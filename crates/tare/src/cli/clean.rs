@@ -6,7 +6,7 @@ use crate::state;
 use clap::Args;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use tare_files::{Trust, disk_bytes};
+use tare_files::{Folder, Trust, disk_bytes};
 use tare_results::store::Directory;
 
 #[derive(Debug, Args)]
@@ -48,7 +48,10 @@ pub fn run(args: &CleanArgs) -> Result<Exit, Problem> {
         told.cache.push(used(&path, !args.dry_run)?);
     }
     for directory in &named {
-        told.results.push(used(directory.path(), !args.dry_run)?);
+        told.results.push(Used { removed: !args.dry_run, ..used(directory.path(), false)? });
+        if !args.dry_run {
+            remove(directory)?;
+        }
     }
     let same = |one: &Path, other: &Path| std::fs::canonicalize(one).ok() == std::fs::canonicalize(other).ok();
     for path in state::results() {
@@ -91,6 +94,25 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     entries
 }
 
+/// Removes a results directory where it was opened: below another user's folder its path may lead elsewhere by now.
+fn remove(directory: &Directory) -> Result<(), Problem> {
+    let exchanged = || {
+        Problem::new(Exit::Machine, "cannot remove it: another folder has its name now")
+            .at(directory.path().display().to_string())
+            .advice("name the folder itself, and not a link to it")
+    };
+    let path = std::path::absolute(directory.path()).map_err(|_| exchanged())?;
+    let (Some(above), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+        return Err(exchanged());
+    };
+    let above = Folder::open(above, Trust::Anyone)?.ok_or_else(exchanged)?;
+    let found = above.sub(name)?.ok_or_else(exchanged)?.identity()?;
+    if found != directory.folder().identity()? {
+        return Err(exchanged());
+    }
+    Ok(above.remove_all(name)?)
+}
+
 fn used(path: &Path, remove: bool) -> Result<Used, Problem> {
     let bytes = disk_bytes(path);
     if remove {
@@ -117,4 +139,26 @@ fn text(told: &CleanJson, cache: &Path) -> String {
         text.push_str("results are removed when they are named: tare clean RESULTS\n");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn results_are_removed_where_they_were_opened_and_nowhere_else() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (path, away, precious) = ["above", "away", "precious"].map(|name| scratch.path().join(name)).into();
+        fs::create_dir_all(precious.join("results/kept")).unwrap();
+        let directory = Directory::create(&path.join("results"), Trust::Anyone).unwrap();
+        fs::rename(&path, &away).unwrap();
+        std::os::unix::fs::symlink(&precious, &path).unwrap();
+        assert!(remove(&directory).is_err());
+        assert!(precious.join("results/kept").exists() && away.join("results").exists());
+        fs::remove_file(&path).unwrap();
+        fs::rename(&away, &path).unwrap();
+        remove(&directory).unwrap();
+        assert!(path.exists() && !path.join("results").exists());
+    }
 }

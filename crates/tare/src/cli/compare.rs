@@ -54,20 +54,21 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
     let names: Vec<String> = [args.a, args.b].into_iter().chain(args.others).collect();
     let sessions: Vec<Vec<String>> = names.iter().map(|name| sessions_of(name)).collect();
     let style = Style::of_stdout(config::get().colour);
-    let tell = |judged: Vec<Judged<'_>>, losses: &[Losses], gate: Option<Gate>, notes: &[Note]| {
-        let told = GithubSummary { base: &names[0], judged, losses, gate, notes: &words::notes(notes) };
+    let tell = |judged: Vec<Judged<'_>>, losses: &[Losses], gate: Option<Gate>, notes: &[Note], audience: Audience| {
+        let told = GithubSummary { base: &names[0], judged, losses, gate, notes: &words::notes(notes), audience };
         github::tell(&told, args.markdown.as_deref()).map(|()| exit_of(gate))
     };
-    let of_two = |found: &Comparison| {
+    let of_two = |found: &Comparison, audience: Audience| {
         match args.json {
             true => super::output::document("tare-compare", &ComparisonJson::of(found))?,
             false => super::output::as_is(&terminal::comparison(found, &options, style))?,
         }
         let judged = found.metrics.iter().filter(|m| m.judged).map(|m| (names[1].as_str(), m)).collect();
-        tell(judged, &found.losses, found.gate, &found.notes)
+        tell(judged, &found.losses, found.gate, &found.notes, audience)
     };
     if sessions.iter().any(|side| side.len() > 1) {
-        return of_two(&of_sessions(&sessions, &options, args.html.as_ref().or(args.csv.as_ref()))?);
+        let (found, audience) = of_sessions(&sessions, &options, args.html.as_ref().or(args.csv.as_ref()))?;
+        return of_two(&found, audience);
     }
     let opened = Opened::of(&names)?;
     let sides = opened.sides();
@@ -77,7 +78,7 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
         args.csv.as_ref().map_or(Ok(()), |path| written(&opened, path, &csv_of(&all)?))?;
     }
     match sides.as_slice() {
-        [(_, a), (_, b)] => of_two(&compare::compare(*a, *b, &options)?),
+        [(_, a), (_, b)] => of_two(&compare::compare(*a, *b, &options)?, opened.audience()),
         _ => {
             let found = compare::compare_many(&sides, &options)?;
             match args.json {
@@ -86,7 +87,7 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
             }
             let judged = found.metrics.iter().filter(|row| row.metric.judged);
             let judged = judged.map(|row| (row.against.as_str(), &row.metric)).collect();
-            tell(judged, &found.losses, found.gate, &found.notes)
+            tell(judged, &found.losses, found.gate, &found.notes, opened.audience())
         }
     }
 }
@@ -108,7 +109,11 @@ fn sessions_of(name: &str) -> Vec<String> {
 }
 
 /// Compares two sides of several sessions, of which there is no file of all changes.
-fn of_sessions(sessions: &[Vec<String>], options: &Options, file: Option<&PathBuf>) -> Result<Comparison, Problem> {
+fn of_sessions(
+    sessions: &[Vec<String>],
+    options: &Options,
+    file: Option<&PathBuf>,
+) -> Result<(Comparison, Audience), Problem> {
     let [a, b] = sessions else {
         return Err(Problem::new(Exit::Usage, format!("{} sides, of which one has several sessions", sessions.len()))
             .expected("two sides: sessions are put together for A and B alone"));
@@ -121,12 +126,11 @@ fn of_sessions(sessions: &[Vec<String>], options: &Options, file: Option<&PathBu
     let opened = Opened::of(&[a.as_slice(), b.as_slice()].concat())?;
     let all: Vec<Side<'_>> = opened.sides().into_iter().map(|(_, side)| side).collect();
     let (of_a, of_b) = all.split_at(a.len());
-    Ok(compare::compare_sessions(of_a, of_b, options)?)
+    Ok((compare::compare_sessions(of_a, of_b, options)?, opened.audience()))
 }
 
 fn written(opened: &Opened, path: &Path, bytes: &[u8]) -> Result<(), Problem> {
-    let audience = Audience::of_all(opened.results.iter().map(|(_, results)| results.audience));
-    tare_files::write_named(audience, path, |file| file.write_all(bytes)).map_err(|error| {
+    tare_files::write_named(opened.audience(), path, |file| file.write_all(bytes)).map_err(|error| {
         Problem::new(Exit::Machine, error.to_string()).expected("a directory that exists, with room in it")
     })
 }
@@ -166,6 +170,11 @@ impl Opened {
             opened.named.push((name.clone(), place, condition));
         }
         Ok(opened)
+    }
+
+    /// Who may read all of them.
+    fn audience(&self) -> Audience {
+        Audience::of_all(self.results.iter().map(|(_, results)| results.audience))
     }
 
     /// The sides in the order named.

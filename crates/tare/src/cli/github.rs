@@ -5,6 +5,7 @@ use super::{Exit, Problem, output};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use tare_files::Audience;
 use tare_findings::compare::{Gate, Losses};
 use tare_report::export::changes::{Judged, annotations, markdown};
 
@@ -15,6 +16,8 @@ pub struct GithubSummary<'a> {
     /// What the gate came to, where there is one.
     pub gate: Option<Gate>,
     pub notes: &'a [String],
+    /// Who may read the results that it was made of.
+    pub audience: Audience,
 }
 
 /// Appends the Markdown to `file` and, in a step of GitHub Actions, to the step's summary; marks what is slower.
@@ -25,8 +28,8 @@ pub fn tell(told: &GithubSummary<'_>, file: Option<&Path>) -> Result<(), Problem
     let in_step = std::env::var("GITHUB_ACTIONS").is_ok_and(|value| value == "true");
     let text = markdown(told.base, &told.judged, told.losses, told.gate, told.notes);
     if let Some(path) = file {
-        append(path, &text).map_err(|error| {
-            Problem::new(Exit::Machine, format!("cannot write {}: {error}", path.display()))
+        tare_files::append_named(told.audience, path, text.as_bytes()).map_err(|error| {
+            Problem::new(Exit::Machine, error.to_string())
                 .expected("a file that can be written, in a directory that exists")
         })?;
     }
@@ -41,6 +44,7 @@ pub fn tell(told: &GithubSummary<'_>, file: Option<&Path>) -> Result<(), Problem
     Ok(())
 }
 
+/// The file is named by who runs the step.
 fn append(path: &Path, text: &str) -> std::io::Result<()> {
     OpenOptions::new().create(true).append(true).open(path)?.write_all(text.as_bytes())
 }

@@ -173,6 +173,9 @@ impl From<HistoryError> for Problem {
         let problem = Self::new(Exit::Usage, error.to_string());
         match error {
             HistoryError::Unknown { name, known, .. } => nearest(problem, &name, &known),
+            HistoryError::TooMany(_) => problem
+                .expected(format!("at most {} of them", history::MOST_LINES))
+                .advice("name what to look at with --condition and --metric"),
             HistoryError::Nothing => problem.expected("at least one usable trial in one of the runs"),
         }
     }

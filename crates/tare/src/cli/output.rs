@@ -94,7 +94,7 @@ struct Headed<'a, T> {
 pub fn document<T: Serialize>(schema: &'static str, rest: &T) -> Result<(), Problem> {
     let document = document_text(schema, rest)?;
     PRINTED.store(true, Ordering::Relaxed);
-    as_is(&document)
+    as_is(&tare_text::shown_json(&document))
 }
 
 pub fn document_text<T: Serialize>(schema: &'static str, rest: &T) -> Result<String, Problem> {

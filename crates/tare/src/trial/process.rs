@@ -1,6 +1,6 @@
 //! Properties of the server process: asked for before exec, read back from inside the running process.
 
-use std::fs;
+use tare_cpuset::observe;
 use tare_engine::{EngineError, StartRequest};
 use tare_results::schema::AppliedSetting;
 use tare_study::language::process::{PADDING, PADDING_OVERHEAD, ProcessSettings};
@@ -59,7 +59,7 @@ fn memory_limit(pid: u32, asked: u64) -> Result<String, EngineError> {
 const LARGEST_PAGE: u64 = 64 << 10;
 
 fn padding(pid: u32, asked: usize) -> Result<String, EngineError> {
-    let text = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let text = observe::environment(pid.cast_signed()).unwrap_or_default();
     let total = text.len();
     let found = text.split(|byte| *byte == 0).find(|entry| entry.starts_with(PADDING.as_bytes()));
     match found.map(|entry| entry.len() + 1) {

@@ -12,10 +12,17 @@ use tare_engine::{ProgramFile, symbol_file};
 const SHARED: [&str; 4] = ["/dev/zero", "/dev/shm/", "/SYSV", "/memfd:"];
 const SHARED_MEMORY: &str = "shared memory";
 
+/// Programs that are read: servers have some dozens of libraries.
+const MOST: usize = 1_000;
+/// Data symbols of all of them, whose names are kept: a large server has some ten thousand.
+const MOST_SYMBOLS: usize = 2_000_000;
+
 #[derive(Debug, Default)]
 pub(in super::super) struct Addresses {
     processes: HashMap<i32, Vec<Region>>,
     programs: HashMap<PathBuf, Option<Arc<Program>>>,
+    /// Of all programs.
+    symbols: usize,
 }
 
 #[derive(Debug)]
@@ -98,7 +105,17 @@ impl Addresses {
     }
 
     fn program(&mut self, path: &Path) -> Option<Arc<Program>> {
-        self.programs.entry(path.to_owned()).or_insert_with(|| read(path).map(Arc::new)).clone()
+        if let Some(known) = self.programs.get(path) {
+            return known.clone();
+        }
+        // A process may have mapped as many as it likes.
+        if self.programs.len() >= MOST || self.symbols >= MOST_SYMBOLS {
+            return None;
+        }
+        let program = read(path).map(Arc::new);
+        self.symbols += program.as_ref().map_or(0, |program| program.symbols.len());
+        self.programs.insert(path.to_owned(), program.clone());
+        program
     }
 }
 
@@ -234,6 +251,18 @@ mod tests {
         ) {
             let _ = of_changed(&places.into_iter().zip(numbers).collect::<Vec<_>>(), 0);
         }
+    }
+
+    #[test]
+    fn programs_without_number_are_not_all_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut addresses = Addresses::default();
+        for number in 0..=MOST {
+            let path = folder.path().join(number.to_string());
+            std::fs::write(&path, program()).unwrap();
+            assert_eq!(addresses.program(&path).is_some(), number < MOST);
+        }
+        assert!(addresses.program(&folder.path().join("0")).is_some());
     }
 
     #[test]

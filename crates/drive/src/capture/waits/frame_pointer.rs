@@ -4,8 +4,9 @@
 //! How far it is above the stack pointer is what the function's first instructions made room for, the registers that it
 //! saved above that, and arguments below. It is believed only where a return address is found by it.
 
+use super::bounded::bases;
 use super::programs::{Place, Process, Sections};
-use gimli::{BaseAddresses, CfaRule, EhFrame, EhFrameHdr, LittleEndian, UnwindContext, UnwindSection, X86_64};
+use gimli::{CfaRule, EhFrame, EhFrameHdr, LittleEndian, UnwindContext, UnwindSection, X86_64};
 use std::os::unix::fs::FileExt;
 
 /// Bytes of a function that are looked through for what it makes room for.
@@ -52,12 +53,7 @@ pub(super) fn find(
 /// The beginning of the function at an address, and how far from the frame pointer its caller's frame is, where it
 /// finds that so; none where nothing is known of the function.
 fn by_frame_pointer(sections: &Sections, address: u64) -> Option<Option<(u64, i64)>> {
-    let start = |range: &Option<std::ops::Range<u64>>| range.as_ref().map_or(0, |range| range.start);
-    let bases = BaseAddresses::default()
-        .set_eh_frame_hdr(start(&sections.eh_frame_hdr_svma))
-        .set_eh_frame(start(&sections.eh_frame_svma))
-        .set_text(start(&sections.text_svma))
-        .set_got(start(&sections.got_svma));
+    let bases = bases(sections);
     let index = EhFrameHdr::new(sections.eh_frame_hdr.as_ref()?, LittleEndian).parse(&bases, 8).ok()?;
     let frames = EhFrame::new(sections.eh_frame.as_ref()?, LittleEndian);
     let function = index.table()?.fde_for_address(&frames, &bases, address, EhFrame::cie_from_offset).ok()?;

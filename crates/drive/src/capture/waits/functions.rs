@@ -11,7 +11,15 @@ use tare_engine::{ProgramFile, symbol_file};
 
 /// Letters of a name that is demangled, as templates of templates may have any number, and of those the ones kept.
 const LETTERS: usize = 4_000;
+/// Letters of a name of anyone's, from which on it stays as it is: some take a time that grows with their square, and
+/// parts within parts each take a piece of the stack.
+const LONGEST: usize = 1_000;
+const DEEPEST: u32 = 64;
+/// Functions of a program whose names are demangled.
+const DEMANGLED: usize = 20_000;
 const KEPT: usize = 160;
+/// Addresses in symbols that are looked at: as a rule an address lies in one or two.
+const LOOKS: usize = 10_000_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Names(HashMap<Place, String>);
@@ -29,9 +37,15 @@ impl Names {
             }
             let found = symbols(path, &addresses);
             let file = path.file_name().unwrap_or_default().to_string_lossy();
+            // Many addresses lie in one function.
+            let mut known: HashMap<&str, String> = HashMap::new();
             for address in addresses {
-                let symbol = found.get(&address).map(|symbol| demangled(&symbol.name));
-                let name = function(symbol.as_deref(), &file);
+                let symbol = found.get(&address).map(|symbol| symbol.name.as_str());
+                let name = symbol.map(|symbol| match known.len() < DEMANGLED || known.contains_key(symbol) {
+                    true => known.entry(symbol).or_insert_with(|| demangled(symbol)).as_str(),
+                    false => symbol,
+                });
+                let name = function(name, &file);
                 names.insert(Place { program, address }, name.chars().take(KEPT).collect());
             }
         }
@@ -51,17 +65,23 @@ struct Symbol {
 }
 
 fn symbols(path: &Path, addresses: &BTreeSet<u64>) -> HashMap<u64, Symbol> {
-    let mut found = HashMap::new();
+    let (mut found, mut left) = (HashMap::new(), LOOKS);
     let apart = symbol_file(path).filter(|apart| apart != path);
     for path in apart.as_deref().into_iter().chain([path]) {
         let Some(own) = ProgramFile::open(path) else { continue };
         let Ok(file) = object::File::parse(&own) else { continue };
-        file.symbols().chain(file.dynamic_symbols()).for_each(|symbol| add(&mut found, addresses, &symbol));
+        let all = file.symbols().chain(file.dynamic_symbols());
+        all.for_each(|symbol| add(&mut found, addresses, &symbol, &mut left));
     }
     found
 }
 
-fn add<'d>(found: &mut HashMap<u64, Symbol>, addresses: &BTreeSet<u64>, symbol: &impl ObjectSymbol<'d>) {
+fn add<'d>(
+    found: &mut HashMap<u64, Symbol>,
+    addresses: &BTreeSet<u64>,
+    symbol: &impl ObjectSymbol<'d>,
+    left: &mut usize,
+) {
     let (start, end) = (symbol.address(), symbol.address().saturating_add(symbol.size()));
     if symbol.kind() != SymbolKind::Text || start >= end {
         return;
@@ -73,6 +93,9 @@ fn add<'d>(found: &mut HashMap<u64, Symbol>, addresses: &BTreeSet<u64>, symbol: 
     let underscores = name.len() - name.trim_start_matches('_').len();
     let rank = (Reverse(start), symbol.is_weak(), !symbol.is_global(), underscores, Reverse(name.len()));
     for address in inside {
+        // Symbols of anyone's program may each be as large as all of it.
+        let Some(rest) = left.checked_sub(1) else { return };
+        *left = rest;
         if found.get(address).is_none_or(|before| rank < before.rank) {
             found.insert(*address, Symbol { rank, name: name.to_owned() });
         }
@@ -93,12 +116,19 @@ impl Write for Cut {
     }
 }
 
-/// A name of Rust or C++ as it is written there.
+/// A name of Rust or C++ as it is written there; one that is too long as it is.
 fn demangled(name: &str) -> String {
+    if name.len() > LONGEST {
+        return name.chars().take(KEPT).collect();
+    }
     let mut text = Cut::default();
     let written = match rustc_demangle::try_demangle(name) {
         Ok(rust) => write!(text, "{rust:#}"),
-        Err(_) => cpp_demangle::Symbol::new(name).map_err(|_| std::fmt::Error).and_then(|cpp| write!(text, "{cpp}")),
+        Err(_) => {
+            let options = cpp_demangle::ParseOptions::default().recursion_limit(DEEPEST);
+            let symbol = cpp_demangle::Symbol::new_with_options(name, &options).map_err(|_| std::fmt::Error);
+            symbol.and_then(|cpp| write!(text, "{cpp}"))
+        }
     };
     if written.is_ok() { text.0 } else { name.to_owned() }
 }
@@ -123,6 +153,24 @@ mod tests {
         // Each pair has twice the letters of the one before.
         let bomb = format!("_Z1f{}", "St4pairI".repeat(30) + "ii" + &"E".repeat(30));
         assert!(demangled(&bomb).len() <= LETTERS.max(bomb.len()));
+        assert_eq!(demangled(&format!("_Z{}", "1a".repeat(LONGEST))).len(), KEPT);
+        let deep = format!("_Z1f{}", "Anxst".repeat(190));
+        assert_eq!(demangled(&deep), deep);
+    }
+
+    #[test]
+    fn addresses_in_symbols_are_looked_at_so_often_and_no_more() {
+        let own = ProgramFile::open(Path::new("/proc/self/exe")).unwrap();
+        let file = object::File::parse(&own).unwrap();
+        let functions = file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0);
+        let addresses: BTreeSet<u64> = functions.map(|symbol| symbol.address()).collect();
+        let looked = |mut left: usize| {
+            let mut found = HashMap::new();
+            file.symbols().for_each(|symbol| add(&mut found, &addresses, &symbol, &mut left));
+            found.len()
+        };
+        assert!(looked(usize::MAX) > 100);
+        assert!(looked(2) <= 2);
     }
 
     proptest! {

@@ -121,6 +121,10 @@ fn look(root: i32, connections: &BTreeSet<ThreadRef>, mut stacks: Option<Stacks>
         }
         let reads_stacks = looks % stacks_every(connections.len(), followed.len()) == 0;
         followed.retain(|one| {
+            // Whoever ends it does not wait for the rest.
+            if stop.load(Ordering::Relaxed) {
+                return true;
+            }
             let tally = &mut tallies[usize::from(one.is_connection)];
             note(one, tally, &mut descriptors, stacks.as_mut().filter(|_| reads_stacks && one.is_connection))
         });

@@ -7,6 +7,7 @@
 //! | `sleep` | in what a thread sleeps, by the system call that it is in |
 //! | `stacks` | call chains of threads that sleep, from their stacks |
 //! | `frame_pointer` | where a function's frame pointer is, when no one saved it |
+//! | `bounded` | whether what a program's tables say of a function comes to an end |
 //! | `programs` | programs and libraries of processes, with what unwinding needs of them |
 //! | `functions` | the functions that addresses of a program lie in |
 //! | `tally` | how often what was seen, by class of thread |
@@ -14,6 +15,7 @@
 //! | `parts` | shares of the time, which add up to 1, also as folded chains of wall-clock time |
 
 mod addresses;
+mod bounded;
 mod followed;
 #[cfg(target_arch = "x86_64")]
 mod frame_pointer;

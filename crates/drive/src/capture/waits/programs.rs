@@ -11,6 +11,11 @@ use std::sync::Arc;
 use tare_cpuset::observe::parse;
 use tare_engine::ProgramFile;
 
+/// Programs that are read: servers have some dozens of libraries.
+const MOST: usize = 1_000;
+/// Bytes that the tables of all of them take.
+const MOST_BYTES: usize = 512 << 20;
+
 /// Addresses of user space are below it.
 const USER: u64 = 1 << 56;
 
@@ -29,6 +34,8 @@ pub(super) struct Place {
 pub(super) struct Programs {
     pub all: Vec<Program>,
     known: HashMap<PathBuf, Option<usize>>,
+    /// Of the tables of all.
+    bytes: usize,
 }
 
 #[derive(Debug)]
@@ -90,12 +97,22 @@ impl Process {
 
 impl Programs {
     fn number(&mut self, path: &Path) -> Option<usize> {
-        let all = &mut self.all;
-        let number = || {
-            all.push(read(path)?);
-            Some(all.len() - 1)
-        };
-        *self.known.entry(path.to_owned()).or_insert_with(number)
+        if let Some(known) = self.known.get(path) {
+            return *known;
+        }
+        // A process may have mapped as many as it likes.
+        if self.known.len() >= MOST || self.bytes >= MOST_BYTES {
+            return None;
+        }
+        let program = read(path);
+        let number = program.map(|program| {
+            let tables = [&program.sections.eh_frame, &program.sections.eh_frame_hdr].into_iter().flatten();
+            self.bytes += tables.map(|table| table.len()).sum::<usize>();
+            self.all.push(program);
+            self.all.len() - 1
+        });
+        self.known.insert(path.to_owned(), number);
+        number
     }
 }
 
@@ -112,15 +129,39 @@ fn read(path: &Path) -> Option<Program> {
     let section = |name| file.section_by_name(name);
     let range = |name| section(name).map(|found| found.address()..found.address().saturating_add(found.size()));
     let data = |name| section(name).and_then(|found| found.data().ok()).map(Arc::<[u8]>::from);
+    // Without its index a table would be gone through for each process.
+    let eh_frame_hdr = data(".eh_frame_hdr");
     let sections = Sections {
         base_svma: start,
         text_svma: range(".text"),
         got_svma: range(".got"),
         eh_frame_svma: range(".eh_frame"),
-        eh_frame: data(".eh_frame"),
+        eh_frame: eh_frame_hdr.as_ref().and_then(|_| data(".eh_frame")),
         eh_frame_hdr_svma: range(".eh_frame_hdr"),
-        eh_frame_hdr: data(".eh_frame_hdr"),
+        eh_frame_hdr,
         ..Sections::default()
     };
     Some(Program { path: path.to_owned(), sections, addresses: start..end })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_without_number_and_tables_without_end_are_not_all_read() {
+        let own = std::env::current_exe().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut programs = Programs::default();
+        for number in 0..MOST {
+            assert_eq!(programs.number(&folder.path().join(number.to_string())), None);
+        }
+        assert_eq!(programs.number(&own), None);
+        let mut programs = Programs::default();
+        assert_eq!(programs.number(&own), Some(0));
+        assert!(programs.bytes > 1_000 && programs.bytes < 100 << 20, "{}", programs.bytes);
+        programs.bytes = MOST_BYTES;
+        assert_eq!(programs.number(&own), Some(0));
+        assert_eq!(programs.number(Path::new("/proc/self/exe")), None);
+    }
 }

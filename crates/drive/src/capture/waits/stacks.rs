@@ -6,6 +6,7 @@
 //! that needs it made room for (`frame_pointer`); where neither is so, the chain ends and is not whole.
 
 use super::super::callers::Weights;
+use super::bounded::is_bounded;
 use super::followed::Followed;
 #[cfg(target_arch = "x86_64")]
 use super::frame_pointer::{self, FramePointer};
@@ -26,6 +27,8 @@ const LARGEST: usize = 64 << 10;
 /// Functions of a chain, and chains that are kept apart.
 const DEEPEST: usize = 200;
 const CHAINS: usize = 20_000;
+/// Places of programs of which is remembered what was found out.
+const PLACES: usize = 100_000;
 
 /// What was found out of functions before.
 #[derive(Default)]
@@ -34,6 +37,22 @@ struct Known {
     /// By process and address.
     #[cfg(target_arch = "x86_64")]
     frame_pointers: HashMap<(i32, u64), FramePointer>,
+    bounded: HashMap<Place, bool>,
+}
+
+impl Known {
+    /// Whether the tables of the function at a place may be carried out.
+    fn is_bounded(&mut self, programs: &Programs, place: Place) -> bool {
+        forget_beyond(&mut self.bounded);
+        *self.bounded.entry(place).or_insert_with(|| is_bounded(&programs.all[place.program].sections, place.address))
+    }
+}
+
+/// A server has some ten thousand places in which it sleeps; one that makes up new ones takes no more memory than this.
+fn forget_beyond<K, V>(known: &mut HashMap<K, V>) {
+    if known.len() >= PLACES {
+        known.clear();
+    }
 }
 
 /// The stacks of the threads of some processes.
@@ -114,6 +133,9 @@ fn unwound(
         let Some(place) = process.place(now.address_for_lookup()) else { break };
         chain.push(place);
         let at = (now.address_for_lookup(), place);
+        if !known.is_bounded(programs, place) {
+            break;
+        }
         if !completed(&mut registers, process, programs, at, &mut word, known) {
             break;
         }
@@ -148,6 +170,7 @@ fn completed(
     let (key, sections) = ((process.pid, at.0), &programs.all[at.1.program].sections);
     let before = known.frame_pointers.get(&key).copied();
     let found = before.or_else(|| frame_pointer::find(process, sections, at, registers.sp(), word));
+    forget_beyond(&mut known.frame_pointers);
     // What was not found may have been read while the thread went on.
     known.frame_pointers.extend(found.filter(|_| before.is_none()).map(|found| (key, found)));
     if let Some(FramePointer::Above(bytes)) = found {

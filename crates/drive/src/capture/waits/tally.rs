@@ -3,6 +3,12 @@
 use super::programs::Place;
 use super::sleep::Sleep;
 use std::collections::{BTreeSet, HashMap};
+use tare_results::waits::TimeUse;
+
+/// Sleeps that are kept apart, and functions that each of them was called from: servers have some thousands. One that
+/// makes up new ones takes no more memory than these.
+const SLEEPS: usize = 100_000;
+const CALLERS: usize = 1_000;
 
 /// What was seen of the threads of one class.
 #[derive(Debug, Default)]
@@ -32,11 +38,32 @@ impl Tally {
 
     pub fn sleeps(&mut self, process: i32, thread: i32, sleep: Sleep, caller: Option<Place>) {
         self.samples += 1;
+        let is_kept = self.asleep.len() < SLEEPS || self.asleep.contains_key(&sleep);
+        let sleep = if is_kept { sleep } else { Sleep::In(TimeUse::Other, None) };
         let seen = self.asleep.entry(sleep).or_insert_with(|| Sightings { process, ..Sightings::default() });
         seen.samples += 1;
         seen.threads.insert(thread);
-        if let Some(caller) = caller {
+        if let Some(caller) = caller.filter(|caller| seen.callers.len() < CALLERS || seen.callers.contains_key(caller))
+        {
             *seen.callers.entry(caller).or_default() += 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ever_new_sleeps_of_a_server_are_counted_together() {
+        let mut tally = Tally::default();
+        for number in 0..SLEEPS + 10 {
+            let caller = Place { program: 0, address: number as u64 };
+            tally.sleeps(1, 1, Sleep::In(TimeUse::Read, Some(number.to_string())), Some(caller));
+            tally.sleeps(1, 1, Sleep::In(TimeUse::Client, None), Some(caller));
+        }
+        assert_eq!(tally.asleep.len(), SLEEPS + 1);
+        assert_eq!(tally.asleep[&Sleep::In(TimeUse::Other, None)].samples, 11);
+        assert_eq!(tally.asleep[&Sleep::In(TimeUse::Client, None)].callers.len(), CALLERS);
     }
 }

@@ -87,6 +87,15 @@ fn exported_values_are_results_again() {
     assert_eq!(ratio(dir.path()), ratio(&values));
 }
 
+#[test]
+fn no_reason_of_a_trial_steers_the_terminal_that_an_export_goes_to() {
+    let dir = results();
+    fake::each_record(dir.path(), |record| record["reason"] = "a\n::stop-commands::x\u{1b}[2J".into());
+    let table = export(dir.path(), &["--format", "csv", "--table", "trials"]);
+    assert!(table.contains("\\u{3a}:stop-commands::x\\u{1b}[2J"), "{table:?}");
+    assert!(!table.contains('\u{1b}'), "{table:?}");
+}
+
 /// Names that a spreadsheet would run, and one that is a number.
 #[test]
 fn no_cell_of_an_exported_csv_is_a_formula_and_the_names_come_back() {

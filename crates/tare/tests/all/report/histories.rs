@@ -165,6 +165,17 @@ fn commits_stand_with_the_change_and_the_lines_are_drawn() {
 }
 
 #[test]
+fn more_lines_than_can_be_looked_at_are_refused_with_the_limit() {
+    let dir = tempfile::tempdir().unwrap();
+    let rows: String = (0..501).map(|condition| format!("c{condition},0,0,tps,{condition}\n")).collect();
+    let text = format!("condition,trial,sample,metric,value\n{rows}");
+    (0..6).for_each(|run| fs::write(dir.path().join(format!("{run}.csv")), &text).unwrap());
+    let (code, _, err) = tare(&["history", path(dir.path())]);
+    assert!(code == 2 && err.contains("501 lines") && err.contains("at most 500"), "{code} {err}");
+    assert_eq!(tare(&["history", path(dir.path()), "--condition", "c7"]).0, 0);
+}
+
+#[test]
 fn more_runs_than_can_be_compared_are_refused_with_the_limit() {
     let dir = tempfile::tempdir().unwrap();
     (0..2_001).for_each(|run| fs::write(dir.path().join(format!("{run}.csv")), "").unwrap());

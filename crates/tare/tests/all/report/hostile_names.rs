@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use std::process::Command;
 
 /// A condition and a metric each, and what XML cannot hold.
-const NAMES: [(&str, &str); 3] = [
+const NAMES: [(&str, &str); 4] = [
     ("a\n::stop-commands::x", "tps"),
     ("b\u{1}\u{b}\u{2028}\u{85}", "tps\n::stop-commands::y"),
     ("::stop-commands::z\u{fffe}", "lat\u{1b}[31mency"),
+    ("##vso[task.setvariable variable=x]y", "tps"),
 ];
 
 #[test]
@@ -39,7 +40,7 @@ fn a_name_is_no_command_to_a_terminal_or_ci_system_and_breaks_no_format() {
                 assert!(!line.trim_start().starts_with("::stop-commands"), "{args:?}: {written}");
             }
             let steers = |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{2028}' | '\u{fffe}');
-            assert!(!written.contains(steers), "{args:?}: {written:?}");
+            assert!(!written.contains(steers) && !written.contains("##vso["), "{args:?}: {written:?}");
         }
     }
 }

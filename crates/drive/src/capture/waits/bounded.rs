@@ -1,0 +1,119 @@
+//! Whether what a program's tables say of a function comes to an end soon: they are instructions, with expressions that
+//! may jump back, and neither framehop nor gimli gives up on those of anyone's program.
+
+use super::programs::Sections;
+use gimli::{BaseAddresses, CallFrameInstruction, EhFrame, EhFrameHdr, EndianSlice, LittleEndian, Operation};
+use gimli::{CallFrameInstructionIter, Encoding, UnwindSection};
+
+/// Instructions of one function, what they share with others and their expressions among them: those of the largest
+/// functions of servers are some hundreds.
+const MOST: usize = 20_000;
+
+type Frames<'t> = EhFrame<EndianSlice<'t, LittleEndian>>;
+
+/// Where the sections are, for addresses that are told from theirs.
+pub(super) fn bases(sections: &Sections) -> BaseAddresses {
+    let start = |range: &Option<std::ops::Range<u64>>| range.as_ref().map_or(0, |range| range.start);
+    BaseAddresses::default()
+        .set_eh_frame_hdr(start(&sections.eh_frame_hdr_svma))
+        .set_eh_frame(start(&sections.eh_frame_svma))
+        .set_text(start(&sections.text_svma))
+        .set_got(start(&sections.got_svma))
+}
+
+/// Of the function at an address, found as framehop finds it. What it does not find, or cannot read, it does not carry
+/// out either.
+pub(super) fn is_bounded(sections: &Sections, address: u64) -> bool {
+    let (Some(header), Some(frames)) = (&sections.eh_frame_hdr, &sections.eh_frame) else { return true };
+    let (bases, frames) = (bases(sections), EhFrame::new(frames, LittleEndian));
+    let found = || {
+        let index = EhFrameHdr::new(header, LittleEndian).parse(&bases, 8).ok()?;
+        let table = index.table()?;
+        let offset = table.pointer_to_offset(table.lookup(address, &bases).ok()?).ok()?;
+        frames.fde_from_offset(&bases, offset, EhFrame::cie_from_offset).ok()
+    };
+    let Some(function) = found() else { return true };
+    let (mut left, encoding) = (MOST, function.cie().encoding());
+    let shared = function.cie().instructions(&frames, &bases);
+    ends(shared, &frames, encoding, &mut left)
+        && ends(function.instructions(&frames, &bases), &frames, encoding, &mut left)
+}
+
+fn ends<'t>(
+    mut instructions: CallFrameInstructionIter<'_, EndianSlice<'t, LittleEndian>>,
+    frames: &Frames<'t>,
+    encoding: Encoding,
+    left: &mut usize,
+) -> bool {
+    while let Ok(Some(instruction)) = instructions.next() {
+        let expression = match instruction {
+            CallFrameInstruction::DefCfaExpression { expression }
+            | CallFrameInstruction::Expression { expression, .. }
+            | CallFrameInstruction::ValExpression { expression, .. } => Some(expression),
+            _ => None,
+        };
+        if !takes_one(left) {
+            return false;
+        }
+        let Some(expression) = expression.and_then(|expression| expression.get(frames).ok()) else { continue };
+        let mut operations = expression.operations(encoding);
+        while let Ok(Some(operation)) = operations.next() {
+            if matches!(operation, Operation::Bra { .. } | Operation::Skip { .. }) || !takes_one(left) {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+fn takes_one(left: &mut usize) -> bool {
+    *left = left.saturating_sub(1);
+    *left > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    /// The tables of a program of one function, at 0x1000, with these instructions.
+    fn of_one(instructions: &[u8]) -> Sections {
+        const AT: u64 = 0x5000;
+        let padded = |mut entry: Vec<u8>| {
+            entry.resize(entry.len().next_multiple_of(8) + 4, 0);
+            [&(entry.len() as u32).to_le_bytes()[..], &entry].concat()
+        };
+        // No augmentation: addresses have eight bytes.
+        let shared = padded([&[0; 4][..], &[1, 0, 1, 0x78, 16], &[0x0c, 7, 8, 0x90, 1]].concat());
+        let back = (shared.len() as u32 + 4).to_le_bytes();
+        let own = [&back[..], &0x1000_u64.to_le_bytes(), &0x100_u64.to_le_bytes(), instructions].concat();
+        let frames = [&shared[..], &padded(own), &[0; 4]].concat();
+        // Absolute addresses of eight bytes; one row.
+        let mut header = vec![1, 4, 3, 4];
+        header.extend(AT.to_le_bytes());
+        header.extend(1_u32.to_le_bytes());
+        header.extend(0x1000_u64.to_le_bytes());
+        header.extend((AT + shared.len() as u64).to_le_bytes());
+        Sections {
+            eh_frame_svma: Some(AT..AT + frames.len() as u64),
+            eh_frame: Some(Arc::from(frames)),
+            eh_frame_hdr: Some(Arc::from(header)),
+            ..Sections::default()
+        }
+    }
+
+    #[test]
+    fn tables_that_jump_back_or_go_on_for_long_are_not_carried_out() {
+        let of = |instructions: &[u8]| is_bounded(&of_one(instructions), 0x1010);
+        // DW_CFA_def_cfa_offset 16; DW_CFA_def_cfa_expression: DW_OP_breg7 8, as in procedure linkage tables.
+        assert!(of(&[0x0e, 16]) && of(&[0x0f, 2, 0x77, 8]));
+        // The same of DW_OP_skip -3, and as DW_CFA_expression and DW_CFA_val_expression of register 6.
+        let back = [0x2f, 0xfd, 0xff];
+        assert!(!of(&[&[0x0f, 3][..], &back].concat()));
+        assert!(!of(&[&[0x10, 6, 3][..], &back].concat()));
+        assert!(!of(&[&[0x16, 6, 3][..], &back].concat()));
+        // DW_CFA_nop.
+        assert!(of(&[0; 1000]) && !of(&[0; 2 * MOST]));
+        assert!(is_bounded(&Sections::default(), 0x1010));
+    }
+}
