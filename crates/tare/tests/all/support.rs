@@ -185,6 +185,17 @@ pub fn send(pid: u32, signal: Signal) -> bool {
     kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).is_ok()
 }
 
+/// Kills (-9) all of them at one moment: stopped before the first dies, none gets to answer the end of another, as a
+/// trial ends its program when its run is gone.
+pub fn kill_at_once(pids: impl IntoIterator<Item = u32>) {
+    let pids: Vec<u32> = pids.into_iter().collect();
+    for signal in [Signal::STOP, Signal::KILL] {
+        for pid in &pids {
+            send(*pid, signal);
+        }
+    }
+}
+
 /// The words that a process was started with; none of one that has ended.
 pub fn words_of(pid: u32) -> Vec<String> {
     let line = text(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
