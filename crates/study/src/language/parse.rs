@@ -22,7 +22,8 @@ pub struct Overrides {
     pub engine: Option<String>,
     /// `--load`: in place of the study's own, whose keys it does not take over where they mean nothing to it.
     pub load: Option<String>,
-    /// What options of their own set, as `--set` would, each with how it was typed. What `--set` says of the same key wins.
+    /// What options of their own set, as `--set` would, each with how it was typed. What `--set` says of the same key
+    /// wins.
     pub options: Vec<(String, String)>,
     pub sets: Vec<String>,
     /// `--binary`: programs that are the levels of the factor of that name; none where the study's own stand.
