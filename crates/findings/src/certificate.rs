@@ -140,6 +140,8 @@ pub struct Found {
     pub against: Against,
     /// The metric that was compared; none where nothing was measured.
     pub metric: Option<String>,
+    /// Whether the samples of its pairs took turns.
+    pub by_turns: bool,
     pairs: Vec<Pair>,
 }
 
@@ -150,11 +152,11 @@ impl Found {
         let found = Pairs::of(plan, rule, records);
         let pairs: Vec<Pair> = found.measured.iter().map(Measured::pair).collect();
         let against = Against::of(twin, rule, &found, &pairs).filter(|_| !pairs.is_empty())?;
-        Some(Self { against, metric: found.metric, pairs })
+        Some(Self { against, metric: found.metric, by_turns: plan.turns.is_some(), pairs })
     }
 
     pub fn left_out(twin: Twin, reason: String) -> Self {
-        Self { against: Against::left_out(twin, reason), metric: None, pairs: Vec::new() }
+        Self { against: Against::left_out(twin, reason), metric: None, by_turns: false, pairs: Vec::new() }
     }
 }
 
@@ -177,6 +179,9 @@ pub struct Certificate {
     pub engine: Option<String>,
     /// The name of the load as a study gives it.
     pub load: String,
+    /// Whether the samples of its pairs took turns, while both servers ran.
+    #[serde(default)]
+    pub by_turns: bool,
     pub metric: String,
     /// The side that was measured against itself, as it was written; empty: the study as it is.
     pub side: String,
@@ -239,7 +244,8 @@ pub struct Certified {
     /// False alarms by its rule, in all certificates of its load.
     pub alarms: Alarms,
     pub newest: Certificate,
-    /// Whether they are of the comparison's own engine and load; else there is none, and this is another one's.
+    /// Whether they are of the comparison's own engine and load, by turns as it is or not; else there is none, and this
+    /// is another one's.
     pub same_load: bool,
 }
 
@@ -248,13 +254,13 @@ impl Certified {
     pub fn of(
         all: &[Certificate],
         machine: &Fingerprint,
-        engine: Option<&str>,
-        load: &str,
+        (engine, load, by_turns): (Option<&str>, &str, bool),
         rule: Rule,
     ) -> Option<Self> {
         let here: Vec<&Certificate> = all.iter().filter(|one| one.is_of(machine)).collect();
-        let own: Vec<&Certificate> =
-            here.iter().copied().filter(|one| one.engine.as_deref() == engine && one.load == load).collect();
+        let is_own =
+            |one: &Certificate| one.engine.as_deref() == engine && one.load == load && one.by_turns == by_turns;
+        let own: Vec<&Certificate> = here.iter().copied().filter(|one| is_own(one)).collect();
         let same_load = !own.is_empty();
         let newest = own.last().or(here.last()).copied()?.clone();
         let counted = if same_load { own } else { here.last().copied().into_iter().collect() };

@@ -39,6 +39,7 @@ fn certificate(kernel: &str, load: &str, looks: Alarms) -> Certificate {
         machine: machine(kernel),
         engine: Some("sqlite".into()),
         load: load.into(),
+        by_turns: false,
         metric: "tps".into(),
         side: String::new(),
         minimum_effect: 0.02,
@@ -58,12 +59,16 @@ fn certificates_of_a_load_on_this_machine_are_counted_together_and_others_are_no
         certificate("6.1", "dbt3", alarms(3, 10)),
         certificate("6.2", "read_only", alarms(5, 10)),
     ];
-    let of = |load: &str, kernel: &str| Certified::of(&all, &machine(kernel), Some("sqlite"), load, Rule::Looks);
+    let of =
+        |load: &str, kernel: &str| Certified::of(&all, &machine(kernel), (Some("sqlite"), load, false), Rule::Looks);
     let found = of("read_only", "6.1").unwrap();
     assert_eq!((found.alarms, found.same_load), (alarms(2, 40), true));
     let other = of("counters", "6.1").unwrap();
     assert_eq!((other.newest.load.as_str(), other.same_load), ("dbt3", false));
     assert_eq!(of("read_only", "6.3"), None);
+    // What was measured one trial after the other says nothing of samples that take turns.
+    let turned = Certified::of(&all, &machine("6.1"), (Some("sqlite"), "read_only", true), Rule::Looks);
+    assert!(turned.is_some_and(|turned| !turned.same_load));
 }
 
 #[test]
@@ -84,6 +89,7 @@ fn what_a_budget_decides_comes_from_the_spread_around_each_twins_own_mean() {
         let own = |mean: &f64| Found {
             against: against(Twin::Copy, alarms(0, 1), (1.0, 0.9, 1.1)),
             metric: None,
+            by_turns: false,
             pairs: pairs(*mean),
         };
         Certificate::decides(&means.iter().map(own).collect::<Vec<_>>())

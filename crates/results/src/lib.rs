@@ -13,6 +13,7 @@ mod csv;
 mod csv_trials;
 mod directory;
 pub mod disturbed;
+mod earlier;
 mod error;
 pub mod events;
 mod everything;

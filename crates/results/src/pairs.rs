@@ -101,11 +101,8 @@ impl Pairs {
             }
         }
         pairs.metric = metric;
-        if least_shared.is_some() {
-            // Two trials take the time of one.
-            pairs.elapsed_s /= 2.0;
-            pairs.session_s /= 2.0;
-        }
+        pairs.elapsed_s /= plan.at_once();
+        pairs.session_s /= plan.at_once();
         pairs
     }
 

@@ -121,6 +121,11 @@ impl Plan {
         self.turns.is_some() || self.settle.as_ref().is_some_and(|rule| rule.duet.is_some())
     }
 
+    /// How many trials are made at the same time, and so take the time of one.
+    pub fn at_once(&self) -> f64 {
+        if self.is_together() { 2.0 } else { 1.0 }
+    }
+
     /// Trials in all, those too that are planned when others have ended, as far as their number is known beforehand.
     pub fn trials_in_all(&self) -> usize {
         let all = |within: &Within| within.rungs.as_ref().map(|rule| rule.blocks).or(within.blocks);

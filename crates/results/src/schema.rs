@@ -195,7 +195,8 @@ pub struct TrialRecord {
     pub levels: Levels,
     /// How it ended: measured, or failed and why.
     pub outcome: Outcome,
-    /// Why, when not ok.
+    /// Why, when not ok; when ok, what disturbed it although it counts, as no attempt was clean.
+    #[serde(default, deserialize_with = "crate::earlier::reason")]
     pub reason: Option<String>,
     /// Where it ran; none in records of schema 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]

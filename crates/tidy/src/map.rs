@@ -69,6 +69,7 @@ pub const FOREIGN_PROSE: &[Foreign] = &[
     Foreign { below: "crates/drive/src/workload/sql/statement.rs", of: "the user, as statements" },
     Foreign { below: "crates/engine/src", of: "servers and their logs" },
     Foreign { below: "crates/report/src/charts/alone.rs", of: "the SVG format" },
+    Foreign { below: "crates/results/src/earlier.rs", of: "earlier versions of this program" },
     Foreign { below: "crates/study/src/plan/needs.rs", of: "the kernel" },
     Foreign { below: "crates/tare/src/cli/problem.rs", of: "errors of libraries, to be shown only" },
     Foreign { below: "crates/topology/src/observe/huge.rs", of: "the kernel" },

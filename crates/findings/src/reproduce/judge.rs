@@ -4,6 +4,7 @@ use super::measured::{conditions_of, measured};
 use super::model::{Figure, Open, Reproduced, Why};
 use tare_results::Results;
 use tare_results::claim::{Band, Claim, Measure};
+use tare_results::schema::Plan;
 use tare_stats::Interval;
 
 /// Longer than this nothing is said to take.
@@ -15,8 +16,7 @@ const MORE: f64 = 3.0;
 
 /// What the records of an experiment say of a claim.
 pub fn of_results(claim: &Claim, results: &Results) -> Reproduced {
-    // Two trials whose samples take turns take the time of one.
-    let at_once = if results.plan.as_ref().is_some_and(|plan| plan.is_together()) { 2.0 } else { 1.0 };
+    let at_once = results.plan.as_ref().map_or(1.0, Plan::at_once);
     let elapsed_s = results.trials.iter().map(|trial| trial.elapsed_s).sum::<f64>() / at_once;
     let Some(sides) = conditions_of(claim, results) else { return judge(claim, None, elapsed_s) };
     let figure = measured(claim, &sides);

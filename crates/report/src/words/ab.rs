@@ -118,19 +118,27 @@ fn undecided(ab: &Ab) -> String {
 
 /// What is known after a pair, in one line.
 pub fn line(ab: &Ab) -> String {
-    let aside = [(ab.disturbed, "disturbed"), (ab.lost, "without a result")];
-    let aside = aside.into_iter().filter(|(pairs, _)| *pairs > 0);
-    let aside: Vec<String> = aside.map(|(pairs, what)| format!("{pairs} {what}")).collect();
+    let disturbed = (ab.disturbed > 0).then(|| format!("{} of {} disturbed", ab.disturbed, ab.pairs));
+    let lost = (ab.lost > 0).then(|| format!("{} without a result", ab.lost));
+    let aside: Vec<String> = disturbed.into_iter().chain(lost).collect();
     let aside = if aside.is_empty() { String::new() } else { format!(" ({})", aside.join(", ")) };
     let session = match ab.rule.sessions {
         0 | 1 => String::new(),
         all => format!("session {} of {all}, ", ab.rule.begun.len().max(1)),
     };
     let head = format!("{session}pair {}{aside}", ab.pairs);
-    let Some(ratio) = ab.ratio else { return format!("{head}: no figure yet, which takes a pair in each order") };
+    let first_look = match ab.to_go {
+        ToGo::TooFew { first_look } if ab.pairs > 0 && !ab.rule.certify => {
+            format!("; the first look is after {first_look} ({})", duration(first_look as f64 * ab.pair_s))
+        }
+        _ => String::new(),
+    };
+    let Some(ratio) = ab.ratio else {
+        return format!("{head}: no figure yet, which takes a pair in each order{first_look}");
+    };
     // Wider than a hundredfold says nothing yet.
     let told = ab.ci.filter(|ci| !ab.rule.certify && ci.low > 0.01 && ci.high < 100.0);
-    let Some(ci) = told else { return format!("{head}: B/A {ratio:.4} so far") };
+    let Some(ci) = told else { return format!("{head}: B/A {ratio:.4} so far{first_look}") };
     let figures = format!("{head}: B/A {ratio:.4} ({:.4} to {:.4})", ci.low, ci.high);
     let e = ab.rule.minimum_effect;
     let within = ci.low >= 1.0 / (1.0 + e) && ci.high <= 1.0 + e;
@@ -283,7 +291,7 @@ pub(super) mod tests {
         let mut found = ab(AbVerdict::Undecided, (1.001, 0.97, 1.03));
         (found.disturbed, found.lost) = (15, 1);
         assert!(
-            line(&found).starts_with("pair 18 (15 disturbed, 1 without a result): B/A 0.9990 "),
+            line(&found).starts_with("pair 18 (15 of 18 disturbed, 1 without a result): B/A 0.9990 "),
             "{}",
             line(&found)
         );
@@ -296,6 +304,7 @@ pub(super) mod tests {
         few.to_go = ToGo::TooFew { first_look: 4 };
         let said = "Undecided after 3 pairs in 9 min: too few to say anything; the first look is after 4 (2 min).";
         assert_eq!(sentence(&few), said);
+        assert_eq!(line(&few), "pair 3: B/A 0.9709 so far; the first look is after 4 (2 min)");
         let many = Ab { to_go: ToGo::TooMany, ..ab(AbVerdict::Undecided, (1.03, 0.7, 1.5)) };
         let said = "Undecided after 18 pairs: a change of 3.4% would have been seen; settling 2.0% takes more than 1000 \
                     pairs or a day.";

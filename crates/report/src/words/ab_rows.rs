@@ -53,7 +53,7 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
         if ab.stop != Some(Stop::OneSided) {
             rows.push(("to go", to_go(ab)));
         }
-        rows.extend(ab.stop.and_then(stopped).map(|why| ("stopped", why.to_owned())));
+        rows.extend(ab.stop.and_then(stopped).map(|why| ("stopped", why + remedy(ab))));
     }
     rows
 }
@@ -129,19 +129,24 @@ fn to_go(ab: &Ab) -> String {
     }
 }
 
-fn stopped(stop: Stop) -> Option<&'static str> {
-    match stop {
-        Stop::Settled => None,
-        Stop::LastLook => Some("the last of its looks is over"),
-        Stop::Budget => Some("no further pair fits into the budget"),
-        Stop::Session => Some("this session has its pairs; the others are to follow"),
-        Stop::Control => Some("what the change cannot touch moved: the machine did, or the change reaches further"),
-        Stop::OneSided => Some(
-            "what disturbed one side alone may be the difference: see the reasons with tare show, then run it again; \
-             by turns (--interleave) it meets both",
-        ),
-        Stop::LeftOut => Some("more pairs gave no result than counted; see the logs of trials"),
-    }
+/// What may keep it from stopping for the same reason.
+fn remedy(ab: &Ab) -> &'static str {
+    if ab.stop == Some(Stop::OneSided) && !ab.by_turns { "; by turns (--interleave) it meets both" } else { "" }
+}
+
+fn stopped(stop: Stop) -> Option<String> {
+    let why = match stop {
+        Stop::Settled => return None,
+        Stop::LastLook => "the last of its looks is over",
+        Stop::Budget => "no further pair fits into the budget",
+        Stop::Session => "this session has its pairs; the others are to follow",
+        Stop::Control => "what the change cannot touch moved: the machine did, or the change reaches further",
+        Stop::OneSided => {
+            "what disturbed one side alone may be the difference: see the reasons with tare show, then run it again"
+        }
+        Stop::LeftOut => "more pairs gave no result than counted; see the logs of trials",
+    };
+    Some(why.to_owned())
 }
 
 #[cfg(test)]
@@ -174,6 +179,8 @@ mod tests {
         assert!(row(&found, "to go").contains("a larger minimum effect"));
         found.stop = Some(Stop::OneSided);
         assert!(row(&found, "stopped").contains("--interleave"));
+        found.by_turns = true;
+        assert!(!row(&found, "stopped").contains("--interleave"));
     }
 
     #[test]

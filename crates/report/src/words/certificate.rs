@@ -68,8 +68,9 @@ pub fn alongside(certified: Option<&Certified>) -> String {
 
 fn load(certificate: &Certificate) -> String {
     let side = if certificate.side.is_empty() { String::new() } else { format!(", {}", certificate.side) };
+    let turns = if certificate.by_turns { ", by turns" } else { "" };
     match &certificate.engine {
-        Some(engine) => format!("{} on {engine}{side}", certificate.load),
+        Some(engine) => format!("{} on {engine}{turns}{side}", certificate.load),
         None => format!("{}{side}", certificate.load),
     }
 }

@@ -23,7 +23,7 @@ pub fn sentence(find: &Find) -> String {
             )
         }
         Some(ahead) => {
-            let (left, name, alone) = (find.left().count(), &ahead.name, find.disturbed_alone().count());
+            let (left, name, alone) = (find.left().count(), &ahead.name, open_and_disturbed(find).count());
             let after = format!("Undecided after {trials} in {within}");
             let were = if alone == 1 { "was" } else { "were" };
             match find.open() {
@@ -76,7 +76,7 @@ pub fn line(find: &Find) -> String {
     let open = match find.open() {
         _ if find.decided => String::new(),
         Some(Open::BestOfOthers | Open::DisturbedAlone) => {
-            let names = list(&open_and_disturbed(find));
+            let names = list(&named_as_disturbed(find));
             format!("; not decided as long as something disturbs these alone: {names}")
         }
         Some(Open::Behind(ratio)) => {
@@ -115,7 +115,7 @@ pub fn ended(find: &Find) -> Vec<String> {
 
 /// Who could not be dropped for what something else did to it alone; none where that holds up no decision.
 pub fn disturbed(find: &Find) -> Option<String> {
-    let names = open_and_disturbed(find);
+    let names = named_as_disturbed(find);
     (!names.is_empty()).then(|| {
         format!(
             "{}, more often than the one ahead: nothing is claimed against that, and more trials change nothing as \
@@ -125,11 +125,15 @@ pub fn disturbed(find: &Find) -> Option<String> {
     })
 }
 
-/// Those that are left although something disturbed them alone, with how often.
-fn open_and_disturbed(find: &Find) -> Vec<String> {
-    let open = |of: &&Candidate| of.fate == Fate::Left;
+/// Those that are left although something disturbed them alone.
+fn open_and_disturbed(find: &Find) -> impl Iterator<Item = &Candidate> {
+    find.disturbed_alone().filter(|of| of.fate == Fate::Left)
+}
+
+/// Their names with how often.
+fn named_as_disturbed(find: &Find) -> Vec<String> {
     let often = |of: &Candidate| format!("{} ({} of {})", of.name, of.disturbed, count(of.trials, "trial"));
-    find.disturbed_alone().filter(open).map(often).collect()
+    open_and_disturbed(find).map(often).collect()
 }
 
 /// Throughput against the tail of latency: who is at either end.
@@ -247,7 +251,7 @@ mod tests {
 
     #[test]
     fn an_undecided_race_says_who_was_disturbed_alone() {
-        let of = [("a", Fate::Left, 0), ("b", Fate::Left, 5), ("c", Fate::Left, 1), ("d", Fate::Worse, 2)];
+        let of = [("a", Fate::Left, 0), ("b", Fate::Left, 5), ("c", Fate::Left, 1), ("d", Fate::Worse, 4)];
         let find = made_up(&of, rule());
         let said = disturbed(&find).unwrap();
         assert!(said.starts_with("b (5 of 8 trials), more often than the one ahead"), "{said}");

@@ -21,8 +21,8 @@ pub struct Decide {
     pub sessions: Option<usize>,
     /// Whether both sides run at the same time, each on one half of the machine.
     pub duet: bool,
-    /// Whether both servers run at the same time, and their samples take turns.
-    pub interleave: bool,
+    /// Whether both servers run at the same time, and their samples take turns; none: where both sides only read.
+    pub interleave: Option<bool>,
     pub controls: Vec<String>,
     pub seed: Option<u64>,
 }
@@ -53,8 +53,9 @@ impl Keyed for Decide {
         ),
         key!(switch "duet" in duet,
             "on: both sides at the same time, each on one half of the machine, as `tare ab --duet`"),
-        key!(switch "interleave" in interleave,
-            "on: the servers of both sides run, and short samples of them take turns, as `tare ab --interleave`"),
+        key!(optional switch "interleave" in interleave,
+            "on: the servers of both sides run, and short samples of them take turns; off: one trial after the other; \
+             absent: on where it can be and both sides only read"),
         Key::words(
             "controls",
             "metrics that the change cannot touch, with commas between them: where one moves, nothing is claimed",

@@ -22,6 +22,9 @@ pub struct Overrides {
     pub engine: Option<String>,
     /// `--load`: in place of the study's own, whose keys it does not take over where they mean nothing to it.
     pub load: Option<String>,
+    /// What options of their own set, as `--set` would, each with how it was typed. What `--set` says of the same key
+    /// wins.
+    pub options: Vec<(String, String)>,
     pub sets: Vec<String>,
     /// `--binary`: programs that are the levels of the factor of that name; none where the study's own stand.
     pub binaries: Vec<String>,
@@ -99,6 +102,9 @@ impl<'a> Parser<'a> {
         if !overrides.binaries.is_empty() {
             let programs = overrides.binaries.iter().map(|path| Value::of_word(path)).collect();
             self.set_factor("binary", programs, "--binary");
+        }
+        for (set, typed) in &overrides.options {
+            self.command_line(set, typed.clone())?;
         }
         for set in &overrides.sets {
             self.command_line(set, format!("--set {set}"))?;

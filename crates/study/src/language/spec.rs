@@ -54,6 +54,8 @@ pub struct Study {
     pub sampling: Sampling,
     /// Two sides that are compared pair by pair until it is settled, in place of factors; none: factors count.
     pub decide: Option<Decide>,
+    /// Whether a command says itself what is compared, and a rule of it how many trials there are.
+    pub by_rule: bool,
 }
 
 /// A key of the base that the command line sets.
@@ -115,7 +117,8 @@ impl Study {
         name.clone_into(&mut self.name);
         (self.title, self.conditions, self.factors) = (title, conditions, Vec::new());
         (self.question, self.design) = (None, Design::default());
-        (self.sampling.trials, self.sampling.target_half_width) = (1, None);
+        (self.sampling.trials, self.sampling.target_half_width, self.sampling.within_s) = (1, None, None);
+        self.by_rule = true;
     }
 
     /// Sets one factor of `settings` to a level. The error says what was expected.

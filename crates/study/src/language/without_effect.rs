@@ -5,6 +5,9 @@ use super::spec::{Asked, BUILD, Factor, PLACEMENT, SIDE, Study};
 use super::target::Target;
 use std::collections::BTreeSet;
 
+/// Keys of `[sampling]` that say how many trials there are.
+const COUNTS: [&str; 4] = ["trials", "target_half_width", "budget_s", "within_s"];
+
 /// Refuses it. Which conditions there are is known once the sides of a comparison are.
 pub fn without_effect(study: &Study) -> Result<(), StudyError> {
     let varied: BTreeSet<String> = study.entries().into_iter().flatten().map(|factor| factor.name).collect();
@@ -13,9 +16,15 @@ pub fn without_effect(study: &Study) -> Result<(), StudyError> {
         Err(Source { origin: "", text: "" }.wrong(&Place::Option(asked.option.clone()), what, instead))
     };
     for asked in &study.asked {
-        if asked.section == "factors" && !varied.contains(&asked.key) {
+        let is_varied = asked.section == "factors" && (study.by_rule || !varied.contains(&asked.key));
+        if is_varied || (study.by_rule && asked.section == "design") {
             let instead = "sides or levels of this command, or a study with tare run".to_owned();
             return refused(asked, "this command says itself what is compared", instead);
+        }
+        if study.by_rule && asked.section == "sampling" && COUNTS.contains(&asked.key.as_str()) {
+            let instead =
+                "a time for all trials (--budget, of tare find --within), or a study with tare run".to_owned();
+            return refused(asked, "this command adds trials until it is decided", instead);
         }
         let target = Target::of_key(&asked.section, &asked.key);
         if let Some(by) = target.and_then(|target| by_all(study, &target)) {
@@ -126,6 +135,26 @@ mod tests {
             assert_eq!(error.origin, format!("--set {set}"));
             assert!(error.what.contains(by) && error.expected.contains(instead), "{set}: {error:?}");
         }
+    }
+
+    #[test]
+    fn what_the_rule_of_a_command_decides_is_not_set_at_its_side() {
+        let found = |set: &str| {
+            let overrides = Overrides { sets: vec![set.to_owned()], ..Overrides::default() };
+            let mut study = parse(Source { origin: "s.toml", text: STUDY }, &overrides).unwrap();
+            study.compare("find", String::new(), Vec::new());
+            study.factors = vec![Factor { name: "threads".to_owned(), levels: vec![1_usize.into(), 2_usize.into()] }];
+            without_effect(&study)
+        };
+        for (set, why) in [
+            ("sampling.trials=5", "adds trials until it is decided"),
+            ("sampling.target_half_width=0.01", "adds trials until it is decided"),
+            ("factors.threads=4,8", "says itself what is compared"),
+            ("design.kind=one-at-a-time", "says itself what is compared"),
+        ] {
+            assert!(found(set).unwrap_err().what.contains(why), "{set}");
+        }
+        found("sampling.sample_s=2").unwrap();
     }
 
     #[test]

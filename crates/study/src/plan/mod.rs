@@ -21,6 +21,7 @@
 //! | `made` | data sets that need not be made |
 //! | `pilot`, `cases` | counts chosen from the first trials; what they are chosen for |
 //! | `settle` | pairs that are added until it is settled whether two conditions differ |
+//! | `together` | whether the trials of a pair run at the same time, and whether their samples take turns |
 //! | `stack` | where the stack of each trial of a comparison begins |
 //! | `race` | blocks of conditions that are raced, without those that were dropped |
 //! | `looks` | blocks up to the next look at a study that ends when its question is settled |
@@ -54,4 +55,5 @@ pub mod settle;
 pub mod shard;
 pub mod stack;
 pub mod task;
+pub mod together;
 pub mod within;

@@ -13,7 +13,7 @@ use tare_topology::Machine;
 /// Programs, connections and what the kernel keeps alongside them.
 const BESIDE_BYTES: u64 = 256 << 20;
 /// A data set is held twice: as it was made, and to work on.
-const COPIES: u64 = 2;
+pub(super) const COPIES: u64 = 2;
 /// Smaller needs are not held against the room that there is: a guess would refuse what fits.
 const LOOKED_AT: u64 = 1 << 30;
 /// The same of disk: a server's own files are of a size that is known well, those of small tables are not.
@@ -76,10 +76,19 @@ pub(super) fn pool_bytes(settings: &Settings) -> u64 {
     pool.min(data + data / 20)
 }
 
+/// The same with all of its data in memory, in the server's or the kernel's.
+pub(super) fn with_read_data(settings: &Settings) -> u64 {
+    memory(settings) + settings.workload.load.load().data_bytes().saturating_sub(pool_bytes(settings))
+}
+
+pub(super) fn is_looked_at(bytes: u64) -> bool {
+    bytes > LOOKED_AT
+}
+
 pub fn fits_memory(settings: &Settings, machine_bytes: Option<u64>) -> Result<(), String> {
     let needed = memory(settings);
     match machine_bytes {
-        Some(has) if needed > LOOKED_AT && needed > has => {
+        Some(has) if is_looked_at(needed) && needed > has => {
             Err(format!("it needs about {} of memory, and there are {}", gigabytes(needed), gigabytes(has)))
         }
         _ => Ok(()),

@@ -103,12 +103,17 @@ pub(super) fn scheduled(study: &Study, planned: &[PlannedCondition]) -> Vec<Plan
     }
 }
 
-/// A condition that needs more memory than there is has that for its reason.
-fn without_memory(planned: &mut [PlannedCondition], conditions: &[Condition], on: &Machine, place: Where) {
-    let memory = match place {
+/// Memory of the machine, bytes; none where its description says nothing of it.
+pub(super) fn memory(on: &Machine, place: Where) -> Option<u64> {
+    match place {
         Where::Here | Where::HereUntrusted => needs::memory_here(),
         Where::Described => needs::memory_of(on),
-    };
+    }
+}
+
+/// A condition that needs more memory than there is has that for its reason.
+fn without_memory(planned: &mut [PlannedCondition], conditions: &[Condition], on: &Machine, place: Where) {
+    let memory = memory(on, place);
     let all = planned.iter_mut().zip(conditions).take_while(|_| limits::is_wanted());
     for (planned, condition) in all.filter(|(planned, _)| planned.realizable) {
         let fits = needs::fits_pool(&condition.settings);

@@ -1,23 +1,22 @@
 //! `tare ab`: is B slower than A, pair by pair until it is settled.
 
-use super::ab_plan::{self, MINIMUM_EFFECT, MeasuredOn, pair_line, settle_of};
-use super::ab_sides::{self, Side, side, sided};
+use super::ab_plan::{MINIMUM_EFFECT, MeasuredOn, pair_line, planned};
+use super::ab_sides::{self, Side, side};
+use super::ab_together::TurnsArgs;
 use super::compare::percentage;
 use super::measured::MeasuredArgs;
 use super::output::note;
 use super::plan_view::View;
 use super::rounds::{self, Locked, RoundListener};
 use super::run::{Teller, execute, unless_interrupted};
-use super::{
-    Exit, Problem, ab_certificates, ab_certify, ab_output, ab_together, interrupt, plan_view, read_topology, study_file,
-};
+use super::{Exit, Problem, ab_certificates, ab_certify, ab_output, interrupt, plan_view, read_topology};
 use crate::run::RunEnd;
 use clap::Args;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tare_findings::ab::{Ab, AbVerdict, ToGo};
 use tare_results::pairs::Stop;
-use tare_results::schema::{Plan, TrialRecord};
+use tare_results::schema::TrialRecord;
 use tare_results::store::{read_plan, read_trials, write_plan};
 use tare_study::language::decide::{Decide, sessions};
 use tare_study::language::spec::Study;
@@ -69,13 +68,11 @@ pub struct AbArgs {
     /// With --certify: another link of A's sources, binary=PATH or 'command=PROGRAM ARGS'; what it moves is no change
     #[arg(long, value_name = "SIDE", value_parser = side, requires = "certify")]
     relinked: Option<Side>,
-    /// Start the servers of both sides of a pair, and let short samples of them take turns: noise of the machine that
-    /// lasts longer than a fifth of a second meets both
-    #[arg(long, conflicts_with_all = ["certify", "resume", "duet"])]
-    interleave: bool,
+    #[command(flatten)]
+    turns: TurnsArgs,
     /// Run both sides of a pair at the same time, each on one half of the machine, the halves exchanged at random:
     /// noise of the machine meets both. The ratio is one under contention
-    #[arg(long, conflicts_with_all = ["certify", "resume"])]
+    #[arg(long, conflicts_with_all = ["certify", "resume", "interleave", "no_interleave"])]
     duet: bool,
     /// Show both sides with where their threads run and what a pair takes, and start nothing
     #[arg(long, conflicts_with_all = ["certify", "resume"])]
@@ -88,7 +85,7 @@ pub struct AbArgs {
     out: Option<PathBuf>,
     /// Go on with an interrupted comparison, by the rule that it began with, or with its next session
     #[arg(long, value_name = "DIR", conflicts_with_all = ["a", "b", "study", "engine", "load", "metric", "budget",
-        "seed", "set", "controls", "sessions", "certify", "minimum_effect"])]
+        "seed", "set", "controls", "sessions", "certify", "minimum_effect", "interleave", "no_interleave"])]
     resume: Option<PathBuf>,
     /// Use a study, or results, that others own or may write to: programs that they name run as you
     #[arg(long)]
@@ -107,8 +104,6 @@ Examples:
   tare ab --engine mariadb --a option.innodb_adaptive_hash_index=ON \\
       --b option.innodb_adaptive_hash_index=OFF
   tare ab --a 'command=./old -n 5' --b 'command=./new -n 5' --minimum-effect 5%
-  tare ab --interleave --load read_only \\
-      --a binary=old/mariadbd --b binary=new/mariadbd --engine mariadb
   tare ab --duet --load read_only \\
       --a binary=old/mariadbd --b binary=new/mariadbd --engine mariadb
   tare ab --certify --engine mariadb --budget 1h";
@@ -134,6 +129,7 @@ impl AbArgs {
             metric: self.on.metric.clone(),
             minimum_effect: self.minimum_effect.unwrap_or(MINIMUM_EFFECT),
             budget_s: self.budget,
+            interleave: self.turns.asked(),
             seed: self.on.seed,
             trusted: self.trust,
         }
@@ -154,7 +150,7 @@ impl AbArgs {
             budget_s: self.budget.or(decide.budget_s),
             sessions: self.sessions.or(decide.sessions),
             duet: self.duet || decide.duet,
-            interleave: self.interleave || decide.interleave,
+            interleave: self.turns.asked().or(decide.interleave),
             controls: if self.controls.is_empty() { decide.controls } else { self.controls.clone() },
             seed: self.on.seed.or(decide.seed),
         }
@@ -196,34 +192,16 @@ fn begin(args: &AbArgs) -> Result<Exit, Problem> {
         return decide(study, args.out.as_deref(), &args.teller());
     }
     let (machine, place) = read_topology::machine(args.topology.as_deref())?;
-    let Some((study, plan)) = planned(study, &machine, place)? else { return Ok(Exit::Interrupted) };
+    let planned = unless_interrupted(planned(study, &machine, place, true))?;
+    let Some((study, plan)) = planned else { return Ok(Exit::Interrupted) };
     plan_view::print(&study, &plan, View::of(args.json, true)).map(|()| Exit::Done)
-}
-
-fn planned(study: Study, machine: &Machine, place: Where) -> Result<Option<(Study, Plan)>, Problem> {
-    let (study, decide) = sided(study, machine)?;
-    let Some((study, plan)) = unless_interrupted(study_file::planned(study, machine, place, true))? else {
-        return Ok(None);
-    };
-    let mut plan = settle_of(decide, plan)?;
-    if ab_plan::is_against_itself(&plan) {
-        plan.notes.push(
-            "both sides set the same: this measures the tool and the machine (A/A), and whatever differs is chance"
-                .to_owned(),
-        );
-    }
-    if study.sampling.probe.adjusts().is_some() {
-        plan.notes.push(
-            "pairs are adjusted by no probe: it is recorded, and a control where neither side can move it".to_owned(),
-        );
-    }
-    Ok(Some((study, plan)))
 }
 
 /// Compares the two sides of a study with `[decide]`.
 pub fn decide(study: Study, out: Option<&Path>, teller: &Teller) -> Result<Exit, Problem> {
     let machine = Machine::this()?;
-    let Some(planned) = planned(study, &machine, Where::Here)? else { return Ok(Exit::Interrupted) };
+    let planned = unless_interrupted(planned(study, &machine, Where::Here, true))?;
+    let Some(planned) = planned else { return Ok(Exit::Interrupted) };
     let begun = rounds::begun(planned, &machine, out, teller)?;
     begun.map_or(Ok(Exit::Interrupted), |run| compare(&run, teller))
 }
@@ -247,7 +225,7 @@ fn compare(run: &Locked, teller: &Teller) -> Result<Exit, Problem> {
                     Ok(Exit::Interrupted)
                 }
                 _ => {
-                    if let Some(advice) = advice(&ab, study) {
+                    if let Some(advice) = advice(&ab) {
                         note(&advice);
                     }
                     exit_of(&ab, &records, &path.to_string())
@@ -263,19 +241,14 @@ fn compare(run: &Locked, teller: &Teller) -> Result<Exit, Problem> {
 }
 
 /// What may decide it at the next attempt.
-fn advice(ab: &Ab, study: &Study) -> Option<String> {
-    if ab.verdict != AbVerdict::Undecided {
-        return None;
+fn advice(ab: &Ab) -> Option<String> {
+    match (ab.verdict, ab.stop, ab.to_go) {
+        (AbVerdict::Undecided, Some(Stop::Budget), ToGo::Pairs { about, .. }) => {
+            let budget_s = ab.elapsed_s + about as f64 * ab.pair_s;
+            Some(format!("to decide it: a larger budget, --budget {:.0}min", (budget_s / 60.0).ceil()))
+        }
+        _ => None,
     }
-    let mut ways = Vec::new();
-    if let (Some(Stop::Budget), ToGo::Pairs { about, .. }) = (ab.stop, ab.to_go) {
-        let budget_s = ab.elapsed_s + about as f64 * ab.pair_s;
-        ways.push(format!("a larger budget, --budget {:.0}min", (budget_s / 60.0).ceil()));
-    }
-    if ab.rule.duet.is_none() && !ab.by_turns && ab_together::would_help(study) {
-        ways.push("--interleave, whose samples have less of the machine's noise in them".to_owned());
-    }
-    (!ways.is_empty()).then(|| format!("to decide it: {}", ways.join("; ")))
 }
 
 fn exit_of(ab: &Ab, records: &[TrialRecord], path: &str) -> Result<Exit, Problem> {
@@ -305,7 +278,13 @@ fn no_result(ab: &Ab, records: &[TrialRecord], path: &str) -> Problem {
             .expected(format!("one of: {}", measured.into_iter().collect::<Vec<_>>().join(", "))),
         None => Problem::new(Exit::TrialFailed, "no pair has a result: trials failed for good")
             .at(format!("{path}/trials.jsonl"))
-            .advice(format!("read the reasons with: tare show {path}")),
+            .advice(match ab.by_turns {
+                true => format!(
+                    "read the reasons with: tare show {path}; where the two servers are in each other's way, run one \
+                     trial after the other: --no-interleave"
+                ),
+                false => format!("read the reasons with: tare show {path}"),
+            }),
     }
 }
 

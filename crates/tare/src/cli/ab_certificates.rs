@@ -31,7 +31,8 @@ pub fn keep(certificate: Certificate) -> Result<String, Problem> {
 pub fn of(study: &Study, plan: &Plan) -> Option<Certified> {
     let folder = PrivateFolder::open(&state::directory().ok()?, Access::Closed).ok()??;
     let (engine, load) = measured(study);
-    Certified::of(&read(&folder), plan.machine.as_ref()?, engine.as_deref(), &load, plan.settle.as_ref()?.rule)
+    let kind = (engine.as_deref(), load.as_str(), plan.turns.is_some());
+    Certified::of(&read(&folder), plan.machine.as_ref()?, kind, plan.settle.as_ref()?.rule)
 }
 
 /// Those of an older or newer version are none.

@@ -5,7 +5,7 @@ use super::ab_sides::{self, Side};
 use super::output::{self, note};
 use super::rounds::RoundListener;
 use super::run::{Teller, begun_in, default_out, execute, room_for_data, unless_interrupted};
-use super::{Exit, Problem, ab_certificates, ab_output, ab_twins, study_file, trust};
+use super::{Exit, Problem, ab_certificates, ab_output, ab_twins, plan_view, study_file, trust};
 use serde::Serialize;
 use std::path::Path;
 use tare_findings::certificate::{Certificate, Found, Ratio, Twin};
@@ -58,6 +58,7 @@ pub fn run(
         engine,
         load,
         metric,
+        by_turns: found.iter().any(|own| own.by_turns),
         side: own.iter().map(Side::to_string).collect(),
         minimum_effect: asked.minimum_effect,
         decides: Certificate::decides(&found),
@@ -123,13 +124,17 @@ impl Run<'_> {
             metric: self.asked.metric.clone(),
             minimum_effect: Some(self.asked.minimum_effect),
             budget_s: Some(self.budget_s),
+            interleave: self.asked.interleave,
             seed: self.asked.seed,
             ..Decide::default()
         };
-        let mut plan = match settle_of(decide, plan) {
+        let (study, mut plan) = match settle_of(decide, (study, plan), (self.machine, Where::Here)) {
             Err(problem) if twin != Twin::Same => return Ok(Measured::Without(reason(&problem))),
-            plan => plan?,
+            planned => planned?,
         };
+        if twin == Twin::Same && !self.teller.json {
+            plan_view::print_notes(&plan);
+        }
         if let Some(rule) = &mut plan.settle {
             rule.certify = true;
         }

@@ -1,6 +1,6 @@
 //! What `tare ab` and its certificate share: what is measured, the rule that a plan gets, and the line after a pair.
 
-use super::{Problem, ab_sides, ab_together};
+use super::{Problem, ab_sides, ab_together, study_file};
 use std::hash::{BuildHasher, Hasher};
 use tare_engine::same_value;
 use tare_findings::ab::Ab;
@@ -9,8 +9,10 @@ use tare_results::pairs::Rule;
 use tare_results::schema::{Plan, PlannedCondition, Session, Settle, TrialRecord, Turns};
 use tare_study::language::decide::Decide;
 use tare_study::language::parse::Overrides;
-use tare_study::language::spec::SIDE;
+use tare_study::language::spec::{SIDE, Study};
+use tare_study::plan::resolve::Where;
 use tare_study::plan::settle;
+use tare_topology::Machine;
 
 /// The smallest change of interest where none is said.
 pub const MINIMUM_EFFECT: f64 = 0.02;
@@ -23,15 +25,42 @@ pub struct MeasuredOn<'a> {
     /// The smallest change of interest, as a fraction.
     pub minimum_effect: f64,
     pub budget_s: Option<f64>,
+    /// Whether samples of both sides take turns; none: where they can and both only read.
+    pub interleave: Option<bool>,
     pub seed: Option<u64>,
     pub trusted: bool,
 }
 
+/// A study with `[decide]` as a plan of pairs, with what is to be known of it beforehand among its notes. Of one that
+/// is not trusted no program is run.
+pub fn planned(study: Study, machine: &Machine, place: Where, trusted: bool) -> Result<(Study, Plan), Problem> {
+    let (study, decide) = ab_sides::sided(study, machine)?;
+    let (study, plan) = study_file::planned(study, machine, place, trusted)?;
+    let (study, mut plan) = settle_of(decide, (study, plan), (machine, place))?;
+    if is_against_itself(&plan) {
+        plan.notes.push(
+            "both sides set the same: this measures the tool and the machine (A/A), and whatever differs is chance"
+                .to_owned(),
+        );
+    }
+    if study.sampling.probe.adjusts().is_some() {
+        plan.notes.push(
+            "pairs are adjusted by no probe: it is recorded, and a control where neither side can move it".to_owned(),
+        );
+    }
+    Ok((study, plan))
+}
+
 /// The plan with its first pair and the rule that adds further ones, fixed before anything is measured.
-pub fn settle_of(decide: Decide, mut plan: Plan) -> Result<Plan, Problem> {
+pub fn settle_of(
+    decide: Decide,
+    (mut study, mut plan): (Study, Plan),
+    on: (&Machine, Where),
+) -> Result<(Study, Plan), Problem> {
     let sides = ab_sides::conditions(&plan)?;
     // The plan holds one trial a condition: of a duet, whose two take the time of one, one a side and half.
     let duet = ab_together::of_plan(&plan);
+    let take_turns = duet.is_none() && ab_together::settle_turns(decide.interleave, &mut study, &mut plan, on)?;
     let pair_s = if duet.is_some() { plan.estimated_s / 4.0 } else { plan.estimated_s };
     let fits = decide.budget_s.map(|budget_s| budget_s / pair_s.max(f64::MIN_POSITIVE));
     let sessions = decide.sessions.unwrap_or(1);
@@ -49,12 +78,12 @@ pub fn settle_of(decide: Decide, mut plan: Plan) -> Result<Plan, Problem> {
         duet,
         ..Settle::between(sides, looks, decide.seed.unwrap_or_else(fresh_seed))
     };
-    plan.turns = decide.interleave.then_some(Turns { seed: rule.seed });
-    Ok(settle::begun(plan, rule))
+    plan.turns = take_turns.then_some(Turns { seed: rule.seed });
+    Ok((study, settle::begun(plan, rule)))
 }
 
 /// Whether a trial of B sets what one of A does, however that is spelt.
-pub fn is_against_itself(plan: &Plan) -> bool {
+fn is_against_itself(plan: &Plan) -> bool {
     let of = |letter: &'static str| {
         plan.conditions.iter().filter(move |condition| condition.levels.get(SIDE).is_some_and(|side| side == letter))
     };

@@ -138,13 +138,13 @@ pub fn sided(mut study: Study, machine: &Machine) -> Result<(Study, Decide), Pro
     decide.controls.extend(probes(&study, &[&a, &b]));
     let study = self::study(study, &[a], &[b])?;
     let study = match (decide.duet, decide.interleave) {
-        (true, true) => {
+        (true, Some(true)) => {
             return Err(Problem::new(Exit::Usage, "a duet and samples that take turns exclude each other")
                 .expected("one of duet and interleave"));
         }
-        (true, false) => ab_together::on_halves(study, machine)?,
-        (false, true) => ab_together::by_turns(study)?,
-        (false, false) => study,
+        (true, _) => ab_together::on_halves(study, machine)?,
+        (false, Some(true)) => ab_together::by_turns(study)?,
+        (false, _) => study,
     };
     Ok((study, decide))
 }

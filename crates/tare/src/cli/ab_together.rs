@@ -2,29 +2,74 @@
 //! halves exchanged at random. `tare ab --interleave`: both servers run, and their samples take turns.
 
 use super::{Exit, Problem};
+use clap::Args;
 use tare_cpuset::CpuSet;
-use tare_drive::workload::AnyLoad;
-use tare_drive::workload::sessions::Pace;
 use tare_results::schema::{Duet, Plan};
+use tare_study::language::settings::Settings;
 use tare_study::language::spec::{Factor, SIDE, Study};
+use tare_study::plan::design;
+use tare_study::plan::resolve::Where;
+use tare_study::plan::together::{self, Apart};
 use tare_topology::{Machine, Marks, Placement};
 
 /// The factors that put a side on a half.
 const PLACES: [&str; 3] = ["client", "server", "background"];
+const DUET: &str = "--duet";
+const INTERLEAVE: &str = "--interleave";
 
-/// A study whose samples can take turns.
-pub fn by_turns(mut study: Study) -> Result<Study, Problem> {
-    together("--interleave", &study)?;
-    if pace(&study) != Some(Pace::Closed) {
-        return Err(refused("--interleave", "clients rest while the other side is measured", "take out rate and slo"));
+/// How the samples of a pair lie.
+#[derive(Debug, Args)]
+pub struct TurnsArgs {
+    /// Start the servers of both sides of a pair, and let short samples of them take turns, so that noise of the
+    /// machine meets both; an error where that cannot be [default: where it can and the load only reads]
+    #[arg(long)]
+    interleave: bool,
+    /// Run one trial after the other
+    #[arg(long, conflicts_with = "interleave")]
+    no_interleave: bool,
+}
+
+impl TurnsArgs {
+    /// Whether they are to take turns; none where nothing is said.
+    pub fn asked(&self) -> Option<bool> {
+        (self.interleave || self.no_interleave).then_some(self.interleave)
     }
+}
+
+/// A study whose samples take turns.
+///
+/// # Errors
+/// When those of one of its conditions cannot.
+pub fn by_turns(mut study: Study) -> Result<Study, Problem> {
+    each_can(&study, INTERLEAVE, together::by_turns)?;
     study.sampling.attempts = 1;
     Ok(study)
 }
 
-/// Whether samples of the study can take turns, and nothing that one server does at rest is in the other's.
-pub fn would_help(study: &Study) -> bool {
-    !study.base.workload.load.load().writes() && by_turns(study.clone()).is_ok()
+/// Lets the samples of a planned pair take turns where they are to, and says in the plan's notes whether they do.
+///
+/// # Errors
+/// When they are to by all means, and cannot.
+pub fn settle_turns(
+    asked: Option<bool>,
+    study: &mut Study,
+    plan: &mut Plan,
+    on: (&Machine, Where),
+) -> Result<bool, Problem> {
+    match together::of_plan(asked, plan, on)? {
+        Ok(()) => {
+            study.sampling.attempts = 1;
+            plan.needs = together::needs_of_both(plan);
+            plan.notes.push("by turns: both servers run, and short samples of them alternate".to_owned());
+            Ok(true)
+        }
+        Err(why) if asked == Some(true) => Err(refused(INTERLEAVE, why)),
+        Err(Apart::Asked) => Ok(false),
+        Err(why) => {
+            plan.notes.push(format!("one trial after the other, not by turns: {why}"));
+            Ok(false)
+        }
+    }
 }
 
 /// A study of two sides as one of four conditions: each of them on either half of the machine.
@@ -60,49 +105,38 @@ pub fn of_plan(plan: &Plan) -> Option<Duet> {
     Some(Duet { a: second("a")?, b: second("b")? })
 }
 
-fn refused(option: &str, what: &str, advice: &str) -> Problem {
+fn refused(option: &str, why: Apart) -> Problem {
+    let advice = match why {
+        Apart::FixedWork => "name a load such as read_only with --load",
+        Apart::Rate => "take out rate and slo",
+        Apart::Machine => "take them out",
+        Apart::NotOurs => "name programs",
+        Apart::Recorded => "take its captures out",
+        Apart::Memory { .. } => "give the servers less",
+        Apart::Asked | Apart::Writes => "name a load that reads",
+    };
+    refused_as(option, &why.to_string(), advice)
+}
+
+fn refused_as(option: &str, what: &str, advice: &str) -> Problem {
     Problem::new(Exit::Usage, format!("{option}: {what}")).advice(format!("{advice}, or leave {option} out"))
 }
 
-/// Of a load that runs for a time.
-fn pace(study: &Study) -> Option<Pace> {
-    match &study.base.workload.load {
-        AnyLoad::Oltp(load) => Some(load.pace),
-        AnyLoad::Sql(load) => Some(load.pace),
-        AnyLoad::Tpcc(load) => Some(load.pace),
-        _ => None,
-    }
-}
-
-/// Whether two trials of the study can live at the same time.
-fn together(option: &str, study: &Study) -> Result<(), Problem> {
-    let refused = |what: &str, advice: &str| Err(refused(option, what, advice));
-    if pace(study).is_none() {
-        let why = "it takes a load that runs for a time: of fixed work, the slower side ends alone";
-        return refused(why, "name a load such as read_only with --load");
-    }
-    if !study.base.machine.is_empty() || study.factors.iter().any(|factor| factor.name.starts_with("machine.")) {
-        return refused("settings of the whole machine cannot differ between two trials at once", "take them out");
-    }
-    if study.base.engine.running.is_asked() || study.base.client.on.host.is_some() {
-        return refused("both sides are servers that tare starts, with their clients, on this host", "name programs");
-    }
-    Ok(())
+/// Refuses a study of which a condition cannot.
+fn each_can(study: &Study, option: &str, can: fn(&Settings) -> Result<(), Apart>) -> Result<(), Problem> {
+    let conditions = design::conditions(study)
+        .map_err(|expected| Problem::new(Exit::Usage, "a side cannot be set as it is written").expected(expected))?;
+    conditions.iter().try_for_each(|condition| can(&condition.settings)).map_err(|why| refused(option, why))
 }
 
 fn fits_on_halves(study: &Study) -> Result<(), Problem> {
-    let option = "--duet";
     let places = ["placement", "nodes", "caches", "bind", "pairing"];
     let named = study.conditions.iter().flatten().map(|factor| factor.name.as_str());
     if named.clone().any(|name| PLACES.contains(&name) || places.contains(&name)) {
         let why = "it places both sides itself, so a placement cannot be a side";
-        return Err(refused(option, why, "compare builds or options"));
+        return Err(refused_as(DUET, why, "compare builds or options"));
     }
-    let capture = &study.base.capture;
-    if capture.profile || capture.wakes || capture.lines {
-        return Err(refused(option, "perf records the whole machine, and so both sides", "take its captures out"));
-    }
-    together(option, study)
+    each_can(study, DUET, together::at_once)
 }
 
 /// Two halves of the machine that exchanging like parts turns into one another: by packages, NUMA nodes, last-level

@@ -31,6 +31,12 @@ impl MeasuredArgs {
     }
 
     pub fn overrides(&self) -> Overrides {
-        Overrides { engine: self.engine.clone(), sets: self.sets(), ..Overrides::default() }
+        let load = self.load.iter().map(|load| (format!("workload.name={load}"), format!("--load {load}")));
+        Overrides {
+            engine: self.engine.clone(),
+            options: load.collect(),
+            sets: self.set.clone(),
+            ..Overrides::default()
+        }
     }
 }

@@ -255,7 +255,8 @@ pub fn print_notes(plan: &Plan) {
     }
 }
 
-fn notes(plan: &Plan) -> String {
+/// What was chosen or left out, a line each.
+pub fn notes(plan: &Plan) -> String {
     plan.notes.iter().map(|note| format!("note: {note}\n")).collect()
 }
 

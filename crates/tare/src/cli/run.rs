@@ -112,9 +112,11 @@ pub fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Exit, Pro
         if !args.dry_run {
             return decide(study, args.out.as_deref(), &args.teller()?);
         }
-        study = super::ab_sides::sided(study, &machine)?.0;
     }
-    let planned = study_file::planned(study, &machine, place, trusted);
+    let planned = match study.decide {
+        Some(_) => super::ab_plan::planned(study, &machine, place, trusted),
+        None => study_file::planned(study, &machine, place, trusted),
+    };
     let Some((study, plan)) = unless_interrupted(planned)? else { return Ok(Exit::Interrupted) };
     if args.dry_run {
         let left = plan_view::something_left(&plan);

@@ -87,6 +87,10 @@ impl EngineOption {
         let section = if self.values.contains(',') { "factors.option" } else { "engine.options" };
         format!("{section}.{}={}", self.name, self.values)
     }
+
+    fn typed(&self) -> String {
+        format!("--option {}={}", self.name, self.values)
+    }
 }
 
 impl StudyChanges {
@@ -98,15 +102,17 @@ impl StudyChanges {
     /// As the reader of studies takes them; what `--set` says of the same key wins.
     pub fn overrides(&self) -> Overrides {
         let sampling = [("trials", self.trials), ("samples", self.samples)];
-        let counts = sampling.into_iter().filter_map(|(key, n)| Some(format!("sampling.{key}={}", n?)));
-        let counts = counts.chain(self.within.map(|seconds| format!("sampling.within_s={seconds}")));
-        let options = self.option.iter().map(EngineOption::set);
+        let typed = |key: &str, n: usize| (format!("sampling.{key}={n}"), format!("--{key} {n}"));
+        let counts = sampling.into_iter().filter_map(|(key, n)| Some(typed(key, n?)));
+        let within = self.within.map(|seconds| (format!("sampling.within_s={seconds}"), "--within".to_owned()));
+        let options = self.option.iter().map(|option| (option.set(), option.typed()));
         Overrides {
             quick: self.quick,
             article: self.article,
             engine: self.engine.clone(),
             load: self.load.clone(),
-            sets: options.chain(counts).chain(self.set.iter().cloned()).collect(),
+            options: options.chain(counts).chain(within).collect(),
+            sets: self.set.clone(),
             binaries: self.binary.clone(),
         }
     }

@@ -196,8 +196,8 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         // Trials that share its server run in the same process.
         let rungs = ladder::rest_of_lifetime(plan, next.trial.trial).len() as f64;
         let of_one = estimate::limit_s(&task.condition.settings, sampling);
-        // By turns, half of its samples' time is the other side's.
-        let sides = if plan.turns.is_some() { 2.0 } else { 1.0 };
+        // By turns, a part of its samples' time is the other side's.
+        let sides = plan.turns.map_or(1.0, |_| plan.at_once());
         let limit_s = rungs * sides * sampling.trial_timeout_s.unwrap_or(again * of_one);
         Ok(Attempt {
             trial: next.trial.trial,

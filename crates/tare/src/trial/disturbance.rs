@@ -65,12 +65,9 @@ pub fn mark(record: &mut TrialRecord, reasons: &[String], attempts: u32) {
     if record.outcome != Outcome::Ok || reasons.is_empty() {
         return;
     }
-    let reason = reasons.join("; ");
+    record.reason = Some(reasons.join("; "));
     if record.attempt < attempts {
         record.outcome = Outcome::Disturbed;
-        record.reason = Some(reason);
-    } else {
-        record.reason = Some(format!("counted although disturbed, for no attempt is left: {reason}"));
     }
 }
 

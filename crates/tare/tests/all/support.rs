@@ -185,6 +185,18 @@ pub fn send(pid: u32, signal: Signal) -> bool {
     kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).is_ok()
 }
 
+/// Kills (-9) all of them as if at one moment. None gets to answer the end of another, as a trial ends its program when
+/// its run is gone: all are stopped first, and children die before their parents, whose end would let them go on.
+pub fn kill_at_once(pids: impl IntoIterator<Item = u32>) {
+    let mut pids: Vec<u32> = pids.into_iter().collect();
+    pids.sort_unstable_by_key(|pid| std::cmp::Reverse(*pid));
+    for signal in [Signal::STOP, Signal::KILL] {
+        for pid in &pids {
+            send(*pid, signal);
+        }
+    }
+}
+
 /// The words that a process was started with; none of one that has ended.
 pub fn words_of(pid: u32) -> Vec<String> {
     let line = text(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());

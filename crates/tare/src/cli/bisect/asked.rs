@@ -8,6 +8,7 @@ use tare_files::Folder;
 use tare_findings::bisect::Commit;
 use tare_study::language::parse::Overrides;
 use tare_study::language::spec::Study;
+use tare_study::language::without_effect::without_effect;
 use tare_text::count;
 
 const FILE: &str = "bisect.json";
@@ -43,9 +44,14 @@ pub struct BisectRequest {
     pub budget_s: Option<f64>,
     /// Of the order within pairs.
     pub seed: u64,
-    /// Whether the samples of a pair take turns, while both servers run.
-    #[serde(default)]
-    pub interleave: bool,
+    /// Whether the samples of a pair take turns, while both servers run; none: where they can and the load only reads.
+    #[serde(default = "one_after_the_other")]
+    pub interleave: Option<bool>,
+}
+
+/// As it was before it could be chosen.
+fn one_after_the_other() -> Option<bool> {
+    Some(false)
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -104,7 +110,17 @@ impl BisectRequest {
         let (a, b) = (self.side(a)?, self.side(b)?);
         let base = ab_sides::measured_on(self.study.as_deref(), &[&a, &b], &self.overrides(), trusted)?;
         let study = ab_sides::study(base, &[a], &[b])?;
-        if self.interleave { ab_together::by_turns(study) } else { Ok(study) }
+        if self.interleave == Some(true) { ab_together::by_turns(study) } else { Ok(study) }
+    }
+
+    /// Refuses what no build is needed to refuse, before the first is made.
+    ///
+    /// # Errors
+    /// As [`BisectRequest::study_of`], and of what the command line sets without effect.
+    pub fn check(&self, trusted: bool) -> Result<(), Problem> {
+        let [good, bad] = [0, self.last()].map(|place| Path::new(&self.line[place].id));
+        without_effect(&self.study_of(good, bad, trusted)?)?;
+        Ok(())
     }
 
     /// What the command line changed in the study.
@@ -144,6 +160,8 @@ mod tests {
             BisectRequest::read(&folder)
         };
         assert_eq!(read("12ab").unwrap().line.len(), 2);
+        // One of before goes on as it began.
+        assert_eq!(read("12ab").unwrap().interleave, Some(false));
         for elsewhere in ["../../victim", "/victim", "--upload-pack=x", ""] {
             assert!(read(elsewhere).is_err(), "{elsewhere}");
         }

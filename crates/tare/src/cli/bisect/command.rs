@@ -2,6 +2,7 @@
 
 use super::super::ab::effect;
 use super::super::ab_plan::fresh_seed;
+use super::super::ab_together::TurnsArgs;
 use super::super::measured::MeasuredArgs;
 use super::super::output::note;
 use super::super::output::time;
@@ -48,7 +49,7 @@ pub struct BisectArgs {
     #[arg(long, value_name = "FILE|PATH,PATH,...", conflicts_with = "good")]
     builds: Option<String>,
     /// Measure this program in place of a server; {binary} in it stands for the build
-    #[arg(long, value_name = "'PROG ARGS'", conflicts_with_all = ["study", "engine", "load"])]
+    #[arg(long, value_name = "'PROG ARGS'", conflicts_with_all = ["study", "engine", "load", "interleave"])]
     command: Option<String>,
     /// The study that builds are measured on, a file or a built-in name; its factors are left out [default:
     /// side-by-side]
@@ -65,14 +66,14 @@ pub struct BisectArgs {
     /// The time for all builds and trials, such as 8h or 30min; without it, until it is found
     #[arg(long, value_name = "TIME", value_parser = time)]
     budget: Option<f64>,
-    /// Start the servers of both builds of a pair, and let short samples of them take turns, as `tare ab --interleave`
-    #[arg(long, conflicts_with_all = ["command", "resume"])]
-    interleave: bool,
+    #[command(flatten)]
+    turns: TurnsArgs,
     /// Where builds and results go [default: tare-results/bisect-DATE]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
     /// Go on with an interrupted bisection, as it was asked
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["good", "build", "binary", "builds", "command", "study", "engine", "load", "metric", "budget", "seed", "set", "dry_run"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["good", "build", "binary", "builds", "command", "study",
+        "engine", "load", "metric", "budget", "seed", "set", "interleave", "no_interleave", "dry_run"])]
     resume: Option<PathBuf>,
     /// Say what it would take, and build and measure nothing
     #[arg(long)]
@@ -90,8 +91,7 @@ Examples:
   tare bisect v17.0 HEAD --engine postgresql --load read_only \\
       --build './build.sh' --binary inst/bin/postgres
   tare bisect good bad --build make --binary bench --command '{binary} --quick'
-  tare bisect --builds builds.txt --engine mariadb --load read_only \\
-      --interleave --budget 8h";
+  tare bisect --builds builds.txt --engine mariadb --load read_only --budget 8h";
 
 /// Builds and measures until one commit is found, and says which.
 pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
@@ -145,7 +145,7 @@ fn asked(args: &BisectArgs) -> Result<BisectRequest, Problem> {
         true => std::path::absolute(study).map_or_else(|_| study.clone(), |path| path.display().to_string()),
         false => study.clone(),
     });
-    Ok(BisectRequest {
+    let request = BisectRequest {
         schema: BisectRequest::schema(),
         line,
         build,
@@ -158,8 +158,11 @@ fn asked(args: &BisectArgs) -> Result<BisectRequest, Problem> {
         confidence: args.confidence,
         budget_s: args.budget,
         seed: args.on.seed.unwrap_or_else(fresh_seed),
-        interleave: args.interleave,
-    })
+        interleave: args.turns.asked(),
+    };
+    // Nothing of it is run.
+    request.check(args.trust || args.dry_run)?;
+    Ok(request)
 }
 
 const BUILDS: &str = "paths of builds with commas between them, or a file with a path a line; the oldest first";

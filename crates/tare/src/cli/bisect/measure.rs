@@ -4,7 +4,7 @@ use super::super::ab_plan::pair_line;
 use super::super::ab_sides;
 use super::super::rounds::RoundListener;
 use super::super::run::{Teller, begun_before, begun_in, execute, room_for_data, unless_interrupted};
-use super::super::{Exit, Problem, study_file, trust};
+use super::super::{Exit, Problem, ab_together, plan_view, study_file, trust};
 use super::asked::BisectRequest;
 use std::path::{Path, PathBuf};
 use tare_files::Folder;
@@ -146,10 +146,17 @@ impl Bench<'_> {
         }
         let study = self.asked.study_of(programs[0], programs[1], self.teller.trusted)?;
         let planned = unless_interrupted(study_file::planned(study, self.machine, Where::Here, true))?;
-        let Some((study, mut plan)) = planned else { return Ok(None) };
-        room_for_data(&plan)?;
+        let Some((mut study, mut plan)) = planned else { return Ok(None) };
         let rule = self.rule(&plan, two, until)?;
-        plan.turns = self.asked.interleave.then_some(Turns { seed: rule.seed });
+        // As the first pairs were made.
+        let asked = self.all()?.first().map(|before| before.plan.turns.is_some());
+        let on = (self.machine, Where::Here);
+        let take_turns = ab_together::settle_turns(asked.or(self.asked.interleave), &mut study, &mut plan, on)?;
+        plan.turns = take_turns.then_some(Turns { seed: rule.seed });
+        room_for_data(&plan)?;
+        if asked.is_none() && !self.teller.json {
+            plan_view::print_notes(&plan);
+        }
         plan = match until {
             Until::Settled(..) => settle::begun(plan, rule),
             Until::More(more) => {

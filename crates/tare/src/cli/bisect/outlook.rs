@@ -2,7 +2,7 @@
 
 use super::super::output;
 use super::super::study_file::{self, StudyText};
-use super::super::{Exit, Problem, ab_together, trust};
+use super::super::{Exit, Problem, ab_together, plan_view, trust};
 use super::asked::BisectRequest;
 use serde::Serialize;
 use tare_findings::bisect::{self, Expected, Range};
@@ -27,7 +27,7 @@ pub fn print(asked: &BisectRequest, json: bool, trusted: bool) -> Result<(), Pro
     let last = asked.last();
     let expected = bisect::expected(last, asked.minimum_effect, asked.confidence);
     let Expected { pairs, builds } = expected.map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
-    let pair_s = pair_s(asked, trusted)?;
+    let (pair_s, notes) = pair(asked, trusted)?;
     let estimated_s = pair_s.map(|pair_s| pair_s * pairs.median as f64);
     let effect = percent(asked.minimum_effect);
     let (good, bad) = (&asked.line[0].id, &asked.line[last].id);
@@ -49,24 +49,25 @@ pub fn print(asked: &BisectRequest, json: bool, trusted: bool) -> Result<(), Pro
     let document = Outlook { text, good, bad, commits: last, builds, pairs, pair_s, estimated_s };
     match json {
         true => output::document("tare-bisect-dry-run", &document),
-        false => output::lines(&format!("{}\n\n  good  {good}\n  bad   {bad}\n", document.text)),
+        false => output::lines(&format!("{}\n\n  good  {good}\n  bad   {bad}\n{notes}", document.text)),
     }
 }
 
-/// Seconds of a pair, about; none where only a trial can tell, or this machine has no such server of its own.
-fn pair_s(asked: &BisectRequest, trusted: bool) -> Result<Option<f64>, Problem> {
+/// Seconds of a pair, about, none where only a trial can tell, or this machine has no such server of its own; and how
+/// its samples lie.
+fn pair(asked: &BisectRequest, trusted: bool) -> Result<(Option<f64>, String), Problem> {
     if asked.command.is_some() {
-        return Ok(None);
+        return Ok((None, String::new()));
     }
     let name = asked.study.as_deref().unwrap_or("side-by-side");
     let mut study = StudyText::read(name, trust::whose(trusted), true)?.parse(&asked.overrides())?;
     (study.factors, study.conditions) = (Vec::new(), Vec::new());
     study.sampling.trials = 1;
     study.sampling.target_half_width = None;
-    if asked.interleave {
-        study = ab_together::by_turns(study)?;
-    }
-    let plan = study_file::planned(study, &Machine::this()?, Where::Here, trusted);
-    let realizable = plan.ok().filter(|(_, plan)| plan.conditions.iter().any(|condition| condition.realizable));
-    Ok(realizable.map(|(_, plan)| 2.0 * plan.estimated_s))
+    let machine = Machine::this()?;
+    let planned = study_file::planned(study, &machine, Where::Here, trusted);
+    let realizable = planned.ok().filter(|(_, plan)| plan.conditions.iter().any(|condition| condition.realizable));
+    let Some((mut study, mut plan)) = realizable else { return Ok((None, String::new())) };
+    ab_together::settle_turns(asked.interleave, &mut study, &mut plan, (&machine, Where::Here))?;
+    Ok((Some(2.0 * plan.estimated_s), format!("\n{}", plan_view::notes(&plan))))
 }

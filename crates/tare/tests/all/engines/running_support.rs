@@ -1,8 +1,7 @@
 //! What the tests of running servers share: a server of the test's own that is someone else's to tare.
 
 use crate::engines::support::{Place, binary_of, prepared};
-use crate::support::{World, send, text};
-use rustix::process::Signal;
+use crate::support::{World, kill_at_once, text};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -153,12 +152,11 @@ impl Theirs {
 
     /// Kills everything of tare's, and nothing of the server's owner.
     pub fn kill_tare(&self) {
-        for pid in self.world.processes() {
+        let is_tare = |pid: &u32| {
             let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-            if name.trim() == "tare" {
-                send(pid, Signal::KILL);
-            }
-        }
+            name.trim() == "tare"
+        };
+        kill_at_once(self.world.processes().into_iter().filter(is_tare));
     }
 }
 

@@ -1,7 +1,6 @@
 //! Programs without a server: measured, placed, compared; and all the ways in which one can fail.
 
-use crate::support::{World, json, send, trials, wait_until};
-use rustix::process::Signal;
+use crate::support::{World, json, kill_at_once, trials, wait_until};
 
 #[test]
 fn two_programs_are_compared_with_a_verdict() {
@@ -102,10 +101,7 @@ fn after_kill_9_of_everything_the_helpers_of_a_program_are_ended_by_the_next_sta
     wait_until("the program", 30, || world.path("ready").exists());
     let helper: u32 = std::fs::read_to_string(world.path("helper")).unwrap().trim().parse().unwrap();
     // The run and its trial, and then what is left of the program.
-    let all = world.processes();
-    for pid in all.into_iter().filter(|pid| *pid != helper) {
-        send(pid, Signal::KILL);
-    }
+    kill_at_once(world.processes().into_iter().filter(|pid| *pid != helper));
     run.wait().unwrap();
     // Killed ones take a moment to be gone.
     wait_until("that it alone outlives all of them", 30, || world.processes() == [helper]);

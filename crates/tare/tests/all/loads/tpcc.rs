@@ -2,8 +2,7 @@
 //! when clients were killed in the middle; and each damage is found.
 
 use crate::engines::support::{PATIENCE, Place, binary_of, run_on};
-use crate::support::{World, one_line, send, verified};
-use rustix::process::Signal;
+use crate::support::{World, kill_at_once, one_line, verified};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -318,9 +317,7 @@ fn kill(company: &Company, name: &str) {
         assert!(Instant::now() < deadline && run.try_wait().unwrap().is_none(), "{name}");
         std::thread::sleep(Duration::from_millis(20));
     }
-    for pid in world.processes() {
-        send(pid, Signal::KILL);
-    }
+    kill_at_once(world.processes());
     run.wait().unwrap();
 }
 

@@ -400,15 +400,27 @@ fn both_sides_of_a_duet_are_measured_at_the_same_time_on_halves_that_are_exchang
 #[test]
 fn samples_of_both_sides_take_turns_while_both_servers_run() {
     let world = World::new();
-    let sides = ["ab", "--interleave", "--a", "aslr=off", "--b", "aslr=off"];
+    let sides = ["ab", "--a", "aslr=off", "--b", "aslr=off"];
     let refused = |all: &[&str], why: &str| {
-        let (_, err) = world.exits(2, &[all, &["--dry-run"]].concat());
+        let (_, err) = world.exits(2, &[all, &["--interleave", "--dry-run"]].concat());
         assert!(err.contains(why), "{err}");
     };
-    refused(&["ab", "--interleave", "--a", "command=true", "--b", "command=true"], "a load that runs for a time");
-    refused(&[&sides[..], &["--set", "workload.rate=100"]].concat(), "clients rest");
+    refused(&["ab", "--a", "command=true", "--b", "command=true"], "the load is fixed work");
+    refused(&["ab", "--a", "rate=100", "--b", "rate=100"], "cannot rest");
     refused(&[&sides[..], &["--set", "machine.thp=never"]].concat(), "settings of the whole machine");
-    world.exits(2, &[&sides[..], &["--duet"]].concat());
+    world.exits(2, &[&sides[..], &["--duet", "--interleave"]].concat());
+    let said = |more: &[&str]| one_line(&world.exits(0, &[&sides[..], &["--dry-run"], more].concat()).0);
+    const BY_TURNS: &str = "by turns: both servers run, and short samples of them alternate";
+    assert!(said(&[]).contains(BY_TURNS), "{}", said(&[]));
+    assert!(!said(&["--no-interleave"]).contains("by turns"));
+    assert!(said(&["--load", "insert"]).contains("one trial after the other, not by turns: the load writes"));
+    assert!(said(&["--load", "insert", "--interleave"]).contains(BY_TURNS));
+    for (switch, is_said) in [("", true), ("interleave = \"off\"\n", false)] {
+        let load = "name = \"s\"\n[workload]\nname = \"point_select\"\n";
+        let study = world.study(&format!("{load}[decide]\na = \"aslr=off\"\nb = \"aslr=on\"\n{switch}"));
+        let (out, _) = world.exits(0, &["run", &study, "--dry-run"]);
+        assert_eq!(one_line(&out).contains(BY_TURNS), is_said, "{out}");
+    }
     let short = ["--set", "sampling.sample_s=0.8", "--set", "sampling.warmup_s=0.1", "--set", "workload.rows=1000"];
     let all = [&sides[..], &["--json", "--out", "results", "--budget", "8s"], &short, &QUIET].concat();
     let output = world.output(&all);
@@ -462,7 +474,7 @@ fn a_server_that_dies_or_answers_without_rows_in_a_turn_costs_its_pair_alone() {
     for (happens, reason) in happens.into_iter().zip(["", "answered with 0 rows"]) {
         let world = World::new();
         let short = ["--set", "sampling.sample_s=0.8", "--set", "sampling.warmup_s=0.1", "--set", "workload.rows=1000"];
-        let sides = ["ab", "--interleave", "--a", "aslr=off", "--b", "aslr=off", "--json", "--out", "results"];
+        let sides = ["ab", "--a", "aslr=off", "--b", "aslr=off", "--json", "--out", "results"];
         let mut ab = world.tare(&[&sides[..], &short, &QUIET].concat());
         let ab = ab.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         happens(&world);

@@ -179,9 +179,12 @@ fn a_key_that_every_condition_has_for_itself_is_not_set_without_effect() {
         (&sides, ["--set", &format!("engine.options.{ahi}=ON")], &format!("sides that leave option.{ahi} open")),
         (&["run", "numa-scaling", "--dry-run"], ["--load", "insert"], "factors.workload=insert"),
         (&sides, ["--set", "factors.threads=1,2"], "sides or levels of this command"),
+        (&sides, ["--set", "sampling.trials=5"], "a time for all trials"),
+        (&["find", "threads=1,2", "--dry-run"], ["--set", "factors.threads=1,2"], "sides or levels of this command"),
         (&["run", "tpcc", "--dry-run"], ["--set", "placement.client=pu:0"], "placements.NAME.client=pu:0"),
     ] {
         let (_, err) = world.exits(2, &[command, &option].concat());
+        assert!(err.contains(&format!("where: {}\n", option.join(" "))), "as it was typed: {err}");
         let err = one_line(&err);
         assert!(err.contains("would change nothing") && err.contains(expected), "{option:?}: {err}");
     }

@@ -160,10 +160,10 @@ fn servers_of_builds_are_bisected_with_samples_that_take_turns() {
     let builds: Vec<String> = ["", "", &slow].into_iter().enumerate().map(build).collect();
     let list = builds.join(",");
     let short = ["--set", "sampling.sample_s=0.4", "--set", "sampling.warmup_s=0.1", "--set", "workload.rows=1000"];
-    let what = ["bisect", "--builds", &list, "--engine", "sqlite", "--load", "point_select", "--interleave"];
+    let what = ["bisect", "--builds", &list, "--engine", "sqlite", "--load", "point_select"];
     let words = [&what[..], &short, &QUIET, &["--minimum-effect", "30%"]].concat();
-    let (_, err) = world.exits(2, &[&words[..], &["--dry-run", "--set", "workload.rate=100"]].concat());
-    assert!(err.contains("clients rest"), "{err}");
+    let (_, err) = world.exits(2, &[&words[..], &["--interleave", "--set", "workload.rate=100"]].concat());
+    assert!(err.contains("cannot rest") && !err.contains("build"), "{err}");
     world.exits(2, &["bisect", "--builds", &list, "--interleave", "--command", "{binary}"]);
     let (out, err) = world.exits(0, &[&words[..], &["--json", "--out", "found", "--seed", "4"]].concat());
     let found = json(&out);
@@ -213,6 +213,11 @@ fn what_cannot_be_bisected_is_refused_with_what_to_do() {
         (vec!["bisect", "--builds", "v1"], "or a file with a path a line"),
         (vec!["bisect", "--resume", "nowhere"], "there is no such folder"),
         (vec!["bisect", &commits[0], "HEAD", "--build", "true", "--command", "x"], "does not say where {binary} is"),
+        // Before the first build.
+        (
+            [&["bisect", &commits[0], "HEAD", "--set", "sampling.trials=5"], &build[..]].concat(),
+            "`sampling.trials` would change nothing",
+        ),
     ] {
         let (_, err) = world.exits(2, &words);
         assert!(err.contains(said), "{words:?}: {err}");

@@ -1,7 +1,6 @@
 //! Trials begin with the prepared content, and hardly anything is copied for it.
 
-use crate::support::{World, names, send, trials, wait_for_trials};
-use rustix::process::Signal;
+use crate::support::{World, kill_at_once, names, trials, wait_for_trials};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -80,9 +79,7 @@ fn a_trial_of_a_killed_run_leaves_nothing_that_a_later_one_uses() {
         assert!(run.try_wait().unwrap().is_none(), "the run ended before the logs were seen to differ");
         std::thread::sleep(Duration::from_millis(20));
     }
-    for pid in world.processes() {
-        send(pid, Signal::KILL);
-    }
+    kill_at_once(world.processes());
     run.wait().unwrap();
     assert_ne!(checksums(&prepared), checksums(&working));
     // What no one may believe: content changed, size and time of modification as they were.

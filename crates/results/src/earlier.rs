@@ -1,0 +1,35 @@
+//! What earlier versions of this program wrote otherwise into records.
+
+use serde::{Deserialize, Deserializer};
+
+/// Why a trial failed, or what disturbed it. Of one that counts although it was disturbed, which its outcome says,
+/// sentences said it too.
+pub fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<String>::deserialize(deserializer)?.map(|reason| alone(&reason).to_owned()))
+}
+
+fn alone(reason: &str) -> &str {
+    let Some(rest) = reason.strip_prefix("counted although disturbed, ") else { return reason };
+    let without = || Some(rest.split_once(" repeats were disturbed too; ")?.1);
+    rest.strip_prefix("for no attempt is left: ").or_else(without).unwrap_or(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_disturbed_a_trial_is_read_without_that_it_counts() {
+        for (written, read) in [
+            ("counted although disturbed, for no attempt is left: sample 0: cc1 took 76%", "sample 0: cc1 took 76%"),
+            (
+                "counted although disturbed, as attempt 1 measured it: the last 5 repeats were disturbed too; cc1: 76%",
+                "cc1: 76%",
+            ),
+            ("sample 0: cc1 took 76%", "sample 0: cc1 took 76%"),
+            ("counted although disturbed, in a way of its own", "counted although disturbed, in a way of its own"),
+        ] {
+            assert_eq!(alone(written), read);
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Whether the two trials of a pair can run at the same time, and whether their samples take turns.
+
+use super::needs::{self, gigabytes};
+use super::resolve::{self, Where};
+use super::task::TaskError;
+use crate::language::settings::Settings;
+use crate::language::values::from_values;
+use tare_drive::workload::AnyLoad;
+use tare_drive::workload::sessions::Pace;
+use tare_results::schema::{Needs, Plan, PlannedCondition};
+use tare_topology::{Machine, MemoryPolicy, Nodes, ResolvedPlacement};
+use thiserror::Error;
+
+/// Why the trials of a pair run one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Apart {
+    #[error("as requested")]
+    Asked,
+    #[error("the load is fixed work, and not one that runs for a time")]
+    FixedWork,
+    #[error("clients that keep to a rate cannot rest while the other side is measured")]
+    Rate,
+    #[error("it changes settings of the whole machine")]
+    Machine,
+    #[error("not both sides are servers that tare starts, with their clients, on this host")]
+    NotOurs,
+    #[error("perf records the whole machine, and so both sides")]
+    Recorded,
+    /// What a server does at rest for what it wrote is in the other side's samples.
+    #[error("the load writes")]
+    Writes,
+    #[error("both servers need about {} of memory, and there are {}", gigabytes(*.both_bytes), gigabytes(*.here_bytes))]
+    Memory { both_bytes: u64, here_bytes: u64 },
+}
+
+/// Whether trials with such settings can run at the same time.
+///
+/// # Errors
+/// Why not.
+pub fn at_once(settings: &Settings) -> Result<(), Apart> {
+    if pace(settings).is_none() {
+        return Err(Apart::FixedWork);
+    }
+    if !settings.machine.is_empty() {
+        return Err(Apart::Machine);
+    }
+    if settings.engine.running.is_asked() || settings.client.on.host.is_some() {
+        return Err(Apart::NotOurs);
+    }
+    let capture = &settings.capture;
+    if capture.profile || capture.wakes || capture.lines { Err(Apart::Recorded) } else { Ok(()) }
+}
+
+/// Whether samples of such trials can take turns.
+///
+/// # Errors
+/// Why not.
+pub fn by_turns(settings: &Settings) -> Result<(), Apart> {
+    at_once(settings)?;
+    if pace(settings) == Some(Pace::Closed) { Ok(()) } else { Err(Apart::Rate) }
+}
+
+/// Whether the samples of a plan's sides take turns: as `asked`, or else where they can and both sides only read. A
+/// plan with one condition stands for two of its kind.
+///
+/// # Errors
+/// When the plan does not hold what its trials run with.
+pub fn of_plan(
+    asked: Option<bool>,
+    plan: &Plan,
+    (machine, place): (&Machine, Where),
+) -> Result<Result<(), Apart>, TaskError> {
+    if asked == Some(false) {
+        return Ok(Err(Apart::Asked));
+    }
+    let mut sides = Vec::new();
+    for condition in plan.conditions.iter().filter(|condition| condition.realizable) {
+        let settings = from_values(&condition.settings)?;
+        let placement = resolve::planned(condition, &settings.placement).map_err(TaskError::Memory)?;
+        sides.push((settings, placement));
+    }
+    let each = sides.iter().try_for_each(|(settings, _)| {
+        by_turns(settings)?;
+        let reads = asked.is_some() || !settings.workload.load.load().writes();
+        if reads { Ok(()) } else { Err(Apart::Writes) }
+    });
+    Ok(each.and_then(|()| fits(&sides, machine, place)))
+}
+
+/// Whether the memory that both servers may use does for both.
+fn fits(sides: &[(Settings, ResolvedPlacement)], machine: &Machine, place: Where) -> Result<(), Apart> {
+    let Some(whole) = resolve::memory(machine, place) else { return Ok(()) };
+    let both_bytes = 2 * sides.iter().map(|(settings, _)| needs::with_read_data(settings)).max().unwrap_or(0);
+    let policies = sides.iter().flat_map(|(_, placement)| [&placement.memory, &placement.pool_memory]);
+    let confined = policies.filter_map(|policy| match policy {
+        MemoryPolicy::Bind(Nodes::These(nodes)) => {
+            let own = machine.nodes.iter().filter(|node| nodes.contains(node.os_index));
+            Some(own.map(|node| node.memory_bytes).sum::<u64>())
+        }
+        _ => None,
+    });
+    // What is not known is 0 there.
+    let here_bytes = confined.filter(|bytes| *bytes > 0).fold(whole, u64::min);
+    match needs::is_looked_at(both_bytes) && both_bytes > here_bytes {
+        true => Err(Apart::Memory { both_bytes, here_bytes }),
+        false => Ok(()),
+    }
+}
+
+/// What a plan takes whose two servers run at the same time: the memory of both and, where they work on the same data,
+/// a further copy of them.
+pub fn needs_of_both(plan: &Plan) -> Option<Needs> {
+    let needs = plan.needs?;
+    let of_side = |condition: &PlannedCondition| {
+        from_values(&condition.settings).map_or(0, |settings| settings.workload.load.load().data_bytes())
+    };
+    let of_one = plan.conditions.iter().filter(|condition| condition.realizable).map(of_side).max().unwrap_or(0);
+    let copies = if needs.data_bytes == of_one { needs.disk_bytes / needs::COPIES } else { 0 };
+    Some(Needs { memory_bytes: 2 * needs.memory_bytes, disk_bytes: needs.disk_bytes + copies, ..needs })
+}
+
+/// Of a load that runs for a time.
+fn pace(settings: &Settings) -> Option<Pace> {
+    match &settings.workload.load {
+        AnyLoad::Oltp(load) => Some(load.pace),
+        AnyLoad::Sql(load) => Some(load.pace),
+        AnyLoad::Tpcc(load) => Some(load.pace),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::language::document::Source;
+    use crate::language::parse::{Overrides, parse};
+    use crate::plan::resolve::resolve;
+
+    /// A study with these lines on a described machine.
+    fn apart(asked: Option<bool>, lines: &str, on: &str) -> Result<(), Apart> {
+        let text = format!("name = \"s\"\n{lines}\n");
+        let study = parse(Source { origin: "s.toml", text: &text }, &Overrides::default()).unwrap();
+        let machine = Machine::synthetic(on).unwrap();
+        let plan = resolve(&study, &machine, Where::Described).unwrap();
+        assert!(plan.conditions.iter().all(|condition| condition.realizable), "{plan:?}");
+        of_plan(asked, &plan, (&machine, Where::Described)).unwrap()
+    }
+
+    const SMALL: &str = "core:4 pu:1";
+
+    #[test]
+    fn samples_take_turns_by_themselves_where_both_sides_read_and_nothing_is_lost() {
+        let load = |load: &str| format!("[workload]\nname = \"{load}\"\n");
+        assert_eq!(apart(None, &load("read_only"), SMALL), Ok(()));
+        assert_eq!(apart(Some(false), &load("read_only"), SMALL), Err(Apart::Asked));
+        for (name, why) in [
+            ("read_write", Apart::Writes),
+            ("tpcc", Apart::Writes),
+            ("dbt3", Apart::FixedWork),
+            ("counters", Apart::FixedWork),
+        ] {
+            assert_eq!(apart(None, &load(name), SMALL), Err(why), "{name}");
+        }
+        assert_eq!(apart(Some(true), &load("read_write"), SMALL), Ok(()), "on demand");
+    }
+
+    #[test]
+    fn what_cannot_take_turns_cannot_on_demand_either() {
+        for (lines, why) in [
+            ("[workload]\nrate = 100", Apart::Rate),
+            ("[machine]\nthp = \"never\"", Apart::Machine),
+            ("[engine]\nname = \"mariadb\"\nsocket = \"/run/s\"", Apart::NotOurs),
+            ("[capture]\nprofile = \"on\"", Apart::Recorded),
+        ] {
+            for asked in [None, Some(true)] {
+                assert_eq!(apart(asked, lines, SMALL), Err(why), "{lines}");
+            }
+        }
+        // A level of one side too.
+        let one = "[workload]\nname = \"read_only\"\n[factors]\nworkload = [\"read_only\", \"insert\"]";
+        assert_eq!(apart(None, one, SMALL), Err(Apart::Writes));
+    }
+
+    #[test]
+    fn two_servers_need_the_memory_of_both_on_the_nodes_that_they_are_bound_to() {
+        // About 1.5 GB of data, which SQLite reads through the kernel's memory.
+        let of = |memory: &str, on: &str| {
+            let lines = format!("[workload]\nname = \"read_only\"\nrows = 7000000\n[placement]\n{memory}");
+            apart(Some(true), &lines, on)
+        };
+        let nodes = "node:2(memory=3000000000) core:2 pu:1";
+        assert_eq!(of("memory = \"default\"", nodes), Ok(()));
+        for (memory, here_bytes) in [("memory = \"bind:1\"", 3_000_000_000), ("memory = \"default\"", 2_000_000_000)] {
+            let on = if here_bytes == 3_000_000_000 { nodes } else { "node:1(memory=2000000000) core:4 pu:1" };
+            let found = of(memory, on);
+            assert!(
+                matches!(found, Err(Apart::Memory { here_bytes: here, both_bytes }) if here == here_bytes && both_bytes > here),
+                "{found:?}"
+            );
+        }
+    }
+}
