@@ -5,7 +5,8 @@
 //! saved above that, and arguments below. It is believed only where a return address is found by it.
 
 use super::programs::{Place, Process, Sections};
-use gimli::{BaseAddresses, CfaRule, EhFrame, EhFrameHdr, LittleEndian, UnwindContext, UnwindSection, X86_64};
+use super::tables::look_up;
+use gimli::{CfaRule, X86_64};
 use std::os::unix::fs::FileExt;
 
 /// Bytes of a function that are looked through for what it makes room for.
@@ -52,24 +53,12 @@ pub(super) fn find(
 /// The beginning of the function at an address, and how far from the frame pointer its caller's frame is, where it
 /// finds that so; none where nothing is known of the function.
 fn by_frame_pointer(sections: &Sections, address: u64) -> Option<Option<(u64, i64)>> {
-    let start = |range: &Option<std::ops::Range<u64>>| range.as_ref().map_or(0, |range| range.start);
-    let bases = BaseAddresses::default()
-        .set_eh_frame_hdr(start(&sections.eh_frame_hdr_svma))
-        .set_eh_frame(start(&sections.eh_frame_svma))
-        .set_text(start(&sections.text_svma))
-        .set_got(start(&sections.got_svma));
-    let index = EhFrameHdr::new(sections.eh_frame_hdr.as_ref()?, LittleEndian).parse(&bases, 8).ok()?;
-    let frames = EhFrame::new(sections.eh_frame.as_ref()?, LittleEndian);
-    let function = index.table()?.fde_for_address(&frames, &bases, address, EhFrame::cie_from_offset).ok()?;
-    let mut context = UnwindContext::new();
-    let row = function.unwind_info_for_address(&frames, &bases, &mut context, address).ok()?;
-    match row.cfa() {
-        CfaRule::RegisterAndOffset { register: X86_64::RBP, offset } => {
-            Some(Some((function.initial_address(), *offset)))
-        }
+    let found = look_up(sections, address, |found| match found.row.cfa() {
+        CfaRule::RegisterAndOffset { register: X86_64::RBP, offset } => Some(Some((found.function, *offset))),
         CfaRule::RegisterAndOffset { .. } => Some(None),
         CfaRule::Expression(_) => None,
-    }
+    });
+    found.flatten()
 }
 
 /// Bytes that the beginning of a function makes room for on the stack: `sub rsp, N`, or the shorter `add rsp, -128`.

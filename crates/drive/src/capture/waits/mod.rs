@@ -8,6 +8,7 @@
 //! | `stacks` | call chains of threads that sleep, from their stacks |
 //! | `frame_pointer` | where a function's frame pointer is, when no one saved it |
 //! | `programs` | programs and libraries of processes, with what unwinding needs of them |
+//! | `tables` | what a program's tables say of how a caller is found, and whether that ends |
 //! | `functions` | the functions that addresses of a program lie in |
 //! | `tally` | how often what was seen, by class of thread |
 //! | `addresses` | the symbol or mapping that an address lies in |
@@ -23,6 +24,7 @@ mod parts;
 mod programs;
 mod sleep;
 mod stacks;
+mod tables;
 mod tally;
 
 pub(super) use addresses::Addresses;

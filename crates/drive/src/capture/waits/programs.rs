@@ -82,6 +82,18 @@ impl Process {
         Some(Place { program: mapped.program, address: address - mapped.addresses.start + mapped.first })
     }
 
+    /// Of this process, with one program that is mapped where its file says.
+    #[cfg(test)]
+    pub fn made(addresses: Range<u64>, sections: &Sections) -> (Self, Programs) {
+        let memory = File::open("/proc/self/mem").unwrap();
+        let mut unwinder = UnwinderNative::new();
+        unwinder.add_module(Module::new("made".to_owned(), addresses.clone(), addresses.start, sections.clone()));
+        let mapped = vec![Mapped { addresses: addresses.clone(), program: 0, first: addresses.start }];
+        let program = Program { path: PathBuf::from("made"), sections: sections.clone(), addresses };
+        let programs = Programs { all: vec![program], known: HashMap::new() };
+        (Self { pid: std::process::id().cast_signed(), memory, unwinder, mapped }, programs)
+    }
+
     #[cfg(test)]
     pub fn bounds(&self) -> impl Iterator<Item = (u64, u64)> {
         self.mapped.iter().map(|mapped| (mapped.addresses.start, mapped.addresses.end))
@@ -112,14 +124,16 @@ fn read(path: &Path) -> Option<Program> {
     let section = |name| file.section_by_name(name);
     let range = |name| section(name).map(|found| found.address()..found.address().saturating_add(found.size()));
     let data = |name| section(name).and_then(|found| found.data().ok()).map(Arc::<[u8]>::from);
+    let eh_frame_hdr = data(".eh_frame_hdr");
     let sections = Sections {
         base_svma: start,
         text_svma: range(".text"),
         got_svma: range(".got"),
         eh_frame_svma: range(".eh_frame"),
-        eh_frame: data(".eh_frame"),
+        // Without the index it is not looked at before it is used (`tables`).
+        eh_frame: data(".eh_frame").filter(|_| eh_frame_hdr.is_some()),
         eh_frame_hdr_svma: range(".eh_frame_hdr"),
-        eh_frame_hdr: data(".eh_frame_hdr"),
+        eh_frame_hdr,
         ..Sections::default()
     };
     Some(Program { path: path.to_owned(), sections, addresses: start..end })

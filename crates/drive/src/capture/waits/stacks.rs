@@ -11,6 +11,7 @@ use super::followed::Followed;
 use super::frame_pointer::{self, FramePointer};
 use super::functions::Names;
 use super::programs::{Place, Process, Programs};
+use super::tables::look_up;
 use framehop::{CacheNative, FrameAddress, MayAllocateDuringUnwind, UnwindRegsNative, Unwinder};
 use std::collections::HashMap;
 use std::fs::File;
@@ -20,6 +21,9 @@ use tare_results::waits::StackSamples;
 
 /// What stands for a register that is not known: no stack is there, so that nothing is read by it.
 const UNKNOWN: u64 = 0x1000;
+/// The last address that Linux gives programs on 64-bit Arm unless they ask for more.
+#[cfg(target_arch = "aarch64")]
+const ADDRESSES: u64 = (1 << 48) - 1;
 /// Bytes of a stack that are read at once, and at most.
 const PIECE: usize = 8 << 10;
 const LARGEST: usize = 64 << 10;
@@ -31,9 +35,19 @@ const CHAINS: usize = 20_000;
 #[derive(Default)]
 struct Known {
     rules: CacheNative<MayAllocateDuringUnwind>,
+    /// Whether the caller is found in a bounded time.
+    bounded: HashMap<Place, bool>,
     /// By process and address.
     #[cfg(target_arch = "x86_64")]
     frame_pointers: HashMap<(i32, u64), FramePointer>,
+}
+
+impl Known {
+    fn is_bounded(&mut self, programs: &Programs, place: Place) -> bool {
+        let sections = &programs.all[place.program].sections;
+        let find = || look_up(sections, place.address, |row| row.is_bounded()).unwrap_or(true);
+        *self.bounded.entry(place).or_insert_with(find)
+    }
 }
 
 /// The stacks of the threads of some processes.
@@ -114,7 +128,7 @@ fn unwound(
         let Some(place) = process.place(now.address_for_lookup()) else { break };
         chain.push(place);
         let at = (now.address_for_lookup(), place);
-        if !completed(&mut registers, process, programs, at, &mut word, known) {
+        if !known.is_bounded(programs, place) || !completed(&mut registers, process, programs, at, &mut word, known) {
             break;
         }
         frame = match process.unwinder.unwind_frame(now, &mut registers, &mut known.rules, &mut word) {
@@ -156,9 +170,11 @@ fn completed(
     found.is_some()
 }
 
+/// Return addresses on a stack may be signed, in the bits above those of user space.
 #[cfg(target_arch = "aarch64")]
 fn registers(call: &Call) -> UnwindRegsNative {
-    UnwindRegsNative::new(UNKNOWN, call.stack, UNKNOWN)
+    let mask = framehop::aarch64::PtrAuthMask::from_max_known_address(ADDRESSES);
+    UnwindRegsNative::new_with_ptr_auth_mask(mask, UNKNOWN, call.stack, UNKNOWN)
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -262,6 +278,28 @@ mod tests {
             assert_eq!(stacks.read(followed, &Call { stack: 8, ..call }), None);
             assert_eq!(stacks.samples(&Names::default(), 1.0), None);
         });
+    }
+
+    /// How many functions there are in the chain of a thread in a program whose callers are found by an expression.
+    #[cfg(target_arch = "x86_64")]
+    fn length_of_chain(expression: &'static [u8]) -> usize {
+        let (say, said) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let (process, programs) = Process::made(0x1000..0x1100, &super::super::tables::made::program(expression));
+            let call = Call { number: 0, arguments: [0; 6], stack: 0x7000_0000, program: 0x1010 };
+            let mut piece = vec![0; LARGEST];
+            let stack = Stack { memory: &process.memory, from: call.stack, bytes: &mut piece, filled: 0 };
+            say.send(unwound(&process, &programs, &call, stack, &mut Known::default()).0.len())
+        });
+        said.recv_timeout(Duration::from_secs(20)).expect("a chain that ends")
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn a_table_that_would_be_worked_out_for_ever_ends_the_chain() {
+        // DW_OP_const8u of the function itself; DW_OP_skip to itself.
+        assert_eq!(length_of_chain(&[0x0e, 0x20, 0x10, 0, 0, 0, 0, 0, 0]), DEEPEST);
+        assert_eq!(length_of_chain(&[0x2f, 0xfd, 0xff]), 1);
     }
 
     proptest! {
