@@ -76,7 +76,7 @@ fn a_transaction_is_divided_as_its_threads_were_seen() {
     for (part, us) in expected {
         assert!((found.part(&part) - us).abs() < 1e-9, "{part:?}: {found:?}");
     }
-    assert!((found.background_us - 20.0).abs() < 1e-9 && found.overlap_us == 0.0);
+    assert!((found.background_us - 20.0).abs() < 1e-9 && found.overlap_us == 0.0 && found.spun_us.is_none());
     assert_eq!(found.missing.into_iter().collect::<Vec<_>>(), [Missing::Sleeps]);
 
     // Another program had a CPU for half a second. While the client waited, the server's 0.4 s, the background's 0.02 s
@@ -103,6 +103,15 @@ fn a_transaction_is_divided_as_its_threads_were_seen() {
     counted.differences.insert("Innodb_row_lock_time".to_owned(), 1400.0);
     let long = TrialTime::of(&record, Some(&seen)).unwrap();
     assert!((long.part(&Part::RowLock) - 160.0).abs() < 1e-9, "{long:?}");
+
+    // Its client spins: of its 200 us 150 are waiting, for the server and for the way back.
+    record.samples[0].covariates.insert("client_spun_s".to_owned(), 0.15);
+    let spun = TrialTime::of(&record, Some(&captures(100.0, &[("a/lock", 0.05)]))).unwrap();
+    for (part, us) in [(Part::ClientUser, 25.0), (Part::ClientSystem, 25.0), (Part::NotExplained, 300.0)] {
+        assert!((spun.part(&part) - us).abs() < 1e-9, "{part:?}: {spun:?}");
+    }
+    assert!((spun.spun_us.unwrap() - 150.0).abs() < 1e-9, "{spun:?}");
+    record.samples[0].covariates.clear();
 
     // Both on one CPU: what the server waited while the client ran is in no part.
     record.samples[0].threads[1] = thread(ThreadClass::Connection, 0.3, 0.45, 0.2);
