@@ -173,8 +173,8 @@ impl Known<'_, '_> {
                 (set.collect(), Expected::Faster)
             }
             // A server that runs already keeps the one that it has.
-            Suspect::Allocator if self.runs() => self.changes(&Suspect::ServerWork),
-            Suspect::Allocator => {
+            Suspect::Allocator | Suspect::PageFaults if self.runs() => self.changes(&Suspect::ServerWork),
+            Suspect::Allocator | Suspect::PageFaults => {
                 let other = self.setting(ALLOCATOR).map(ToString::to_string);
                 let own = other.is_none_or(|name| OWN_ALLOCATOR.contains(&name.as_str()));
                 one(ALLOCATOR, if own { "jemalloc" } else { "system" }.to_owned(), Expected::Faster)
