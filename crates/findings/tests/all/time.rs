@@ -54,6 +54,23 @@ pub fn waits(parts: &[(TimeUse, f64)]) -> WaitsFile {
     WaitsFile { schema: SCHEMA, elapsed_s: 1.0, looks: 1, looking_cpu_s: 0.0, connections, background, stacks: None }
 }
 
+/// Of the client's 200 us 150 are spinning: waiting for the server, and for the way back.
+#[test]
+fn what_clients_spin_is_in_no_part() {
+    let mut record = trial(0, 0, "threads=1", 1000.0, false);
+    record.samples[0].threads =
+        vec![thread(ThreadClass::Client, 0.1, 0.1, 0.05), thread(ThreadClass::Connection, 0.3, 0.1, 0.05)];
+    record.samples[0].covariates.insert("client_spun_s".to_owned(), 0.15);
+    let mut seen = captures(0.0, &[]);
+    seen.waits = Some(waits(&[(TimeUse::Client, 0.4)]));
+    let spun = TrialTime::of(&record, Some(&seen)).unwrap();
+    // The server sleeps for 400 us, in 50 of which its client works, and in 50 of which that waits for a CPU.
+    for (part, us) in [(Part::ClientUser, 25.0), (Part::ClientSystem, 25.0), (Part::Way, 300.0)] {
+        assert!((spun.part(&part) - us).abs() < 1e-9, "{part:?}: {spun:?}");
+    }
+    assert!((spun.spun_us.unwrap() - 150.0).abs() < 1e-9, "{spun:?}");
+}
+
 #[test]
 fn a_transaction_is_divided_as_its_threads_were_seen() {
     let mut record = trial(0, 0, "threads=1", 1000.0, false);
@@ -103,15 +120,6 @@ fn a_transaction_is_divided_as_its_threads_were_seen() {
     counted.differences.insert("Innodb_row_lock_time".to_owned(), 1400.0);
     let long = TrialTime::of(&record, Some(&seen)).unwrap();
     assert!((long.part(&Part::RowLock) - 160.0).abs() < 1e-9, "{long:?}");
-
-    // Its client spins: of its 200 us 150 are waiting, for the server and for the way back.
-    record.samples[0].covariates.insert("client_spun_s".to_owned(), 0.15);
-    let spun = TrialTime::of(&record, Some(&captures(100.0, &[("a/lock", 0.05)]))).unwrap();
-    for (part, us) in [(Part::ClientUser, 25.0), (Part::ClientSystem, 25.0), (Part::NotExplained, 300.0)] {
-        assert!((spun.part(&part) - us).abs() < 1e-9, "{part:?}: {spun:?}");
-    }
-    assert!((spun.spun_us.unwrap() - 150.0).abs() < 1e-9, "{spun:?}");
-    record.samples[0].covariates.clear();
 
     // Both on one CPU: what the server waited while the client ran is in no part.
     record.samples[0].threads[1] = thread(ThreadClass::Connection, 0.3, 0.45, 0.2);
