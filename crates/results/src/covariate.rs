@@ -41,6 +41,8 @@ enum Names {
 
 /// Beginning of the names of what was seen on the clients' host, where that is another than the server's.
 pub const CLIENT_HOST: &str = "client_host_";
+/// How long clients spun until their server answered, seconds over all of them: CPU time in which they did nothing.
+pub const CLIENT_SPUN: &str = "client_spun_s";
 
 /// Beginnings of the names that are recorded for each class of threads.
 const CLASSES: [&str; 3] = ["client_", "server_", "background_"];
@@ -162,6 +164,7 @@ const ALL: &[Covariate] = {
         entry(One("client_waited_for_cpu_fraction"), "fraction", ByTime, Cause),
         entry(One("client_throttled_fraction"), "fraction", ByTime, Cause),
         entry(One("client_throttled_s"), "s", Sum, Neither),
+        entry(One(CLIENT_SPUN), "s", Sum, Consequence),
         entry(One("client_stalled_s"), "s", Sum, Cause),
         entry(One("stalled_s"), "s", Sum, Consequence),
         entry(One("longest_stall_s"), "s", Largest, Consequence),

@@ -126,8 +126,15 @@ fn measured(
         pool_memory: MemoryPolicy::default(),
     };
     // As a study has it by default.
-    let settings =
-        WatchSettings { placement, chance_seed: 1, memory: true, schedule: true, cache: true, probe_share: None };
+    let settings = WatchSettings {
+        placement,
+        chance_seed: 1,
+        memory: true,
+        schedule: true,
+        cache: true,
+        probe_share: None,
+        spinning: None,
+    };
     let mut watch = SubjectWatch::new(SystemUnderTest::running(Some(pid)), settings);
     watch.connected(&connected)?;
     watch.ends_under_load();

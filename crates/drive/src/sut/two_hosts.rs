@@ -106,6 +106,7 @@ mod tests {
             schedule: false,
             cache: false,
             probe_share: None,
+            spinning: None,
         };
         let sut = SystemUnderTest { root: Some(root), owner: Owner::Us, data: None };
         SubjectWatch::new(sut, settings).without_clients(threads)

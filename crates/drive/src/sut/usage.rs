@@ -11,8 +11,10 @@
 use super::SystemUnderTest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::time::Duration;
 use tare_cpuset::observe::{self, ProcessUsage, StorageUsage};
 use tare_cpuset::{CpuSet, ThreadRef};
+use tare_results::covariate;
 use tare_results::schema::{ThreadClass, ThreadRecord};
 use tare_results::server_cost::Quantity;
 
@@ -194,15 +196,32 @@ impl Usage {
     }
 }
 
-/// CPU time of the clients over what they may have at most, and the share of their time that they waited for a CPU.
-/// Nothing where there are no clients, or the kernel does not tell.
-pub(super) fn covariates(threads: &[ThreadRecord]) -> BTreeMap<String, f64> {
+/// How often threads of each class were moved to another CPU, and gave theirs up.
+pub(super) fn switches(threads: &[ThreadRecord]) -> BTreeMap<String, f64> {
+    let classes =
+        [(ThreadClass::Client, "client"), (ThreadClass::Connection, "server"), (ThreadClass::Background, "background")];
+    let mut found = BTreeMap::new();
+    for (class, name) in classes {
+        let of_class = || threads.iter().filter(move |t| t.class == class);
+        let mut add = |what: &str, sum: u64| found.insert(format!("{name}_{what}"), sum as f64);
+        add("migrations", of_class().map(|t| t.migrations).sum());
+        add("voluntary_switches", of_class().map(|t| t.voluntary_switches).sum());
+        add("involuntary_switches", of_class().map(|t| t.involuntary_switches).sum());
+    }
+    found
+}
+
+/// CPU time of the clients over what they may have at most, and the share of their time that they waited for a CPU;
+/// where they spin, how long they did together, which is none of the CPU time that they need. Nothing where there are no
+/// clients, or the kernel does not tell.
+pub(super) fn covariates(threads: &[ThreadRecord], spun: Option<Duration>) -> BTreeMap<String, f64> {
     let clients: Vec<_> = threads
         .iter()
         .filter(|thread| thread.class == ThreadClass::Client)
         .filter_map(|thread| Some((thread.schedule?, &thread.allowed_cpus)))
         .collect();
-    let mut found = BTreeMap::new();
+    let spun_s = spun.map(|spun| spun.as_secs_f64());
+    let mut found: BTreeMap<_, _> = spun_s.map(|s| (covariate::CLIENT_SPUN.to_owned(), s)).into_iter().collect();
     let length = |s: &tare_results::schema::ScheduleRecord| s.ran_s + s.waited_s + s.slept_s;
     let longest_s = clients.iter().map(|(schedule, _)| length(schedule)).fold(0.0, f64::max);
     if longest_s <= 0.0 {
@@ -213,7 +232,9 @@ pub(super) fn covariates(threads: &[ThreadRecord]) -> BTreeMap<String, f64> {
     let all: f64 = clients.iter().map(|(schedule, _)| schedule.ran_s).sum();
     let cpus = clients.iter().flat_map(|(_, allowed)| allowed.iter()).collect::<CpuSet>().iter().count().max(1);
     let together = all / longest_s / cpus as f64;
-    found.insert("client_busy_fraction".to_owned(), busiest.max(together));
+    // Each spins about as long as the others.
+    let needed = (1.0 - spun_s.unwrap_or(0.0) / all.max(f64::MIN_POSITIVE)).max(0.0);
+    found.insert("client_busy_fraction".to_owned(), busiest.max(together) * needed);
     let waited: f64 = clients.iter().map(|(schedule, _)| schedule.waited_s).sum();
     let time: f64 = clients.iter().map(|(schedule, _)| length(schedule)).sum();
     found.insert("client_waited_for_cpu_fraction".to_owned(), waited / time);
@@ -321,7 +342,7 @@ mod tests {
     fn the_limit_is_that_of_one_thread_or_of_the_cpus_of_all() {
         use ThreadClass::{Client, Connection};
         let of = |threads: &[ThreadRecord]| {
-            let found = covariates(threads);
+            let found = covariates(threads, None);
             let get = |name: &str| found.get(name).map(|value| (value * 1000.0).round() / 1000.0);
             (get("client_busy_fraction"), get("client_waited_for_cpu_fraction"))
         };
@@ -334,5 +355,9 @@ mod tests {
         let four = [2.4; 4].map(|ran| thread(Client, "3", ran, 6.0));
         assert_eq!(of(&four), (Some(0.96), Some(0.6)), "four threads share a PU");
         assert_eq!(of(&[2.4; 4].map(|ran| thread(Client, "0-3", ran, 0.0))), (Some(0.24), Some(0.0)));
+        // Two that spin for most of it need the rest.
+        let spinning = [8.0; 2].map(|ran| thread(Client, "0-7", ran, 2.0));
+        let found = covariates(&spinning, Some(Duration::from_secs(12)));
+        assert!((found["client_busy_fraction"] - 0.2).abs() < 1e-9 && found["client_spun_s"] == 12.0, "{found:?}");
     }
 }

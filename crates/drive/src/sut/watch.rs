@@ -14,9 +14,9 @@ use crate::capture::network::NetworkWatch;
 use crate::capture::probe::ProbeWatch;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tare_cpuset::{AffinityError, CpuSet, ThreadRef, bind_thread};
-use tare_engine::Positions;
+use tare_engine::{Positions, Spinning};
 use tare_noise::ThreadAffinities;
 use tare_noise::probe::Seats;
 use tare_results::covariate;
@@ -46,6 +46,8 @@ pub struct WatchSettings {
     pub cache: bool,
     /// Part of the time that probes alongside the samples may take; none: there are none.
     pub probe_share: Option<f64>,
+    /// Where clients spin until their server answers, how long they did; none: they sleep.
+    pub spinning: Option<Spinning>,
 }
 
 /// The threads of both sides on this machine.
@@ -90,6 +92,7 @@ struct Open {
     network: Option<NetworkWatch>,
     watch: ThreadWatch,
     used: Option<UsageMark>,
+    spun: Option<Duration>,
     /// Seconds of CPU time that the first readings took.
     recording_s: f64,
 }
@@ -273,9 +276,14 @@ impl SubjectWatch {
             network: (self.clients_elsewhere.is_some() || self.partner.is_some()).then(NetworkWatch::start),
             watch: ThreadWatch::start(self.watched.clone(), self.may_end, self.worker_watch())?,
             used: UsageMark::take(&self.sut),
+            spun: self.spun(),
             recording_s: thread_cpu_s() - began_s,
         });
         Ok(())
+    }
+
+    fn spun(&self) -> Option<Duration> {
+        self.settings.spinning.as_ref().map(Spinning::spun)
     }
 
     /// Threads of a server that is not ours stay in the groups that they are in.
@@ -319,9 +327,12 @@ impl SubjectWatch {
         covariates.extend(open.network.map(NetworkWatch::finish).unwrap_or_default());
         covariates.extend(cache.into_iter().flatten());
         if !self.watched.is_empty() {
-            add_thread_covariates(&mut covariates, &threads);
+            covariates.extend(usage::switches(&threads));
         }
-        covariates.extend(usage::covariates(&threads));
+        covariates.extend(usage::covariates(
+            &threads,
+            open.spun.zip(self.spun()).map(|(before, now)| now.saturating_sub(before)),
+        ));
         if let Some(pid) = self.sut.root {
             // Not permitted or gone: then it is not recorded, as on kernels without NUMA.
             let pages = self.pages(pid, &mut covariates)?;
@@ -481,16 +492,4 @@ fn seats(placement: &ResolvedPlacement, watched: usize) -> Seats {
         workers.push(None);
     }
     Seats { workers, pair: [placement.client.first().cloned(), placement.server.first().cloned()] }
-}
-
-fn add_thread_covariates(covariates: &mut BTreeMap<String, f64>, threads: &[ThreadRecord]) {
-    let classes =
-        [(ThreadClass::Client, "client"), (ThreadClass::Connection, "server"), (ThreadClass::Background, "background")];
-    for (class, name) in classes {
-        let of_class = || threads.iter().filter(move |t| t.class == class);
-        let mut add = |what: &str, sum: u64| covariates.insert(format!("{name}_{what}"), sum as f64);
-        add("migrations", of_class().map(|t| t.migrations).sum());
-        add("voluntary_switches", of_class().map(|t| t.voluntary_switches).sum());
-        add("involuntary_switches", of_class().map(|t| t.involuntary_switches).sum());
-    }
 }

@@ -1,5 +1,6 @@
 //! One connection to a database, as a workload sees it.
 
+use crate::transport::spin::Spinning;
 use crate::transport::stream::Interrupter;
 use std::fmt;
 use std::io::{self, Write};
@@ -106,6 +107,8 @@ pub trait Session: Send {
     fn set_timeout(&mut self, _limit: Option<Duration>) -> Result<(), SqlError> {
         Ok(())
     }
+    /// From now on it spins until an answer arrives, in place of sleeping, and adds how long to this; none: it sleeps.
+    fn set_spinning(&mut self, _spinning: Option<Spinning>) {}
     /// How the connection is encrypted, in words (version, cipher suite); none: it is not.
     fn encryption(&self) -> Option<String> {
         None

@@ -5,7 +5,7 @@ use super::message::{self, Messages, Pieces, put, put_text, rows_of};
 use crate::transport::answer::AnswerLimits;
 use crate::transport::session::{self, lost, malformed};
 use crate::transport::stream::{Channel, Interrupter, Stream};
-use crate::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
+use crate::{ConnectTarget, EngineError, Param, Session, Spinning, SqlError, SqlErrorKind, StatementId};
 use std::io::{self, Write};
 use std::time::Duration;
 use tare_cpuset::ThreadRef;
@@ -290,6 +290,10 @@ impl<S: Channel> Session for Connection<S> {
     fn set_timeout(&mut self, limit: Option<Duration>) -> Result<(), SqlError> {
         self.limit = limit;
         self.messages.stream.set_silence(limit).map_err(lost)
+    }
+
+    fn set_spinning(&mut self, spinning: Option<Spinning>) {
+        self.messages.stream.set_spinning(spinning);
     }
 
     fn encryption(&self) -> Option<String> {

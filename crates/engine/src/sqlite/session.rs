@@ -6,7 +6,7 @@ use crate::transport::answer::AnswerLimits;
 use crate::transport::buffer::ReadBuffer;
 use crate::transport::session::{self, lost};
 use crate::transport::stream::{Channel, Interrupter, Stream};
-use crate::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
+use crate::{ConnectTarget, EngineError, Param, Session, Spinning, SqlError, SqlErrorKind, StatementId};
 use std::mem::take;
 use std::time::Duration;
 use tare_cpuset::ThreadRef;
@@ -146,6 +146,10 @@ impl<S: Channel> Session for SqliteSession<S> {
     fn set_timeout(&mut self, limit: Option<Duration>) -> Result<(), SqlError> {
         self.limit = limit;
         self.stream.set_silence(limit).map_err(lost)
+    }
+
+    fn set_spinning(&mut self, spinning: Option<Spinning>) {
+        self.stream.set_spinning(spinning);
     }
 
     fn interrupter(&self) -> Option<Interrupter> {

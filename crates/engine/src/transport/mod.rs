@@ -4,4 +4,5 @@ pub(crate) mod answer;
 pub(crate) mod buffer;
 pub(crate) mod session;
 pub(crate) mod socket;
+pub(crate) mod spin;
 pub(crate) mod stream;

@@ -1,10 +1,12 @@
 //! A connected socket with what limits waiting on it: silence, deadlines, and whether waiting is still wanted.
 
+use super::spin::{Spin, Spinning};
 use crate::Address;
 use crate::process::guard::interrupted;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
+use rustix::net::{self, AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt};
+use std::hint::spin_loop;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
@@ -30,6 +32,8 @@ pub(crate) struct Socket {
     deadline: Option<Instant>,
     silence: Option<Duration>,
     answer: Answer,
+    /// Of one that does not sleep until something can be read.
+    spin: Option<Spin>,
 }
 
 /// How long the other side has been answering what was sent last. A measured statement takes a read or two and pays
@@ -59,7 +63,7 @@ impl Answer {
 
 impl Socket {
     pub(crate) fn new(end: End) -> Self {
-        Self { end, deadline: None, silence: None, answer: Answer::default() }
+        Self { end, deadline: None, silence: None, answer: Answer::default(), spin: None }
     }
 
     /// Connects before `deadline`, by which everything that is read must have come too, until it is set anew.
@@ -78,6 +82,10 @@ impl Socket {
     pub(crate) fn set_silence(&mut self, limit: Option<Duration>) -> io::Result<()> {
         self.silence = limit;
         self.end.set_write_timeout(limit.map(|limit| limit.min(LOOK_EVERY)))
+    }
+
+    pub(crate) fn set_spinning(&mut self, spinning: Option<Spinning>) {
+        self.spin = spinning.map(Spin::of);
     }
 
     pub(crate) fn set_deadline(&mut self, deadline: Option<Instant>) {
@@ -157,6 +165,27 @@ impl End {
         }
     }
 
+    /// Reads as soon as something can be read, or the other side has closed, and looks again and again until then. Also
+    /// how long nothing was found: from before the first look to the last one that found nothing.
+    fn read_without_sleep(&self, buffer: &mut [u8], patience: Option<Duration>) -> (io::Result<usize>, Duration) {
+        let (began, mut spun) = (Instant::now(), Duration::ZERO);
+        loop {
+            let found = match self {
+                Self::Unix(stream) => net::recv(stream, &mut *buffer, RecvFlags::DONTWAIT),
+                Self::Tcp(stream) => net::recv(stream, &mut *buffer, RecvFlags::DONTWAIT),
+            };
+            match found {
+                Ok((read, _)) => return (Ok(read), spun),
+                Err(Errno::AGAIN | Errno::INTR) => spun = began.elapsed(),
+                Err(error) => return (Err(error.into()), spun),
+            }
+            if let Some(Err(error)) = patience.map(|patience| go_on(patience.saturating_sub(spun))) {
+                return (Err(error), spun);
+            }
+            spin_loop();
+        }
+    }
+
     pub(crate) fn try_clone(&self) -> io::Result<Self> {
         match self {
             Self::Unix(stream) => stream.try_clone().map(Self::Unix),
@@ -233,6 +262,12 @@ impl Read for Socket {
         let patience = self.patience()?;
         if let Some(limit) = self.silence {
             self.answer.go_on(limit)?;
+        }
+        if let Some(spin) = &mut self.spin {
+            let (read, spun) = self.end.read_without_sleep(buffer, patience);
+            self.answer.waited += spun;
+            spin.add(spun);
+            return read;
         }
         self.end.wait_readable(patience, &mut self.answer.waited)?;
         match &mut self.end {

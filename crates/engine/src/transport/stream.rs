@@ -2,6 +2,7 @@
 //! another thread.
 
 use super::socket::{End, Socket};
+use super::spin::Spinning;
 use crate::tls::{Layer, tls_words};
 use crate::{Address, Tls};
 use std::fmt;
@@ -17,6 +18,8 @@ pub(crate) trait Channel: Read + Write + Send {
     fn set_silence(&mut self, limit: Option<Duration>) -> io::Result<()>;
     /// When everything that is read must have come, however much keeps coming; none: never.
     fn set_deadline(&mut self, deadline: Option<Instant>);
+    /// Whether it spins until something can be read, in place of sleeping.
+    fn set_spinning(&mut self, spinning: Option<Spinning>);
     /// Whether the other end is a process of this machine.
     fn is_local(&self) -> bool {
         true
@@ -94,6 +97,10 @@ impl Channel for Stream {
         self.socket.set_deadline(deadline);
     }
 
+    fn set_spinning(&mut self, spinning: Option<Spinning>) {
+        self.socket.set_spinning(spinning);
+    }
+
     fn is_local(&self) -> bool {
         self.socket.end().is_local()
     }
@@ -154,6 +161,7 @@ impl<S: Scripted> Channel for S {
         Ok(())
     }
     fn set_deadline(&mut self, _: Option<Instant>) {}
+    fn set_spinning(&mut self, _: Option<Spinning>) {}
     fn is_private(&self) -> bool {
         true
     }
@@ -195,8 +203,8 @@ mod tests {
         status.unwrap().voluntary_ctxt_switches.unwrap()
     }
 
-    #[test]
-    fn waiting_for_an_answer_sleeps_once() {
+    /// How often this thread goes to sleep while it is answered as often, after a millisecond each.
+    fn sleeps_of_exchanges(spinning: Option<Spinning>) -> u64 {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let answers = thread::spawn(move || {
             let mut theirs = theirs;
@@ -208,6 +216,7 @@ mod tests {
             }
         });
         let mut stream = Stream::unix(ours);
+        stream.set_spinning(spinning);
         let before = sleeps();
         for _ in 0..EXCHANGES {
             stream.write_all(&[0; 100]).unwrap();
@@ -215,18 +224,39 @@ mod tests {
         }
         let slept = sleeps() - before;
         answers.join().unwrap();
+        slept
+    }
+
+    #[test]
+    fn waiting_for_an_answer_sleeps_once() {
+        let slept = sleeps_of_exchanges(None);
         assert!(slept < EXCHANGES * 3 / 2, "{slept} sleeps for {EXCHANGES} answers");
+    }
+
+    #[test]
+    fn one_that_spins_does_not_sleep_and_says_how_long_it_waited() {
+        let (spinning, began) = (Spinning::default(), Instant::now());
+        let slept = sleeps_of_exchanges(Some(spinning.clone()));
+        assert!(slept < EXCHANGES / 5, "{slept} sleeps for {EXCHANGES} answers");
+        // All of it, also what was less than is said at once: the connection has ended.
+        let (spun, least) = (spinning.spun(), Duration::from_millis(EXCHANGES));
+        assert!(spun >= least && spun <= began.elapsed(), "{spun:?}");
     }
 
     #[test]
     fn silence_and_deadline_end_a_wait() {
         let (ours, _theirs) = UnixStream::pair().unwrap();
+        for spinning in [Some(Spinning::default()), None] {
+            let mut stream = Stream::unix(ours.try_clone().unwrap());
+            stream.set_spinning(spinning);
+            stream.set_silence(Some(Duration::from_millis(20))).unwrap();
+            assert_eq!(stream.read(&mut [0]).unwrap_err().kind(), ErrorKind::TimedOut);
+            stream.set_silence(None).unwrap();
+            stream.set_deadline(Some(Instant::now() + Duration::from_millis(20)));
+            assert_eq!(stream.read(&mut [0]).unwrap_err().kind(), ErrorKind::TimedOut);
+        }
         let mut stream = Stream::unix(ours);
-        stream.set_silence(Some(Duration::from_millis(20))).unwrap();
-        assert_eq!(stream.read(&mut [0]).unwrap_err().kind(), ErrorKind::TimedOut);
-        stream.set_silence(None).unwrap();
-        stream.set_deadline(Some(Instant::now() + Duration::from_millis(20)));
-        assert_eq!(stream.read(&mut [0]).unwrap_err().kind(), ErrorKind::TimedOut);
+        stream.set_deadline(Some(Instant::now()));
         assert_eq!(stream.write(&[0]).unwrap_err().kind(), ErrorKind::TimedOut);
         // No one reads: first it fills the socket, then it waits.
         stream.set_deadline(None);

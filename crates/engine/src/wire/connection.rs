@@ -10,7 +10,7 @@ use super::serving;
 use crate::transport::answer::AnswerLimits;
 use crate::transport::session::{self, lost, malformed};
 use crate::transport::stream::{Channel, Interrupter, Stream};
-use crate::{Code, ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
+use crate::{Code, ConnectTarget, EngineError, Param, Session, Spinning, SqlError, SqlErrorKind, StatementId};
 use std::io::{self, Write};
 use std::time::Duration;
 use tare_cpuset::ThreadRef;
@@ -234,6 +234,10 @@ impl<S: Channel> Session for Connection<S> {
     fn set_timeout(&mut self, limit: Option<Duration>) -> Result<(), SqlError> {
         self.limit = limit;
         self.packets.stream_mut().set_silence(limit).map_err(lost)
+    }
+
+    fn set_spinning(&mut self, spinning: Option<Spinning>) {
+        self.packets.stream_mut().set_spinning(spinning);
     }
 
     fn encryption(&self) -> Option<String> {

@@ -35,6 +35,10 @@ pub struct ConditionTime {
     pub overlap_us: f64,
     /// CPU time of trying again for locks, which is in the parts of these locks alone, microseconds a transaction.
     pub retries_us: f64,
+    /// CPU time of clients that spin until their server answers, microseconds a transaction, which is in no part; none
+    /// where they sleep.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spun_us: Option<f64>,
     /// CPU time of the server's threads that serve no connection, which is no part of it.
     pub background_us: f64,
     /// Times that a thread of either side gave its CPU up, a transaction.
@@ -120,6 +124,7 @@ pub(crate) fn of_condition(name: &str, times: &[TrialTime<'_>]) -> Option<Condit
         not_explained,
         overlap_us: mean(&|time| time.overlap_us),
         retries_us: mean(&|time| time.retries_us),
+        spun_us: times.iter().map(|time| time.spun_us).sum::<Option<f64>>().map(|sum| sum / n),
         background_us: mean(&|time| time.background_us),
         switches: mean(&|time| time.switches),
         away_from_memory: times.iter().map(|time| time.away_from_memory).sum::<Option<f64>>().map(|sum| sum / n),

@@ -4,6 +4,7 @@ use super::part::{Missing, Part};
 use super::{strangers, waited};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::captures::Captures;
+use tare_results::covariate::CLIENT_SPUN;
 use tare_results::metric::TPS;
 use tare_results::schema::{SampleRecord, ThreadClass, TrialRecord};
 
@@ -20,6 +21,9 @@ pub struct TrialTime<'r> {
     pub overlap_us: f64,
     /// CPU time of trying again for a lock, which is in the part of that lock alone.
     pub retries_us: f64,
+    /// CPU time of clients that spin until their server answers: they wait meanwhile, so it is no part; none of clients
+    /// that sleep.
+    pub spun_us: Option<f64>,
     /// CPU time of the server's threads that serve no connection. They work alongside, so it is no part.
     pub background_us: f64,
     /// Times that a thread of either side gave its CPU up, a transaction.
@@ -44,6 +48,8 @@ struct Sums {
     for_strangers_s: [f64; 2],
     /// Clients' time for which the quota of their control group was used up.
     throttled_s: f64,
+    /// Where clients spin until their server answers, how long they did.
+    spun_s: Option<f64>,
 }
 
 /// Seconds for which the clients' control group was stopped.
@@ -101,6 +107,9 @@ impl Sums {
             sums.client.add(sample, ThreadClass::Client);
             sums.server.add(sample, ThreadClass::Connection);
             let background = sample.threads.iter().filter(|thread| thread.class == ThreadClass::Background);
+            if let Some(spun_s) = sample.covariates.get(CLIENT_SPUN) {
+                *sums.spun_s.get_or_insert(0.0) += spun_s;
+            }
             sums.background_s += background.map(|thread| thread.user_s + thread.system_s).sum::<f64>();
             let stopped_s = sample.covariates.get(THROTTLED).copied().filter(|s| *s > 0.0).unwrap_or(0.0);
             sums.throttled_s += clients as f64 * stopped_s.min(sample.elapsed_s);
@@ -109,7 +118,10 @@ impl Sums {
                 *side += strangers::waited_s(sample, class, trial.client_host.is_some());
             }
         }
-        sums
+        // It is CPU time in which the client waits, as it would asleep.
+        let spun_s = sums.spun_s.map(|s| s.min(sums.client.ran_s));
+        sums.client.ran_s -= spun_s.unwrap_or(0.0);
+        Self { spun_s, ..sums }
     }
 }
 
@@ -166,6 +178,7 @@ impl<'r> TrialTime<'r> {
             parts,
             overlap_us,
             retries_us,
+            spun_us: sums.spun_s.map(of_one),
             background_us: of_one(sums.background_s),
             switches: (sums.client.switches + sums.server.switches) / sums.transactions,
             away_from_memory: None,

@@ -5,7 +5,7 @@ use super::model::{Cause, PartChange, TimeChange};
 use super::prove::experiment;
 use super::suspect::Suspect;
 use super::trials::Trials;
-use super::{allocator, memory};
+use super::{allocator, memory, pages};
 use crate::collect::ConditionTrials;
 use crate::time::{Part, TrialTime};
 use tare_results::Results;
@@ -103,7 +103,7 @@ fn lock(results: [&Results; 2], name: &str) -> Suspect {
 }
 
 /// Whose time in the kernel and without a name is: the log's where log writes differ, else that of threads that wake
-/// each other, or of page faults that balance nodes, else no one's.
+/// each other, or of page faults, else no one's.
 fn without_name(trials: &Trials<'_, '_>, given: &Given<'_, '_>, has_flush: bool) -> Vec<Accused> {
     let unnamed = sum(trials, &WITHOUT_NAME);
     // Fewer log writes make no one wait longer.
@@ -137,14 +137,14 @@ fn without_name(trials: &Trials<'_, '_>, given: &Given<'_, '_>, has_flush: bool)
         let (counts, counts_p) = (Some([mean(trials.a), mean(trials.b)]), Some(switches.p_value));
         accused.push(Accused { suspect: Suspect::WakeUps, time, counts, counts_p });
     }
-    let balancing = memory::balancing(trials, &KERNEL);
-    if !wake_up && balancing.is_none() {
+    let faults = memory::balancing(trials, &KERNEL).or_else(|| memory::page_faults(trials).filter(|_| !wake_up));
+    if !wake_up && faults.is_none() {
         accused.push(Accused::plain(trials, Suspect::KernelTime, &KERNEL));
     }
-    accused.extend(balancing);
+    accused.extend(faults);
     if syncs.is_none() && !on_the_way {
         accused.push(Accused::plain(trials, Suspect::Network, &[Part::Way]));
-        accused.push(Accused::plain(trials, Suspect::Unnamed, &[Part::Asleep, Part::NotExplained]));
+        accused.extend(pages::unnamed(trials, given.results));
     }
     accused
 }

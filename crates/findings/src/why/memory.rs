@@ -2,10 +2,12 @@
 
 use super::accused::{Accused, sum};
 use super::suspect::Suspect;
-use super::trials::Trials;
+use super::trials::{FALSE_DISCOVERIES, Trials};
+use crate::collect::trial_mean;
 use crate::time::{Counted, Event, EventSide, Part, TrialTime, events_of_trial};
 use tare_results::covariate::{HUGE_POOL, HUGE_TRANSPARENT, NUMA_HINT_FAULTS, SERVER_MEMORY};
 use tare_results::metric::TPS;
+use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
 use tare_stats::ratio::Shift;
 
 /// A difference of so much of the server's work that passes on another node than its memory may be the reason.
@@ -19,6 +21,10 @@ const PER_INSTRUCTIONS: f64 = 1000.0;
 const HINT_FAULTS: f64 = 0.01;
 /// Such a fault with the move of its page takes at most so long in the kernel, microseconds.
 const HINT_FAULT_US: f64 = 100.0;
+/// So many page faults more for each transaction that need no storage.
+const FAULTS: f64 = 0.1;
+/// Such a fault, in which a page is cleared, takes at most so long in the kernel, microseconds.
+const FAULT_US: f64 = 10.0;
 
 /// The server's user time, where more of its work passed on another node than its memory.
 pub(super) fn remote(trials: &Trials<'_, '_>) -> Option<Accused> {
@@ -54,6 +60,17 @@ pub(super) fn balancing(trials: &Trials<'_, '_>, in_kernel: &[Part]) -> Option<A
     let each_us = accused.time.value / counted.1.value;
     let more = counted.1.value.abs() >= HINT_FAULTS && each_us > 0.0 && each_us <= HINT_FAULT_US;
     more.then(|| accused.counted(counted))
+}
+
+/// The server's kernel time, where page faults may take it: memory that it gives back and takes again.
+pub(super) fn page_faults(trials: &Trials<'_, '_>) -> Option<Accused> {
+    let cost = SERVER_COSTS.iter().find(|cost| cost.quantity == Quantity::MinorFaults)?;
+    let name = cost.metric(Operation::Transaction).name();
+    let counted = counts(trials, &|time| trial_mean(time.trial, name))?;
+    let accused = Accused::plain(trials, Suspect::PageFaults, &[Part::ServerSystem]);
+    let each_us = accused.time.value / counted.1.value;
+    let more = counted.1.value.abs() >= FAULTS && counted.1.p_value <= FALSE_DISCOVERIES;
+    (more && each_us > 0.0 && each_us <= FAULT_US).then(|| accused.counted(counted))
 }
 
 /// What every trial of both sides counts: the means, and the difference.

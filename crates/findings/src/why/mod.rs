@@ -12,6 +12,7 @@ mod explain;
 mod memory;
 mod model;
 mod named;
+mod pages;
 mod proof;
 mod prove;
 mod sleeps;

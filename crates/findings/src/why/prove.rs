@@ -3,8 +3,10 @@
 use super::suspect::Suspect;
 use crate::collect::ConditionTrials;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::path::Path;
 use tare_results::Results;
+use tare_results::schema::PlannedCondition;
 use tare_text::Value;
 
 /// What is to be seen when a suspect is the reason.
@@ -69,6 +71,7 @@ const MANY_ROWS: i64 = 100_000;
 const MORE: i64 = 8;
 const ROWS: &str = "workload.rows";
 const TABLES: &str = "workload.tables";
+const SPIN: &str = "client.spin";
 const ALLOCATOR: &str = "process.allocator";
 /// Words for the C library's, which the server has by itself.
 const OWN_ALLOCATOR: [&str; 2] = ["system", "as-found"];
@@ -96,9 +99,13 @@ struct Known<'k, 'r> {
 }
 
 impl Known<'_, '_> {
-    fn setting(&self, key: &str) -> Option<&Value> {
+    fn planned(&self) -> impl Iterator<Item = &PlannedCondition> {
         let conditions = self.results.plan.iter().flat_map(|plan| &plan.conditions);
-        conditions.filter(|planned| planned.name == self.side.name).find_map(|planned| planned.settings.get(key))
+        conditions.filter(|planned| planned.name == self.side.name)
+    }
+
+    fn setting(&self, key: &str) -> Option<&Value> {
+        self.planned().find_map(|planned| planned.settings.get(key))
     }
 
     /// Whether a study may be written with this key: its plan has it, or is not known.
@@ -123,6 +130,17 @@ impl Known<'_, '_> {
         RUNNING.iter().any(|key| self.setting(key).is_some())
     }
 
+    /// Whether each client has a PU on which no thread of the server may run, and can spin there until that answers.
+    fn has_own_pus(&self) -> bool {
+        let Some(placement) = self.planned().find_map(|planned| planned.placement.as_ref()) else { return false };
+        let all = |side: &[Vec<usize>]| side.iter().flatten().copied().collect::<BTreeSet<usize>>();
+        let (clients, server) = (all(&placement.client), all(&placement.server));
+        // The plan of a load that opens no connections of its own has no such key.
+        let enough = clients.len() as i64 >= self.number("workload.threads", 1);
+        let sleeps = self.setting(SPIN).is_some_and(|spin| spin.switch() == Ok(false));
+        enough && !server.is_empty() && clients.is_disjoint(&server) && sleeps
+    }
+
     fn draws_unevenly(&self) -> bool {
         self.setting("workload.distribution").is_some_and(|own| own.to_string() != "uniform")
     }
@@ -140,6 +158,7 @@ impl Known<'_, '_> {
                 Some(tables) => (vec![tables], Expected::Unchanged),
                 None => self.changes(&Suspect::CpuShortage),
             },
+            Suspect::WakeUps if self.has_own_pus() => one(SPIN, "on".to_owned(), Expected::Faster),
             Suspect::WakeUps => {
                 let keys = [("client", "all"), ("server", "all"), ("bind", "thread"), ("pairing", "same-pu")];
                 let set = keys.into_iter().map(|(key, value)| Change::to(&format!("placement.{key}"), value));
@@ -154,8 +173,8 @@ impl Known<'_, '_> {
                 (set.collect(), Expected::Faster)
             }
             // A server that runs already keeps the one that it has.
-            Suspect::Allocator if self.runs() => self.changes(&Suspect::ServerWork),
-            Suspect::Allocator => {
+            Suspect::Allocator | Suspect::PageFaults if self.runs() => self.changes(&Suspect::ServerWork),
+            Suspect::Allocator | Suspect::PageFaults => {
                 let other = self.setting(ALLOCATOR).map(ToString::to_string);
                 let own = other.is_none_or(|name| OWN_ALLOCATOR.contains(&name.as_str()));
                 one(ALLOCATOR, if own { "jemalloc" } else { "system" }.to_owned(), Expected::Faster)

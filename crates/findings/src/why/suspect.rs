@@ -36,6 +36,8 @@ pub enum Suspect {
     TlbMisses,
     /// Page faults by which the kernel finds out which node a page is used on, and moves it there.
     NumaBalancing,
+    /// Page faults by which memory is had that was given back.
+    PageFaults,
     /// Waits until the log is on storage.
     Commit,
     Storage,
@@ -64,6 +66,7 @@ impl Suspect {
             Self::HugePages { .. } => "huge_pages",
             Self::TlbMisses => "tlb_misses",
             Self::NumaBalancing => "numa_balancing",
+            Self::PageFaults => "page_faults",
             Self::Commit => "commit",
             Self::Storage => "storage",
             Self::Pauses => "pauses",

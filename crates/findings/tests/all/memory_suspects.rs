@@ -170,6 +170,27 @@ fn page_faults_that_balance_nodes_are_named_where_they_may_take_the_kernels_time
     }
 }
 
+/// B's server works 40 us longer in the kernel, with so many page faults a transaction.
+#[test]
+fn page_faults_are_named_where_they_may_take_the_servers_kernel_time() {
+    let made = |faults: [f64; 2]| {
+        longer([[200.0; 2], [20.0, 60.0], [0.0; 2]], |side, us, record, _| {
+            let each = faults[side] * (1.0 + 1e-5 * us);
+            record.samples[0].metrics.insert("server_minor_faults_per_transaction".to_owned(), each);
+        })
+    };
+    let results = made([2.0, 42.0]);
+    is_first(&results, &Suspect::PageFaults, 40.0, "process.allocator=jemalloc");
+    let causes = found(&results);
+    assert!(of(&causes, |one| *one == Suspect::KernelTime).is_none(), "{causes:#?}");
+    // A fault takes no 40 us, and fewer faults no longer.
+    for faults in [[2.0, 3.0], [42.0, 2.0], [42.0, 42.0]] {
+        let results = made(faults);
+        is_first(&results, &Suspect::KernelTime, 40.0, "capture.profile=on");
+        assert!(of(&found(&results), |one| *one == Suspect::PageFaults).is_none());
+    }
+}
+
 /// B's connections wait 300 us longer for one lock, which is of a page, of an index or of the whole server.
 #[test]
 fn locks_of_pages_and_indexes_have_experiments_of_their_own() {

@@ -83,6 +83,34 @@ fn chains_of_stacks_are_compared_with_each_other_and_not_with_those_of_tracepoin
     assert_eq!((found.sleeps.shown[0].name.as_str(), found.sleeps.tested), (PLANTED, CHAINS + 1));
 }
 
+/// B's connections wait 300 us longer for the lock of a page; a page that is read from a file is none.
+#[test]
+fn waits_for_pages_are_named_by_the_functions_that_take_them() {
+    let taken = |page: &str, lock: &str| format!("main;row_ins_step;{page};{lock};futex_wait");
+    for (page, lock, named) in [
+        ("buf_page_get_gen(page_id_t)", "rw_lock_x_lock_func(rw_lock_t*)", true),
+        ("buf_page_get_low;mtr_t::page_lock(buf_block_t*)", "ssux_lock_impl<true>::wr_wait(unsigned int)", true),
+        ("buf_page_get_gen(page_id_t)", "os_file_read(int)", false),
+        ("btr_cur_search_to_nth_level(dict_index_t*)", "rw_lock_x_lock_func(rw_lock_t*)", false),
+    ] {
+        let mut draws = Draws::new(3301);
+        let results = of_two_sides(BLOCKS, |block, side, name| {
+            let us = 1000.0 * (1.0 + 0.01 * draws.normal()) + 300.0 * side as f64;
+            let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
+            record.samples[0].threads = vec![worked(ThreadClass::Client, 100.0 / us)];
+            let slept = (20.0 + 300.0 * side as f64) * (1.0 + 0.01 * draws.normal()) / us;
+            let callers = vec![CallerShare { chain: taken(page, lock), fraction: slept }];
+            let stacks = Some(StackSamples { read: 100, whole: 100, callers });
+            let waits = WaitsFile { stacks, ..waits(&[(TimeUse::SharedFutex, slept), (TimeUse::Client, 600.0 / us)]) };
+            (record, Captures { waits: Some(waits), ..Captures::default() })
+        });
+        let first = &differ(&results).causes[0];
+        let expected = if named { "page_lock" } else { "unnamed_waits" };
+        assert_eq!((first.suspect.kind(), first.shown), (expected, true), "{page} {lock}: {first:#?}");
+        assert!((first.us - 300.0).abs() < 20.0, "{first:#?}");
+    }
+}
+
 /// Seeds 3100 to 3199. In 5% of studies any is named where none differs.
 #[test]
 fn of_chains_that_are_alike_none_is_named_but_in_one_study_of_twenty() {

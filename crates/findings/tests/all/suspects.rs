@@ -128,6 +128,42 @@ fn an_experiment_changes_what_its_study_has() {
     }
 }
 
+/// B's threads wake each other once more a transaction, 10 us in the kernel on either side.
+#[test]
+fn clients_with_a_cpu_of_their_own_are_to_spin_and_others_to_sit_next_to_their_server() {
+    let mut both = of_two_sides(6, |block, side, name| {
+        let us = 100.0 + 20.0 * side as f64 + 0.2 * ((2 * block + side) * 7 % 5) as f64;
+        let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
+        let threads = [ThreadClass::Client, ThreadClass::Connection].map(|class| {
+            let mut one = thread(class, 30.0 / us, (10.0 + 10.0 * side as f64) / us, 0.0);
+            one.voluntary_switches = (side as f64 * 1e6 / us) as u64 + (7 * block as u64) % 5;
+            one
+        });
+        record.samples[0].threads = threads.to_vec();
+        (record, Captures::default())
+    });
+    let spin = json!({"workload.threads": 2, "client.spin": false});
+    for (client, server, settings, expected) in [
+        (json!([[0], [2]]), json!([[1], [3]]), &spin, "client.spin=on"),
+        // Of two PUs each is a client's and another's server thread's; one client may be anywhere.
+        (json!([[0], [1]]), json!([[1], [0]]), &spin, "placement.client=all"),
+        (json!([[0]]), json!([[1]]), &spin, "placement.client=all"),
+        (json!([[0], [2]]), json!([]), &spin, "placement.client=all"),
+        // A load that opens no connections of its own, or an older plan; clients that spin already.
+        (json!([[0], [2]]), json!([[1], [3]]), &json!({"workload.threads": 2}), "placement.client=all"),
+        (json!([[0], [2]]), json!([[1], [3]]), &json!({"client.spin": true}), "placement.client=all"),
+    ] {
+        plan(&mut both, settings);
+        for planned in &mut both.plan.as_mut().unwrap().conditions {
+            let placement = json!({"client": &client, "server": &server});
+            planned.placement = Some(serde_json::from_value(placement).unwrap());
+        }
+        let causes = found(&both);
+        assert_eq!((&causes[0].suspect, causes[0].shown), (&Suspect::WakeUps, true), "{causes:#?}");
+        assert_eq!(changes(&causes[0])[0], expected, "{client} {server} {settings}");
+    }
+}
+
 /// The server of B works on the second node, 200 us longer a transaction.
 #[test]
 fn work_away_from_its_memory_is_named_where_it_is_made() {

@@ -54,6 +54,23 @@ pub fn waits(parts: &[(TimeUse, f64)]) -> WaitsFile {
     WaitsFile { schema: SCHEMA, elapsed_s: 1.0, looks: 1, looking_cpu_s: 0.0, connections, background, stacks: None }
 }
 
+/// Of the client's 200 us 150 are spinning: waiting for the server, and for the way back.
+#[test]
+fn what_clients_spin_is_in_no_part() {
+    let mut record = trial(0, 0, "threads=1", 1000.0, false);
+    record.samples[0].threads =
+        vec![thread(ThreadClass::Client, 0.1, 0.1, 0.05), thread(ThreadClass::Connection, 0.3, 0.1, 0.05)];
+    record.samples[0].covariates.insert("client_spun_s".to_owned(), 0.15);
+    let mut seen = captures(0.0, &[]);
+    seen.waits = Some(waits(&[(TimeUse::Client, 0.4)]));
+    let spun = TrialTime::of(&record, Some(&seen)).unwrap();
+    // The server sleeps for 400 us, in 50 of which its client works, and in 50 of which that waits for a CPU.
+    for (part, us) in [(Part::ClientUser, 25.0), (Part::ClientSystem, 25.0), (Part::Way, 300.0)] {
+        assert!((spun.part(&part) - us).abs() < 1e-9, "{part:?}: {spun:?}");
+    }
+    assert!((spun.spun_us.unwrap() - 150.0).abs() < 1e-9, "{spun:?}");
+}
+
 #[test]
 fn a_transaction_is_divided_as_its_threads_were_seen() {
     let mut record = trial(0, 0, "threads=1", 1000.0, false);
@@ -76,7 +93,7 @@ fn a_transaction_is_divided_as_its_threads_were_seen() {
     for (part, us) in expected {
         assert!((found.part(&part) - us).abs() < 1e-9, "{part:?}: {found:?}");
     }
-    assert!((found.background_us - 20.0).abs() < 1e-9 && found.overlap_us == 0.0);
+    assert!((found.background_us - 20.0).abs() < 1e-9 && found.overlap_us == 0.0 && found.spun_us.is_none());
     assert_eq!(found.missing.into_iter().collect::<Vec<_>>(), [Missing::Sleeps]);
 
     // Another program had a CPU for half a second. While the client waited, the server's 0.4 s, the background's 0.02 s

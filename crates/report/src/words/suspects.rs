@@ -28,6 +28,7 @@ pub fn suspect(suspect: &Suspect) -> String {
         Suspect::HugePages { fewer: false } => "more huge pages".to_owned(),
         Suspect::TlbMisses => "TLB misses".to_owned(),
         Suspect::NumaBalancing => "NUMA balancing".to_owned(),
+        Suspect::PageFaults => "page faults".to_owned(),
         Suspect::Commit => "log writes".to_owned(),
         Suspect::Storage => "reads and writes of files".to_owned(),
         Suspect::Pauses => "pauses of the server".to_owned(),
@@ -43,6 +44,7 @@ pub fn evidence(cause: &Cause) -> String {
         Suspect::HugePages { .. } => format!(", memory in huge pages {} -> {}", percent(a), percent(b)),
         Suspect::TlbMisses => format!(", TLB misses per 1,000 instructions {a:.1} -> {b:.1}"),
         Suspect::NumaBalancing => format!(", its page faults per transaction {a:.3} -> {b:.3}"),
+        Suspect::PageFaults => format!(", page faults per transaction {a:.3} -> {b:.3}"),
         Suspect::WakeUps => format!(", switches per transaction {a:.3} -> {b:.3}"),
         _ => format!(", log writes per transaction {a:.3} -> {b:.3}"),
     });

@@ -217,6 +217,9 @@ fn overlaps(times: &[(&str, &ConditionTime)]) -> Vec<String> {
         said("CPU time is in the wait for a lock that clients try again for, and in no part of its own", |time| {
             time.retries_us
         }),
+        said("clients spin until the server answers, which is CPU time of theirs and in no part", |time| {
+            time.spun_us.unwrap_or(0.0)
+        }),
         said(
             "parts overlap: both sides worked at the same time, or a lock was waited for by spinning, which is CPU time too",
             |time| -time.not_explained.us,

@@ -182,6 +182,15 @@ const CLIENT: &[Key<Settings>] = &[
         |s| s.client.server_address.map(|address| address.to_string().into()),
         |s, v| s.client.set_server_address(v),
     ),
+    Key::switch(
+        "spin",
+        "on: clients read their sockets again and again until the server answers, in place of sleeping, so that nothing \
+         has to wake them; each needs a CPU of its own. Loads that open their connections themselves alone, not \
+         sysbench, pgbench and command",
+        // What other loads cannot have is no key of their conditions.
+        |s| s.workload.load.load().connects().then_some(s.client.spin),
+        |s, on| s.client.spin = on,
+    ),
 ];
 
 const PLACEMENT: &[Key<Settings>] = &[

@@ -68,6 +68,8 @@ pub struct ClientSettings {
     pub on: OtherHost,
     /// The address of this host at which a server that is started listens for them.
     pub server_address: Option<IpAddr>,
+    /// Whether they spin until their server answers, in place of sleeping.
+    pub spin: bool,
 }
 
 impl ClientSettings {

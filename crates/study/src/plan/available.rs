@@ -19,6 +19,7 @@ pub fn available(settings: &Settings, engine_varies: bool, programs: Option<&Pro
     running(settings)?;
     settle(settings)?;
     charset(settings)?;
+    spin(settings)?;
     init_options(settings)?;
     let starts_one = settings.workload.load.load().needs_server() && !settings.engine.running.is_asked();
     if let Some(programs) = programs.filter(|_| starts_one) {
@@ -152,6 +153,15 @@ fn charset(settings: &Settings) -> Result<(), String> {
     }
 }
 
+/// Clients spin where the load opens its connections itself.
+fn spin(settings: &Settings) -> Result<(), String> {
+    let load = settings.workload.load.load();
+    match settings.client.spin && !load.connects() {
+        true => Err(format!("spin: the workload {} opens no connections of this program", load.name())),
+        false => Ok(()),
+    }
+}
+
 /// Further arguments mean something where a program makes the directory.
 fn init_options(settings: &Settings) -> Result<(), String> {
     let engine = &settings.engine;
@@ -200,6 +210,7 @@ pub(super) fn unknown_option(engine: &dyn Engine, option: &str, binary: Option<&
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tare_drive::workload::AnyLoad;
 
     #[test]
     fn more_threads_than_the_system_has_room_for_have_the_limit_as_their_reason() {
@@ -208,6 +219,15 @@ mod tests {
         settings.workload.threads = usize::MAX;
         let reason = threads(&settings).unwrap_err();
         assert!(reason.contains("vm.max_map_count") && reason.contains("sudo sysctl -w"), "{reason}");
+    }
+
+    #[test]
+    fn clients_of_a_program_do_not_spin() {
+        let mut settings = Settings::default();
+        settings.client.spin = true;
+        assert_eq!(spin(&settings), Ok(()));
+        settings.workload.load = AnyLoad::named("pgbench").unwrap();
+        assert_eq!(spin(&settings).unwrap_err(), "spin: the workload pgbench opens no connections of this program");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tare_drive::capture::environment::environment;
 use tare_drive::sut::{Partner, SideThreads, SubjectWatch, Surroundings, SutError, SystemUnderTest, WatchSettings};
 use tare_drive::workload::{Driven, Host, LoadContext, LoadError, Progress, ServerAt, TrialSize};
-use tare_engine::{ConnectTarget, Engine, engine_by_name};
+use tare_engine::{ConnectTarget, Engine, Spinning, engine_by_name};
 use tare_noise::MemoryConfines;
 use tare_study::hosts::message::{Ask, Begin, Failed, FromClient, Hello, LANGUAGE};
 use tare_study::hosts::remote::{LOOK_EVERY, unix_ns};
@@ -114,6 +114,7 @@ impl Clients {
             schedule: settings.capture.schedule,
             cache: settings.capture.cache,
             probe_share: None,
+            spinning: settings.client.spin.then(Spinning::default),
         };
         let here = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Self {
@@ -129,7 +130,11 @@ impl Clients {
 
     /// The load as it is anywhere; who asked for it and who watches its server are on the other host.
     fn drive(&self, trial: &Arc<Trial>) -> Result<Driven, LoadError> {
-        let connect = || Ok(self.engine.connect(&self.target)?);
+        let connect = || {
+            let mut session = self.engine.connect(&self.target)?;
+            session.set_spinning(self.watch.spinning.clone());
+            Ok(session)
+        };
         let partner = Box::new(OtherHalf { trial: Arc::clone(trial), probes: self.probes });
         self.settings.workload.load.load().drive(LoadContext {
             engine: &self.settings.engine.name,

@@ -15,7 +15,7 @@ use tare_drive::capture::interference::OthersSeen;
 use tare_drive::capture::settings::CaptureSettings;
 use tare_drive::sut::{SharedAffinities, SubjectWatch, SystemUnderTest, WatchSettings};
 use tare_drive::workload::{Driven, Load, LoadContext, LoadError, Measured, Progress, ServerAt};
-use tare_engine::{Server, engine_by_name, program_sha1};
+use tare_engine::{Server, Spinning, engine_by_name, program_sha1};
 use tare_files::check_room;
 use tare_results::covariate::CLIENT_HOST;
 use tare_results::metric::Named;
@@ -262,9 +262,10 @@ impl Trial<'_> {
             Some(_) => SystemUnderTest::running(None),
         };
         let host = TrialHost::new(self, server);
-        let connect = || match server {
-            Some(server) => Ok(server.connect()?),
-            None => Err(LoadError::NoServer),
+        let connect = || {
+            let mut session = server.ok_or(LoadError::NoServer)?.connect()?;
+            session.set_spinning(placement.spinning.clone());
+            Ok(session)
         };
         let stage = LoadContext {
             engine: &settings.engine.name,
@@ -330,6 +331,7 @@ impl Trial<'_> {
             schedule: capture.schedule,
             cache: capture.cache,
             probe_share: (task.sampling.probe != ProbeUse::Off).then_some(task.sampling.probe_share),
+            spinning: task.condition.settings.client.spin.then(Spinning::default),
         }
     }
 

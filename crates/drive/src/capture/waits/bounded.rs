@@ -72,39 +72,53 @@ fn takes_one(left: &mut usize) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::Arc;
+pub(super) mod made {
+    use super::super::programs::Sections;
 
-    /// The tables of a program of one function, at 0x1000, with these instructions.
-    fn of_one(instructions: &[u8]) -> Sections {
-        const AT: u64 = 0x5000;
-        let padded = |mut entry: Vec<u8>| {
-            entry.resize(entry.len().next_multiple_of(8) + 4, 0);
-            [&(entry.len() as u32).to_le_bytes()[..], &entry].concat()
+    /// The only function of a program: 256 bytes from 0x1000 on, with these instructions.
+    pub fn program(instructions: &[u8]) -> Sections {
+        const FRAMES: u64 = 0x2000;
+        const INDEX: u64 = 0x3000;
+        let entry = |id: u32, body: &[u8]| {
+            let body = [&id.to_le_bytes()[..], body].concat();
+            // DW_CFA_nop up to a multiple of eight.
+            let length = (body.len() + 4).next_multiple_of(8) - 4;
+            let rest = vec![0; length - body.len()];
+            [&(length as u32).to_le_bytes()[..], &body, &rest].concat()
         };
-        // No augmentation: addresses have eight bytes.
-        let shared = padded([&[0; 4][..], &[1, 0, 1, 0x78, 16], &[0x0c, 7, 8, 0x90, 1]].concat());
-        let back = (shared.len() as u32 + 4).to_le_bytes();
-        let own = [&back[..], &0x1000_u64.to_le_bytes(), &0x100_u64.to_le_bytes(), instructions].concat();
-        let frames = [&shared[..], &padded(own), &[0; 4]].concat();
-        // Absolute addresses of eight bytes; one row.
-        let mut header = vec![1, 4, 3, 4];
-        header.extend(AT.to_le_bytes());
-        header.extend(1_u32.to_le_bytes());
-        header.extend(0x1000_u64.to_le_bytes());
-        header.extend((AT + shared.len() as u64).to_le_bytes());
+        let relative = |to: u64, from: u64| (to.wrapping_sub(from) as u32).to_le_bytes();
+        // Version 1, "zR": addresses from where they stand, 4 bytes; CFA = rsp + 8, the return address below it.
+        let common = entry(0, &[1, b'z', b'R', 0, 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1]);
+        let own = FRAMES + common.len() as u64;
+        let function = [&relative(0x1000, own + 8)[..], &256_u32.to_le_bytes(), &[0], instructions].concat();
+        let frames = [&common[..], &entry(common.len() as u32 + 4, &function), &[0; 4]].concat();
+        let index = [
+            &[1, 0x1b, 0x03, 0x3b][..],
+            &relative(FRAMES, INDEX + 4),
+            &1_u32.to_le_bytes(),
+            &relative(0x1000, INDEX),
+            &relative(own, INDEX),
+        ]
+        .concat();
         Sections {
-            eh_frame_svma: Some(AT..AT + frames.len() as u64),
-            eh_frame: Some(Arc::from(frames)),
-            eh_frame_hdr: Some(Arc::from(header)),
+            base_svma: 0x1000,
+            text_svma: Some(0x1000..0x1100),
+            eh_frame_svma: Some(FRAMES..FRAMES + frames.len() as u64),
+            eh_frame: Some(frames.into()),
+            eh_frame_hdr_svma: Some(INDEX..INDEX + index.len() as u64),
+            eh_frame_hdr: Some(index.into()),
             ..Sections::default()
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
 
     #[test]
     fn tables_that_jump_back_or_go_on_for_long_are_not_carried_out() {
-        let of = |instructions: &[u8]| is_bounded(&of_one(instructions), 0x1010);
+        let of = |instructions: &[u8]| is_bounded(&made::program(instructions), 0x1010);
         // DW_CFA_def_cfa_offset 16; DW_CFA_def_cfa_expression: DW_OP_breg7 8, as in procedure linkage tables.
         assert!(of(&[0x0e, 16]) && of(&[0x0f, 2, 0x77, 8]));
         // The same of DW_OP_skip -3, and as DW_CFA_expression and DW_CFA_val_expression of register 6.

@@ -89,6 +89,18 @@ impl Process {
         Some(Place { program: mapped.program, address: address - mapped.addresses.start + mapped.first })
     }
 
+    /// Of this process, with one program that is mapped where its file says.
+    #[cfg(test)]
+    pub fn made(addresses: Range<u64>, sections: &Sections) -> (Self, Programs) {
+        let memory = File::open("/proc/self/mem").unwrap();
+        let mut unwinder = UnwinderNative::new();
+        unwinder.add_module(Module::new("made".to_owned(), addresses.clone(), addresses.start, sections.clone()));
+        let mapped = vec![Mapped { addresses: addresses.clone(), program: 0, first: addresses.start }];
+        let program = Program { path: PathBuf::from("made"), sections: sections.clone(), addresses };
+        let programs = Programs { all: vec![program], known: HashMap::new() };
+        (Self { pid: std::process::id().cast_signed(), memory, unwinder, mapped }, programs)
+    }
+
     #[cfg(test)]
     pub fn bounds(&self) -> impl Iterator<Item = (u64, u64)> {
         self.mapped.iter().map(|mapped| (mapped.addresses.start, mapped.addresses.end))

@@ -21,6 +21,9 @@ use tare_results::waits::StackSamples;
 
 /// What stands for a register that is not known: no stack is there, so that nothing is read by it.
 const UNKNOWN: u64 = 0x1000;
+/// The last address that Linux gives programs on 64-bit Arm unless they ask for more.
+#[cfg(target_arch = "aarch64")]
+const ADDRESSES: u64 = (1 << 48) - 1;
 /// Bytes of a stack that are read at once, and at most.
 const PIECE: usize = 8 << 10;
 const LARGEST: usize = 64 << 10;
@@ -179,9 +182,11 @@ fn completed(
     found.is_some()
 }
 
+/// Return addresses on a stack may be signed, in the bits above those of user space.
 #[cfg(target_arch = "aarch64")]
 fn registers(call: &Call) -> UnwindRegsNative {
-    UnwindRegsNative::new(UNKNOWN, call.stack, UNKNOWN)
+    let mask = framehop::aarch64::PtrAuthMask::from_max_known_address(ADDRESSES);
+    UnwindRegsNative::new_with_ptr_auth_mask(mask, UNKNOWN, call.stack, UNKNOWN)
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -285,6 +290,30 @@ mod tests {
             assert_eq!(stacks.read(followed, &Call { stack: 8, ..call }), None);
             assert_eq!(stacks.samples(&Names::default(), 1.0), None);
         });
+    }
+
+    /// How many functions there are in the chain of a thread in a program whose return address an expression says.
+    #[cfg(target_arch = "x86_64")]
+    fn length_of_chain(expression: &[u8]) -> usize {
+        let (say, said) = std::sync::mpsc::channel();
+        // DW_CFA_val_expression.
+        let rule = [&[0x16, 16, expression.len() as u8][..], expression].concat();
+        std::thread::spawn(move || {
+            let (process, programs) = Process::made(0x1000..0x1100, &super::super::bounded::made::program(&rule));
+            let call = Call { number: 0, arguments: [0; 6], stack: 0x7000_0000, program: 0x1010 };
+            let mut piece = vec![0; LARGEST];
+            let stack = Stack { memory: &process.memory, from: call.stack, bytes: &mut piece, filled: 0 };
+            say.send(unwound(&process, &programs, &call, stack, &mut Known::default()).0.len())
+        });
+        said.recv_timeout(Duration::from_secs(20)).expect("a chain that ends")
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn a_table_that_would_be_worked_out_for_ever_ends_the_chain() {
+        // DW_OP_const8u of the function itself; DW_OP_skip to itself.
+        assert_eq!(length_of_chain(&[0x0e, 0x20, 0x10, 0, 0, 0, 0, 0, 0]), DEEPEST);
+        assert_eq!(length_of_chain(&[0x2f, 0xfd, 0xff]), 1);
     }
 
     proptest! {

@@ -72,6 +72,7 @@ impl KeyOptions for RunKeys {
             more: "; needs --bind thread [default: none]",
             ..KeyOption::new("pairing", "placement", "pairing")
         },
+        KeyOption::new("spin", "client", "spin"),
     ];
 }
 

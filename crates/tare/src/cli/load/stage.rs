@@ -6,6 +6,7 @@ use crate::state::Host;
 use crate::trial::running;
 use tare_drive::sut::{SharedAffinities, SubjectWatch, SystemUnderTest, WatchSettings};
 use tare_drive::workload::{self, Driven, LoadContext, ServerAt, TrialSize};
+use tare_engine::Spinning;
 use tare_topology::{Machine, ResolvedPlacement};
 
 /// Drives one sample as a trial does: bound, watched and proved by the same code. What is bound is put back on every
@@ -13,14 +14,26 @@ use tare_topology::{Machine, ResolvedPlacement};
 pub fn measure(asked: &LoadRequest<'_>, prompt: &dyn workload::Host) -> Result<Driven, Problem> {
     let LoadRequest { args, engine, target, .. } = asked;
     let (placement, threads, seed) = (placement(asked)?, asked.threads(), asked.sampling.seed);
-    let watch =
-        WatchSettings { placement, chance_seed: seed, memory: false, schedule: false, cache: false, probe_share: None };
+    let spinning = asked.settings.client.spin.then(Spinning::default);
+    let watch = WatchSettings {
+        placement,
+        chance_seed: seed,
+        memory: false,
+        schedule: false,
+        cache: false,
+        probe_share: None,
+        spinning: spinning.clone(),
+    };
     let held = AffinityGuard::take(&watch.placement)?;
     let stage = LoadContext {
         engine: engine.name(),
         dialect: engine.dialect(),
         server: None,
-        connect: &|| Ok(engine.connect(target)?),
+        connect: &|| {
+            let mut session = engine.connect(target)?;
+            session.set_spinning(spinning.clone());
+            Ok(session)
+        },
         server_at: ServerAt::of(&target.address),
         threads,
         seed,

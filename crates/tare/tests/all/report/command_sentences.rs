@@ -184,6 +184,7 @@ fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
             not_explained: part(last),
             overlap_us: 0.0,
             retries_us: 0.0,
+            spun_us: None,
             background_us: 0.0,
             switches: 2.0,
             away_from_memory: None,

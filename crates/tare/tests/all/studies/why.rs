@@ -188,7 +188,7 @@ fn wake_ups_between_two_pus_are_named_first_and_nothing_between_two_alike() {
     assert!(disturbed(&found) || cause["kind"] == "wake_ups", "{found:#}");
     assert_ne!(cause["kind"], "cpu_shortage", "what other programs do is no reason: {found:#}");
     let prove = cause["prove"].as_str().unwrap();
-    assert!(disturbed(&found) || prove.contains("placements.same-cache.pairing=same-pu"), "{cause:#}");
+    assert!(disturbed(&found) || prove.contains("--set client.spin=on"), "{cause:#}");
     can_be_typed(&world, cause);
     let text = found["text"].as_str().unwrap();
     assert!(text.split_whitespace().count() <= 25, "{text}");
@@ -343,4 +343,28 @@ fn a_commit_that_waits_for_storage_is_named_first() {
     assert!(counts(0) < 0.1 && counts(1) > 0.5, "{cause:#}");
     assert!(cause["prove"].as_str().unwrap().contains("factors.option.innodb_flush_log_at_trx_commit=0"), "{cause:#}");
     can_be_typed(&world, cause);
+}
+
+/// Clients that spin are not woken; how long they did is known, and no part of a transaction's time.
+#[test]
+fn clients_that_spin_sleep_for_no_answer_and_their_spinning_is_in_no_part() {
+    let world = World::new();
+    let study = world.study(
+        "name = \"spin\"\n[workload]\nname = \"point_select\"\nrows = 100\n[placement]\nclient = \"all\"\n\
+         server = \"all\"\nbind = \"thread\"\npairing = \"same-cache\"\n[sampling]\ntrials = 1\nattempts = 1\n\
+         warmup_s = 0.05\nsample_s = 0.4\nforeign_cpu_limit = \"off\"\nsteal_limit = \"off\"\n[capture]\nwaits = \"on\"\n\
+         [factors]\nspin = [\"off\", \"on\"]\n",
+    );
+    world.exits(0, &["run", &study, "--out", "results"]);
+    closes(&world);
+    let results = tare_results::open(&world.path("results")).unwrap();
+    for trial in &results.trials {
+        let (sample, spins) = (&trial.samples[0], trial.levels["spin"] == "on");
+        let switches = sample.covariates["client_voluntary_switches"] / (sample.metrics["tps"] * sample.elapsed_s);
+        assert_eq!((switches < 0.1, switches > 0.5), (spins, !spins), "{switches}: {sample:?}");
+        let spun_s = sample.covariates.get("client_spun_s").copied();
+        assert_eq!(spun_s.is_some_and(|s| s > 0.1 * sample.elapsed_s && s < sample.elapsed_s), spins, "{spun_s:?}");
+        // Its CPU is busy, and it is not the limit.
+        assert!(sample.covariates["client_busy_fraction"] < 0.9, "{sample:?}");
+    }
 }
