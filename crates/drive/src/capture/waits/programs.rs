@@ -97,7 +97,7 @@ impl Process {
         unwinder.add_module(Module::new("made".to_owned(), addresses.clone(), addresses.start, sections.clone()));
         let mapped = vec![Mapped { addresses: addresses.clone(), program: 0, first: addresses.start }];
         let program = Program { path: PathBuf::from("made"), sections: sections.clone(), addresses };
-        let programs = Programs { all: vec![program], known: HashMap::new() };
+        let programs = Programs { all: vec![program], ..Programs::default() };
         (Self { pid: std::process::id().cast_signed(), memory, unwinder, mapped }, programs)
     }
 
