@@ -212,8 +212,8 @@ pub(super) fn switches(threads: &[ThreadRecord]) -> BTreeMap<String, f64> {
 }
 
 /// CPU time of the clients over what they may have at most, and the share of their time that they waited for a CPU;
-/// where they spin, how long they did together, which is none of the CPU time that they need. Nothing where there are no
-/// clients, or the kernel does not tell.
+/// where they spin, how long they did together, which is none of the CPU time that they need. Nothing where there are
+/// no clients, or the kernel does not tell.
 pub(super) fn covariates(threads: &[ThreadRecord], spun: Option<Duration>) -> BTreeMap<String, f64> {
     let clients: Vec<_> = threads
         .iter()
