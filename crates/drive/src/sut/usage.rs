@@ -212,8 +212,8 @@ pub(super) fn switches(threads: &[ThreadRecord]) -> BTreeMap<String, f64> {
 }
 
 /// CPU time of the clients over what they may have at most, and the share of their time that they waited for a CPU;
-/// where they spin, how long they did together, which is none of the CPU time that they need. Nothing where there are no
-/// clients, or the kernel does not tell.
+/// where they spin, how long they did together, which is none of the CPU time that they need. Nothing where there are
+/// no clients, or the kernel does not tell.
 pub(super) fn covariates(threads: &[ThreadRecord], spun: Option<Duration>) -> BTreeMap<String, f64> {
     let clients: Vec<_> = threads
         .iter()
@@ -232,10 +232,10 @@ pub(super) fn covariates(threads: &[ThreadRecord], spun: Option<Duration>) -> BT
     let all: f64 = clients.iter().map(|(schedule, _)| schedule.ran_s).sum();
     let cpus = clients.iter().flat_map(|(_, allowed)| allowed.iter()).collect::<CpuSet>().iter().count().max(1);
     let together = all / longest_s / cpus as f64;
-    // Each spins about as long as the others.
-    let needed = (1.0 - spun_s.unwrap_or(0.0) / all.max(f64::MIN_POSITIVE)).max(0.0);
-    found.insert("client_busy_fraction".to_owned(), busiest.max(together) * needed);
     let waited: f64 = clients.iter().map(|(schedule, _)| schedule.waited_s).sum();
+    // Each spins about as long as the others, with a CPU or without.
+    let needed = (1.0 - spun_s.unwrap_or(0.0) / (all + waited).max(f64::MIN_POSITIVE)).max(0.0);
+    found.insert("client_busy_fraction".to_owned(), busiest.max(together) * needed);
     let time: f64 = clients.iter().map(|(schedule, _)| length(schedule)).sum();
     found.insert("client_waited_for_cpu_fraction".to_owned(), waited / time);
     found
@@ -358,6 +358,6 @@ mod tests {
         // Two that spin for most of it need the rest.
         let spinning = [8.0; 2].map(|ran| thread(Client, "0-7", ran, 2.0));
         let found = covariates(&spinning, Some(Duration::from_secs(12)));
-        assert!((found["client_busy_fraction"] - 0.2).abs() < 1e-9 && found["client_spun_s"] == 12.0, "{found:?}");
+        assert!((found["client_busy_fraction"] - 0.32).abs() < 1e-9 && found["client_spun_s"] == 12.0, "{found:?}");
     }
 }

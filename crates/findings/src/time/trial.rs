@@ -118,10 +118,21 @@ impl Sums {
                 *side += strangers::waited_s(sample, class, trial.client_host.is_some());
             }
         }
-        // It is CPU time in which the client waits, as it would asleep.
-        let spun_s = sums.spun_s.map(|s| s.min(sums.client.ran_s));
-        sums.client.ran_s -= spun_s.unwrap_or(0.0);
-        Self { spun_s, ..sums }
+        sums.leave_out_spinning();
+        sums
+    }
+}
+
+impl Sums {
+    /// While it spins a client waits, as it would asleep; also while another thread has its CPU meanwhile.
+    fn leave_out_spinning(&mut self) {
+        let Some(spun_s) = &mut self.spun_s else { return };
+        let awake_s = self.client.ran_s + self.client.waited_s;
+        let own = if awake_s > 0.0 { (1.0 - *spun_s / awake_s).max(0.0) } else { 1.0 };
+        *spun_s = self.client.ran_s * (1.0 - own);
+        self.client.ran_s *= own;
+        self.client.waited_s *= own;
+        self.for_strangers_s[0] *= own;
     }
 }
 

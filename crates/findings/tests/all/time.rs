@@ -54,7 +54,7 @@ pub fn waits(parts: &[(TimeUse, f64)]) -> WaitsFile {
     WaitsFile { schema: SCHEMA, elapsed_s: 1.0, looks: 1, looking_cpu_s: 0.0, connections, background, stacks: None }
 }
 
-/// Of the client's 200 us 150 are spinning: waiting for the server, and for the way back.
+/// Of the 250 us that a client is awake 150 are spinning: waiting for the server, and for the way back.
 #[test]
 fn what_clients_spin_is_in_no_part() {
     let mut record = trial(0, 0, "threads=1", 1000.0, false);
@@ -64,11 +64,11 @@ fn what_clients_spin_is_in_no_part() {
     let mut seen = captures(0.0, &[]);
     seen.waits = Some(waits(&[(TimeUse::Client, 0.4)]));
     let spun = TrialTime::of(&record, Some(&seen)).unwrap();
-    // The server sleeps for 400 us, in 50 of which its client works, and in 50 of which that waits for a CPU.
-    for (part, us) in [(Part::ClientUser, 25.0), (Part::ClientSystem, 25.0), (Part::Way, 300.0)] {
+    // The server sleeps for 400 us, in 80 of which its client works, and in 20 of which that waits for a CPU.
+    for (part, us) in [(Part::ClientUser, 40.0), (Part::ClientWaited, 20.0), (Part::Way, 300.0)] {
         assert!((spun.part(&part) - us).abs() < 1e-9, "{part:?}: {spun:?}");
     }
-    assert!((spun.spun_us.unwrap() - 150.0).abs() < 1e-9, "{spun:?}");
+    assert!((spun.spun_us.unwrap() - 120.0).abs() < 1e-9, "{spun:?}");
 }
 
 #[test]
