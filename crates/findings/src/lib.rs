@@ -76,4 +76,4 @@ pub mod weight;
 pub mod why;
 
 pub use settled::settled;
-pub use summarize::summarize;
+pub use summarize::{answered, summarize};

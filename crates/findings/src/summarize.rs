@@ -44,10 +44,7 @@ pub fn summarize(results: &Results) -> Summary {
         effects: effects::effects(&conditions, asked.answer_rate()),
         scaling: scaling::scaling(&conditions, asked.rate(&Question::Scaling)),
         spread_sources: effects::sources(&conditions, asked.rate(&Question::Spread)),
-        answer: Answer {
-            ended_early: settled::ended_early(&asked, &conditions),
-            ..answer::answer(&asked, &conditions)
-        },
+        answer: answer_of(&asked, &conditions),
         modes_tested: headline.and_then(|metric| seen.tested(&conditions, metric)),
         outliers: outliers::find(&conditions, &answer::primary(&conditions)),
         run_order: composite.as_ref().filter(|_| results.plan.is_some()).and_then(|c| run_order::check(&conditions, c)),
@@ -72,6 +69,15 @@ pub fn summarize(results: &Results) -> Summary {
         metrics,
         headline_metric,
     }
+}
+
+/// The answer to the study's question alone, as the summary has it.
+pub fn answered(results: &Results) -> Answer {
+    answer_of(&AnswerContext::of(results), &collect::conditions(results))
+}
+
+fn answer_of(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Answer {
+    Answer { ended_early: settled::ended_early(asked, conditions), ..answer::answer(asked, conditions) }
 }
 
 /// What a condition's summary is made with besides its own trials.

@@ -2,7 +2,7 @@
 //! where they claim the same of the same conditions.
 
 use crate::made_up::{results, trial};
-use tare_findings::summarize;
+use tare_findings::answered;
 use tare_findings::verdict::{Answer, Selected, Verdict, Without};
 
 /// Twenty blocks, with the throughput of a condition in a clean trial, and in a disturbed one: those of the first
@@ -18,7 +18,7 @@ fn made_up(question: &str, conditions: &[(&str, f64, f64)]) -> Answer {
             trials.push(trial(trials.len(), block, condition, tps * luck, is_disturbed));
         }
     }
-    summarize(&results(question, trials)).answer
+    answered(&results(question, trials))
 }
 
 fn without(answer: &Answer) -> &Without {
@@ -92,7 +92,7 @@ fn luck(blocks: usize, slow: usize, taken: f64, by_design: f64) -> Answer {
         trials.push(drawn);
         trials.push(trial(2 * block + 1, block, "placement=by-design", by_design * (2.0 - luck), false));
     }
-    summarize(&results("spread", trials)).answer
+    answered(&results("spread", trials))
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn slow_half(name: &str, slower: f64) -> Answer {
         let is_slow = own < 1000.0;
         add(block, "ahi=on", if is_slow { own * (1.0 - slower) } else { own }, is_slow);
     }
-    summarize(&results("effect", trials)).answer
+    answered(&results("effect", trials))
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! What a grid of ladders says of its steps: for each load over all of its ladders, and which ladders are exceptions.
 
 use crate::made_up::{results, trial};
+use tare_findings::answered;
 use tare_findings::pooled::PooledStep;
-use tare_findings::summarize;
 use tare_findings::verdict::Verdict;
 
 const NODES: [f64; 3] = [1.0, 2.0, 4.0];
@@ -29,7 +29,7 @@ fn pooled(gain: impl Fn(&str, &str, f64, f64) -> f64) -> Vec<PooledStep> {
             }
         }
     }
-    match summarize(&results("scaling", trials)).answer.verdict {
+    match answered(&results("scaling", trials)).verdict {
         Verdict::Steps { pooled, .. } => pooled,
         other => panic!("{other:?}"),
     }

@@ -2,7 +2,7 @@
 
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
-use tare_findings::summarize;
+use tare_findings::answered;
 use tare_findings::verdict::Verdict;
 use tare_results::schema::TrialRecord;
 
@@ -30,7 +30,7 @@ fn run(seed: u64, given: &[Given<'_>], blocks: usize, between: f64, lost: &[(usi
 
 /// How many studies claim that something differs.
 fn claims(question: &str, study: impl Fn(u64) -> Vec<TrialRecord>) -> u64 {
-    let claimed = |seed: &u64| summarize(&results(question, study(*seed))).answer.verdict.is_claim();
+    let claimed = |seed: &u64| answered(&results(question, study(*seed))).verdict.is_claim();
     (0..STUDIES).filter(claimed).count() as u64
 }
 
@@ -94,8 +94,8 @@ fn cancelling(seed: u64) -> Vec<TrialRecord> {
 
 #[test]
 fn queries_that_cancel_each_other_are_claimed() {
-    let found = (0..5).filter(|seed| summarize(&results("effect", cancelling(*seed))).answer.verdict.is_claim());
+    let found = (0..5).filter(|seed| answered(&results("effect", cancelling(*seed))).verdict.is_claim());
     assert_eq!(found.count(), 5);
     let still = |verdict: &Verdict| matches!(verdict, Verdict::NotMoved { .. });
-    assert!(still(&summarize(&results("effect", cancelling(0))).answer.verdict), "on average they do not move");
+    assert!(still(&answered(&results("effect", cancelling(0))).verdict), "on average they do not move");
 }

@@ -4,7 +4,6 @@
 use super::execute::so_far;
 use super::schedules::drawn;
 use super::settled;
-use tare_findings::summarize;
 use tare_findings::verdict::{Answer, Verdict};
 use tare_report::words::AnswerJson;
 use tare_results::schema::{Levels, LifetimeRecord, Plan, PlannedTrial, SampleRecord, TrialRecord};
@@ -72,7 +71,7 @@ fn ran(
 }
 
 fn answered(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Answer {
-    summarize(&so_far(study, plan, records)).answer
+    tare_findings::answered(&so_far(study, plan, records))
 }
 
 #[test]

@@ -1,10 +1,8 @@
 //! What is the same for all tests and takes them seconds is made once, and linked into the cache of each: what servers'
-//! initialisation makes for a test that names the engine, digests of programs, tables of dbt3.
+//! initialisation makes for a test that names the engine, digests of programs, prepared data.
 
 use crate::engines::support::{binary_of, shared_cache};
-use crate::support::World;
 use std::fs::{self, File};
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tare_engine::{Engine, Mariadb, Mysql, Postgresql, PrepareRequest, remembered_sha1};
@@ -53,50 +51,50 @@ pub fn link_into(cache: &Path, words: &str) {
             empty(engine, binary_of(engine), &shared, scratch.path());
         }
         for name in named(&shared, &begin) {
-            // Where links are impossible, or another thread has been quicker, what is here goes with the test.
-            let half = cache.join(format!("{name}.{:?}", std::thread::current().id()));
-            let _ = link_tree(&shared.join(&name), &half).and_then(|()| fs::rename(half, cache.join(&name)));
+            link_whole(&shared.join(&name), &cache.join(&name));
         }
     }
 }
 
-/// A world in which prepared data of dbt3 are those that an earlier test has made, and which leaves its own to later
-/// ones: the text that comments are cut from takes seconds to make, however small the tables are.
-pub struct WithDbt3(World);
+/// Prepared data that tests leave to each other, by what their file KEY says: the text that comments of dbt3 are cut
+/// from takes seconds to make, however small the tables are, and a server that is started to fill them takes as long.
+const SHARED: [&str; 2] = ["dataset: dbt3, recipe", "dataset: sysbench oltp, analysed, tables 1, rows 1000, seed 1\n"];
 
-impl WithDbt3 {
-    pub fn new() -> Self {
-        let world = World::new();
-        copy_of_dbt3(shared_cache(), Some(world.path("cache")));
-        Self(world)
-    }
+/// Links what earlier tests have left of the engines that `words` name, and of the embedded one.
+pub fn lend(cache: &Path, words: &str) {
+    let Some(shared) = shared_cache() else { return };
+    let is_named =
+        |name: &str| name.starts_with("sqlite-") || name.split('-').next().is_some_and(|engine| words.contains(engine));
+    link_shared(&shared, cache, is_named);
 }
 
-impl Drop for WithDbt3 {
+/// A cache that leaves its prepared data to later tests, where its own one passes.
+pub struct Left(pub PathBuf);
+
+impl Drop for Left {
     fn drop(&mut self) {
-        copy_of_dbt3(Some(self.path("cache")), shared_cache());
-    }
-}
-
-impl Deref for WithDbt3 {
-    type Target = World;
-
-    fn deref(&self) -> &World {
-        &self.0
-    }
-}
-
-/// Links what one cache has of dbt3 and the other has not.
-fn copy_of_dbt3(from: Option<PathBuf>, to: Option<PathBuf>) {
-    let Some((from, to)) = from.zip(to) else { return };
-    let is_dbt3 = |name: &String| {
-        fs::read_to_string(from.join(name).join("KEY")).is_ok_and(|key| key.contains("dataset: dbt3, recipe"))
-    };
-    for name in named(&from, "").into_iter().filter(|name| is_dbt3(name) && !to.join(name).exists()) {
-        let half = to.join(format!("{name}.{}", std::process::id()));
-        if link_tree(&from.join(&name), &half).and_then(|()| fs::rename(&half, to.join(&name))).is_err() {
-            let _ = fs::remove_dir_all(half); // another test has been quicker
+        if let Some(shared) = shared_cache().filter(|_| !std::thread::panicking()) {
+            link_shared(&self.0, &shared, |_| true);
         }
+    }
+}
+
+/// Links what one cache has of those data and the other has not.
+fn link_shared(from: &Path, to: &Path, is_wanted: impl Fn(&str) -> bool) {
+    let is_shared = |name: &String| {
+        fs::read_to_string(from.join(name).join("KEY")).is_ok_and(|key| SHARED.iter().any(|data| key.contains(data)))
+    };
+    let missing = named(from, "").into_iter().filter(|name| is_wanted(name) && !to.join(name).exists());
+    for name in missing.filter(is_shared) {
+        link_whole(&from.join(&name), &to.join(&name));
+    }
+}
+
+/// Links a folder so that it appears whole: where links are impossible, or another test has been quicker, not at all.
+fn link_whole(from: &Path, to: &Path) {
+    let half = to.with_extension(format!("{}-{:?}", std::process::id(), std::thread::current().id()));
+    if link_tree(from, &half).and_then(|()| fs::rename(&half, to)).is_err() {
+        let _ = fs::remove_dir_all(half);
     }
 }
 

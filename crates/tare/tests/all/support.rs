@@ -17,6 +17,8 @@ pub const QUIET: [&str; 4] = ["--set", "sampling.steal_limit=off", "--set", "sam
 
 /// A private state, cache, lock and run directory, so that tests run side by side and leave nothing.
 pub struct World {
+    /// What it leaves to other tests, while it is there.
+    left: Option<initialised::Left>,
     /// Removed with everything in it at the end of the test.
     pub directory: TempDir,
 }
@@ -28,7 +30,14 @@ impl World {
             std::fs::create_dir(directory.path().join(name)).unwrap();
         }
         initialised::know(Path::new(env!("CARGO_BIN_EXE_tare")), &directory.path().join("cache"));
-        Self { directory }
+        Self { left: None, directory }
+    }
+
+    /// One whose prepared data may be those of an earlier test, and which leaves its own to later ones: where how they
+    /// are made is no matter.
+    pub fn sharing() -> Self {
+        let world = Self::new();
+        Self { left: Some(initialised::Left(world.path("cache"))), ..world }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -36,7 +45,11 @@ impl World {
     }
 
     pub fn tare(&self, args: &[&str]) -> Command {
-        initialised::link_into(&self.path("cache"), &self.named_by(args));
+        let (cache, words) = (self.path("cache"), self.named_by(args));
+        if self.left.is_some() {
+            initialised::lend(&cache, &words);
+        }
+        initialised::link_into(&cache, &words);
         let mut command = self.command(env!("CARGO_BIN_EXE_tare"));
         command.args(args);
         // Tests run side by side and disturb each other; those about that ask for a limit themselves.
@@ -216,6 +229,12 @@ pub fn with_variable(variable: &str) -> Vec<u32> {
         environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes())
     })
     .collect()
+}
+
+/// Takes a CPU for half of the time: that disturbs whatever is measured, and leaves something to other tests.
+pub fn busy() -> Ended {
+    let half = "while :; do i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; sleep 0.02; done";
+    Ended(Command::new("sh").args(["-c", half]).spawn().unwrap())
 }
 
 /// A process that ends with the test, also where that fails.

@@ -5,7 +5,7 @@ use super::made::Shape;
 use super::{Rate, asked};
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
-use tare_findings::summarize;
+use tare_findings::answered;
 use tare_results::schema::TrialRecord;
 use tare_stats::order::randomized_blocks;
 
@@ -70,7 +70,7 @@ fn clean_trials_that_are_the_fast_ones_claim_no_more_than_is_promised() {
                 let mut draws = Draws::new(20_261_126 + number as u64);
                 let claims = |_| {
                     let trials = study(&mut draws, names, n, shape, meets);
-                    let answer = summarize(&results(question, trials)).answer;
+                    let answer = answered(&results(question, trials));
                     answer.decides().is_some_and(|verdict| verdict.is_claim())
                 };
                 let rate = Rate::count(asked().unwrap_or(40), claims);

@@ -8,8 +8,8 @@ use crate::made_up::{results, trial};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tare_findings::compare::{Gate, Options, Side, compare};
-use tare_findings::summarize;
 use tare_findings::verdict::Verdict;
+use tare_findings::{answered, summarize};
 use tare_results::Results;
 use tare_stats::order::randomized_blocks;
 
@@ -240,7 +240,7 @@ fn three_percent_of_one_level_of_48_conditions_are_found_in_five_blocks() {
                     trials.push(trial(trials.len(), block, name, tps, false));
                 }
             }
-            summarize(&results("effect", trials)).answer.verdict.is_claim()
+            answered(&results("effect", trials)).verdict.is_claim()
         });
         let (low, high) = found.wilson();
         println!("4x6x2, 5 blocks, {level} +{:.0}%: {:.1}% ({low:.1} to {high:.1})", 100.0 * gain, found.percent());
@@ -301,7 +301,7 @@ fn first_claims(first: First, each: usize) -> (usize, usize) {
             for drift in DRIFTS {
                 let kind = Kind { shape, drift, layout, n, truth: Truth::Nothing };
                 for _ in 0..each {
-                    let verdict = summarize(&study(&mut rng, kind, Some(question))).answer.verdict;
+                    let verdict = answered(&study(&mut rng, kind, Some(question))).verdict;
                     assert!(!matches!(verdict, Verdict::Untested(_)) || n == 3, "{kind:?} {question}: {verdict:?}");
                     *found.entry(First::of(&verdict)).or_default() += 1;
                 }

@@ -199,7 +199,7 @@ fn making_and_loading_the_tables_of_dbt3() {
         let load = Interrupted { world: &world, args: vec!["run", &study, "--out", "results"], server: None };
         let mut stopped = 0;
         for moment in 1..=moments(3) {
-            let (took, hit) = load.once(Duration::from_millis(1500) * moment, moment % 2 == 1);
+            let (took, hit) = load.once(Duration::from_millis(1200) * moment, moment % 2 == 1);
             println!("dbt3 on {engine}: over after {took:?}");
             stopped += u32::from(hit);
         }

@@ -179,10 +179,10 @@ fn the_character_set_of_connections_is_recorded_and_an_option_that_nothing_shows
 /// Without a second node the group holds what the machine has; on four, see the virtual machines.
 #[test]
 fn a_pool_with_a_policy_of_its_own_is_held_by_the_servers_control_group_and_nothing_of_it_stays() {
-    let world = World::new();
+    let world = World::sharing();
     let study = world.study(
         "name = \"held\"\n[engine]\nname = \"mariadb\"\n[engine.options]\ninnodb_numa_interleave = 1\n\
-         [workload]\nrows = 100\n[placement]\nmemory = \"interleave:all\"\n\
+         [workload]\nrows = 1000\n[placement]\nmemory = \"interleave:all\"\n\
          [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = 0.2\nsteal_limit = \"off\"\n\
          foreign_cpu_limit = \"off\"\nprobe = \"off\"\n",
     );

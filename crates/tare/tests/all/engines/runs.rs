@@ -13,7 +13,7 @@ fn run(world: &World, engine: &dyn Engine, study: &str) -> Vec<serde_json::Value
 /// Each client and its server thread or process were on the one PU of their pair; options and the layout are what was
 /// asked for.
 fn pairs_are_proved(engine: &dyn Engine, version: &str, option: &str, value: &str) {
-    let world = World::new();
+    let world = World::sharing();
     let study = format!(
         r#"
 name = "pairs"

@@ -1,6 +1,5 @@
 //! Studies with the 22 queries, from `tare run` to `tare show`, on both engines.
 
-use crate::initialised::WithDbt3;
 use crate::support::{World, json, names, send, trials, verified, wait_until};
 use rustix::process::Signal;
 use std::time::Duration;
@@ -25,7 +24,7 @@ attempts = 1
 
 #[test]
 fn a_preload_is_proved_on_a_server_that_loads_its_last_pool_too() {
-    let world = WithDbt3::new();
+    let world = World::sharing();
     let study = world.study(STUDY);
     let options = ["engine.name=mariadb", "engine.options.innodb_buffer_pool_load_at_startup=ON"];
     world.exits(0, &["run", &study, "--out", "results", "--set", options[0], "--set", options[1]]);
@@ -36,7 +35,7 @@ fn a_preload_is_proved_on_a_server_that_loads_its_last_pool_too() {
 
 #[test]
 fn queries_are_measured_checked_and_shown_on_both_engines() {
-    let world = WithDbt3::new();
+    let world = World::sharing();
     let study = world.study(STUDY);
     world.exits(0, &["run", &study, "--out", "results", "--set", "factors.engine=sqlite,mariadb"]);
     let records = trials(&world.path("results"));
@@ -72,7 +71,7 @@ fn queries_are_measured_checked_and_shown_on_both_engines() {
 /// Order, plans, warm-up and captures, in one study.
 #[test]
 fn the_order_of_queries_is_a_factor_and_plans_warm_up_and_locks_are_recorded() {
-    let world = WithDbt3::new();
+    let world = World::sharing();
     let study = world.study(
         &STUDY.replace("queries = \"1,6\"", "queries = \"1,3-6\"").replace("warmup_runs = 1", "warmup_runs = 2"),
     );
@@ -121,7 +120,7 @@ fn the_order_of_queries_is_a_factor_and_plans_warm_up_and_locks_are_recorded() {
 
 #[test]
 fn every_engine_says_its_plans_without_estimates_and_other_indexes_give_others() {
-    let world = WithDbt3::new();
+    let world = World::sharing();
     let study = world.study(&STUDY.replace("1,6", "12").replace("samples = 2", "samples = 1"));
     let run = |out: &str, sets: [&str; 2]| {
         world.exits(0, &["run", &study, "--out", out, "--set", sets[0], "--set", sets[1]]);
@@ -148,7 +147,7 @@ fn every_engine_says_its_plans_without_estimates_and_other_indexes_give_others()
 
 #[test]
 fn without_warm_up_the_rows_are_checked_all_the_same() {
-    let world = WithDbt3::new();
+    let world = World::sharing();
     let study = world.study(STUDY);
     // No answers are stored for this scale: the second trial is held against the first.
     let sets = ["--set", "workload.warmup_runs=0", "--set", "workload.scale=0.0079", "--set", "sampling.trials=2"];
@@ -172,7 +171,7 @@ fn without_warm_up_the_rows_are_checked_all_the_same() {
 
 #[test]
 fn a_query_that_takes_too_long_fails_its_trial_and_leaves_nothing() {
-    let world = WithDbt3::new();
+    let world = World::sharing();
     let study = world.study(STUDY);
     let set = ["--set", "workload.query_timeout_s=0.000001"];
     for engine in ["sqlite", "mariadb"] {
@@ -185,7 +184,7 @@ fn a_query_that_takes_too_long_fails_its_trial_and_leaves_nothing() {
 
 #[test]
 fn ctrl_c_ends_a_query_and_leaves_nothing() {
-    let world = WithDbt3::new();
+    let world = World::sharing();
     let study = world.study(STUDY);
     for engine in ["sqlite", "mariadb"] {
         let set = "workload.warmup_runs=10000";

@@ -26,7 +26,7 @@ fn runs_on(engine: &dyn Engine, duplicate: &str) {
     let rows: String = (1..=50).map(|id| format!("{id},{},100\n", ["ann", "b;o'b", ""][id % 3])).collect();
     std::fs::write(world.path("mine/accounts.csv"), format!("id,owner,balance\n{rows}")).unwrap();
     let study = "name = \"own\"\n[workload]\nname = \"sql\"\nfile = \"mine/mix.toml\"\nthreads = 2\n\
-                 [sampling]\ntrials = 2\nattempts = 1\nwarmup_s = 0.2\nsample_s = 1\n";
+                 [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0.2\nsample_s = 0.8\n";
     for record in run_on(&world, engine, 0, study) {
         assert_eq!(record["outcome"], "ok", "{}: {record}", engine.name());
         let sample = &record["samples"][0];
@@ -140,7 +140,7 @@ fn microbenchmarks_touch_the_published_rows_on_postgresql() {
 fn insert_benchmark_runs_on(engine: &dyn Engine) {
     let world = World::new();
     let study = "name = \"inserts\"\n[workload]\nname = \"sql\"\nbuiltin = \"insert-benchmark\"\nrows = 5000\n\
-                 threads = 6\n[sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = 0.4\n";
+                 threads = 6\n[sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = 0.3\n";
     let record = run_on(&world, engine, 0, study).remove(0);
     let sample = &record["samples"][0];
     let of = |what: &str, part: &str| sample["covariates"][format!("statement_{what}_{part}")].as_f64().unwrap();

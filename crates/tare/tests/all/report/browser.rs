@@ -46,18 +46,21 @@ const findings = [], shown = e => e.checkVisibility({visibilityProperty: true}) 
 const root = document.documentElement;
 if (root.scrollWidth > innerWidth + 1) findings.push(`the page is ${root.scrollWidth} wide in a window of ${innerWidth}`);
 for (const e of document.querySelectorAll("body *")) {
-  if (!shown(e) || e.closest("svg") || e.closest(".scroll") || e.closest("pre")) continue;
+  if (e.closest("svg, .scroll, pre") || !shown(e)) continue;
   const box = e.getBoundingClientRect();
   if (box.right > innerWidth + 1 || box.left < -1) findings.push(`${e.tagName}.${e.className} sticks out: ${e.textContent.slice(0, 60)}`);
 }
 const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
+const lines = () => new Set([...range.getClientRects()].map(box => box.top)).size;
 while (walk.nextNode()) {
   const text = walk.currentNode, parent = text.parentElement;
   if (parent.closest("svg, pre, script, style") || !shown(parent)) continue;
+  range.selectNodeContents(text);
+  if (lines() < 2) continue;
   for (const word of text.data.matchAll(/\w+/g)) {
     range.setStart(text, word.index);
     range.setEnd(text, word.index + word[0].length);
-    if (new Set([...range.getClientRects()].map(box => box.top)).size > 1) findings.push(`broken within a word at ${innerWidth}: ${word[0]}`);
+    if (lines() > 1) findings.push(`broken within a word at ${innerWidth}: ${word[0]}`);
   }
 }
 const charts = [...document.querySelectorAll("svg.chart")].filter(shown).map(svg => svg.getBoundingClientRect().width);
@@ -71,7 +74,8 @@ for (const svg of document.querySelectorAll("svg[role=img]")) {
   if (marks.size > 8) findings.push(`${marks.size} marks`);
   const frame = svg.getBoundingClientRect(), title = svg.querySelector("title")?.textContent;
   const texts = [...svg.querySelectorAll("text")].filter(t => shown(t) && t.textContent.trim());
-  const boxes = texts.map(t => t.getBoundingClientRect());
+  // Numbers: each look at one of a rectangle is a call.
+  const boxes = texts.map(t => t.getBoundingClientRect()).map(({left, right, top, bottom}) => ({left, right, top, bottom}));
   boxes.forEach((box, i) => {
     if (box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 || box.bottom > frame.bottom + 1)
       findings.push(`cut in "${title}": ${texts[i].textContent}`);
@@ -130,8 +134,8 @@ const COLOURS: [&str; 3] = ["everything", "searches", "mind-your-core"];
 const JUDGE: &str = r#"
 if (innerWidth === 800) {
   parent.found("judging");
-  const rules = {"color-contrast": {enabled: COLOURS.includes(page)}};
-  axe.run(document, {resultTypes: ["violations"], rules, ...ASKED}).then(result => {
+  const colours = {enabled: COLOURS.includes(page)}, rules = {"color-contrast": colours, "link-in-text-block": colours};
+  axe.run(document, {resultTypes: ["violations"], selectors: false, rules, ...ASKED}).then(result => {
     for (const v of result.violations) if (v.impact === "serious" || v.impact === "critical")
       for (const n of v.nodes.slice(0, 3)) parent.found(`axe: ${v.id}: ${v.help}: ${n.html.slice(0, 120)}`);
     parent.found(`judged by ${result.passes.length} rules`);

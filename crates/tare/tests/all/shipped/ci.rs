@@ -2,8 +2,7 @@
 //! or the same. Played are the programs that reach out of the machine alone: curl, apt-get, gh.
 
 use super::documented::{succeeds, top, type_it};
-use crate::support::{Ended, World};
-use std::process::Command;
+use crate::support::{World, busy};
 
 /// The commands of a job's steps, in their order.
 fn steps(job: &str) -> Vec<String> {
@@ -66,7 +65,7 @@ play gh 'case "$1 $2" in
 /// for it, as long.
 #[test]
 fn the_jobs_fail_on_a_busy_machine_where_the_new_commit_is_slower_and_nowhere_else() {
-    let _busy = Ended(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap());
+    let _busy = busy();
     let text = std::fs::read_to_string(top().join("docs/ci.md")).unwrap();
     let blocks = text.split("```yaml").skip(1).map(|block| block.split("```").next().unwrap());
     let jobs: Vec<&str> = blocks.filter(|block| block.contains("tare ab")).collect();

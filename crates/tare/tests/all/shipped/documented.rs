@@ -96,7 +96,8 @@ fn fitted(command: &str) -> (String, bool) {
         // It may take its budget; the jobs for CI have a test of their own.
         "ab" | "bisect" => (format!("{command} --help"), false),
         "find" if !command.contains("--dry-run") => (format!("{command} --help"), false),
-        "topo" if command.contains("--measure") => (format!("{command} --limit-s 2"), false),
+        "topo" if command.contains("--measure") => (format!("{command} --limit-s 1"), false),
+        "doctor" if !command.contains("--spin") => (format!("{command} --spin 0.1"), false),
         "load" => (command.replace("/run/mysqld/mysqld.sock", "no-such-socket"), true),
         _ => (command.to_string(), false),
     }

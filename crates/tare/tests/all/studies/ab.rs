@@ -1,11 +1,11 @@
 //! `tare ab`: pairs until it is settled, with its exit codes, what an interruption leaves, and how it goes on.
 
 use crate::support::{
-    Ended, QUIET, World, json, names, one_line, send, text, trials, wait_for_trials, wait_until, words_of,
+    QUIET, World, busy, json, names, one_line, send, text, trials, wait_for_trials, wait_until, words_of,
 };
 use rustix::process::Signal;
 use serde_json::Value;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 use tare_engine::{Address, ConnectTarget, Engine, Sqlite};
 
@@ -44,7 +44,7 @@ fn a_command_with_a_dialled_slowdown_is_slower_and_exits_with_1() {
 #[test]
 fn on_a_busy_machine_a_slowdown_is_found_from_pairs_that_count_as_disturbed() {
     let world = World::new();
-    let _busy = Ended(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap());
+    let _busy = busy();
     let all = ["ab", "--json", "--out", "results", "--a", "command=sleep 0.3", "--b", "command=sleep 0.6"];
     let (out, err) = world.exits(1, &[&all[..], &["--budget", "2min", "--seed", "5"]].concat());
     let found = json(&out);
@@ -322,7 +322,7 @@ fn a_side_against_itself_certifies_the_machine_alongside_every_verdict() {
     let world = World::new();
     let side = "command=sleep 0.02";
     let relinked = ["--relinked", "command=sleep 0.021"];
-    let all = ["ab", "--certify", "--json", "--out", "c", "--a", side, "--budget", "12s"];
+    let all = ["ab", "--certify", "--json", "--out", "c", "--a", side, "--budget", "8s"];
     let all = [&all[..], &relinked, &QUIET].concat();
     let (out, _) = world.exits(0, &all);
     let found = json(&out);

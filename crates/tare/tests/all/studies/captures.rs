@@ -18,7 +18,7 @@ locks = "on"
 [sampling]
 trials = 1
 warmup_s = 0.1
-sample_s = 1
+sample_s = 0.6
 [factors]
 threads = [1, 2, 4]
 "#;
@@ -191,7 +191,7 @@ sample_s = 0.7
 
 #[test]
 fn mariadb_tells_its_lock_waits_its_counters_and_its_innodb_status() {
-    let world = World::new();
+    let world = World::sharing();
     let study = world.study(MARIADB);
     let (_, err) = world.exits(0, &["run", &study, "--out", "results"]);
     let results = world.path("results");

@@ -11,7 +11,7 @@ rows = 1000
 tables = 1
 preload = "on"
 [sampling]
-trials = 3
+trials = 2
 samples = 2
 drop_samples = 1
 pause_s = 0.1
@@ -38,7 +38,7 @@ fn rungs_share_a_server_in_an_order_that_is_drawn_and_recorded() {
     let study = world.study(STUDY);
     world.exits(0, &["run", &study, "--out", "results"]);
     let records = trials(&world.path("results"));
-    assert_eq!(records.len(), 18);
+    assert_eq!(records.len(), 12);
     let mut lifetimes: BTreeMap<u64, Vec<&Value>> = BTreeMap::new();
     for record in &records {
         assert_eq!(record["outcome"], "ok", "{record}");
@@ -47,7 +47,7 @@ fn rungs_share_a_server_in_an_order_that_is_drawn_and_recorded() {
         assert!(record["settings"].to_string().contains("rested 0.1 s"), "{record}");
         lifetimes.entry(record["lifetime"]["number"].as_u64().unwrap()).or_default().push(record);
     }
-    assert_eq!(lifetimes.len(), 6);
+    assert_eq!(lifetimes.len(), 4);
     let mut orders = BTreeSet::new();
     for rungs in lifetimes.values() {
         assert_eq!(rungs.iter().map(|r| server_pid(r)).collect::<BTreeSet<_>>().len(), 1, "one server");
@@ -64,7 +64,7 @@ fn rungs_share_a_server_in_an_order_that_is_drawn_and_recorded() {
     }
     assert!(orders.len() > 1, "the order is drawn anew: {orders:?}");
     let servers = names(&world.path("results/logs")).into_iter().filter(|name| name.starts_with("server-")).count();
-    assert_eq!(servers, 6);
+    assert_eq!(servers, 4);
     let (out, _) = world.exits(0, &["show", "results"]);
     let said = out.replace('\n', " ");
     assert!(said.contains("Rungs shared servers, up to 3 each: what a restart changes"), "{out}");
@@ -74,7 +74,7 @@ fn rungs_share_a_server_in_an_order_that_is_drawn_and_recorded() {
     let (out, _) = world.exits(0, &["show", "results", "--statistic", "median"]);
     assert!(out.contains("The median hides"), "{out}");
     let (out, _) = world.exits(0, &["show", "results", "--json"]);
-    assert_eq!(json(&out)["lifetimes"]["lifetimes"], 6);
+    assert_eq!(json(&out)["lifetimes"]["lifetimes"], 4);
     world.assert_clean();
 }
 
@@ -128,7 +128,7 @@ fn a_ladder_that_is_cut_to_a_time_is_climbed_from_block_to_block() {
         STUDY.replace("threads = [1, 2, 3]", "threads = [1, 2, 3, 4, 5, 6, 7]").replace("drop_samples = 1\n", "");
     let text =
         text.replace("distribution = [\"uniform\", \"zipfian\"]\n", "").replace("[design]\nladder = \"threads\"\n", "");
-    let study = world.study(&format!("question = \"scaling\"{}", text.replace("trials = 3", "trials = 6")));
+    let study = world.study(&format!("question = \"scaling\"{}", text.replace("trials = 2", "trials = 6")));
     let plan = |within: &str| {
         let args = ["run", study.as_str(), "--dry-run", "--json", "--within", within];
         json(&world.exits(0, &args).0)

@@ -17,7 +17,7 @@ fn a_pool_gets_a_policy_of_its_own_and_the_record_says_what_was_read_back() {
     for (engine, pool, way) in
         [("mariadb", "interleave:all", "innodb_numa_interleave = ON"), ("postgresql", "bind:0", "of shared memory")]
     {
-        let world = World::new();
+        let world = World::sharing();
         let study = world.study(&study(engine, pool));
         if engine == "postgresql" && !geteuid().is_root() {
             let (_, err) = world.exits(3, &["run", &study, "--dry-run"]);

@@ -1,6 +1,5 @@
 //! Runs from start to report on the embedded engine, and what interrupts them.
 
-use crate::initialised::WithDbt3;
 use crate::support::{World, json, send, trials, wait_for_trials};
 use rustix::process::Signal;
 use std::time::Duration;
@@ -147,7 +146,7 @@ fn a_hog_beside_one_of_two_identical_runs_leaves_the_gate_undecided() {
 
 #[test]
 fn a_probe_stands_beside_every_sample_of_every_load() {
-    let world = WithDbt3::new();
+    let world = World::sharing();
     for (load, set) in
         [("oltp", "workload.rows=500"), ("dbt3", "workload.queries=1,6"), ("counters", "workload.rounds=50")]
     {
@@ -176,7 +175,7 @@ fn a_probe_stands_beside_every_sample_of_every_load() {
 /// What the samples say differs from machine to machine: that what is used is what is said to be.
 #[test]
 fn a_probe_is_used_where_the_study_s_own_samples_say_that_it_helps() {
-    let world = WithDbt3::new();
+    let world = World::sharing();
     let study = world.study(
         "name = \"auto\"\n[workload]\nname = \"dbt3\"\nscale = 0.01\nqueries = \"6\"\n\
          [sampling]\ntrials = 1\nsamples = 1\nprobe = \"auto\"\n",

@@ -95,7 +95,7 @@ fn busy() -> Ended {
 fn a_trial_next_to_a_busy_process_is_disturbed_kept_and_run_again() {
     let world = World::new();
     let study = format!(
-        "{SHORT}sample_s = 1\ntrials = 3\nattempts = 3\nforeign_cpu_limit = 0.2\n[placement]\nclient = \"cpus:0\"\n\
+        "{SHORT}sample_s = 0.5\ntrials = 3\nattempts = 3\nforeign_cpu_limit = 0.2\n[placement]\nclient = \"cpus:0\"\n\
          server = \"cpus:0\"\n"
     );
     let study = world.study(&study.replace("trials = 1\n", "").replace("sample_s = 0.2\n", ""));
@@ -135,7 +135,7 @@ fn a_trial_that_is_disturbed_each_time_counts_and_says_so() {
     let _busy = busy();
     // A limit of nothing: the busy process alone is beyond it.
     let set =
-        ["--set", "sampling.foreign_cpu_limit=0", "--set", "placement.client=cpus:0", "--set", "sampling.sample_s=1"];
+        ["--set", "sampling.foreign_cpu_limit=0", "--set", "placement.client=cpus:0", "--set", "sampling.sample_s=0.4"];
     let mut args = vec!["run", &study, "--out", "results", "--set", "placement.server=cpus:0"];
     args.extend(set);
     world.exits(0, &args);

@@ -7,7 +7,7 @@ use serde_json::Value;
 fn study(engine: &str, workload: &str, more: &str) -> String {
     format!(
         "name = \"waits\"\n[engine]\nname = \"{engine}\"\n{more}\n[workload]\n{workload}\n[capture]\nwaits = \"on\"\n\
-         [sampling]\ntrials = 1\nwarmup_s = 0.3\nsample_s = 1.5\n"
+         [sampling]\ntrials = 1\nwarmup_s = 0.2\nsample_s = 0.8\n"
     )
 }
 
@@ -49,7 +49,8 @@ fn on_a_hot_row_connection_threads_sleep_on_futexes_and_background_threads_are_a
     let (waits, shown) = captured(&world, &study("mariadb", workload, durable));
     assert_eq!(waits["connections"]["threads"], 8, "{waits}");
     let futex = time(&waits, "connections", &["own_futex", "shared_futex"]);
-    let (apart, _) = captured(&World::new(), &study("mariadb", &workload.replace("rows = 2", "rows = 20000"), durable));
+    let (apart, _) =
+        captured(&World::sharing(), &study("mariadb", &workload.replace("rows = 2", "rows = 1000"), durable));
     let without = time(&apart, "connections", &["own_futex", "shared_futex"]);
     assert!(futex > 0.04 && futex > 1.5 * without, "{futex} and {without} without a hot row: {waits} {apart}");
     // Each waits for its row on a condition of its own, as the C library waits for one.
@@ -68,7 +69,7 @@ fn on_a_hot_row_connection_threads_sleep_on_futexes_and_background_threads_are_a
 
 #[test]
 fn a_commit_that_is_flushed_is_seen_to_flush_the_log() {
-    let world = World::new();
+    let world = World::sharing();
     let durable = "[engine.options]\ninnodb_flush_log_at_trx_commit = 1";
     let (waits, _) =
         captured(&world, &study("mariadb", "name = \"update_non_index\"\nrows = 1000\nthreads = 2", durable));

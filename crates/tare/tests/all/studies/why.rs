@@ -57,9 +57,9 @@ fn parts_add_up_to_clients_by_throughput_in_every_trial_of_postgresql() {
 }
 
 fn adds_up(engine: &str) {
-    let world = World::new();
+    let world = World::sharing();
     let study = world.study(&format!(
-        "name = \"adds-up\"\n[engine]\nname = \"{engine}\"\n[workload]\nname = \"read_only\"\nrows = 100\n\
+        "name = \"adds-up\"\n[engine]\nname = \"{engine}\"\n[workload]\nname = \"read_only\"\nrows = 1000\n\
          [capture]\nwaits = \"on\"\nwakes = \"on\"\nevents = \"on\"\nlocks = \"on\"\n[sampling]\ntrials = 1\n\
          attempts = 1\nwarmup_s = 0.05\nsample_s = 0.2\n[factors]\nthreads = [1, 3]\n"
     ));
@@ -67,7 +67,8 @@ fn adds_up(engine: &str) {
     closes(&world);
     // What the page and other tools draw of the difference, and who woke whom where perf may see it.
     let side = |threads: u8| format!("results:threads={threads}");
-    world.exits(0, &["why", &side(1), &side(3), "--folded", "both.folded"]);
+    let (out, _) = world.exits(0, &["why", &side(1), &side(3), "--folded", "both.folded", "--json"]);
+    let found = json(&out);
     let folded = std::fs::read_to_string(world.path("both.folded")).unwrap();
     let sums = folded.lines().fold([0.0, 0.0], |[a, b], line| {
         let mut words = line.rsplitn(3, ' ');
@@ -75,7 +76,7 @@ fn adds_up(engine: &str) {
         let of_b = number();
         [a + number(), b + of_b]
     });
-    let sides = why_sides(&world, &[side(1), side(3)]);
+    let sides = [0, 1].map(|side| found["sides"][side]["us_per_transaction"].as_f64().unwrap());
     for (ns, us) in sums.into_iter().zip(sides) {
         assert!((ns / (1e3 * us) - 1.0).abs() < 0.02, "{ns} ns, {us} us\n{folded}");
     }
@@ -83,8 +84,7 @@ fn adds_up(engine: &str) {
     // The faster one is A: a client alone may wait longer for idle CPUs to wake than three wait for busy ones.
     let drawn = |a: u8, b: u8| page.contains(&format!("The difference: from A (threads={a}) to B (threads={b})"));
     assert!(drawn(1, 3) || drawn(3, 1));
-    let (out, _) = world.exits(0, &["why", &side(1), &side(3), "--json"]);
-    assert_eq!(json(&out)["difference"]["statements_tested"], 7, "{out}");
+    assert_eq!(found["difference"]["statements_tested"], 7, "{out}");
     for record in crate::support::trials(&world.path("results")) {
         let sample = &record["capture_sample"];
         let clients: f64 = record["condition"].as_str().unwrap().trim_start_matches("threads=").parse().unwrap();
@@ -114,13 +114,6 @@ fn counted(record: &Value) {
         let switches = events["counts"]["context-switches"].as_f64().unwrap_or_else(|| panic!("{record}"));
         assert!(events["cpu_s"].as_f64().unwrap() > 0.0 && switches > transactions, "{transactions}: {events}");
     }
-}
-
-/// Time of a transaction of both sides.
-fn why_sides(world: &World, sides: &[String; 2]) -> [f64; 2] {
-    let (out, _) = world.exits(0, &["why", &sides[0], &sides[1], "--json"]);
-    let found = json(&out);
-    [0, 1].map(|side| found["sides"][side]["us_per_transaction"].as_f64().unwrap())
 }
 
 /// The first suspect.
@@ -265,7 +258,7 @@ fn a_cause_planted_in_the_embedded_engine_is_named_first_with_its_size() {
 fn more_client_threads_than_cpus_are_a_shortage_of_cpus() {
     let world = World::new();
     let study = "name = \"threads\"\n[workload]\nname = \"point_select\"\nrows = 1000\n\
-         [sampling]\ntrials = 5\nattempts = 1\nwarmup_s = 0.1\nsample_s = 0.3\nforeign_cpu_limit = \"off\"\n\
+         [sampling]\ntrials = 4\nattempts = 1\nwarmup_s = 0.1\nsample_s = 0.3\nforeign_cpu_limit = \"off\"\n\
          steal_limit = \"off\"\n[factors]\nthreads = [1, 16]\n";
     let found = why(&world, study, "threads=1", "threads=16");
     let cause = &found["causes"][0];
@@ -318,10 +311,10 @@ fn mariadb(workload: &str, factors: &str) -> String {
 
 #[test]
 fn a_hot_row_is_named_first() {
-    let world = World::new();
+    let world = World::sharing();
     let workload = "[engine.options]\ninnodb_flush_log_at_trx_commit = \"0\"\n\
                     [workload]\nname = \"update_non_index\"\ntables = 1\nthreads = 16";
-    let found = why(&world, &mariadb(workload, "[factors]\nrows = [20000, 2]"), "rows=20000", "rows=2");
+    let found = why(&world, &mariadb(workload, "[factors]\nrows = [1000, 2]"), "rows=1000", "rows=2");
     let cause = first_cause(&found);
     assert_eq!(cause["kind"], "row_lock", "{found:#}");
     assert!(cause["us"].as_f64().unwrap() > 10.0, "{cause:#}");
@@ -329,7 +322,7 @@ fn a_hot_row_is_named_first() {
 
 #[test]
 fn a_commit_that_waits_for_storage_is_named_first() {
-    let world = World::new();
+    let world = World::sharing();
     let workload = "[workload]\nname = \"update_non_index\"\ntables = 1\nrows = 1000\nthreads = 1";
     let factors = "[factors.option]\ninnodb_flush_log_at_trx_commit = [\"0\", \"1\"]";
     let name = |level: u8| format!("option.innodb_flush_log_at_trx_commit={level}");

@@ -1,6 +1,5 @@
 //! The loads whose clients can be on another host than their server, and the reasons of those that cannot.
 
-use crate::initialised::WithDbt3;
 use crate::support::{World, trials};
 use crate::two_hosts::far::{no_way, program, section};
 
@@ -34,7 +33,7 @@ fn drive(world: &World, workload: &str, engine: &str, out: &str) -> serde_json::
 
 #[test]
 fn every_load_with_sessions_of_ours_is_driven_from_another_host() {
-    let world = WithDbt3::new();
+    let world = World::sharing();
     let mix = world.path("mix.toml");
     std::fs::write(&mix, MIX).unwrap();
     let sql = format!("name = \"sql\"\nfile = \"{}\"\nthreads = 2\npreload = \"on\"\n", mix.display());
