@@ -8,7 +8,7 @@ use super::collect::ConditionTrials;
 use super::composite;
 use super::effects::Mains;
 use super::estimate;
-use super::factors::{factors_of, load_of};
+use super::factors::{LOADS, factors_of, load_of, varying_factors};
 use super::pooled::PooledStep;
 use super::pooled_steps;
 use super::question::AnswerContext;
@@ -16,8 +16,8 @@ use super::scaling;
 use super::selection;
 use super::summary::{Scaling, SpreadSources, Step};
 use super::verdict::{
-    Alone, Answer, Disturbed, LessStep, Moved, OfLoad, Selected, ShownSource, SpreadFrom, Tested, Untested, Verdict,
-    Without,
+    Alone, Answer, Disturbed, LessStep, Moved, OfLoad, Range, Selected, ShownSource, SpreadFrom, Tested, Untested,
+    Verdict, Without,
 };
 use super::{collect, effects, modes, moving};
 use std::collections::BTreeSet;
@@ -109,7 +109,7 @@ fn verdict(asked: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Verdict
         return Verdict::Untested(alone(conditions, &name));
     }
     if matches!(asked.question, None | Some(Question::Effect))
-        && let Some(loads) = by_load(asked, &measured)
+        && let Some(loads) = by_load(asked, &measured).or_else(|| loads_alone(&measured, &name))
     {
         return loads;
     }
@@ -174,6 +174,21 @@ fn by_load(asked: &AnswerContext, measured: &[ConditionTrials<'_>]) -> Option<Ve
         OfLoad { shown: p_value.is_some_and(|p| p * count <= asked.answer_rate()), load, verdict }
     };
     Some(Verdict::ByLoad(loads.into_iter().map(found).collect()))
+}
+
+/// Loads that nothing is compared under; none where conditions differ in anything else.
+fn loads_alone(measured: &[ConditionTrials<'_>], metric: &str) -> Option<Verdict> {
+    let varying = varying_factors(measured.iter().map(|condition| condition.levels));
+    let load = |name: &str| measured.iter().find(|condition| condition.name == name).and_then(|c| load_of(c.levels));
+    let of_loads = |found: Range| {
+        let of = |(name, mean): (String, f64)| Some((load(&name)?.clone(), mean));
+        Some(Range { low: of(found.low)?, high: of(found.high)?, unit: found.unit })
+    };
+    let is_load = matches!(varying.as_slice(), [one] if LOADS.contains(&one.as_str()));
+    is_load.then(|| {
+        let range = range(metric, measured).and_then(of_loads);
+        Verdict::Untested(Untested::LoadsAlone { loads: measured.len(), metric: metric.to_owned(), range })
+    })
 }
 
 /// The metric that a headline is about: the first primary one, else the first.

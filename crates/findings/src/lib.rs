@@ -72,6 +72,7 @@ pub mod verdict;
 pub mod waits;
 pub mod wakes;
 pub mod warm_up;
+pub mod warm_up_by;
 pub mod weight;
 pub mod why;
 

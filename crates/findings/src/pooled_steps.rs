@@ -17,11 +17,14 @@ const OVER: [&str; 3] = ["nodes", "caches", "threads"];
 /// The number whose upper end may have an effect of its own.
 const FROM: &str = "threads";
 
-/// Of fewer ladders none can be called the exception: each is answered by itself.
-const FEWEST: usize = 4;
+/// Of fewer ladders none can be called the exception.
+const FEW: usize = 4;
+/// P-value below which so few ladders have no step in common.
+const DIFFER: f64 = 0.01;
 
 /// All steps that several ladders have, of the factor that the grid asks about. `rate` is the chance that any of them
-/// is said to give less where none does, and again that any ladder is called an exception.
+/// is said to give less where none does, and again that any ladder is called an exception. Of two or three ladders that
+/// differ none is: each is answered by itself.
 pub(super) fn steps(conditions: &[ConditionTrials<'_>], metric: &str, rate: f64) -> Vec<PooledStep> {
     let all = ladders(conditions);
     OVER.into_iter()
@@ -51,7 +54,8 @@ fn steps_over(ladders: &[&Ladder<'_, '_>], metric: &str, rate: f64) -> Vec<Poole
             }
         }
     }
-    groups.retain(|_, steps| steps.len() >= FEWEST);
+    let fewest = if groups.values().any(|steps| steps.len() >= FEW) { FEW } else { 2 };
+    groups.retain(|_, steps| steps.len() >= fewest);
     let given = groups.values().map(|steps| StepOfLadders {
         ladders: steps.iter().map(|(_, step)| step.clone()).collect(),
         shared: shares_servers(steps),
@@ -59,6 +63,9 @@ fn steps_over(ladders: &[&Ladder<'_, '_>], metric: &str, rate: f64) -> Vec<Poole
     let pooled = stats::pooled_steps(&given.collect::<Vec<_>>(), CONFIDENCE, rate);
     let found: Vec<(&Key, &Vec<_>, stats::PooledStep)> =
         groups.iter().zip(pooled).filter_map(|((key, steps), step)| Some((key, steps, step?))).collect();
+    if found.iter().any(|(_, steps, step)| steps.len() < FEW && step.p_alike < DIFFER) {
+        return Vec::new();
+    }
     let less = holm(&found.iter().map(|(_, _, step)| step.p_less).collect::<Vec<_>>());
     let made = found.iter().zip(less).map(|(((load, from, to), steps, step), p_value)| {
         let levels: Vec<&Levels> = steps.iter().map(|(ladder, _)| &ladder.levels).collect();

@@ -3,8 +3,10 @@
 
 use super::factors::load_of;
 pub use super::groups::Group;
+use super::level_words::words_of;
 use super::summary::{BuildComparison, ConditionSummary, Summary};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use tare_results::schema::Levels;
 use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
 use tare_stats::Interval;
@@ -48,6 +50,31 @@ pub struct RelativeRow {
     pub cells: Vec<Option<RelativeCell>>,
 }
 
+impl RelativeRow {
+    /// The load, and what else tells it from other rows.
+    pub fn name(&self) -> String {
+        match load_of(&self.levels) {
+            Some(load) if self.levels.len() == 1 => load.clone(),
+            _ => words_of(&self.levels),
+        }
+    }
+}
+
+/// What the loads of a group come to under one column.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GroupRatios {
+    pub group: Group,
+    pub column: String,
+    pub loads: usize,
+    /// Geometric mean of their ratios.
+    pub mean: f64,
+    pub least: f64,
+    pub most: f64,
+}
+
+/// Loads below which a group is its rows, and nothing is gained by a summary of them.
+const FEWEST: usize = 3;
+
 /// Builds, or values of an option, as columns by loads as rows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RelativeTable {
@@ -57,6 +84,8 @@ pub struct RelativeTable {
     pub columns: Vec<String>,
     /// One a load, groups together.
     pub rows: Vec<RelativeRow>,
+    /// Each group of three loads or more, under each column but the base.
+    pub groups: Vec<GroupRatios>,
 }
 
 impl RelativeTable {
@@ -68,6 +97,7 @@ impl RelativeTable {
             metric: first.metric.clone(),
             columns: vec![first.a.clone()],
             rows: Vec::new(),
+            groups: Vec::new(),
         };
         for found in &summary.builds {
             load_of(&found.levels)?;
@@ -82,6 +112,7 @@ impl RelativeTable {
             }
         }
         table.rows.sort_by_key(|row| row.group);
+        table.groups = table.of_groups();
         (table.rows.len() > 1).then_some(table)
     }
 
@@ -108,6 +139,26 @@ impl RelativeTable {
         };
         let group = one.group.unwrap_or(Group::Other);
         RelativeRow { levels: levels.clone(), group, cells: self.columns.iter().map(cell).collect() }
+    }
+
+    fn of_groups(&self) -> Vec<GroupRatios> {
+        let groups: BTreeSet<Group> = self.rows.iter().map(|row| row.group).collect();
+        let of = |group: Group, place: usize, column: &String| {
+            let own = self.rows.iter().filter(|row| row.group == group);
+            let ratios: Vec<f64> = own.filter_map(|row| Some(row.cells.get(place)?.as_ref()?.ratio)).collect();
+            let logs = ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64;
+            (ratios.len() >= FEWEST && logs.is_finite()).then(|| GroupRatios {
+                group,
+                column: column.clone(),
+                loads: ratios.len(),
+                mean: logs.exp(),
+                least: ratios.iter().copied().fold(f64::INFINITY, f64::min),
+                most: ratios.iter().copied().fold(0.0, f64::max),
+            })
+        };
+        let columns = || self.columns.iter().enumerate().skip(1);
+        let all = groups.into_iter().flat_map(|group| columns().map(move |(place, column)| (group, place, column)));
+        all.filter_map(|(group, place, column)| of(group, place, column)).collect()
     }
 
     /// Whether it is what the study asked: each load by itself.

@@ -11,18 +11,20 @@ use tare_stats::scaling::{fit, rung_points};
 /// Fewest different numbers that a law is fitted to.
 const FEWEST: usize = 3;
 
+/// Whether a metric is one that laws are fitted to.
+fn is_throughput(name: &str) -> bool {
+    let metric = metric::describe(name);
+    metric.better == Better::Higher && metric.unit == "1/s"
+}
+
 /// Laws of every throughput over `threads` and over `nodes`; none where fewer than three numbers were measured. `rate`
 /// is the chance that any step is called retrograde where none is.
 pub(super) fn scaling(conditions: &[ConditionTrials<'_>], rate: f64) -> Vec<Scaling> {
     let metrics = collect::all_metrics(conditions);
-    let throughputs: Vec<&String> = metrics
-        .iter()
-        .filter(|name| {
-            let metric = metric::describe(name);
-            metric.better == Better::Higher && metric.unit == "1/s"
-        })
-        .collect();
-    let all = ladders(conditions);
+    let throughputs: Vec<&String> = metrics.iter().filter(|name| is_throughput(name)).collect();
+    let mut all = ladders(conditions);
+    // Of shorter ones nothing is said, so they take no share of the rate.
+    all.retain(|ladder| ladder.rungs.len() >= FEWEST);
     let laws = |ladder: &Ladder<'_, '_>| {
         let law = |metric: &&String| law(metric, ladder, &rungs(ladder, metric)?, rate / all.len() as f64);
         throughputs.iter().copied().filter_map(|metric| law(&metric)).collect::<Vec<_>>()

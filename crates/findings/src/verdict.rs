@@ -169,6 +169,13 @@ pub enum Untested {
     },
     NoValue,
     Alone(Alone),
+    /// Loads, each under one condition: different work, of which none is compared with another.
+    LoadsAlone {
+        loads: usize,
+        /// The loads with the smallest and the largest mean of a metric, where every one has it.
+        metric: String,
+        range: Option<Range>,
+    },
     NotPositive {
         metric: String,
     },

@@ -25,6 +25,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("/sys/devices/system/cpu/cpu2/online", "1\n"),
     ("/sys/devices/system/cpu/cpu3/online", "1\n"),
     ("/sys/devices/system/cpu/intel_pstate/no_turbo", "0\n"),
+    ("/sys/devices/system/cpu/intel_pstate/status", "active\n"),
     ("/sys/devices/system/cpu/cpuidle/current_driver", "intel_idle\n"),
     ("/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "powersave\n"),
     ("/sys/devices/system/cpu/cpufreq/policy0/scaling_available_governors", "performance powersave\n"),

@@ -9,7 +9,7 @@ use tare_findings::grid::PlacementGrid;
 use tare_findings::history::{MetricHistory, Segment};
 use tare_findings::level_words::words_of;
 use tare_findings::lines::LineSummary;
-use tare_findings::relative::{RelativeCell, RelativeTable};
+use tare_findings::relative::{GroupRatios, RelativeCell, RelativeTable};
 use tare_findings::summary::{BuildComparison, Effect, Grown, Summary};
 use tare_findings::time::{ConditionTime, Counted, EventSide};
 use tare_findings::why::{EventChange, PartChange, Why};
@@ -192,16 +192,30 @@ pub fn segments(line: &MetricHistory) -> Table<'static> {
     Table { heads, rows: line.segments.iter().enumerate().map(row).collect() }
 }
 
-/// What an operation costs the server: a row a load and build, under heads of the seven quantities.
-pub fn costs<'a>(table: &'a RelativeTable, heads: [&'a str; 7]) -> Table<'a> {
+/// Groups of loads under each column but the base.
+pub fn load_groups(table: &RelativeTable) -> Table<'_> {
+    let row = |of: &GroupRatios| {
+        let figures = [of.mean, of.least, of.most].map(|ratio| format!("{ratio:.2}"));
+        let named = cells![of.group.name(), &of.column, of.loads];
+        named.into_iter().chain(figures.into_iter().map(Cell::from)).collect()
+    };
+    let heads = vec![L("group"), L(&table.factor), R("loads"), R("mean"), R("least"), R("most")];
+    Table { heads, rows: table.groups.iter().map(row).collect() }
+}
+
+/// What an operation costs the server: a row a load and build, under heads of CPU time, of that over the base's, and of
+/// the six other quantities.
+pub fn costs<'a>(table: &'a RelativeTable, heads: [&'a str; 8]) -> Table<'a> {
     let figure = |value: Option<f64>| Cell(value.map(|value| format!("{value:.2}")));
     let mut rows = Vec::new();
     for row in &table.rows {
+        let base_us = row.cells.first().and_then(|cell| cell.as_ref()?.cost.cpu_us).filter(|us| *us > 0.0);
         for (column, cell) in table.columns.iter().zip(&row.cells) {
             let Some(RelativeCell { cost, .. }) = cell else { continue };
+            let of_base = cost.cpu_us.zip(base_us).map(|(us, base_us)| us / base_us);
             let kilobytes = [cost.read_bytes, cost.written_bytes].map(|bytes| bytes.map(|bytes| bytes / 1000.0));
-            let counts = [cost.cpu_us, cost.switches, cost.reads, cost.writes, cost.flushes];
-            let named = cells![words_of(&row.levels), column];
+            let counts = [cost.cpu_us, of_base, cost.switches, cost.reads, cost.writes, cost.flushes];
+            let named = cells![row.name(), column];
             rows.push(named.into_iter().chain(counts.into_iter().chain(kilobytes).map(figure)).collect());
         }
     }

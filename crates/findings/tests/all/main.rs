@@ -21,3 +21,4 @@ mod suspects;
 mod tested;
 mod time;
 mod truth;
+mod warm_ups;

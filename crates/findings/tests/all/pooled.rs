@@ -1,9 +1,10 @@
 //! What a grid of ladders says of its steps: for each load over all of its ladders, and which ladders are exceptions.
 
+use crate::draws::Draws;
 use crate::made_up::{results, trial};
 use tare_findings::answered;
 use tare_findings::pooled::PooledStep;
-use tare_findings::verdict::Verdict;
+use tare_findings::verdict::{LessStep, Verdict};
 
 const NODES: [f64; 3] = [1.0, 2.0, 4.0];
 
@@ -77,4 +78,39 @@ fn ladders_that_differ_are_one_exception_where_a_rule_names_them() {
     assert_eq!(exception.levels, [("distribution".to_owned(), "zipfian".to_owned())].into());
     assert!(exception.ratio.0 > 0.78 && exception.ratio.1 < 0.82, "{exception:?}");
     assert!(pooled.iter().filter(|step| !step.exceptions.is_empty()).count() == 1, "{pooled:?}");
+}
+
+/// Two ladders over nodes, four blocks, CoV 2%: +90%, and then what the step to four nodes gives on each.
+fn of_two_ladders(seed: u64, last: [f64; 2]) -> (Vec<PooledStep>, Vec<LessStep>) {
+    let mut draws = Draws::new(seed);
+    let mut trials = Vec::new();
+    for block in 0..4 {
+        for (threads, last) in [64, 256].into_iter().zip(last) {
+            for (nodes, gain) in [(1, 1.0), (2, 1.9), (4, 1.9 * last)] {
+                let tps = 1e4 * gain * (0.02 * draws.normal()).exp();
+                trials.push(trial(trials.len(), block, &format!("nodes={nodes} threads={threads}"), tps, false));
+            }
+        }
+    }
+    match summarize(&results("scaling", trials)).answer.verdict {
+        Verdict::Steps { pooled, less, .. } => (pooled, less),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_loss_on_both_of_two_ladders_is_named_and_on_one_of_them_only_there() {
+    let names = |seed, last| {
+        let (pooled, less) = of_two_ladders(seed, last);
+        pooled.iter().any(|step| step.to == 4.0 && step.less) || less.len() == 2
+    };
+    let named = (0..40).filter(|seed| names(*seed, [0.87; 2])).count();
+    assert!(named >= 39, "-13% on both: {named} of 40");
+    let wrong = (0..40).filter(|seed| of_two_ladders(*seed, [1.0; 2]).0.iter().any(|step| step.less)).count();
+    assert!(wrong <= 2, "no loss: {wrong} of 40");
+    for seed in 0..10 {
+        let (pooled, less) = of_two_ladders(seed, [1.3, 0.7]);
+        assert!(pooled.is_empty(), "ladders that differ have no step in common: {pooled:?}");
+        assert!(less.iter().all(|step| step.levels["threads"] == "256"), "{less:?}");
+    }
 }

@@ -19,6 +19,7 @@ pub(crate) fn paths(setting: Setting, system: &System) -> Vec<String> {
         Setting::Swappiness => one("/proc/sys/vm/swappiness"),
         Setting::AslrSystem => one("/proc/sys/kernel/randomize_va_space"),
         Setting::PerfEventParanoid => one("/proc/sys/kernel/perf_event_paranoid"),
+        Setting::IntelPstate => vec![format!("{CPUS}/intel_pstate/status")],
         // By policy, not by CPU: the files of CPUs that share a policy are one and the same.
         Setting::Governor => policies(system).iter().map(|p| format!("{p}/scaling_governor")).collect(),
         Setting::Turbo => {
@@ -36,7 +37,8 @@ pub(crate) fn paths(setting: Setting, system: &System) -> Vec<String> {
 }
 
 /// Files that the kernel changes as a result of writing those of [`paths`], to be put back after them: CPUs that an
-/// administrator had taken offline one by one come back with SMT; a policy's own boost follows the common one.
+/// administrator had taken offline one by one come back with SMT; a policy's own boost follows the common one; another
+/// driver of frequencies begins with its own governor and bounds.
 pub(crate) fn followers(setting: Setting, system: &System) -> Vec<String> {
     let all: Vec<String> = match setting {
         Setting::Smt => {
@@ -44,6 +46,14 @@ pub(crate) fn followers(setting: Setting, system: &System) -> Vec<String> {
             system.names(CPUS).iter().filter(is_cpu).map(|n| format!("{CPUS}/{n}/online")).collect()
         }
         Setting::Turbo => policies(system).iter().map(|p| format!("{p}/boost")).collect(),
+        Setting::IntelPstate => {
+            let of_policies = policies(system);
+            let files = |policy: &String| {
+                ["scaling_governor", "scaling_min_freq", "scaling_max_freq"].map(|name| format!("{policy}/{name}"))
+            };
+            let turbo = format!("{CPUS}/intel_pstate/no_turbo");
+            of_policies.iter().flat_map(files).chain([turbo]).collect()
+        }
         _ => Vec::new(),
     };
     all.into_iter().filter(|path| system.exists(path)).collect()
@@ -128,6 +138,7 @@ pub(crate) fn missing(setting: Setting) -> &'static str {
         Setting::Swappiness => "this kernel has no vm.swappiness",
         Setting::AslrSystem => "this kernel has no kernel.randomize_va_space",
         Setting::PerfEventParanoid => "this kernel has no kernel.perf_event_paranoid",
+        Setting::IntelPstate => "this machine has no intel_pstate driver (no intel_pstate/status)",
         Setting::Governor | Setting::Frequency => {
             "this machine has no CPU frequency control (no cpufreq driver, as on most virtual machines)"
         }

@@ -22,6 +22,8 @@ pub enum Setting {
     AslrSystem,
     /// Who may use hardware counters (kernel.perf_event_paranoid).
     PerfEventParanoid,
+    /// What Intel's driver of frequencies does: chooses them, leaves that to governors, or is off.
+    IntelPstate,
     /// CPU frequency governor of every frequency domain.
     Governor,
     /// Turbo or boost frequencies (intel_pstate/no_turbo, or cpufreq/boost).
@@ -42,7 +44,7 @@ pub enum Setting {
 
 impl Setting {
     /// All settings, in the order in which they are listed.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::NumaBalancing,
         Self::NumaDemotion,
         Self::Thp,
@@ -50,6 +52,7 @@ impl Setting {
         Self::Swappiness,
         Self::AslrSystem,
         Self::PerfEventParanoid,
+        Self::IntelPstate,
         Self::Governor,
         Self::Turbo,
         Self::Smt,
@@ -70,6 +73,7 @@ impl Setting {
             Self::Swappiness => "swappiness",
             Self::AslrSystem => "aslr_system",
             Self::PerfEventParanoid => "perf_event_paranoid",
+            Self::IntelPstate => "intel_pstate",
             Self::Governor => "governor",
             Self::Turbo => "turbo",
             Self::Smt => "smt",
@@ -91,6 +95,9 @@ impl Setting {
             Self::Swappiness => "a whole number from 0 to 200",
             Self::AslrSystem => "0, 1 or 2",
             Self::PerfEventParanoid => "a whole number from -1 to 4",
+            Self::IntelPstate => {
+                "active (Intel's driver chooses frequencies), passive (governors do) or off (another driver, if any)"
+            }
             Self::Governor => "a governor's name, such as performance or powersave",
             Self::Frequency => "lowest, highest or a whole number of MHz: every CPU is held there",
             Self::CStates => "on (as found), off (held at latency 0) or the deepest idle state to allow, such as C1",

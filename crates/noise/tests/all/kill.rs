@@ -13,7 +13,8 @@ use tare_noise::{
 };
 
 /// What only a fake machine is asked for besides.
-const MORE: [(Setting, [&str; 2]); 4] = [
+const MORE: [(Setting, [&str; 2]); 5] = [
+    (Setting::IntelPstate, ["passive", "off"]),
     (Setting::Governor, ["performance", "powersave"]),
     (Setting::Turbo, ["off", "on"]),
     (Setting::Smt, ["off", "on"]),

@@ -10,7 +10,7 @@ const SWAPPINESS: &str = "/proc/sys/vm/swappiness";
 
 /// A level other than the fake machine's own for each setting that has something to restore, with a file and what it
 /// must hold then.
-const CHANGES: [(Setting, &str, &str, &str); 13] = [
+const CHANGES: [(Setting, &str, &str, &str); 14] = [
     (Setting::NumaBalancing, "off", "/proc/sys/kernel/numa_balancing", "0\n"),
     (Setting::NumaBalancing, "tiering", "/proc/sys/kernel/numa_balancing", "2\n"),
     (Setting::NumaDemotion, "on", "/sys/kernel/mm/numa/demotion_enabled", "true\n"),
@@ -24,6 +24,7 @@ const CHANGES: [(Setting, &str, &str, &str); 13] = [
     (Setting::Swappiness, "1", SWAPPINESS, "1\n"),
     (Setting::AslrSystem, "0", "/proc/sys/kernel/randomize_va_space", "0\n"),
     (Setting::PerfEventParanoid, "-1", "/proc/sys/kernel/perf_event_paranoid", "-1\n"),
+    (Setting::IntelPstate, "passive", "/sys/devices/system/cpu/intel_pstate/status", "passive\n"),
     (Setting::Governor, "performance", "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "performance\n"),
     (Setting::Turbo, "off", "/sys/devices/system/cpu/intel_pstate/no_turbo", "1\n"),
     (Setting::Smt, "off", "/sys/devices/system/cpu/smt/control", "off\n"),
@@ -341,6 +342,7 @@ fn what_a_machine_lacks_has_a_reason() {
         "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor",
         "/sys/devices/system/cpu/cpufreq/policy2/scaling_governor",
         "/sys/devices/system/cpu/intel_pstate/no_turbo",
+        "/sys/devices/system/cpu/intel_pstate/status",
         "/sys/fs/cgroup/cgroup.controllers",
     ] {
         machine.remove(path);
@@ -352,6 +354,7 @@ fn what_a_machine_lacks_has_a_reason() {
         (Setting::NumaBalancing, "off", "this kernel has no automatic NUMA balancing"),
         (Setting::Governor, "performance", "no CPU frequency control"),
         (Setting::Turbo, "off", "no turbo switch"),
+        (Setting::IntelPstate, "passive", "no intel_pstate driver"),
         (Setting::Smt, "on", "no SMT"),
         (Setting::CStates, "off", "chooses no idle states"),
         (Setting::CpuShield, "cpus:1", "cgroup v1"),

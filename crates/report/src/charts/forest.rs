@@ -4,6 +4,7 @@ use super::axis::px;
 use super::dots::shortened;
 use super::frame::Frame;
 use super::marks;
+use super::ratio_axis::{RatioAxis, with_ends};
 use maud::{Markup, html};
 use tare_findings::figures::times;
 use tare_stats::Interval;
@@ -14,17 +15,9 @@ const SLIM: Frame = Frame { left: 8.0, ..Frame::SLIM };
 /// Room above a line for its label and figures, and letters of the label there.
 const ABOVE: f64 = 18.0;
 const LETTERS_ABOVE: usize = 24;
-/// Pixels that the number of a tick needs.
-const TICK: f64 = 40.0;
 /// Letters of a label in its column.
 const LETTERS: usize = 50;
 const TOP: f64 = 8.0;
-/// Ratios that may stand at a tick; those that fit are taken.
-const TICKS: [f64; 21] = [
-    0.01, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0,
-];
-/// No interval of an unsteady estimate may squeeze all others.
-const WIDEST: f64 = 100.0;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForestLine {
@@ -43,52 +36,25 @@ pub fn draw(title: &str, what: &str, lines: &[ForestLine]) -> [Markup; 2] {
 }
 
 fn of_frame(title: &str, what: &str, lines: &[ForestLine], frame: &Frame) -> Markup {
-    let (left, right) = (frame.left, frame.right);
-    let reach = lines
-        .iter()
-        .flat_map(|line| [Some(line.ratio), line.ci.map(|ci| ci.low), line.ci.map(|ci| ci.high)])
-        .flatten()
-        .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
-        .map(|ratio| ratio.ln().abs())
-        .fold(1.05f64.ln(), f64::max)
-        .min(WIDEST.ln());
-    let at = |ratio: f64| {
-        let share = (ratio.max(1e-9).ln() / reach).clamp(-1.0, 1.0);
-        f64::midpoint(left, right) + share * (right - left) / 2.0
-    };
+    let axis = RatioAxis::of(lines.iter().flat_map(|line| with_ends(line.ratio, line.ci)), frame);
     let above = if frame.slim { ABOVE } else { 0.0 };
     let heights: Vec<f64> = lines.iter().map(|line| above + if line.strong { 24.0 } else { 17.0 }).collect();
     let bottom = TOP + heights.iter().sum::<f64>();
     let tops: Vec<f64> = (0..lines.len()).map(|index| TOP + heights[..index].iter().sum::<f64>()).collect();
-    let mut last = f64::NEG_INFINITY;
-    let mut ticks: Vec<f64> = TICKS.into_iter().filter(|tick| tick.ln().abs() <= reach * 1.000_1).collect();
-    // "No effect" is always named; of the others those that have room.
-    ticks.retain(|tick| {
-        let (x, middle) = (at(*tick), at(1.0));
-        let inside = x >= TICK / 2.0 && x <= frame.width - TICK / 2.0;
-        let room = *tick == 1.0 || (inside && x - last >= TICK && (x - middle).abs() >= TICK);
-        if room {
-            last = x;
-        }
-        room
-    });
     html! {
         svg class=(frame.class()) viewBox=(format!("0 0 {} {}", frame.width, px(bottom + 40.0))) role="img" {
             title { (title) }
             desc { (description(lines)) }
-            @for tick in &ticks {
-                line class=(if *tick == 1.0 { "none" } else { "grid" }) x1=(px(at(*tick))) x2=(px(at(*tick))) y1=(px(TOP)) y2=(px(bottom)) {}
-                text.tick x=(px(at(*tick))) y=(px(bottom + 14.0)) text-anchor="middle" { (format!("{tick}x")) }
-            }
-            text.axis x=(px(f64::midpoint(left, right))) y=(px(bottom + 32.0)) text-anchor="middle" { (if frame.slim { "ratio" } else { what }) }
+            (axis.drawn(what, TOP, bottom))
             @for ((line, top), height) in lines.iter().zip(&tops).zip(&heights) {
-                (draw_line(line, top + above / 2.0 + height / 2.0, &at, frame))
+                (draw_line(line, top + above / 2.0 + height / 2.0, &axis, frame))
             }
         }
     }
 }
 
-fn draw_line(line: &ForestLine, y: f64, at: &dyn Fn(f64) -> f64, frame: &Frame) -> Markup {
+fn draw_line(line: &ForestLine, y: f64, axis: &RatioAxis<'_>, frame: &Frame) -> Markup {
+    let at = |ratio| axis.at(ratio);
     let class = if line.shown { "m0" } else { "m7" };
     let radius = if line.strong { 5.0 } else { 3.2 };
     let interval =

@@ -3,6 +3,7 @@
 
 pub mod alone;
 pub mod axis;
+pub mod claims;
 mod curve_words;
 pub mod curves;
 pub mod distribution;
@@ -20,6 +21,7 @@ pub mod machine;
 pub mod marks;
 pub mod pairs;
 pub mod queries;
+mod ratio_axis;
 pub mod run_order;
 mod rungs;
 pub mod search;

@@ -5,6 +5,7 @@
 
 mod captures;
 mod changes;
+mod claims;
 mod distance;
 mod document;
 mod environment;
@@ -29,6 +30,7 @@ mod tables;
 mod time;
 
 pub use changes::changes;
+pub use claims::claims;
 pub use history::{history_page, history_picture};
 pub use measured::render as render_measured;
 pub use page::{charts, render};

@@ -155,7 +155,7 @@ fn note(page: &Page<'_>) -> String {
     note
 }
 
-const COSTS: [&str; 7] = ["CPU µs", "switches", "reads", "writes", "flushes", "read KB", "written KB"];
+const COSTS: [&str; 8] = ["CPU µs", "of base", "switches", "reads", "writes", "flushes", "read KB", "written KB"];
 
 /// The table; none where no load varies alongside builds or an option.
 pub(super) fn relative(page: &Page<'_>) -> Option<Markup> {
@@ -166,6 +166,9 @@ pub(super) fn relative(page: &Page<'_>) -> Option<Markup> {
             "95% over all cells together; intervals are 95% of each cell alone. Costs are those of the server for an operation; "
             "reads, writes and flushes are requests to the devices that hold its files, whichever process made them."
         }
+        @if !table.groups.is_empty() {
+            (drawn("Groups of loads", Some("Groups of loads: geometric mean, least and most"), &tables::load_groups(&table)))
+        }
         (scroll("Relative throughput", &html! {
             table {
                 thead { tr {
@@ -173,7 +176,7 @@ pub(super) fn relative(page: &Page<'_>) -> Option<Markup> {
                     @for column in &table.columns { th scope="col" { (column) } }
                 } }
                 tbody { @for row in &table.rows { tr {
-                    td.l { (row.group.name()) } th scope="row" { (words_of(&row.levels)) }
+                    td.l { (row.group.name()) } th scope="row" { (row.name()) }
                     @for cell in &row.cells { (relative_cell(cell.as_ref())) }
                 } } }
             }

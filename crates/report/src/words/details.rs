@@ -67,6 +67,11 @@ fn nothing_tested(why: &Untested) -> Vec<String> {
             let at = |(condition, mean): &(String, f64)| format!("{} at {condition}", figure(*mean, range.unit));
             vec![format!("From {} to {}; ten trials per condition tell more.", at(&range.low), at(&range.high))]
         }
+        Untested::LoadsAlone { .. } => vec![
+            "Loads are different work, so none is compared with another: name builds (--binary) or the values of an option \
+             (--option) to compare each load under."
+                .to_owned(),
+        ],
         Untested::TooFewRungs { unrealizable, instead } => {
             let cannot = match unrealizable {
                 0 => None,

@@ -1,12 +1,11 @@
 //! The first sentence: at most 25 words, without the intervals, exceptions and ties that stand below it.
 
 use super::find;
-use super::steadiness::many;
-use super::terms::{interval_of_change, interval_of_ratio, phrase, query, small_change};
+use super::terms::{interval_of_change, interval_of_ratio, measured, phrase, query, small_change};
 use tare_findings::figures::{Scale, count, figure, list, percent, times};
 use tare_findings::level_words::words_of;
 use tare_findings::verdict::{
-    Alone, ByChance, LessStep, LevelsOf, Measured, Moved, MovedAlone, OfLoad, Range, Ranked, Untested, Verdict,
+    Alone, ByChance, LessStep, LevelsOf, Measured, Moved, MovedAlone, Range, Ranked, Untested, Verdict,
 };
 use tare_stats::Interval;
 
@@ -69,7 +68,7 @@ pub(super) fn headline(verdict: &Verdict) -> String {
                 .filter(|_| less.is_empty() || pooled.iter().any(|step| step.less))
                 .chain([steps(less, *ladders)]),
         ),
-        Verdict::ByLoad(loads) => by_load(loads),
+        Verdict::ByLoad(loads) => first_that_fits(super::by_load::headlines(loads)),
     }
 }
 
@@ -81,14 +80,6 @@ fn denied(sentences: &[String], alone: &[MovedAlone]) -> String {
         n => vec![format!("; single ones move: {}.", list(&named)), format!("; {} single ones move.", n)],
     };
     first_that_fits(ends.iter().flat_map(|end| sentences.iter().map(move |sentence| format!("{sentence}{end}"))))
-}
-
-/// "throughput", or "the 22 queries on average".
-fn measured(what: &Measured) -> String {
-    match what.metrics {
-        1 => phrase(&what.metric),
-        metrics => format!("the {} on average", many(metrics, &what.metric)),
-    }
 }
 
 /// The first sentence that is short enough; else the last, which holds no name.
@@ -111,6 +102,14 @@ fn nothing_tested(why: &Untested) -> String {
         }
         Untested::NoValue => "No trial gave a usable result.".to_owned(),
         Untested::Alone(found) => alone(found),
+        Untested::LoadsAlone { loads, metric, range } => {
+            let lead = format!("{loads} loads were measured, with nothing to compare them under");
+            let ends = range.as_ref().map(|Range { low, high, unit }| {
+                let [low, high] = [low, high].map(|(load, mean)| format!("{} ({load})", figure(*mean, unit)));
+                format!("{lead}: {} {low} to {high}.", phrase(metric))
+            });
+            first_that_fits(ends.into_iter().chain([format!("{lead}.")]))
+        }
         Untested::NotPositive { metric } => first_that_fits([
             format!("{} is not positive in every trial; the tables show it.", phrase(metric)),
             "A metric is not positive in every trial; the tables show it.".to_owned(),
@@ -193,41 +192,6 @@ fn changed(who: &str, what: &str, by: &str, (from, to): (&str, &str), ci: Option
         format!("{who} moved {what} by {by} (from {from} to {to}){more}."),
         format!("{who} moved {what} by {by}{more}."),
         format!("One factor moved {what} by {by}."),
-    ])
-}
-
-/// Which loads are moved, each with its own figure, and that the others are not shown to be.
-fn by_load(loads: &[OfLoad]) -> String {
-    let (shown, others): (Vec<&OfLoad>, Vec<&OfLoad>) = loads.iter().partition(|own| own.shown);
-    let names = |of: &[&OfLoad]| list(&of.iter().map(|own| own.load.clone()).collect::<Vec<_>>());
-    let rest = match others.as_slice() {
-        [] => String::new(),
-        _ => format!("; nothing is shown on {}", names(&others)),
-    };
-    let figure = |ratio: f64, load: &str| match small_change(ratio) {
-        Some(by) => format!("by {by} on {load}"),
-        None => format!("{} on {load}", times(ratio)),
-    };
-    let by = |own: &&OfLoad| match &own.verdict {
-        Verdict::Moved { what, first, .. } => {
-            Some((format!("{} moved {}", first.term, measured(what)), figure(first.ratio, &own.load)))
-        }
-        Verdict::Ranked { what, ranking, factors, .. } => {
-            let ratio = ranking.second.as_ref().map_or(ranking.ratio, |second| second.ratio);
-            Some((format!("{} moved {}", list(factors), measured(what)), figure(ratio, &own.load)))
-        }
-        _ => None,
-    };
-    let moved: Vec<(String, String)> = shown.iter().filter_map(by).collect();
-    let Some((lead, first)) = moved.first() else {
-        return format!("On none of the {} loads is a difference shown.", loads.len());
-    };
-    let figures: Vec<String> = moved.iter().map(|(_, figure)| figure.clone()).collect();
-    first_that_fits([
-        format!("{lead} {}{rest}.", list(&figures)),
-        format!("{lead} {}.", list(&figures)),
-        format!("{} of {} loads are moved, the first {first}.", shown.len(), loads.len()),
-        format!("{} of {} loads are moved.", shown.len(), loads.len()),
     ])
 }
 

@@ -6,6 +6,7 @@ pub mod ab_rows;
 mod analysis;
 mod answer;
 pub mod bisect;
+mod by_load;
 pub mod certificate;
 pub mod client_limit;
 mod comparison;

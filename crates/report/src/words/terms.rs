@@ -1,8 +1,10 @@
 //! Words that several sentences and tables share.
 
+use super::steadiness::many;
 use tare_findings::figures::{change, changes_of, figure, list, percent, times_between};
 use tare_findings::mode::{InCommon, Mode, ModeCause, ModeSide, Shared};
 use tare_findings::threads::{FULLEST_NODE, PAIRS};
+use tare_findings::verdict::Measured;
 use tare_results::metric::Better;
 pub(super) use tare_results::metric::short as query;
 use tare_stats::Interval;
@@ -23,6 +25,14 @@ pub(super) fn small_change(ratio: f64) -> Option<String> {
 
 pub(super) fn interval_of_change(ci: Interval) -> String {
     format!("95% interval {}", changes_of(ci))
+}
+
+/// "throughput", or "the 22 queries on average".
+pub(super) fn measured(what: &Measured) -> String {
+    match what.metrics {
+        1 => phrase(&what.metric),
+        metrics => format!("the {} on average", many(metrics, &what.metric)),
+    }
 }
 
 pub fn phrase(metric: &str) -> String {

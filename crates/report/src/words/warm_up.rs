@@ -2,9 +2,11 @@
 
 use super::terms::query;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use tare_findings::collect::is_usable;
 use tare_findings::figures::{count, percent, times};
 use tare_findings::warm_up::{WARM, WarmUp};
+use tare_findings::warm_up_by::WarmUpBy;
 use tare_results::Results;
 use tare_results::settled::SettledRecord;
 
@@ -33,6 +35,23 @@ pub(super) fn sentence(found: &[WarmUp]) -> Option<String> {
         worst.condition,
         percent(WARM)
     ))
+}
+
+/// What decides how long it took: "With ahi=ON it took 7 to 8 executions until all queries were warm, with ahi=OFF 0 to
+/// 1."
+pub(super) fn by_level(WarmUpBy { factor, levels: [long, short] }: &WarmUpBy) -> String {
+    let runs = |runs: &RangeInclusive<usize>| match runs.start() == runs.end() {
+        true => runs.end().to_string(),
+        false => format!("{} to {}", runs.start(), runs.end()),
+    };
+    let executions = if *long.1.end() == 1 { "execution" } else { "executions" };
+    format!(
+        "With {factor}={} it took {} {executions} until all queries were warm, with {factor}={} {}.",
+        long.0,
+        runs(&long.1),
+        short.0,
+        runs(&short.1)
+    )
 }
 
 /// Queries that were still getting faster when measuring began.
@@ -104,5 +123,12 @@ mod tests {
         let odd = cold(&[steady, slow]).join(" ");
         assert!(odd.contains("Q9") && odd.contains("20% longer"), "{odd}");
         assert_eq!(sentence(&[]), None);
+    }
+
+    #[test]
+    fn what_decides_is_said_with_both_levels() {
+        let by = WarmUpBy { factor: "ahi".into(), levels: [("ON".to_owned(), 7..=8), ("OFF".to_owned(), 0..=0)] };
+        let expected = "With ahi=ON it took 7 to 8 executions until all queries were warm, with ahi=OFF 0.";
+        assert_eq!(by_level(&by), expected);
     }
 }

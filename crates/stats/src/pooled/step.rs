@@ -29,6 +29,8 @@ pub struct PooledStep {
     pub ratio: Estimate,
     /// One-sided p-value of a mean of 1 or more: small where more gives less.
     pub p_less: f64,
+    /// P-value of the same step on all ladders: small where the farthest is another.
+    pub p_alike: f64,
     /// Ladders that the mean is of.
     pub ladders: usize,
     /// Ladders at which it is shown to be another, the farthest first.
@@ -87,11 +89,11 @@ fn pooled_step(
     }
     let common = Common::of(own, are_alike);
     let (all, mut exceptions) = (rest.len(), Vec::new());
+    let p_alike = farthest(own, &rest, common).map_or(1.0, |(_, p_value)| p_value);
     while exceptions.len() < (all - 1) / 2 {
-        let tests = rest.iter().filter_map(|ladder| Some((*ladder, apart(own, &rest, *ladder, common)?)));
-        let Some((ladder, p_value)) = tests.min_by(|a, b| a.1.total_cmp(&b.1)) else { break };
+        let Some((ladder, p_value)) = farthest(own, &rest, common) else { break };
         // With two left, neither is the exception to the other.
-        if rest.len() < 3 || p_value * rest.len() as f64 > rate {
+        if rest.len() < 3 || p_value > rate {
             break;
         }
         rest.retain(|kept| *kept != ladder);
@@ -109,7 +111,7 @@ fn pooled_step(
         (value, se) if se > 0.0 => t_upper_tail(-value / se, df),
         (value, _) => f64::from(u8::from(value > 0.0)),
     };
-    Some(PooledStep { ratio: estimate(value, se, df, confidence), p_less, ladders: rest.len(), exceptions })
+    Some(PooledStep { ratio: estimate(value, se, df, confidence), p_less, p_alike, ladders: rest.len(), exceptions })
 }
 
 /// What ladders of a step borrow.
@@ -148,6 +150,15 @@ impl Own {
         let n = values.len() as f64;
         Some(Self { mean: mean(&values)?, variance: std_dev(&values)?.powi(2), n, df: n - 1.0 })
     }
+}
+
+/// The ladder that is least like the rest, with the p-value of its being like them; of two it is one test, of more as
+/// many as there are ladders.
+fn farthest(own: &[Option<Own>], rest: &[usize], common: Common) -> Option<(usize, f64)> {
+    let tests = rest.iter().filter_map(|ladder| Some((*ladder, apart(own, rest, *ladder, common)?)));
+    let (ladder, p_value) = tests.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let count = if rest.len() == 2 { 1.0 } else { rest.len() as f64 };
+    Some((ladder, (p_value * count).min(1.0)))
 }
 
 /// Two-sided p-value of a ladder's being like the rest of them.

@@ -27,8 +27,10 @@ pub fn set(settings: &mut Settings, name: &str, level: &Value) -> Result<(), Str
     if level.to_string() != AS_FOUND {
         let level = setting.level(&level.to_string()).map_err(|_| format!("{}, or {AS_FOUND}", setting.levels()))?;
         settings.machine.push(level);
-        // In one order, however they came: the same settings are equal.
-        settings.machine.sort_by_key(|level| level.setting().name());
+        // In one order, however they came: the same settings are equal. Another driver of frequencies takes away what
+        // was set before it.
+        let of = |setting: Setting| (setting != Setting::IntelPstate, setting.name());
+        settings.machine.sort_by_key(|level| of(level.setting()));
     }
     Ok(())
 }

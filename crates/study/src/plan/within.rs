@@ -12,7 +12,7 @@ use super::{estimate, looks, race, resolve, rungs};
 use crate::language::settings::Settings;
 use crate::language::spec::{Factor, Study, WARMUP_RUNS};
 use crate::language::values::from_values;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 use tare_results::question::Question;
 use tare_results::schema::{Plan, PlannedCondition, Rungs, Within};
@@ -42,6 +42,8 @@ const WARMUP_LIMIT: &str = "warmup_limit_s";
 const CLIENTS: [&str; 2] = ["threads", "client"];
 /// Those too where no load changes the data.
 const READERS: [&str; 2] = ["workload", "distribution"];
+/// Factors whose levels are loads.
+const LOADS: [&str; 2] = ["workload", "transaction"];
 /// What servers are taken to differ by, and samples of a minute on one of them: what many studies have shown, and what
 /// is said with every figure that rests on it.
 const SERVERS_DIFFER: f64 = 0.02;
@@ -89,10 +91,12 @@ pub fn fit(
         let within = Some(cut(BTreeMap::new(), None));
         return Ok((study, Plan { within, ..whole }));
     }
-    let conditions = design::conditions(&study).map_err(TooShort::Plan)?;
+    let mut conditions = design::conditions(&study).map_err(TooShort::Plan)?;
+    let names: Names = conditions.iter().zip(&whole.conditions).map(|(c, known)| (c.name.clone(), known)).collect();
+    rename(&mut conditions, &names);
     let trials_s = estimate::trials_s(&whole.trials, &conditions, &study.sampling, cpus);
     let data_s = (whole.estimated_s - trials_s).max(0.0);
-    let (mut fitting, least_s) = fitting(&study, &whole, &conditions, data_s, cpus)?;
+    let (mut fitting, least_s) = fitting(&study, (&whole, &names), &conditions, data_s, cpus)?;
     // A race has more of its best ones than any plan that is made beforehand, and with a server for each condition none
     // shares another's luck.
     let done = whole.conditions.iter().filter(|condition| condition.realizable).count();
@@ -100,7 +104,7 @@ pub fn fit(
     fitting.sort_by(|a, b| is_alone(&b.1).cmp(&is_alone(&a.1)).then(a.0.total_cmp(&b.0)));
     for (_, candidate) in fitting {
         let made = plan(&candidate).map_err(TooShort::Plan)?;
-        let cut_conditions = design::conditions(&candidate).map_err(TooShort::Plan)?;
+        let cut_conditions = conditions_of(&candidate, &names)?;
         let before = kept(&whole, &cut_conditions).iter().filter(|c| c.realizable).count();
         // Where conditions turn out not to be able to share a server, they are not left out for it.
         if made.estimated_s > asked_s || made.conditions.iter().filter(|c| c.realizable).count() < before {
@@ -129,10 +133,27 @@ pub fn fit(
     Err(TooShort::Least { least_s, data_s, asked_s })
 }
 
+/// Conditions as the study makes them, with what a plan calls them: builds and commands by what tells them apart.
+type Names<'p> = HashMap<String, &'p PlannedCondition>;
+
+fn rename(conditions: &mut [Condition], names: &Names<'_>) {
+    for condition in conditions {
+        if let Some(known) = names.get(&condition.name) {
+            condition.name.clone_from(&known.name);
+        }
+    }
+}
+
+fn conditions_of(study: &Study, names: &Names<'_>) -> Result<Vec<Condition>, TooShort> {
+    let mut conditions = design::conditions(study).map_err(TooShort::Plan)?;
+    rename(&mut conditions, names);
+    Ok(conditions)
+}
+
 /// Candidates that fit, each with the smallest change that it shows; and what the shortest of all takes, seconds.
 fn fitting(
     study: &Study,
-    whole: &Plan,
+    (whole, names): (&Plan, &Names<'_>),
     conditions: &[Condition],
     data_s: f64,
     cpus: usize,
@@ -140,7 +161,7 @@ fn fitting(
     let mut least_s = f64::INFINITY;
     let mut fitting = Vec::new();
     for Alike { blocks, studies } in candidates(study, conditions).into_iter().take_while(|_| is_wanted()) {
-        let made = studies.iter().map(|study| design::conditions(study).map_err(TooShort::Plan));
+        let made = studies.iter().map(|study| conditions_of(study, names));
         let made = made.collect::<Result<Vec<_>, _>>()?;
         let known = studies
             .iter()
@@ -358,6 +379,7 @@ fn enough_words(cut: &Study, conditions: &[PlannedCondition]) -> Vec<String> {
 fn shown(study: &Study, plan: &Plan) -> String {
     match (smallest(study, &plan.conditions), &study.question) {
         (None, _) => "nothing".to_owned(),
+        (Some(change), _) if change > 9.0 => "no difference below 10x".to_owned(),
         (Some(change), Some(Question::Scaling)) => format!("a step of {} or more", percent(change)),
         (Some(change), Some(Question::Spread)) => format!("a spread {:.1} times as large or larger", 1.0 + change),
         (Some(change), _) => format!("a difference of {} or more", percent(change)),
@@ -399,8 +421,12 @@ fn smallest(study: &Study, conditions: &[PlannedCondition]) -> Option<f64> {
             }
         }
         _ => {
-            let df = (blocks - 1.0) * if blocks >= POOLED_BLOCKS { count - 1.0 } else { 1.0 };
-            (2.0 * own / blocks, df, count * (count - 1.0) / 2.0)
+            // Each load with conditions to compare is answered by itself.
+            let loads = LOADS.map(numbers).into_iter().max().unwrap_or(0) as f64;
+            let by_load = study.question == Some(Question::Effect) && loads > 1.0 && count >= 2.0 * loads;
+            let (loads, compared) = if by_load { (loads, count / loads) } else { (1.0, count) };
+            let df = (blocks - 1.0) * if blocks >= POOLED_BLOCKS { compared - 1.0 } else { 1.0 };
+            (2.0 * own / blocks, df, loads * compared * (compared - 1.0) / 2.0)
         }
     };
     (df >= 1.0).then(|| smallest_shown(variance.sqrt(), df, ANSWER / tests.max(1.0), OFTEN))

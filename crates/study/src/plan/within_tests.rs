@@ -181,6 +181,27 @@ fn what_fits_is_left_as_it_is_and_what_cannot_fit_is_said() {
     assert!(short.to_string().contains("for the data, and 20 min were given"), "{short}");
 }
 
+/// Builds are called by what tells them apart, which no condition of the study itself is.
+#[test]
+fn builds_by_loads_are_cut_to_a_time_and_each_load_is_a_comparison() {
+    let set = ["engine.name=mariadb", "factors.binary=/opt/before/mariadbd,/opt/after/mariadbd"];
+    let overrides = |within: &str| Overrides {
+        sets: set.into_iter().chain([within]).map(str::to_owned).collect(),
+        ..Overrides::default()
+    };
+    let machine = Machine::synthetic(D).unwrap();
+    let plan = |study: &Study| resolve(study, &machine, Where::Described);
+    let text = builtin::find("microbenchmarks").unwrap().text;
+    let study = parse(Source { origin: "x", text }, &overrides("sampling.within_s=600")).unwrap();
+    let whole = plan(&study).unwrap();
+    assert!(whole.estimated_s > 900.0 && whole.conditions[0].name.contains("binary=before"), "{whole:?}");
+    let (cut, made) = fit(study, whole, machine.pus.len(), plan).unwrap();
+    assert!(made.estimated_s <= 600.0 && cut.sampling.trials < 5, "{}", made.estimated_s);
+    assert_eq!(made.conditions.iter().filter(|condition| condition.realizable).count(), 68);
+    let shown = made.notes.iter().find(|note| note.contains("this shows")).unwrap();
+    assert!(shown.contains("a difference of ") && !shown.contains("inf"), "{shown}");
+}
+
 #[test]
 fn the_ends_of_a_ladder_come_first_and_then_the_middles() {
     assert_eq!(first_rungs(11, 3), [0, 5, 10]);

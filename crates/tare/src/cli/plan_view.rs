@@ -119,7 +119,10 @@ pub fn first_line(study: &Study, plan: &Plan) -> String {
 
 /// The time of a plan, and with all attempts that disturbance may cost.
 fn time(study: &Study, plan: &Plan) -> String {
-    let (likely, most) = (duration(plan.estimated_s), duration(estimate::most_s(study, plan)));
+    // What would not end in the time that was given is not begun.
+    let given_s = plan.within.as_ref().map_or(f64::INFINITY, |within| within.asked_s);
+    let most_s = estimate::most_s(study, plan).min(given_s).max(plan.estimated_s);
+    let (likely, most) = (duration(plan.estimated_s), duration(most_s));
     if likely == most { likely } else { format!("{likely}, up to {most} if disturbed") }
 }
 

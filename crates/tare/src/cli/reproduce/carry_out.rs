@@ -8,7 +8,9 @@ use crate::cli::run_listener::TerminalListener;
 use crate::cli::{Exit, Problem, host, results_problem, trust};
 use std::path::Path;
 use std::time::Instant;
+use tare_files::Folder;
 use tare_findings::reproduce::{Claimed, Open, Reproduced, Why, of_results};
+use tare_report::html::claims;
 use tare_report::write_report_in;
 use tare_results::claim::{Claim, Predicted, Predictions};
 use tare_results::schema::Plan;
@@ -16,6 +18,9 @@ use tare_results::store::Directory;
 use tare_study::language::spec::Study;
 use tare_study::plan::resolve::Where;
 use tare_topology::Machine;
+
+/// The page of all claims, next to the folders of their experiments.
+const PICTURE: &str = "claims.html";
 
 /// Runs what is left of the experiments below `out` and says what became of each claim.
 ///
@@ -75,7 +80,8 @@ pub fn run(predictions: &Predictions, out: &Path, trusted: bool, json: bool) -> 
         view::summed(&all)?;
     }
     if runs > 0 {
-        note(&format!("results: {}", out.display()));
+        picture(predictions, &all, out, trusted)?;
+        note(&format!("results: {}, all claims in {}", out.display(), out.join(PICTURE).display()));
     }
     if late > 0 {
         let late = tare_text::count(late, "experiment");
@@ -87,6 +93,18 @@ pub fn run(predictions: &Predictions, out: &Path, trusted: bool, json: bool) -> 
     }
     let tested = all.iter().any(|own| !matches!(own.verdict, Some(Reproduced::CannotBeTested(_))));
     Ok(if tested { Exit::Done } else { Exit::Machine })
+}
+
+/// What was published next to what was measured, as a page alongside the results.
+fn picture(predictions: &Predictions, all: &[Claimed], out: &Path, trusted: bool) -> Result<(), Problem> {
+    let of = |own: &'_ Predicted| own.experiment.claims.len();
+    let folders =
+        predictions.experiments.iter().flat_map(|own| std::iter::repeat_n(own.experiment.name.as_str(), of(own)));
+    let claimed: Vec<(&str, &Claimed)> = folders.zip(all).collect();
+    if let Some(folder) = Folder::open(out, trust::whose(trusted))? {
+        folder.write(PICTURE, claims(&claimed).as_bytes())?;
+    }
+    Ok(())
 }
 
 /// Runs what is left of one; whether all of it is done.

@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use tare_noise::{Setting, System};
 
 /// What only a folder that plays a machine can be asked for everywhere.
-pub const MORE: [(Setting, [&str; 2]); 5] = [
+pub const MORE: [(Setting, [&str; 2]); 6] = [
+    (Setting::IntelPstate, ["passive", "off"]),
     (Setting::Governor, ["performance", "powersave"]),
     (Setting::Turbo, ["off", "on"]),
     (Setting::Smt, ["off", "on"]),

@@ -4,13 +4,18 @@ use crate::support::{World, json};
 
 /// Two builds by three loads, five trials each: inserts are 10% slower with the new one, nothing else differs.
 fn written(world: &World, factor: &str) -> String {
+    of_loads(world, factor, &[("insert", 0.9), ("point_select", 1.0), ("own", 1.0)])
+}
+
+/// Two builds by loads, five trials each; how much faster the new one is under each.
+fn of_loads(world: &World, factor: &str, loads: &[(&str, f64)]) -> String {
     let mut lines = String::from("condition,trial,sample,metric,value,block\n");
     let mut trial = 0;
     for block in 0..5 {
-        for load in ["insert", "point_select", "own"] {
+        for (load, gain) in loads {
             for build in ["old", "new"] {
                 let noise = 1.0 + 0.002 * f64::from((trial * 7) % 5 - 2);
-                let slower = if (load, build) == ("insert", "new") { 0.9 } else { 1.0 };
+                let slower = if build == "new" { *gain } else { 1.0 };
                 for (metric, value) in
                     [("tps", 1000.0 * slower * noise), ("server_cpu_us_per_transaction", 20.0 / slower)]
                 {
@@ -64,4 +69,44 @@ fn builds_by_loads_are_one_table_in_every_output() {
         let page = std::fs::read_to_string(world.path("page.html")).unwrap();
         assert!(page.contains("Relative throughput, load by load") && page.contains("▼ 0.90"));
     }
+}
+
+#[test]
+fn of_many_loads_the_answer_is_how_many_moved_and_each_group_has_its_mean() {
+    let world = World::new();
+    let names = ["insert", "delete", "update_index", "write_only", "point_select", "select_random_points", "own"];
+    let gains = [0.8, 0.9, 0.9, 0.9, 1.0, 1.2, 1.0];
+    let loads: Vec<(&str, f64)> = names.into_iter().zip(gains).collect();
+    let values = of_loads(&world, "build", &loads);
+    let found = json(&world.exits(0, &["show", &values, "--json"]).0);
+    let text = found["answer"]["text"].as_str().unwrap();
+    let expected = "build moved throughput on 5 of 7 loads: 4 lower, most 0.80x on insert; 1 higher, most 1.20x on \
+                    select_random_points.";
+    assert_eq!(text, expected);
+    let groups = found["relative"]["groups"].as_array().unwrap();
+    let [write] = groups.as_slice() else { panic!("groups of fewer than three loads have no row: {groups:?}") };
+    assert_eq!((&write["group"], &write["column"], &write["loads"]), (&"write".into(), &"new".into(), &4.into()));
+    let close = |key: &str, expected: f64| (write[key].as_f64().unwrap() / expected - 1.0).abs() < 0.01;
+    assert!(close("mean", (0.8 * 0.9f64.powi(3)).powf(0.25)) && close("least", 0.8) && close("most", 0.9), "{write}");
+    let shown = world.exits(0, &["show", &values]).0;
+    assert!(shown.contains("by groups of loads: geometric mean, least and most"), "{shown}");
+    world.exits(0, &["report", &values, "--output", "page.html"]);
+    assert!(std::fs::read_to_string(world.path("page.html")).unwrap().contains("Groups of loads"));
+}
+
+#[test]
+fn loads_with_nothing_to_compare_them_under_are_not_compared_with_each_other() {
+    let world = World::new();
+    let mut lines = String::from("condition,trial,sample,metric,value\n");
+    for (trial, (load, tps)) in [("scan", 12.0), ("point", 45_000.0), ("insert", 9_000.0)].into_iter().enumerate() {
+        for again in 0..3 {
+            lines += &format!("transaction={load},{},0,tps,{}\n", 3 * trial + again, tps * (1.0 + 0.01 * again as f64));
+        }
+    }
+    std::fs::write(world.path("v.csv"), lines).unwrap();
+    let answer = json(&world.exits(0, &["show", "v.csv", "--json"]).0)["answer"].clone();
+    let text = answer["text"].as_str().unwrap();
+    assert!(text.starts_with("3 loads were measured, with nothing to compare them under: throughput 12.1"), "{text}");
+    assert!(text.ends_with(" (scan) to 45.5 k/s (point).") && answer["tested"] == false, "{text}");
+    assert!(answer["details"].to_string().contains("--binary"), "{answer}");
 }

@@ -129,6 +129,10 @@ fn a_claim_is_tested_by_what_was_written_down_before_the_first_trial() {
     assert_eq!((&verdict["kind"], &claim["published"]["value"]), (&"holds".into(), &4096.0.into()), "{claim}");
     assert!(verdict["value"].as_f64().unwrap() >= 4096.0 && verdict["ci_low"].is_number(), "{claim}");
     assert_eq!(trials(&world.path("page/counters-per-node")).iter().filter(|t| t["outcome"] == "ok").count(), 4);
+    let picture = || std::fs::read_to_string(world.path("page/claims.html")).unwrap();
+    assert!(picture().contains("1 of 1 claim holds here") && picture().contains("./counters-per-node/report.html"));
+    let parts = ["Values, as parts of the published ones", "<rect class=\"equal\"", "class=\"m1\"", "class=\"m0\""];
+    assert!(parts.iter().all(|part| picture().contains(part)), "{}", picture());
     // Nothing is left to run, and the verdict is made of the same records again.
     let (again, _) = world.exits(0, &["reproduce", "--resume", "page", "--json"]);
     assert_eq!(json(&again)["claims"][0]["verdict"], *verdict);
@@ -140,6 +144,7 @@ fn a_claim_is_tested_by_what_was_written_down_before_the_first_trial() {
     std::fs::write(&path, other).unwrap();
     let (other, _) = world.exits(0, &["reproduce", "--resume", "page"]);
     assert!(one_line(&other).contains("a-page-a-counter does not hold 4096 4096 (4096 to 4096)"), "{other}");
+    assert!(picture().contains("1 does not hold"), "{}", picture());
     let (_, err) = world.exits(2, &words);
     assert!(err.contains("the folder is not empty") && err.contains("tare reproduce --resume page"), "{err}");
     let (_, err) = world.exits(2, &["reproduce", "a-page-a-conter"]);

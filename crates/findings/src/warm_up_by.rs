@@ -1,0 +1,45 @@
+//! What decides how long the warm-up of queries takes.
+
+use super::factors::varying_factors;
+use super::summary::ConditionSummary;
+use super::warm_up::WarmUp;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+
+/// A factor that decides how many executions it takes until all queries are warm.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WarmUpBy {
+    pub factor: String,
+    /// Its two levels, each with the fewest and the most executions over its conditions, the longer warm-up first.
+    pub levels: [(String, RangeInclusive<usize>); 2],
+}
+
+/// Executions by which levels differ that are worth a sentence: one more is the first that reads the data, or luck.
+const FEWEST: usize = 2;
+
+/// The factor of two levels of which every condition of one takes longer than every one of the other, by the most; none
+/// where there is none, or a query was never warm.
+pub fn by_level(found: &[WarmUp], conditions: &[ConditionSummary]) -> Option<WarmUpBy> {
+    let mut latest: BTreeMap<&str, usize> = BTreeMap::new();
+    for warm in found {
+        let own = latest.entry(&warm.condition).or_default();
+        *own = (*own).max(warm.warm_from?);
+    }
+    let known: Vec<(&ConditionSummary, usize)> =
+        conditions.iter().filter_map(|own| Some((own, *latest.get(own.name.as_str())?))).collect();
+    let of_level = |factor: &str, level: &str| {
+        let own = known.iter().filter(|(condition, _)| condition.levels.get(factor).is_some_and(|own| own == level));
+        let runs: BTreeSet<usize> = own.map(|(_, runs)| *runs).collect();
+        Some((level.to_owned(), *runs.first()?..=*runs.last()?))
+    };
+    let by = |factor: String| {
+        let levels: BTreeSet<&String> = known.iter().filter_map(|(own, _)| own.levels.get(&factor)).collect();
+        let [one, other] = *levels.into_iter().collect::<Vec<_>>().as_slice() else { return None };
+        let mut levels = [of_level(&factor, one)?, of_level(&factor, other)?];
+        levels.sort_by_key(|(_, runs)| std::cmp::Reverse(*runs.start()));
+        Some(WarmUpBy { factor, levels })
+    };
+    let gap = |by: &WarmUpBy| by.levels[0].1.start().checked_sub(*by.levels[1].1.end()).filter(|gap| *gap >= FEWEST);
+    let factors = varying_factors(known.iter().map(|(condition, _)| &condition.levels)).into_iter();
+    factors.filter_map(by).filter(|by| gap(by).is_some()).max_by_key(gap)
+}

@@ -1,0 +1,34 @@
+//! How many executions queries take until they are warm, and which factor decides that.
+
+use crate::made_up::{results, trial};
+use tare_findings::summarize;
+use tare_findings::warm_up_by::{WarmUpBy, by_level};
+
+/// "Improving the Stability of MySQL Single-Threaded Benchmarks": about eight runs with the adaptive hash index, none
+/// without it.
+fn found(runs_of_index: [usize; 2]) -> Option<WarmUpBy> {
+    let mut trials = Vec::new();
+    for block in 0..3 {
+        for (place, aslr) in ["on", "off"].into_iter().enumerate() {
+            for ahi in ["ON", "OFF"] {
+                let mut made = trial(trials.len(), block, &format!("aslr={aslr} ahi={ahi}"), 1.0, false);
+                made.samples[0].metrics = [("query_s_q12".to_owned(), 1.0)].into();
+                let cold = if ahi == "ON" { runs_of_index[place] } else { place };
+                let seconds = (0..10).map(|run| if run < cold { 1.6 - 0.06 * run as f64 } else { 1.0 });
+                made.warm_up = [("query_s_q12".to_owned(), seconds.collect())].into();
+                trials.push(made);
+            }
+        }
+    }
+    let summary = summarize(&results("spread", trials));
+    by_level(&summary.warm_up, &summary.conditions)
+}
+
+#[test]
+fn the_hash_index_needs_eight_runs_and_its_absence_one() {
+    let by = found([7, 8]).unwrap();
+    assert_eq!(by.factor, "ahi");
+    assert_eq!(by.levels, [("ON".to_owned(), 7..=8), ("OFF".to_owned(), 0..=1)]);
+    assert_eq!(found([0, 1]), None, "as long with it as without");
+    assert_eq!(found([7, 10]), None, "one was never warm");
+}

@@ -1,0 +1,78 @@
+//! What differs under each of several loads, in words.
+
+use super::terms::{measured, small_change};
+use tare_findings::figures::{count, list, times};
+use tare_findings::verdict::{OfLoad, Verdict};
+
+/// First sentences, the fullest first: which loads are moved, each with its own figure, and that the others are not
+/// shown to be; of many how many are, and the one that is moved most.
+pub(super) fn headlines(loads: &[OfLoad]) -> Vec<String> {
+    let (shown, others): (Vec<&OfLoad>, Vec<&OfLoad>) = loads.iter().partition(|own| own.shown);
+    let moved: Vec<MovedLoad<'_>> = shown.iter().filter_map(|own| MovedLoad::of(own)).collect();
+    let Some(MovedLoad { lead, .. }) = moved.first() else {
+        return vec![format!("On none of the {} loads is a difference shown.", loads.len())];
+    };
+    let figures = list(&moved.iter().map(MovedLoad::figure).collect::<Vec<_>>());
+    let names = list(&others.iter().map(|own| own.load.clone()).collect::<Vec<_>>());
+    let rest = |what: String| if others.is_empty() { String::new() } else { format!("; nothing is shown on {what}") };
+    let of_all = format!("{lead} on {} of {} loads", shown.len(), loads.len());
+    vec![
+        format!("{lead} {figures}{}.", rest(names)),
+        format!("{lead} {figures}{}.", rest(count(others.len(), "other load"))),
+        format!("{of_all}: {}.", both_ways(&moved)),
+        format!("{of_all}."),
+        format!("{} of {} loads are moved.", shown.len(), loads.len()),
+    ]
+}
+
+/// What one load says of all that differs under it.
+struct MovedLoad<'v> {
+    /// "build moved throughput".
+    lead: String,
+    load: &'v str,
+    ratio: f64,
+    /// Whether it is that of a second level to a first one, and not of the best to the worst of many.
+    of_second: bool,
+}
+
+impl<'v> MovedLoad<'v> {
+    fn of(own: &'v OfLoad) -> Option<Self> {
+        let load = own.load.as_str();
+        match &own.verdict {
+            Verdict::Moved { what, first, .. } => {
+                let lead = format!("{} moved {}", first.term, measured(what));
+                Some(Self { lead, load, ratio: first.ratio, of_second: true })
+            }
+            Verdict::Ranked { what, ranking, factors, .. } => {
+                let lead = format!("{} moved {}", list(factors), measured(what));
+                let ratio = ranking.second.as_ref().map_or(ranking.ratio, |second| second.ratio);
+                Some(Self { lead, load, ratio, of_second: ranking.second.is_some() })
+            }
+            _ => None,
+        }
+    }
+
+    fn figure(&self) -> String {
+        match small_change(self.ratio) {
+            Some(by) => format!("by {by} on {}", self.load),
+            None => format!("{} on {}", times(self.ratio), self.load),
+        }
+    }
+}
+
+/// "12 lower, most 0.90x on insert; 2 higher, most by 3.6% on scan."
+fn both_ways(moved: &[MovedLoad<'_>]) -> String {
+    let farthest = |all: &[&MovedLoad<'_>]| {
+        let far = |load: &MovedLoad<'_>| load.ratio.ln().abs();
+        all.iter().max_by(|a, b| far(a).total_cmp(&far(b))).map_or_else(String::new, |load| load.figure())
+    };
+    let all: Vec<&MovedLoad<'_>> = moved.iter().collect();
+    if !moved.iter().all(|load| load.of_second) {
+        return format!("most {}", farthest(&all));
+    }
+    let (lower, higher): (Vec<_>, Vec<_>) = all.into_iter().partition(|load| load.ratio < 1.0);
+    let ways = [("lower", lower), ("higher", higher)].into_iter().filter(|(_, loads)| !loads.is_empty());
+    let words: Vec<String> =
+        ways.map(|(way, loads)| format!("{} {way}, most {}", loads.len(), farthest(&loads))).collect();
+    words.join("; ")
+}
