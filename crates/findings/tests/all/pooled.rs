@@ -92,7 +92,7 @@ fn of_two_ladders(seed: u64, last: [f64; 2]) -> (Vec<PooledStep>, Vec<LessStep>)
             }
         }
     }
-    match summarize(&results("scaling", trials)).answer.verdict {
+    match answered(&results("scaling", trials)).verdict {
         Verdict::Steps { pooled, less, .. } => (pooled, less),
         other => panic!("{other:?}"),
     }

@@ -21,7 +21,7 @@ pub struct Decide {
     pub sessions: Option<usize>,
     /// Whether both sides run at the same time, each on one half of the machine.
     pub duet: bool,
-    /// Whether both servers run at the same time, and their samples take turns; none: where both sides only read.
+    /// Whether both servers run at the same time, and their samples take turns; none: where both sides only read and threads are bound.
     pub interleave: Option<bool>,
     pub controls: Vec<String>,
     pub seed: Option<u64>,
@@ -55,7 +55,7 @@ impl Keyed for Decide {
             "on: both sides at the same time, each on one half of the machine, as `tare ab --duet`"),
         key!(optional switch "interleave" in interleave,
             "on: the servers of both sides run, and short samples of them take turns; off: one trial after the other; \
-             absent: on where it can be and both sides only read"),
+             absent: on where it can be, both sides only read and each thread is bound to one PU"),
         Key::words(
             "controls",
             "metrics that the change cannot touch, with commas between them: where one moves, nothing is claimed",

@@ -29,6 +29,9 @@ pub enum Apart {
     /// What a server does at rest for what it wrote is in the other side's samples.
     #[error("the load writes")]
     Writes,
+    /// It decides from what it sees over some tenths of a second.
+    #[error("where threads run is left to the operating system, which would decide otherwise in short turns")]
+    LeftToTheOs,
     #[error("both servers need about {} of memory, and there are {}", gigabytes(*.both_bytes), gigabytes(*.here_bytes))]
     Memory { both_bytes: u64, here_bytes: u64 },
 }
@@ -60,8 +63,8 @@ pub fn by_turns(settings: &Settings) -> Result<(), Apart> {
     if pace(settings) == Some(Pace::Closed) { Ok(()) } else { Err(Apart::Rate) }
 }
 
-/// Whether the samples of a plan's sides take turns: as `asked`, or else where they can and both sides only read. A
-/// plan with one condition stands for two of its kind.
+/// Whether the samples of a plan's sides take turns: as `asked`, or else where they can, both sides only read and every
+/// thread has a PU of its own. A plan with one condition stands for two of its kind.
 ///
 /// # Errors
 /// When the plan does not hold what its trials run with.
@@ -84,7 +87,17 @@ pub fn of_plan(
         let reads = asked.is_some() || !settings.workload.load.load().writes();
         if reads { Ok(()) } else { Err(Apart::Writes) }
     });
+    let placed_alike = sides.windows(2).all(|pair| pair[0].1 == pair[1].1);
+    let may_be_moved = !sides.iter().all(|(_, placement)| has_a_pu_each(placement));
+    let by_the_os = may_be_moved && (asked.is_none() || !placed_alike);
+    let each = each.and(if by_the_os { Err(Apart::LeftToTheOs) } else { Ok(()) });
     Ok(each.and_then(|()| fits(&sides, machine, place)))
+}
+
+/// Whether every client thread and the server thread that serves it are bound to one PU.
+fn has_a_pu_each(placement: &ResolvedPlacement) -> bool {
+    let sides = [&placement.client, &placement.server];
+    sides.iter().all(|threads| !threads.is_empty() && threads.iter().all(|cpus| cpus.len() == 1))
 }
 
 /// Whether the memory that both servers may use does for both.
@@ -136,9 +149,10 @@ mod tests {
     use crate::language::parse::{Overrides, parse};
     use crate::plan::resolve::resolve;
 
-    /// A study with these lines on a described machine.
+    /// A study with these lines on a described machine; its threads are bound where no line says how.
     fn apart(asked: Option<bool>, lines: &str, on: &str) -> Result<(), Apart> {
-        let text = format!("name = \"s\"\n{lines}\n");
+        let placed = if lines.contains("placement") { "" } else { BOUND };
+        let text = format!("name = \"s\"\n{lines}\n{placed}");
         let study = parse(Source { origin: "s.toml", text: &text }, &Overrides::default()).unwrap();
         let machine = Machine::synthetic(on).unwrap();
         let plan = resolve(&study, &machine, Where::Described).unwrap();
@@ -147,6 +161,7 @@ mod tests {
     }
 
     const SMALL: &str = "core:4 pu:1";
+    const BOUND: &str = "[placement]\nclient = \"all\"\nserver = \"all\"\nbind = \"thread\"\npairing = \"same-pu\"\n";
 
     #[test]
     fn samples_take_turns_by_themselves_where_both_sides_read_and_nothing_is_lost() {
@@ -179,6 +194,24 @@ mod tests {
         // A level of one side too.
         let one = "[workload]\nname = \"read_only\"\n[factors]\nworkload = [\"read_only\", \"insert\"]";
         assert_eq!(apart(None, one, SMALL), Err(Apart::Writes));
+    }
+
+    /// Left to it, threads that start together stay on one PU for a turn, and spread over a whole sample.
+    #[test]
+    fn threads_that_the_os_places_take_turns_on_demand_and_only_where_both_sides_leave_them_to_it() {
+        let load = "[workload]\nname = \"read_only\"\n";
+        let (floats, set) = ("[placement]\n", "[placement]\nclient = \"pu:0-1\"\nserver = \"pu:0-1\"\n");
+        for placed in [floats, set] {
+            assert_eq!(apart(None, &format!("{load}{placed}"), SMALL), Err(Apart::LeftToTheOs));
+            assert_eq!(apart(Some(true), &format!("{load}{placed}"), SMALL), Ok(()));
+        }
+        let two = format!(
+            "{load}[factors]\nplacement = [\"float\", \"same-pu\"]\n[placements.float]\n[placements.same-pu]\n"
+        );
+        let bound = BOUND.strip_prefix("[placement]\n").unwrap();
+        for asked in [None, Some(true)] {
+            assert_eq!(apart(asked, &format!("{two}{bound}"), SMALL), Err(Apart::LeftToTheOs));
+        }
     }
 
     #[test]

@@ -21,7 +21,8 @@ const INTERLEAVE: &str = "--interleave";
 #[derive(Debug, Args)]
 pub struct TurnsArgs {
     /// Start the servers of both sides of a pair, and let short samples of them take turns, so that noise of the
-    /// machine meets both; an error where that cannot be [default: where it can and the load only reads]
+    /// machine meets both; an error where that cannot be [default: where it can, the load only reads and each
+    /// thread is bound to one PU]
     #[arg(long)]
     interleave: bool,
     /// Run one trial after the other
@@ -112,6 +113,7 @@ fn refused(option: &str, why: Apart) -> Problem {
         Apart::Machine => "take them out",
         Apart::NotOurs => "name programs",
         Apart::Recorded => "take its captures out",
+        Apart::LeftToTheOs => "bind each thread on both sides",
         Apart::Memory { .. } => "give the servers less",
         Apart::Asked | Apart::Writes => "name a load that reads",
     };
