@@ -83,8 +83,8 @@ pub(crate) fn names_inside<'a>(path: &'a Path, folder: &Path) -> Result<(Vec<&'a
     Ok((names, last))
 }
 
-/// Opens a regular file. Anything else is opened to be looked at and no more: the writer of a pipe would go on when it is
-/// opened, and some devices do something, as a watchdog that then waits to be told that all is well.
+/// Opens a regular file. Anything else is opened to be looked at and no more: the writer of a pipe would go on, and
+/// some devices do something, as a watchdog that then waits for who opened it.
 pub(crate) fn open_at(folder: impl AsFd, name: impl Arg + Copy, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     let look = OFlags::PATH | OFlags::CLOEXEC | flags.intersection(OFlags::NOFOLLOW);
     let found = rustix::fs::openat(&folder, name, look, Mode::empty())?;

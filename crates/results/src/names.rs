@@ -1,5 +1,5 @@
-//! Names that files give to conditions, levels, metrics, threads, versions and times: one line of plain text each, from
-//! here on. Tables, pictures, logs of CI systems and other formats hold them, and each would have to guard against them.
+//! Names that files give to conditions, levels, metrics, threads, versions and times: one line of plain text each.
+//! Tables, pictures, logs of CI systems and other formats hold them, and each would have to guard against them.
 
 use super::schema::{Environment, Levels, Plan, Race, SampleRecord, Settle, TrialRecord};
 use std::borrow::Cow;

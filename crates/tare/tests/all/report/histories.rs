@@ -167,7 +167,7 @@ fn commits_stand_with_the_change_and_the_lines_are_drawn() {
 #[test]
 fn more_lines_than_can_be_looked_at_are_refused_with_the_limit() {
     let dir = tempfile::tempdir().unwrap();
-    let rows: String = (0..501).map(|condition| format!("c{condition},0,0,tps,{condition}\n")).collect();
+    let rows: String = (1..=501).map(|condition| format!("c{condition},0,0,tps,{condition}\n")).collect();
     let text = format!("condition,trial,sample,metric,value\n{rows}");
     (0..6).for_each(|run| fs::write(dir.path().join(format!("{run}.csv")), &text).unwrap());
     let (code, _, err) = tare(&["history", path(dir.path())]);
