@@ -1,5 +1,5 @@
 //! The thread that serves a connection to a server which does not say it: the one that runs while the connection has
-//! work for it. MySQL with `performance_schema=OFF` is such a server, where `information_schema` has no thread's number.
+//! work for it. MySQL with `performance_schema=OFF` is such a server: its `information_schema` numbers no threads.
 
 use crate::{SqlError, SqlErrorKind};
 use procfs::process::Process;
@@ -19,8 +19,8 @@ const DOMINANCE: u64 = 4;
 /// Connections of this process ask one after the other: two at once would each see the thread of the other run.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// The thread of process `pid` that stands out by its time on a CPU in two rounds of `work` on end; none where no thread
-/// does, or the kernel keeps no such times.
+/// The thread of process `pid` that stands out by its time on a CPU in two rounds of `work` on end; none where no
+/// thread does, or the kernel keeps no such times.
 ///
 /// # Errors
 /// What `work` returned, or that the threads of the process cannot be listed.

@@ -21,7 +21,8 @@ pub struct Decide {
     pub sessions: Option<usize>,
     /// Whether both sides run at the same time, each on one half of the machine.
     pub duet: bool,
-    /// Whether both servers run at the same time, and their samples take turns; none: where both sides only read and threads are bound.
+    /// Whether both servers run at the same time, and their samples take turns; none: where both sides only read and
+    /// threads are bound.
     pub interleave: Option<bool>,
     pub controls: Vec<String>,
     pub seed: Option<u64>,
