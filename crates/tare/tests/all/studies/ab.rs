@@ -415,12 +415,18 @@ fn samples_of_both_sides_take_turns_while_both_servers_run() {
     assert!(!said(&["--no-interleave"]).contains("by turns"));
     assert!(said(&["--load", "insert"]).contains("one trial after the other, not by turns: the load writes"));
     assert!(said(&["--load", "insert", "--interleave"]).contains(BY_TURNS));
-    for (switch, is_said) in [("", true), ("interleave = \"off\"\n", false)] {
-        let load = "name = \"s\"\n[workload]\nname = \"point_select\"\n";
+    let bound = "[placement]\nclient = \"all\"\nserver = \"all\"\nbind = \"thread\"\npairing = \"same-pu\"\n";
+    const BY_THE_OS: &str = "not by turns: where threads run is left to the operating system";
+    for (placement, switch, words) in
+        [(bound, "", BY_TURNS), ("", "", BY_THE_OS), (bound, "interleave = \"off\"\n", "")]
+    {
+        let load = format!("name = \"s\"\n[workload]\nname = \"point_select\"\n{placement}");
         let study = world.study(&format!("{load}[decide]\na = \"aslr=off\"\nb = \"aslr=on\"\n{switch}"));
-        let (out, _) = world.exits(0, &["run", &study, "--dry-run"]);
-        assert_eq!(one_line(&out).contains(BY_TURNS), is_said, "{out}");
+        let out = one_line(&world.exits(0, &["run", &study, "--dry-run"]).0);
+        assert!(out.contains(words) && (out.contains("by turns") != words.is_empty()), "{out}");
     }
+    let floats = ["ab", "--a", "placement=float", "--b", "placement=same-pu"];
+    refused(&floats, "where threads run is left to the operating system");
     let short = ["--set", "sampling.sample_s=0.8", "--set", "sampling.warmup_s=0.1", "--set", "workload.rows=1000"];
     let all = [&sides[..], &["--json", "--out", "results", "--budget", "8s"], &short, &QUIET].concat();
     let output = world.output(&all);
