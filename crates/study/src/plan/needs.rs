@@ -81,14 +81,15 @@ pub(super) fn with_read_data(settings: &Settings) -> u64 {
     memory(settings) + settings.workload.load.load().data_bytes().saturating_sub(pool_bytes(settings))
 }
 
-pub(super) fn is_looked_at(bytes: u64) -> bool {
-    bytes > LOOKED_AT
+/// Whether a need of so many bytes of memory is more than there are.
+pub(super) fn is_more(needed: u64, has: u64) -> bool {
+    needed > LOOKED_AT && needed > has
 }
 
 pub fn fits_memory(settings: &Settings, machine_bytes: Option<u64>) -> Result<(), String> {
     let needed = memory(settings);
     match machine_bytes {
-        Some(has) if is_looked_at(needed) && needed > has => {
+        Some(has) if is_more(needed, has) => {
             Err(format!("it needs about {} of memory, and there are {}", gigabytes(needed), gigabytes(has)))
         }
         _ => Ok(()),

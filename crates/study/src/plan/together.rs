@@ -87,11 +87,15 @@ pub fn of_plan(
         let reads = asked.is_some() || !settings.workload.load.load().writes();
         if reads { Ok(()) } else { Err(Apart::Writes) }
     });
-    let placed_alike = sides.windows(2).all(|pair| pair[0].1 == pair[1].1);
-    let may_be_moved = !sides.iter().all(|(_, placement)| has_a_pu_each(placement));
-    let by_the_os = may_be_moved && (asked.is_none() || !placed_alike);
-    let each = each.and(if by_the_os { Err(Apart::LeftToTheOs) } else { Ok(()) });
-    Ok(each.and_then(|()| fits(&sides, machine, place)))
+    let all = each.and_then(|()| placed(&sides, asked.is_some()));
+    Ok(all.and_then(|()| fits(&sides, machine, place)))
+}
+
+/// Whether turns are as whole samples to where threads run: all are bound, or, on demand, both sides are placed alike.
+fn placed(sides: &[(Settings, ResolvedPlacement)], on_demand: bool) -> Result<(), Apart> {
+    let alike = sides.windows(2).all(|pair| pair[0].1 == pair[1].1);
+    let bound = sides.iter().all(|(_, placement)| has_a_pu_each(placement));
+    if bound || (on_demand && alike) { Ok(()) } else { Err(Apart::LeftToTheOs) }
 }
 
 /// Whether every client thread and the server thread that serves it are bound to one PU.
@@ -114,7 +118,7 @@ fn fits(sides: &[(Settings, ResolvedPlacement)], machine: &Machine, place: Where
     });
     // What is not known is 0 there.
     let here_bytes = confined.filter(|bytes| *bytes > 0).fold(whole, u64::min);
-    match needs::is_looked_at(both_bytes) && both_bytes > here_bytes {
+    match needs::is_more(both_bytes, here_bytes) {
         true => Err(Apart::Memory { both_bytes, here_bytes }),
         false => Ok(()),
     }
