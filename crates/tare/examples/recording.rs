@@ -99,6 +99,8 @@ struct Figures {
     /// CPU time of a transaction: of the server, the clients and the record.
     cpu: f64,
     throughput: f64,
+    /// Share of all this CPU time that the record took itself; 0 without one.
+    record: f64,
 }
 
 /// CPU time of these processes, seconds; what they started and ended is not in it.
@@ -147,11 +149,15 @@ fn measured(
             watch.start()?;
         }
         thread::sleep(slice.saturating_sub(began.elapsed()));
-        if recorded {
-            watch.finish()?;
-        }
-        let done = (sum() - before) as f64;
-        Ok(Figures { cpu: (cpu_s(&pids)? - cpu_before_s) / done, throughput: done / began.elapsed().as_secs_f64() })
+        let record_s = match recorded {
+            true => {
+                watch.finish()?.covariates.get("recording_cpu_s").copied().ok_or("the record has no time of its own")?
+            }
+            false => 0.0,
+        };
+        let (done, used_s) = ((sum() - before) as f64, cpu_s(&pids)? - cpu_before_s);
+        let throughput = done / began.elapsed().as_secs_f64();
+        Ok(Figures { cpu: used_s / done, throughput, record: record_s / used_s })
     };
     let mut random = Random::new(2, Purpose::Arrivals, 0);
     (0..pairs)
@@ -159,7 +165,8 @@ fn measured(
             let first = random.below(2) == 0;
             let (one, other) = (slice_of(first)?, slice_of(!first)?);
             let (with, without) = if first { (one, other) } else { (other, one) };
-            Ok(Figures { cpu: with.cpu / without.cpu, throughput: with.throughput / without.throughput })
+            let (cpu, throughput) = (with.cpu / without.cpu, with.throughput / without.throughput);
+            Ok(Figures { cpu, throughput, record: with.record })
         })
         .collect()
 }
@@ -177,6 +184,7 @@ fn answer(ratios: &[Figures], slice: Duration, threads: usize) -> Result<(), Box
         println!("  {name} {mean:.4} ({:.4} to {:.4})", ci.low, ci.high);
         Ok::<_, Box<dyn Error>>(ci)
     };
+    interval("share of the CPU time that the record takes itself", |ratio| ratio.record)?;
     let cpu = interval("CPU time per transaction", |ratio| ratio.cpu)?;
     interval("throughput", |ratio| ratio.throughput)?;
     if cpu.high >= 1.0 + MOST {

@@ -2,11 +2,13 @@
 
 use super::error::ObserveError;
 use procfs::{FromRead, ProcError};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 
 /// What the kernel takes of arguments and environment together when a program starts, at most (execve(2)), bytes.
 const LONGEST_START: u64 = 6 << 20;
+/// Room for most of these files, whose length is not known before: read in one call and not in pieces.
+const USUAL: usize = 4 << 10;
 
 /// The text of a file under /proc. Names of threads and files stand in it as any user chose them, and the kernel cuts
 /// names within a character: bytes that are no UTF-8 are replaced.
@@ -14,7 +16,9 @@ const LONGEST_START: u64 = 6 << 20;
 /// # Errors
 /// What the system says.
 pub fn proc_text(path: &str) -> io::Result<String> {
-    Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned())
+    let mut bytes = Vec::with_capacity(USUAL);
+    File::open(path)?.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The arguments that a process was started with, each with a NUL behind it; `\u{fffd}` for what is no UTF-8.
@@ -75,7 +79,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("tare-cpuset-{own}"));
         File::create(&path).unwrap().set_len(LONGEST_START + 1).unwrap();
         let read = started_with(path.to_str().unwrap()).unwrap().len();
-        fs::remove_file(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
         assert_eq!(read as u64, LONGEST_START);
     }
 }

@@ -3,7 +3,7 @@
 use super::error::ObserveError;
 use super::proc_file::{optional, parse, proc_text};
 use super::thread_ref::ThreadRef;
-use procfs::process::{Process, Schedstat, Stat, Status};
+use procfs::process::{Schedstat, Stat, Status};
 #[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -50,8 +50,11 @@ pub fn threads_of(pid: i32) -> Result<Vec<ThreadRef>, ObserveError> {
 /// All that descend from a process now, without itself. One that ends while it is looked at has no children any more.
 pub fn descendants(pid: i32) -> Vec<i32> {
     let children = |pid: i32| -> Vec<i32> {
-        let tasks = Process::new(pid).and_then(|process| process.tasks()).into_iter().flatten().flatten();
-        tasks.filter_map(|task| task.children().ok()).flatten().map(u32::cast_signed).collect()
+        let of_each = threads_of(pid).unwrap_or_default().into_iter();
+        let lists = of_each.filter_map(|thread| proc_text(&format!("{}/children", thread.folder())).ok());
+        lists
+            .flat_map(|list| list.split_ascii_whitespace().map_while(|pid| pid.parse().ok()).collect::<Vec<_>>())
+            .collect()
     };
     let mut found = children(pid);
     let mut next = 0;
@@ -102,7 +105,11 @@ pub fn thread(thread: ThreadRef) -> Result<ThreadSample, ObserveError> {
 /// # Errors
 /// When it has ended, or cannot be read.
 pub fn last_cpu(thread: ThreadRef) -> Result<u32, ObserveError> {
-    processor(&stat(thread)?, thread)
+    let path = format!("{}/stat", thread.folder());
+    let stat = proc_text(&path).map_err(|e| ObserveError::of_io(&path, &e))?;
+    // Fields are counted from behind the name, which may have any characters; the first is field 3.
+    let cpu = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_ascii_whitespace().nth(39 - 3)?.parse().ok());
+    cpu.ok_or_else(|| no_processor(thread))
 }
 
 /// When a thread started, in clock ticks after boot: with its number it names a thread for good, for numbers are used
@@ -120,7 +127,11 @@ fn stat(thread: ThreadRef) -> Result<Stat, ObserveError> {
 
 fn processor(stat: &Stat, thread: ThreadRef) -> Result<u32, ObserveError> {
     let cpu = stat.processor.and_then(|cpu| u32::try_from(cpu).ok());
-    cpu.ok_or_else(|| ObserveError::format(&format!("{}/stat", thread.folder()), "field 39, the processor, is missing"))
+    cpu.ok_or_else(|| no_processor(thread))
+}
+
+fn no_processor(thread: ThreadRef) -> ObserveError {
+    ObserveError::format(&format!("{}/stat", thread.folder()), "field 39, the processor, is missing")
 }
 
 /// The line `se.nr_migrations   :   12` of a thread's `sched`.
@@ -145,6 +156,7 @@ mod tests {
         let other = here.recv().unwrap();
         let sample = thread(other).unwrap();
         assert_eq!(sample.name, "\u{fffd}\u{fffd}) R \n:\\");
+        assert_eq!(last_cpu(other).unwrap(), sample.cpu, "it sleeps");
         assert!(sample.voluntary_switches.is_some(), "{sample:?}");
         assert!(threads(other.pid).unwrap().iter().any(|sample| sample.thread == other));
         assert_eq!(ThreadRef::of_tid(other.tid).unwrap(), other);
