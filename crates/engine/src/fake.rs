@@ -106,7 +106,7 @@ impl Engine for Fake {
     }
 
     fn connect(&self, _: &ConnectTarget) -> Result<Box<dyn Session>, EngineError> {
-        Ok(Box::new(FakeSession))
+        Ok(Box::new(FakeSession(&[])))
     }
 }
 
@@ -154,7 +154,8 @@ impl Server for FakeServer {
     }
 }
 
-struct FakeSession;
+/// Answers each statement that contains a word with the rows alongside it, everything else with none.
+pub(crate) struct FakeSession(pub &'static [(&'static str, &'static [&'static [&'static str]])]);
 
 impl Session for FakeSession {
     fn prepare(&mut self, _: &str) -> Result<StatementId, SqlError> {
@@ -169,8 +170,10 @@ impl Session for FakeSession {
         Ok(0)
     }
 
-    fn query(&mut self, _: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
-        Ok(Vec::new())
+    fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
+        let found = self.0.iter().find(|(word, _)| sql.contains(word));
+        let row = |values: &&[&str]| values.iter().map(|value| Some((*value).to_owned())).collect();
+        Ok(found.map_or_else(Vec::new, |(_, rows)| rows.iter().map(row).collect()))
     }
 
     fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {

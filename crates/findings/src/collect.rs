@@ -189,7 +189,7 @@ pub fn all_metrics(conditions: &[ConditionTrials<'_>]) -> Vec<String> {
 
 fn ordered<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut names: Vec<String> = names.collect::<BTreeSet<_>>().into_iter().map(str::to_owned).collect();
-    names.sort_by_key(|name| metric::sort_key(name));
+    names.sort_by_cached_key(|name| metric::sort_key(name));
     names
 }
 

@@ -67,11 +67,10 @@ pub struct Knob {
 }
 
 /// The candidate with the lowest 99th percentile of latency, where that is another than the leader.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Tail {
     pub candidate: usize,
     /// Its p99 / that of the leader, with an interval that holds for all candidates together.
-    #[serde(flatten, serialize_with = "ends::ratio")]
     pub p99_ratio: Estimate,
 }
 
@@ -96,20 +95,24 @@ pub struct Find {
     /// All candidates, in the order of the study.
     pub candidates: Vec<Candidate>,
     /// The place of the one that is ahead among them; none without a value.
+    #[serde(skip)]
     pub leader: Option<usize>,
     /// Whether it is the one to be named.
     pub decided: bool,
     /// What every other level is worth; empty with one factor or before it is known.
     pub knobs: Vec<Knob>,
     /// Who is better at the tail of latency; none where it is the leader, or not known.
+    #[serde(skip)]
     pub tail: Option<Tail>,
     /// Conditions that were not raced, with their reasons.
     pub left_out: Vec<Unrealizable>,
     pub blocks: usize,
     /// Trials that were run in these blocks, those without a result too.
     pub trials: usize,
+    #[serde(rename = "trials_without_value")]
     pub without_value: usize,
     /// Of the trials those that count although they were disturbed.
+    #[serde(rename = "disturbed_trials")]
     pub disturbed: usize,
     pub elapsed_s: f64,
     /// CoV of one trial around its block and candidate, as a fraction.
@@ -117,13 +120,16 @@ pub struct Find {
     /// The ratio at most of the best to the one ahead, the best of those that something disturbed alone more often than
     /// the one ahead left out: above 1, whichever way the metric goes, at the confidence of the race. None where it is
     /// not known.
+    #[serde(rename = "behind_at_most")]
     pub behind: Option<f64>,
     /// More trials that would decide it, if means and spread stay as they are; 0 where it is decided.
     pub trials_to_go: Option<usize>,
     /// What they would take, seconds.
     pub to_go_s: Option<f64>,
     /// Why no further block is made; none where one is.
+    #[serde(skip)]
     pub stop: Option<RaceStop>,
+    #[serde(skip)]
     pub rule: Race,
 }
 

@@ -36,7 +36,7 @@ pub struct PlanTrials {
 pub(super) fn find(conditions: &[ConditionTrials<'_>]) -> Vec<QueryPlans> {
     let mut names: Vec<&String> =
         conditions.iter().flat_map(|condition| &condition.ok).flat_map(|trial| trial.plans.keys()).collect();
-    names.sort_by_key(|name| metric::sort_key(name));
+    names.sort_by_cached_key(|name| metric::sort_key(name));
     names.dedup();
     names.into_iter().filter_map(|name| of(conditions, name)).collect()
 }

@@ -33,9 +33,10 @@ use tare_stats::Interval;
 use tare_stats::ratio::Verdict;
 
 /// What a set of results says: made once from the records, and never changed.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
     /// One entry a condition of which anything was run, in the order of the plan.
+    #[serde(skip)]
     pub conditions: Vec<ConditionSummary>,
     /// Main effects and interactions, when there are two-level factors.
     pub effects: Vec<Effect>,
@@ -45,46 +46,65 @@ pub struct Summary {
     /// The metric that headlines and default gates are about; none without an analysed trial.
     pub headline_metric: Option<String>,
     /// What the study asked, answered from tested effects or not at all.
+    #[serde(skip)]
     pub answer: Answer,
     pub unrealizable: Vec<Unrealizable>,
     /// Whether the headline metric has modes, and what would have been seen of them; none where nothing was tested.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub modes_tested: Option<ModesTested>,
     /// Trials that lie far from the others of their condition, in a primary metric.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outliers: Vec<Outlier>,
     /// Whether trials resembled the ones before them; null where too few ran in a known order.
     pub run_order: Option<Drift>,
     /// Recorded covariates that explain what the conditions leave of the spread between trials, the best first.
     pub residual_causes: Vec<ResidualCause>,
     /// Where the time of a transaction goes, one entry a condition with transactions and watched clients.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub time: Vec<ConditionTime>,
     /// What was captured alongside the metrics, one entry a condition.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub captures: Vec<CaptureSummary>,
     /// Locks, symbols and callers by how much their share grows over threads or nodes: the first one is what to look
     /// at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub growth: Vec<GrowthRanking>,
     /// Builds side by side, when `binary` is a factor.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub builds: Vec<BuildComparison>,
     /// Memory by node, where there is more than one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeSummary>,
     /// Client location by server location, where both vary.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub placement_grids: Vec<PlacementGrid>,
     /// What distance between nodes costs, where it was measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub distance: Vec<DistanceCost>,
     /// Seconds of global counters by threads and strategy, where those ran.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<CounterTable>,
     /// What sharing servers did, where the rungs of ladders did.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub lifetimes: Option<Lifetimes>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub plans: Vec<QueryPlans>,
     /// Conditions whose searches for the highest rate ask for a note.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<SearchNotes>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warm_up: Vec<WarmUp>,
     /// The machines side by side, where several ran the study.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub machines: Option<Hosts>,
     /// Samples that were left out, as the study asks.
+    #[serde(skip)]
     pub dropped: Option<Dropped>,
     /// Why the study is not adjusted by the probe that it said in advance.
+    #[serde(skip)]
     pub not_adjusted: Option<Refusal>,
     /// Metrics that an analysed trial has, in table order.
+    #[serde(skip)]
     pub metrics: Vec<String>,
 }
 
@@ -253,13 +273,15 @@ pub struct Components {
     pub between_cov: f64,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ConditionSummary {
     pub name: String,
     pub levels: Levels,
     pub trials: usize,
+    #[serde(skip)]
     pub metrics: Vec<MetricSummary>,
     /// How long its transactions took, all trials together; none in results of version 0.1.0.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub latencies: Vec<Distribution>,
     /// Of these, the ones that nothing disturbed.
     pub clean_trials: usize,
@@ -273,7 +295,7 @@ pub struct ConditionSummary {
     pub spread: Option<Spread>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricSummary {
     pub name: String,
     /// Unit, empty where unknown.
@@ -283,6 +305,7 @@ pub struct MetricSummary {
     pub mean: f64,
     pub median: f64,
     /// 95% interval over trials; null with fewer than two trials.
+    #[serde(flatten, serialize_with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Coefficient of variation of the samples of a trial, averaged over trials, as a fraction; null with one sample a
     /// trial.
@@ -296,11 +319,14 @@ pub struct MetricSummary {
     /// Two or three entries when the trials fall into modes, and then the mean describes no trial; else empty.
     pub modes: Vec<Mode>,
     /// What the trials of each mode have in common, where a recorded covariate explains it.
+    #[serde(skip)]
     pub mode_cause: Option<ModeCause>,
     /// No mode is shown, but the trials lie far apart and none of them is near their mean, or it is hardly known.
+    #[serde(skip)]
     pub far_from_mean: bool,
     pub trials: usize,
     /// What the probes alongside the trials leave of their spread, where the study records them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<Weighed>,
 }
 

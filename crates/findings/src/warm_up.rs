@@ -26,7 +26,7 @@ pub(super) fn find(conditions: &[ConditionTrials<'_>]) -> Vec<WarmUp> {
         .iter()
         .flat_map(|condition| {
             let mut names: Vec<&String> = condition.ok.iter().flat_map(|trial| trial.warm_up.keys()).collect();
-            names.sort_by_key(|name| metric::sort_key(name));
+            names.sort_by_cached_key(|name| metric::sort_key(name));
             names.dedup();
             names.into_iter().filter_map(|name| of(condition, name))
         })

@@ -48,7 +48,7 @@ pub struct OfProbe {
 pub fn of(results: &Results) -> Option<Weight> {
     let trial = results.trials.iter().find(|trial| super::collect::is_usable(trial))?;
     let mut metrics: Vec<&str> = trial.metric_names().into_iter().collect();
-    metrics.sort_by_key(|name| metric::sort_key(name));
+    metrics.sort_by_cached_key(|name| metric::sort_key(name));
     metrics.dedup();
     if metrics.iter().any(|name| metric::describe(name).is_primary()) {
         metrics.retain(|name| metric::describe(name).is_primary());

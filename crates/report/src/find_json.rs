@@ -4,33 +4,21 @@ use crate::words::find::{sentence, stopped};
 use crate::words::paste::{Paste, paste};
 use serde::Serialize;
 use tare_findings::certificate::Ratio;
-use tare_findings::collect::Unrealizable;
-use tare_findings::find::{Candidate, Find, Knob};
+use tare_findings::find::Find;
 use tare_results::schema::Plan;
 
+/// The race with its words.
 #[derive(Debug, Serialize)]
 pub struct FindJson<'a> {
     text: String,
-    metric: &'a Option<String>,
-    decided: bool,
     named: Option<&'a str>,
     ahead: Option<&'a str>,
     minimum_effect: f64,
     confidence: f64,
-    candidates: &'a [Candidate],
-    knobs: &'a [Knob],
+    #[serde(flatten)]
+    find: &'a Find,
     lowest_p99: Option<TailJson<'a>>,
     paste: Vec<Paste>,
-    left_out: &'a [Unrealizable],
-    blocks: usize,
-    trials: usize,
-    trials_without_value: usize,
-    disturbed_trials: usize,
-    cov: Option<f64>,
-    elapsed_s: f64,
-    trials_to_go: Option<usize>,
-    to_go_s: Option<f64>,
-    behind_at_most: Option<f64>,
     stopped: Option<String>,
     sessions: usize,
 }
@@ -53,26 +41,13 @@ impl<'a> FindJson<'a> {
         });
         Self {
             text: sentence(find),
-            metric: &find.metric,
-            decided: find.decided,
             named,
             ahead,
             minimum_effect: find.rule.minimum_effect,
             confidence: 1.0 - find.rule.alpha,
-            candidates: &find.candidates,
-            knobs: &find.knobs,
+            find,
             lowest_p99: tail,
             paste: condition.map(paste).unwrap_or_default(),
-            left_out: &find.left_out,
-            blocks: find.blocks,
-            trials: find.trials,
-            trials_without_value: find.without_value,
-            disturbed_trials: find.disturbed,
-            cov: find.cov,
-            elapsed_s: find.elapsed_s,
-            trials_to_go: find.trials_to_go,
-            to_go_s: find.to_go_s,
-            behind_at_most: find.behind,
             stopped: stopped(find),
             sessions: find.rule.sessions,
         }

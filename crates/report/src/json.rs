@@ -2,119 +2,41 @@
 
 use crate::words::{self, AnswerJson};
 use serde::Serialize;
-use tare_findings::collect::Unrealizable;
 use tare_findings::compare::{
     AgainstFirst, Comparison, Gate, Grouped, Losses, ManyComparison, MetricComparison, Sessions,
 };
-use tare_findings::counters::CounterTable;
 use tare_findings::differences::Difference;
-use tare_findings::distance::DistanceCost;
-use tare_findings::distributions::Distribution;
-use tare_findings::grid::PlacementGrid;
-use tare_findings::hosts::Hosts;
-use tare_findings::lifetimes::Lifetimes;
-use tare_findings::mode::{Mode, ModesTested};
-use tare_findings::nodes::NodeSummary;
-use tare_findings::outliers::Outlier;
-use tare_findings::plans::QueryPlans;
-use tare_findings::probes::Weighed;
 use tare_findings::relative::RelativeTable;
-use tare_findings::run_order::Drift;
-use tare_findings::searches::SearchNotes;
-use tare_findings::summary::{
-    BuildComparison, CaptureSummary, Components, ConditionSummary, Effect, GrowthRanking, MetricSummary, ResidualCause,
-    Scaling, Spread, SpreadSources, Summary,
-};
-use tare_findings::time::ConditionTime;
-use tare_findings::warm_up::WarmUp;
+use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
 use tare_results::Results;
-use tare_results::metric::Better;
-use tare_results::schema::Levels;
 
-/// What `tare show --json` prints. The first three fields are its contract.
+/// What `tare show --json` prints: the summary with its words. Conditions, effects and scaling are its contract.
 #[derive(Debug, Serialize)]
 pub struct SummaryJson<'a> {
     conditions: Vec<ConditionJson<'a>>,
-    effects: &'a [Effect],
-    scaling: &'a [Scaling],
-    spread_sources: &'a Option<SpreadSources>,
-    headline_metric: &'a Option<String>,
+    #[serde(flatten)]
+    summary: &'a Summary,
     answer: AnswerJson,
     reading: String,
     further_reading: Vec<String>,
     odd: Vec<String>,
-    unrealizable: &'a [Unrealizable],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    modes_tested: &'a Option<ModesTested>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    outliers: &'a [Outlier],
-    run_order: Option<Drift>,
-    residual_causes: &'a [ResidualCause],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    time: &'a [ConditionTime],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    captures: &'a [CaptureSummary],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    growth: &'a [GrowthRanking],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    builds: &'a [BuildComparison],
     #[serde(skip_serializing_if = "Option::is_none")]
     relative: Option<RelativeTable>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    nodes: &'a [NodeSummary],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    placement_grids: &'a [PlacementGrid],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    distance: &'a [DistanceCost],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    counters: &'a [CounterTable],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lifetimes: &'a Option<Lifetimes>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    plans: &'a [QueryPlans],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    searches: &'a [SearchNotes],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    warm_up: &'a [WarmUp],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    machines: &'a Option<Hosts>,
 }
 
 #[derive(Debug, Serialize)]
 struct ConditionJson<'a> {
-    name: &'a str,
-    levels: &'a Levels,
-    trials: usize,
+    #[serde(flatten)]
+    condition: &'a ConditionSummary,
     metrics: Vec<MetricJson<'a>>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    latencies: &'a [Distribution],
-    clean_trials: usize,
-    disturbed_trials: usize,
-    failed_trials: usize,
-    contaminated_trials: usize,
-    spread: &'a Option<Spread>,
 }
 
 #[derive(Debug, Serialize)]
 struct MetricJson<'a> {
-    name: &'a str,
-    unit: &'a str,
-    better: Better,
-    mean: f64,
-    median: f64,
-    ci_low: Option<f64>,
-    ci_high: Option<f64>,
-    within_cov: Option<f64>,
-    between_cov: Option<f64>,
-    components: &'a Option<Components>,
-    min: f64,
-    max: f64,
-    modes: &'a [Mode],
+    #[serde(flatten)]
+    metric: &'a MetricSummary,
     #[serde(skip_serializing_if = "Option::is_none")]
     mode_cause: Option<String>,
-    trials: usize,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    probes: &'a [Weighed],
 }
 
 impl<'a> SummaryJson<'a> {
@@ -122,74 +44,21 @@ impl<'a> SummaryJson<'a> {
         let answer = AnswerJson::of(&summary.answer);
         Self {
             conditions: summary.conditions.iter().map(ConditionJson::of).collect(),
-            effects: &summary.effects,
-            scaling: &summary.scaling,
-            spread_sources: &summary.spread_sources,
-            headline_metric: &summary.headline_metric,
+            summary,
             reading: answer.text.clone(),
             answer,
             further_reading: words::further(summary, results),
             odd: words::warnings_in_full(summary, results),
-            unrealizable: &summary.unrealizable,
-            modes_tested: &summary.modes_tested,
-            outliers: &summary.outliers,
-            run_order: summary.run_order,
-            residual_causes: &summary.residual_causes,
-            time: &summary.time,
-            captures: &summary.captures,
-            growth: &summary.growth,
-            builds: &summary.builds,
             relative: RelativeTable::of(summary),
-            nodes: &summary.nodes,
-            placement_grids: &summary.placement_grids,
-            distance: &summary.distance,
-            counters: &summary.counters,
-            lifetimes: &summary.lifetimes,
-            plans: &summary.plans,
-            searches: &summary.searches,
-            warm_up: &summary.warm_up,
-            machines: &summary.machines,
         }
     }
 }
 
 impl<'a> ConditionJson<'a> {
     fn of(condition: &'a ConditionSummary) -> Self {
-        Self {
-            name: &condition.name,
-            levels: &condition.levels,
-            trials: condition.trials,
-            metrics: condition.metrics.iter().map(MetricJson::of).collect(),
-            latencies: &condition.latencies,
-            clean_trials: condition.clean_trials,
-            disturbed_trials: condition.disturbed_trials,
-            failed_trials: condition.failed_trials,
-            contaminated_trials: condition.contaminated_trials,
-            spread: &condition.spread,
-        }
-    }
-}
-
-impl<'a> MetricJson<'a> {
-    fn of(metric: &'a MetricSummary) -> Self {
-        Self {
-            name: &metric.name,
-            unit: &metric.unit,
-            better: metric.better,
-            mean: metric.mean,
-            median: metric.median,
-            ci_low: metric.ci.map(|ci| ci.low),
-            ci_high: metric.ci.map(|ci| ci.high),
-            within_cov: metric.within_cov,
-            between_cov: metric.between_cov,
-            components: &metric.components,
-            min: metric.min,
-            max: metric.max,
-            modes: &metric.modes,
-            mode_cause: metric.mode_cause.as_ref().map(|cause| words::mode_cause(cause, &metric.unit)),
-            trials: metric.trials,
-            probes: &metric.probes,
-        }
+        let words = |metric: &MetricSummary| Some(words::mode_cause(metric.mode_cause.as_ref()?, &metric.unit));
+        let metrics = condition.metrics.iter().map(|metric| MetricJson { metric, mode_cause: words(metric) });
+        Self { condition, metrics: metrics.collect() }
     }
 }
 

@@ -125,8 +125,7 @@ fn kind(instrument: &str) -> WaitKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Param, SqlError, StatementId};
-    use tare_cpuset::ThreadRef;
+    use crate::fake::FakeSession;
 
     fn row(values: &[&str]) -> Vec<Option<String>> {
         values.iter().map(|value| Some((*value).to_owned())).collect()
@@ -158,32 +157,10 @@ mod tests {
         }
     }
 
-    /// Answers each statement that contains a word with the rows alongside it, everything else with none.
-    struct Script(&'static [(&'static str, &'static [&'static [&'static str]])]);
-
-    impl Session for Script {
-        fn prepare(&mut self, _: &str) -> Result<StatementId, SqlError> {
-            Ok(StatementId(0))
-        }
-        fn execute(&mut self, _: StatementId, _: &[Param<'_>]) -> Result<u64, SqlError> {
-            Ok(0)
-        }
-        fn run(&mut self, _: &str) -> Result<u64, SqlError> {
-            Ok(0)
-        }
-        fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
-            let found = self.0.iter().find(|(word, _)| sql.contains(word));
-            Ok(found.map(|(_, rows)| rows.iter().map(|values| row(values)).collect()).unwrap_or_default())
-        }
-        fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
-            Ok(None)
-        }
-    }
-
     #[test]
     fn a_server_that_cannot_tell_its_waits_says_why() {
         let of = |script| {
-            MariadbDiagnostics { session: Box::new(Script(script)), variables: "GLOBAL_VARIABLES" }.watch_locks()
+            MariadbDiagnostics { session: Box::new(FakeSession(script)), variables: "GLOBAL_VARIABLES" }.watch_locks()
         };
         let reason = |result: Result<String, Unavailable>| result.unwrap_err().to_string();
         assert!(reason(of(&[])).contains("compiled out"));
@@ -192,7 +169,7 @@ mod tests {
         assert!(none.contains("no instruments"), "{none}");
         let on = of(&[("GLOBAL_VARIABLES", &[&["ON"]]), ("COUNT(*)", &[&["241"]])]).unwrap();
         assert!(on.starts_with("241 instruments"), "{on}");
-        let report = MariadbDiagnostics { session: Box::new(Script(&[])), variables: "GLOBAL_VARIABLES" }
+        let report = MariadbDiagnostics { session: Box::new(FakeSession(&[])), variables: "GLOBAL_VARIABLES" }
             .report()
             .unwrap_err()
             .to_string();

@@ -13,7 +13,7 @@ pub(super) fn judge(pairs: &mut [Pair], asked: &[String]) -> Result<(), CompareE
     }
     if let Some(name) = asked.iter().find(|name| !known.contains(name)) {
         let mut known = known;
-        known.sort_by_key(|name| metric::sort_key(name));
+        known.sort_by_cached_key(|name| metric::sort_key(name));
         known.dedup();
         return Err(CompareError::NoSuchMetric { name: name.clone(), known });
     }

@@ -73,6 +73,26 @@ fn processes_that_a_bound_one_makes_get_back_what_it_had() {
     server.ends();
 }
 
+#[test]
+fn a_thread_that_is_gone_is_an_error_unless_it_may_be_and_then_the_others_are_bound() {
+    let state = tempfile::tempdir().unwrap();
+    let lock = HostLock::acquire(state.path()).unwrap();
+    let (server, ended) = (Forking::new(), Forking::new());
+    let gone = ended.itself();
+    ended.ends();
+    let all = affinity_of(server.itself()).unwrap();
+    let one = CpuSet::from(all.iter().next().unwrap());
+    let wanted = [gone, server.itself()].map(|thread| (thread, one.clone()));
+    let mut affinities = ThreadAffinities::new(state.path(), &lock);
+    assert!(affinities.bind(&wanted, false).unwrap_err().to_string().contains(&gone.to_string()));
+    assert_eq!(affinity_of(server.itself()).unwrap(), all, "nothing is bound");
+    affinities.bind(&wanted, true).unwrap();
+    assert_eq!(affinity_of(server.itself()).unwrap(), one);
+    affinities.put_back().unwrap().check().unwrap();
+    assert_eq!(affinity_of(server.itself()).unwrap(), all);
+    server.ends();
+}
+
 /// Whether the journal says of a living thread that it is still to be put back.
 fn waits(state: &Path) -> bool {
     let found = verify_as_found(&System::real(), state);

@@ -54,6 +54,13 @@ impl Machine {
         Session::begin(self.system(), &self.state(), self.lock()).unwrap()
     }
 
+    /// A new one with what its files hold and a session that has changed nothing yet.
+    pub fn begun() -> (Self, BTreeMap<PathBuf, String>, Session) {
+        let machine = Self::new();
+        let (before, (session, _)) = (machine.tree(), machine.begin());
+        (machine, before, session)
+    }
+
     pub fn recover(&self) -> Result<RestoreReport, NoiseError> {
         tare_noise::recover(&self.system(), &self.state(), &self.lock())
     }

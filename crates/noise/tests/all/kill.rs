@@ -140,8 +140,18 @@ impl Place<'_> {
             *counts.entry(label).or_default() += 1;
         }
         assert_eq!(found(), before, "{does}");
+        self.new_is_synced_once();
         println!("{left} halves of whole writes left");
         counts
+    }
+
+    /// The folder of a journal is synced behind the first lines of it, which make the file, and behind no later ones.
+    fn new_is_synced_once(&self) {
+        let labels: Vec<String> = self.log().reached().into_iter().map(|(_, label)| label).collect();
+        let written = labels.windows(2).filter(|two| two[0] == "journal: entries written, not synced");
+        for (at, two) in written.enumerate() {
+            assert_eq!(two[1] == "journal: new, its folder not synced", at == 0, "{labels:?}");
+        }
     }
 
     /// Every crash point of the next start, after a crash that left most to put back: what was journalled last is not

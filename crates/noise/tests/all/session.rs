@@ -52,9 +52,7 @@ fn every_setting_is_applied_verified_and_restored() {
 
 #[test]
 fn all_settings_together_survive_a_kill() {
-    let machine = Machine::new();
-    let before = machine.tree();
-    let (mut session, _) = machine.begin();
+    let (machine, before, mut session) = Machine::begun();
     for (setting, text, ..) in CHANGES {
         session.apply(&level(setting, text)).unwrap();
     }
@@ -88,9 +86,7 @@ fn a_level_that_is_there_already_writes_nothing() {
 
 #[test]
 fn the_first_original_stays_the_original() {
-    let machine = Machine::new();
-    let before = machine.tree();
-    let (mut session, _) = machine.begin();
+    let (machine, before, mut session) = Machine::begun();
     for text in ["10", "20", "60", "20", "30"] {
         session.apply(&level(Setting::Swappiness, text)).unwrap();
         assert_eq!(machine.file(SWAPPINESS).trim(), text);
@@ -106,9 +102,7 @@ fn the_first_original_stays_the_original() {
 
 #[test]
 fn a_line_torn_by_a_full_disk_does_not_swallow_the_next() {
-    let machine = Machine::new();
-    let before = machine.tree();
-    let (mut session, _) = machine.begin();
+    let (machine, before, mut session) = Machine::begun();
     session.apply(&level(Setting::Swappiness, "10")).unwrap();
     let mut torn = fs::read(machine.journal()).unwrap();
     torn.extend(br#"{"v":1,"boot":"1111"#);
@@ -169,9 +163,7 @@ fn nothing_is_written_without_a_journal() {
 
 #[test]
 fn a_file_that_cannot_be_put_back_stays_in_the_journal() {
-    let machine = Machine::new();
-    let before = machine.tree();
-    let (mut session, _) = machine.begin();
+    let (machine, before, mut session) = Machine::begun();
     session.apply(&level(Setting::Swappiness, "10")).unwrap();
     session.apply(&level(Setting::AslrSystem, "0")).unwrap();
     // Writing goes through this name; a folder in its place refuses even root.
@@ -233,9 +225,7 @@ fn interrupts_that_refuse_are_recorded() {
 
 #[test]
 fn the_shield_takes_processes_and_leaves_nothing() {
-    let machine = Machine::new();
-    let before = machine.tree();
-    let (mut session, _) = machine.begin();
+    let (machine, before, mut session) = Machine::begun();
     assert!(session.enter_shield(1).is_err(), "no shield yet");
     session.apply(&level(Setting::CpuShield, "cpus:3")).unwrap();
     assert_eq!(machine.file("/sys/fs/cgroup/cgroup.subtree_control"), "cpu io memory pids cpuset\n");

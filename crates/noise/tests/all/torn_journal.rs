@@ -29,9 +29,7 @@ proptest! {
     /// The write of the `done`-th change's lines is cut after some bytes: that change did not happen yet.
     #[test]
     fn cut_anywhere(done in 0..CHANGES.len(), cut in 0.0..1.0f64) {
-        let machine = Machine::new();
-        let before = machine.tree();
-        let (mut session, _) = machine.begin();
+        let (machine, before, mut session) = Machine::begun();
         for (setting, text) in &CHANGES[..done] {
             session.apply(&level(*setting, text)).unwrap();
         }
@@ -59,9 +57,7 @@ proptest! {
     /// Rubbish never panics, and never gives a file any text but its own or the one recorded.
     #[test]
     fn rubbish(flips in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20)) {
-        let machine = Machine::new();
-        let before = machine.tree();
-        let (mut session, _) = machine.begin();
+        let (machine, before, mut session) = Machine::begun();
         session.apply(&level(Setting::Swappiness, "1")).unwrap();
         session.apply(&level(Setting::AslrSystem, "0")).unwrap();
         let mut bytes = fs::read(machine.journal()).unwrap();

@@ -19,7 +19,7 @@ use tare_results::schema::Levels;
 pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
     let headline = summary.headline_metric.as_deref()?;
     let mut names: Vec<&str> = summary.conditions.iter().flat_map(|c| &c.metrics).map(|m| m.name.as_str()).collect();
-    names.sort_by_key(|name| sort_key(name));
+    names.sort_by_cached_key(|name| sort_key(name));
     names.dedup();
     names.retain(|name| *name != headline);
     let details = names.iter().filter(|name| describe(name).is_detail()).count();

@@ -33,7 +33,7 @@ pub fn kinds(source: Source<'_>, places: &Places, study: &Study) -> Result<(), S
     match places.keys.iter().find(|(field, _)| !field.belongs_to(load)) {
         None => dead(source, places, study),
         Some((field, place)) => {
-            let known = fields::all().into_iter().filter(|f| f.section == field.section && f.belongs_to(load));
+            let known = fields::all().filter(|f| f.section == field.section && f.belongs_to(load));
             let known: Vec<&str> = known.map(|f| f.key).collect();
             Err(source.unknown_at(place, "key of this workload", field.key, &known))
         }

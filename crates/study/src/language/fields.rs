@@ -5,6 +5,7 @@ use super::key::{CAPTURE, Field, WORKLOAD};
 use super::lists;
 use super::process::{AS_FOUND, NO_LIMIT};
 use super::settings::Settings;
+use std::sync::LazyLock;
 use tare_drive::workload::{AnyLoad, MOST_THREADS};
 use tare_engine::{engine_name, engine_names};
 use tare_text::{Key, Value, key};
@@ -317,8 +318,8 @@ const RECORDED: &[Key<Settings>] = &[
          sample, where /sys/fs/resctrl is mounted and this user may make groups there (root)"),
 ];
 
-/// All keys but `engine.options.*` and the machine settings, which are open-ended, in the order of a written study.
-pub fn all() -> Vec<Field> {
+/// Made once: every start of the program asks for some dozens of them.
+static ALL: LazyLock<Vec<Field>> = LazyLock::new(|| {
     let mut all = Vec::new();
     for (section, keys) in COMMON {
         all.extend(keys.iter().map(|key| Field::common(section, key)));
@@ -327,6 +328,11 @@ pub fn all() -> Vec<Field> {
         }
     }
     all
+});
+
+/// All keys but `engine.options.*` and the machine settings, which are open-ended, in the order of a written study.
+pub fn all() -> impl Iterator<Item = Field> {
+    ALL.iter().copied()
 }
 
 /// Every key of every load; one that several loads have stands once.
@@ -341,7 +347,7 @@ fn of_loads() -> Vec<Field> {
 }
 
 pub fn find(section: &str, key: &str) -> Option<Field> {
-    all().into_iter().find(|f| f.section == section && f.key == key)
+    all().find(|f| f.section == section && f.key == key)
 }
 
 /// The field that a factor of this name varies: `engine` and `workload` stand for their `name`.
@@ -349,5 +355,5 @@ pub fn factor(name: &str) -> Option<Field> {
     if matches!(name, "engine" | "workload") {
         return find(name, "name");
     }
-    all().into_iter().find(|f| f.key == name && f.key != "name" && f.section != CAPTURE)
+    all().find(|f| f.key == name && f.key != "name" && f.section != CAPTURE)
 }

@@ -289,7 +289,7 @@ impl<'a> Parser<'a> {
         if let Some((what, expected)) = refused::key(section, name) {
             return self.source.error(span, what, expected);
         }
-        let mut known: Vec<&str> = fields::all().into_iter().filter(|f| f.section == section).map(|f| f.key).collect();
+        let mut known: Vec<&str> = fields::all().filter(|f| f.section == section).map(|f| f.key).collect();
         match section {
             "engine" => known.push("options"),
             "placement" => known.push("first_of"),

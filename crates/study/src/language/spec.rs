@@ -202,7 +202,7 @@ impl Study {
     /// Names that a factor may have, apart from `option.NAME`.
     pub fn factor_names() -> Vec<&'static str> {
         let mut names = vec![PLACEMENT, BUILD, "engine", "workload", SIDE];
-        let factors = fields::all().into_iter().filter(|f| f.section != key::CAPTURE);
+        let factors = fields::all().filter(|f| f.section != key::CAPTURE);
         names.extend(factors.map(|f| f.key).filter(|k| *k != "name"));
         names.extend(machine::names());
         names

@@ -22,7 +22,7 @@ pub struct ValueError {
 }
 
 pub fn to_values(settings: &Settings) -> BTreeMap<String, Value> {
-    let fields = fields::all().into_iter();
+    let fields = fields::all();
     let mut values: BTreeMap<String, Value> =
         fields.filter_map(|field| Some((format!("{}.{}", field.section, field.key), field.get(settings)?))).collect();
     let options = settings.engine.options.iter();
@@ -40,9 +40,8 @@ pub fn from_values(values: &BTreeMap<String, Value>) -> Result<Settings, ValueEr
         value: value.to_string(),
         expected,
     };
-    let fields = fields::all();
     // In the table's order: a load is named before its keys are set.
-    for field in &fields {
+    for field in fields::all() {
         let name = format!("{}.{}", field.section, field.key);
         if let Some(value) = values.get(&name) {
             field.set(&mut settings, value).map_err(|expected| wrong(&name, value, expected))?;
@@ -53,7 +52,7 @@ pub fn from_values(values: &BTreeMap<String, Value>) -> Result<Settings, ValueEr
             settings.engine.options.insert(option.to_owned(), value.to_string());
         } else if let Some(setting) = name.strip_prefix(MACHINE) {
             machine::set(&mut settings, setting, value).map_err(|expected| wrong(name, value, expected))?;
-        } else if !fields.iter().any(|field| name.strip_prefix(field.section) == Some(&format!(".{}", field.key))) {
+        } else if name.split_once('.').and_then(|(section, key)| fields::find(section, key)).is_none() {
             return Err(wrong(name, value, "a key of this version's studies".into()));
         }
     }

@@ -60,7 +60,6 @@ pub fn to_toml(study: &Study) -> String {
 
 fn section_table(study: &Study, section: &str) -> Table {
     let mut table: Table = fields::all()
-        .into_iter()
         .filter(|f| f.section == section)
         .filter_map(|f| Some((f.key.to_owned(), value(&f.get(&study.base)?))))
         .collect();

@@ -102,7 +102,7 @@ fn key_rows() -> Vec<KeyJson> {
     let of =
         |section, KeyInfo { name, help, in_study, .. }| KeyJson { section, name, help: format!("{help}{in_study}") };
     let setting = |name| KeyJson { section: "machine", name, help: machine::help(name).to_owned() };
-    let fields = fields::all().into_iter().map(|field| of(field.section, field.info));
+    let fields = fields::all().map(|field| of(field.section, field.info));
     let sampling = Sampling::KEYS.iter().map(|own| of("sampling", own.info()));
     let decide = Decide::KEYS.iter().map(|own| of("decide", own.info()));
     fields.chain(machine::names().into_iter().map(setting)).chain(sampling).chain(decide).collect()

@@ -1,4 +1,4 @@
-//! A dependency is there for a reason: it says which, and the code uses it.
+//! A dependency is there for a reason: it says which, and the code uses it. Examples are tested where there are any.
 
 use crate::{File, Finding, Tree};
 use toml_edit::{Document, Item, TableLike};
@@ -10,8 +10,8 @@ const FOR_TESTS: &[&str] = &["crash-points", "planted-lock", "test-support"];
 /// Crates of this workspace: ARCHITECTURE.md says what they are for.
 const OWN: &str = "tare-";
 
-/// Finds dependencies of other people's crates without a comment above them, such that no source names, and
-/// features for tests in what is shipped.
+/// Finds dependencies of other people's crates without a comment above them, such that no source names, features for
+/// tests in what is shipped, and examples that no test runs.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in tree.files.iter().filter(|file| file.name() == "Cargo.toml") {
@@ -22,8 +22,21 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
             Err(error) => found.push(Finding::new(&file.path, 1, error.to_string())),
         }
         found.extend(features_for_tests(file));
+        found.extend(untested_example(tree, file));
     }
     found
+}
+
+/// The first example of a package that has its examples not tested.
+fn untested_example(tree: &Tree, manifest: &File) -> Option<Finding> {
+    manifest.text.lines().find(|line| *line == "doctest = false")?;
+    let sources = format!("{}src/", manifest.path.trim_end_matches("Cargo.toml"));
+    let is_example = |line: &str| ["/// ```", "//! ```"].iter().any(|begin| line.trim_start().starts_with(begin));
+    tree.rust().filter(|file| file.path.starts_with(&sources)).find_map(|file| {
+        let (number, _) = (1..).zip(file.text.lines()).find(|(_, line)| is_example(line))?;
+        let message = format!("an example: take doctest = false out of {}", manifest.path);
+        Some(Finding::new(&file.path, number, message))
+    })
 }
 
 /// Lines that would turn a feature for tests on in a program that is not built for them.
@@ -148,5 +161,14 @@ tare-files = { workspace = true, features = [\"crash-points\"] }
         let tree = Tree::of(&[("a/Cargo.toml", manifest), ("a/src/lib.rs", "use tare_files::x;")]);
         let lines: Vec<_> = check(&tree).into_iter().map(|finding| finding.line).collect();
         assert_eq!(lines, [3, 4, 7]);
+    }
+
+    #[test]
+    fn an_example_that_no_test_runs_is_found() {
+        let source = "//! Adds.\n\n/// ```\n/// a::f();\n/// ```\npub fn f() {}\n";
+        let tree = |manifest: &str| Tree::of(&[("a/Cargo.toml", manifest), ("a/src/lib.rs", source)]);
+        let found: Vec<_> = check(&tree("[lib]\ndoctest = false\n")).into_iter().map(|found| found.line).collect();
+        assert_eq!(found, [3]);
+        assert!(check(&tree("[lib]\n")).is_empty());
     }
 }
