@@ -197,9 +197,14 @@ impl Find {
         self.candidates.iter().filter(|candidate| candidate.disturbed_alone)
     }
 
+    /// The bound of [`Find::behind`] where it says anything: two blocks may leave one of a billion.
+    pub fn known_behind(&self) -> Option<f64> {
+        self.behind.filter(|ratio| *ratio < 10.0)
+    }
+
     /// Why it stays open, as far as that is known.
     pub fn open(&self) -> Option<Open> {
-        let (ahead, behind) = (self.leader.filter(|_| !self.decided)?, self.behind);
+        let (ahead, behind) = (self.leader.filter(|_| !self.decided)?, self.known_behind());
         let is_other = |(i, candidate): &(usize, &Candidate)| *i != ahead && candidate.fate == Fate::Left;
         let mut others = self.candidates.iter().enumerate().filter(is_other).map(|(_, other)| other);
         let within = behind.is_some_and(|ratio| ratio <= 1.0 + self.rule.minimum_effect);

@@ -72,7 +72,7 @@ impl<'a> FindJson<'a> {
             elapsed_s: find.elapsed_s,
             trials_to_go: find.trials_to_go,
             to_go_s: find.to_go_s,
-            behind_at_most: find.behind,
+            behind_at_most: find.known_behind(),
             stopped: stopped(find),
             sessions: find.rule.sessions,
         }
