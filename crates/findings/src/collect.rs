@@ -200,11 +200,21 @@ pub fn is_usable(trial: &TrialRecord) -> bool {
 
 /// Trials of the plan of which no record says ok: not run yet, or failed for good.
 pub fn missing_trials(results: &Results) -> usize {
-    if results.source == Source::Csv {
-        return 0;
-    }
-    let Some(plan) = &results.plan else { return 0 };
+    missing(results).len()
+}
+
+/// Whether there are such trials, and the study has no further attempt at any of them.
+pub fn is_out_of_attempts(results: &Results) -> bool {
+    let attempts = || study(results)?.get("sampling")?.get("attempts")?.as_integer();
+    let Some(attempts) = attempts() else { return false };
+    let made = |trial| results.trials.iter().filter(|record| record.trial == trial).map(|record| record.attempt).max();
+    let missing = missing(results);
+    !missing.is_empty() && missing.into_iter().all(|trial| made(trial).is_some_and(|made| i64::from(made) >= attempts))
+}
+
+fn missing(results: &Results) -> Vec<usize> {
+    let Some(plan) = results.plan.as_ref().filter(|_| results.source != Source::Csv) else { return Vec::new() };
     let done: BTreeSet<usize> =
         results.trials.iter().filter(|trial| is_usable(trial)).map(|trial| trial.trial).collect();
-    plan.trials.iter().filter(|planned| !done.contains(&planned.trial)).count()
+    plan.trials.iter().map(|planned| planned.trial).filter(|trial| !done.contains(trial)).collect()
 }

@@ -67,13 +67,31 @@ impl Scale {
         }
     }
 
+    /// A condition's own figure, without its unit: with as many more decimals as it takes to show two of its digits.
+    pub fn value(&self, value: f64) -> String {
+        self.down_to(value).number(value)
+    }
+
+    /// This scale, with more decimals where it would round so small a value by more than a twentieth of it.
+    fn down_to(&self, value: f64) -> Self {
+        let scaled = (value / self.divisor).abs();
+        let step = 0.1_f64.powf(self.decimals as f64);
+        let lost = ((scaled / step).round() * step - scaled).abs();
+        let decimals = match lost > scaled / 20.0 {
+            true => ((1.0 - scaled.log10().floor()) as usize).clamp(self.decimals, MOST_DECIMALS),
+            false => self.decimals,
+        };
+        Self { decimals, ..self.clone() }
+    }
+
     /// A mean with half of its interval, without the unit; `± ?` where that is more than the mean, which then is not
     /// known.
     pub fn mean(&self, mean: f64, interval: Option<Interval>) -> String {
-        let mut text = self.number(mean);
+        let scale = self.down_to(mean);
+        let mut text = scale.number(mean);
         if let Some(interval) = interval {
             text += " ± ";
-            text += &if is_known(mean, interval) { self.number(interval.width() / 2.0) } else { "?".to_owned() };
+            text += &if is_known(mean, interval) { scale.number(interval.width() / 2.0) } else { "?".to_owned() };
         }
         text
     }
@@ -93,8 +111,8 @@ impl Scale {
     pub fn middle(&self, middle: Middle<'_>) -> Vec<String> {
         match middle {
             Middle::Mean(mean, interval) => vec![self.mean(mean, interval)],
-            Middle::Modes(modes) => shares(modes, |value| self.number(value)),
-            Middle::Range(least, most) => vec![format!("{} to {}", self.number(least), self.number(most))],
+            Middle::Modes(modes) => shares(modes, |value| self.value(value)),
+            Middle::Range(least, most) => vec![format!("{} to {}", self.value(least), self.value(most))],
         }
     }
 
@@ -253,6 +271,18 @@ mod tests {
         assert_eq!(scale.number(66_000.0), "66.00");
         assert_eq!(scale.number(950.0), "0.95");
         assert_eq!(scale.number(-0.001), "0.00");
+    }
+
+    #[test]
+    fn a_conditions_own_figure_has_two_digits_however_small_it_is_next_to_others() {
+        let scale = Scale::new("1/s", 66_000.0, 4);
+        assert_eq!(
+            [66_000.0, 950.0, 13.1, 6.6, 0.0].map(|tps| scale.value(tps)),
+            ["66.00", "0.95", "0.013", "0.0066", "0.00"]
+        );
+        assert_eq!(scale.middle(Middle::Range(6.6, 13.1)), ["0.0066 to 0.013"]);
+        assert_eq!(scale.mean(13.1, Some(Interval { low: 12.1, high: 14.1 })), "0.013 ± 0.001");
+        assert_eq!(scale.value(1e-9), "1.00e-12");
     }
 
     #[test]

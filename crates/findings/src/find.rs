@@ -120,7 +120,7 @@ pub struct Find {
     /// The ratio at most of the best to the one ahead, the best of those that something disturbed alone more often than
     /// the one ahead left out: above 1, whichever way the metric goes, at the confidence of the race. None where it is
     /// not known.
-    #[serde(rename = "behind_at_most")]
+    #[serde(skip)]
     pub behind: Option<f64>,
     /// More trials that would decide it, if means and spread stay as they are; 0 where it is decided.
     pub trials_to_go: Option<usize>,
@@ -203,9 +203,14 @@ impl Find {
         self.candidates.iter().filter(|candidate| candidate.disturbed_alone)
     }
 
+    /// The bound of [`Find::behind`] where it says anything: two blocks may leave one of a billion.
+    pub fn known_behind(&self) -> Option<f64> {
+        self.behind.filter(|ratio| *ratio < 10.0)
+    }
+
     /// Why it stays open, as far as that is known.
     pub fn open(&self) -> Option<Open> {
-        let (ahead, behind) = (self.leader.filter(|_| !self.decided)?, self.behind);
+        let (ahead, behind) = (self.leader.filter(|_| !self.decided)?, self.known_behind());
         let is_other = |(i, candidate): &(usize, &Candidate)| *i != ahead && candidate.fate == Fate::Left;
         let mut others = self.candidates.iter().enumerate().filter(is_other).map(|(_, other)| other);
         let within = behind.is_some_and(|ratio| ratio <= 1.0 + self.rule.minimum_effect);

@@ -14,6 +14,7 @@ use tare_results::Results;
 use tare_results::metric;
 use tare_results::probe::Probe;
 use tare_results::question::Question;
+use tare_results::schema::Plan;
 use tare_stats::{Trials, descriptive, trials};
 use tare_topology::Machine;
 
@@ -23,7 +24,7 @@ pub fn summarize(results: &Results) -> Summary {
     let machine = results.environment.as_ref().map(|environment| &environment.machine);
     let conditions = collect::conditions(results);
     let metrics = collect::all_metrics(&conditions);
-    let headline_metric = headline_metric(&metrics);
+    let headline_metric = decided(results.plan.as_ref(), &metrics).or_else(|| headline_metric(&metrics));
     let (adjusts, not_adjusted) = probes::of_study(results, &conditions);
     let asked = AnswerContext::of(results);
     let all: Vec<&ConditionTrials<'_>> = conditions.iter().collect();
@@ -69,6 +70,14 @@ pub fn summarize(results: &Results) -> Summary {
         metrics,
         headline_metric,
     }
+}
+
+/// The metric by which pairs or a race were decided, where the command line named one.
+fn decided(plan: Option<&Plan>, metrics: &[String]) -> Option<String> {
+    let plan = plan?;
+    let of_pairs = plan.settle.as_ref().and_then(|rule| rule.metric.clone());
+    let named = of_pairs.or_else(|| plan.race.as_ref()?.metric.clone());
+    named.filter(|name| metrics.contains(name))
 }
 
 /// The answer to the study's question alone, as the summary has it.
@@ -130,4 +139,21 @@ fn metric_summary<'a>(condition: &ConditionTrials<'a>, name: &str, given: &Given
         trials: found.trials,
         probes: probes::weighed(condition, given.all, name, given.adjusts, CONFIDENCE),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_results::pairs::Rule;
+    use tare_results::schema::Settle;
+
+    #[test]
+    fn the_metric_that_pairs_are_compared_by_leads_where_it_was_measured() {
+        let rule = Settle::between(["a".to_owned(), "b".to_owned()], Rule::Anytime, 1);
+        let plan = Plan { settle: Some(Settle { metric: Some("figure".to_owned()), ..rule }), ..Plan::default() };
+        let named =
+            |metrics: &[&str]| decided(Some(&plan), &metrics.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+        assert_eq!(named(&["tps", "figure"]).as_deref(), Some("figure"));
+        assert_eq!(named(&["tps"]), None);
+    }
 }

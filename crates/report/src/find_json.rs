@@ -17,6 +17,7 @@ pub struct FindJson<'a> {
     confidence: f64,
     #[serde(flatten)]
     find: &'a Find,
+    behind_at_most: Option<f64>,
     lowest_p99: Option<TailJson<'a>>,
     paste: Vec<Paste>,
     stopped: Option<String>,
@@ -46,6 +47,7 @@ impl<'a> FindJson<'a> {
             minimum_effect: find.rule.minimum_effect,
             confidence: 1.0 - find.rule.alpha,
             find,
+            behind_at_most: find.known_behind(),
             lowest_p99: tail,
             paste: condition.map(paste).unwrap_or_default(),
             stopped: stopped(find),

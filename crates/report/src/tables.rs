@@ -206,7 +206,9 @@ pub fn load_groups(table: &RelativeTable) -> Table<'_> {
 /// What an operation costs the server: a row a load and build, under heads of CPU time, of that over the base's, and of
 /// the six other quantities.
 pub fn costs<'a>(table: &'a RelativeTable, heads: [&'a str; 8]) -> Table<'a> {
-    let figure = |value: Option<f64>| Cell(value.map(|value| format!("{value:.2}")));
+    // Four digits, or two decimals.
+    let decimals = |value: f64| 2_usize.saturating_sub((value.abs().max(1.0).log10() as usize).saturating_sub(1));
+    let figure = |value: Option<f64>| Cell(value.map(|value| format!("{value:.*}", decimals(value))));
     let mut rows = Vec::new();
     for row in &table.rows {
         let base_us = row.cells.first().and_then(|cell| cell.as_ref()?.cost.cpu_us).filter(|us| *us > 0.0);

@@ -108,7 +108,7 @@ pub(crate) struct Silent(pub &'static str);
 
 impl Diagnostics for Silent {
     fn watch_locks(&mut self) -> Result<String, Unavailable> {
-        Err(Unavailable(format!("{} does not tell its lock waits", self.0)))
+        Err(Unavailable(format!("{} does not report its lock waits", self.0)))
     }
 
     fn lock_waits(&mut self) -> Result<Vec<LockWait>, Unavailable> {

@@ -206,6 +206,21 @@ mod tests {
     }
 
     #[test]
+    fn each_refusal_of_a_server_is_of_one_kind() {
+        let state = |state: &str| SqlState::new(state.as_bytes()).map(Code::State);
+        let kinds = |code| {
+            let source = SqlError { kind: SqlErrorKind::Other, code, message: String::new() };
+            let error = EngineError::Connect { address: "s".to_owned(), source };
+            [error.is_login_refused(), error.is_no_database(), error.is_database_denied()]
+        };
+        let login = [1045, 1698, 3955].map(|number| Some(Code::Number(number))).into_iter();
+        assert!(login.chain([state("28P01"), state("28000")]).all(|code| kinds(code) == [true, false, false]));
+        assert!([Some(Code::Number(1049)), state("3D000")].into_iter().all(|code| kinds(code) == [false, true, false]));
+        assert!([Some(Code::Number(1044)), state("42501")].into_iter().all(|code| kinds(code) == [false, false, true]));
+        assert!([Some(Code::Number(1046)), state("53300"), None].into_iter().all(|code| kinds(code) == [false; 3]));
+    }
+
+    #[test]
     fn a_full_disk_is_named_as_such_wherever_it_shows() {
         let data = Path::new("/data");
         let full = EngineError::io("write", data, io::Error::from_raw_os_error(libc::ENOSPC));

@@ -3,7 +3,7 @@
 use super::error::RunError;
 use super::interval::IntervalClock;
 use super::observer::{Observer, Reading, RunPhase};
-use super::phase::{Phase, Shared};
+use super::phase::{Part, Phase, Shared};
 use super::report::{Message, ThreadReport, Window, summarise};
 use super::settings::{LoadSettings, Rest};
 use super::stalls::LATE;
@@ -124,15 +124,15 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
     fn sample(&mut self, sample: usize, started: &OnceLock<Instant>) -> Result<Sample, Ended<K, O>> {
         self.observer.sample_start(sample).map_err(RunError::Observer)?;
         if self.settings.rest != Rest::AroundEach {
-            let (window, tps_each_second) = self.measure(sample, self.settings.sample_s, started)?;
+            let (window, tps_each_second) = self.measure((sample, 0), self.settings.sample_s, started)?;
             self.observer.sample_end(sample).map_err(RunError::Observer)?;
             return Ok(summarise(self.wait_for_reports()?, &window, self.settings, tps_each_second));
         }
         let parts = self.observer.parts(sample).max(1);
-        let mut whole = self.part(sample, parts, started)?;
-        for _ in 1..parts {
+        let mut whole = self.part((sample, 0), parts, started)?;
+        for part in 1..parts {
             self.observer.part_start().map_err(RunError::Observer)?;
-            whole.add_part(self.part(sample, parts, started)?);
+            whole.add_part(self.part((sample, part), parts, started)?);
         }
         // Once, for the other side waits between the parts.
         whole.has_all_parts();
@@ -141,16 +141,21 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
     }
 
     /// One of so many parts of a sample; clients rest afterwards.
-    fn part(&mut self, sample: usize, parts: usize, started: &OnceLock<Instant>) -> Result<Sample, Ended<K, O>> {
-        let (window, tps_each_second) = self.measure(sample, self.settings.sample_s / parts as f64, started)?;
+    fn part(
+        &mut self,
+        place: (usize, usize),
+        parts: usize,
+        started: &OnceLock<Instant>,
+    ) -> Result<Sample, Ended<K, O>> {
+        let (window, tps_each_second) = self.measure(place, self.settings.sample_s / parts as f64, started)?;
         // Who rests has ended its last transaction when it reports.
         Ok(summarise(self.wait_for_reports()?, &window, self.settings, tps_each_second))
     }
 
-    /// Lets clients record for so long. Its window, and the throughput of each whole second.
+    /// Lets clients record for so long into the sample's part. Its window, and the throughput of each whole second.
     fn measure(
         &mut self,
-        sample: usize,
+        (sample, part): (usize, usize),
         length_s: f64,
         started: &OnceLock<Instant>,
     ) -> Result<(Window, Vec<f64>), Ended<K, O>> {
@@ -161,11 +166,12 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
             self.clients.shared.set_first_sample_ns(start_ns);
         }
         self.clients.shared.set_sample_start_ns(start_ns);
-        self.clients.announce(Phase::Measure(sample as u64));
+        let numbers = Part { sample: sample as u32, part: part as u32 };
+        self.clients.announce(Phase::Measure(numbers));
         let tps_each_second = self.pass(RunPhase::Sample(sample), start, length_s)?;
         let end = Instant::now();
         self.clients.shared.set_sample_end_ns(end.duration_since(run_start).as_nanos() as u64);
-        self.clients.announce(Phase::Pause(sample as u64));
+        self.clients.announce(Phase::Pause(numbers));
         let window = Window { start, end, stood_still: std::mem::take(&mut self.stood_still) };
         Ok((window, tps_each_second))
     }

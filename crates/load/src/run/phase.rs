@@ -4,6 +4,24 @@ use super::events::Events;
 use super::live::{Buckets, Slot, Totals};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// A part of a sample: the whole of it, but in loads that rest. The parts of a sample differ, so that a client that no
+/// CPU was given for all of one sees that it is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) sample: u32,
+    pub(super) part: u32,
+}
+
+impl Part {
+    fn encode(self) -> u64 {
+        u64::from(self.sample) << 31 | u64::from(self.part)
+    }
+
+    fn decode(code: u64) -> Self {
+        Self { sample: (code >> 31) as u32, part: (code & 0x7fff_ffff) as u32 }
+    }
+}
+
 /// Where the run is, as client threads see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -13,10 +31,10 @@ pub(super) enum Phase {
     Warmup,
     /// Sending nothing, before the first sample of a load that rests.
     Rest,
-    /// Recording into sample n.
-    Measure(u64),
-    /// Sending, unrecorded, after sample n; nothing at all in a load that rests.
-    Pause(u64),
+    /// Recording.
+    Measure(Part),
+    /// Sending, unrecorded, after the part; nothing at all in a load that rests.
+    Pause(Part),
     /// Threads end after the transaction they are in.
     Stop,
 }
@@ -27,8 +45,8 @@ impl Phase {
             Self::Hold => 0,
             Self::Warmup => 1,
             Self::Rest => 2,
-            Self::Measure(sample) => 4 + 2 * sample,
-            Self::Pause(sample) => 5 + 2 * sample,
+            Self::Measure(part) => 4 + 2 * part.encode(),
+            Self::Pause(part) => 5 + 2 * part.encode(),
             Self::Stop => u64::MAX,
         }
     }
@@ -39,8 +57,8 @@ impl Phase {
             1 => Self::Warmup,
             u64::MAX => Self::Stop,
             2 => Self::Rest,
-            _ if code.is_multiple_of(2) => Self::Measure((code - 4) / 2),
-            _ => Self::Pause((code - 5) / 2),
+            _ if code.is_multiple_of(2) => Self::Measure(Part::decode((code - 4) / 2)),
+            _ => Self::Pause(Part::decode((code - 5) / 2)),
         }
     }
 }
@@ -157,7 +175,8 @@ mod tests {
         let shared = Shared::new(1, false, None);
         assert_eq!(shared.phase(), Phase::Hold);
         use Phase::{Measure, Pause, Rest, Stop, Warmup};
-        for phase in [Warmup, Rest, Measure(0), Pause(0), Measure(7), Pause(7), Stop] {
+        let [first, next] = [(0, 0), (7, 1)].map(|(sample, part)| Part { sample, part });
+        for phase in [Warmup, Rest, Measure(first), Pause(first), Measure(next), Pause(next), Stop] {
             shared.announce(phase);
             assert_eq!(shared.phase(), phase);
         }

@@ -385,12 +385,12 @@ impl<'a, C: Client> Worker<'a, C> {
                 self.client.sample_begins();
                 self.cpu_at_start = CpuTime::of_this_thread();
             }
-            Phase::Pause(sample) => {
-                // A transaction longer than the whole sample has hidden its start: then nothing is known of its CPU.
-                let saw_start = before == Phase::Measure(sample);
+            Phase::Pause(part) => {
+                // A transaction longer than the whole part has hidden its start: then nothing is known of its CPU.
+                let saw_start = before == Phase::Measure(part);
                 let now = CpuTime::of_this_thread();
                 let cpu = if saw_start { now.since(self.cpu_at_start) } else { CpuTime::default() };
-                self.client.sample_ended(sample as usize);
+                self.client.sample_ended(part.sample as usize);
                 let backlog = self.backlog(in_hand);
                 let next = Recorder::of_loop(self.pace);
                 let recorder = std::mem::replace(&mut self.recorder, next);

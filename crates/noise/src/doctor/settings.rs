@@ -131,7 +131,7 @@ fn frequency(system: &System) -> Finding {
             "frequency",
             "not visible",
             Severity::Note,
-            "the hypervisor or the firmware chooses it, and nothing here can tell a slow run by it",
+            "the hypervisor or the firmware chooses it, and nothing here shows which run was slow by it",
         ),
     }
 }

@@ -45,7 +45,7 @@ pub fn verify_as_found(system: &System, state_dir: &Path) -> Result<()> {
     left.extend(affinity::left(state_dir)?);
     let of_root = system.path(ROOT_STATE_DIR);
     if of_root != state_dir && Journal::pending(&of_root) {
-        left.push(format!("a run of root's that was killed left settings: {} tells which", of_root.display()));
+        left.push(format!("a run of root's that was killed left settings: {} says which", of_root.display()));
     }
     if left.is_empty() { Ok(()) } else { Err(NoiseError::NotAsFound { left: left.join("; ") }) }
 }

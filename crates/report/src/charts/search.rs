@@ -42,7 +42,7 @@ pub fn draw(name: &str, search: &SearchRecord) -> Markup {
             (x.horizontal(TOP, BOTTOM))
             (y.vertical(LEFT, RIGHT))
             text.axis x=(px(LEFT)) y="11" text-anchor="start" { (y.label(metric.trim())) }
-            text.axis x=(px((LEFT + RIGHT) / 2.0)) y=(px(BOTTOM + 33.0)) text-anchor="middle" { (x.label("rate asked for")) }
+            text.axis x=(px((LEFT + RIGHT) / 2.0)) y=(px(BOTTOM + 33.0)) text-anchor="middle" { (x.label("rate requested")) }
             (bounds(search, limit, &x, &y))
             @for (place, step) in search.steps.iter().enumerate() { (mark(place, step, &x, &y)) }
         }
@@ -84,7 +84,7 @@ fn mark(place: usize, step: &StepRecord, x: &Axis, y: &Axis) -> Markup {
     let Some(value) = step.value else { return html! {} };
     let (at, high) = (x.at(step.asked_tps), y.at(value));
     let words = format!(
-        "step {}: {} asked for, {} done: {}, {}",
+        "step {}: {} requested, {} done: {}, {}",
         place + 1,
         figure(step.asked_tps, "1/s"),
         figure(step.done_tps, "1/s"),

@@ -17,7 +17,7 @@ pub fn markdown(base: &str, judged: &[Judged<'_>], losses: &[Losses], gate: Opti
             "### ❌ tare: more trials fail\n\n".to_owned()
         }
         Some(Gate::Failed) => "### ❌ tare: slower than allowed\n\n".to_owned(),
-        Some(Gate::Inconclusive) => "### ❔ tare: these trials cannot tell\n\n".to_owned(),
+        Some(Gate::Inconclusive) => "### ❔ tare: these trials cannot decide\n\n".to_owned(),
         None => "### tare: comparison\n\n".to_owned(),
     };
     let _ = writeln!(
@@ -82,7 +82,7 @@ pub fn annotations(judged: &[Judged<'_>], losses: &[Losses], gate: Option<Gate>)
                 "warning",
                 match lost {
                     true => "trials gave no result, and nothing passes on what is left: see why they failed",
-                    false => "the trials cannot tell whether anything is slower: run more of them",
+                    false => "the trials do not show whether anything is slower: run more of them",
                 },
             )]
         }

@@ -148,7 +148,9 @@ pub const THREAD: &[Column] = &[
     )),
     column!(thread, "user_s", Number, "user CPU time, seconds", |t| Cell::number(Some(t.user_s))),
     column!(thread, "system_s", Number, "system CPU time, seconds", |t| Cell::number(Some(t.system_s))),
-    column("ran_s", Kind::Number, "time on a CPU, seconds; where the kernel tells", |row| schedule(row, |s| s.ran_s)),
+    column("ran_s", Kind::Number, "time on a CPU, seconds; where the kernel reports it", |row| {
+        schedule(row, |s| s.ran_s)
+    }),
     column("waited_s", Kind::Number, "time runnable without a CPU, seconds", |row| schedule(row, |s| s.waited_s)),
     column("slept_s", Kind::Number, "time neither running nor runnable, seconds", |row| schedule(row, |s| s.slept_s)),
 ];

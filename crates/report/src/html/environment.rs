@@ -131,7 +131,7 @@ fn settings_of(shown: &Shown<'_>) -> Markup {
                 (table("Table of settings that differ from the defaults", &[L("setting"), L("in the trial"),
                     L("the program's own")], server.changed.iter().take(LISTED).map(|(name, setting)| row![
                     name, html! { (setting.value) @if let Some(unit) = &setting.unit { " (" (unit) ")" } },
-                    setting.default.as_deref().unwrap_or("not told")
+                    setting.default.as_deref().unwrap_or("not reported")
                 ])))
             }
         }

@@ -189,7 +189,7 @@ pub(super) fn nodes(page: &Page<'_>) -> Option<Markup> {
     (!nodes.is_empty()).then(|| {
         html! {
             p.note {
-                "Means over samples. Pages of the whole machine: given on this node as asked (hit), given here because another node was "
+                "Means over samples. Pages of the whole machine: given on this node as requested (hit), given here because another node was "
                 "full (miss), given here to a thread of another node (other)."
             }
             (table("Memory by node", &[L("condition"), R("node"), R("server's memory"), R("share"), R("hit, pages"),

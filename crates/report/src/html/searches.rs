@@ -63,7 +63,7 @@ fn table(search: &SearchRecord) -> Markup {
         table {
             thead { tr {
                 th scope="col" { "step" }
-                th scope="col" { "asked for, " (rate.unit) } th scope="col" { "done, " (rate.unit) }
+                th scope="col" { "requested, " (rate.unit) } th scope="col" { "done, " (rate.unit) }
                 th scope="col" { (metric) ", " (ms.unit) } th.l scope="col" { "objective" }
             } }
             tbody { @for (place, step) in search.steps.iter().enumerate() { tr {

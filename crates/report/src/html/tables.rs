@@ -52,13 +52,13 @@ fn cells(metric: &MetricSummary, scale: &Scale) -> Markup {
     html! {
         td { (metric.trials) }
         @match metric.middle() {
-            Middle::Mean(mean, _) => { td { (scale.number(mean)) } td { (low) } td { (high) } },
+            Middle::Mean(mean, _) => { td { (scale.value(mean)) } td { (low) } td { (high) } },
             Middle::Modes(modes) => { td { (modes.len()) " modes" } td { "–" } td { "–" } },
             Middle::Range(..) => { td { "range" } td { "–" } td { "–" } },
         }
-        td { (scale.number(metric.median)) }
+        td { (scale.value(metric.median)) }
         td { (cov(metric.within_cov)) } td { (cov(metric.between_cov)) }
-        td { (scale.number(metric.min)) } td { (scale.number(metric.max)) }
+        td { (scale.value(metric.min)) } td { (scale.value(metric.max)) }
     }
 }
 

@@ -162,8 +162,8 @@ fn figures_of(metric: Option<&MetricSummary>, scale: &Scale, top: f64) -> Vec<St
         middle,
         cov(metric.between_cov),
         cov(metric.within_cov),
-        scale.number(metric.min),
-        scale.number(metric.max),
+        scale.value(metric.min),
+        scale.value(metric.max),
         strip(metric, top),
     ]
 }

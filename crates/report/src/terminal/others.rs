@@ -172,13 +172,13 @@ fn other_row(name: &str, columns: &[Column<'_>]) -> Vec<String> {
                 return scale.middle(metric.middle()).join(" or ");
             }
             if column.has_ranges {
-                let [least, most] = [metric.min, metric.max].map(|end| scale.number(end));
+                let [least, most] = [metric.min, metric.max].map(|end| scale.value(end));
                 return if least == most { least } else { format!("{least} to {most}") };
             }
             let half = metric.ci.map(|ci| ci.width() / 2.0 / metric.mean.abs());
             match half.filter(|half| half.is_finite()) {
-                Some(half) => format!("{} {}", scale.number(metric.mean), half_width(half)),
-                None => scale.number(metric.mean),
+                Some(half) => format!("{} {}", scale.value(metric.mean), half_width(half)),
+                None => scale.value(metric.mean),
             }
         })
     }));

@@ -3,16 +3,43 @@
 use super::style::{Style, add, finish, fits};
 use super::text::{heading, plain, wrap};
 use crate::tables::{Head, Table};
+use std::ops::Range;
 
 /// What stands under a heading, which takes as many lines as the terminal needs.
 pub(super) fn titled(style: Style, head: &str, below: &str) -> String {
     format!("{}\n{below}", heading(style, head))
 }
 
-/// Rows under their heads: the first `left` columns are text, the others figures.
+/// Rows under their heads: the first `left` columns are text, the others figures. What is too wide for the terminal is
+/// cut between columns into several tables, each led by the columns of text.
 pub(super) fn lined(style: Style, heads: &[&str], left: usize, rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let mut table = style.table(heads, left);
-    rows.into_iter().for_each(|cells| add(&mut table, left, cells));
+    let rows: Vec<Vec<String>> = rows.into_iter().collect();
+    let mut parts = Vec::new();
+    let mut next = left.min(heads.len());
+    loop {
+        let ends = (next + 1).min(heads.len())..=heads.len();
+        let part = |end| of_columns(style, heads, left, &rows, next..end);
+        let Some((end, text)) = ends.rev().map(|end| (end, part(end))).find(|(_, text)| fits(text, style)) else {
+            return rows.iter().map(|cells| stacked(heads, cells, style)).collect();
+        };
+        parts.push(text);
+        if end == heads.len() {
+            return parts.join("\n");
+        }
+        next = end;
+    }
+}
+
+/// The columns of text and those of `columns`.
+fn of_columns(style: Style, heads: &[&str], left: usize, rows: &[Vec<String>], columns: Range<usize>) -> String {
+    let is_shown = |index: usize| index < left || columns.contains(&index);
+    let heads: Vec<&str> =
+        heads.iter().enumerate().filter(|(index, _)| is_shown(*index)).map(|(_, head)| *head).collect();
+    let mut table = style.table(&heads, left);
+    for cells in rows {
+        let cells = cells.iter().enumerate().filter(|(index, _)| is_shown(*index));
+        add(&mut table, left, cells.map(|(_, cell)| cell.clone()).collect());
+    }
     finish(table)
 }
 
@@ -73,5 +100,16 @@ mod tests {
         let shown = |width| table(Style { width: Some(width), ..Style::default() }, &heads, 1, &cells);
         assert_eq!(shown(40), "part                       A  B - A\nserver waiting for CPU  0.35  +2.41\n");
         assert_eq!(shown(30), "server waiting for CPU\n  A 0.35, B - A +2.41\n");
+    }
+
+    #[test]
+    fn figures_too_wide_for_the_terminal_are_several_tables_led_by_the_same_names() {
+        let cells = vec![["scan", "12.00", "3.00", "0.50"].map(str::to_owned).to_vec()];
+        let heads = ["load", "cpu", "switches", "reads"];
+        let shown = |width| lined(Style { width: Some(width), ..Style::default() }, &heads, 1, cells.clone());
+        assert_eq!(shown(28), "load    cpu  switches  reads\nscan  12.00      3.00   0.50\n");
+        let cut = "load    cpu  switches\nscan  12.00      3.00\n\nload  reads\nscan   0.50\n";
+        assert_eq!([shown(27), shown(21)], [cut, cut]);
+        assert_eq!(shown(13), "scan\n  cpu 12.00,\n  switches 3.00,\n  reads 0.50\n", "as rows where no column fits");
     }
 }

@@ -53,7 +53,7 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
         if ab.stop != Some(Stop::OneSided) {
             rows.push(("to go", to_go(ab)));
         }
-        rows.extend(ab.stop.and_then(stopped).map(|why| ("stopped", why + remedy(ab))));
+        rows.extend(why_stopped(ab).map(|why| ("stopped", why)));
     }
     rows
 }
@@ -129,9 +129,13 @@ fn to_go(ab: &Ab) -> String {
     }
 }
 
-/// What may keep it from stopping for the same reason.
-fn remedy(ab: &Ab) -> &'static str {
-    if ab.stop == Some(Stop::OneSided) && !ab.by_turns { "; by turns (--interleave) it meets both" } else { "" }
+/// Why no further pair is made, and what may keep it from stopping for the same reason.
+pub(super) fn why_stopped(ab: &Ab) -> Option<String> {
+    let turns = match ab.stop == Some(Stop::OneSided) && !ab.by_turns {
+        true => "; by turns (--interleave, for loads that run for a time) it meets both",
+        false => "",
+    };
+    ab.stop.and_then(stopped).map(|why| why + turns)
 }
 
 fn stopped(stop: Stop) -> Option<String> {

@@ -1,7 +1,9 @@
 //! What a bisection says: its first sentence, a line after each step, and its table.
 
 use super::ab::{TURNS, one_sided, slower_by};
+use super::ab_rows::why_stopped;
 use tare_findings::bisect::{Bisection, Cell, Outcome};
+use tare_results::pairs::Stop;
 use tare_text::{count, duration, percent};
 
 const NAMED: usize = 5;
@@ -125,6 +127,8 @@ pub fn rows(found: &Bisection) -> Vec<(&'static str, String)> {
     if found.ends.as_ref().is_some_and(|ends| ends.by_turns) {
         rows.push(("turns", TURNS.to_owned()));
     }
+    let one_sided = found.ends.as_ref().filter(|ends| !chances && ends.stop == Some(Stop::OneSided));
+    rows.extend(one_sided.and_then(why_stopped).map(|why| ("stopped", why)));
     rows
 }
 
@@ -137,7 +141,9 @@ fn told(found: &Bisection, place: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ab::tests::ab;
     use super::*;
+    use tare_findings::ab::AbVerdict;
     use tare_findings::bisect::Commit;
 
     fn bisection(chances: &[f64], cell: Option<Cell>) -> Bisection {
@@ -159,6 +165,17 @@ mod tests {
             builds: 10,
             elapsed_s: 3720.0,
         }
+    }
+
+    #[test]
+    fn ends_of_which_one_alone_was_disturbed_say_what_to_do() {
+        let mut ends = ab(AbVerdict::Undecided, (2.5, 1.7, 3.7));
+        ends.stop = Some(Stop::OneSided);
+        let stopped = |found: &Bisection| rows(found).into_iter().find(|(name, _)| *name == "stopped");
+        let found = Bisection { ends: Some(ends.clone()), ..bisection(&[], None) };
+        assert!(stopped(&found).is_some_and(|(_, why)| why.contains("see the reasons with tare show")));
+        ends.stop = Some(Stop::Settled);
+        assert_eq!(stopped(&Bisection { ends: Some(ends), ..found }), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Sentences on a comparison.
 
+use super::find::told;
 use super::terms::{interval_of_change, phrase};
 use tare_findings::compare::rows::word;
 use tare_findings::compare::{Change, Comparison, Losses, MetricComparison, Note, ProbeChange, Sessions, Verdict};
@@ -36,7 +37,7 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
     let one_condition = judged().all(|metric| metric.condition == first.condition);
     let at = if one_condition || largest.is_none() { String::new() } else { format!(" at {}", of.condition) };
     let figures = of.ratio.filter(|_| largest.is_some() || judged().count() == 1).map(|ratio| {
-        let interval = of.ci.map_or("no interval".to_owned(), interval_of_change);
+        let interval = told(of.ci).map_or("no interval".to_owned(), interval_of_change);
         format!(": {} {} ({interval})", phrase(&of.name), change(ratio - 1.0))
     });
     Some(format!("{what}{at}{}.", figures.unwrap_or_default()))
@@ -192,7 +193,7 @@ pub fn verdict(metric: &MetricComparison) -> String {
 }
 
 fn probe_interval(found: &ProbeChange) -> String {
-    found.ci.map_or("no interval".to_owned(), interval_of_change)
+    told(found.ci).map_or("no interval".to_owned(), interval_of_change)
 }
 
 pub(super) fn refusal(why: &Refusal) -> String {

@@ -65,7 +65,7 @@ fn nothing_tested(why: &Untested) -> Vec<String> {
         }
         Untested::SingleTrial { range: Some(range), .. } => {
             let at = |(condition, mean): &(String, f64)| format!("{} at {condition}", figure(*mean, range.unit));
-            vec![format!("From {} to {}; ten trials per condition tell more.", at(&range.low), at(&range.high))]
+            vec![format!("From {} to {}; ten trials per condition say more.", at(&range.low), at(&range.high))]
         }
         Untested::LoadsAlone { .. } => vec![
             "Loads are different work, so none is compared with another: name builds (--binary) or the values of an option \

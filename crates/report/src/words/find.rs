@@ -36,7 +36,7 @@ pub fn sentence(find: &Find) -> String {
                 }
                 Some(Open::DisturbedAlone) => {
                     let at_most = |ratio| format!(", at most {} behind", over(ratio));
-                    let behind = find.behind.map_or_else(String::new, at_most);
+                    let behind = find.known_behind().map_or_else(String::new, at_most);
                     format!(
                         "{after}: {left} of {all} remain, {alone} {were} disturbed alone; {name} is ahead of the \
                          others{behind}."
@@ -289,6 +289,13 @@ mod tests {
         assert!(line(&find).contains("at most 9.4% behind the best; not decided by the last look"), "{}", line(&find));
         let why = stopped(&find).unwrap();
         assert!(why.contains("a --minimum-effect of about 9.4%") && why.contains("for 2.0% quieten"), "{why}");
+        // A bound that says nothing is none.
+        let unknown = Find { behind: Some(2.6e8), ..find.clone() };
+        assert!(
+            sentence(&unknown).ends_with("a is ahead; how long it would take is not known."),
+            "{}",
+            sentence(&unknown)
+        );
         // What is known to be decided in time says that.
         let sure = Find { trials_to_go: Some(6), to_go_s: Some(40.0), ..find };
         assert!(sentence(&sure).ends_with("a is ahead; about 6 trials (40 s) to go."), "{}", sentence(&sure));

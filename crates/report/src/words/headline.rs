@@ -116,10 +116,10 @@ fn nothing_tested(why: &Untested) -> String {
         ]),
         Untested::SingleTrial { metric, .. } => first_that_fits([
             format!(
-                "One trial per condition cannot tell a difference of {} from luck: run at least two.",
+                "One trial per condition cannot distinguish a difference of {} from luck: run at least two.",
                 phrase(metric)
             ),
-            "One trial per condition cannot tell a difference from luck: run at least two.".to_owned(),
+            "One trial per condition cannot distinguish a difference from luck: run at least two.".to_owned(),
         ]),
         Untested::NotRankable => "The conditions cannot be ranked.".to_owned(),
         Untested::NoSpreadSources => {
@@ -285,8 +285,8 @@ fn joined(means: &[f64], word: &str, unit: &str) -> String {
     let written = |digits: usize| {
         let scale = Scale::new(unit, largest, digits);
         let (last, before) = means.split_last()?;
-        let before: Vec<String> = before.iter().map(|mean| scale.number(*mean)).collect();
-        let differ = before.first().is_some_and(|first| *first != scale.number(*last));
+        let before: Vec<String> = before.iter().map(|mean| scale.value(*mean)).collect();
+        let differ = before.first().is_some_and(|first| *first != scale.value(*last));
         Some((differ, format!("{} {word} {}", before.join(", "), scale.figure(*last))))
     };
     let texts: Vec<(bool, String)> = (3..=7).filter_map(written).collect();

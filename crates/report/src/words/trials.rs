@@ -106,7 +106,8 @@ pub(super) fn aside(summary: &Summary) -> Option<String> {
         .map(|(condition, found)| {
             let (low, high) = (figure(found.min, &found.unit), figure(found.max, &found.unit));
             let spread = found.between_cov.map_or(String::new(), |cov| format!(", CoV {}", percent(cov)));
-            format!("{} from {low} to {high} ({}{spread})", condition.name, count(found.trials, "trial"))
+            let range = if found.trials == 1 { format!("at {low}") } else { format!("from {low} to {high}") };
+            format!("{} {range} ({}{spread})", condition.name, count(found.trials, "trial"))
         })
         .collect();
     (!words.is_empty())

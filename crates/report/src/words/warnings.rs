@@ -114,6 +114,10 @@ fn missing_words(results: &Results) -> Option<String> {
     let of = results.plan.as_ref().map_or(0, |plan| plan.trials.len());
     let path = tare_text::quoted(&results.path.display().to_string());
     let advice = match results.open_shards.as_slice() {
+        _ if collect::is_out_of_attempts(results) => {
+            let study = tare_text::quoted(&results.path.join("study.toml").display().to_string());
+            format!("no attempt is left; for more, raise `attempts` in {study}, then: tare run --resume {path}")
+        }
         [] => format!("`tare run --resume {path}` completes them"),
         [one] => format!("`tare run --shard {path} {one}` completes them"),
         [first, rest @ ..] => {
@@ -121,7 +125,8 @@ fn missing_words(results: &Results) -> Option<String> {
             format!("`tare run --shard {path} {first}`, and the same with {}, completes them", list(&rest))
         }
     };
-    (missing > 0).then(|| format!("{missing} of {of} planned trials have no usable result: {advice}"))
+    let have = if missing == 1 { "has" } else { "have" };
+    (missing > 0).then(|| format!("{missing} of {of} planned trials {have} no usable result: {advice}"))
 }
 
 fn modes(summary: &Summary) -> Vec<String> {

@@ -101,6 +101,13 @@ impl Source<'_> {
     }
 }
 
+/// What a name that is none should have been.
+pub fn one_of(what: &str, wrong: &str, known: &[&str]) -> String {
+    let nearest = tare_text::nearest(wrong, known.iter().copied());
+    let nearest = nearest.map_or_else(String::new, |name| format!(" (did you mean {name}?)"));
+    format!("{what}, {}{nearest}", names(wrong, known))
+}
+
 const FEW: usize = 8;
 /// Of more, so many of the nearest.
 const NEAR: usize = 4;

@@ -4,7 +4,7 @@ use super::decide::Decide;
 use super::key::{self, WORKLOAD};
 use super::settings::{Sampling, Settings};
 use super::target::Target;
-use super::{fields, machine};
+use super::{document, fields, machine};
 use std::collections::{BTreeMap, BTreeSet};
 use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 use tare_results::question::Question;
@@ -135,7 +135,12 @@ impl Study {
             PLACEMENT => self.placement(level)?,
             BUILD => self.build(level)?,
             SIDE => return level.one_of(&["a", "b"]).map(|_| Vec::new()),
-            _ => return Ok(vec![(Target::of_factor(name), level)]),
+            _ => match Target::of_factor(name) {
+                Target::Machine(_) if !machine::names().contains(&name) => {
+                    return Err(document::one_of("a factor", name, &Self::factor_names()));
+                }
+                target => return Ok(vec![(target, level)]),
+            },
         };
         let of_key = |key| if name == BUILD { Target::of_build_key(key) } else { Target::of_key(PLACEMENT, key) };
         let target = |(key, value): &'s (String, Value)| of_key(key).map(|target| (target, value));

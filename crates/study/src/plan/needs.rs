@@ -6,7 +6,7 @@ use crate::language::settings::Settings;
 use crate::language::spec::Study;
 use std::collections::BTreeMap;
 use std::path::Path;
-use tare_engine::engine_by_name;
+use tare_engine::{Engine, engine_by_name};
 use tare_results::schema::{Needs, Plan};
 use tare_topology::Machine;
 
@@ -86,13 +86,36 @@ pub(super) fn is_more(needed: u64, has: u64) -> bool {
     needed > LOOKED_AT && needed > has
 }
 
+/// The option that asks for a pool of more than so many bytes, and what it asks for: no kernel maps that much.
+pub(super) fn oversized<'o>(
+    engine: &dyn Engine,
+    options: &'o BTreeMap<String, String>,
+    has: u64,
+) -> Option<(&'o str, u64)> {
+    let pool = Some(engine.footprint(options, 0).pool_bytes).filter(|pool| *pool > has)?;
+    // Which options size the pool, the engine knows: the one without which the pool is another.
+    let sizes = |name: &&String| {
+        let mut others = options.clone();
+        others.remove(*name);
+        engine.footprint(&others, 0).pool_bytes < pool
+    };
+    options.keys().find(sizes).map(|name| (name.as_str(), pool))
+}
+
 pub fn fits_memory(settings: &Settings, machine_bytes: Option<u64>) -> Result<(), String> {
-    let needed = memory(settings);
-    match machine_bytes {
-        Some(has) if is_more(needed, has) => {
-            Err(format!("it needs about {} of memory, and there are {}", gigabytes(needed), gigabytes(has)))
+    let (needed, engine) = (memory(settings), &settings.engine);
+    let Some(has) = machine_bytes else { return Ok(()) };
+    if is_more(needed, has) {
+        return Err(format!("it needs about {} of memory, and there are {}", gigabytes(needed), gigabytes(has)));
+    }
+    let is_started = settings.workload.load.load().needs_server() && !engine.running.is_asked();
+    let known = engine_by_name(&engine.name).ok().filter(|_| is_started);
+    match known.and_then(|known| oversized(known, &engine.options, has)) {
+        Some((name, pool)) => {
+            let (asked, has) = (gigabytes(pool), gigabytes(has));
+            Err(format!("option {name} asks for {asked} of memory, and this machine has {has}"))
         }
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 
@@ -181,4 +204,21 @@ pub fn fits_disk(needs: &Needs, folder: &Path) -> Result<(), String> {
 pub fn gigabytes(bytes: u64) -> String {
     let gb = bytes as f64 / 1e9;
     if gb < 0.95 { format!("{:.0} MB", (bytes as f64 / 1e6).ceil()) } else { format!("{gb:.1} GB") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pool_larger_than_the_memory_is_refused_by_the_option_that_asks_for_it() {
+        for (engine, option) in [("mariadb", "innodb-buffer-pool-size"), ("postgresql", "shared_buffers")] {
+            let mut settings = Settings::default();
+            settings.engine.name = engine.into();
+            settings.engine.options.insert(option.into(), "4GB".into());
+            assert_eq!([Some(4 << 30), None].map(|has| fits_memory(&settings, has)), [Ok(()), Ok(())]);
+            let reason = fits_memory(&settings, Some((4 << 30) - 1)).unwrap_err();
+            assert_eq!(reason, format!("option {option} asks for 4.3 GB of memory, and this machine has 4.3 GB"));
+        }
+    }
 }

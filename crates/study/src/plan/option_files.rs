@@ -2,7 +2,7 @@
 
 use super::builds::Programs;
 use super::design::Condition;
-use super::needs::{gigabytes, memory_here};
+use super::needs::{self, gigabytes, memory_here};
 use crate::language::settings::Settings;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -109,14 +109,7 @@ fn too_much_memory(engine: &dyn Engine, file: &OptionFile, own: &BTreeMap<String
     let has = memory_here()?;
     let mut options = file.options.clone();
     options.retain(|name, _| !own.keys().any(|own| own.replace('-', "_") == *name));
-    // Which options size the pool, the engine knows: the one without which the pool is another.
-    let pool = engine.footprint(&options, 0).pool_bytes;
-    let sizes = |name: &&String| {
-        let mut others = options.clone();
-        others.remove(*name);
-        engine.footprint(&others, 0).pool_bytes < pool
-    };
-    let name = options.keys().find(sizes).filter(|_| pool > has)?;
-    let (place, asked, has) = (place_of(file, name), gigabytes(pool), gigabytes(has));
-    Some(format!("{place}: {name} asks for {asked} of memory, and this machine has {has}"))
+    let (name, pool) = needs::oversized(engine, &options, has)?;
+    let place = place_of(file, name);
+    Some(format!("{place}: {name} asks for {} of memory, and this machine has {}", gigabytes(pool), gigabytes(has)))
 }

@@ -275,7 +275,8 @@ fn no_result(ab: &Ab, records: &[TrialRecord], path: &str) -> Problem {
     match ab.rule.metric.as_deref().filter(|name| !measured.is_empty() && !measured.contains(name)) {
         Some(name) => Problem::new(Exit::TrialFailed, format!("no trial has the metric `{name}`"))
             .at(path)
-            .expected(format!("one of: {}", measured.into_iter().collect::<Vec<_>>().join(", "))),
+            .expected(format!("one of: {}", measured.iter().copied().collect::<Vec<_>>().join(", ")))
+            .advised(tare_text::nearest(name, measured.iter().copied()).map(|near| format!("did you mean `{near}`?"))),
         None => Problem::new(Exit::TrialFailed, "no pair has a result: trials failed for good")
             .at(format!("{path}/trials.jsonl"))
             .advice(match ab.by_turns {
@@ -290,6 +291,10 @@ fn no_result(ab: &Ab, records: &[TrialRecord], path: &str) -> Problem {
 
 pub fn effect(text: &str) -> Result<f64, String> {
     percentage(text).and_then(|effect| match effect > 0.0 && effect < 1.0 {
+        // A share of 2% is written 0.02 elsewhere.
+        true if effect < 1e-3 && !text.contains('%') => {
+            Err(format!("expected a percentage with its sign: {text}%, or {}", tare_text::percent(100.0 * effect)))
+        }
         true => Ok(effect),
         false => Err("expected a percentage above 0 and below 100".to_owned()),
     })
@@ -306,5 +311,7 @@ mod tests {
         assert!(time("0").is_err() && time("soon").is_err() && time("-1s").is_err());
         assert_eq!(effect("2%"), Ok(0.02));
         assert!(effect("0").is_err() && effect("100%").is_err());
+        assert_eq!((effect("0.5"), effect("0.02%")), (Ok(0.005), Ok(0.0002)));
+        assert_eq!(effect("0.02"), Err("expected a percentage with its sign: 0.02%, or 2.0%".to_owned()));
     }
 }

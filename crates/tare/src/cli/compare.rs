@@ -25,7 +25,7 @@ pub struct Compare {
     b: String,
     /// Further candidates, each compared with A
     others: Vec<String>,
-    /// Gate: exit 1 when B is slower by more than PCT percent, 5 when the trials cannot tell
+    /// Gate: exit 1 when B is slower by more than PCT percent, 5 when the trials cannot decide
     #[arg(long, value_name = "PCT", value_parser = percentage)]
     fail_if_slower: Option<f64>,
     /// Smallest change of interest in percent; smaller ones count as equivalent

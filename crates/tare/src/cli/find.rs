@@ -141,7 +141,7 @@ fn begin(args: &FindArgs) -> Result<Exit, Problem> {
     }
     let began = rounds::begun((study, plan), &machine, args.out.as_deref(), &args.teller())?;
     let Some(run) = began else { return Ok(Exit::Interrupted) };
-    note(first_blocks(&run.plan).trim_end());
+    note(first_blocks(&run.plan).trim());
     on_the_track(&run, args)
 }
 
@@ -180,7 +180,7 @@ fn first_blocks(plan: &Plan) -> String {
     let short = rule.budget_s.is_some_and(|budget_s| budget_s < seconds);
     let within = if short { ", which is more than --within: name fewer candidates, or give it more time" } else { "" };
     format!(
-        "{} candidates; the first are dropped after {first} blocks, {} trials, about {}{within}\n",
+        "\n{} candidates; the first are dropped after {first} blocks, {} trials, about {}{within}\n",
         rule.candidates.len(),
         first * rule.candidates.len(),
         output::duration(seconds)

@@ -56,13 +56,17 @@ fn broken(text: &str, width: u16) -> String {
             return line.to_owned();
         }
         let indent = line.len() - line.trim_start().len();
-        // What stands in columns goes on in its own, where that leaves half of the line and room for every word.
-        let longest = line.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
-        let gap = line[indent..].find("  ").map(|at| indent + at);
-        let column = gap.map(|at| at + line[at..].len() - line[at..].trim_start().len());
-        let room = |at: &usize| *at <= usize::from(width) / 2 && at + longest <= usize::from(width);
-        let wrapped = match column.filter(room) {
-            Some(at) => wrap(style, &line[..at], &" ".repeat(line[..at].chars().count()), &line[at..]),
+        // What stands in columns goes on in its own, where that leaves half of the line, or behind further columns a
+        // third, and room for every word.
+        let longest = |text: &str| text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
+        let begins = |at: usize, c: char| at > indent && c != ' ' && line[..at].ends_with("  ");
+        let columns = line.char_indices().filter(|(at, c)| begins(*at, *c)).map(|(at, _)| at).enumerate();
+        let room = |(before, at): &(usize, usize)| {
+            let most = if *before == 0 { usize::from(width) / 2 } else { usize::from(width) * 2 / 3 };
+            *at <= most && at + longest(&line[*at..]) <= usize::from(width)
+        };
+        let wrapped = match columns.filter(room).last() {
+            Some((_, at)) => wrap(style, &line[..at], &" ".repeat(line[..at].chars().count()), &line[at..]),
             None => wrap(style, &line[..indent], &" ".repeat(indent + 2), line),
         };
         wrapped.trim_end().to_owned()
@@ -162,6 +166,7 @@ mod tests {
         let text = "one two three four five\n  six seven eight nine";
         assert_eq!(broken(text, 20), "one two three four\n  five\n  six seven eight\n    nine");
         assert_eq!(broken("  nodes   1, 2, 4, 8, 16", 20), "  nodes   1, 2, 4,\n          8, 16");
+        assert_eq!(broken("claim  holds  4096 (4 to 5); 4", 23), "claim  holds  4096 (4\n              to 5); 4");
         assert_eq!(broken("report:  /a/long/path/of/it", 40), "report:  /a/long/path/of/it");
     }
 }

@@ -28,7 +28,7 @@ enum SearchError {
     Nothing(f64),
     #[error(
         "no rate meets {objective}: at {asked:.2} transactions a second it was {value}{client}: give it a higher limit, \
-         or a longer sample_s"
+         or longer samples (sample_s; at the prompt --time)"
     )]
     NoRate { objective: Slo, asked: f64, value: String, client: String },
     #[error("every rate meets {objective}, up to {asked:.0} transactions a second: give it a lower limit")]

@@ -418,6 +418,16 @@ fn a_sample_in_short_parts_has_the_throughput_of_a_long_one() {
     assert!(((cpu.user + cpu.system) * parts.transactions as f64 / 1e6 / of_threads - 1.0).abs() < 1e-6, "{parts:?}");
 }
 
+/// Parts so short that clients at rest have no CPU before they are over, as on a machine that is busy with other work.
+#[test]
+fn clients_that_sleep_through_parts_of_a_sample_report_each_of_them() {
+    let connect = |_: ClientThread| scripted(|_, _| Ok(Attempt::Done(READ)));
+    let settings = LoadSettings { sample_s: 1e-6, rest: Rest::AroundEach, patience_s: 5.0, ..short(2) };
+    let mut asked = InParts { parts: 20, began: 0 };
+    run(&settings, &connect, &mut asked).unwrap();
+    assert_eq!(asked.began, 19);
+}
+
 #[test]
 fn settings_out_of_range_are_refused_by_name() {
     let refused = |settings: LoadSettings| {

@@ -97,3 +97,20 @@ fn prepare(args: &LoadArgs, asked: &LoadRequest<'_>, settings: &OltpSettings) ->
         oltp::prepare(&fill, &|| engine.connect(target), go_on).map_err(failed)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_engine::{SqlError, SqlErrorKind};
+
+    #[test]
+    fn only_a_table_that_cannot_be_made_gets_the_advice_to_remove_it() {
+        let (sql, source) = ("CREATE".to_owned(), SqlError::own(SqlErrorKind::Other, "no"));
+        let [made, filled] = [
+            failed(OltpError::Create { sql: sql.clone(), source: source.clone() }),
+            failed(OltpError::Statement { sql, source }),
+        ];
+        assert_eq!((made.what.as_str(), made.advice.as_deref()), ("CREATE: no", Some(IN_THE_WAY)));
+        assert_eq!((filled.what.as_str(), filled.advice), ("CREATE: no", None));
+    }
+}

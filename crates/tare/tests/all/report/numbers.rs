@@ -20,7 +20,7 @@ fn the_reading_is_careful() {
     let wide = summary_of_csv("a,0,0,tps,10\na,1,0,tps,20\n").answer;
     assert_eq!(wide.details, ["There is nothing to compare it with."], "an interval wider than the mean is none");
     let luck = summary_of_csv("a,0,0,tps,10\nb,0,0,tps,20\n").reading;
-    assert!(luck.contains("cannot tell a difference of throughput from luck"), "{luck}");
+    assert!(luck.contains("cannot distinguish a difference of throughput from luck"), "{luck}");
     let same =
         summary_of_csv("a,0,0,tps,10\na,1,0,tps,12\na,2,0,tps,11\nb,0,0,tps,10.5\nb,1,0,tps,12.5\nb,2,0,tps,11\n");
     assert_eq!(same.reading, "No difference of throughput is shown between the 2 conditions (11.0 to 11.3 /s).");
@@ -64,7 +64,28 @@ fn results_without_a_usable_trial_say_so() {
     let summary = summary_of(&study);
     assert_eq!(summary.headline_metric, None);
     assert!(summary.reading.contains("No trial has been recorded"), "{}", summary.reading);
-    assert!(summary.odd.iter().any(|line| line.contains("30 of 30 planned trials")), "{:?}", summary.odd);
+    let completed = "30 of 30 planned trials have no usable result: `tare run --resume";
+    assert!(summary.odd.iter().any(|line| line.contains(completed)), "{:?}", summary.odd);
+}
+
+/// `--resume` makes no attempt that the study does not have.
+#[test]
+fn trials_that_failed_in_every_attempt_get_no_advice_that_does_nothing() {
+    let mut study = fake::bimodal();
+    study.missing = 1;
+    let mut results = fake::results(&study);
+    let of = |results: &tare_results::Results| summarize(results).odd.into_iter().find(|line| line.contains("planned"));
+    assert!(of(&results).unwrap().contains("1 of 30 planned trials has no usable result: `tare run --resume"));
+    results.study_toml = Some("[sampling]\nattempts = 2\n".to_owned());
+    let last = results.plan.as_ref().unwrap().trials.last().unwrap().clone();
+    let mut failed = results.trials[0].clone();
+    (failed.trial, failed.attempt, failed.outcome) = (last.trial, 1, tare_results::schema::Outcome::Failed);
+    results.trials.push(failed.clone());
+    assert!(of(&results).unwrap().contains("`tare run --resume"), "one attempt is left");
+    failed.attempt = 2;
+    results.trials.push(failed);
+    let said = of(&results).unwrap();
+    assert!(said.contains("no attempt is left; for more, raise `attempts` in "), "{said}");
 }
 
 #[test]

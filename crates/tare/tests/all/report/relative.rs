@@ -94,6 +94,36 @@ fn of_many_loads_the_answer_is_how_many_moved_and_each_group_has_its_mean() {
     assert!(std::fs::read_to_string(world.path("page.html")).unwrap().contains("Groups of loads"));
 }
 
+/// Eight costs a row are cut into tables that fit, each with the load and the build.
+#[test]
+fn costs_of_builds_fit_a_terminal_of_80_columns() {
+    let world = World::new();
+    let mut lines = String::from("condition,trial,sample,metric,value,block\n");
+    let costs = ["server_cpu_us", "server_switches", "storage_reads", "storage_writes", "storage_flushes"];
+    let bytes = ["server_read_bytes", "server_written_bytes"];
+    for (trial, (load, build)) in
+        ["insert", "select_random_points"].iter().flat_map(|load| [(load, "10.11.5"), (load, "11.4.5")]).enumerate()
+    {
+        for again in 0..5 {
+            let row = format!("build={build} workload={load},{},0", 5 * trial + again);
+            lines += &format!("{row},tps,{},{again}\n", 1000 + trial + again);
+            for cost in costs.iter().chain(&bytes) {
+                lines += &format!("{row},{cost}_per_transaction,{},{again}\n", 123_456.78 + trial as f64);
+            }
+        }
+    }
+    std::fs::write(world.path("v.csv"), lines).unwrap();
+    let out = world.tare(&["show", "v.csv"]).env("COLUMNS", "80").output().unwrap();
+    let text = String::from_utf8(out.stdout).unwrap();
+    let costs = text.split_once("what an operation costs the server\n").unwrap().1.split("\n\n").take(2);
+    let tables: Vec<&str> = costs.collect();
+    assert!(tables.iter().all(|table| table.starts_with("load ") && table.lines().count() >= 5), "{text}");
+    let too_wide = tables.iter().flat_map(|table| table.lines()).find(|line| line.chars().count() > 80);
+    assert_eq!(too_wide, None, "{text}");
+    let heads = format!("{} {}", tables[0].lines().next().unwrap(), tables[1].lines().next().unwrap());
+    assert!(heads.contains("cpu") && heads.contains("flushes/o"), "{text}");
+}
+
 #[test]
 fn loads_with_nothing_to_compare_them_under_are_not_compared_with_each_other() {
     let world = World::new();

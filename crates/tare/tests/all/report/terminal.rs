@@ -152,6 +152,19 @@ fn a_comparison_on_a_terminal() {
     insta::assert_snapshot!(text);
 }
 
+/// Two trials a side that lie far apart: from a hundredth of it to a hundred times as much is no interval to print.
+#[test]
+fn an_interval_of_a_ratio_that_says_nothing_is_not_printed() {
+    let results = fake::csv("p=a,0,0,tps,10\np=a,1,0,tps,1000\np=b,0,0,tps,900\np=b,1,0,tps,20\n");
+    let side = |condition| Side { results: &results, condition: Some(condition) };
+    let options = Options { min_effect: 0.01, fail_if_slower: None, judged: Vec::new() };
+    let found = compare(side("p=a"), side("p=b"), &options).unwrap();
+    assert!(found.metrics[0].ci.is_some_and(|ci| ci.high > 100.0 * ci.low), "{:?}", found.metrics[0]);
+    let text = one_line(&terminal::comparison(&found, &options, PLAIN));
+    assert!(text.contains("(no interval).") && !text.contains("95% interval 0."), "{text}");
+    assert!(!text.contains("95% interval -100%"), "{text}");
+}
+
 #[test]
 fn servers_that_ran_already_are_compared_in_one_study_by_their_sockets() {
     let mut study = fake::bimodal();

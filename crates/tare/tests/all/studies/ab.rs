@@ -211,13 +211,13 @@ fn failing_trials_end_it_and_sides_that_are_none_are_refused() {
     assert!(!err.is_empty(), "{out}");
     let (_, err) = world.exits(2, &["ab", "--a", "command=true", "--b", "option.x=1"]);
     assert!(err.contains("one side is a command"), "{err}");
-    let (_, err) = world.exits(2, &["ab", "--a", "build=old", "--b", "build=new"]);
-    assert!(err.contains("build=old is no side") && err.contains("--a"), "{err}");
-    let (_, err) = world.exits(2, &["ab", "--a", "nonsense", "--b", "command=true"]);
-    assert!(err.contains("expected: binary=PATH"), "{err}");
-    let measured = ["ab", "--a", "command=true", "--b", "command=true", "--metric", "tps", "--budget", "1s"];
+    for (a, said) in [("build=old", "where: --a"), ("nonsense", "binary=PATH"), ("placment=x", "mean placement?)")] {
+        let (_, err) = world.exits(2, &["ab", "--a", a, "--b", "placement=same-pu"]);
+        assert!(err.contains(said) && err.contains(a), "{err}");
+    }
+    let measured = ["ab", "--a", "command=true", "--b", "command=true", "--metric", "wal_s", "--budget", "1s"];
     let (_, err) = world.exits(4, &measured);
-    assert!(err.contains("no trial has the metric `tps`") && err.contains("wall_s"), "{err}");
+    assert!(err.contains("no trial has the metric `wal_s`") && err.contains("did you mean `wall_s`?"), "{err}");
 }
 
 #[test]
