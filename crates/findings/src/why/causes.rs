@@ -5,9 +5,9 @@ use super::model::{Cause, PartChange, TimeChange};
 use super::prove::experiment;
 use super::suspect::Suspect;
 use super::trials::Trials;
-use super::{allocator, memory, pages};
+use super::{allocator, memory};
 use crate::collect::ConditionTrials;
-use crate::time::{Part, TrialTime};
+use crate::time::{PAGE_LOCKS, Part, TrialTime};
 use tare_results::Results;
 use tare_results::captures::WaitKind;
 use tare_stats::multiple::benjamini_yekutieli;
@@ -93,6 +93,9 @@ fn accused(trials: &Trials<'_, '_>, parts: &[PartChange], whole_us: f64, given: 
 
 /// A lock as a suspect, by what the captures say it is of.
 fn lock(results: [&Results; 2], name: &str) -> Suspect {
+    if name == PAGE_LOCKS {
+        return Suspect::PageLock(name.to_owned());
+    }
     let captures = results.into_iter().flat_map(|results| results.captures.values());
     let mut waits = captures.filter_map(|captures| captures.locks.as_ref()).flat_map(|locks| &locks.waits);
     match waits.find(|wait| wait.name == name).map(|wait| wait.kind) {
@@ -144,7 +147,7 @@ fn without_name(trials: &Trials<'_, '_>, given: &Given<'_, '_>, has_flush: bool)
     accused.extend(faults);
     if syncs.is_none() && !on_the_way {
         accused.push(Accused::plain(trials, Suspect::Network, &[Part::Way]));
-        accused.extend(pages::unnamed(trials, given.results));
+        accused.push(Accused::plain(trials, Suspect::Unnamed, &[Part::Asleep, Part::NotExplained]));
     }
     accused
 }
