@@ -4,7 +4,7 @@ use super::accused::{Accused, sum, us_of};
 use super::model::{Cause, PartChange, TimeChange};
 use super::prove::experiment;
 use super::suspect::Suspect;
-use super::trials::Trials;
+use super::trials::{FALSE_DISCOVERIES, Trials};
 use super::{allocator, memory};
 use crate::collect::ConditionTrials;
 use crate::time::{PAGE_LOCKS, Part, TrialTime};
@@ -109,8 +109,10 @@ fn lock(results: [&Results; 2], name: &str) -> Suspect {
 /// each other, or of page faults, else no one's.
 fn without_name(trials: &Trials<'_, '_>, given: &Given<'_, '_>, has_flush: bool) -> Vec<Accused> {
     let unnamed = sum(trials, &WITHOUT_NAME);
-    // Fewer log writes make no one wait longer.
-    let syncs = syncs(trials, given.results).filter(|(_, found)| found.value * unnamed.value > 0.0 || has_flush);
+    // Fewer log writes make no one wait longer. Where flushes are seen, those may be longer and no more of them.
+    let waited = sum(trials, &[Part::Flush, Part::Asleep, Part::NotExplained, Part::Way]);
+    let syncs = syncs(trials, given.results)
+        .filter(|(_, found)| found.value * waited.value > 0.0 && (!has_flush || found.p_value <= FALSE_DISCOVERIES));
     let mean = |times: &[TrialTime<'_>]| times.iter().map(|t| t.switches).sum::<f64>() / times.len().max(1) as f64;
     let switches = trials.shift(&|time: &TrialTime<'_>| time.switches);
     let of_the_log = syncs.as_ref().is_some_and(|(_, found)| {
