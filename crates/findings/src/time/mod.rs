@@ -1,5 +1,6 @@
 //! The time of a transaction in full: where a client's wall-clock time goes, as an identity that holds in every trial.
 
+mod chains;
 mod condition;
 mod events;
 mod extremes;
@@ -16,3 +17,4 @@ pub(crate) use events::{in_all as events_in_all, of_trial as events_of_trial};
 pub use extremes::{Extremes, extremes};
 pub use part::{Missing, Part};
 pub use trial::TrialTime;
+pub(crate) use waited::PAGE_LOCKS;

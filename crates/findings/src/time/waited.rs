@@ -1,6 +1,7 @@
 //! Waits inside the server, as they were told or seen in the capture sample: the same share of the measured samples'
 //! time.
 
+use super::chains;
 use super::part::{Missing, Part};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::captures::{Captures, LocksFile, WaitKind};
@@ -12,6 +13,8 @@ const ROW_LOCK_WAITS: &str = "Innodb_row_lock_waits";
 /// The servers whose version says this, from that version on, count the whole milliseconds of each of these waits
 /// alone; others add up what each took.
 const CUTS_TO_MS: (&str, [u32; 2]) = ("MariaDB", [10, 6]);
+/// What the locks of InnoDB's pages are called where the server has no name for them.
+pub(crate) const PAGE_LOCKS: &str = "innodb/buffer_pool_page";
 /// Sleeps inside the server that may be waits for a lock.
 const UNNAMED: [TimeUse; 6] =
     [TimeUse::SharedFutex, TimeUse::OwnFutex, TimeUse::WakeUp, TimeUse::Semaphore, TimeUse::FileLock, TimeUse::Other];
@@ -26,7 +29,7 @@ pub(super) fn add(
     us: f64,
 ) {
     let locks = captures.and_then(|captures| captures.locks.as_ref());
-    let told = locks.map(told).unwrap_or_default();
+    let mut told = locks.map(told).unwrap_or_default();
     let seen = captures.and_then(|captures| captures.waits.as_ref()).map(|waits| &waits.connections);
     let seen = seen.filter(|seen| !seen.parts.is_empty());
     // InnoDB counts a wait when it is over, also what of it was before the sample: where waits are as long as samples
@@ -44,17 +47,24 @@ pub(super) fn add(
     let named = told.iter().filter(|(part, share)| matches!(part, Part::Lock(_)) && **share > 0.0);
     parts.extend(named.clone().map(|(part, share)| (part.clone(), us * share)));
     let inside = rows.unwrap_or(0.0) + named.map(|(_, share)| share).sum::<f64>();
-    match seen {
-        Some(seen) => {
-            let log = told.get(&Part::Flush).copied().unwrap_or(0.0);
-            parts.extend(asleep(seen, inside, log).map(|(part, share)| (part, us * share)));
-        }
-        None => {
-            missing.insert(Missing::Sleeps);
-            let others = [Part::Flush, Part::Io, Part::Pause].into_iter();
-            parts.extend(others.filter_map(|part| told.get(&part).map(|share| (part, us * share))));
-        }
+    let callers = captures.and_then(Captures::callers).map(|(_, callers)| callers).unwrap_or_default();
+    let mut waits = Inside { unnamed: (seen.map_or(1.0, |seen| share(seen, &UNNAMED)) - inside).max(0.0) };
+    if !locks.is_some_and(tells_pages) {
+        let of_pages = waits.take(chains::for_pages(callers));
+        parts.extend((of_pages > 0.0).then(|| (Part::Lock(PAGE_LOCKS.to_owned()), us * of_pages)));
     }
+    let flushed = seen.map_or(0.0, |seen| share(seen, &[TimeUse::Flush]));
+    // Its own flushes among them.
+    let log = told.get(&Part::Flush).copied().unwrap_or(0.0).max(flushed);
+    let for_others = waits.take((log - flushed).max(chains::for_other_commits(callers)));
+    told.insert(Part::Flush, log.max(flushed + for_others));
+    match seen {
+        Some(seen) => told.extend(asleep(seen, waits.unnamed)),
+        None => drop(missing.insert(Missing::Sleeps)),
+    }
+    let others = [Part::Flush, Part::Io, Part::Pause, Part::Asleep].into_iter();
+    let others = others.filter_map(|part| Some((part.clone(), *told.get(&part)?)));
+    parts.extend(others.filter(|(_, share)| *share > 0.0).map(|(part, share)| (part, us * share)));
 }
 
 /// Share of their time for which connection threads slept until their client asked; none where no one looked.
@@ -113,20 +123,32 @@ fn told(locks: &LocksFile) -> BTreeMap<Part, f64> {
     shares
 }
 
-/// Sleeps by what they are in. `inside` is the share of those that have a name, as locks; `log` that of waits for the
-/// log as the server tells it: its own flushes, and sleeps until another thread has flushed.
-fn asleep(seen: &ThreadsTime, inside: f64, log: f64) -> impl Iterator<Item = (Part, f64)> {
-    let sum = |uses: &[TimeUse]| share(seen, uses);
-    let flushed = sum(&[TimeUse::Flush]);
-    let for_others = (log - flushed).max(0.0);
+/// Whether a server says itself how long its pages are waited for.
+fn tells_pages(locks: &LocksFile) -> bool {
+    locks.waits.iter().any(|wait| wait.kind == WaitKind::Page && wait.wait_fraction > 0.0)
+}
+
+/// Sleeps inside the server that have no name yet, as a share of the threads' time.
+struct Inside {
+    unnamed: f64,
+}
+
+impl Inside {
+    /// Gives some of them a name; how many there were.
+    fn take(&mut self, share: f64) -> f64 {
+        let taken = share.clamp(0.0, self.unnamed);
+        self.unnamed -= taken;
+        taken
+    }
+}
+
+/// Sleeps by what they are in, but for flushes; `unnamed` is the share of those inside the server that have no name.
+fn asleep(seen: &ThreadsTime, unnamed: f64) -> [(Part, f64); 3] {
     [
-        (Part::Flush, flushed + for_others),
-        (Part::Io, sum(&[TimeUse::Read, TimeUse::Write, TimeUse::SubmittedIo, TimeUse::PageFault])),
-        (Part::Pause, sum(&[TimeUse::Pause])),
-        (Part::Asleep, (sum(&UNNAMED) - inside - for_others).max(0.0)),
+        (Part::Io, share(seen, &[TimeUse::Read, TimeUse::Write, TimeUse::SubmittedIo, TimeUse::PageFault])),
+        (Part::Pause, share(seen, &[TimeUse::Pause])),
+        (Part::Asleep, unnamed),
     ]
-    .into_iter()
-    .filter(|(_, share)| *share > 0.0)
 }
 
 /// Share of the threads' time for which they were seen in one of these.

@@ -4,10 +4,10 @@ use super::accused::{Accused, sum, us_of};
 use super::model::{Cause, PartChange, TimeChange};
 use super::prove::experiment;
 use super::suspect::Suspect;
-use super::trials::Trials;
-use super::{allocator, memory, pages};
+use super::trials::{FALSE_DISCOVERIES, Trials};
+use super::{allocator, memory};
 use crate::collect::ConditionTrials;
-use crate::time::{Part, TrialTime};
+use crate::time::{PAGE_LOCKS, Part, TrialTime};
 use tare_results::Results;
 use tare_results::captures::WaitKind;
 use tare_stats::multiple::benjamini_yekutieli;
@@ -93,6 +93,9 @@ fn accused(trials: &Trials<'_, '_>, parts: &[PartChange], whole_us: f64, given: 
 
 /// A lock as a suspect, by what the captures say it is of.
 fn lock(results: [&Results; 2], name: &str) -> Suspect {
+    if name == PAGE_LOCKS {
+        return Suspect::PageLock(name.to_owned());
+    }
     let captures = results.into_iter().flat_map(|results| results.captures.values());
     let mut waits = captures.filter_map(|captures| captures.locks.as_ref()).flat_map(|locks| &locks.waits);
     match waits.find(|wait| wait.name == name).map(|wait| wait.kind) {
@@ -106,8 +109,10 @@ fn lock(results: [&Results; 2], name: &str) -> Suspect {
 /// each other, or of page faults, else no one's.
 fn without_name(trials: &Trials<'_, '_>, given: &Given<'_, '_>, has_flush: bool) -> Vec<Accused> {
     let unnamed = sum(trials, &WITHOUT_NAME);
-    // Fewer log writes make no one wait longer.
-    let syncs = syncs(trials, given.results).filter(|(_, found)| found.value * unnamed.value > 0.0 || has_flush);
+    // Fewer log writes make no one wait longer. Where flushes are seen, those may be longer and no more of them.
+    let waited = sum(trials, &[Part::Flush, Part::Asleep, Part::NotExplained, Part::Way]);
+    let syncs = syncs(trials, given.results)
+        .filter(|(_, found)| found.value * waited.value > 0.0 && (!has_flush || found.p_value <= FALSE_DISCOVERIES));
     let mean = |times: &[TrialTime<'_>]| times.iter().map(|t| t.switches).sum::<f64>() / times.len().max(1) as f64;
     let switches = trials.shift(&|time: &TrialTime<'_>| time.switches);
     let of_the_log = syncs.as_ref().is_some_and(|(_, found)| {
@@ -144,7 +149,7 @@ fn without_name(trials: &Trials<'_, '_>, given: &Given<'_, '_>, has_flush: bool)
     accused.extend(faults);
     if syncs.is_none() && !on_the_way {
         accused.push(Accused::plain(trials, Suspect::Network, &[Part::Way]));
-        accused.extend(pages::unnamed(trials, given.results));
+        accused.push(Accused::plain(trials, Suspect::Unnamed, &[Part::Asleep, Part::NotExplained]));
     }
     accused
 }

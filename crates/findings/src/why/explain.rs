@@ -6,6 +6,7 @@ use super::{causes, events, named, sleeps};
 use crate::captures;
 use crate::collect::ConditionTrials;
 use crate::compare::{self, CompareError, Side};
+use crate::differences::{self, Difference, What};
 use crate::lines;
 use crate::time::{self, ConditionTime, Part, TrialTime};
 use std::collections::BTreeSet;
@@ -63,6 +64,7 @@ pub fn of_conditions(
     Ok(Why {
         paired: trials.blocks.is_some(),
         one_run,
+        made_apart: if one_run { Vec::new() } else { made_apart(of_one, of_other) },
         difference: TimeChange::of(&whole),
         undisturbed: undisturbed.as_ref().map(TimeChange::of),
         parts,
@@ -78,6 +80,12 @@ pub fn of_conditions(
         causes,
         sides,
     })
+}
+
+fn made_apart(a: &Results, b: &Results) -> Vec<Difference> {
+    let mut found = differences::between(a, b);
+    found.retain(|one| matches!(one.what, What::ServerVersion | What::Machine(_)));
+    found
 }
 
 /// Each part's difference; verdicts hold for all parts together. Shares are of `own`, in which what other programs took

@@ -12,7 +12,6 @@ mod explain;
 mod memory;
 mod model;
 mod named;
-mod pages;
 mod proof;
 mod prove;
 mod sleeps;

@@ -6,6 +6,7 @@ use super::prove::Experiment;
 use super::suspect::Suspect;
 use crate::compare::CompareError;
 use crate::confidence::CONFIDENCE;
+use crate::differences::Difference;
 use crate::ends;
 use crate::lines::LinesSummary;
 use crate::summary::{CaptureSummary, Unnamed};
@@ -48,6 +49,8 @@ pub struct Why {
     pub paired: bool,
     /// Whether both are of one run; else what the time between two runs did is in every difference.
     pub one_run: bool,
+    /// In what machine and server of two runs differ; nothing of one run.
+    pub made_apart: Vec<Difference>,
     pub difference: TimeChange,
     /// The same without the waits for CPUs that other programs had, where these are worth a word: what A and B differ
     /// in themselves. Suspects are held against it.

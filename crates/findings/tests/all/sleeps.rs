@@ -3,9 +3,10 @@
 use crate::draws::Draws;
 use crate::made_up::{differ, of_two_sides, trial, worked};
 use crate::time::waits;
+use tare_findings::time::{Part, TrialTime};
 use tare_results::Results;
 use tare_results::captures::Captures;
-use tare_results::schema::{SCHEMA, ThreadClass};
+use tare_results::schema::{SCHEMA, ThreadClass, ThreadRecord};
 use tare_results::waits::{CallerShare, StackSamples, TimeUse, WaitsFile, WakesFile};
 
 const BLOCKS: usize = 8;
@@ -83,7 +84,8 @@ fn chains_of_stacks_are_compared_with_each_other_and_not_with_those_of_tracepoin
     assert_eq!((found.sleeps.shown[0].name.as_str(), found.sleeps.tested), (PLANTED, CHAINS + 1));
 }
 
-/// B's connections wait 300 us longer for the lock of a page; a page that is read from a file is none.
+/// B's connections wait 300 us longer for the lock of a page, and are woken up more often; a page that is read from a
+/// file is none.
 #[test]
 fn waits_for_pages_are_named_by_the_functions_that_take_them() {
     let taken = |page: &str, lock: &str| format!("main;row_ins_step;{page};{lock};futex_wait");
@@ -97,7 +99,12 @@ fn waits_for_pages_are_named_by_the_functions_that_take_them() {
         let results = of_two_sides(BLOCKS, |block, side, name| {
             let us = 1000.0 * (1.0 + 0.01 * draws.normal()) + 300.0 * side as f64;
             let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
-            record.samples[0].threads = vec![worked(ThreadClass::Client, 100.0 / us)];
+            let woken = if named { 4.0 * side as f64 } else { 0.0 };
+            let client = worked(ThreadClass::Client, 100.0 / us);
+            let switches = ((1.0 + woken) * 1e6 / us) as u64;
+            let woken_s = (20.0 + 5.0 * woken) / us;
+            record.samples[0].threads =
+                vec![ThreadRecord { system_s: woken_s, voluntary_switches: switches, ..client }];
             let slept = (20.0 + 300.0 * side as f64) * (1.0 + 0.01 * draws.normal()) / us;
             let callers = vec![CallerShare { chain: taken(page, lock), fraction: slept }];
             let stacks = Some(StackSamples { read: 100, whole: 100, callers });
@@ -108,6 +115,33 @@ fn waits_for_pages_are_named_by_the_functions_that_take_them() {
         let expected = if named { "page_lock" } else { "unnamed_waits" };
         assert_eq!((first.suspect.kind(), first.shown), (expected, true), "{page} {lock}: {first:#?}");
         assert!((first.us - 300.0).abs() < 20.0, "{first:#?}");
+    }
+}
+
+/// Of 300 us on futexes 200 are below this chain; 100 more are in flushes of a connection's own.
+#[test]
+fn a_commit_that_sleeps_until_another_has_flushed_waits_for_the_log() {
+    let mut record = trial(0, 0, "threads=1", 1000.0, false);
+    record.samples[0].threads = vec![worked(ThreadClass::Client, 0.1)];
+    for (inner, for_the_log) in [
+        // Without symbols, as exported functions are found.
+        ("ha_commit_one_phase;[mariadbd];[mariadbd];syscall", true),
+        ("Protocol::net_send_ok;net_flush;net_real_write;pthread_cond_wait;__futex_abstimed_wait_common", true),
+        ("trx_flush_log_if_needed;log_write_up_to;group_commit_lock::acquire;syscall", true),
+        ("log_write_up_to;[mysqld];os_event_wait_low;pthread_cond_wait;[libc.so.6];[libc.so.6]", true),
+        ("XLogFlush;LWLockAcquireOrWait;PGSemaphoreLock;sem_wait;[libc.so.6]", true),
+        ("ha_commit_trans;ha_commit_one_phase;[mariadbd];fdatasync", false),
+        ("log_write_up_to;[mysqld];os_file_flush_func;[mysqld];fdatasync;[libc.so.6];[libc.so.6]", false),
+        ("ha_commit_trans;MDL_context::acquire_lock;[mariadbd];pthread_cond_timedwait", false),
+        ("ha_commit_one_phase;trx_t::commit_in_memory;srw_lock_impl::rd_wait;syscall", false),
+        ("handler::ha_update_row;[mariadbd];pthread_cond_wait", false),
+    ] {
+        let callers = vec![CallerShare { chain: format!("start_thread;{inner}"), fraction: 0.2 }];
+        let seen = waits(&[(TimeUse::OwnFutex, 0.3), (TimeUse::Flush, 0.1), (TimeUse::Client, 0.4)]);
+        let waits = WaitsFile { stacks: Some(StackSamples { read: 100, whole: 100, callers }), ..seen };
+        let found = TrialTime::of(&record, Some(&Captures { waits: Some(waits), ..Captures::default() })).unwrap();
+        let us = [Part::Flush, Part::Asleep].map(|part| found.part(&part).round());
+        assert_eq!(us, if for_the_log { [300.0, 100.0] } else { [100.0, 300.0] }, "{inner}");
     }
 }
 

@@ -85,6 +85,30 @@ fn kernel_time_and_switches_of_log_writes_are_no_wake_ups() {
     assert!(causes.iter().all(|cause| !matches!(cause.suspect, Suspect::WakeUps | Suspect::KernelTime)), "{causes:#?}");
 }
 
+/// The file of B's log is slow: its flushes take 300 us longer, and more commits share each.
+#[test]
+fn a_slow_file_is_named_by_its_flushes_though_there_are_fewer_of_them() {
+    let both = of_two_sides(6, |block, side, name| {
+        let more_us = 300.0 * side as f64;
+        let luck = 2.0 * ((2 * block + side) * 7 % 5) as f64;
+        let us = 400.0 + luck + more_us;
+        let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
+        let [client, server] = [ThreadClass::Client, ThreadClass::Connection];
+        record.samples[0].threads =
+            vec![thread(client, 100.0 / us, 20.0 / us, 0.0), thread(server, 100.0 / us, 50.0 / us, 0.0)];
+        record.capture_sample =
+            Some(CaptureSample { tps: 1e6 / us, tps_ratio: 1.0, elapsed_s: 1.0, ..CaptureSample::default() });
+        let mut seen = captures(0.0, &[]);
+        let writes = 1e6 / us * (0.5 - 0.02 * side as f64 + 0.01 * ((block * 3 + side * 5) % 7) as f64);
+        seen.status.as_mut().unwrap().differences.insert("Innodb_os_log_fsyncs".to_owned(), writes);
+        seen.waits = Some(waits(&[(TimeUse::Flush, (80.0 + more_us) / us)]));
+        (record, seen)
+    });
+    let first = &found(&both)[0];
+    assert_eq!((&first.suspect, first.shown, first.counts), (&Suspect::Commit, true, None), "{first:#?}");
+    assert!((first.us - 300.0).abs() < 10.0, "{first:#?}");
+}
+
 /// Both sides are planned with these settings.
 pub fn plan(both: &mut Results, settings: &Value) {
     let plan = both.plan.as_mut().unwrap();

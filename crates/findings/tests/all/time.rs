@@ -1,11 +1,14 @@
 //! The time of a transaction: the parts of every trial add up to the whole, and planted differences are named.
 
 use crate::made_up::{differ, of_two_sides, trial, worked};
+use crate::modes::environment;
 use std::collections::BTreeMap;
+use tare_findings::compare::Side;
+use tare_findings::differences::What;
 use tare_findings::time::{Missing, Part, TrialTime};
-use tare_findings::why::Suspect;
+use tare_findings::why::{Suspect, why};
 use tare_results::captures::{Captures, LockShare, LocksFile, StatusFile, WaitKind};
-use tare_results::schema::{SCHEMA, ScheduleRecord, ThreadClass, ThreadRecord};
+use tare_results::schema::{Environment, SCHEMA, ScheduleRecord, ThreadClass, ThreadRecord};
 use tare_results::waits::{ThreadsTime, TimePart, TimeUse, WaitsFile};
 
 /// A thread that used so much of a second on a CPU (user, kernel) and waiting for one.
@@ -246,6 +249,17 @@ fn the_part_that_was_made_larger_is_named_and_nothing_else() {
     assert_eq!((&found.causes[0].suspect, found.causes[0].shown), (&Suspect::RowLock, true), "{found:#?}");
     assert!((found.causes[0].us - 300.0).abs() < 30.0, "{found:#?}");
     assert!(found.causes[0].prove.arguments.iter().any(|word| word.contains("rows=100000")), "{found:#?}");
+}
+
+#[test]
+fn of_two_runs_it_is_known_in_what_their_machines_differ() {
+    let [mut one, mut other] = [two_sides(0.0, 0.0), two_sides(0.0, 0.0)];
+    one.environment = Some(environment("node:1 core:2 pu:1"));
+    other.environment = Some(Environment { cpu_model: "Xeon".to_owned(), ..environment("node:1 core:2 pu:1") });
+    let side = |results| Side { results, condition: Some("side=a") };
+    let apart = why(side(&one), side(&other)).unwrap().made_apart;
+    assert_eq!(apart.iter().map(|one| &one.what).collect::<Vec<_>>(), [&What::Machine("CPU")]);
+    assert!(differ(&one).made_apart.is_empty());
 }
 
 /// B takes 60 us more of server time, and other programs took 300 us of each transaction of A and 100 of each of B: the

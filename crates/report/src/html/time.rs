@@ -14,7 +14,8 @@ use tare_findings::why;
 /// Rows of the table; a study of many conditions has the rest in `tare show --json`.
 const ROWS: usize = 400;
 
-/// One row a condition, one column a part; none where nothing is known of it.
+/// One row a condition, one column a part, and before them, where narrow screens show it, what is not explained; none
+/// where nothing is known of it.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let times = &page.summary.time;
     let largest = times.iter().map(|time| time.us_per_transaction).fold(0.0, f64::max);
@@ -24,13 +25,14 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
         time.parts.iter().find(|found| found.part == *part).map_or("–".to_owned(), |found| scale.number(found.us))
     };
     let names: Vec<String> = parts.iter().map(|part| words::part(part)).collect();
-    let mut heads = vec![L("condition"), R("all")];
+    let mut heads = vec![L("condition"), R("all"), R("not explained")];
     heads.extend(names.iter().map(|name| R(name)));
-    heads.extend([R("not explained"), R("background CPU alongside")]);
+    heads.push(R("background CPU alongside"));
     let row = |time: &ConditionTime| {
-        let mut row = row![time.name, scale.number(time.us_per_transaction)];
+        let not_explained = scale.number(time.not_explained.us);
+        let mut row = row![time.name, scale.number(time.us_per_transaction), not_explained];
         row.extend(parts.iter().map(|part| html! { (cell(time, part)) }));
-        row.extend(row![scale.number(time.not_explained.us), scale.number(time.background_us)]);
+        row.extend(row![scale.number(time.background_us)]);
         row
     };
     let events = tables::events(times.iter().take(ROWS));
@@ -59,12 +61,14 @@ fn difference(page: &Page<'_>) -> Option<Markup> {
     let side = |name| Some((page.conditions.iter().find(|condition| condition.name == name)?, page.results));
     let found = why::of_conditions(side(a)?, side(b)?).ok().filter(|found| chosen.differ(found.own().p_value))?;
     let over = if found.paired { "trials of the same block" } else { "trials" };
+    // Above the table: one inside it is as wide as the table, and cut off on a narrow screen.
     let caption = format!(
         "From A ({a}) to B ({b}), µs per transaction; intervals over {over}; * is shown, all parts tested together"
     );
     Some(html! {
         p { (words::extremes(&chosen)) " " (words::why(&found)) }
-        (drawn("From A to B", Some(&caption), &tables::waterfall(&found)))
+        p.note { (caption) }
+        (drawn("From A to B", None, &tables::waterfall(&found)))
         @if !found.causes.is_empty() {
             p.note { "Suspects, the largest first; they may overlap. tare why A B names what would decide about the first." }
             ul { @for cause in suspects::listed(&found) {

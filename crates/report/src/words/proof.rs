@@ -57,6 +57,6 @@ pub fn answer(proofs: &[Proof]) -> String {
         (false, true) => format!("By experiment: {}.", list(&stand)),
         (false, false) => format!("By experiment: {}; not {}.", list(&stand), list(&out)),
         (true, false) => format!("By experiment it is not {}.", list(&out)),
-        (true, true) => "No experiment decided in this time.".to_owned(),
+        (true, true) => "No experiment decided.".to_owned(),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::wakes;
 use std::collections::BTreeMap;
+use tare_findings::differences::Difference;
 use tare_findings::figures::{count, figure, list, percent};
 use tare_findings::time::{ConditionTime, Counted, EventMean, EventSide, Extremes, Missing, Part};
 use tare_findings::why::{Changes, NamedChange, PartChange, Times, Why};
@@ -20,6 +21,8 @@ const LABELLED: usize = 3;
 /// A part below this share of the difference does not explain it.
 const EXPLAINS: f64 = 0.05;
 
+/// Properties of two machines that are named.
+const APART: usize = 3;
 /// A time below this is less than any recording can see, microseconds.
 const SEEN_US: f64 = 0.01;
 
@@ -157,10 +160,24 @@ pub fn cautions(found: &Why) -> Vec<String> {
     cautions.extend(not_captured(&found.missing));
     cautions.extend(found.unnamed.as_ref().map(|unnamed| super::waits::unnamed_of(unnamed, "the profile")));
     if !found.one_run {
-        cautions
-            .push("A and B were not measured in one run: what differs between sessions is in every part".to_owned());
+        cautions.push(format!(
+            "A and B were not measured in one run: what differs between sessions is in every part{}",
+            apart(&found.made_apart)
+        ));
     }
     cautions
+}
+
+/// In what two machines, or servers, differ: the first few.
+fn apart(found: &[Difference]) -> String {
+    let named = found.iter().take(APART).map(|one| format!("{} ({} and {})", one.what, value(&one.a), value(&one.b)));
+    let named: Vec<String> = named.collect();
+    let others = if found.len() > APART { "; tare compare A B lists all" } else { "" };
+    if named.is_empty() { String::new() } else { format!(", here {}{others}", list(&named)) }
+}
+
+fn value(text: &str) -> &str {
+    if text.is_empty() { "none" } else { text }
 }
 
 /// What to know of conditions that are compared with none.

@@ -67,8 +67,10 @@ impl ProofRequest<'_> {
         let mut proofs = Vec::new();
         for (number, one) in ready.into_iter().enumerate() {
             let folder = out.join(format!("{}-{}", number + 1, one.trial.suspect.kind()));
-            let Some(proof) = self.made(one, folder, each_s, &machine)? else { break };
-            proofs.push(proof);
+            proofs.extend(self.made(one, folder, each_s, &machine)?);
+            if tare_engine::interrupted() {
+                break;
+            }
         }
         let document = WhyJson::of(self.found).proved(&proofs, each_s);
         let record = out.join(RECORD);
@@ -130,7 +132,7 @@ impl ProofRequest<'_> {
         Ok(ready)
     }
 
-    /// Makes one; none when it was interrupted before a pair.
+    /// Makes one, or what of it an interruption left; none without a pair.
     fn made(&self, ready: Ready, out: PathBuf, each_s: f64, machine: &Machine) -> Result<Option<Proof>, Problem> {
         let Ready { trial, study, plan } = ready;
         let plan = settle::begun(plan.clone(), rule(&plan, trial.effect, each_s)?);
@@ -139,7 +141,7 @@ impl ProofRequest<'_> {
         let teller = Teller::of(self.json, self.trusted);
         execute(&study, &plan, &directory, &teller, &mut RoundListener::new(pair_line))?;
         let (plan, records) = (read_plan(directory.folder())?, read_trials(directory.folder())?);
-        Ok(Ab::of(&plan, &records).filter(|_| !tare_engine::interrupted()).map(|ab| Proof::of(trial, &ab)))
+        Ok(Ab::of(&plan, &records).map(|ab| Proof::of(trial, &ab)))
     }
 }
 

@@ -76,12 +76,13 @@ impl LooksDone {
         let mut addresses = Addresses::default();
         let shared = parts::shared(&[&self.connections.1, &self.background.1]);
         let names = self.stacks.as_ref().map(Stacks::names).unwrap_or_default();
+        let callers = self.stacks.as_ref().map(|stacks| stacks.callers(&names)).unwrap_or_default();
         let mut time = |(threads, tally, counted): &(BTreeSet<ThreadRef>, Tally, Counted)| ThreadsTime {
             threads: threads.len(),
             samples: tally.samples,
             running_samples: tally.running,
             exact: counted.elapsed_ns > 0.0,
-            parts: parts::of(tally, *counted, &shared, &mut addresses, &names),
+            parts: parts::of(tally, *counted, &shared, &mut addresses, &callers),
         };
         let connections = time(&self.connections);
         let slept = parts::asleep(&connections.parts);

@@ -4,7 +4,6 @@
 use super::super::place::{Captured, FOLDED_FILE, Place};
 use super::addresses::Addresses;
 use super::followed::Counted;
-use super::functions::Names;
 use super::sleep::{Futex, Sleep};
 use super::tally::{Sightings, Tally};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -41,7 +40,7 @@ pub(super) fn of(
     counted: Counted,
     shared: &BTreeSet<Address>,
     addresses: &mut Addresses,
-    names: &Names,
+    callers: &[Option<String>],
 ) -> Vec<TimePart> {
     if tally.samples == 0 {
         return Vec::new();
@@ -57,7 +56,7 @@ pub(super) fn of(
         |time, fraction| TimePart { time, on: None, operation: None, caller: None, addresses: 0, threads: 0, fraction };
     let mut parts = vec![awake(TimeUse::Ran, ran)];
     parts.extend(waited.map(|fraction| awake(TimeUse::WaitedForCpu, fraction)));
-    for (key, found) in grouped(tally, shared, addresses, names) {
+    for (key, found) in grouped(tally, shared, addresses, callers) {
         let (time, on, operation, caller, _) = key;
         let fraction = rest * found.samples as f64 / asleep.max(1) as f64;
         let addresses = found.addresses.len();
@@ -81,7 +80,7 @@ fn grouped(
     tally: &Tally,
     shared: &BTreeSet<Address>,
     addresses: &mut Addresses,
-    names: &Names,
+    callers: &[Option<String>],
 ) -> BTreeMap<Key, Found> {
     let mut most: Vec<(&Sleep, &Sightings)> = tally.asleep.iter().collect();
     most.sort_by_key(|(_, seen)| std::cmp::Reverse(seen.samples));
@@ -96,9 +95,7 @@ fn grouped(
                 let own_part = is_shared && locks < LOCKS;
                 locks += usize::from(own_part);
                 let time = if is_shared { TimeUse::SharedFutex } else { TimeUse::OwnFutex };
-                let caller = seen.callers.iter().max_by_key(|(place, samples)| (**samples, **place));
-                let caller = caller.and_then(|(place, _)| names.get(place).cloned());
-                (time, Some(place), Some(futex.operation), caller, own_part.then(|| address(futex)))
+                (time, Some(place), Some(futex.operation), caller(seen, callers), own_part.then(|| address(futex)))
             }
         };
         let found = groups.entry(key).or_default();
@@ -109,6 +106,17 @@ fn grouped(
         }
     }
     groups
+}
+
+/// The function that most of these sleeps come from.
+fn caller(seen: &Sightings, callers: &[Option<String>]) -> Option<String> {
+    let mut samples = BTreeMap::<&String, u64>::new();
+    for (chain, count) in &seen.callers {
+        if let Some(Some(caller)) = callers.get(*chain) {
+            *samples.entry(caller).or_default() += count;
+        }
+    }
+    samples.into_iter().max_by_key(|(_, count)| *count).map(|(caller, _)| caller.clone())
 }
 
 /// Weights are millionths of the threads' time.
@@ -197,7 +205,7 @@ mod tests {
         let shared = shared(&[&tally]);
         assert_eq!(shared, [(Some(-1), 1)].into());
         let counted = Counted { elapsed_ns: 100.0, ran_ns: 30.0, waited_ns: 20.0 };
-        let parts = of(&tally, counted, &shared, &mut Addresses::default(), &Names::default());
+        let parts = of(&tally, counted, &shared, &mut Addresses::default(), &[]);
         let found: Vec<_> =
             parts.iter().map(|p| (p.time, p.addresses, p.threads, (p.fraction * 1e6).round())).collect();
         assert_eq!(
@@ -210,7 +218,7 @@ mod tests {
                 (TimeUse::Client, 0, 1, 50_000.0),
             ]
         );
-        let sampled = of(&tally, Counted::default(), &shared, &mut Addresses::default(), &Names::default());
+        let sampled = of(&tally, Counted::default(), &shared, &mut Addresses::default(), &[]);
         assert_eq!((sampled[0].time, sampled[0].fraction), (TimeUse::Ran, 0.5));
     }
 
@@ -225,7 +233,7 @@ mod tests {
             sleeps.iter().for_each(|(thread, address)| tally.sleeps(-1, *thread, futex(*address), None));
             for elapsed_ns in [0.0, 100.0] {
                 let counted = Counted { elapsed_ns, ran_ns: ran, waited_ns: waited };
-                let parts = of(&tally, counted, &shared(&[&tally]), &mut Addresses::default(), &Names::default());
+                let parts = of(&tally, counted, &shared(&[&tally]), &mut Addresses::default(), &[]);
                 let sum: f64 = parts.iter().map(|part| part.fraction).sum();
                 prop_assert!(parts.is_empty() || (sum - 1.0).abs() < 1e-9, "{parts:?}");
                 prop_assert!(parts.len() <= LOCKS + 5, "{}", parts.len());

@@ -64,8 +64,8 @@ pub(super) struct Stacks {
     processes: HashMap<i32, Process>,
     known: Known,
     piece: Vec<u8>,
-    /// The innermost function first.
-    chains: HashMap<Vec<Place>, u64>,
+    /// The innermost function first; each with its number, and how often it was seen.
+    chains: HashMap<Vec<Place>, (usize, u64)>,
     read: u64,
     whole: u64,
 }
@@ -84,9 +84,8 @@ impl Stacks {
         Self { programs, processes, known, piece, chains: HashMap::new(), read: 0, whole: 0 }
     }
 
-    /// Counts the chain of a thread that sleeps in a call; which function outside the library that calls the kernel it
-    /// comes from.
-    pub fn read(&mut self, thread: &Followed, call: &Call) -> Option<Place> {
+    /// Counts the chain of a thread that sleeps in a call; the chain's number.
+    pub fn read(&mut self, thread: &Followed, call: &Call) -> Option<usize> {
         let process = self.processes.get(&thread.thread.pid)?;
         let stack = Stack { memory: &process.memory, from: call.stack, bytes: &mut self.piece, filled: 0 };
         let (chain, whole) = unwound(process, &self.programs, call, stack, &mut self.known);
@@ -96,11 +95,13 @@ impl Stacks {
         }
         self.read += 1;
         self.whole += u64::from(whole);
-        let caller = chain.iter().find(|place| place.program != chain[0].program).copied();
-        if self.chains.len() < CHAINS || self.chains.contains_key(&chain) {
-            *self.chains.entry(chain).or_default() += 1;
+        let next = self.chains.len();
+        if next >= CHAINS && !self.chains.contains_key(&chain) {
+            return None;
         }
-        caller
+        let (number, count) = self.chains.entry(chain).or_insert((next, 0));
+        *count += 1;
+        Some(*number)
     }
 
     /// The functions of all chains: reads the symbols of their programs.
@@ -108,16 +109,33 @@ impl Stacks {
         Names::of(self.chains.keys().flatten().copied(), &self.programs.all)
     }
 
+    /// By the number of a chain, the function that it comes from: of those outside the library that calls the kernel
+    /// the nearest that has a name.
+    pub fn callers(&self, names: &Names) -> Vec<Option<String>> {
+        let mut callers = vec![None; self.chains.len()];
+        for (chain, (number, _)) in &self.chains {
+            let outside = chain.iter().filter(|place| place.program != chain[0].program);
+            callers[*number] = nearest(outside.filter_map(|place| names.get(place))).cloned();
+        }
+        callers
+    }
+
     /// As shares of the threads' time, of which they slept for a part; none where no stack could be read.
     pub fn samples(&self, names: &Names, slept: f64) -> Option<StackSamples> {
         let mut weights = Weights::default();
-        for (chain, count) in &self.chains {
+        for (chain, (_, count)) in &self.chains {
             let frames: Vec<&String> = chain.iter().rev().filter_map(|place| names.get(place)).collect();
             weights.add(&frames, *count as f64);
         }
         let callers = weights.shares(slept);
         (self.read > 0).then_some(StackSamples { read: self.read, whole: self.whole, callers })
     }
+}
+
+/// The first function that has a name; the first one where none has.
+fn nearest<'n>(mut functions: impl Iterator<Item = &'n String> + Clone) -> Option<&'n String> {
+    let first = functions.clone().next();
+    functions.find(|name| !name.starts_with('[')).or(first)
 }
 
 /// The chain of a thread, and whether it reaches the function that the thread began in.
@@ -276,9 +294,20 @@ mod tests {
             let test = functions.iter().position(|name| name.contains("of_a_sleeping_thread")).unwrap();
             assert!(0 < test && test < planted && planted + 1 < functions.len(), "{functions:?}");
             // The C library's own functions do not say who called.
-            assert!(functions[planted..].contains(&names.get(&caller).unwrap().as_str()), "{functions:?}");
-            assert_eq!(names.get(&caller).map(|name| name.contains("libc")), Some(false));
+            let caller = stacks.callers(&names)[caller].clone().unwrap();
+            assert!(functions[planted..].contains(&caller.as_str()) && !caller.contains("libc"), "{functions:?}");
         });
+    }
+
+    #[test]
+    fn a_function_without_a_name_is_called_by_the_nearest_that_has_one() {
+        let of = |functions: &[&str]| {
+            let functions: Vec<String> = functions.iter().map(|&name| name.to_owned()).collect();
+            nearest(functions.iter()).cloned()
+        };
+        assert_eq!(of(&["[mariadbd]", "ha_commit_one_phase", "main"]).as_deref(), Some("ha_commit_one_phase"));
+        assert_eq!(of(&["[mariadbd]", "[plugin.so]"]).as_deref(), Some("[mariadbd]"));
+        assert_eq!(of(&[]), None);
     }
 
     #[test]

