@@ -2,8 +2,9 @@
 //! not, in which system call it sleeps.
 
 use super::error::ObserveError;
+use super::proc_file::about_descriptor;
 use super::thread_ref::ThreadRef;
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::str::FromStr;
 
@@ -115,7 +116,7 @@ pub fn in_call(thread: ThreadRef) -> Result<InCall, ObserveError> {
 /// When the process has ended, the descriptor is not open, or the process belongs to another user.
 pub fn epoll_watches(pid: i32, descriptor: i32) -> Result<Vec<i32>, ObserveError> {
     let path = format!("/proc/{pid}/fdinfo/{descriptor}");
-    let text = fs::read_to_string(&path).map_err(|e| ObserveError::of_io(&path, &e))?;
+    let text = about_descriptor(&path).map_err(|e| ObserveError::of_io(&path, &e))?;
     let watched = text.lines().filter_map(|line| line.strip_prefix("tfd:")?.split_whitespace().next()?.parse().ok());
     Ok(watched.collect())
 }

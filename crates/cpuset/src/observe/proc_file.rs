@@ -7,6 +7,8 @@ use std::io::{self, Read};
 
 /// What the kernel takes of arguments and environment together when a program starts, at most (execve(2)), bytes.
 const LONGEST_START: u64 = 6 << 20;
+/// What is read of the descriptors that one of epoll watches, bytes: those of 100,000 connections.
+const LONGEST_WATCHES: u64 = 16 << 20;
 /// Room for most of these files, whose length is not known before: read in one call and not in pieces.
 const USUAL: usize = 4 << 10;
 
@@ -16,9 +18,7 @@ const USUAL: usize = 4 << 10;
 /// # Errors
 /// What the system says.
 pub fn proc_text(path: &str) -> io::Result<String> {
-    let mut bytes = Vec::with_capacity(USUAL);
-    File::open(path)?.read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(String::from_utf8_lossy(&beginning(path, u64::MAX)?).into_owned())
 }
 
 /// The arguments that a process was started with, each with a NUL behind it; `\u{fffd}` for what is no UTF-8.
@@ -26,7 +26,7 @@ pub fn proc_text(path: &str) -> io::Result<String> {
 /// # Errors
 /// What the system says.
 pub fn arguments(pid: i32) -> io::Result<String> {
-    Ok(String::from_utf8_lossy(&started_with(&format!("/proc/{pid}/cmdline"))?).into_owned())
+    Ok(String::from_utf8_lossy(&beginning(&format!("/proc/{pid}/cmdline"), LONGEST_START)?).into_owned())
 }
 
 /// The environment that a process was started with, each variable with a NUL behind it.
@@ -34,14 +34,20 @@ pub fn arguments(pid: i32) -> io::Result<String> {
 /// # Errors
 /// What the system says, as of processes of another user.
 pub fn environment(pid: i32) -> io::Result<Vec<u8>> {
-    started_with(&format!("/proc/{pid}/environ"))
+    beginning(&format!("/proc/{pid}/environ"), LONGEST_START)
+}
+
+/// What the kernel says of an open file: of a descriptor of epoll a line for each that it watches, as many as its
+/// process likes.
+pub(super) fn about_descriptor(path: &str) -> io::Result<String> {
+    Ok(String::from_utf8_lossy(&beginning(path, LONGEST_WATCHES)?).into_owned())
 }
 
 /// Any process can name other memory of its own in the place of what it was started with, and as much of it as it likes
 /// (`PR_SET_MM_MAP`, prctl(2)): no more is read than the kernel would have taken.
-fn started_with(path: &str) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(LONGEST_START).read_to_end(&mut bytes)?;
+fn beginning(path: &str, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(USUAL);
+    File::open(path)?.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -78,6 +84,8 @@ mod tests {
         assert!(environment(own).unwrap().split(|byte| *byte == 0).any(|variable| variable.starts_with(b"PATH=")));
         let path = std::env::temp_dir().join(format!("tare-cpuset-{own}"));
         File::create(&path).unwrap().set_len(LONGEST_START + 1).unwrap();
+        let read = beginning(path.to_str().unwrap(), LONGEST_START).unwrap().len();
+        fs::remove_file(&path).unwrap();
         let read = started_with(path.to_str().unwrap()).unwrap().len();
         std::fs::remove_file(&path).unwrap();
         assert_eq!(read as u64, LONGEST_START);

@@ -6,8 +6,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The longest option file that is read, bytes.
+/// What is read of an option file and of all that it includes, bytes.
 const LARGEST: u64 = 1 << 20;
+/// What a file, and an entry of a folder, counts there at least: one with nothing in it can be included for ever.
+const OF_A_FILE: u64 = 1 << 10;
+const OF_AN_ENTRY: u64 = 1 << 6;
 const DEPTH: usize = 8;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,7 +46,7 @@ pub(crate) fn read_file(
     placed: &dyn Fn(&str, &str) -> Option<&'static str>,
 ) -> Result<OptionFile, EngineError> {
     let mut found = OptionFile::default();
-    let mut reader = Reader { read, placed, found: &mut found };
+    let mut reader = Reader { read, placed, left: LARGEST, found: &mut found };
     reader.file(path, in_group, DEPTH)?;
     Ok(found)
 }
@@ -51,6 +54,8 @@ pub(crate) fn read_file(
 struct Reader<'a> {
     read: &'a dyn Fn(&str) -> OptionLine,
     placed: &'a dyn Fn(&str, &str) -> Option<&'static str>,
+    /// Of [`LARGEST`].
+    left: u64,
     found: &'a mut OptionFile,
 }
 
@@ -60,7 +65,9 @@ impl Reader<'_> {
         // A link to it is what distributions make of my.cnf.
         let real = fs::canonicalize(path).map_err(|e| unreadable(e.to_string()))?;
         let bytes = tare_files::read_regular(&real, LARGEST).map_err(|e| unreadable(e.to_string()))?;
-        let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
+        let bytes = bytes.unwrap_or_default();
+        self.take(path, OF_A_FILE.max(bytes.len() as u64))?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
         self.found.files.push(path.to_owned());
         let mut ours = in_group;
         for (number, line) in text.lines().enumerate() {
@@ -76,19 +83,25 @@ impl Reader<'_> {
                     }
                 }
                 OptionLine::Folder(folder, ending) => {
-                    let mut files: Vec<PathBuf> = fs::read_dir(next_to(path, &folder))
-                        .into_iter()
-                        .flatten()
-                        .flatten()
-                        .map(|e| e.path())
-                        .collect();
-                    files.retain(|file| file.to_string_lossy().ends_with(ending));
+                    let mut files = Vec::new();
+                    for entry in fs::read_dir(next_to(path, &folder)).into_iter().flatten().flatten() {
+                        self.take(path, OF_AN_ENTRY)?;
+                        files.extend(Some(entry.path()).filter(|file| file.to_string_lossy().ends_with(ending)));
+                    }
                     files.sort();
                     files.iter().try_for_each(|file| self.deeper(file, in_group, depth))?;
                 }
                 OptionLine::Option(..) | OptionLine::Empty => {}
             }
         }
+        Ok(())
+    }
+
+    fn take(&mut self, path: &Path, bytes: u64) -> Result<(), EngineError> {
+        self.left = self.left.checked_sub(bytes).ok_or_else(|| {
+            let reason = format!("comes to more than {} KiB with all that includes it and it includes", LARGEST >> 10);
+            EngineError::OptionFile { path: path.to_owned(), reason }
+        })?;
         Ok(())
     }
 
@@ -235,6 +248,25 @@ mod tests {
         ];
         for (value, expected) in read {
             assert_eq!(unquoted(value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn files_that_include_each_other_again_and_again_come_to_no_more_than_the_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let ours = |text: &str| my_cnf_line(text, &|_| true);
+        fs::create_dir(path("folder")).unwrap();
+        fs::write(path("folder/note.txt"), "").unwrap();
+        fs::write(path("empty.cnf"), "").unwrap();
+        for (line, times, fits) in [("!include empty.cnf\n", 1_100, false), ("!includedir folder\n", 14_000, false)]
+            .into_iter()
+            .chain([("!include empty.cnf\n", 900, true), ("!includedir folder\n", 9_000, true)])
+        {
+            fs::write(path("my.cnf"), line.repeat(times)).unwrap();
+            let read = read_file(&path("my.cnf"), true, &ours, &|_, _| None);
+            let refused = read.map(drop).map_err(|error| error.to_string().contains("comes to more than 1024 KiB"));
+            assert_eq!(refused, if fits { Ok(()) } else { Err(true) }, "{times} times {line}");
         }
     }
 

@@ -8,11 +8,13 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use tare_files::FilesError;
+use tare_files::{Access, FilesError, PrivateFolder};
 
 const MIB: u64 = 1 << 20;
 /// Part of a file that is copied before anything else is looked at, bytes: a fraction of a second on a slow disk.
 const COPIED_AT_ONCE: u64 = 64 * MIB;
+/// The most that is read of what data or a build say of themselves, bytes: CMake's cache has half a megabyte.
+const LARGEST_NOTE: u64 = 16 * MIB;
 /// Longest path of a Unix socket, without the terminating NUL (`sun_path` has 108 bytes).
 const SOCKET_PATH_LIMIT: usize = 107;
 
@@ -30,7 +32,8 @@ pub(crate) struct PrivateDirectory {
 }
 
 impl PrivateDirectory {
-    /// Makes it with mode 0700. An existing one is taken when it is empty, private and ours.
+    /// Makes it with mode 0700, where no one else can put another one in its place: it is used by its name. An existing
+    /// one is taken when it is empty, private and ours.
     pub(crate) fn create(path: &Path) -> Result<Self, EngineError> {
         match DirBuilder::new().mode(0o700).create(path) {
             Ok(()) => {}
@@ -38,7 +41,9 @@ impl PrivateDirectory {
             Err(error) => return Err(EngineError::io("make the directory", path, error)),
         }
         let path = fs::canonicalize(path).map_err(|source| EngineError::io("resolve", path, source))?;
-        Ok(Self { path })
+        let made = Self { path };
+        PrivateFolder::open(made.path(), Access::Closed).map_err(not_private)?;
+        Ok(made)
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -99,6 +104,13 @@ impl DataInUse {
             Self::Private(directory) => directory.path(),
         }
     }
+}
+
+/// The text of a file that a data directory, or the tree of a server's program, says something of itself in: a study
+/// of anyone may name one, which is looked at before it is trusted. None for what is no file, or too large to be one.
+pub(crate) fn small_file(path: &Path) -> Option<String> {
+    let bytes = tare_files::read_named_file(path, LARGEST_NOTE).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Copies the files and directories below `from` into the existing directory `to`. The copy shares blocks where the
@@ -226,6 +238,19 @@ mod tests {
     }
 
     #[test]
+    fn a_run_directory_that_others_could_exchange_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        for (mode, fits) in [(0o777, false), (0o1777, true), (0o755, true)] {
+            fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
+            let refused = PrivateDirectory::create(&path).map(drop).map_err(|error| error.to_string());
+            assert_eq!(refused.is_ok(), fits, "{mode:o}: {refused:?}");
+            assert!(refused.err().is_none_or(|why| why.contains("others may write to")));
+            assert!(!path.exists());
+        }
+    }
+
+    #[test]
     fn a_copy_has_the_same_bytes_and_is_removed_while_the_original_stays() {
         let folder = tempfile::tempdir().unwrap();
         let (prepared, at) = (folder.path().join("prepared"), folder.path().join("copy"));
@@ -236,6 +261,16 @@ mod tests {
         assert_eq!(tree_bytes(copy.path()), 4);
         drop(copy);
         assert!(!at.exists() && prepared.join("db/table").exists());
+    }
+
+    #[test]
+    fn what_data_and_builds_say_of_themselves_is_read_of_files_and_to_a_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let [note, large, device] = ["note", "large", "device"].map(|name| folder.path().join(name));
+        fs::write(&note, "10.11\n").unwrap();
+        File::create(&large).unwrap().set_len(LARGEST_NOTE + 1).unwrap();
+        std::os::unix::fs::symlink("/dev/null", &device).unwrap();
+        assert_eq!([&note, &large, &device].map(|path| small_file(path)), [Some("10.11\n".to_owned()), None, None]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The files that belong to a server program: those of the tree that it lies in, never those of another build.
 
+use crate::data::directories::small_file;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
@@ -86,7 +87,7 @@ impl Layout {
 }
 
 fn source_of(build: &Path) -> Option<PathBuf> {
-    let cache = fs::read_to_string(build.join("CMakeCache.txt")).ok()?;
+    let cache = small_file(&build.join("CMakeCache.txt"))?;
     cache.lines().find_map(|line| line.strip_prefix(SOURCE)).map(PathBuf::from)
 }
 
@@ -97,7 +98,7 @@ fn holds_libraries(place: &Path) -> bool {
 
 /// Lines about the compiler and its flags.
 fn facts(file: &Path, separator: char) -> BTreeMap<String, String> {
-    let text = fs::read_to_string(file).unwrap_or_default();
+    let text = small_file(file).unwrap_or_default();
     let wanted = ["CMAKE_BUILD_TYPE", "CMAKE_C_COMPILER", "CMAKE_C_FLAGS", "CMAKE_CXX_COMPILER", "CMAKE_CXX_FLAGS"];
     let line = |line: &str| {
         let (name, value) = line.split_once(separator)?;

@@ -5,10 +5,10 @@ use super::dialect::MARIADB;
 use super::kind::{Kind, MadeBy, OfKind};
 use super::layout::Layout;
 use super::{arguments, binary, install};
+use crate::data::directories::small_file;
 use crate::process::instance::{rows, statement};
 use crate::programs::program::places;
 use crate::{EngineError, Session};
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -39,7 +39,7 @@ pub(super) static KIND: Kind = Kind {
     dialect: &MARIADB,
     find: binary::find,
     made_by: |data| {
-        let read = |name| std::fs::read_to_string(data.join(name)).ok();
+        let read = |name| small_file(&data.join(name));
         // MySQL's own dictionary, which MariaDB cannot read.
         let foreign = data.join("mysql.ibd").exists().then(|| MadeBy::Another("MySQL 8.0 or newer".to_owned()));
         let told = || ["mariadb_upgrade_info", "mysql_upgrade_info"].into_iter().find_map(read).map(MadeBy::Version);
@@ -67,7 +67,7 @@ pub(super) static KIND: Kind = Kind {
 /// The version that made InnoDB's log, from the log's head: old versions tell it nowhere else.
 fn log_creator(data: &Path) -> Option<MadeBy> {
     let mut head = [0; 48];
-    File::open(data.join("ib_logfile0")).ok()?.read_exact(&mut head).ok()?;
+    tare_files::open_named(&data.join("ib_logfile0")).ok()??.read_exact(&mut head).ok()?;
     // log0log.h: LOG_HEADER_CREATOR.
     let creator = String::from_utf8_lossy(&head[16..]);
     let creator = creator.trim_end_matches('\0');

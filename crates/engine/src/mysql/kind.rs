@@ -2,6 +2,7 @@
 
 use super::binary::NAME;
 use super::{binary, install};
+use crate::data::directories::small_file;
 use crate::mariadb::dialect::InnoDb;
 use crate::mariadb::layout::Layout;
 use crate::mariadb::{Kind, MadeBy, OfKind};
@@ -61,7 +62,7 @@ fn made_by(data: &Path) -> Option<MadeBy> {
     if data.join("aria_log_control").exists() {
         return Some(MadeBy::Another("MariaDB".to_owned()));
     }
-    let read = |name: &str| std::fs::read_to_string(data.join(name)).ok();
+    let read = |name: &str| small_file(&data.join(name));
     let Some(history) = read("mysql_upgrade_history") else { return read("mysql_upgrade_info").map(MadeBy::Version) };
     let history: serde_json::Value = serde_json::from_str(&history).ok()?;
     Some(MadeBy::Version(history["upgrade_history"].as_array()?.last()?["version"].as_str()?.to_owned()))

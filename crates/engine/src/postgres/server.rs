@@ -4,7 +4,7 @@ use super::arguments::PORT;
 use super::binary::{NAME, Postgresql};
 use super::connection::Connection;
 use super::{arguments, binary};
-use crate::data::directories::socket_path;
+use crate::data::directories::{small_file, socket_path};
 use crate::process::huge_pages;
 use crate::process::instance::{PrivateServer, ServerDirectories, free_port, random_password, rows, single};
 use crate::process::server_process::StopPolicy;
@@ -124,7 +124,7 @@ fn tcp_target(
 
 /// The directory says which version made it; another one is refused before a start.
 pub(super) fn check_version(data: &Path, server: &Binary) -> Result<(), EngineError> {
-    let Ok(found) = fs::read_to_string(data.join("PG_VERSION")) else {
+    let Some(found) = small_file(&data.join("PG_VERSION")) else {
         let reason = "is no data directory of PostgreSQL: expected a file PG_VERSION in it".to_owned();
         return Err(EngineError::Directory { path: data.to_owned(), reason });
     };

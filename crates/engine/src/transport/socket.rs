@@ -8,9 +8,11 @@ use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 use std::hint::spin_loop;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// The longest part of a wait in which no one looks whether it is still wanted. A wait without end is ended by who made
@@ -226,7 +228,7 @@ fn connect_unix(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
 
 fn connect_tcp(host: &str, port: u16, deadline: Instant) -> io::Result<TcpStream> {
     let mut last = io::Error::new(ErrorKind::NotFound, "the name of the host has no address");
-    for address in (host, port).to_socket_addrs()? {
+    for address in addresses(host, port, deadline)? {
         loop {
             let part = go_on(left(deadline)?)?.min(TCP_AGAIN);
             match TcpStream::connect_timeout(&address, part) {
@@ -240,6 +242,31 @@ fn connect_tcp(host: &str, port: u16, deadline: Instant) -> io::Result<TcpStream
         }
     }
     Err(last)
+}
+
+fn addresses(host: &str, port: u16, deadline: Instant) -> io::Result<Vec<SocketAddr>> {
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Ok(vec![(address, port).into()]);
+    }
+    let host = host.to_owned();
+    resolved(deadline, move || (host.as_str(), port).to_socket_addrs().map(Iterator::collect))
+}
+
+/// What `ask` finds before the deadline. The system waits for a name server that does not answer as long as
+/// resolv.conf(5) says, for each server and each domain that is searched: a thread does, which then ends.
+fn resolved(
+    deadline: Instant,
+    ask: impl FnOnce() -> io::Result<Vec<SocketAddr>> + Send + 'static,
+) -> io::Result<Vec<SocketAddr>> {
+    let (answer, found) = channel();
+    thread::Builder::new().name("resolve".to_owned()).spawn(move || drop(answer.send(ask())))?;
+    loop {
+        match found.recv_timeout(go_on(left(deadline)?)?.min(LOOK_EVERY)) {
+            Ok(found) => return found,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Err(ErrorKind::NotFound.into()),
+        }
+    }
 }
 
 /// What is left of a wait, unless nothing is, or no one wants it to go on.
@@ -303,5 +330,23 @@ impl Write for Socket {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_server_that_is_down_is_waited_for_until_the_deadline() {
+        let (end, ended) = channel::<()>();
+        let late = resolved(Instant::now() + Duration::from_millis(50), move || {
+            let _ = ended.recv_timeout(Duration::from_secs(60));
+            Ok(Vec::new())
+        });
+        drop(end);
+        assert_eq!(late.unwrap_err().kind(), ErrorKind::TimedOut);
+        let own = addresses("localhost", 1, Instant::now() + Duration::from_secs(60)).unwrap();
+        assert!(!own.is_empty() && own.iter().all(|address| address.ip().is_loopback() && address.port() == 1));
     }
 }

@@ -12,10 +12,11 @@ use crate::order::{generator, shuffle};
 /// Permutations of a test, and what more the rate needs: at least this many times 1 / rate.
 const PERMUTATIONS: usize = 999;
 const OVER_RATE: f64 = 10.0;
-/// Differences that all permutations of a test together take: long lines are permuted less often ...
-const DIFFERENCES: f64 = 4e9;
-/// ... but never less than this.
-const FEWEST_PERMUTATIONS: usize = 199;
+/// Two Q of the same runs in another order differ by no more, as a fraction.
+const ROUNDING: f64 = 1e-9;
+/// Runs that all permutations look at together, of a history whose lines have one test each: long lines, and many of
+/// them, are permuted less often, but as often as it takes to say anything at their rate.
+const LOOKS: f64 = 2e10;
 
 /// The splits in the order of time: those found as if runs were independent, less those that the resemblance of runs
 /// explains.
@@ -72,12 +73,12 @@ fn divided(held: &[f64], values: &[f64], rate: f64, seed: u64) -> Vec<Split> {
 /// p = (1 + k) / (1 + P) where it is at most `rate`; as soon as it can no longer be, nothing more is drawn.
 fn significant(q: f64, rate: f64, runs: usize, mut next: impl FnMut() -> f64) -> Option<f64> {
     let wanted = PERMUTATIONS.max((OVER_RATE / rate).ceil() as usize);
-    let affordable = (DIFFERENCES / (runs * runs) as f64) as usize;
-    let permutations = wanted.min(affordable.max(FEWEST_PERMUTATIONS));
+    let affordable = (LOOKS * rate / runs as f64) as usize;
+    let permutations = wanted.min(affordable.max((1.0 / rate).ceil() as usize));
     let most = rate * (1 + permutations) as f64;
     let mut reached = 0usize;
     for _ in 0..permutations {
-        reached += usize::from(next() >= q * (1.0 - 1e-12));
+        reached += usize::from(next() >= q * (1.0 - ROUNDING));
         if (1 + reached) as f64 > most {
             return None;
         }
@@ -104,13 +105,15 @@ fn best(values: &[f64]) -> Option<(usize, f64)> {
     if all < 2 * SHORTEST {
         return None;
     }
-    let distance = |from: &[f64], value: f64| from.iter().map(|other| (other - value).abs()).sum::<f64>();
     // Left of the split nothing, right of it everything; then one run after the other goes over.
-    let (mut left, mut between) = (0.0, 0.0);
-    let mut right: f64 = (0..all).map(|place| distance(&values[place + 1..], values[place])).sum();
-    let mut best: Option<(usize, f64)> = None;
-    for (place, value) in values.iter().enumerate().take(all - SHORTEST) {
-        let (to_left, to_right) = (distance(&values[..place], *value), distance(&values[place + 1..], *value));
+    let (ranks, to_all) = distances(values);
+    let (mut left, mut between, mut right) = (0.0, 0.0, to_all.iter().sum::<f64>() / 2.0);
+    let (mut before, mut best) = (Before::of(all), None::<(usize, f64)>);
+    for (place, (rank, in_all)) in ranks.into_iter().zip(to_all).enumerate().take(all - SHORTEST) {
+        let value = values[place] - values[0];
+        let to_left = before.distance(rank, value);
+        before.add(rank, value);
+        let to_right = in_all - to_left;
         left += to_left;
         right -= to_right;
         between += to_right - to_left;
@@ -122,6 +125,53 @@ fn best(values: &[f64]) -> Option<(usize, f64)> {
         }
     }
     best.filter(|(_, q)| *q > 0.0)
+}
+
+/// The rank of each value, from 1, and how far it is from all of them together.
+fn distances(values: &[f64]) -> (Vec<usize>, Vec<f64>) {
+    let mut order: Vec<(f64, usize)> = values.iter().enumerate().map(|(at, value)| (value - values[0], at)).collect();
+    order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let total: f64 = order.iter().map(|(value, _)| value).sum();
+    let (mut ranks, mut to_all, mut below) = (vec![0; values.len()], vec![0.0; values.len()], 0.0);
+    for (rank, (value, at)) in order.into_iter().enumerate() {
+        let (fewer, more) = (rank as f64, (values.len() - rank) as f64);
+        ranks[at] = rank + 1;
+        to_all[at] = (value * fewer - below) + (total - below - value * more);
+        below += value;
+    }
+    (ranks, to_all)
+}
+
+/// The runs before a place by their rank, in a tree of sums (Fenwick, "A new data structure for cumulative frequency
+/// tables", 1994): how far a value is from all of them takes the logarithm of their number and not each of them.
+struct Before {
+    /// Number and sum.
+    tree: Vec<(f64, f64)>,
+    all: (f64, f64),
+}
+
+impl Before {
+    fn of(ranks: usize) -> Self {
+        Self { tree: vec![(0.0, 0.0); ranks + 1], all: (0.0, 0.0) }
+    }
+
+    fn add(&mut self, rank: usize, value: f64) {
+        self.all = (self.all.0 + 1.0, self.all.1 + value);
+        let mut at = rank;
+        while let Some((number, sum)) = self.tree.get_mut(at) {
+            (*number, *sum) = (*number + 1.0, *sum + value);
+            at += at & at.wrapping_neg();
+        }
+    }
+
+    fn distance(&self, rank: usize, value: f64) -> f64 {
+        let (mut number, mut sum, mut at) = (0.0, 0.0, rank);
+        while at > 0 {
+            (number, sum) = (number + self.tree[at].0, sum + self.tree[at].1);
+            at &= at - 1;
+        }
+        (value * number - sum) + (self.all.1 - sum - value * (self.all.0 - number))
+    }
 }
 
 #[cfg(test)]
@@ -162,5 +212,18 @@ mod tests {
         });
         assert_eq!((none, draws), (None, 50), "at most 50 of 1,000 with the observed one");
         assert_eq!(significant(1.0, 0.05, 20, || 0.0), Some(0.001));
+    }
+
+    /// 500 lines.
+    #[test]
+    fn many_long_lines_are_permuted_as_often_as_it_takes_and_no_more() {
+        for (runs, most) in [(10, 125_000), (20, 80_000), (180, 12_501), (2_000, 12_501)] {
+            let mut draws = 0;
+            let found = significant(1.0, 0.04 / 500.0, runs, || {
+                draws += 1;
+                0.0
+            });
+            assert!(found.is_some() && draws <= most, "{runs} runs: {found:?} of {draws}");
+        }
     }
 }
