@@ -18,7 +18,7 @@ struct Forking {
 
 impl Forking {
     fn new() -> Self {
-        let script = "while read x; do sleep 60 >/dev/null & echo $!; done; kill $(jobs -p)";
+        let script = r#"while read x; do sleep 60 >/dev/null & echo $!; a="$a $!"; done; test -z "$a" || kill $a"#;
         let mut parent =
             Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (lines, input) = (BufReader::new(parent.stdout.take().unwrap()), parent.stdin.take().unwrap());
@@ -46,31 +46,39 @@ impl Forking {
 fn processes_that_a_bound_one_makes_get_back_what_it_had() {
     let state = tempfile::tempdir().unwrap();
     let lock = HostLock::acquire(state.path()).unwrap();
-    let mut server = Forking::new();
+    let (mut server, mut another) = (Forking::new(), Forking::new());
     let all = affinity_of(server.itself()).unwrap();
-    let one = CpuSet::from(all.iter().next().unwrap());
-    assert!(all.iter().count() > 1, "this test needs two CPUs");
+    let cpus: Vec<CpuSet> = all.iter().take(2).map(CpuSet::from).collect();
+    let [one, other] = &cpus[..] else { panic!("this test needs two CPUs") };
     let owners = server.makes_one();
-    bind_thread(owners, &one).unwrap();
+    bind_thread(owners, one).unwrap();
     for killed in [false, true] {
         let mut affinities = ThreadAffinities::new(state.path(), &lock);
-        affinities.bind(&[(server.itself(), one.clone())], false).unwrap();
+        affinities.bind(&[&server, &another].map(|of| (of.itself(), one.clone())), false).unwrap();
         let unasked = server.makes_one();
-        assert_eq!(affinity_of(unasked).unwrap(), one, "it inherits");
+        assert_eq!(affinity_of(unasked).unwrap(), *one, "it inherits");
+        let of_another = another.makes_one();
         // One that is found when it has inherited already, and is asked for.
         let asked = server.makes_one();
-        affinities.bind(&[(asked, one.clone())], false).unwrap();
+        // One that its owner has moved meanwhile.
+        let moved = server.makes_one();
+        bind_thread(moved, other).unwrap();
+        affinities.bind(&[asked, moved, owners].map(|thread| (thread, one.clone())), false).unwrap();
         if killed {
             std::mem::forget(affinities);
             recover(&System::real(), state.path(), &lock).unwrap();
         } else {
             affinities.put_back().unwrap().check().unwrap();
         }
-        for (thread, expected) in [(server.itself(), &all), (unasked, &all), (asked, &all), (owners, &one)] {
+        for thread in [server.itself(), another.itself(), unasked, of_another, asked] {
+            assert_eq!(affinity_of(thread).unwrap(), all, "killed: {killed}");
+        }
+        for (thread, expected) in [(owners, one), (moved, other)] {
             assert_eq!(affinity_of(thread).unwrap(), *expected, "killed: {killed}");
         }
     }
     server.ends();
+    another.ends();
 }
 
 #[test]
