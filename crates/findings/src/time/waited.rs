@@ -48,18 +48,24 @@ pub(super) fn add(
     parts.extend(named.clone().map(|(part, share)| (part.clone(), us * share)));
     let inside = rows.unwrap_or(0.0) + named.map(|(_, share)| share).sum::<f64>();
     let callers = captures.and_then(Captures::callers).map(|(_, callers)| callers).unwrap_or_default();
-    let mut waits = Inside { unnamed: (seen.map_or(1.0, |seen| share(seen, &UNNAMED)) - inside).max(0.0) };
+    let mut unnamed = (seen.map_or(1.0, |seen| share(seen, &UNNAMED)) - inside).max(0.0);
+    // Some of the sleeps without a name get one: at most as many as there are.
+    let mut named_by = |slept: f64| {
+        let taken = slept.clamp(0.0, unnamed);
+        unnamed -= taken;
+        taken
+    };
     if !locks.is_some_and(tells_pages) {
-        let of_pages = waits.take(chains::for_pages(callers));
+        let of_pages = named_by(chains::for_pages(callers));
         parts.extend((of_pages > 0.0).then(|| (Part::Lock(PAGE_LOCKS.to_owned()), us * of_pages)));
     }
     let flushed = seen.map_or(0.0, |seen| share(seen, &[TimeUse::Flush]));
     // Its own flushes among them.
     let log = told.get(&Part::Flush).copied().unwrap_or(0.0).max(flushed);
-    let for_others = waits.take((log - flushed).max(chains::for_other_commits(callers)));
+    let for_others = named_by((log - flushed).max(chains::for_other_commits(callers)));
     told.insert(Part::Flush, log.max(flushed + for_others));
     match seen {
-        Some(seen) => told.extend(asleep(seen, waits.unnamed)),
+        Some(seen) => told.extend(asleep(seen, unnamed)),
         None => drop(missing.insert(Missing::Sleeps)),
     }
     let others = [Part::Flush, Part::Io, Part::Pause, Part::Asleep].into_iter();
@@ -126,20 +132,6 @@ fn told(locks: &LocksFile) -> BTreeMap<Part, f64> {
 /// Whether a server says itself how long its pages are waited for.
 fn tells_pages(locks: &LocksFile) -> bool {
     locks.waits.iter().any(|wait| wait.kind == WaitKind::Page && wait.wait_fraction > 0.0)
-}
-
-/// Sleeps inside the server that have no name yet, as a share of the threads' time.
-struct Inside {
-    unnamed: f64,
-}
-
-impl Inside {
-    /// Gives some of them a name; how many there were.
-    fn take(&mut self, share: f64) -> f64 {
-        let taken = share.clamp(0.0, self.unnamed);
-        self.unnamed -= taken;
-        taken
-    }
 }
 
 /// Sleeps by what they are in, but for flushes; `unnamed` is the share of those inside the server that have no name.
