@@ -1,10 +1,10 @@
 # Everything a newcomer needs: `make demo` to see it work, `make test` to check it.
 CARGO ?= cargo
 PREFIX ?= /usr/local
-# A toolchain that rustup has just put there is not on the PATH of the shell that called make.
+# A toolchain that rustup has just installed is not on the PATH of the shell that called make.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-# From the leaves up; the program and tidy belong to the tree.
+# In the order of their dependencies; the program and tidy are not published.
 LIBRARIES := text files counters stats cpuset latency load topology noise
 
 .PHONY: arm book build check clean deb demo deny fuzz install kills limits package safeguards setup setup-arm test test-long test-numa tidy
@@ -24,19 +24,19 @@ install: target/release/tare
 target/release/tare:
 	$(MAKE) build
 
-## test: install what the tests need, then lints, docs, all tests, those of rights also as an ordinary user, and virtual machines
+## test: install what the tests need, then lints, docs, all tests (those of rights also as an ordinary user), virtual machines
 test:
 	scripts/test
 
-## test-long: what takes longer: dbt3 at scale 0.1, 200 kills, fuzzing at full length, the counters under loom and miri, Arm
+## test-long: the longer tests: dbt3 at scale 0.1, 200 kills, fuzzing at full length, the counters under loom and miri, Arm
 test-long:
 	scripts/test long
 
-## test-numa: everything about nodes, on kernels that have several: virtual machines in software emulation, two at a time
+## test-numa: all tests of NUMA nodes, in emulated virtual machines with several nodes, two at a time
 test-numa:
 	scripts/test numa
 
-## check: formatting, lints, the tree's rules, and the unit tests of the crates that were changed
+## check: formatting, lints, the rules of crates/tidy, and the unit tests of the changed crates
 check:
 	scripts/check
 
@@ -47,32 +47,32 @@ arm: setup-arm
 	$(CARGO) test --locked -p tare --test all -- --ignored --test-threads=1 --nocapture arm_nodes
 	scripts/arm-exact
 
-## fuzz: every reader of what comes from outside on 120,000 mutated inputs (in `make test` 4,500)
+## fuzz: every parser of outside input on 120,000 mutated inputs (in `make test` 4,500)
 fuzz:
 	scripts/test fuzz
 
-## kills: 200 kills -9 at random moments, here, on a made-up machine and between two hosts (`make test` enumerates crash points)
+## kills: 200 kills -9 at random moments: here, on a simulated machine, between two hosts (`make test` takes all crash points)
 kills:
 	scripts/test kills
 
-## limits: 100,000 conditions and samples are answered or refused within 2 s, timed with the release build
+## limits: checks that 100,000 conditions and samples are handled or refused within 2 s, with the release build
 limits: build
 	benches/limits
 
-## safeguards: takes safeguards out, one at a time, and sees the test that holds each of them fail (scripts/safeguards, as root)
+## safeguards: removes safeguards from the code, one at a time, and checks that their tests fail (scripts/safeguards, as root)
 safeguards:
 	scripts/safeguards
 
-## tidy: what the compiler does not guard: directions, circles, docs, links, leftovers (crates/tidy)
+## tidy: rules beyond the compiler: directions and cycles of dependencies, docs, links, leftovers (crates/tidy)
 tidy:
 	$(CARGO) test --locked -p tare-tidy
 
-## deny: licences, sources, duplicates and advisories by cargo-deny, which fetches the list of those from GitHub
+## deny: licences, sources, duplicates and advisories by cargo-deny, which fetches the advisories from GitHub
 deny:
 	@$(CARGO) deny --version >/dev/null 2>&1 || { echo "cargo-deny is missing: cargo install --locked cargo-deny"; exit 3; }
 	$(CARGO) deny check
 
-## book: the docs as one site, in target/book, and every link of it looked at
+## book: the docs as one site, in target/book, and a check of all its links
 book:
 	@mdbook --version >/dev/null 2>&1 || { echo "mdbook is missing: cargo install --locked mdbook"; exit 3; }
 	mdbook build
@@ -82,7 +82,7 @@ book:
 deb: build
 	scripts/deb target/release/tare target/deb
 
-## package: every library as a crate of its own, from what is committed
+## package: every library as a crate of its own, from the last commit
 package:
 	$(CARGO) package --locked --no-verify $(foreach crate,$(LIBRARIES),-p tare-$(crate))
 
