@@ -45,7 +45,7 @@ impl Side {
     }
 
     pub(super) fn value(&self) -> Value {
-        // The text of a command is kept as written, even if it looks like a number.
+        // A command is always text; any other level is a number only if it prints back unchanged.
         if self.is("command") { Value::Text(self.level.clone()) } else { Value::of_word(&self.level) }
     }
 

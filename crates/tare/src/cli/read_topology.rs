@@ -1,4 +1,5 @@
-//! `tare read-topology` (hidden): reads a described machine for another process of this program, which it cannot crash.
+//! `tare read-topology` (hidden): reads the description of a machine in a process of its own, so that a crash cannot
+//! affect the calling process.
 
 use super::{Exit, Problem};
 use clap::Args;
