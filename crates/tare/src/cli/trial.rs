@@ -68,7 +68,7 @@ fn under_lock(args: &TrialArgs) -> Result<Exit, Problem> {
     // restores the settings.
     set_parent_process_death_signal(Some(Signal::TERM))
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot ask for a death signal: {e}")))?;
-    // Before the parent is checked; see `TrialLock::hold`.
+    // Taken before the parent is checked; `TrialLock` gives the reason.
     let _lock = TrialLock::hold(&HostLock::default_dir()).map_err(StateError::from)?;
     if getppid().map(|pid| pid.as_raw_nonzero().get()) != Some(parent) {
         return Ok(Exit::Interrupted);

@@ -1,5 +1,5 @@
-//! The memory policy of a server's pool of pages, apart from the rest: set where the server does not do so itself, and
-//! read back from the running process.
+//! The memory policy of a server's buffer pool, separate from that of its other memory: set here if the server does not
+//! set it itself, and read back from the running process.
 
 use super::{Trial, TrialError};
 use tare_drive::workload::LoadError;
@@ -9,10 +9,11 @@ use tare_topology::MemoryPolicy;
 use tare_topology::bind::set_shared_memory_policy;
 use tare_topology::observe::pages_by_policy;
 
-/// Sets it and proves it; none where none is asked for.
+/// Applies the policy and verifies it; `None` if none is requested.
 ///
 /// # Errors
-/// The kernel's refusal, and [`EngineError::NotInEffect`] when less memory than the pool has is under the policy.
+/// The kernel's refusal, and [`EngineError::NotInEffect`] when less memory than the size of the pool is under the
+/// policy.
 pub(super) fn apply(trial: &Trial<'_>, server: &dyn Server) -> Result<Option<AppliedSetting>, TrialError> {
     let (settings, policy) = (&trial.task.condition.settings, &trial.task.placement.pool_memory);
     if *policy == MemoryPolicy::Default {
