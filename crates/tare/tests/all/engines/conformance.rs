@@ -1,4 +1,5 @@
-//! What the traits `Engine`, `Server` and `Session` promise, of every engine. What belongs to one alone is in its file.
+//! Guarantees of the traits `Engine`, `Server` and `Session`, tested for every engine. Tests of a single engine are in
+//! its own file.
 
 mod life;
 mod refusals;
