@@ -1,6 +1,5 @@
-//! For `benches/recording`: measures the cost of recording alongside samples, in pairs of slices of one continuous
-//! load, with and without recording. It compares the CPU time per transaction, which other programs hardly affect, and
-//! the throughput.
+//! For `benches/recording`: the cost of recording alongside samples, in pairs of slices of one continuous load with and
+//! without it, as CPU time per transaction, which other programs hardly affect, and as throughput.
 
 use std::error::Error;
 use std::path::PathBuf;

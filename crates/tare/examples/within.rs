@@ -1,6 +1,5 @@
-//! For `benches/within`: simulates known effects and compares which of them plans with a time limit still show with
-//! those that the full plans show. Values are drawn with the spreads that the forecast assumes, and analysed by the
-//! program itself.
+//! For `benches/within`: compares which simulated effects plans with a time limit show with those that full plans show.
+//! Values have the spreads that the forecast assumes, and are analysed by the program itself.
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -1,5 +1,4 @@
-//! Directories that tare keeps between commands, and the first steps of a start: lock the machine, restore settings,
-//! clean up.
+//! Directories that tare keeps between commands; locking the machine, restoring settings and cleaning up at a start.
 
 use crate::config;
 use std::collections::BTreeSet;
@@ -89,8 +88,7 @@ pub fn remember_results(path: &Path) -> Result<(), StateError> {
     Ok(written.map_err(|source| FilesError::Io { doing: "write", path: folder.path().join(RESULTS), source })?)
 }
 
-/// All known results directories, from the default directory and wherever else results were made; the oldest first.
-/// Unreadable ones are left out.
+/// All readable results directories, in the default directory and wherever else they were made; the oldest first.
 pub fn results() -> Vec<PathBuf> {
     let here = std::fs::read_dir(USUAL_RESULTS).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut seen = BTreeSet::new();
@@ -195,8 +193,7 @@ pub fn work_directory() -> Result<PathBuf, StateError> {
     Ok(cache_directory()?.join(format!("trial-{}", std::process::id())))
 }
 
-/// A new path for a server's socket directory, which no one can guess and create first. It is short, because the path
-/// of a socket is limited to 107 bytes.
+/// A new path for a server's socket directory that no one can guess, and short: a socket's path has at most 107 bytes.
 pub fn run_directory() -> PathBuf {
     let ours = |place: &PathBuf| PrivateFolder::open(place, Access::Closed).is_ok_and(|folder| folder.is_some());
     let base = std::env::var_os("XDG_RUNTIME_DIR")

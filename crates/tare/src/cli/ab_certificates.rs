@@ -1,5 +1,4 @@
-//! Certificates of `tare ab --certify`: how comparisons of a side with itself came out on this machine. They are kept
-//! in the state directory.
+//! Certificates of `tare ab --certify`: results of comparing a side with itself, kept in the state directory.
 
 use super::{Exit, Problem};
 use crate::state::{self, StateError};

@@ -1,5 +1,4 @@
-//! What `tare ab` and `tare ab --certify` share: what to measure, the stopping rule of a plan, and the line after a
-//! pair.
+//! Shared by `tare ab` and `tare ab --certify`: what to measure, the rule of a plan, and the line after a pair.
 
 use super::{Problem, ab_sides, ab_together, study_file};
 use std::hash::{BuildHasher, Hasher};
@@ -32,8 +31,7 @@ pub struct MeasuredOn<'a> {
     pub trusted: bool,
 }
 
-/// Plans the pairs of a study with `[decide]` and adds notes on what the user should know in advance. No program of an
-/// untrusted study is run.
+/// Plans the pairs of a study with `[decide]` and adds notes on them. No program of an untrusted study is run.
 pub fn planned(study: Study, machine: &Machine, place: Where, trusted: bool) -> Result<(Study, Plan), Problem> {
     let (study, decide) = ab_sides::sided(study, machine)?;
     let (study, plan) = study_file::planned(study, machine, place, trusted)?;
@@ -59,8 +57,7 @@ pub fn settle_of(
     on: (&Machine, Where),
 ) -> Result<(Study, Plan), Problem> {
     let sides = ab_sides::conditions(&plan)?;
-    // The plan holds one trial per condition. A duet has four conditions, each side on each half, and the two trials of
-    // a pair run at the same time.
+    // The plan has one trial per condition: in a duet four, each side on each half, of which a pair runs two at once.
     let duet = ab_together::of_plan(&plan);
     let take_turns = duet.is_none() && ab_together::settle_turns(decide.interleave, &mut study, &mut plan, on)?;
     let pair_s = if duet.is_some() { plan.estimated_s / 4.0 } else { plan.estimated_s };

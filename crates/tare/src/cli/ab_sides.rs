@@ -90,8 +90,7 @@ pub fn measured_on(
     StudyText::read(name, trust::whose(trusted), false)?.parse(overrides)
 }
 
-/// The study with the two sides as its only conditions. A side is what it sets in addition to the study, so two empty
-/// sides compare the study with itself.
+/// The study with the two sides as its only conditions; two empty sides compare the study with itself.
 pub fn study(mut study: Study, a: &[Side], b: &[Side]) -> Result<Study, Problem> {
     let are_commands = |sides: &[Side]| sides.iter().any(|side| side.is("command"));
     if are_commands(a) != are_commands(b) {
@@ -118,8 +117,8 @@ pub fn study(mut study: Study, a: &[Side], b: &[Side]) -> Result<Study, Problem>
     Ok(study)
 }
 
-/// Makes the sides of a study with `[decide]` its conditions, for a duet on each half of the machine, and returns the
-/// decision settings.
+/// Makes the sides of a study with `[decide]` its conditions, for a duet on each half, and returns the decision
+/// settings.
 ///
 /// # Errors
 /// When a side is missing or invalid; when a duet is requested and the machine cannot be divided into two like halves.
@@ -150,8 +149,7 @@ pub fn sided(mut study: Study, machine: &Machine) -> Result<(Study, Decide), Pro
 }
 
 /// Records the probes alongside the samples of a study with `[decide]` if that is cheap and no side can affect them:
-/// probes are known work that the change cannot affect. A setting of `sampling.probe` on the command line takes
-/// precedence.
+/// they are known work that the change cannot affect. `sampling.probe` on the command line takes precedence.
 pub fn record_probes(study: &mut Study, sets: &[String]) {
     let is_said = sets.iter().any(|set| set.starts_with("sampling.probe="));
     let sides = study.decide.iter().flat_map(|decide| [&decide.a, &decide.b]).flatten();

@@ -20,8 +20,7 @@ const ENVIRONMENT_BYTES: usize = 20_011;
 /// A twin with its side, or the reason why it cannot be made.
 pub type Made = (Twin, Result<Vec<Side>, String>);
 
-/// The twins of a side for a study, with another link of the same sources if one was named. Copies are made below
-/// `out`.
+/// The twins of a side for a study, with another link of its sources if one was named. Copies are made below `out`.
 ///
 /// # Errors
 /// When the results directory cannot be made or is not trusted: the copies run from there.
@@ -95,8 +94,7 @@ fn place(out: &Path) -> Result<PathBuf, String> {
     Ok(place)
 }
 
-/// Copies a program and links everything around it: a server finds messages, character sets and scripts relative to its
-/// own path.
+/// Copies a program and links everything around it, because a server finds messages and scripts relative to its path.
 fn with_its_tree(program: &Path, place: &Path) -> io::Result<PathBuf> {
     let program = fs::canonicalize(program)?;
     let missing = || io::Error::new(io::ErrorKind::InvalidInput, "it lies in no folder");

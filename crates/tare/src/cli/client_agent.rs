@@ -1,6 +1,5 @@
-//! `tare client-agent` (hidden): the clients of a trial whose server is on another host. The trial starts the agent
-//! through ssh and communicates over its standard input and output; when either closes, the agent stops with everything
-//! that it started.
+//! `tare client-agent` (hidden): the clients of a trial whose server is on another host. The trial starts it through
+//! ssh and uses its standard input and output; when either closes, the agent ends with everything that it started.
 
 use super::{Exit, Problem, host, interrupt};
 use crate::state;

@@ -1,5 +1,4 @@
-//! Measures in about a minute whether a reference weight would help a study on this machine: for `tare doctor --study`
-//! and `sampling.probe = "auto"`.
+//! Whether a reference weight would help a study here: for `tare doctor --study` and `sampling.probe = "auto"`.
 
 use super::output::note;
 use super::rounds::RoundListener;
@@ -49,7 +48,7 @@ pub fn measure(name: &str, engine: Option<&str>, samples: Option<usize>) -> Resu
     Ok(Some(StudyWeight { study: name.to_owned(), found, text, line }))
 }
 
-/// Resolves `sampling.probe = "auto"` on this machine, which the caller has locked, and gives the reason; `None` when
+/// Resolves `sampling.probe = "auto"`, with the reason, while the caller has locked the machine; `None` when
 /// interrupted.
 pub fn choose(study: &Study, machine: &Machine, teller: &Teller) -> Result<Option<(ProbeUse, String)>, Problem> {
     let movers: Vec<&str> =

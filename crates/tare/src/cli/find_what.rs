@@ -63,8 +63,7 @@ pub fn binary(text: &str) -> Result<What, String> {
     what(&format!("binary={text}"))
 }
 
-/// The study with every combination as a condition. It is based on the study `named`, or on a built-in one that fits
-/// the factors.
+/// The study with every combination as a condition, based on the study `named` or on a fitting built-in one.
 pub fn study(
     named: Option<&str>,
     asked: &[What],

@@ -1,5 +1,5 @@
-//! The output of a comparison for GitHub Actions: annotations in the log and a summary of the step. Other CI systems
-//! get the same Markdown as a file.
+//! Annotations and the step's summary of a comparison in GitHub Actions; for other CI systems, the same Markdown as a
+//! file.
 
 use super::{Exit, Problem, output};
 use std::fs::OpenOptions;

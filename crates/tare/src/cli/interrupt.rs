@@ -1,5 +1,5 @@
-//! SIGINT (Ctrl-C), SIGTERM and SIGHUP as flags that loops check: the first signal requests an orderly end, the second
-//! an immediate one.
+//! SIGINT, SIGTERM and SIGHUP as flags that loops check: the first requests an orderly end, the second an immediate
+//! one.
 
 use super::{Exit, Problem};
 use crate::run::Stop;

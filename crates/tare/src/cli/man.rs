@@ -1,5 +1,4 @@
-//! `tare man` and `tare completions`: manual pages and shell completions, generated from the same definitions as
-//! `--help`.
+//! `tare man` and `tare completions`: manual pages and shell completions, from the same definitions as `--help`.
 
 use super::{Exit, Problem, output};
 use clap::{Args, Command};

@@ -14,8 +14,7 @@ pub fn text(text: &str) -> Result<(), Problem> {
     as_is(&tare_text::shown(text))
 }
 
-/// Prints text unchanged: output for programs, or text whose names are escaped already and which may contain colours. A
-/// closed pipe is not an error.
+/// Prints text unchanged: for programs, or already escaped and with colours. A closed pipe is not an error.
 pub fn as_is(text: &str) -> Result<(), Problem> {
     match io::stdout().lock().write_all(text.as_bytes()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
@@ -123,8 +122,7 @@ struct ErrorJson<'a> {
     exit: u8,
 }
 
-/// Prints an error as JSON if the command line requests JSON and no document was printed yet. The error is on standard
-/// error as well.
+/// Prints an error as JSON too, if the command line requests JSON and no document was printed yet.
 pub fn error(problem: &Problem) {
     if !asked(std::env::args_os().skip(1)) || PRINTED.load(Ordering::Relaxed) {
         return;

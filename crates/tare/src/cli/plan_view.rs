@@ -145,8 +145,7 @@ struct Names<'p> {
 }
 
 impl<'p> Names<'p> {
-    /// Uses the conditions' own names, or with many factors only the one or two changed levels: the others would be in
-    /// every name.
+    /// Uses the conditions' own names, or with many factors only the one or two changed levels.
     fn of(plan: &'p Plan) -> Self {
         const MANY: usize = 4;
         const CHANGES: usize = 2;
@@ -223,8 +222,7 @@ fn placements(plan: &Plan, names: &Names<'_>) -> String {
     rows(&grouped(plan, names, cpus))
 }
 
-/// The placements if every condition has CPUs of its own: each side separately, on one line per value, because fewer
-/// levels describe a side.
+/// The placements if every condition has its own CPUs: each side separately, because fewer levels describe a side.
 fn sides_apart(plan: &Plan, names: &Names<'_>) -> String {
     let side = |side: usize| grouped(plan, names, move |condition| sides(condition).into_iter().nth(side).flatten());
     let rows: Vec<(String, String)> = (0..SIDES).flat_map(side).collect();

@@ -1,5 +1,4 @@
-//! `tare read-topology` (hidden): reads the description of a machine in a process of its own, so that a crash cannot
-//! affect the calling process.
+//! `tare read-topology` (hidden): reads a described machine in a process of its own, whose crash affects no other.
 
 use super::{Exit, Problem};
 use clap::Args;

@@ -1,5 +1,4 @@
-//! What `tare ab` and `tare find` share: a run that is extended round by round, started or resumed, with a line after
-//! each round.
+//! Shared by `tare ab` and `tare find`: a run that is extended round by round, with a line after each round.
 
 use super::output::note;
 use super::run::{Teller, begun_before, begun_in, default_out, host, room_for_data, unless_interrupted};

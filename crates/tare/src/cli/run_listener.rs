@@ -1,5 +1,5 @@
-//! Progress of a run on the terminal: number of the trial, condition, time left, last value. Without a terminal it
-//! prints plain lines.
+//! Progress of a run on the terminal: trial, condition, time left, last value. Without a terminal it prints plain
+//! lines.
 
 use super::output;
 use super::time_left::{TimeLeft, ToGo};

@@ -1,5 +1,4 @@
-//! Passwords from the environment and from a prompt: kept in this process and removed from the environment, so that
-//! child processes do not inherit them.
+//! Passwords from the environment and from a prompt, kept in this process and hidden from child processes.
 
 use super::{Exit, Problem, interrupt};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
@@ -11,8 +10,8 @@ const VARIABLE: &str = "TARE_PASSWORD";
 
 static OF_ENVIRONMENT: OnceLock<Option<String>> = OnceLock::new();
 
-/// Removes the password from the environment, so that no child process inherits it. Must be called first, while only
-/// one thread exists.
+/// Removes the password from the environment, so that no child inherits it. Call it first, while only one thread
+/// exists.
 pub fn leave_environment() {
     OF_ENVIRONMENT.get_or_init(|| {
         let password = std::env::var(VARIABLE).ok().filter(|password| !password.is_empty());

@@ -1,5 +1,4 @@
-//! Predicts the remaining time of a run: from the estimate until a trial has ended, then from the durations of its
-//! trials.
+//! The remaining time of a run: from the estimate until a trial has ended, then from the durations of its trials.
 
 use super::output::duration;
 use std::time::Duration;

@@ -32,8 +32,7 @@ pub fn exchanged(path: &Path) -> Problem {
         .advice("look at who may write to the folder above it; put it back and repeat the command with --resume")
 }
 
-/// The user who called sudo: files of this user are trusted, because the user could have run their content with sudo as
-/// well.
+/// The user who called sudo: this user could have run the same files with sudo, so they are trusted.
 fn sudo_user() -> Option<u32> {
     rustix::process::geteuid().is_root().then(|| std::env::var("SUDO_UID").ok()?.parse().ok()).flatten()
 }

@@ -56,8 +56,7 @@ fn words(error: &Error, kind: ContextKind) -> Vec<String> {
     }
 }
 
-/// The option, command or value that was probably meant, if its name is close enough. clap alone would suggest
-/// `completions` for `metrics`.
+/// What was probably meant, if its name is close enough. clap alone would suggest `completions` for `metrics`.
 fn near(error: &Error) -> Option<String> {
     let one = |kind| words(error, kind).into_iter().next();
     let pairs = [

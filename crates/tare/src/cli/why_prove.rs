@@ -1,5 +1,4 @@
-//! `tare why --prove`: runs the experiments for the largest suspects one after the other, each as a comparison of
-//! pairs.
+//! `tare why --prove`: runs the experiments for the largest suspects one by one, each as a comparison of pairs.
 
 use super::ab_plan::{fresh_seed, pair_line};
 use super::rounds::RoundListener;

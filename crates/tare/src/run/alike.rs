@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use tare_results::schema::{Outcome, TrialRecord};
 
 const TRIALS: usize = 3;
-/// Distinct conditions that must have failed, or all if the plan has fewer: one bad level of a factor must not end a
-/// study.
+/// Conditions that must have failed, or all if there are fewer: one bad level of a factor must not end a study.
 const CONDITIONS: usize = 8;
 
 /// The failures of this run so far, valid until a trial ends in another way.

@@ -1,5 +1,4 @@
-//! Runs one trial as a child process: it is started, its output is read, it is stopped in time, and it never outlives
-//! the run.
+//! Runs one trial as a child process: started, read, stopped in time, and never outliving the run.
 
 use super::meeting::{Guest, Over, Pass};
 use super::{Attempt, Failure};
@@ -88,8 +87,7 @@ pub fn run_child(
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(log)
-        // In its own process group, so that Ctrl-C in the terminal reaches only the run, which then asks the trial to
-        // stop.
+        // Its own process group: Ctrl-C in the terminal reaches only the run, which then asks the trial to stop.
         .process_group(0)
         .spawn()?;
     let lines = match hand_over(&mut child, handed, guest).and_then(|()| listen(&mut child)) {
@@ -170,8 +168,7 @@ fn stop(child: &mut Child, grace: Duration, at_once: &AtomicBool) -> io::Result<
     }
     child.kill()?;
     child.wait()?;
-    // The killed child could not restore settings or stop servers: this process must do so before anything else is
-    // measured.
+    // The killed child could not restore settings or stop servers: this must be done before the next measurement.
     state::reap().map(drop).map_err(io::Error::other)
 }
 

@@ -1,5 +1,4 @@
-//! The loop of a run: every trial of the plan in order, and failed and disturbed ones again, until all are done or the
-//! user interrupts it.
+//! The loop of a run: every trial of the plan in order, failed and disturbed ones again, until all are done.
 
 use super::alike::Alike;
 use super::deadline::Deadline;
@@ -98,8 +97,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         }
     }
 
-    /// Uses the disturbed measurement of a trial after repeats have proved useless. Returns false if there is none.
-    /// Disturbed records are read only once.
+    /// Uses the disturbed measurement of a trial when repeats are useless. False if there is none. Read only once.
     fn counts(
         &mut self,
         next: &Next,
@@ -143,8 +141,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         Ok(true)
     }
 
-    /// Whether tare makes the data of this trial: on a server that runs already the data is only checked, and a load
-    /// without a server has none.
+    /// Whether tare makes the data of this trial: not on a server that runs already, or without a server.
     fn makes_data(&self, trial: usize) -> bool {
         let task = Task::find(self.study, self.plan, trial);
         let makes = |task: Task| {

@@ -1,5 +1,4 @@
-//! Simulates studies that may end at an interim look, using the real planner: how often their answer is wrong, and when
-//! they end.
+//! Simulates studies that may end at an interim look: how often their answer is wrong, and when they end.
 
 use super::execute::so_far;
 use super::schedules::drawn;

@@ -1,5 +1,5 @@
-//! Where the two trials of a pair that runs together wait for each other: in a duet before their first samples, by
-//! turns before every turn of a sample.
+//! Where the two trials of a pair wait for each other: in a duet before their first samples, by turns before every
+//! turn.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use tare_drive::workload::Progress;

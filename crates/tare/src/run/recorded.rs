@@ -1,6 +1,5 @@
-//! Checks that recording a trial takes the same time however many there are: real book and files, and a runner that
-//! only writes records. `benches/compare` runs it with 100,000 trials; each record waits for the disk, so it uses a
-//! file system in memory.
+//! Checks that recording a trial always takes the same time: real book and files, and a runner that only writes
+//! records. `benches/compare` runs it with 100,000 trials, in memory, because each record waits for the disk.
 
 use super::{Attempt, Ended, Listener, Prepared, Run, RunError, Runner};
 use std::collections::BTreeMap;

@@ -80,8 +80,7 @@ struct Script<'a> {
     /// Every attempt that was started, over all runs.
     begun: &'a RefCell<Vec<(usize, u32, Fate)>>,
     prepared: BTreeSet<usize>,
-    /// Whether interruptions and crashes of the run are still possible; after some runs they are not, so that the
-    /// schedule ends.
+    /// Whether interruptions and crashes are still possible; after some runs they are not, so that the schedule ends.
     may_stop: bool,
 }
 

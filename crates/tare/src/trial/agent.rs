@@ -19,8 +19,7 @@ use tare_study::language::settings::Settings;
 use tare_study::language::values::from_values;
 use tare_topology::{Fingerprint, Machine, MachineError, Pairing, ResolvedPlacement};
 
-/// How long clients may take to end after they were told to. After that, settings are restored while they still run,
-/// and they end with this process.
+/// How long clients may take to end when told to. Then settings are restored, and the clients end with this process.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// The key of a load that names a file to read.
@@ -28,8 +27,7 @@ const FILE: &str = "workload.file";
 
 pub type Take<'a> = dyn Fn() -> Result<ThisHost, String> + 'a;
 
-/// Introduces this host, then follows the requests of the trial on the other side of `link` until it is over. `asked`
-/// is set by a signal.
+/// Introduces this host, then follows the requests of the trial on the other side of `link`. A signal sets `asked`.
 pub fn serve(link: &Link<Ask>, take: &Take<'_>, asked: &AtomicBool) -> Result<(), MachineError> {
     link.writer().say(&FromClient::Hello(Box::new(hello()?)));
     while !asked.load(Ordering::Relaxed) {
@@ -88,14 +86,12 @@ struct Clients {
 
 impl Clients {
     fn read(begin: Begin) -> Result<Self, Failed> {
-        // The content of a file comes with the settings; reading a local file would disclose its content to the other
-        // host.
+        // The content of a file comes with the settings; reading a local file would disclose it to the other host.
         if begin.settings.contains_key(FILE) {
             return Err(failed(format!("the other host names a file here, {FILE}: it was not read")));
         }
         let mut settings = from_values(&begin.settings).map_err(failed)?;
-        // The other host must not start programs here, so only loads whose clients run inside this process are
-        // accepted.
+        // The other host must not start programs here: only loads whose clients are in this process are accepted.
         settings.workload.load.load().clients_elsewhere().map_err(failed)?;
         // Settings with CPUs refer to the CPUs of the server's host.
         settings.machine.retain(|level| level.cpus().is_none());

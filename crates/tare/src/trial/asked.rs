@@ -17,8 +17,7 @@ pub fn option(server: &dyn Server, option: &str, level: &str) -> Result<AppliedS
     Ok(AppliedSetting::new(format!("option.{option}"), level, verified))
 }
 
-/// Records how long the trial waited for the server to settle before the first sample; a server that did not settle is
-/// not an error.
+/// How the trial waited for the server to settle before the first sample; not settling is not an error.
 pub fn settled(asked: &Settle, found: &SettledRecord) -> AppliedSetting {
     let level = format!("{} s, {} statements", asked.limit_s, asked.statements.len());
     let left: Vec<String> = found.left.iter().map(|(what, amount)| format!("{what} {amount}")).collect();

@@ -10,8 +10,7 @@ use tare_drive::workload::FillJob;
 use tare_engine::{DataDirectory, PrepareRequest, Server, WorkingCopy, engine_by_name};
 use tare_results::schema::DataRecord;
 
-/// The data directory of a trial's condition: the one named in the study, or else the cached one, which is prepared if
-/// it is missing.
+/// The data directory of a trial's condition: that of the study, or the cached one, which is prepared if missing.
 pub fn prepared(trial: &Trial<'_>) -> Result<PathBuf, TrialError> {
     let settings = &trial.task.condition.settings;
     if let Some(data) = &settings.engine.data {
@@ -46,8 +45,8 @@ pub struct TrialData {
 }
 
 impl TrialData {
-    /// Restores the prepared content of the working copy. If another process uses the working copy, the trial gets its
-    /// own copy when its server starts.
+    /// Restores the content of the working copy. If another process uses it, the trial's server start makes another
+    /// copy.
     pub fn take(prepared: PathBuf) -> Result<Self, TrialError> {
         Ok(Self { copy: WorkingCopy::take(&prepared, &state::cache_directory()?)?, prepared })
     }

@@ -1,7 +1,6 @@
 //! Decides which samples were disturbed: the rules of docs/noise.md, each with the source of its threshold.
 //!
-//! Pressure (PSI) is recorded but not a rule: it includes the benchmark's own threads, and two of them on one CPU are
-//! under pressure by design.
+//! Pressure (PSI) is recorded but not a rule: two of the benchmark's own threads on one CPU cause it by design.
 
 use tare_drive::capture::interference::OthersSeen;
 use tare_results::schema::{Outcome, TrialRecord};
@@ -59,9 +58,8 @@ pub fn judge(sampling: &Sampling, sample: usize, seen: &OthersSeen) -> Option<St
     (!reasons.is_empty()).then(|| format!("sample {sample}: {}", reasons.join("; ")))
 }
 
-/// Marks a measured trial as disturbed. It goes back to the end of the schedule unless no attempt is left. Then it
-/// counts, because a machine that is disturbed every time cannot be measured in another state, and the record keeps the
-/// reason.
+/// Marks a measured trial as disturbed. It goes back to the end of the schedule unless no attempt is left: then it
+/// counts, because the machine is disturbed every time, and the record keeps the reason.
 pub fn mark(record: &mut TrialRecord, reasons: &[String], attempts: u32) {
     if record.outcome != Outcome::Ok || reasons.is_empty() {
         return;

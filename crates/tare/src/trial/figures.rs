@@ -8,15 +8,13 @@ use tare_results::schema::{SampleRecord, TrialRecord};
 /// More events per second than any client can complete: one transaction or query per nanosecond.
 const MOST_PER_S: f64 = 1e9;
 
-/// Fails the trial if a figure is not a number or is impossible, or if a throughput is not above 0. `done` is the total
-/// number of operations.
+/// Fails the trial if a figure is no number or impossible, or a throughput not above 0. `done` is the operation count.
 pub(super) fn check(sample: &SampleRecord, done: Option<f64>, threads: usize) -> Result<(), TrialError> {
     let most = MOST_PER_S * threads as f64;
     let is_result = |name: &str, value: f64| {
         let described = metric::describe(name);
         let is_work = described.unit == "1/s" || described.is_primary() && described.better == Better::Higher;
-        // The meaning of the study's own metrics is not known, and the rounds of the counters are counted by tare
-        // itself.
+        // The meaning of the study's own metrics is unknown, and tare itself counts the rounds of the counters.
         let is_known = metric::is_declared(name) && name != metric::ROUNDS_PER_S.name();
         let possible = match described.unit {
             "1/s" if is_known => 0.0..=most,

@@ -67,8 +67,8 @@ impl Host for TrialHost<'_> {
     }
 }
 
-/// Converts the captures to readable files and records them. Must be called after the server has stopped: the
-/// conversion takes as long as recording did.
+/// Converts captures to readable files and records them. Call it after the server has stopped: it takes as long as
+/// recording.
 pub fn note_captures(captures: Option<Begun>, extra: Option<Extra>, record: &mut TrialRecord) {
     let Captured { files, missing, events, lines } = match captures {
         Some(Ok(begun)) => begun.finish(),

@@ -21,9 +21,8 @@ struct Begun {
 }
 
 impl Trial<'_> {
-    /// Measures every remaining rung of the lifetime, beginning with this trial. Returns false when interrupted. A rung
-    /// that fails ends the lifetime: the next one must not meet its leftovers on the server and gets a server of its
-    /// own.
+    /// Measures every remaining rung of the lifetime, beginning with this trial. False when interrupted. A rung that
+    /// fails ends the lifetime: the next one must not meet its leftovers and gets a server of its own.
     pub(super) fn run_lifetime(&self, number: usize, rest: &[Task]) -> Result<bool, TrialError> {
         let all: Vec<Task> = std::iter::once(&self.task).chain(rest).cloned().collect();
         let lifetime = |place| LifetimeRecord {

@@ -15,8 +15,7 @@ impl SettingsGuard {
     /// Restores all settings now.
     ///
     /// # Errors
-    /// When a setting could not be restored, or another process had changed it meanwhile: then the trial ran under that
-    /// other setting.
+    /// When a setting could not be restored, or another process had changed it, so that the trial ran under that value.
     pub fn restore(mut self) -> Result<(), NoiseError> {
         match &mut self.session {
             Some(session) => session.close()?.check(),
@@ -25,12 +24,10 @@ impl SettingsGuard {
     }
 }
 
-/// Applies every machine setting of a condition, and enables the controllers with which the server's control group
-/// (version 2) limits its memory.
+/// Applies a condition's machine settings, and enables the controllers of the server's control group (version 2).
 ///
 /// # Errors
-/// When a setting of an earlier trial is left, or a setting could not be applied and verified; settings that were
-/// applied until then are restored.
+/// When a setting of an earlier trial is left, or one could not be applied and verified; applied ones are restored.
 pub fn apply(settings: &Settings, confines: &MemoryConfines) -> Result<SettingsGuard, StateError> {
     state::as_found()?;
     let groups = match *confines == MemoryConfines::default() {
@@ -53,8 +50,7 @@ pub fn apply(settings: &Settings, confines: &MemoryConfines) -> Result<SettingsG
         let found = level.setting().read(session.system()).ok();
         session.apply(level)?;
         if level.setting() == Setting::CpuShield && level.cpus().is_some() {
-            // The CPUs are taken from every process outside the shield, so this process, and with it the server, must
-            // enter.
+            // The CPUs are taken from every process outside the shield, so this process and its server must enter it.
             session.enter_shield(std::process::id())?;
         }
         let escapes = level.verify(session.system())?;

@@ -44,8 +44,7 @@ impl Trial<'_> {
         if settings.engine.running.is_asked() {
             return running::check_data(self);
         }
-        // Making the first copy is not part of a trial. If it cannot be made, the first trial reports the error and
-        // stops.
+        // Making the first copy is not part of a trial. If it fails, the first trial reports the error and stops.
         drop(TrialData::take(dataset::prepared(self)?));
         Ok(())
     }
@@ -193,8 +192,8 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// Checks that there is room for the trial's files in the results directory; the space for a copy of the data is
-    /// checked where the copy is made.
+    /// Checks the room for the trial's files in the results directory; the copy of the data is checked where it is
+    /// made.
     fn check_room(&self) -> Result<(), TrialError> {
         let task = &self.task;
         let sampling = &task.sampling;
@@ -300,8 +299,7 @@ impl Trial<'_> {
         let host = TrialHost::new(self, Some(server));
         let mut watch = self.watch_settings();
         let cpus = std::mem::take(&mut watch.placement.client);
-        // Threads that the other host names are bound only with a journal to restore them, and only if they are threads
-        // of this server.
+        // Threads named by the other host are bound only if they are the server's, and with a journal to restore them.
         let affinities = running::affinities(&self.task.placement).map_err(LoadError::own)?;
         let driven = clients.drive(Job {
             server,
@@ -338,8 +336,7 @@ impl Trial<'_> {
         }
     }
 
-    /// The record of a sample. If the sample is disturbed, also the reason and the responsible programs with their CPU
-    /// time.
+    /// The record of a sample; if it is disturbed, also the reason and the responsible programs with their CPU time.
     fn sample(&self, number: usize, measured: Measured) -> (SampleRecord, Option<String>, Vec<(String, f64)>) {
         let costs = measured.server_cost();
         let around = measured.surroundings;

@@ -36,9 +36,8 @@ fn is_all(nodes: &NodeSet) -> bool {
     Machine::this().is_ok_and(|machine| machine.memory_nodes() == *nodes)
 }
 
-/// The policy that a server inherits before it enters such a group: over all nodes, which the kernel then maps onto the
-/// group's nodes. It would also map a policy over just these nodes, and nodes 0 and 2 of four would then both become
-/// node 0.
+/// The policy that a server inherits before it enters such a group: over all nodes, which the kernel maps onto those of
+/// the group. It would map a policy over just these nodes too, and nodes 0 and 2 of four would then both become node 0.
 pub(super) fn inherited(policy: &MemoryPolicy) -> Result<MemoryPolicy, TrialError> {
     let all = Nodes::These(Machine::this()?.memory_nodes());
     Ok(match policy {

@@ -12,8 +12,7 @@ use tare_topology::observe::pages_by_policy;
 /// Applies the policy and verifies it; `None` if none is requested.
 ///
 /// # Errors
-/// The kernel's refusal, and [`EngineError::NotInEffect`] when less memory than the size of the pool is under the
-/// policy.
+/// The kernel's refusal, and [`EngineError::NotInEffect`] when less memory than the pool has is under the policy.
 pub(super) fn apply(trial: &Trial<'_>, server: &dyn Server) -> Result<Option<AppliedSetting>, TrialError> {
     let (settings, policy) = (&trial.task.condition.settings, &trial.task.placement.pool_memory);
     if *policy == MemoryPolicy::Default {

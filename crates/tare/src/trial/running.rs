@@ -14,8 +14,7 @@ use tare_results::schema::{AppliedSetting, TrialRecord};
 use tare_study::language::settings::Settings;
 use tare_topology::ResolvedPlacement;
 
-/// Connects to the server, after a restart if the study has a command for it, and records its version, its settings and
-/// what is not under control.
+/// Connects to the server, restarted if the study says how, and records its version, settings and what is uncontrolled.
 pub fn begin(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<RunningServer, TrialError> {
     let settings = &trial.task.condition.settings;
     let command = &settings.engine.running.restart;

@@ -19,8 +19,7 @@ use tare_study::plan::task::OtherMachine;
 
 /// How long clients may take to end after they were told to.
 const GRACE: Duration = Duration::from_secs(20);
-/// The same after an interruption on this host: when the connection is cut, the clients restore their settings by
-/// themselves.
+/// The same after an interruption on this host: when cut off, the clients restore their settings by themselves.
 const AT_ONCE: Duration = Duration::from_secs(1);
 /// Most steps that are shown per second: clients report one or two.
 const STEPS: u32 = 20;
@@ -210,8 +209,7 @@ impl Half<'_> {
     }
 }
 
-/// Stores the environment of the clients' host next to that of this host, once per run: each trial checks that the host
-/// is the planned one.
+/// Stores the environment of the clients' host, once per run: each trial checks that the host is the planned one.
 fn keep_environment(results: &Folder, host: &str, environment: &Environment) -> Result<(), TrialError> {
     let name: String =
         host.chars().map(|c| if c.is_ascii_alphanumeric() || "@.-_".contains(c) { c } else { '_' }).collect();

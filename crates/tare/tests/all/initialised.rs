@@ -25,8 +25,7 @@ pub fn empty(engine: &dyn Engine, binary: Option<PathBuf>, cache: &Path, scratch
     engine.prepare_data(&request, &mut |_| Ok(())).expect("scripts/setup test installs it")
 }
 
-/// Computes the digest of a program once for all tests, instead of in the first trial of each: every record contains
-/// it, and tare has a hundred megabytes.
+/// Computes the digest of a program, which every record contains, once for all tests: tare has a hundred megabytes.
 pub fn know(program: &Path, cache: &Path) {
     let Some(shared) = shared_cache() else { return };
     let _ = File::open(program).map(|program| remembered_sha1(program, &shared));

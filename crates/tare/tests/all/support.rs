@@ -33,8 +33,7 @@ impl World {
         Self { left: None, directory }
     }
 
-    /// A world that shares prepared data with earlier and later tests, for tests in which its preparation does not
-    /// matter.
+    /// A world that shares prepared data with other tests, if its preparation is not what is tested.
     pub fn sharing() -> Self {
         let world = Self::new();
         Self { left: Some(initialised::Left(world.path("cache"))), ..world }

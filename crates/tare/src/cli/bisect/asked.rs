@@ -1,5 +1,4 @@
-//! The request of a bisection, as stored in its directory: a resumed bisection goes on under the rule that it began
-//! with.
+//! The request of a bisection, as stored in its directory: when resumed, it goes on under its original rule.
 
 use super::super::ab_sides::{self, Side};
 use super::super::{Exit, Problem, ab_together, output};

@@ -60,8 +60,7 @@ impl<'a> Builds<'a> {
         })
     }
 
-    /// The build at a place of the line, made if necessary. It must have the content that was first measured. `None`
-    /// when interrupted.
+    /// The build at a place of the line, made if necessary. Its content must not have changed. `None` when interrupted.
     pub fn get(&self, place: usize) -> Result<Option<Built>, Problem> {
         match self.known(place)? {
             Some(Built::Binary { path, sha1, elapsed_s }) => {

@@ -1,5 +1,4 @@
-//! Lists the commits between two commits and makes a source tree of one, without changing the user's checkout or
-//! repository.
+//! The commits between two commits, and source trees, without changes to the user's checkout or repository.
 
 use super::super::{Exit, Problem, interrupt};
 use super::asked::MOST;
@@ -50,8 +49,8 @@ pub fn line(good: &str, bad: &str) -> Result<Vec<Commit>, Problem> {
     }
 }
 
-/// Puts the sources of a commit into a directory that does not exist yet: a clone that shares the repository's objects,
-/// so that the build can run git.
+/// Puts the sources of a commit into a new directory: a clone that shares the repository's objects, for builds that run
+/// git.
 pub fn sources(repository: &Path, commit: &str, into: &Path) -> Result<(), Problem> {
     let clone = [OsStr::new("clone"), OsStr::new("--quiet"), OsStr::new("--shared"), OsStr::new("--no-checkout")];
     let ends = [OsStr::new("--template="), OsStr::new("--"), repository.as_os_str(), into.as_os_str()];

@@ -89,8 +89,7 @@ impl Search<'_> {
         }
     }
 
-    /// Prints the state after a step and returns whether none of its pairs was usable. A build whose trials fail is
-    /// skipped.
+    /// Prints the state after a step; returns whether it had no usable pair. A build whose trials fail is skipped.
     fn was_in_vain(&self, two: Two, before: usize) -> Result<bool, Problem> {
         let Some(measured) = self.bench.read(two)? else { return Ok(true) };
         let pairs = measured.pairs();
@@ -113,8 +112,7 @@ impl Search<'_> {
         let programs = [self.program(two.a)?, self.program(two.b)?];
         let ended = self.bench.measure(two, [&programs[0], &programs[1]], until)?;
         if ended {
-            // Checks that no build was replaced meanwhile: otherwise another program was measured in place of its
-            // commit.
+            // A build that was replaced meanwhile was measured in place of its commit.
             self.builds.get(two.a)?;
             self.builds.get(two.b)?;
         }

@@ -111,8 +111,7 @@ pub fn print(found: &Bisection, folder: &Path, json: bool) -> Result<(), Problem
     )
 }
 
-/// The `tare why` command for the commit that was found and the build before it; `None` if the trials do not measure
-/// the time per transaction.
+/// The `tare why` command for the found commit and its predecessor; `None` without times per transaction.
 fn why(found: &Bisection, folder: &Path) -> Option<String> {
     let (cell, step) = (found.cell.as_ref()?, found.step.as_ref()?);
     if step.metric.as_deref() != Some(OF_TRANSACTIONS) {

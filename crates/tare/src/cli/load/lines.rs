@@ -26,8 +26,7 @@ pub fn not_as_sysbench(args: &LoadArgs, settings: &OltpSettings) {
     }
 }
 
-/// After an interruption, how long to wait for outstanding answers before the figures so far are printed; a slower
-/// server gives no figures.
+/// How long to wait for answers after an interruption before the figures are printed; a slower server gives no figures.
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
 
 /// The host of a load on the command line, which prints a line per interval.

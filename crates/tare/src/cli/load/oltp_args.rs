@@ -1,5 +1,4 @@
-//! The options of `tare load`, with their help texts. sysbench's option names are accepted too, with - or _ between
-//! words.
+//! The options of `tare load`, with their help texts. sysbench's names are accepted too, with - or _ between words.
 
 use super::options::{Chosen, KeyOption, KeyOptions, switch};
 use super::run_args::RunArgs;

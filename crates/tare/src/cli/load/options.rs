@@ -1,5 +1,4 @@
-//! Command-line options that set keys of the study behind a load. Meaning, type, range and default of each come from
-//! the key.
+//! Options that set keys of the study behind a load. Meaning, type, range and default of each come from the key.
 
 use crate::cli::output;
 use crate::cli::problem::expectation;

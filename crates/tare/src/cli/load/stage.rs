@@ -71,8 +71,7 @@ fn placement(LoadRequest { settings, target, .. }: &LoadRequest<'_>) -> Result<R
     Ok(placement)
 }
 
-/// Held while threads of another user's server are bound: it locks the machine, so that no other run binds threads, and
-/// journals the original affinities.
+/// Held while threads of another user's server are bound: locks the machine and journals the original affinities.
 struct AffinityGuard {
     affinities: Option<SharedAffinities>,
     _host: Option<Host>,

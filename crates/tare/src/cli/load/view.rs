@@ -43,8 +43,7 @@ pub struct Document<'a> {
     reads_per_s: f64,
     writes_per_s: f64,
     others_per_s: f64,
-    /// The CPUs that every thread was allowed to use and was seen on; client and server threads of a connection have
-    /// the same `pair`.
+    /// Allowed and seen CPUs of every thread; client and server threads of a connection have the same `pair`.
     threads: &'a [ThreadRecord],
     /// Why the client was the limit; null if it was not.
     client_limit: Option<String>,
@@ -69,7 +68,7 @@ struct OutageDocument {
 }
 
 impl<'a> Document<'a> {
-    /// The document of a sample. `errors` counts restarts and lost connections: after each, the transaction was run
+    /// The document of a sample. `errors` counts restarts and lost connections, after which the transaction was run
     /// again.
     pub fn of(viewed: &Viewed<'a>) -> Self {
         let Viewed { subject, measured, sample, outage, said } = *viewed;

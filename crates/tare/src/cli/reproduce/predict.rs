@@ -42,8 +42,7 @@ pub fn all(experiments: Vec<Experiment>, on: On<'_>, within_s: Option<f64>) -> R
     Ok(costed
         .into_iter()
         .map(|Costed { mut predicted, fixed_s, block_s }| {
-            // For an experiment that is left out: the shortest time that it would take. Zero for one that cannot be
-            // tested.
+            // If left out: the shortest time that the experiment would take; 0 if it cannot be tested.
             predicted.expected_s = fixed_s + block_s * predicted.blocks.max(FEWEST) as f64;
             predicted
         })

@@ -1,6 +1,5 @@
-//! A run that changes every setting is killed at every crash point in turn, alone or with all its processes; then the
-//! next start is killed at each of its own crash points. Afterwards settings must be as before, and every trial must be
-//! recorded once.
+//! A run that changes every setting is killed at every crash point, alone or with all its processes; then the next
+//! start is killed at each of its own. Afterwards settings must be as before, and every trial recorded once.
 
 use super::killed::{MORE, Place, settings_of};
 use crate::crashes::{Counts, Log, OF_SETTINGS, Whom, check_counts, halves};
@@ -109,8 +108,8 @@ impl Crashes {
         self.tare(&["run", &self.place.study, "--out", "results"])
     }
 
-    /// Runs `command` until the point with this number; returns the process that was killed, or `None` if there are
-    /// fewer points.
+    /// Runs `command` until the point with this number; returns the killed process, or `None` if there are fewer
+    /// points.
     fn crash(&self, mut command: Command, at: usize, whom: Whom) -> Option<Crash> {
         self.log.crash(&mut command, at, whom);
         let mut run = command.spawn().unwrap();
@@ -133,8 +132,8 @@ impl Crashes {
         Some(Crash { label, began_trials: reached.iter().any(|(other, _)| *other != id), is_run })
     }
 
-    /// Waits until the process at this point has stopped, and kills all processes, that one last: it keeps the others
-    /// from reaching their next points.
+    /// Waits until the process at this point has stopped, and kills it last: meanwhile the others cannot reach a next
+    /// point.
     fn power_cut(&self, run: &mut Child, at: usize) {
         let stopped = loop {
             if let Some((pid, _)) = self.log.reached().get(at - 1)
@@ -189,9 +188,8 @@ impl Crashes {
         panic!("{:?} and not {:?}", labels(&self.log.reached()), labels(&self.points));
     }
 
-    /// Whether nothing happens between this point and the next: between the point after a change of a setting or of the
-    /// journal and the point before the next change. (`tare-noise`, where a crash takes a hundredth of the time, tests
-    /// all points.)
+    /// Whether nothing happens before the next point: between the point after a change of a setting or of the journal
+    /// and the one before the next change. (`tare-noise`, where a crash takes a hundredth of the time, tests all.)
     fn is_as_the_next(&self, at: usize) -> bool {
         let [Some((pid, label)), Some((next_pid, next))] = [at - 1, at].map(|index| self.points.get(index)) else {
             return false;

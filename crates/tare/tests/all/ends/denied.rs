@@ -9,8 +9,7 @@ const STUDY: &str = "name = \"denied\"\n[workload]\nname = \"point_select\"\nrow
                      \"cpus:0\"\n[sampling]\ntrials = 1\nwarmup_s = 0\nsample_s = 0.1\nsteal_limit = \"off\"\n\
                      foreign_cpu_limit = \"off\"\n";
 
-/// Runs `wrapper`, followed by this world's `tare run`, which must end within seconds; returns its exit code and
-/// output.
+/// Runs `wrapper`, followed by this world's `tare run`, which must end within seconds; returns exit code and output.
 fn run_under(world: &World, wrapper: &[&str], sets: &[&str]) -> (Option<i32>, String) {
     let study = world.study(STUDY);
     let sets: Vec<&str> = sets.iter().flat_map(|set| ["--set", *set]).collect();

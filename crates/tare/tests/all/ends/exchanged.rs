@@ -3,8 +3,7 @@
 
 use super::trust::holds;
 
-/// Two results directories of a user, and a program that exchanges pairs of paths from its standard input until it is
-/// told to end.
+/// Two results directories of a user, and a program that exchanges pairs of paths from its input until told to end.
 const BEGIN: &str = r#"
 cat >/mnt/exchange.py <<'END'
 import ctypes, os, random, sys

@@ -1,5 +1,4 @@
-//! Requests with extreme values: each is answered or refused with the limit, and never causes a panic, a hang or an
-//! abort.
+//! Requests with extreme values: each is answered, or refused with the limit, without a panic, a hang or an abort.
 
 use crate::engines::support::binary_of;
 use crate::support::{World, json, one_line, text, trials};

@@ -86,8 +86,7 @@ fn a_full_disk_ends_the_run_and_loses_no_finished_trial() {
     let world = World::new();
     let study = world.study(STUDY);
     std::fs::create_dir(world.path("small")).unwrap();
-    // The results have a file system of their own, in a mount namespace that ends with the shell. There is room at the
-    // start, and another process takes it.
+    // A file system for the results, in a mount namespace that ends with the shell. Another process takes its room.
     let script = r#"mount -t tmpfs -o size=3m none small || exit 77
         { until [ -s small/results/trials.jsonl ]; do sleep 0.05; done
           head -c $(($(df -k --output=avail small | tail -n 1) * 1024 - 150000)) /dev/zero > small/others; } &

@@ -1,12 +1,11 @@
-//! Processes that a server starts must not outlive the server, its trial, or a kill -9 of everything; those that were
-//! ended are reported.
+//! Processes of a server must not outlive it, its trial, or a kill -9 of everything; those that were ended are
+//! reported.
 
 use crate::support::{World, script, send, text, trials, wait_until, words_of};
 use rustix::process::Signal;
 use std::process::Stdio;
 
-/// A study with a server that starts helpers in sessions of their own. Each entry of `helpers` is a prefix of the
-/// helper's command.
+/// A study with a server that starts helpers in sessions of their own; `helpers` are prefixes of their commands.
 fn with_helpers(world: &World, helpers: &[&str], sample_s: f64) -> String {
     let server = world.path("server");
     let started: String = helpers.iter().map(|with| format!("{with} setsid sleep 600 >/dev/null 2>&1 &\n")).collect();
@@ -51,8 +50,7 @@ fn a_helper_that_outlives_its_server_is_ended_and_told_about() {
 fn a_kill_9_of_trial_or_of_all_leaves_no_helper() {
     for (group, all) in [("on", true), ("on", false), ("off", true), ("off", false)] {
         let world = World::new();
-        // With `all`, no trial may end normally while its processes are searched for; otherwise the run must reach its
-        // end.
+        // With `all`, no trial may end normally while its processes are sought; otherwise the run must reach its end.
         let study = with_helpers(&world, &[""], if all { 600.0 } else { 2.0 });
         let mut run = world
             .tare(&["run", &study, "--out", "results"])

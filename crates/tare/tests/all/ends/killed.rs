@@ -64,8 +64,7 @@ impl Place {
         assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
     }
 
-    /// Checks that every record so far ran under its own settings and found the original values. At most `blamed`
-    /// records may have failed.
+    /// Every record so far ran under its own settings, found the original values, and at most `blamed` records failed.
     pub fn records(&self, results: &Path, blamed: usize) -> Vec<serde_json::Value> {
         let records = trials(results);
         for record in &records {

@@ -163,8 +163,7 @@ impl Kills {
         self.place.records(&self.results(), self.blamed);
     }
 
-    /// The longest time between two kills: several trials long, even on a busy machine, where otherwise no trial would
-    /// end.
+    /// The longest time between two kills: several trials long, even on a busy machine, so that trials do end.
     fn longest_wait(&self) -> Duration {
         let began = Instant::now();
         self.place.succeeds(&["run", &self.place.study, "--set", "sampling.trials=1", "--out", "undisturbed"]);

@@ -57,8 +57,7 @@ struct Interrupted<'a> {
 const NO_SERVER: u32 = 0;
 
 impl Interrupted<'_> {
-    /// Interrupts at `count` moments from the start up to `longest` later; returns how often there was a server to
-    /// stop.
+    /// Interrupts at `count` moments from the start up to `longest` later; returns how often there was a server.
     fn at_moments(&self, count: u32, longest: Duration) -> u32 {
         let (mut stopped, mut slowest) = (0, Duration::ZERO);
         for moment in 0..count {
@@ -114,8 +113,7 @@ impl Interrupted<'_> {
     }
 }
 
-/// A run that must prepare its data at every moment, one that has its data, and a trial as a cluster's scheduler starts
-/// it.
+/// A run that must always prepare its data, one that has its data, and a trial as a scheduler starts it.
 fn runs_and_trials(engine: &str, count: u32, preparing: Duration, running: Duration) {
     let world = World::new();
     let study = world.study(&format!("{STUDY}[engine]\nname = \"{engine}\"\n"));

@@ -1,5 +1,4 @@
-//! Files that other users leave are not trusted: attacks of an ordinary user on root, in a mount namespace of their
-//! own.
+//! Files that other users leave are not trusted: attacks of an ordinary user on root, in a mount namespace.
 
 use crate::support::text;
 use std::path::Path;
@@ -208,8 +207,7 @@ fn anothers_study_or_results_are_run_only_when_trusted() {
     );
 }
 
-/// A study of commands, the attacker's command, and how it is put in place: after a trial has ended, in the given
-/// results directory.
+/// A study of commands, the attacker's command, and the step that puts it in place after a trial has ended.
 const PROGRAMS: &str = r#"
 cat >/mnt/programs.toml <<'END'
 name = "programs"
@@ -346,8 +344,7 @@ fn merging_what_another_user_left_follows_no_link_and_shows_nothing_of_roots() {
     );
 }
 
-/// A program that has another user replace a results directory by a link, once, to a directory of root; the content of
-/// that directory must not change.
+/// A program that has another user replace a results directory once by a link to one of root's, which must not change.
 const EXCHANGED: &str = r#"
 mkdir -m 700 /mnt/secret && mkdir /mnt/secret/logs /mnt/secret/captures
 for name in client-1-00000-1 client-0-00001-1 server-00000-1 server-00001-1 trial-00001-1 prepare; do

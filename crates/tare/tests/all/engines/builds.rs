@@ -1,5 +1,4 @@
-//! Server builds that are not installed in the system: unpacked in a directory, or still in their build tree. Copies of
-//! Debian's MariaDB stand in for them.
+//! Builds outside the system: unpacked, or still in their build tree. Copies of Debian's MariaDB stand in for them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,8 +22,8 @@ fn link(from: &str, to: &Path) {
     symlink(from, to).unwrap();
 }
 
-/// Debian's server in a directory of its own, as unpacked from a zip file: the install script is not executable, and
-/// one of its libraries exists only there.
+/// Debian's server as unpacked from a zip file: its install script is not executable, and one library exists only
+/// there.
 fn unpacked(base: &Path) -> PathBuf {
     let server = copy("/usr/sbin/mariadbd", &base.join("sbin/mariadbd"));
     let script = copy("/usr/bin/mariadb-install-db", &base.join("bin/mariadb-install-db"));

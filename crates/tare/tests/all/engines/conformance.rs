@@ -1,5 +1,5 @@
-//! Guarantees of the traits `Engine`, `Server` and `Session`, tested for every engine. Tests of a single engine are in
-//! its own file.
+//! Guarantees of the traits `Engine`, `Server` and `Session`, for every engine. Tests of one engine are in its own
+//! file.
 
 mod life;
 mod refusals;

@@ -126,7 +126,7 @@ fn wait_for_pid(file: &Path) -> u32 {
 
 #[test]
 fn after_kill_9_a_server_in_a_session_of_its_own_is_ended_by_the_next_start() {
-    // With a control group, if this process may make one, and without; with a server that answers, and one that never
+    // With and without a control group (if this process may make one); with a server that answers, and one that never
     // does.
     for (group, ready) in [("on", true), ("on", false), ("off", true), ("off", false)] {
         let place = Place::new();

@@ -34,8 +34,7 @@ fn columns_that_change_and_procedures(server: &dyn Server) {
 
 fn packets_of_sixteen_mebibytes_and_more(server: &dyn Server) {
     let mut session = server.connect().unwrap();
-    // 1 byte of command and 17 bytes around the text: payloads just below, at and above a full packet, and of two
-    // packets.
+    // 1 byte of command and 17 bytes around the text: payloads just below, at and above a full packet, and of two.
     for payload in [0xff_fffe, 0xff_ffff, 0x100_0000, 2 * 0xff_ffff] {
         let text = "x".repeat(payload - 18);
         let sql = format!("SELECT LENGTH('{text}')");

@@ -34,8 +34,7 @@ bind = "thread"
 pairing = "same-pu"
 "#;
 
-/// Every file below a directory: its length, modification time and SHA-1. Allocated blocks are left out, because they
-/// depend on when the kernel writes.
+/// Length, modification time and SHA-1 of every file below a directory; allocated blocks depend on the kernel's writes.
 fn files(folder: &Path) -> BTreeMap<PathBuf, (u64, SystemTime, String)> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(folder).unwrap() {

@@ -139,8 +139,7 @@ fn a_thread_without_a_number_is_found_by_its_work(server: &dyn Server) {
     }
 }
 
-/// Fills two tables; returns the result, checksums, and the number of LOAD DATA statements that the server has run so
-/// far.
+/// Fills two tables; returns the result, checksums, and the number of LOAD DATA statements of the server so far.
 fn filled(server: &dyn Server, stop_at: u64) -> (Result<(), OltpError>, Vec<Option<String>>, u64) {
     let tables = Tables { tables: 2, rows: 3000 };
     let dialect = server.dialect();

@@ -180,8 +180,7 @@ fn a_password_is_in_no_file_argument_list_or_environment() {
     assert!(err.contains("can be read by every user") && !err.contains(SECRET), "{err}");
 }
 
-/// The restart script of the server's owner: it ends the server, starts it again on the same files, and leaves it
-/// running.
+/// The owner's restart script: ends the server, starts it again on the same files, and leaves it running.
 fn restart_script(theirs: &Alone) -> String {
     let folder = theirs.folder.path().display();
     let user = if rustix::process::geteuid().is_root() { "--user=root" } else { "" };

@@ -111,8 +111,7 @@ impl Theirs {
         ))
     }
 
-    /// Runs a command that gets the password only from its environment: no other process may have it in its argument
-    /// list or environment during the run.
+    /// Runs a command with the password in its environment: no other process may have it there or in its arguments.
     pub fn run_hides(&self, args: &[&str], secret: &str) {
         let mut run = self.world.tare(args).env("TARE_PASSWORD", secret).stderr(Stdio::piped()).spawn().unwrap();
         let given = run.id();

@@ -1,5 +1,4 @@
-//! Complete runs on real servers: pairs bound and verified, options and layouts verified, queries checked, nothing
-//! left.
+//! Complete runs on real servers: pairs, options and layouts verified, queries checked, nothing left.
 
 use crate::engines::support::run_on;
 use crate::support::{World, verified};
@@ -11,8 +10,7 @@ fn run(world: &World, engine: &dyn Engine, study: &str) -> Vec<serde_json::Value
     records
 }
 
-/// Each client and its server thread or process must run on the one PU of their pair; options and layout must be as
-/// requested.
+/// Each client and its server thread must run on the one PU of their pair; options and layout must be as requested.
 fn pairs_are_proved(engine: &dyn Engine, version: &str, option: &str, value: &str) {
     let world = World::sharing();
     let study = format!(

@@ -56,8 +56,7 @@ impl Place {
         }
     }
 
-    /// A request for data that is shared by all tests with the same dataset name, in any process: it may be copied, but
-    /// never changed.
+    /// A request for data that all tests with the same dataset name share, in any process: copied, but never changed.
     pub fn shared_request(&self, binary: Option<&Path>, dataset: &str) -> PrepareRequest {
         let own = self.prepare_request(binary);
         let cache_directory = shared_cache().unwrap_or_else(|| own.cache_directory.clone());
@@ -123,8 +122,7 @@ pub fn shared_cache() -> Option<PathBuf> {
     Some(folder.join(name))
 }
 
-/// The server program of an engine that is not installed in the system: tare itself, or the one from `scripts/setup
-/// test`.
+/// The program of an engine that is not installed in the system: tare itself, or that of `scripts/setup test`.
 pub fn binary_of(engine: &dyn Engine) -> Option<PathBuf> {
     match engine.name() {
         "sqlite" => Some(PathBuf::from(env!("CARGO_BIN_EXE_tare"))),

@@ -22,8 +22,7 @@ const ALL: [Workload; 10] = [
     Workload::Delete,
 ];
 
-/// Every row of every table. Trailing blanks of a CHAR are removed: some engines return them, but they are not part of
-/// the value.
+/// Every row of every table, without trailing blanks of a CHAR, which only some engines return.
 fn rows(server: &dyn Server) -> Vec<Vec<String>> {
     let mut session = server.connect().unwrap();
     let table = |table| {

@@ -54,8 +54,7 @@ const WORDS: [&[u8]; 30] = [
     b"\x1b[2J",
 ];
 
-/// One to eight changes of a valid input: bits, bytes, words, numbers, truncation, repeats, and pieces of another
-/// input.
+/// One to eight changes of a valid input: bits, bytes, words, numbers, truncation, repeats, pieces of another input.
 pub fn mutated(corpus: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> {
     let mut input = corpus[chance.below(corpus.len())].clone();
     for _ in 0..=chance.below(8) {

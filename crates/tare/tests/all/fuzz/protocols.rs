@@ -35,8 +35,7 @@ fn target(socket: &Path, user: &str, database: Option<String>) -> ConnectTarget 
     ConnectTarget { password: "secret".into(), database, ..target }
 }
 
-/// A server that sends the whole input to every client at once, and closes the connection, so that a client that
-/// expects more sees the end at once.
+/// A server that sends the whole input to every client at once and closes, so that a client sees the end at once.
 struct Fake {
     folder: tempfile::TempDir,
     says: Arc<Mutex<Vec<u8>>>,

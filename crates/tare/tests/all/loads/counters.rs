@@ -1,5 +1,4 @@
-//! A counters study: its memory follows the policy, its threads are recorded, and it is refused if it is larger than
-//! the machine can hold.
+//! A counters study: memory policies, recorded threads, and refusal of what the machine cannot hold.
 
 use crate::support::{World, trials, verified};
 use serde_json::Value;

@@ -52,8 +52,7 @@ fn all_answers(session: &mut dyn Session, engine: &dyn Engine, scale: &str) -> V
 /// Every engine whose answers must agree with the others.
 const ENGINES: [&dyn Engine; 4] = [&Mariadb, &Mysql, &Postgresql, &Sqlite];
 
-/// All engines must give the answers of the first one, and the stored ones. With `TARE_UPDATE_ANSWERS` set, agreed
-/// answers are stored instead.
+/// All engines must give the answers of the first one and the stored ones. `TARE_UPDATE_ANSWERS` stores them instead.
 fn engines_agree(scale: &str) {
     let factor: Scale = scale.parse().unwrap();
     let query = |number| Query::new(number, factor, ENGINES[0].dialect());

@@ -1,5 +1,5 @@
-//! The user's own statements on every engine: the same file, schema and rows from SQL and CSV, latency and rows per
-//! statement, errors counted by class.
+//! The user's own statements on every engine: equal schema and rows from SQL and CSV, latency and rows per statement,
+//! errors by class.
 
 use crate::engines::support::run_on;
 use crate::support::{World, trials};
@@ -37,8 +37,7 @@ fn runs_on(engine: &dyn Engine, duplicate: &str) {
         let all = covariate("statement_executions_transfer_1") + covariate("statement_executions_look_1");
         let share = covariate("statement_executions_transfer_1") / all;
         assert!((0.1..0.4).contains(&share), "2 of 9: {share}");
-        // The log has room for 50 numbers and is full soon: every engine has its own error code for that, which is
-        // counted.
+        // The log has room for 50 numbers and is full soon; the engine's error code for that is counted.
         assert!(covariate(&format!("statement_errors_{duplicate}")) > 0.0, "{}: {sample}", engine.name());
         for metric in ["tps", "latency_ms_p99_of_look_1", "latency_ms_mean_of_transfer_2"] {
             assert!(sample["metrics"][metric].as_f64().unwrap() > 0.0, "{metric}: {sample}");

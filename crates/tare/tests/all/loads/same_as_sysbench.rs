@@ -1,5 +1,4 @@
-//! tare's own load executes the same statements as sysbench: a MariaDB counts the statements of both for the same
-//! number of transactions.
+//! tare's own load executes the statements of sysbench: a MariaDB counts them for the same number of transactions.
 
 use crate::engines::support::{PATIENCE, Place, prepared};
 use std::collections::BTreeMap;

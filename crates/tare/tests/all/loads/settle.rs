@@ -1,5 +1,4 @@
-//! Between warm-up and samples, a server runs the study's statements and gets time to finish work that the warm-up
-//! left.
+//! Between warm-up and samples, a server runs the study's statements and finishes work that the warm-up left.
 
 use crate::support::{World, trials};
 use serde_json::Value;

@@ -148,8 +148,7 @@ fn life(engine: &dyn Engine) {
     company.stop();
 }
 
-/// The district of the first warehouse with most open orders, and the second of these orders: the first and the last
-/// are covered by other conditions.
+/// The district of the first warehouse with most open orders, and the second of these: others cover the first and last.
 fn open_order(company: &Company) -> (String, String) {
     let mut session = company.session();
     let mut asked = |sql: &str| crate::engines::support::one(session.as_mut(), sql).unwrap();

@@ -20,8 +20,7 @@ fn sizes() -> Sizes {
     Sizes::new(1, 0.02)
 }
 
-/// A class of statements: words that they contain, a word that they do not contain, and the largest relative difference
-/// of the counts.
+/// A class of statements: words in them, a word not in them, and the largest relative difference of the counts.
 struct Class {
     has: &'static [&'static str],
     not: &'static str,
@@ -255,8 +254,8 @@ fn pgbench_scripts_of_the_same_mix_execute_the_same_statements() {
         let apart = (*ours as f64 - *theirs as f64).abs() / *theirs as f64;
         assert!(apart <= class.near, "{:?}: {ours} against {theirs} of pgbench", class.has);
     }
-    // Statements outside the classes: notes of customers with bad credit, and prepared statements such as BEGIN, which
-    // are counted only once.
+    // Outside the classes: notes of customers with bad credit, and prepared BEGIN and the like, which are counted only
+    // once.
     let outside = ["BEGIN", "COMMIT", "ROLLBACK", "SELECT c_data", "pg_stat_"];
     let rest: Vec<&String> = more.keys().filter(|query| !outside.iter().any(|of| query.contains(of))).collect();
     assert!(rest.is_empty(), "statements of no class: {rest:?}");

@@ -1,5 +1,4 @@
-//! A warm pool is verified by the server's report of its content, and a study that requires one is not measured
-//! without.
+//! A warm pool is verified by the server's report of its content; a study that requires one is not measured without.
 
 use crate::support::{World, trials, verified};
 

@@ -12,8 +12,7 @@ use crate::numa::image::{Image, cell_of_mariadb};
 use crate::numa::judge::{interleaved_over, of_condition, only_on, pairs, policies_hold, trials};
 use crate::numa::machine::{DISTANCES_OF_FOUR, Evidence, Machine};
 
-/// Common part of both studies: the server does not map its file, because mapped pages stay on the node where they were
-/// written.
+/// Common part of both studies: the file is not mapped, because mapped pages stay on the node where they were written.
 const HEAD: &str = r#"
 [engine]
 name = "sqlite"

@@ -32,8 +32,7 @@ memory = ["default", "local", "bind:2", "interleave:1-2"]
 memory_scope = ["payload", "process"]
 "#;
 
-/// The same with automatic NUMA balancing, which hides pages from a query of their nodes. Long enough for balancing to
-/// start.
+/// The same with automatic NUMA balancing, which hides pages from queries of their nodes; long enough for it to start.
 fn balanced() -> String {
     let (head, _) = STUDY.split_once("[machine]").unwrap();
     let head = head.replace("rounds = 30", "rounds = 300").replace("\"counting\"", "\"balanced\"");

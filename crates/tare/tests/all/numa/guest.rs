@@ -70,9 +70,8 @@ impl Guest {
         }
     }
 
-    /// The kernel command line. Without transparent huge pages, because a small amount of data in huge pages would not
-    /// be even over the nodes. Without mitigations, because separate page tables of the kernel slow every system call
-    /// down in emulation.
+    /// The kernel command line. Huge pages would not be even over the nodes with little data. Mitigations are off,
+    /// because separate page tables of the kernel slow every system call down in emulation.
     pub fn kernel_line(self) -> &'static str {
         match self {
             Self::X86_64 => {

@@ -1,6 +1,5 @@
 //! The root file system of a virtual machine, made during the test: busybox, this build of `tare`, MariaDB, optionally
-//! PostgreSQL, prepared data directories, and every library that `ldd` lists; or the first three for another processor,
-//! without data.
+//! PostgreSQL, prepared data, and every library that `ldd` lists; for another processor the first three, without data.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -62,8 +62,7 @@ pub fn kept_to(trial: &Value, role: &str, asked: &Cpus, count: usize) {
     }
 }
 
-/// Bytes of the server's own memory by node, at the end of the last sample, without a pool that has a policy of its
-/// own.
+/// Bytes of the server's own memory by node, at the end of the last sample, without a pool with its own policy.
 pub fn memory(trial: &Value) -> BTreeMap<u64, f64> {
     by_node(trial, "server_memory_bytes_node")
 }

@@ -1,5 +1,4 @@
-//! A virtual machine with NUMA nodes, in software emulation: real kernels with several nodes on any x86-64 host, for
-//! x86-64 or 64-bit Arm.
+//! A virtual machine with NUMA nodes, in software emulation on any x86-64 host: real kernels for x86-64 or 64-bit Arm.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -76,8 +75,7 @@ impl Evidence {
 
 /// Printed by the guest when the kernel has booted.
 const JOB_BEGINS: &str = "job begins";
-/// Printed by the kernel when a boot hangs, long before the limit: emulated CPUs sometimes loop forever in code that
-/// another CPU has patched.
+/// Printed by the kernel when a boot hangs: emulated CPUs sometimes loop forever in code that another has patched.
 const BOOT_STANDS: &str = "detected stalls on CPUs";
 const BOOTS: usize = 3;
 

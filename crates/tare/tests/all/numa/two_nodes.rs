@@ -8,9 +8,8 @@ use crate::numa::image::{Image, cell_of_mariadb, preparing};
 use crate::numa::judge::{Cpus, cpus, interleaved_over, kept_to, of_condition, pairs, policies_hold, trials};
 use crate::numa::machine::{Evidence, Machine, Node};
 
-/// The server is on node 0, and each level sets the memory policy. The test of MariaDB covers interleaving, and
-/// `odd_nodes` preferred nodes and a node without CPUs. The file is not mapped, because mapped pages stay on the node
-/// where they were written.
+/// Server on node 0, with the memory policy of each level; interleaving is tested with MariaDB, preferred nodes and a
+/// node without CPUs in `odd_nodes`. The file is not mapped: mapped pages stay on the node where they were written.
 const POLICIES: &str = r#"
 name = "policies"
 [engine]
@@ -100,8 +99,7 @@ fn article_as_machine_does_what_was_asked() {
     mariadb(&evidence);
 }
 
-/// Every cell of the article's table must be planned with the article's own vCPU numbers, and threads must have run on
-/// those.
+/// Every cell of the article's table must have the article's vCPU numbers, and threads must have run on those.
 fn grid(evidence: &Evidence) {
     let plan: Value = serde_json::from_str(&evidence.step("plan", 0)).unwrap();
     let plan = plan["conditions"].as_array().unwrap();

@@ -1,8 +1,7 @@
-//! Pages in a real browser (headless Chromium), at the widths of a phone, a small window and a large one, light and
-//! dark: nothing may exceed the page, no text may be cut or overlap another, and the script must run without errors. A
-//! page is laid out in a frame of the given width and measured by a script of the test, and the findings are read from
-//! the document. axe-core checks accessibility without sight or mouse (`scripts/get-readers` stores it next to the
-//! build).
+//! Pages in a real browser (headless Chromium), at the widths of a phone, a small and a large window, light and dark:
+//! nothing may exceed the page, no text may be cut or overlap another, and the script must run without errors. A script
+//! of the test measures each page in a frame of the width; the findings are read from the document. axe-core checks
+//! accessibility without sight or mouse (`scripts/get-readers` stores it next to the build).
 
 use crate::report::command_sentences;
 use crate::report::distance;
@@ -127,8 +126,7 @@ dispatchEvent(new Event("beforeprint")); const opened = folds.length > 0 && fold
 dispatchEvent(new Event("afterprint")); used.push(`prints ${opened && folds.every(d => !d.open)}`);
 "#;
 
-/// Pages whose colours are checked, which takes axe-core five seconds per page: together they have every kind of
-/// drawing, table and note.
+/// Pages whose colours axe-core checks, five seconds each: together they have every kind of drawing, table and note.
 const COLOURS: [&str; 3] = ["everything", "searches", "mind-your-core"];
 
 /// Checks one of the frames with axe-core: problems that prevent or impede use of the page.
@@ -207,8 +205,7 @@ fn findings(dir: &Path, pages: &[(&str, String)], script: &str, extra: &str, col
 
 /// A page as the content of a frame, with the scripts of the test.
 fn framed(name: &str, page: &str, extra: &str, script: bool) -> String {
-    // The page's content security policy is removed, so that the test's scripts may run; another test checks that the
-    // policy allows the page's own script.
+    // Without its content security policy, so that the test's scripts may run; another test checks the policy.
     let (head, rest) = page.split_once("<meta http-equiv=\"Content-Security-Policy\"").unwrap();
     let page = format!("{head}{}", rest.split_once('>').unwrap().1);
     let own = if script { "<script src=\"frames.js\"></script>" } else { "" };

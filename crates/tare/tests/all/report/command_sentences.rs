@@ -1,5 +1,4 @@
-//! The first sentence of every command that answers a question, word for word: it must be short, and its figures must
-//! be in the table below it.
+//! The first sentence of every command, word for word: short, and with the figures of the table below it.
 
 use super::first_lines::are_those_of_the_golden_file;
 use crate::support::one_line;
@@ -144,8 +143,7 @@ fn bisection(ends: Option<Ab>, chances: &[f64], cell: Option<Cell>) -> Bisection
     }
 }
 
-/// The parts of 1 ms of A and the changes in B: microseconds of each part in A and in B, and whether the change is
-/// shown.
+/// The parts of 1 ms of A and of B: microseconds of each in A and in B, and whether the change is shown.
 fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
     let whole = |side: usize| parts.iter().map(|(_, a, b, _)| [*a, *b][side]).sum::<f64>();
     let us = whole(1) - whole(0);
@@ -240,7 +238,6 @@ fn whys() -> Vec<(&'static str, Why)> {
     ]
 }
 
-/// Counters that the machine does not have are reported elsewhere.
 #[test]
 fn a_capture_that_could_not_be_made_is_said_with_its_reason() {
     let mut found = of_parts(&[(Part::NotExplained, 500.0, 502.0, false)], false);

@@ -74,8 +74,7 @@ fn distances_and_throughput_are_maps_of_one_scale_next_to_each_other() {
         section.split("<figure>").skip(1).map(|rest| rest.split("</figure>").next().unwrap()).collect();
     assert!(maps.iter().all(|map| map.matches("<rect").count() == 16), "16 cells each");
     assert!(maps[0].contains("node:0, node:3: 230") && maps[1].contains("<title>bind:3, node:0: 230"), "{section}");
-    // All maps have one scale: the best placement is the darkest and occurs once, and the one with the farthest memory
-    // is lighter.
+    // One scale for all maps: the best placement is darkest and occurs once; that with the farthest memory is lighter.
     let darkest = |map: &str| map.matches("fill-opacity=\"0.62\"").count();
     let all: usize = maps[2..].iter().map(|map| darkest(map)).sum();
     assert_eq!((darkest(maps[0]), all), (2, 1), "{section}");

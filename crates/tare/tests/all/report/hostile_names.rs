@@ -1,5 +1,4 @@
-//! Names in foreign files with sequences for terminals, CI logs and file formats: they must appear as one line of plain
-//! text everywhere.
+//! Foreign names with sequences for terminals, CI logs and file formats must appear as one line of plain text.
 
 use crate::support::World;
 use std::fmt::Write as _;
@@ -46,8 +45,7 @@ fn a_name_is_no_command_to_a_terminal_or_ci_system_and_breaks_no_format() {
     }
 }
 
-/// All output without colours uses the same function: the processor name of a described machine stands for names of
-/// processes, directories and servers.
+/// All output without colours uses one function: a machine's processor name stands for all other foreign names.
 #[test]
 fn a_machine_that_others_describe_steers_no_terminal() {
     let world = World::new();

@@ -31,8 +31,7 @@ fn steps(job: &str) -> Vec<String> {
     found
 }
 
-/// A repository in this directory: two commits whose `make bench` makes a program that takes the given number of
-/// seconds.
+/// A repository in this directory: two commits whose `make bench` makes a program that takes so many seconds.
 fn repository(world: &World, folder: &str, seconds: [&str; 2]) {
     let commits = seconds.map(|seconds| {
         format!(
@@ -62,8 +61,8 @@ play gh 'case "$1 $2" in
     esac'
 "#;
 
-/// On a busy machine, with a later commit that takes twice as long, and one that takes half as long, or equally long
-/// with a smaller budget.
+/// On a busy machine, with a later commit that takes twice as long, half as long, or, with a smaller budget, equally
+/// long.
 #[test]
 fn the_jobs_fail_on_a_busy_machine_where_the_new_commit_is_slower_and_nowhere_else() {
     let _busy = busy();

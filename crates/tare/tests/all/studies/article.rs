@@ -192,8 +192,7 @@ fn article_b_is_eight_combinations_of_ten_test_runs() {
         assert_eq!(condition["placement"]["server"], serde_json::json!([all]));
         assert_eq!(condition["placement"]["client"], serde_json::json!([]));
     }
-    // Settings that the article tried without effect, at the same size: the base is the same, apart from these
-    // settings.
+    // Settings that the article tried without effect, at the same size: only these differ from the base.
     let document = plan("no-effect-list", "package:2 node:1 core:8 pu:2", &B[..7]);
     let base = &document["conditions"][0];
     let places = (&base["placement"]["server"], &base["placement"]["client"]);

@@ -12,8 +12,7 @@ fn study(world: &World, engine: &str, workload: &str, rows: usize, trials: usize
     ))
 }
 
-/// Copied bytes as a fraction of full copies for every trial, without the first trial, whose copy is made at the start
-/// of the run.
+/// Copied bytes as a fraction of full copies, without the first trial: its copy is made at the start of the run.
 fn copied_fraction(results: &Path) -> f64 {
     let records = trials(results);
     let of = |key: &str| records.iter().map(|record| record["data"][key].as_f64().unwrap()).sum::<f64>();

@@ -1,5 +1,4 @@
-//! Cache lines that cores take from each other, with a fake perf that prints output of an Intel processor: most test
-//! machines do not sample memory accesses.
+//! Cache lines that cores take from each other, with a fake perf: most test machines do not sample memory accesses.
 
 use crate::support::{World, json, script, trials};
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! A plan belongs to the machine that it was made for: on a machine where a condition would mean something else,
-//! nothing runs.
+//! A plan belongs to its machine: on a machine where a condition would mean something else, nothing runs.
 
 use crate::support::{World, text, trials};
 use std::process::Output;

@@ -20,8 +20,8 @@ fn why(world: &World, study: &str, a: &str, b: &str) -> Value {
     json(&out)
 }
 
-/// In every trial the parts must add up to clients / throughput, and the unexplained part must not exceed what a busy
-/// machine causes.
+/// In every trial the parts add up to clients / throughput, and the unexplained part is not more than on a busy
+/// machine.
 fn closes(world: &World) {
     let results = tare_results::open(&world.path("results")).unwrap();
     let mut seen = 0;
@@ -102,8 +102,7 @@ fn adds_up(engine: &str) {
     }
 }
 
-/// Each side's threads gave up the CPU about once per statement, with fourteen statements per transaction; nothing is
-/// checked if perf may not count here.
+/// Each side's threads gave up the CPU about once per statement, fourteen per transaction, if perf may count here.
 fn counted(record: &Value) {
     if record["captures_missing"]["events"].is_string() {
         return;
@@ -215,8 +214,7 @@ fn wake_ups_between_two_pus_are_named_first_and_nothing_between_two_alike() {
     assert!(err.contains("same trials"), "{err}");
 }
 
-/// Causes in the embedded engine: option, microseconds, kind of the suspect, and whether the size is CPU time of a
-/// known length.
+/// Causes in the embedded engine: option, microseconds, suspect, and whether the size is CPU time of a known length.
 const PLANTED: [(&str, u32, &str, bool); 4] = [
     ("work", 300, "server_work", true),
     ("kernel", 300, "kernel_time", true),
@@ -253,8 +251,7 @@ fn a_cause_planted_in_the_embedded_engine_is_named_first_with_its_size() {
         let unseen = !exact && taken_by_others(&found) > 0.2;
         assert!(cause["kind"] == kind || unseen && cause["kind"] == "unnamed_waits", "{name}: {found:#}");
         let times = cause["us"].as_f64().unwrap() / f64::from(planted_us);
-        // Other load on the same core increases the CPU time of work, and may prevent three trials from showing the
-        // cause.
+        // Load on the same core increases the CPU time of work, and may prevent three trials from showing the cause.
         let sized = times > 0.7 && (times < 1.5 || !exact);
         assert!(unseen || disturbed(&found) || sized, "{name}: {times} of {cause:#}");
     }

@@ -1,5 +1,4 @@
-//! A compromised host of a run on two hosts: its messages cannot name local files or threads, affect the terminal, or
-//! block the run.
+//! A compromised host of a run on two: it cannot name local files or threads, affect the terminal, or block the run.
 
 use crate::support::{Ended, World, send, text, trials, wait_until, words_of};
 use crate::two_hosts::far::{no_way, program, section};

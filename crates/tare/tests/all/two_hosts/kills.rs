@@ -42,8 +42,7 @@ struct Hosts {
 /// Files of a fake machine.
 type Settings = BTreeMap<PathBuf, String>;
 
-/// Numbers of kills, each with its random moment after the start of a run that takes `took`; `TARE_TEST_KILLS` sets how
-/// many.
+/// Numbers of kills, each with a random moment in a run that takes `took`; `TARE_TEST_KILLS` sets how many.
 fn random_moments(kills: u32, took: Duration) -> impl ExactSizeIterator<Item = (u32, Duration)> {
     let kills = std::env::var("TARE_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(kills);
     let mut random = u64::from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().subsec_nanos()) | 1;

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 /// Delay of a packet in each direction.
 const EACH_WAY: Duration = Duration::from_millis(25);
-/// Transactions per second of the open loop: a little more than half of what one connection can complete over this
-/// distance.
+/// Transactions per second of the open loop: a little more than half of what one connection can complete.
 const RATE: f64 = 12.0;
 
 /// The only sample of one trial, `sample_s` seconds long.
@@ -32,8 +31,8 @@ fn latency_and_throughput_contain_the_way() {
     let service_ms = 1000.0 / of(&sample(&near, "near", 1, ""), "tps");
     let round_trip_ms = 2000.0 * EACH_WAY.as_secs_f64();
     let quickest = 1000.0 / (service_ms + round_trip_ms);
-    // Other tests run on this machine at the same time, so the delay may be longer and threads may wait for CPUs: one
-    // undisturbed sample is enough.
+    // Other tests run here at the same time, so delays may be longer and threads may wait: one undisturbed sample is
+    // enough.
     let fits = (0..8).any(|attempt| {
         far.networks.round_trip_ms();
         let closed = sample(&far, &format!("closed-{attempt}"), 3, "");

@@ -13,8 +13,7 @@ const ENOUGH_NS: u64 = 2_000_000;
 const DOMINANCE: u64 = 4;
 
 /// The thread of process `pid` that uses CPU time while `drive` keeps one connection busy and all others are idle;
-/// `None` if no thread stands out. `drive` is called up to 50 times and should run some hundred cheap queries each
-/// time.
+/// `None` if none stands out. `drive` is called up to 50 times and should run some hundred cheap queries each time.
 ///
 /// # Errors
 /// An error of `drive`, or that the process cannot be observed.

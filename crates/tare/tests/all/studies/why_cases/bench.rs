@@ -1,5 +1,4 @@
-//! The lines of the benchmark: known causes, twenty comparisons of equal sides, the unexplained part, and the cost of
-//! recording.
+//! The lines of the benchmark: known causes, twenty comparisons of equal sides, unexplained parts, cost of recording.
 
 use super::cases::{CASES, Case, Size, TWO_CONDITIONS, UPDATE};
 use super::made;

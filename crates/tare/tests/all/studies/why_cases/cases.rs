@@ -21,8 +21,7 @@ pub enum Size {
     Unknown,
     /// Microseconds per transaction.
     Us(f64),
-    /// A fraction of B's time: of threads that take turns at one lock, all but one wait at any time, however long the
-    /// holder takes on a busy machine.
+    /// A fraction of B's time: of threads that take turns at one lock, all but one wait at any time, on any machine.
     OfTime(f64),
     /// A fraction of the difference B - A: in A, the threads take turns at the same lock.
     OfDifference(f64),

@@ -27,8 +27,7 @@ impl Rows {
         Self { path, done, wanted, wrong: Vec::new() }
     }
 
-    /// Makes a line, unless it exists or is not selected. `make` returns whether the result is right, and the text
-    /// after the name.
+    /// Makes a line, unless it exists or is not selected. `make` returns whether it is right, and its text.
     pub fn line(&mut self, name: &str, make: impl FnOnce() -> (bool, String)) {
         if !name.to_lowercase().contains(&self.wanted) {
             return;
