@@ -117,8 +117,7 @@ pub fn study(mut study: Study, a: &[Side], b: &[Side]) -> Result<Study, Problem>
     Ok(study)
 }
 
-/// Makes the sides of a study with `[decide]` its conditions, for a duet on each half, and returns the decision
-/// settings.
+/// Makes the sides of a study with `[decide]` its conditions, in a duet on each half; returns the `[decide]` settings.
 ///
 /// # Errors
 /// When a side is missing or invalid; when a duet is requested and the machine cannot be divided into two like halves.

@@ -48,8 +48,7 @@ pub fn measure(name: &str, engine: Option<&str>, samples: Option<usize>) -> Resu
     Ok(Some(StudyWeight { study: name.to_owned(), found, text, line }))
 }
 
-/// Resolves `sampling.probe = "auto"`, with the reason, while the caller has locked the machine; `None` when
-/// interrupted.
+/// Resolves `sampling.probe = "auto"` on the machine, which is locked, and gives the reason; `None` when interrupted.
 pub fn choose(study: &Study, machine: &Machine, teller: &Teller) -> Result<Option<(ProbeUse, String)>, Problem> {
     let movers: Vec<&str> =
         study.factors.iter().map(|factor| factor.name.as_str()).filter(|name| can_move(name)).collect();

@@ -1,5 +1,4 @@
-//! Annotations and the step's summary of a comparison in GitHub Actions; for other CI systems, the same Markdown as a
-//! file.
+//! A comparison in GitHub Actions: annotations and the step's summary; for other CI systems, Markdown as a file.
 
 use super::{Exit, Problem, output};
 use std::fs::OpenOptions;

@@ -1,5 +1,4 @@
-//! SIGINT, SIGTERM and SIGHUP as flags that loops check: the first requests an orderly end, the second an immediate
-//! one.
+//! SIGINT, SIGTERM and SIGHUP as flags that loops check: the first asks for an orderly end, the second for a fast one.
 
 use super::{Exit, Problem};
 use crate::run::Stop;

@@ -1,5 +1,4 @@
-//! Progress of a run on the terminal: trial, condition, time left, last value. Without a terminal it prints plain
-//! lines.
+//! Progress of a run on the terminal: trial, condition, time left, last value; plain lines without a terminal.
 
 use super::output;
 use super::time_left::{TimeLeft, ToGo};

@@ -10,8 +10,7 @@ const VARIABLE: &str = "TARE_PASSWORD";
 
 static OF_ENVIRONMENT: OnceLock<Option<String>> = OnceLock::new();
 
-/// Removes the password from the environment, so that no child inherits it. Call it first, while only one thread
-/// exists.
+/// Removes the password from the environment, so that no child inherits it. Call it first, before other threads exist.
 pub fn leave_environment() {
     OF_ENVIRONMENT.get_or_init(|| {
         let password = std::env::var(VARIABLE).ok().filter(|password| !password.is_empty());

@@ -64,8 +64,7 @@ fn under_lock(args: &TrialArgs) -> Result<Exit, Problem> {
     };
     // The run starts the trial as /proc/self/exe, and process lists would show the name `exe`.
     let _ = rustix::thread::set_name(c"tare");
-    // A run that was killed with kill -9 cannot stop its trial: the kernel sends it SIGTERM, and it restores the
-    // settings.
+    // After kill -9 the run cannot stop its trial: the kernel sends the trial SIGTERM, and it restores settings.
     set_parent_process_death_signal(Some(Signal::TERM))
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot ask for a death signal: {e}")))?;
     // Taken before the parent is checked; `TrialLock` gives the reason.

@@ -20,7 +20,7 @@ use tare_study::plan::settle::drawn;
 use tare_study::plan::stack;
 
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
-/// The exit code of a child that this machine cannot run, as documented for all commands.
+/// A child's exit code if this machine cannot run the request, as documented for all commands.
 const STOPS_RUN: u8 = 3;
 /// Most lines of a child's log in a reason.
 const LOG_LINES: usize = 8;

@@ -97,7 +97,8 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         }
     }
 
-    /// Uses the disturbed measurement of a trial when repeats are useless. False if there is none. Read only once.
+    /// Uses a trial's disturbed measurement if repeats are useless; false if there is none. These records are read
+    /// once.
     fn counts(
         &mut self,
         next: &Next,

@@ -34,8 +34,7 @@ impl Handed {
         serde_json::from_slice(&bytes).map_err(io::Error::other)
     }
 
-    /// Waits until the run lets this trial of a pair go on: for a line, or for the end of the pipe, which ends all
-    /// waiting.
+    /// Waits until the run lets this trial of a pair go on: for a line, or the end of the pipe, which ends all waiting.
     pub fn wait_for_other() {
         // A pipe that cannot be read counts as closed.
         let _ = io::stdin().lock().read_until(b'\n', &mut Vec::new());

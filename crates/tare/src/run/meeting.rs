@@ -1,5 +1,4 @@
-//! Where the two trials of a pair wait for each other: in a duet before their first samples, by turns before every
-//! turn.
+//! Where two trials of a pair wait for each other: in a duet before their first samples, by turns before each turn.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use tare_drive::workload::Progress;

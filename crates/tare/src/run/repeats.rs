@@ -47,7 +47,7 @@ pub fn put_aside(records: Vec<TrialRecord>) -> BTreeMap<usize, TrialRecord> {
     disturbed.map(|record| (record.trial, record)).collect()
 }
 
-/// A record with which such a trial counts with its disturbed measurement, instead of a repeat.
+/// The record that makes such a trial count with its disturbed measurement, instead of a repeat.
 pub fn counted(put_aside: &TrialRecord) -> TrialRecord {
     let reason = put_aside.reason.clone().unwrap_or_else(|| "no reason recorded".to_owned());
     TrialRecord { outcome: Outcome::Ok, attempt: put_aside.attempt + 1, reason: Some(reason), ..put_aside.clone() }

@@ -45,8 +45,7 @@ pub struct TrialData {
 }
 
 impl TrialData {
-    /// Restores the content of the working copy. If another process uses it, the trial's server start makes another
-    /// copy.
+    /// Restores the content of the working copy. If another process uses it, the server's start makes another one.
     pub fn take(prepared: PathBuf) -> Result<Self, TrialError> {
         Ok(Self { copy: WorkingCopy::take(&prepared, &state::cache_directory()?)?, prepared })
     }

@@ -67,8 +67,7 @@ impl Host for TrialHost<'_> {
     }
 }
 
-/// Converts captures to readable files and records them. Call it after the server has stopped: it takes as long as
-/// recording.
+/// Converts captures to readable files. Call it after the server has stopped: it takes as long as recording did.
 pub fn note_captures(captures: Option<Begun>, extra: Option<Extra>, record: &mut TrialRecord) {
     let Captured { files, missing, events, lines } = match captures {
         Some(Ok(begun)) => begun.finish(),

@@ -192,8 +192,7 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// Checks the room for the trial's files in the results directory; the copy of the data is checked where it is
-    /// made.
+    /// Checks the room for files in the results directory; the copy of the data is checked where it is made.
     fn check_room(&self) -> Result<(), TrialError> {
         let task = &self.task;
         let sampling = &task.sampling;

@@ -49,7 +49,7 @@ pub fn line(good: &str, bad: &str) -> Result<Vec<Commit>, Problem> {
     }
 }
 
-/// Puts the sources of a commit into a new directory: a clone that shares the repository's objects, for builds that run
+/// Puts a commit's sources into a new directory: a clone that shares the repository's objects, so that builds can run
 /// git.
 pub fn sources(repository: &Path, commit: &str, into: &Path) -> Result<(), Problem> {
     let clone = [OsStr::new("clone"), OsStr::new("--quiet"), OsStr::new("--shared"), OsStr::new("--no-checkout")];

@@ -68,8 +68,7 @@ struct OutageDocument {
 }
 
 impl<'a> Document<'a> {
-    /// The document of a sample. `errors` counts restarts and lost connections, after which the transaction was run
-    /// again.
+    /// The document of a sample. `errors` are restarts and lost connections: the transaction was then run again.
     pub fn of(viewed: &Viewed<'a>) -> Self {
         let Viewed { subject, measured, sample, outage, said } = *viewed;
         Self {

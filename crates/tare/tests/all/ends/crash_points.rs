@@ -108,8 +108,7 @@ impl Crashes {
         self.tare(&["run", &self.place.study, "--out", "results"])
     }
 
-    /// Runs `command` until the point with this number; returns the killed process, or `None` if there are fewer
-    /// points.
+    /// Runs `command` until the point with this number; returns the killed process, or `None` without such a point.
     fn crash(&self, mut command: Command, at: usize, whom: Whom) -> Option<Crash> {
         self.log.crash(&mut command, at, whom);
         let mut run = command.spawn().unwrap();
@@ -132,8 +131,7 @@ impl Crashes {
         Some(Crash { label, began_trials: reached.iter().any(|(other, _)| *other != id), is_run })
     }
 
-    /// Waits until the process at this point has stopped, and kills it last: meanwhile the others cannot reach a next
-    /// point.
+    /// Waits until the process at this point has stopped, and kills it last, so that the others reach no next point.
     fn power_cut(&self, run: &mut Child, at: usize) {
         let stopped = loop {
             if let Some((pid, _)) = self.log.reached().get(at - 1)

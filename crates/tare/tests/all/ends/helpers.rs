@@ -1,5 +1,4 @@
-//! Processes of a server must not outlive it, its trial, or a kill -9 of everything; those that were ended are
-//! reported.
+//! Processes of a server must not outlive it, its trial, or a kill -9 of everything; ended ones are reported.
 
 use crate::support::{World, script, send, text, trials, wait_until, words_of};
 use rustix::process::Signal;

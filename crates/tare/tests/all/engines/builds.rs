@@ -22,8 +22,7 @@ fn link(from: &str, to: &Path) {
     symlink(from, to).unwrap();
 }
 
-/// Debian's server as unpacked from a zip file: its install script is not executable, and one library exists only
-/// there.
+/// Debian's server as unpacked from a zip file: the install script is not executable, a library exists only there.
 fn unpacked(base: &Path) -> PathBuf {
     let server = copy("/usr/sbin/mariadbd", &base.join("sbin/mariadbd"));
     let script = copy("/usr/bin/mariadb-install-db", &base.join("bin/mariadb-install-db"));

@@ -1,5 +1,4 @@
-//! Guarantees of the traits `Engine`, `Server` and `Session`, for every engine. Tests of one engine are in its own
-//! file.
+//! Guarantees of the traits `Engine`, `Server` and `Session`, for every engine. Tests of one engine are elsewhere.
 
 mod life;
 mod refusals;

@@ -126,8 +126,8 @@ fn wait_for_pid(file: &Path) -> u32 {
 
 #[test]
 fn after_kill_9_a_server_in_a_session_of_its_own_is_ended_by_the_next_start() {
-    // With and without a control group (if this process may make one); with a server that answers, and one that never
-    // does.
+    // With a control group, if this process may make one, and without; with a server that answers, and one that does
+    // not.
     for (group, ready) in [("on", true), ("on", false), ("off", true), ("off", false)] {
         let place = Place::new();
         let (pid_file, tare) = (place.path("pid"), tare().unwrap().display().to_string());

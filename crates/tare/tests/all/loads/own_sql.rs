@@ -1,5 +1,4 @@
-//! The user's own statements on every engine: equal schema and rows from SQL and CSV, latency and rows per statement,
-//! errors by class.
+//! The user's own statements on every engine: schema and rows, latency and rows per statement, errors by class.
 
 use crate::engines::support::run_on;
 use crate::support::{World, trials};

@@ -61,8 +61,7 @@ play gh 'case "$1 $2" in
     esac'
 "#;
 
-/// On a busy machine, with a later commit that takes twice as long, half as long, or, with a smaller budget, equally
-/// long.
+/// On a busy machine, with a later commit that takes twice, half, or, with a smaller budget, the same time.
 #[test]
 fn the_jobs_fail_on_a_busy_machine_where_the_new_commit_is_slower_and_nowhere_else() {
     let _busy = busy();

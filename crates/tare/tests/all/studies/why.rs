@@ -20,8 +20,7 @@ fn why(world: &World, study: &str, a: &str, b: &str) -> Value {
     json(&out)
 }
 
-/// In every trial the parts add up to clients / throughput, and the unexplained part is not more than on a busy
-/// machine.
+/// In every trial the parts add up to clients / throughput, and no more is unexplained than on a busy machine.
 fn closes(world: &World) {
     let results = tare_results::open(&world.path("results")).unwrap();
     let mut seen = 0;

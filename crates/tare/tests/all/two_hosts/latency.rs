@@ -31,8 +31,7 @@ fn latency_and_throughput_contain_the_way() {
     let service_ms = 1000.0 / of(&sample(&near, "near", 1, ""), "tps");
     let round_trip_ms = 2000.0 * EACH_WAY.as_secs_f64();
     let quickest = 1000.0 / (service_ms + round_trip_ms);
-    // Other tests run here at the same time, so delays may be longer and threads may wait: one undisturbed sample is
-    // enough.
+    // Other tests run at the same time, so delays may be longer and threads may wait: one quiet sample is enough.
     let fits = (0..8).any(|attempt| {
         far.networks.round_trip_ms();
         let closed = sample(&far, &format!("closed-{attempt}"), 3, "");
