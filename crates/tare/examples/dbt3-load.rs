@@ -1,4 +1,4 @@
-//! For `benches/dbt3-load`: dbt3's rows as files, its definitions as SQL, and tare's own way of loading them.
+//! For `benches/dbt3-load`: writes dbt3's rows as files and its definitions as SQL, and loads them in tare's own way.
 
 use std::error::Error;
 use std::fs::File;
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// `TABLE.tbl` for every table, and `plain.sql`, which loads them one after the other in the usual way.
+/// Writes `TABLE.tbl` for every table, and `plain.sql`, which loads the tables one after the other in the usual way.
 fn files(engine: &dyn Engine, scale: Scale, directory: &Path) -> Result<(), Box<dyn Error>> {
     let mut sql = File::create(directory.join("plain.sql"))?;
     for table in &TABLES {

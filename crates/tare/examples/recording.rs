@@ -1,6 +1,5 @@
-//! For `benches/recording`: what is recorded alongside measured samples, against nothing recorded, in pairs of slices
-//! of one load that never stops: by the CPU time of a transaction, which other programs hardly change, and by
-//! throughput.
+//! For `benches/recording`: the cost of recording alongside samples, in pairs of slices of one continuous load with and
+//! without it, as CPU time per transaction, which other programs hardly affect, and as throughput.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -16,12 +15,12 @@ use tare_stats::trials::mean_interval;
 use tare_topology::{Bind, MemoryPolicy, Pairing, ResolvedPlacement};
 
 const USAGE: &str = "usage: recording ENGINE SOCKET USER PID ROWS THREADS PAIRS SLICE_S";
-/// What recording may cost.
+/// The largest acceptable cost of recording, as a fraction.
 const MOST: f64 = 0.01;
 const CONFIDENCE: f64 = 0.95;
 const WARM_UP: Duration = Duration::from_secs(2);
 
-/// What all threads look at and count, each in a cache line of its own.
+/// A counter that all threads read and count, in a cache line of its own.
 #[derive(Default)]
 #[repr(align(128))]
 struct Counter(AtomicU64);
@@ -63,7 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     answer(&ratios, slice, counters.len())
 }
 
-/// What a client says when it is connected.
+/// The message of a connected client.
 type Ready = Result<Connected, SqlError>;
 
 /// Selects a row by its key until it is stopped.
@@ -93,23 +92,23 @@ fn client(load: &Load<'_>, number: usize, counter: &Counter, tell: &mpsc::Sender
     }
 }
 
-/// Of a slice, or the ratio of two.
+/// The figures of a slice, or the ratios of two slices.
 #[derive(Clone, Copy)]
 struct Figures {
-    /// CPU time of a transaction: of the server, the clients and the record.
+    /// CPU time per transaction of server, clients and recording.
     cpu: f64,
     throughput: f64,
-    /// Share of all this CPU time that the record took itself; 0 without one.
+    /// Fraction of this CPU time that recording itself used; 0 without recording.
     record: f64,
 }
 
-/// CPU time of these processes, seconds; what they started and ended is not in it.
+/// CPU time of these processes in seconds, without that of their ended children.
 fn cpu_s(pids: &[i32]) -> Result<f64, Box<dyn Error>> {
     let used = pids.iter().map(|pid| observe::process_usage(*pid).map(|usage| usage.user_s + usage.system_s));
     Ok(used.sum::<Result<f64, _>>()?)
 }
 
-/// Recorded / not recorded of each pair, which of the two is first being drawn.
+/// The ratios recorded / not recorded of each pair, whose order is drawn.
 fn measured(
     told: &mpsc::Receiver<Ready>,
     counters: &[Counter],
@@ -127,7 +126,7 @@ fn measured(
         memory: MemoryPolicy::default(),
         pool_memory: MemoryPolicy::default(),
     };
-    // As a study has it by default.
+    // The default settings of a study.
     let settings = WatchSettings {
         placement,
         chance_seed: 1,

@@ -1,5 +1,5 @@
-//! For `benches/within`: what plans that were cut to a time still show, next to the whole plans, of effects that are
-//! planted. Values are drawn with the spreads that the forecast takes, and answered by the program's own analysis.
+//! For `benches/within`: compares which simulated effects plans with a time limit show with those that full plans show.
+//! Values have the spreads that the forecast assumes, and are analysed by the program itself.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -20,24 +20,24 @@ use tare_study::plan::task::Task;
 use tare_study::plan::{estimate, looks, race, rungs, within};
 use tare_topology::Machine;
 
-/// What servers differ by, and samples of a minute on one of them, as the forecast has it.
+/// Spread between servers, and between samples of one minute on one server, as in the forecast.
 const SERVERS: f64 = 0.02;
 const SAMPLES: f64 = 0.01;
 
 type Failure = Box<dyn Error>;
 
-/// A published grid, its authors' machine, the times, and what is planted.
+/// A published grid, the authors' machine, the time limits, and the simulated effects.
 struct Grid {
     study: &'static str,
     machine: &'static str,
     sets: &'static [&'static str],
     hours: &'static [f64],
     planted: &'static [f64],
-    /// ln of what a condition gives on average, with the planted effect.
+    /// Mean of ln(throughput) of a condition, with the simulated effect.
     level: fn(&Levels, usize, f64) -> f64,
-    /// What a condition's trials vary by besides, with the planted effect.
+    /// Additional spread of a condition's trials, with the simulated effect.
     spread: fn(&Levels, f64) -> f64,
-    /// Whether the answer names what was planted, and whether it names anything else.
+    /// Whether the answer names the simulated effect, and whether it names anything else.
     found: fn(&Verdict, &Plan) -> [bool; 2],
 }
 
@@ -75,7 +75,7 @@ const GRIDS: [Grid; 4] = [
         study: "mind-your-core",
         machine: "package:2 [numa] core:6 pu:2",
         sets: &[],
-        // In the longer one each condition has a server of its own.
+        // With the longer limit, each condition has a server of its own.
         hours: &[2.0, 5.0],
         planted: &[0.176, 0.08, 0.04, 0.021],
         level: |_, place, gain| if place == 3 { (1.0 + gain).ln() } else { 0.0 },
@@ -167,7 +167,7 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The whole plan, the one that is run in each time, and that without what is decided while it runs.
+/// The full plan, the plan for each time limit, and that plan without decisions while it runs.
 fn plans(grid: &Grid) -> Result<Vec<(String, Study, Plan)>, Failure> {
     let machine = Machine::synthetic(grid.machine)?;
     let plan = |study: &Study| resolve(study, &machine, Where::Described);
@@ -194,7 +194,7 @@ fn plans(grid: &Grid) -> Result<Vec<(String, Study, Plan)>, Failure> {
     Ok(all)
 }
 
-/// Every trial of a plan, and of what it becomes.
+/// Runs every trial of a plan and of its extensions.
 fn ran(
     grid: &Grid,
     study: &Study,
@@ -264,7 +264,7 @@ fn record(
     })
 }
 
-/// From some numbers, always the same (SplitMix64; Box and Muller).
+/// A normally distributed number that depends on the given numbers only (SplitMix64; Box and Muller).
 fn normal(numbers: &[u64]) -> f64 {
     let drawn = |last: u64| {
         let mixed = numbers.iter().chain([&last]).fold(0x9e37_79b9_7f4a_7c15_u64, |state, number| {

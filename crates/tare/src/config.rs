@@ -1,5 +1,5 @@
-//! The user's own defaults: `config.toml` in `$XDG_CONFIG_HOME/tare` or `~/.config/tare`. What a flag or a study says
-//! goes before the environment, that before this file, that before what the program does by itself.
+//! The user's defaults: `config.toml` in `$XDG_CONFIG_HOME/tare` or `~/.config/tare`. Command-line options and studies
+//! take precedence over the environment, the environment over this file, and this file over built-in defaults.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,35 +14,35 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 const NAME: &str = "config.toml";
-/// The most that is read of it, bytes.
+/// Largest size of the file that is read, bytes.
 const LARGEST: u64 = 1 << 20;
 const KEYS: [&str; 3] = ["cache", "colour", "engines"];
-/// The engine that is this program itself.
+/// The embedded engine, which has no program of its own.
 const EMBEDDED: &str = "sqlite";
 
 #[derive(Debug, Error)]
 pub enum ConfigError {
-    /// It names programs and places, so it must be the user's own, and closed to the writing of others.
+    /// The file names programs and paths, so it must belong to the user, and no one else may write to it.
     #[error(transparent)]
     Files(#[from] FilesError),
     #[error(transparent)]
     Wrong(#[from] StudyError),
 }
 
-/// What the file says; nothing where there is none.
+/// The content of the file; empty if there is no file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Config {
     pub file: Option<PathBuf>,
     /// Server programs by the name of their engine, for studies that name none.
     pub engines: BTreeMap<String, PathBuf>,
     pub cache: Option<PathBuf>,
-    /// Whether tables are coloured, whatever standard output is.
+    /// Whether tables are coloured, regardless of standard output.
     pub colour: Option<bool>,
 }
 
 static CONFIG: OnceLock<Config> = OnceLock::new();
 
-/// Reads the file, the first time: from then on engines are looked for where it says.
+/// Reads the file on the first call; from then on, engines are first looked for at the paths in it.
 pub fn load() -> Result<&'static Config, ConfigError> {
     if let Some(known) = CONFIG.get() {
         return Ok(known);
@@ -52,19 +52,19 @@ pub fn load() -> Result<&'static Config, ConfigError> {
     Ok(CONFIG.get_or_init(|| config))
 }
 
-/// What [`load`] found; nothing where it was not called, or failed.
+/// The result of [`load`]; empty if it was not called or failed.
 pub fn get() -> &'static Config {
     static NONE: Config = Config { file: None, engines: BTreeMap::new(), cache: None, colour: None };
     CONFIG.get().unwrap_or(&NONE)
 }
 
-/// The folder in which the file is looked for; none where no variable says where.
+/// The directory that may contain the file; `None` if no environment variable names one.
 pub fn folder() -> Option<PathBuf> {
     let roots = |path: &Path| tare_files::owner_of(path).is_ok_and(|owner| owner == 0);
     place(|name| std::env::var_os(name), rustix::process::geteuid().is_root(), roots)
 }
 
-/// Root's is never in the home of who called sudo.
+/// For root, never in the home of the user who called sudo.
 fn place(variable: impl Fn(&str) -> Option<OsString>, root: bool, is_roots: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let set = |name: &str| variable(name).map(PathBuf::from).filter(|place| place.is_absolute());
     let own = |base: &PathBuf| !root || is_roots(base);
@@ -119,7 +119,7 @@ fn colour(source: Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<Option<boo
     }
 }
 
-/// An absolute path, or one below the home.
+/// An absolute path, or one below the home directory.
 fn path(source: Source<'_>, name: &str, value: &Spanned<DeValue<'_>>) -> Result<PathBuf, StudyError> {
     let wrong = |what: String| source.error(value.span(), what, "an absolute path, or one that begins with ~/");
     let Value::Text(text) = source.scalar(name, value)? else {

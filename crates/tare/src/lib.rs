@@ -1,6 +1,6 @@
-//! The `tare` command. ARCHITECTURE.md at the top of the repository is the map.
+//! The `tare` command. ARCHITECTURE.md at the top of the repository describes the structure.
 
-// Only the program and its tests use it: where a name and a type say all, no comment does.
+// Only the program and its tests use this crate: items whose name and type are clear have no comment.
 #![allow(missing_docs)]
 
 pub mod cli;

@@ -1,4 +1,4 @@
-//! Where tare keeps things between commands, and what a start does first: lock the machine, put back, clean up.
+//! Directories that tare keeps between commands; locking the machine, restoring settings and cleaning up at a start.
 
 use crate::config;
 use std::collections::BTreeSet;
@@ -13,26 +13,26 @@ use tare_files::{Access, FilesError, PrivateFolder};
 use tare_noise::{HostLock, Journal, NoiseError, Patience, System};
 use thiserror::Error;
 
-/// How long the last trial of a killed run may take to stop its server and to put things back.
+/// How long the last trial of a killed run may take to stop its server and to restore settings.
 const TRIAL_PATIENCE: Duration = Duration::from_secs(60);
 
-/// Clients' halves of other hosts' trials that may be here at a time: one works, and few wait for it.
+/// Most client agents for trials of other hosts on this host at a time: one works, and a few may wait for it.
 const AGENTS: usize = 4;
 
-/// Where runs put their results unless they are told.
+/// Default directory of results, below the working directory.
 pub const USUAL_RESULTS: &str = "tare-results";
-/// Lists results directories, a JSON string a line.
+/// The list of results directories, one JSON string per line.
 const RESULTS: &str = "results.jsonl";
 const LONGEST_LIST: u64 = 64 << 20;
 
-/// The cache of root, where no variable names one and the home is another's.
+/// Root's cache if no environment variable names one and the home directory belongs to another user.
 const ROOT_CACHE: &str = "/var/cache/tare";
 
 #[derive(Debug, Error)]
 pub enum StateError {
     #[error(transparent)]
     Noise(#[from] NoiseError),
-    /// The cache or the state directory is another's, or open to others.
+    /// The cache or the state directory belongs to another user, or is open to others.
     #[error(transparent)]
     Files(#[from] FilesError),
     #[error("no place for prepared data: set TARE_CACHE_DIR, XDG_CACHE_HOME or HOME to a folder of your own")]
@@ -44,27 +44,27 @@ pub enum StateError {
 #[derive(Debug)]
 pub struct Host {
     lock: HostLock,
-    /// What a killed run had left behind.
+    /// Servers and programs that a killed run had left.
     pub reaped: Vec<Reaped>,
-    /// Prepared data that a killed run had not finished.
+    /// Incomplete prepared data of a killed run.
     pub half_made: Vec<PathBuf>,
-    /// What was put back from the journal of a killed run.
+    /// Settings that were restored from the journal of a killed run.
     pub restored: tare_noise::RestoreReport,
 }
 
 impl Host {
-    /// The process of another user that has the machine as well; root need not wait for it.
+    /// Another user's process that runs on the machine as well; root need not wait for it.
     pub fn other(&self) -> Option<&str> {
         self.lock.other()
     }
 }
 
-/// Journal of settings and list of running servers.
+/// The directory with the journal of settings and the list of running servers.
 pub fn directory() -> Result<PathBuf, StateError> {
     Ok(tare_noise::default_state_dir()?)
 }
 
-/// A place for the clients' half of another host's trial, until what is returned is dropped; none when all are taken.
+/// Reserves a place for the client agent of another host's trial, until the file is dropped; `None` if all are taken.
 pub fn place_for_agent() -> Result<Option<File>, StateError> {
     let folder = PrivateFolder::open_or_create(&directory()?, Access::Closed)?;
     for place in 0..AGENTS {
@@ -76,10 +76,10 @@ pub fn place_for_agent() -> Result<Option<File>, StateError> {
     Ok(None)
 }
 
-/// Notes where results were made, so that `tare clean` finds them.
+/// Records where results were made, so that `tare clean` finds them.
 ///
 /// # Errors
-/// When the state directory is not this user's own, or cannot be written.
+/// When the state directory does not belong to this user, or cannot be written.
 pub fn remember_results(path: &Path) -> Result<(), StateError> {
     let folder = PrivateFolder::open_or_create(&directory()?, Access::Closed)?;
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -88,8 +88,7 @@ pub fn remember_results(path: &Path) -> Result<(), StateError> {
     Ok(written.map_err(|source| FilesError::Io { doing: "write", path: folder.path().join(RESULTS), source })?)
 }
 
-/// Results directories of the usual folder here, and wherever else they were made; the oldest first. What cannot be
-/// read is none.
+/// All readable results directories, in the default directory and wherever else they were made; the oldest first.
 pub fn results() -> Vec<PathBuf> {
     let here = std::fs::read_dir(USUAL_RESULTS).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut seen = BTreeSet::new();
@@ -108,9 +107,9 @@ fn known_results() -> Vec<PathBuf> {
     bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
-/// Prepared data directories: `TARE_CACHE_DIR`, else what the user's own file says, else the user's cache directory.
-/// Made private where it is missing, and refused where it is another's or open to others: servers are started on what
-/// it holds.
+/// The directory of prepared data: `TARE_CACHE_DIR`, else the path in the user's configuration file, else the user's
+/// cache directory. A missing directory is created private. One that belongs to another user or is open to others is
+/// refused, because servers are started on its content.
 pub fn cache_directory() -> Result<PathBuf, StateError> {
     let root = rustix::process::geteuid().is_root();
     let chosen = config::get().cache.clone();
@@ -118,7 +117,7 @@ pub fn cache_directory() -> Result<PathBuf, StateError> {
     Ok(PrivateFolder::open_or_create(&place, Access::Closed)?.path().to_owned())
 }
 
-/// Root keeps its cache in its own home or in [`ROOT_CACHE`], never in the home of who called sudo.
+/// Root keeps its cache in its own home or in [`ROOT_CACHE`], never in the home of the user who called sudo.
 fn cache_place(
     variable: impl Fn(&str) -> Option<OsString>,
     chosen: Option<PathBuf>,
@@ -140,16 +139,16 @@ fn cache_place(
         .or_else(|| root.then(|| PathBuf::from(ROOT_CACHE)))
 }
 
-/// Whether a folder belongs to root, and so is no place of another user's. One that is not there is no one's.
+/// Whether a directory belongs to root, and not to another user. False for a missing directory.
 fn is_roots(path: &Path) -> bool {
     tare_files::owner_of(path).is_ok_and(|owner| owner == 0)
 }
 
-/// Takes the machine: no other run may tune or measure it, and nothing of a killed run is left. `tell` hears of whom is
-/// waited for when that takes long.
+/// Locks the machine: no other run may tune or measure it, and leftovers of a killed run are removed. If this has to
+/// wait for long, `tell` is called with the process that it waits for.
 ///
 /// # Errors
-/// When another run has it, or what a killed run left cannot be put back.
+/// When another run has the machine, or leftovers of a killed run cannot be removed or restored.
 pub fn take_host(tell: &dyn Fn(&str)) -> Result<Host, StateError> {
     let state = directory()?;
     let lock = HostLock::acquire(&HostLock::default_dir())?;
@@ -160,11 +159,12 @@ pub fn take_host(tell: &dyn Fn(&str)) -> Result<Host, StateError> {
     Ok(Host { lock, reaped, half_made, restored })
 }
 
-/// For the one who ended a trial that could not end itself: ends its server, removes its directories and the data that
-/// it was making, puts its settings back and proves it.
+/// Cleans up after a trial that was killed: ends its server, removes its directories and the data that it was
+/// preparing, restores its settings and verifies them.
 ///
 /// # Errors
-/// When there is no place where servers and settings are listed, it cannot be read, or something cannot be put back.
+/// When there is no directory for the lists of servers and settings, when a list cannot be read, or when something
+/// cannot be restored.
 pub fn reap() -> Result<Vec<Reaped>, StateError> {
     let state = directory()?;
     let reaped = reap_leftovers(&state)?;
@@ -173,12 +173,12 @@ pub fn reap() -> Result<Vec<Reaped>, StateError> {
     Ok(reaped)
 }
 
-/// A cache that cannot be used is no reason not to put settings back: anyone who uses it says why.
+/// A cache that cannot be used must not prevent restoring settings; whoever uses the cache reports the error.
 fn remove_half_made_data() -> Result<Vec<PathBuf>, EngineError> {
     cache_directory().map_or_else(|_| Ok(Vec::new()), |cache| remove_half_made(&cache))
 }
 
-/// What a trial does before it begins: no setting of an earlier one may be left, of this user's or of root's.
+/// Checks before a trial that no setting of an earlier one is left, of this user or of root.
 pub fn as_found() -> Result<(), StateError> {
     let (system, state) = (System::of_environment(), directory()?);
     if Journal::pending(&state) {
@@ -188,20 +188,19 @@ pub fn as_found() -> Result<(), StateError> {
     Ok(tare_noise::verify_as_found(&system, &state)?)
 }
 
-/// A fresh name for a private data directory, alongside the cache so that copies can share blocks.
+/// A new path for a private data directory, next to the cache so that copies can share blocks.
 pub fn work_directory() -> Result<PathBuf, StateError> {
     Ok(cache_directory()?.join(format!("trial-{}", std::process::id())))
 }
 
-/// A fresh name for a server's socket directory, which no one can guess and take: short, for a socket's path may have
-/// 107 bytes.
+/// A new path for a server's socket directory that no one can guess, and short: a socket's path has at most 107 bytes.
 pub fn run_directory() -> PathBuf {
     let ours = |place: &PathBuf| PrivateFolder::open(place, Access::Closed).is_ok_and(|folder| folder.is_some());
     let base = std::env::var_os("XDG_RUNTIME_DIR")
         .map(PathBuf::from)
         .filter(|place| place.as_os_str().len() < 60 && ours(place))
         .unwrap_or_else(std::env::temp_dir);
-    // Every new state of the standard library's hasher has keys from the system's random numbers.
+    // The standard library keys every new hasher from the system's random numbers.
     let random = std::hash::RandomState::new().build_hasher().finish() as u32;
     base.join(format!("tare-{}-{random:08x}", std::process::id()))
 }

@@ -1,4 +1,4 @@
-//! `tare ab`: is B slower than A, pair by pair until it is settled.
+//! `tare ab`: runs pairs of trials of two sides until it is decided whether B is slower than A.
 
 use super::ab_plan::{MINIMUM_EFFECT, MeasuredOn, pair_line, planned};
 use super::ab_sides::{self, Side, side};
@@ -291,7 +291,7 @@ fn no_result(ab: &Ab, records: &[TrialRecord], path: &str) -> Problem {
 
 pub fn effect(text: &str) -> Result<f64, String> {
     percentage(text).and_then(|effect| match effect > 0.0 && effect < 1.0 {
-        // A share of 2% is written 0.02 elsewhere.
+        // Elsewhere a fraction of 2% is written 0.02, so such a small number without a sign is probably a mistake.
         true if effect < 1e-3 && !text.contains('%') => {
             Err(format!("expected a percentage with its sign: {text}%, or {}", tare_text::percent(100.0 * effect)))
         }

@@ -1,4 +1,4 @@
-//! What comparisons of a side with itself said of this machine, kept in the state directory.
+//! Certificates of `tare ab --certify`: results of comparing a side with itself, kept in the state directory.
 
 use super::{Exit, Problem};
 use crate::state::{self, StateError};
@@ -8,13 +8,13 @@ use tare_findings::certificate::{Certificate, Certified};
 use tare_results::schema::Plan;
 use tare_study::language::spec::Study;
 
-/// The file that holds them, oldest first.
+/// The file of certificates, oldest first.
 const NAME: &str = "ab-certificates.json";
-/// The most that is read of it, bytes.
+/// Largest size of the file that is read, bytes.
 const LARGEST: u64 = 4 << 20;
 const MOST: usize = 200;
 
-/// Keeps one more; gives the place where it is kept.
+/// Adds a certificate and returns the path of the file.
 pub fn keep(certificate: Certificate) -> Result<String, Problem> {
     let place = state::directory()?;
     let folder = PrivateFolder::open_or_create(&place, Access::Closed).map_err(StateError::from)?;
@@ -27,7 +27,7 @@ pub fn keep(certificate: Certificate) -> Result<String, Problem> {
     Ok(folder.path().join(NAME).display().to_string())
 }
 
-/// What they say of a comparison; none where this machine has none, or they cannot be read.
+/// What the certificates say about a comparison; `None` if this machine has none or they cannot be read.
 pub fn of(study: &Study, plan: &Plan) -> Option<Certified> {
     let folder = PrivateFolder::open(&state::directory().ok()?, Access::Closed).ok()??;
     let (engine, load) = measured(study);
@@ -35,13 +35,13 @@ pub fn of(study: &Study, plan: &Plan) -> Option<Certified> {
     Certified::of(&read(&folder), plan.machine.as_ref()?, kind, plan.settle.as_ref()?.rule)
 }
 
-/// Those of an older or newer version are none.
+/// Certificates of an older or newer version count as none.
 fn read(folder: &PrivateFolder) -> Vec<Certificate> {
     let bytes = folder.read(NAME, LARGEST).ok().flatten().unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 
-/// Engine and load of a study; a command has no engine.
+/// Engine and load of a study; the load `command` has no engine.
 pub fn measured(study: &Study) -> (Option<String>, String) {
     let load = &study.base.workload.load;
     let engine = (!matches!(load, AnyLoad::Command(_))).then(|| study.base.engine.name.clone());

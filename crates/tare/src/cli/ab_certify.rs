@@ -1,4 +1,4 @@
-//! `tare ab --certify`: one side against itself and against copies of itself.
+//! `tare ab --certify`: compares one side with itself and with copies of itself.
 
 use super::ab_plan::{MeasuredOn, pair_line, settle_of};
 use super::ab_sides::{self, Side};
@@ -17,7 +17,7 @@ use tare_study::language::spec::Study;
 use tare_study::plan::resolve::Where;
 use tare_topology::{Fingerprint, Machine};
 
-/// Time of all trials where none is said, seconds.
+/// Default time for all trials, seconds.
 const BUDGET_S: f64 = 1800.0;
 
 enum Measured {
@@ -26,7 +26,7 @@ enum Measured {
     Without(String),
 }
 
-/// Measures a side against itself and its twins, keeps what they say and prints it.
+/// Compares a side with itself and its twins, keeps the certificate and prints it.
 pub fn run(
     asked: &MeasuredOn<'_>,
     (side, relinked): (Option<&Side>, Option<&Side>),
@@ -70,7 +70,7 @@ pub fn run(
     Ok(if interrupted { Exit::Interrupted } else { Exit::Done })
 }
 
-/// What the side and each of its twins say, and whether a signal ended it.
+/// The findings of the side and each of its twins, and whether a signal interrupted the measurement.
 fn against_all(
     asked: &MeasuredOn<'_>,
     twins: &[ab_twins::Made],
@@ -109,7 +109,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Pairs of a study whose two sides are equal, until their time is over.
+    /// Runs pairs of a study whose two sides are equal until their time is over.
     fn against(&self, twin: Twin, study: Study, out: &Path) -> Result<Measured, Problem> {
         let (name, what) = match twin {
             Twin::Same => ("same", "A against itself"),
@@ -153,7 +153,7 @@ impl Run<'_> {
     }
 }
 
-/// An error as the reason in a line of its own.
+/// An error as a reason on one line.
 fn reason(problem: &Problem) -> String {
     std::iter::once(&problem.what)
         .chain(&problem.place)

@@ -1,4 +1,4 @@
-//! What `tare ab` prints, as text or as one document, and the picture that it leaves.
+//! The output of `tare ab`: text or one JSON document, and a picture in the results directory.
 
 use super::{Problem, output};
 use serde::Serialize;
@@ -58,7 +58,7 @@ struct CertificateJson<'a> {
     by_itself: Option<f64>,
 }
 
-/// Prints a comparison, with what is known of comparisons on this machine.
+/// Prints a comparison, with the certificate of this machine if there is one.
 pub fn print(ab: &Ab, certified: Option<&Certified>, json: bool) -> Result<(), Problem> {
     if json {
         let document = AbJson {
@@ -114,8 +114,8 @@ pub fn lines(rows: &[(&str, String)]) -> String {
     rows.iter().map(|(name, value)| format!("  {name:<10} {}\n", tare_text::shown(value))).collect()
 }
 
-/// Leaves the comparison as a picture in its folder, and says where: no reason to end otherwise than it was decided. A
-/// machine without a font gets the SVG alone.
+/// Writes the comparison as a picture into its directory and returns a note on where it is. A picture that cannot be
+/// written does not change the exit code. Without a font only the SVG is written.
 pub fn draw(ab: &Ab, plan: &Plan, records: &[TrialRecord], directory: &Directory) -> String {
     let course = course(plan, records);
     if course.is_empty() {

@@ -1,4 +1,4 @@
-//! What `tare ab` and its certificate share: what is measured, the rule that a plan gets, and the line after a pair.
+//! Shared by `tare ab` and `tare ab --certify`: what to measure, the rule of a plan, and the line after a pair.
 
 use super::{Problem, ab_sides, ab_together, study_file};
 use std::hash::{BuildHasher, Hasher};
@@ -14,10 +14,10 @@ use tare_study::plan::resolve::Where;
 use tare_study::plan::settle;
 use tare_topology::Machine;
 
-/// The smallest change of interest where none is said.
+/// Default smallest change of interest, as a fraction.
 pub const MINIMUM_EFFECT: f64 = 0.02;
 
-/// What is measured, and how it is asked for.
+/// What to measure, as requested on the command line.
 pub struct MeasuredOn<'a> {
     pub study: Option<&'a str>,
     pub overrides: Overrides,
@@ -25,14 +25,13 @@ pub struct MeasuredOn<'a> {
     /// The smallest change of interest, as a fraction.
     pub minimum_effect: f64,
     pub budget_s: Option<f64>,
-    /// Whether samples of both sides take turns; none: where they can and both only read.
+    /// Whether samples of both sides take turns; `None`: if they can and both sides only read.
     pub interleave: Option<bool>,
     pub seed: Option<u64>,
     pub trusted: bool,
 }
 
-/// A study with `[decide]` as a plan of pairs, with what is to be known of it beforehand among its notes. Of one that
-/// is not trusted no program is run.
+/// Plans the pairs of a study with `[decide]` and adds notes on them. No program of an untrusted study is run.
 pub fn planned(study: Study, machine: &Machine, place: Where, trusted: bool) -> Result<(Study, Plan), Problem> {
     let (study, decide) = ab_sides::sided(study, machine)?;
     let (study, plan) = study_file::planned(study, machine, place, trusted)?;
@@ -51,14 +50,14 @@ pub fn planned(study: Study, machine: &Machine, place: Where, trusted: bool) -> 
     Ok((study, plan))
 }
 
-/// The plan with its first pair and the rule that adds further ones, fixed before anything is measured.
+/// Gives the plan its first pair and the rule that adds further ones; both are fixed before anything is measured.
 pub fn settle_of(
     decide: Decide,
     (mut study, mut plan): (Study, Plan),
     on: (&Machine, Where),
 ) -> Result<(Study, Plan), Problem> {
     let sides = ab_sides::conditions(&plan)?;
-    // The plan holds one trial a condition: of a duet, whose two take the time of one, one a side and half.
+    // The plan has one trial per condition: in a duet four, each side on each half, of which a pair runs two at once.
     let duet = ab_together::of_plan(&plan);
     let take_turns = duet.is_none() && ab_together::settle_turns(decide.interleave, &mut study, &mut plan, on)?;
     let pair_s = if duet.is_some() { plan.estimated_s / 4.0 } else { plan.estimated_s };
@@ -69,7 +68,7 @@ pub fn settle_of(
     let rule = Settle {
         metric: decide.metric,
         minimum_effect: decide.minimum_effect.unwrap_or(MINIMUM_EFFECT),
-        // What a command takes is only a guess as yet.
+        // The duration of a command is only an estimate until it has run.
         by_time: sessions == 1,
         budget_s: decide.budget_s,
         sessions,
@@ -82,7 +81,7 @@ pub fn settle_of(
     Ok((study, settle::begun(plan, rule)))
 }
 
-/// Whether a trial of B sets what one of A does, however that is spelt.
+/// Whether a trial of B sets the same values as a trial of A, even if they are spelt differently.
 fn is_against_itself(plan: &Plan) -> bool {
     let of = |letter: &'static str| {
         plan.conditions.iter().filter(move |condition| condition.levels.get(SIDE).is_some_and(|side| side == letter))
@@ -96,12 +95,12 @@ fn is_against_itself(plan: &Plan) -> bool {
     of("a").any(|a| of("b").any(|b| same(a, b)))
 }
 
-/// Another one every time: the keys of the standard library's hasher come from the system's random numbers.
+/// A new seed on every call: the standard library keys its hasher from the system's random numbers.
 pub fn fresh_seed() -> u64 {
     std::hash::RandomState::new().build_hasher().finish()
 }
 
-/// What the pairs so far say, in one line.
+/// The result of the pairs so far, on one line.
 pub fn pair_line(plan: &Plan, records: &[TrialRecord]) -> Option<String> {
     Ab::of(plan, records).map(|ab| words::line(&ab))
 }

@@ -31,7 +31,7 @@ pub fn side(text: &str) -> Result<Side, String> {
             .to_owned(),
     })?;
     let mut level = level.to_owned();
-    // Trials run in folders of their own.
+    // Trials run in directories of their own, so that a relative path would not be found.
     if factor == "binary" && level.contains('/') {
         let whole = std::path::absolute(&level).map_err(|e| format!("{level}: {e}"))?;
         level = whole.to_string_lossy().into_owned();
@@ -45,7 +45,7 @@ impl Side {
     }
 
     pub(super) fn value(&self) -> Value {
-        // A number written as an option's value stays as it is written.
+        // A command is always text; any other level is a number only if it prints back unchanged.
         if self.is("command") { Value::Text(self.level.clone()) } else { Value::of_word(&self.level) }
     }
 
@@ -53,17 +53,17 @@ impl Side {
         Factor { name: self.factor.clone(), levels: vec![self.value()] }
     }
 
-    /// A factor with a level that this program chose.
+    /// A factor with a level that tare chooses.
     pub fn of(factor: &str, level: impl ToString) -> Self {
         Self { factor: factor.to_owned(), level: level.to_string() }
     }
 
-    /// What is set: `binary`, `command`, `option.NAME` or any other factor.
+    /// The name of the factor: `binary`, `command`, `option.NAME` or any other factor.
     pub fn factor_name(&self) -> &str {
         &self.factor
     }
 
-    /// The program that it runs with its arguments, or that it names as a server; none where it is no program.
+    /// The level: for `command` the program with its arguments, for `binary` the path of a server.
     pub fn level(&self) -> &str {
         &self.level
     }
@@ -75,7 +75,7 @@ impl std::fmt::Display for Side {
     }
 }
 
-/// The study that sides are measured on: the one of that name, or a built-in one that fits them.
+/// The study that the sides are measured on: the named one, or a built-in one that fits the sides.
 pub fn measured_on(
     named: Option<&str>,
     sides: &[&Side],
@@ -90,8 +90,7 @@ pub fn measured_on(
     StudyText::read(name, trust::whose(trusted), false)?.parse(overrides)
 }
 
-/// The study with the two sides as its conditions, and nothing else that varies. Each is what it sets in addition to
-/// the study, so that two empty ones are the study against itself.
+/// The study with the two sides as its only conditions; two empty sides compare the study with itself.
 pub fn study(mut study: Study, a: &[Side], b: &[Side]) -> Result<Study, Problem> {
     let are_commands = |sides: &[Side]| sides.iter().any(|side| side.is("command"));
     if are_commands(a) != are_commands(b) {
@@ -118,11 +117,10 @@ pub fn study(mut study: Study, a: &[Side], b: &[Side]) -> Result<Study, Problem>
     Ok(study)
 }
 
-/// A study with `[decide]`, its sides as its conditions, in a duet on either half of the machine, and what decides
-/// between them.
+/// Makes the sides of a study with `[decide]` its conditions, in a duet on each half; returns the `[decide]` settings.
 ///
 /// # Errors
-/// When a side is missing, or is none; when the machine has no halves for a duet.
+/// When a side is missing or invalid; when a duet is requested and the machine cannot be divided into two like halves.
 pub fn sided(mut study: Study, machine: &Machine) -> Result<(Study, Decide), Problem> {
     let mut decide = study.decide.take().unwrap_or_default();
     let read = |letter: &str, text: &Option<String>| {
@@ -149,8 +147,8 @@ pub fn sided(mut study: Study, machine: &Machine) -> Result<(Study, Decide), Pro
     Ok((study, decide))
 }
 
-/// Records the probes alongside the samples of a study with `[decide]` where that is cheap and no side can move them:
-/// known work of the machine's own, which the change cannot touch. What the command line sets of them holds.
+/// Records the probes alongside the samples of a study with `[decide]` if that is cheap and no side can affect them:
+/// they are known work that the change cannot affect. `sampling.probe` on the command line takes precedence.
 pub fn record_probes(study: &mut Study, sets: &[String]) {
     let is_said = sets.iter().any(|set| set.starts_with("sampling.probe="));
     let sides = study.decide.iter().flat_map(|decide| [&decide.a, &decide.b]).flatten();
@@ -160,13 +158,13 @@ pub fn record_probes(study: &mut Study, sets: &[String]) {
     }
 }
 
-/// The probes that a study records, where neither side can move them.
+/// The probes that a study records, if neither side can affect them.
 pub fn probes(study: &Study, sides: &[&Side]) -> Vec<String> {
     let used = study.sampling.probe != ProbeUse::Off && !sides.iter().any(|side| can_move(&side.factor));
     if used { Probe::ALL.map(|probe| probe.covariate().to_owned()).into() } else { Vec::new() }
 }
 
-/// Whether the server idles around its samples, as probes need it.
+/// Whether the server is idle before and after its samples, which probes require.
 fn idles(study: &Study) -> bool {
     match &study.base.workload.load {
         AnyLoad::Oltp(load) => load.pace == Pace::Closed,

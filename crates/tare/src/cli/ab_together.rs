@@ -1,4 +1,4 @@
-//! Pairs whose two trials are made together. `tare ab --duet`: at the same time, each on a half of the machine, the
+//! Pairs whose two trials run together. `tare ab --duet`: at the same time, each on one half of the machine, with the
 //! halves exchanged at random. `tare ab --interleave`: both servers run, and their samples take turns.
 
 use super::{Exit, Problem};
@@ -83,7 +83,7 @@ pub fn on_halves(mut study: Study, machine: &Machine) -> Result<Study, Problem> 
             .advice("compare one after the other, without --duet")
     })?;
     study.base.placement = Placement { memory: study.base.placement.memory.clone(), ..Placement::default() };
-    // A trial that is run again would be alone.
+    // A repeated trial would run without the other one of its pair.
     study.sampling.attempts = 1;
     let sides = std::mem::take(&mut study.conditions);
     study.conditions = halves

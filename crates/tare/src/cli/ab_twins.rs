@@ -1,4 +1,4 @@
-//! Twins of a side: what differs from it in nothing that should matter.
+//! Twins of a side: variants that differ only in properties that should not affect performance.
 
 use super::ab_sides::Side;
 use super::{Problem, interrupt};
@@ -12,19 +12,18 @@ use tare_files::{Folder, Trust};
 use tare_findings::certificate::Twin;
 use tare_study::language::spec::Study;
 
-/// The folder of copies, below the results: longer than the paths of most programs.
+/// The directory of copies, below the results; its path is longer than that of most programs.
 const FOLDER: &str = "a-copy-of-the-same-program-at-a-path-of-another-length";
-/// Bytes that move the stack by some pages and by a part of one.
+/// Size of the additional environment, bytes: it moves the stack by several pages and part of a page.
 const ENVIRONMENT_BYTES: usize = 20_011;
 
-/// A twin with its side, or why there is none.
+/// A twin with its side, or the reason why it cannot be made.
 pub type Made = (Twin, Result<Vec<Side>, String>);
 
-/// The twins of a side on a study, and another link of the same sources where there is one. Copies are made below
-/// `out`.
+/// The twins of a side for a study, with another link of its sources if one was named. Copies are made below `out`.
 ///
 /// # Errors
-/// When the folder of the results cannot be made, or is not trusted: the copies run from there.
+/// When the results directory cannot be made or is not trusted: the copies run from there.
 pub fn twins(
     study: &Study,
     own: &[Side],
@@ -51,8 +50,7 @@ pub fn twins(
     Ok(twins)
 }
 
-/// Removes the copies, which are the same bytes as what they were made of, and the folder of the results where nothing
-/// else is in it.
+/// Removes the copies, which are identical to their originals, and the results directory if it is then empty.
 pub fn remove(out: &Path) {
     drop(fs::remove_dir_all(out.join(FOLDER)));
     drop(fs::remove_dir(out));
@@ -67,7 +65,7 @@ fn copied_command(command: &str, out: &Path) -> Result<Side, String> {
     Ok(Side::of("command", format!("{} {rest}", copy.display()).trim_end()))
 }
 
-/// A program by its path, or as a shell finds it.
+/// Resolves a program by its path or, like a shell, in `PATH`.
 fn found(program: &str) -> Option<PathBuf> {
     if program.contains('/') {
         return std::path::absolute(program).ok().filter(|path| path.is_file());
@@ -91,13 +89,12 @@ fn copied_server(study: &Study, own: &[Side], out: &Path) -> Result<Side, String
 
 fn place(out: &Path) -> Result<PathBuf, String> {
     let place = std::path::absolute(out.join(FOLDER)).map_err(|error| error.to_string())?;
-    // One that is there is someone else's.
+    // An existing directory was made by another process, so that `create_dir` must fail.
     fs::create_dir(&place).map_err(|error| format!("cannot make {}: {error}", place.display()))?;
     Ok(place)
 }
 
-/// A copy of a program, with links to all that stands around it: a server finds messages, character sets and scripts
-/// from where it lies.
+/// Copies a program and links everything around it, because a server finds messages and scripts relative to its path.
 fn with_its_tree(program: &Path, place: &Path) -> io::Result<PathBuf> {
     let program = fs::canonicalize(program)?;
     let missing = || io::Error::new(io::ErrorKind::InvalidInput, "it lies in no folder");
@@ -113,7 +110,7 @@ fn with_its_tree(program: &Path, place: &Path) -> io::Result<PathBuf> {
     Ok(copy)
 }
 
-/// No one waits for the rest of a large one, or of one without an end, that is no longer wanted.
+/// Copies in a thread of its own, so that a signal need not wait for the rest of a large or endless file.
 fn copied(from: PathBuf, to: PathBuf) -> io::Result<()> {
     interrupt::awaited(move || fs::copy(from, to).map(drop))
 }

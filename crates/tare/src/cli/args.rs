@@ -1,4 +1,4 @@
-//! The argument table: every command, with the help a user reads.
+//! The command line: every command, with its help text.
 
 use super::{Exit, Problem};
 use crate::config;
@@ -121,7 +121,7 @@ fn refuse(error: &clap::Error) -> ! {
 /// Reads the user's own defaults, for the commands that go by them.
 fn configure(command: &Command) -> Result<(), Problem> {
     match command {
-        // What is wrong with them keeps no one from putting settings back; the doctor says it itself.
+        // A mistake in the defaults must not prevent restoring settings; `tare doctor` reports it itself.
         Command::Restore(_) | Command::Doctor(_) => {
             let _ = config::load();
             Ok(())
@@ -159,7 +159,7 @@ fn run(command: Command) -> Result<Exit, Problem> {
         Command::Man(args) => super::man::run(&args, shown()),
         Command::ClientAgent(args) => super::client_agent::run(&args),
         Command::Trial(args) => super::trial::run(&args),
-        // Its errors go to the server's log.
+        // Errors of this command go to the server's log.
         Command::SqliteServer(args) => {
             serve(&args).map(|()| Exit::Done).map_err(|e| Problem::new(Exit::Machine, e.to_string()))
         }

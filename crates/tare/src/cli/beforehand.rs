@@ -1,4 +1,4 @@
-//! What is said and asked before a run begins: what it will do, how long that takes, and whether that is wanted.
+//! What is printed and asked before a run begins: what it will do, how long that takes, and whether the user wants it.
 
 use super::output::{duration, note};
 use super::{Exit, Problem, interrupt, plan_view};
@@ -6,22 +6,21 @@ use std::io::{IsTerminal, Write};
 use tare_results::schema::Plan;
 use tare_study::language::spec::Study;
 
-/// A run that takes longer is not begun unasked, seconds.
+/// A run that takes longer than this needs confirmation, seconds.
 const LONG_S: f64 = 3600.0;
 
-/// Whether it takes so long that it is asked about.
 pub fn is_long(plan: &Plan) -> bool {
     plan.estimated_s > LONG_S
 }
 
-/// Says on standard error what a run will do, how long it takes and what it needs.
+/// Prints on standard error what a run will do, how long it takes and what it needs.
 pub fn announce(study: &Study, plan: &Plan) {
     let needs = plan_view::needs(plan).map_or(String::new(), |needs| format!("; needs {needs}"));
     note(&format!("{}{needs}", plan_view::first_line(study, plan)));
 }
 
-/// Asks at a terminal whether a long run is wanted; elsewhere `--yes` has to say so. `shorter` is the way to a first
-/// answer in less time, where there is one. False where it is not wanted.
+/// Asks on a terminal whether to begin a long run; without a terminal `--yes` is required. `shorter` names a way to a
+/// first result in less time, if there is one. Returns false if the user declines.
 pub fn is_wanted(plan: &Plan, yes: bool, shorter: Option<String>) -> Result<bool, Problem> {
     if yes || !is_long(plan) {
         return Ok(true);

@@ -1,5 +1,5 @@
-//! `tare clean`: what takes disk, and removing it. Prepared data goes and is made again when it is needed; results stay
-//! unless they are named.
+//! `tare clean`: shows what takes disk space and removes it. Prepared data is removed and made again when needed;
+//! results are removed only if they are named.
 
 use super::{Exit, Problem, output};
 use crate::state;
@@ -37,9 +37,9 @@ struct CleanJson {
 
 /// Shows what takes disk and removes prepared data and the named results.
 pub fn run(args: &CleanArgs) -> Result<Exit, Problem> {
-    // Whatever works on the machine may be using the data.
+    // A run on this machine may be using the data.
     let _host = if args.dry_run { None } else { Some(super::host::take()?) };
-    // Locked until all is removed: a run that goes on with one of them keeps it.
+    // Locked until all are removed, so that a run cannot resume one of them meanwhile.
     let named =
         args.results.iter().map(|path| Directory::resume(path, Trust::Anyone)).collect::<Result<Vec<_>, _>>()?;
     let cache = state::cache_directory()?;

@@ -1,5 +1,5 @@
-//! `tare client-agent` (hidden): the clients of a trial whose server is on another host. That trial starts it through
-//! ssh and speaks to it over its standard input and output; when either ends, so does this, with all that it began.
+//! `tare client-agent` (hidden): the clients of a trial whose server is on another host. The trial starts it through
+//! ssh and uses its standard input and output; when either closes, the agent ends with everything that it started.
 
 use super::{Exit, Problem, host, interrupt};
 use crate::state;

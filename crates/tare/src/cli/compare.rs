@@ -1,4 +1,4 @@
-//! `tare compare`: is B faster than A, and is that real.
+//! `tare compare`: whether B is faster than A, and whether the difference is statistically significant.
 
 use super::github::{self, GithubSummary};
 use super::{Exit, Problem};
@@ -157,7 +157,7 @@ impl Opened {
         let mut opened = Self { results: Vec::new(), named: Vec::new() };
         for name in names {
             let (path, condition) = side(name);
-            // One directory by two names is one run all the same.
+            // A directory named by two different paths is still one run.
             let whole = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
             let place = match opened.results.iter().position(|(known, _)| *known == whole) {
                 Some(place) => place,
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(sessions_of(&both), [path("a.csv"), path("b.csv")]);
         let of_conditions = format!("{}:x=1,{}:x=1", path("a.csv"), path("b.csv"));
         assert_eq!(sessions_of(&of_conditions).len(), 2);
-        // A path with a comma, a condition with one, and results that are not there are one side.
+        // A path with a comma, a condition with one, and results that do not exist are one side.
         for one in [path("a,b"), format!("{}:x=1,y=2", path("a.csv")), format!("{},{}", path("a.csv"), path("c.csv"))] {
             assert_eq!(sessions_of(&one), std::slice::from_ref(&one));
         }

@@ -1,4 +1,4 @@
-//! Typed errors of the modules -> [`Problem`]: which exit code each is, and what the user can do about it.
+//! Converts typed errors of the modules to [`Problem`]: the exit code of each, and what the user can do about it.
 
 use super::{Exit, Problem, trust};
 use crate::config::ConfigError;
@@ -169,7 +169,7 @@ impl From<RunError> for Problem {
     }
 }
 
-/// What a child process could not do, as it said it itself.
+/// An error of a child process, as the child reported it.
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
         let Failure { what, place, expected, advice, exit_code } = failure;

@@ -1,4 +1,4 @@
-//! Names of functions and data of the servers here, for profiles and waits: where they are, or what brings them.
+//! Debug symbols of the servers on this machine, for profiles and waits: where they are, or how to get them.
 
 use super::interrupt;
 use super::tools::{Distribution, Found, family};
@@ -6,27 +6,26 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tare_engine::{engine_by_name, engine_names, symbol_file};
 
-/// What `tare setup` calls them.
 pub const NAME: &str = "symbols";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fetch {
-    /// One command, which needs root where it installs a package.
+    /// One command, which needs root if it installs a package.
     Run { words: Vec<String>, as_root: bool },
-    /// The archive of such packages is not among those that apt knows: what to type, in a shell of root.
+    /// apt does not know the archive of the debug packages: lines for the user to type in a root shell.
     Type(Vec<String>),
 }
 
-/// A server program, whether its names are here, and what brings them where they are not.
+/// A server program, whether its symbols are installed, and how to get them if not.
 #[derive(Debug, Clone)]
 pub struct Symbols {
     pub found: Found,
     program: PathBuf,
-    /// None where they are here, or where no way is known.
+    /// `None` if the symbols are installed, or if there is no known way to get them.
     pub fetch: Option<Fetch>,
 }
 
-/// Those of every server program that trials would find; this program is none.
+/// The symbols of every server program that trials would find, except tare itself.
 pub fn all(release: &str) -> Vec<Symbols> {
     let own = std::env::current_exe().ok();
     let programs = engine_names().into_iter().filter_map(|name| {
@@ -74,23 +73,23 @@ fn fetch(program: &Path, release: &str) -> Option<Fetch> {
     }
 }
 
-/// The package that a file is of: `mariadb-server-core: /usr/sbin/mariadbd`.
+/// The package that owns a file, from a line such as `mariadb-server-core: /usr/sbin/mariadbd`.
 fn owner(told: &str) -> Option<String> {
     let (packages, _) = told.lines().find(|line| !line.starts_with("diversion "))?.split_once(": ")?;
-    // Of several architectures or packages any will do.
+    // If several architectures or packages own the file, any of them will do.
     let first = packages.split([',', ':']).next()?.trim();
     (!first.is_empty()).then(|| first.to_owned())
 }
 
 struct Apt<'a> {
-    /// `apt-cache madison` of the package of symbols.
+    /// Output of `apt-cache madison` for the package of symbols.
     known: &'a str,
-    /// The archives that it takes packages from, one a line.
+    /// The archives that the package comes from, one per line.
     archives: &'a str,
 }
 
 impl Apt<'_> {
-    /// Debian's mirrors have the symbols next to the packages.
+    /// Debian's mirrors hold the debug archive next to that of the packages.
     fn debug_archive(&self) -> String {
         let archives = self.archives.lines().map(|line| line.trim_end_matches('/'));
         let mirror = archives.into_iter().find(|archive| archive.ends_with("/debian"));
@@ -98,7 +97,7 @@ impl Apt<'_> {
     }
 }
 
-/// Names fit one build alone, so that the version is named.
+/// Symbols fit one build only, so the version is named.
 fn by_apt(family: Distribution, release: &str, package: &str, version: &str, apt: &Apt<'_>) -> Fetch {
     let versions = apt.known.lines().filter_map(|line| Some(line.split('|').nth(1)?.trim()));
     let wanted = format!("{package}-dbgsym={version}");
@@ -114,7 +113,7 @@ fn by_apt(family: Distribution, release: &str, package: &str, version: &str, apt
         let suites = [codename.to_owned(), format!("{codename}-updates")];
         suites.map(|suite| format!("deb http://ddebs.ubuntu.com {suite} main universe")).to_vec()
     } else {
-        // Security updates have theirs in the second one (wiki.debian.org/AutomaticDebugPackages).
+        // Symbols of security updates are in the second suite (wiki.debian.org/AutomaticDebugPackages).
         let suites = [format!("{codename}-debug"), format!("{codename}-proposed-updates-debug")];
         let archive = apt.debug_archive();
         suites.map(|suite| format!("deb {archive} {suite} main")).to_vec()
@@ -126,7 +125,7 @@ fn by_apt(family: Distribution, release: &str, package: &str, version: &str, apt
     Fetch::Type(lines)
 }
 
-/// What a program prints; none where it is missing or fails.
+/// The standard output of a program; `None` if it is missing or fails.
 fn said(program: &str, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new(program);
     command.args(arguments).env("LC_ALL", "C");

@@ -1,4 +1,4 @@
-//! `tare doctor`: noise sources here and now, measured, with what removes them.
+//! `tare doctor`: measures the noise sources of this machine and reports what removes them.
 
 use super::doctor_weight::{self, StudyWeight};
 use super::run::unless_interrupted;
@@ -46,7 +46,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
     }
     interrupt::stop()?;
     let programs: Vec<Found> = TOOLS.iter().map(Tool::find).collect();
-    // As long compared with a short spin as five seconds are compared with one.
+    // Keeps the default ratio of 5 s of drift to 1 s of spinning.
     let drift = args.drift.unwrap_or(5.0 * args.spin);
     if !(0.0..=3600.0).contains(&drift) {
         return Err(Problem::new(Exit::Usage, format!("--drift {drift}")).expected("0 to 3600 seconds"));

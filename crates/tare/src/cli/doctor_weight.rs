@@ -1,5 +1,4 @@
-//! Would a reference weight help here, from a minute of the study's own samples: for `tare doctor --study` and
-//! `sampling.probe = "auto"`.
+//! Whether a reference weight would help a study here: for `tare doctor --study` and `sampling.probe = "auto"`.
 
 use super::output::note;
 use super::rounds::RoundListener;
@@ -18,24 +17,24 @@ use tare_study::language::spec::Study;
 use tare_study::plan::resolve::Where;
 use tare_topology::Machine;
 
-/// Samples that are asked for at least and at most, where the time decides.
+/// Fewest and most samples if their number follows from the time.
 const SAMPLES: [usize; 2] = [20, 120];
 const TIME_S: f64 = 60.0;
-/// Length of a sample of a load that goes on as long as it is told to, seconds.
+/// Length of a sample of a load without an end of its own, seconds.
 const SAMPLE_S: f64 = 0.5;
 
 #[derive(Debug, Serialize)]
 pub struct StudyWeight {
     pub study: String,
-    /// What the probes say; null where the samples have no spread or no readings.
+    /// What the probes show; null if the samples have no spread or no readings.
     #[serde(flatten)]
     pub found: Option<Weight>,
     pub text: Option<String>,
-    /// The line of a study that uses the probe, where one helps.
+    /// The line of a study that uses the probe, if one helps.
     pub line: Option<String>,
 }
 
-/// Measures the base of a study, without its factors, in one server lifetime; none when interrupted.
+/// Measures the base of a study, without its factors, in one server lifetime; `None` when interrupted.
 pub fn measure(name: &str, engine: Option<&str>, samples: Option<usize>) -> Result<Option<StudyWeight>, Problem> {
     let file = StudyText::read(name, trust::whose(false), false)?;
     let machine = Machine::this()?;
@@ -49,8 +48,7 @@ pub fn measure(name: &str, engine: Option<&str>, samples: Option<usize>) -> Resu
     Ok(Some(StudyWeight { study: name.to_owned(), found, text, line }))
 }
 
-/// What `sampling.probe = "auto"` comes to on this machine, which the caller has locked, and why; none when
-/// interrupted.
+/// Resolves `sampling.probe = "auto"` on the machine, which is locked, and gives the reason; `None` when interrupted.
 pub fn choose(study: &Study, machine: &Machine, teller: &Teller) -> Result<Option<(ProbeUse, String)>, Problem> {
     let movers: Vec<&str> =
         study.factors.iter().map(|factor| factor.name.as_str()).filter(|name| can_move(name)).collect();
@@ -68,7 +66,7 @@ pub fn choose(study: &Study, machine: &Machine, teller: &Teller) -> Result<Optio
     Ok(Some((used, words::chosen(found.as_ref()))))
 }
 
-/// What the probes say of so many samples of a study's base; none when interrupted.
+/// Measures so many samples of a study's base with all probes; `None` when interrupted.
 fn of_samples(
     study: &Study,
     machine: &Machine,
@@ -100,12 +98,12 @@ fn of_samples(
     Ok(Some(found))
 }
 
-/// A folder of this process alone, removed when it is dropped.
+/// A directory used by this process only, removed on drop.
 struct Scratch(std::path::PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed is in the folder for such things, and says nothing of the machine.
+        // A failed removal leaves a directory in the cache and does not affect the result.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -119,7 +117,7 @@ fn scratch() -> Result<Scratch, Problem> {
     Ok(Scratch(path))
 }
 
-/// What every condition of a study starts from, once, with all probes alongside so many short samples.
+/// The base of the study as one trial, with all probes and the given number of short samples.
 fn short(mut study: Study, samples: usize) -> Study {
     study.factors.clear();
     study.conditions.clear();
@@ -133,7 +131,7 @@ fn short(mut study: Study, samples: usize) -> Study {
         target_half_width: None,
         within_s: None,
         probe: ProbeUse::Record,
-        // A sample that something disturbs is what a probe is there for.
+        // Disturbed samples are kept: they are what a probe corrects.
         steal_limit: Limit(None),
         foreign_cpu_limit: Limit(None),
         ..study.sampling

@@ -1,4 +1,4 @@
-//! `tare studies --engines`: which servers this machine has, and how the rest is installed.
+//! `tare studies --engines`: lists the servers on this machine, and how to install the missing ones.
 
 use super::{Problem, interrupt, output};
 use serde::Serialize;
@@ -9,7 +9,7 @@ use tare_engine::{Binary, engine_by_name, engine_names, installed};
 struct Engine {
     engine: &'static str,
     found: Vec<Found>,
-    /// The command that installs one, where none was found.
+    /// The command that installs the engine if none was found.
     install: Option<&'static str>,
 }
 
@@ -19,11 +19,11 @@ struct Found {
     version: String,
     path: PathBuf,
     build_id: Option<String>,
-    /// Whether a study that names no binary takes this one.
+    /// Whether a study that names no binary uses this one.
     usual: bool,
 }
 
-/// Prints every engine with its servers in the usual places and under these folders.
+/// Prints every engine with its servers in the usual places and under the given directories.
 pub fn print(under: &[PathBuf], json: bool) -> Result<(), Problem> {
     interrupt::stop()?;
     let mut engines = Vec::new();

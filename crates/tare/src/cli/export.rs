@@ -1,4 +1,4 @@
-//! `tare export`: results for other tools.
+//! `tare export`: writes results for other tools.
 
 use super::{Exit, Problem, output};
 use clap::Args;
@@ -88,7 +88,7 @@ fn charts(sources: &[Source<'_>], format: Format, folder: &Path, audience: Audie
             .at(folder.display().to_string())
             .advice("name another one with --out")
     })?;
-    // One that cannot be drawn is no reason to be without the others.
+    // A chart that cannot be drawn does not prevent the others.
     let mut first_problem = None;
     for (name, svg) in sources.iter().flat_map(svg::charts) {
         let path = folder.join(format!("{name}.{format}"));
@@ -120,7 +120,7 @@ fn not_written(path: &Path, error: &io::Error) -> Problem {
         Problem::new(Exit::Machine, format!("cannot write the export: {error}")).at(path.display().to_string());
     match error.kind() {
         ErrorKind::NotFound => problem.expected("a directory that exists"),
-        // What cannot be drawn says itself what to do.
+        // The error itself says what to do.
         ErrorKind::Unsupported => problem,
         ErrorKind::PermissionDenied => problem.advice("write it elsewhere with --out"),
         _ => problem.expected("a file that can be written, with room for it"),

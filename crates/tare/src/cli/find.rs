@@ -1,4 +1,4 @@
-//! `tare find`: the best of many placements, options or builds, the worse ones dropped on the way.
+//! `tare find`: finds the best of many placements, options or builds, and drops the worse ones on the way.
 
 use super::ab::effect;
 use super::ab_plan::fresh_seed;

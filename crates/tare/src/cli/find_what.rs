@@ -1,4 +1,4 @@
-//! What `tare find` races: every combination of placements, memory policies, options and builds, as a study.
+//! The candidates of `tare find`: every combination of placements, memory policies, options and builds, as a study.
 
 use super::ab_sides;
 use super::study_file::StudyText;
@@ -8,27 +8,27 @@ use tare_study::language::spec::{Factor, Study};
 use tare_text::Value;
 use tare_topology::Machine;
 
-/// The word for all placements of the study, and clients and server on every pair of nodes.
+/// The argument for all placements of the study, with clients and server on every pair of nodes in addition.
 const PLACEMENTS: &str = "placements";
-/// The word for where the server's memory may come from.
+/// The argument for the memory policies of the server.
 const MEMORY: &str = "memory";
 const PLACEMENT: &str = "placement";
 const COMMAND: &str = "command";
-/// What [`MEMORY`] stands for.
+/// The levels that [`MEMORY`] stands for.
 const POLICIES: [&str; 2] = ["default", "interleave:all"];
-/// What cannot be raced without another study.
+/// The built-in study for placements.
 const FROM_PLACEMENTS: &str = "first-look";
 const FROM_OTHERS: &str = "side-by-side";
 
-/// One word of a command line that says what varies.
+/// One argument that says what varies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct What {
     factor: String,
-    /// Empty: all that there are.
+    /// Empty: all levels that exist.
     levels: Vec<String>,
 }
 
-/// Reads what varies: `placements`, `memory`, or a factor with its levels.
+/// Parses what varies: `placements`, `memory`, or a factor with its levels.
 pub fn what(text: &str) -> Result<What, String> {
     if text == PLACEMENTS || text == MEMORY {
         let levels = if text == MEMORY { POLICIES.map(str::to_owned).to_vec() } else { Vec::new() };
@@ -37,20 +37,20 @@ pub fn what(text: &str) -> Result<What, String> {
     }
     let written = text.split_once('=').filter(|(factor, levels)| !factor.is_empty() && !levels.is_empty());
     let (factor, levels) = written.ok_or("expected placements, memory or FACTOR=LEVEL,LEVEL, such as threads=4,8")?;
-    // The words of a command, and numbers of CPUs, may hold commas.
+    // The words of a command and lists of CPUs may contain commas.
     let levels: Vec<String> = match factor {
         COMMAND | "client" | "server" | "background" => vec![levels.to_owned()],
         _ => levels.split(',').map(str::to_owned).collect(),
     };
     let whole = |level: String| match factor == "binary" && level.contains('/') {
-        // Trials run in folders of their own.
+        // Trials run in directories of their own, so that a relative path would not be found.
         true => std::path::absolute(&level).map(|path| path.to_string_lossy().into_owned()).unwrap_or(level),
         false => level,
     };
     Ok(What { factor: factor.to_owned(), levels: levels.into_iter().map(whole).collect() })
 }
 
-/// An option of the engine with its values, as `--option` takes it.
+/// Parses an option of the engine with its values, the argument of `--option`.
 pub fn option(text: &str) -> Result<What, String> {
     match text.split_once('=') {
         Some((name, levels)) if !name.is_empty() && !levels.is_empty() => what(&format!("option.{text}")),
@@ -58,13 +58,12 @@ pub fn option(text: &str) -> Result<What, String> {
     }
 }
 
-/// A server's program, as `--binary` takes it.
+/// Parses a server program, the argument of `--binary`.
 pub fn binary(text: &str) -> Result<What, String> {
     what(&format!("binary={text}"))
 }
 
-/// The study with every combination as a condition. `named` is the one that they are measured on; none: a built-in one
-/// that fits them.
+/// The study with every combination as a condition, based on the study `named` or on a fitting built-in one.
 pub fn study(
     named: Option<&str>,
     asked: &[What],
@@ -115,7 +114,7 @@ pub fn study(
     Ok(study)
 }
 
-/// The placements that the study varies; of one that varies none, all that it names.
+/// The placements that the study varies; if it varies none, all that it names.
 fn placements(study: &Study) -> Result<Vec<Value>, Problem> {
     let entries = study.entries();
     let varied = entries.iter().find_map(|entry| entry.iter().find(|factor| factor.name == PLACEMENT));
@@ -129,10 +128,10 @@ fn placements(study: &Study) -> Result<Vec<Value>, Problem> {
     Ok(levels)
 }
 
-/// Beginning of the names of placements on pairs of nodes.
+/// Prefix of the names of placements on pairs of nodes.
 const CLIENTS: &str = "clients-";
 
-/// Adds clients and server on every pair of nodes, as numactl would put them.
+/// Adds placements of clients and server on every pair of nodes, as numactl would set them.
 fn on_nodes(study: &mut Study, machine: &Machine) {
     let nodes: Vec<usize> = (0..machine.nodes.len()).filter(|node| !machine.nodes[*node].cpus.is_empty()).collect();
     if nodes.len() < 2 {

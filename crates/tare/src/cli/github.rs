@@ -1,5 +1,4 @@
-//! What a comparison leaves for GitHub Actions: marks in the log and a summary of the step; and the same Markdown as a
-//! file for any other CI system.
+//! A comparison in GitHub Actions: annotations and the step's summary; for other CI systems, Markdown as a file.
 
 use super::{Exit, Problem, output};
 use std::fs::OpenOptions;
@@ -13,17 +12,17 @@ pub struct GithubSummary<'a> {
     pub base: &'a str,
     pub judged: Vec<Judged<'a>>,
     pub losses: &'a [Losses],
-    /// What the gate came to, where there is one.
+    /// The verdict of the gate, if there is one.
     pub gate: Option<Gate>,
     pub notes: &'a [String],
-    /// Who may read the results that it was made of.
+    /// Who may read the results that were compared.
     pub audience: Audience,
 }
 
-/// Appends the Markdown to `file` and, in a step of GitHub Actions, to the step's summary; marks what is slower.
+/// Appends the Markdown to `file` and, in a step of GitHub Actions, to the step's summary; annotates what is slower.
 ///
 /// # Errors
-/// [`Problem`] when the file cannot be written. A summary that GitHub does not take is a note.
+/// [`Problem`] when the file cannot be written. A summary that cannot be written only prints a note.
 pub fn tell(told: &GithubSummary<'_>, file: Option<&Path>) -> Result<(), Problem> {
     let in_step = std::env::var("GITHUB_ACTIONS").is_ok_and(|value| value == "true");
     let text = markdown(told.base, &told.judged, told.losses, told.gate, told.notes);
@@ -44,7 +43,7 @@ pub fn tell(told: &GithubSummary<'_>, file: Option<&Path>) -> Result<(), Problem
     Ok(())
 }
 
-/// The file is named by who runs the step.
+/// The user who runs the step chooses the file, so it is opened without further checks.
 fn append(path: &Path, text: &str) -> std::io::Result<()> {
     OpenOptions::new().create(true).append(true).open(path)?.write_all(text.as_bytes())
 }

@@ -1,4 +1,4 @@
-//! `tare history`: where a metric changed over many results.
+//! `tare history`: finds where a metric changed over many results.
 
 use super::compare::{nearest, percentage};
 use super::{Exit, Problem};
@@ -63,7 +63,7 @@ pub fn run(args: History) -> Result<Exit, Problem> {
     for path in &paths {
         let results = super::results_problem::open(path)?;
         audience = audience.max(results.audience);
-        // Only what a history needs is kept: there may be hundreds.
+        // Keeps only what a history needs: there may be hundreds of runs.
         runs.push(Run::of(name(path), &results));
     }
     if let Some(path) = &args.commits {

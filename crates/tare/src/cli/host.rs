@@ -1,4 +1,4 @@
-//! Taking the machine for a command, and saying what was found on it.
+//! Locks the machine for a command, and reports what was found on it.
 
 use super::{Problem, output};
 use crate::state::{self, Host, StateError};
@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tare_noise::NoiseError;
 
-/// Takes the machine. What a killed run had left, and who else uses the machine, is said on standard error.
+/// Locks the machine. Prints on standard error what a killed run had left, and which other user runs on the machine.
 pub fn take() -> Result<Host, Problem> {
     Ok(told(state::take_host(&tell)?))
 }
 
-/// Takes the machine for a task of a scheduler, of which another may have the machine: waits until it is free.
+/// Locks the machine for a task of a scheduler; waits if another task has it.
 ///
 /// # Errors
-/// As [`take`]; when `asked` is set meanwhile, that someone else has it.
+/// As [`take`]; when `asked` is set while waiting, that another run has the machine.
 pub fn take_in_turn(asked: &AtomicBool) -> Result<Host, Problem> {
     let mut said = false;
     loop {

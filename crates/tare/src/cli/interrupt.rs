@@ -1,4 +1,4 @@
-//! Ctrl-C, SIGTERM and SIGHUP as flags that loops look at: the first asks to end in good order, the second at once.
+//! SIGINT, SIGTERM and SIGHUP as flags that loops check: the first asks for an orderly end, the second for a fast one.
 
 use super::{Exit, Problem};
 use crate::run::Stop;
@@ -16,14 +16,14 @@ static ASKED: AtomicBool = AtomicBool::new(false);
 static AT_ONCE: AtomicBool = AtomicBool::new(false);
 static LISTENER: OnceLock<()> = OnceLock::new();
 
-/// A write beyond the limit of this process's files (`ulimit -f`) is an error like that of a full disk, and no signal
-/// that ends the process with its settings not put back. Programs that it starts have the signal as ever.
+/// Makes a write beyond the file size limit (`ulimit -f`) an error like that of a full disk: by default SIGXFSZ would
+/// end the process before it restores settings. Child programs keep the default action.
 pub fn outlive_file_limit() {
-    // What cannot be handled ends the process, as it would have.
+    // If the handler cannot be installed, the signal ends the process, as it does by default.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
 }
 
-/// Both flags; the handlers are installed by the first call. Whatever they say, everything is put back.
+/// Both flags; the first call installs the handlers. Settings are restored in either case.
 pub fn stop() -> Result<Stop<'static>, Problem> {
     if LISTENER.get().is_none() {
         let failed = |e: io::Error| Problem::new(Exit::Machine, format!("cannot handle signals: {e}"));
@@ -37,19 +37,19 @@ pub fn stop() -> Result<Stop<'static>, Problem> {
         };
         Builder::new().name("signals".into()).spawn(listen).map_err(failed)?;
         let _ = LISTENER.set(());
-        // Servers are ended, and waiting for them and for what they are asked ends, with the first signal.
+        // From the first signal on, servers are stopped, and waits for them and for their answers end.
         tare_engine::interrupted_by(&ASKED);
-        // Without a place for the list nothing that needs one is started.
+        // Without a directory for the list, nothing that needs the list is started.
         let _ = crate::state::directory().map(|state| tare_engine::list_questions_in(&state));
     }
     Ok(Stop { asked: &ASKED, at_once: &AT_ONCE })
 }
 
-/// What `wait` waits for without looking at the flags, as for a line from the user; else `Interrupted`. It goes on
-/// then, in a thread that ends with this process.
+/// Runs `wait`, which does not check the flags, for instance a read of a line from the user. A signal returns the error
+/// `Interrupted`; `wait` then goes on in a thread that ends with this process.
 pub fn awaited<T: Send + 'static>(wait: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
     let (send, receive) = channel();
-    // No one listens after a signal.
+    // After a signal the receiver no longer exists.
     Builder::new().name("awaited".into()).spawn(move || drop(send.send(wait())))?;
     loop {
         match receive.recv_timeout(Duration::from_millis(100)) {
@@ -60,13 +60,13 @@ pub fn awaited<T: Send + 'static>(wait: impl FnOnce() -> io::Result<T> + Send + 
     }
 }
 
-/// What a program says that may take any time; it ends with this one.
+/// The output of a program that may run for any time; the program ends with this process.
 pub fn output(mut command: Command) -> io::Result<Output> {
     tare_engine::dies_with_parent(&mut command);
     awaited(move || command.output())
 }
 
-/// What a signal left unfinished.
+/// The error for an action that a signal interrupted.
 pub fn problem(while_doing: &str) -> Problem {
     Problem::new(Exit::Interrupted, format!("interrupted while {while_doing}"))
 }

@@ -1,4 +1,4 @@
-//! `tare man` and `tare completions`: manual pages and what a shell completes, made of the same table as `--help`.
+//! `tare man` and `tare completions`: manual pages and shell completions, from the same definitions as `--help`.
 
 use super::{Exit, Problem, output};
 use clap::{Args, Command};

@@ -1,4 +1,4 @@
-//! What `tare ab`, `tare find` and `tare bisect` measure on: the options that they have in common.
+//! Options that `tare ab`, `tare find` and `tare bisect` have in common.
 
 use clap::Args;
 use tare_study::language::parse::Overrides;

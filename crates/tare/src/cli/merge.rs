@@ -1,4 +1,4 @@
-//! `tare merge`: one results directory of what several machines ran.
+//! `tare merge`: joins the results of several machines in one results directory.
 
 use super::output::note;
 use super::{Exit, Problem};

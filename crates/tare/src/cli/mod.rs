@@ -1,4 +1,4 @@
-//! The command line: one file a command. The only place that renders errors and chooses exit codes.
+//! The command line: one file per command. The only place that prints errors and chooses exit codes.
 
 mod ab;
 mod ab_certificates;

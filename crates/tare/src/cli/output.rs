@@ -1,4 +1,4 @@
-//! Writing to standard output without a panic when the reader has gone (`tare show | head`).
+//! Writes to standard output and standard error without a panic if the reader has gone (`tare show | head`).
 
 use super::{Exit, Problem};
 use serde::Serialize;
@@ -6,15 +6,15 @@ use std::ffi::OsString;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tare_report::terminal::{Style, wrap};
-/// A plan's time: what it takes is no less.
+/// Formats the duration of a plan; minutes are rounded up.
 pub use tare_text::duration_at_most as duration;
 
-/// Prints text on standard output, in which names of processes, files and servers steer no terminal.
+/// Prints text on standard output; control characters in names of processes, files and servers are made harmless.
 pub fn text(text: &str) -> Result<(), Problem> {
     as_is(&tare_text::shown(text))
 }
 
-/// Prints what programs read, and what has colours and shows its names already. A closed pipe is no problem.
+/// Prints text unchanged: for programs, or already escaped and with colours. A closed pipe is not an error.
 pub fn as_is(text: &str) -> Result<(), Problem> {
     match io::stdout().lock().write_all(text.as_bytes()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
@@ -24,31 +24,31 @@ pub fn as_is(text: &str) -> Result<(), Problem> {
     }
 }
 
-/// Prints lines for people on standard output, which break at words where that is a terminal.
+/// Prints lines for people on standard output; on a terminal they wrap at words.
 pub fn lines(lines: &str) -> Result<(), Problem> {
     let width = Style::of_stdout(None).width;
     text(&width.map_or_else(|| lines.to_owned(), |width| broken(lines, width)))
 }
 
-/// Tells people something alongside the result, on standard error. No one listening is no reason to stop a run.
+/// Prints a message for people on standard error. A write error must not stop a run.
 pub fn note(line: &str) {
-    // What servers, logs and names say is in it.
+    // The line may contain output of servers, log lines and names.
     let _ = writeln!(io::stderr().lock(), "{}", fitted(&tare_text::shown(line)));
 }
 
-/// Columns of the terminal that standard error is; none where it is none, or none that says so.
+/// Columns of the terminal on standard error; `None` if it is not a terminal or does not report a width.
 pub fn columns() -> Option<u16> {
     let err = io::stderr();
     let size = err.is_terminal().then(|| rustix::termios::tcgetwinsize(&err).ok()).flatten();
     size.map(|size| size.ws_col).filter(|columns| *columns > 0)
 }
 
-/// Text for standard error, whose long lines break at words where that is a terminal.
+/// Text for standard error; on a terminal, long lines wrap at words.
 pub fn fitted(text: &str) -> String {
     columns().map_or_else(|| text.to_owned(), |columns| broken(text, columns))
 }
 
-/// Lines that are longer than so many columns break at words; what follows stands below what they began with.
+/// Wraps lines that are longer than `width` at words; continuation lines are indented.
 fn broken(text: &str, width: u16) -> String {
     let style = Style { width: Some(width), ..Style::default() };
     let line = |line: &str| {
@@ -56,8 +56,8 @@ fn broken(text: &str, width: u16) -> String {
             return line.to_owned();
         }
         let indent = line.len() - line.trim_start().len();
-        // What stands in columns goes on in its own, where that leaves half of the line, or behind further columns a
-        // third, and room for every word.
+        // In a table, the text continues in its column if that begins in the first half of the line, for a further
+        // column in the first two thirds, and if the longest word fits.
         let longest = |text: &str| text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
         let begins = |at: usize, c: char| at > indent && c != ' ' && line[..at].ends_with("  ");
         let columns = line.char_indices().filter(|(at, c)| begins(*at, *c)).map(|(at, _)| at).enumerate();
@@ -74,18 +74,18 @@ fn broken(text: &str, width: u16) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// A command to the CI system that reads the log; what is in it from outside is escaped already.
+/// Prints a command to the CI system that reads the log; the caller has escaped foreign text in it.
 pub fn command(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// Version of every document; a document that changes incompatibly gets a number of its own.
+/// Version of every document; a document that changes incompatibly will get a number of its own.
 const VERSION: u32 = 1;
 
-/// Whether a document is on standard output already: an error after it gets none of its own.
+/// Whether a document was printed already: an error after it is not printed as JSON.
 static PRINTED: AtomicBool = AtomicBool::new(false);
 
-/// What every document begins with: docs/schema has a file of each name.
+/// The first fields of every document: docs/schema has a file for each name.
 #[derive(Serialize)]
 struct Headed<'a, T> {
     schema: &'static str,
@@ -94,7 +94,7 @@ struct Headed<'a, T> {
     rest: &'a T,
 }
 
-/// Prints the one JSON document of a command: the fields of `rest`, which has some, below its schema and version.
+/// Prints the one JSON document of a command: schema and version, then the fields of `rest`, which must have some.
 pub fn document<T: Serialize>(schema: &'static str, rest: &T) -> Result<(), Problem> {
     let document = document_text(schema, rest)?;
     PRINTED.store(true, Ordering::Relaxed);
@@ -105,7 +105,7 @@ pub fn document_text<T: Serialize>(schema: &'static str, rest: &T) -> Result<Str
     pretty(&Headed { schema, version: VERSION, rest })
 }
 
-/// JSON as files and documents have it.
+/// The JSON format of files and documents.
 pub fn pretty(document: &impl Serialize) -> Result<String, Problem> {
     serde_json::to_string_pretty(document)
         .map(|document| document + "\n")
@@ -122,12 +122,12 @@ struct ErrorJson<'a> {
     exit: u8,
 }
 
-/// Prints an error where the command line asks for JSON and no document is there yet. It stands on standard error too.
+/// Prints an error as JSON too, if the command line requests JSON and no document was printed yet.
 pub fn error(problem: &Problem) {
     if !asked(std::env::args_os().skip(1)) || PRINTED.load(Ordering::Relaxed) {
         return;
     }
-    // A reader that has gone away reads no error either.
+    // A reader that has gone does not need the error either.
     let _ = document(
         "tare-error",
         &ErrorJson {
@@ -140,19 +140,19 @@ pub fn error(problem: &Problem) {
     );
 }
 
-/// Whether these words of a command line ask for JSON.
+/// Whether these arguments of a command line request JSON.
 fn asked(words: impl Iterator<Item = OsString>) -> bool {
     words.take_while(|word| word != "--").any(|word| word == "--json")
 }
 
-/// `30min`, `90s`, `2h`, `500ms` or a bare number of seconds.
+/// Parses a time in seconds: `30min`, `90s`, `2h`, `500ms` or a number without a unit.
 pub fn seconds(text: &str) -> Option<f64> {
     let units = [("min", 60.0), ("h", 3600.0), ("m", 60.0), ("ms", 1e-3), ("s", 1.0), ("", 1.0)];
     let (number, factor) = units.into_iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
     number.trim().parse().ok().map(|number: f64| number * factor).filter(|seconds| seconds.is_finite())
 }
 
-/// A time in which something can be done.
+/// Parses a time above 0.
 pub fn time(text: &str) -> Result<f64, String> {
     seconds(text).filter(|s| *s > 0.0).ok_or_else(|| "expected a time such as 30min, 90s or 2h".to_owned())
 }

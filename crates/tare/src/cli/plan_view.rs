@@ -1,4 +1,4 @@
-//! The plan for people and for scripts: `tare run --dry-run`.
+//! The output of `tare run --dry-run`: the plan as text and as JSON.
 
 use super::output::duration;
 use super::{Exit, Problem};
@@ -23,7 +23,6 @@ struct DryRun<'a> {
     notes: &'a [String],
 }
 
-/// How a plan is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum View {
     Json,
@@ -43,7 +42,7 @@ impl View {
     }
 }
 
-/// Prints what would be done.
+/// Prints what would be run.
 pub fn print(study: &Study, plan: &Plan, view: View) -> Result<(), Problem> {
     if view == View::Json {
         return super::output::document(
@@ -73,7 +72,7 @@ pub fn print(study: &Study, plan: &Plan, view: View) -> Result<(), Problem> {
     super::output::lines(&on_a_screen(&(text + &sides_apart(plan, &names) + &rest)))
 }
 
-/// Lines of a screen, and its columns.
+/// The size that a screen is assumed to have.
 const SCREEN: usize = 40;
 const COLUMNS: usize = 80;
 
@@ -81,7 +80,7 @@ fn height(text: &str) -> usize {
     text.lines().map(|line| line.chars().count().div_ceil(COLUMNS).max(1)).sum()
 }
 
-/// The first lines, as many as a screen has, and how to see all.
+/// The first lines, as many as fit on a screen, and how to see all.
 fn on_a_screen(text: &str) -> String {
     let mut shown = String::new();
     for line in text.lines() {
@@ -97,10 +96,10 @@ fn on_a_screen(text: &str) -> String {
     format!("{shown}{rest}: --all\n")
 }
 
-/// What a plan with sides apart leaves out.
+/// What the short view of a plan leaves out.
 const EACH: &str = "each condition by itself";
 
-/// What the run will do and how long that takes.
+/// The size of the run and its duration.
 pub fn first_line(study: &Study, plan: &Plan) -> String {
     let done = plan.conditions.iter().filter(|condition| condition.realizable).count();
     let conditions = match plan.conditions.len() {
@@ -117,16 +116,16 @@ pub fn first_line(study: &Study, plan: &Plan) -> String {
     )
 }
 
-/// The time of a plan, and with all attempts that disturbance may cost.
+/// The duration of a plan, and the longest one if disturbed trials are repeated.
 fn time(study: &Study, plan: &Plan) -> String {
-    // What would not end in the time that was given is not begun.
+    // A trial that would exceed the time limit is not started.
     let given_s = plan.within.as_ref().map_or(f64::INFINITY, |within| within.asked_s);
     let most_s = estimate::most_s(study, plan).min(given_s).max(plan.estimated_s);
     let (likely, most) = (duration(plan.estimated_s), duration(most_s));
     if likely == most { likely } else { format!("{likely}, up to {most} if disturbed") }
 }
 
-/// Memory and disk that a plan needs; none where it needs nothing to speak of.
+/// Memory and disk that a plan needs; `None` if it needs no memory worth mentioning.
 pub fn needs(plan: &Plan) -> Option<String> {
     let needs = plan.needs.filter(|needs| needs.memory_bytes > 0)?;
     let (data, disk) = (gigabytes(needs.data_bytes), gigabytes(needs.disk_bytes));
@@ -137,16 +136,16 @@ pub fn needs(plan: &Plan) -> Option<String> {
     })
 }
 
-/// Conditions by the names that this view has for them.
+/// Conditions by the names that this view uses.
 struct Names<'p> {
     names: Vec<String>,
     levels: Vec<&'p Levels>,
-    /// Whether they are named by what they change of the first level of each factor.
+    /// Whether a name lists only the levels that differ from the first level of each factor.
     by_changes: bool,
 }
 
 impl<'p> Names<'p> {
-    /// Their own names, or what they change where that is one or two of many factors: the rest would be in all names.
+    /// Uses the conditions' own names, or with many factors only the one or two changed levels.
     fn of(plan: &'p Plan) -> Self {
         const MANY: usize = 4;
         const CHANGES: usize = 2;
@@ -167,13 +166,13 @@ impl<'p> Names<'p> {
         Self { names: plan.conditions.iter().zip(&changes).map(name).collect(), levels, by_changes }
     }
 
-    /// A reason with the names of this view in place of the conditions' own.
+    /// A reason in which this view's names replace those of the conditions.
     fn said(&self, plan: &Plan, why: &str) -> String {
         let pairs = plan.conditions.iter().zip(&self.names).filter(|_| self.by_changes);
         pairs.fold(why.to_owned(), |why, (condition, name)| why.replace(&condition.name, name))
     }
 
-    /// These conditions in words.
+    /// The names of these conditions, joined.
     fn which(&self, places: &[usize]) -> String {
         let all: Vec<words::Named<'_>> =
             self.names.iter().map(String::as_str).zip(self.levels.iter().copied()).collect();
@@ -195,7 +194,7 @@ fn factors_of(plan: &Plan) -> Vec<(&str, Vec<&str>)> {
     factors
 }
 
-/// Factors with their levels, where conditions are more than one look takes in.
+/// Factors with their levels, if there are too many conditions to take in at once.
 fn factors(plan: &Plan, by_changes: bool) -> String {
     const FEW: usize = 6;
     let mut factors = factors_of(plan);
@@ -203,7 +202,7 @@ fn factors(plan: &Plan, by_changes: bool) -> String {
     if plan.conditions.len() <= FEW || factors.len() < 2 {
         return String::new();
     }
-    // A longer name does not push the levels of all others to the right.
+    // A longer name must not move the levels of all others to the right.
     let width = factors.iter().map(|(name, _)| name.chars().count()).filter(|width| *width <= LONG).max().unwrap_or(0);
     let lines = factors.iter().map(|(name, levels)| format!("  {name:width$}  {}\n", levels.join(", ")));
     let how = match by_changes {
@@ -213,17 +212,17 @@ fn factors(plan: &Plan, by_changes: bool) -> String {
     format!("\nfactors{how}\n{}", lines.collect::<String>())
 }
 
-/// Letters from which on a name shares no line with its CPUs.
+/// A longer name does not share a line with its CPUs.
 const LONG: usize = 30;
 
-/// Where threads run, conditions with the same CPUs together.
+/// Where threads run; conditions with the same CPUs are grouped.
 fn placements(plan: &Plan, names: &Names<'_>) -> String {
     let cpus =
         |condition: &PlannedCondition| Some(sides(condition).into_iter().flatten().collect::<Vec<_>>().join("; "));
     rows(&grouped(plan, names, cpus))
 }
 
-/// The same where each condition has CPUs of its own: each side by itself, a line each, which fewer levels say.
+/// The placements if every condition has its own CPUs: each side separately, because fewer levels describe a side.
 fn sides_apart(plan: &Plan, names: &Names<'_>) -> String {
     let side = |side: usize| grouped(plan, names, move |condition| sides(condition).into_iter().nth(side).flatten());
     let rows: Vec<(String, String)> = (0..SIDES).flat_map(side).collect();
@@ -232,7 +231,7 @@ fn sides_apart(plan: &Plan, names: &Names<'_>) -> String {
     rows.iter().map(line).collect()
 }
 
-/// Conditions that this machine has and of which one thing is the same, with it.
+/// Groups conditions that this machine can run by the value of `what`.
 fn grouped(
     plan: &Plan,
     names: &Names<'_>,
@@ -250,7 +249,7 @@ fn rows(rows: &[(String, String)]) -> String {
     rows.iter().map(|(which, what)| format!("  {which:width$}{between}{what}\n")).collect()
 }
 
-/// Tells on standard error what was chosen or left out.
+/// Prints the notes of a plan on standard error.
 pub fn print_notes(plan: &Plan) {
     let notes = notes(plan);
     if !notes.is_empty() {
@@ -258,12 +257,12 @@ pub fn print_notes(plan: &Plan) {
     }
 }
 
-/// What was chosen or left out, a line each.
+/// What was chosen or left out, one line each.
 pub fn notes(plan: &Plan) -> String {
     plan.notes.iter().map(|note| format!("note: {note}\n")).collect()
 }
 
-/// Tells on standard error what this machine cannot do.
+/// Prints on standard error which conditions this machine cannot run.
 pub fn print_unrealizable(plan: &Plan) {
     super::output::note(unrealizable(plan, &Names::of(plan)).trim_end());
 }
@@ -271,7 +270,7 @@ pub fn print_unrealizable(plan: &Plan) {
 fn unrealizable(plan: &Plan, names: &Names<'_>) -> String {
     let said = |(condition, name): (&PlannedCondition, &String)| {
         let why = names.said(plan, condition.reason.as_deref().filter(|_| !condition.realizable)?);
-        // Of a setting the reason names it first, which would keep levels that share a reason apart.
+        // The reason of a setting begins with its name; without the name, levels with the same reason are grouped.
         Some(why.strip_prefix(&format!("{name}: ")).map_or_else(|| why.clone(), str::to_owned))
     };
     let reasons: Vec<Option<String>> = plan.conditions.iter().zip(&names.names).map(said).collect();
@@ -282,7 +281,7 @@ fn unrealizable(plan: &Plan, names: &Names<'_>) -> String {
 
 const SIDES: usize = 4;
 
-/// Clients, server, memory and pool: one CPU list a thread, or one for all when they share it.
+/// Clients, server, memory and pool: one CPU list per thread, or one for all if they share it.
 fn sides(condition: &PlannedCondition) -> [Option<String>; SIDES] {
     let side = |lists: &[Vec<usize>]| match lists {
         [] => "left to the OS".to_owned(),
@@ -303,7 +302,7 @@ fn sides(condition: &PlannedCondition) -> [Option<String>; SIDES] {
     }
 }
 
-/// When not one condition can be done here, there is nothing to run.
+/// Fails if this machine can run none of the conditions.
 pub fn something_left(plan: &Plan) -> Result<(), Problem> {
     if plan.conditions.iter().any(|c| c.realizable) {
         return Ok(());

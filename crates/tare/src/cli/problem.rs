@@ -1,10 +1,10 @@
-//! The one shape in which an error reaches the user: what happened, where, what was expected, what to do now.
+//! The form of every error that reaches the user: what happened, where, what was expected, and what to do now.
 
 use crate::run::Failure;
 use std::borrow::Cow;
 use std::fmt;
 
-/// A rendered error and the exit code it leads to. Typed errors of the modules convert into it.
+/// A printable error and its exit code. Typed errors of the modules convert into it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     pub what: String,
@@ -13,7 +13,7 @@ pub struct Problem {
     pub expected: Option<String>,
     /// What to do now: a command or an edit.
     pub advice: Option<String>,
-    /// The exit code that it ends the program with.
+    /// The exit code of the program.
     pub exit: Exit,
 }
 
@@ -40,7 +40,6 @@ impl Problem {
         self
     }
 
-    /// As [`Problem::advice`], where there is any.
     #[must_use]
     pub fn advised(self, advice: Option<impl Into<String>>) -> Self {
         match advice {
@@ -50,15 +49,15 @@ impl Problem {
     }
 }
 
-/// What was expected, without that word: errors of libraries bring it along.
+/// What was expected, without the word `expected`, with which errors of libraries begin.
 pub fn expectation(words: String) -> String {
     words.strip_prefix("expected ").map_or(words.clone(), str::to_owned)
 }
 
-/// At most this many characters of what happened, where and what was expected: each may repeat what someone wrote.
+/// Most characters of each part of an error: each may quote foreign text.
 const MOST: usize = 4000;
 
-/// The beginning of what is longer than anyone reads.
+/// The beginning of a long text.
 fn shortened(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(MOST) {
         None => Cow::Borrowed(text),
@@ -89,11 +88,11 @@ impl From<&Problem> for Failure {
 #[repr(u8)]
 pub enum Exit {
     Done = 0,
-    /// Done, and a gate failed: a regression was found.
+    /// A gate failed: a regression was found.
     GateFailed = 1,
-    /// Wrong usage or a wrong study.
+    /// Wrong usage or an invalid study.
     Usage = 2,
-    /// This machine cannot do what was asked.
+    /// This machine cannot run the request.
     Machine = 3,
     TrialFailed = 4,
     /// A gate could not decide.

@@ -1,4 +1,4 @@
-//! `tare read-topology` (hidden): reads a described machine for another process of this program, which it cannot crash.
+//! `tare read-topology` (hidden): reads a described machine in a process of its own, whose crash affects no other.
 
 use super::{Exit, Problem};
 use clap::Args;

@@ -1,4 +1,4 @@
-//! `tare repair`: takes damaged lines out of the records of a results directory.
+//! `tare repair`: removes damaged lines from the records of a results directory.
 
 use super::{Exit, Problem, output};
 use clap::Args;

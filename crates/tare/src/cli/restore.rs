@@ -1,4 +1,4 @@
-//! `tare restore`: puts machine settings back from the journal and removes what a killed run left.
+//! `tare restore`: restores machine settings from the journal and removes what a killed run left.
 
 use super::{Exit, Problem, output};
 use clap::Args;

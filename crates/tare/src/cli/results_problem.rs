@@ -1,4 +1,4 @@
-//! Errors of reading results and writing reports, as a user reads them.
+//! Errors of reading results and writing reports, as the user sees them.
 
 use super::{Exit, Problem, output, trust};
 use crate::state;
@@ -8,12 +8,12 @@ use tare_files::Folder;
 use tare_report::WriteError;
 use tare_results::{ReadError, Results};
 
-/// Reads results, and says on standard error which lines of them are damaged: the rest is used.
+/// Reads results and prints their damaged lines on standard error; all other lines are used.
 pub fn open(path: &Path) -> Result<Results, Problem> {
     damage_said(tare_results::open(path)?)
 }
 
-/// As [`open`], of the results directory that a handle leads to.
+/// As [`open`], for the results directory of an open handle.
 pub fn open_folder(folder: &Folder) -> Result<Results, Problem> {
     damage_said(tare_results::open_folder(folder)?)
 }
@@ -25,7 +25,7 @@ fn damage_said(results: Results) -> Result<Results, Problem> {
     Ok(results)
 }
 
-/// Which results may be meant by a path at which there are none, or how to come to some.
+/// Advice for a path without results: similar results, the latest ones, or how to make some.
 fn nearest_results(wrong: &Path) -> String {
     let known: Vec<String> = state::results().into_iter().map(|path| path.display().to_string()).collect();
     let all = "all that are here: tare clean --dry-run";

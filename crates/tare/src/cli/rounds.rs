@@ -1,5 +1,4 @@
-//! What `tare ab` and `tare find` share: a run that is made longer round by round, begun or gone on with, and a line
-//! after each round.
+//! Shared by `tare ab` and `tare find`: a run that is extended round by round, with a line after each round.
 
 use super::output::note;
 use super::run::{Teller, begun_before, begun_in, default_out, host, room_for_data, unless_interrupted};
@@ -13,7 +12,7 @@ use tare_results::store::Directory;
 use tare_study::language::spec::Study;
 use tare_topology::Machine;
 
-/// A results directory under the host's lock, which is held as long as this is.
+/// A results directory, with the host's lock held as long as this value exists.
 pub struct Locked {
     pub study: Study,
     pub plan: Plan,
@@ -21,7 +20,7 @@ pub struct Locked {
     _host: Host,
 }
 
-/// The directory of a run that was begun before; none when interrupted.
+/// The directory of an earlier run; `None` when interrupted.
 pub fn gone_on(path: &Path, teller: &Teller) -> Result<Option<Locked>, Problem> {
     let begun = Directory::begun(path, trust::whose(teller.trusted))?;
     let Some(host) = unless_interrupted(host(teller.wait))? else { return Ok(None) };
@@ -30,7 +29,7 @@ pub fn gone_on(path: &Path, teller: &Teller) -> Result<Option<Locked>, Problem> 
     Ok(Some(Locked { study, plan, directory, _host: host }))
 }
 
-/// A new directory with study and plan in it; none when interrupted.
+/// A new directory with study and plan in it; `None` when interrupted.
 pub fn begun(
     (study, plan): (Study, Plan),
     machine: &Machine,
@@ -49,11 +48,11 @@ pub fn begun(
 
 type Line = fn(&Plan, &[TrialRecord]) -> Option<String>;
 
-/// A line after each round, and what went wrong in between.
+/// Prints a line after each round, and failures in between.
 #[derive(Debug)]
 pub struct RoundListener {
     line: Line,
-    /// Whether it is said that disturbance does not end: a line for each trial would say it again.
+    /// Whether the end of repeats was already reported: after that, no disturbed trial is.
     repeats_ended: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `tare run`: a study from start to report.
+//! `tare run`: runs a study from start to report.
 
 use super::output::{duration, note};
 use super::plan_view::View;
@@ -90,12 +90,12 @@ pub fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Exit, Pro
     if let Some([directory, index]) = args.shard.as_deref() {
         return run_shard(Path::new(directory), index, args);
     }
-    // What is measured without a study stands on the command line.
+    // With `--command` there is no study file: the command line describes the study.
     let file = match args.program.is_none() {
         true => Some(StudyText::read(args.study_name(), trust::whose(args.trust), args.dry_run)?),
         false => None,
     };
-    // A rehearsal of someone else's study runs nothing that it names.
+    // With `--dry-run`, nothing that an untrusted study names is run.
     let trusted = file.as_ref().is_none_or(|file| file.trusted);
     let (machine, place) = match &args.topology {
         Some(spec) => (read_topology::describe(spec)?, Where::Described),
@@ -120,7 +120,7 @@ pub fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Exit, Pro
     let Some((study, plan)) = unless_interrupted(planned)? else { return Ok(Exit::Interrupted) };
     if args.dry_run {
         let left = plan_view::something_left(&plan);
-        // Where nothing is left, the error has all there is to say for people.
+        // If nothing is left to run, the error says everything that people need.
         if args.json || left.is_ok() {
             plan_view::print(&study, &plan, View::of(args.json, args.all))?;
         }
@@ -212,7 +212,7 @@ fn begin(
         study.sampling.probe = used;
         plan.notes.push(why);
     }
-    // A name of its own is looked for under the lock, under which runs make theirs.
+    // An automatic name is chosen under the lock, because other runs choose theirs under it.
     let out = out.map_or_else(|| default_out(&study.name, &tare_results::now()), Path::to_path_buf);
     let directory = begun_in(&out, &study, &plan, machine, teller.trusted)?;
     finish(&study, &plan, &directory, teller)
@@ -251,7 +251,7 @@ fn room_for_results(plan: &Plan, out: &Path) -> Result<(), Problem> {
 /// Refuses to begin what the disk has no room for.
 pub fn room_for_data(plan: &Plan) -> Result<(), Problem> {
     let Some(needs) = &plan.needs else { return Ok(()) };
-    // Small tables are less than the files that a server makes for itself.
+    // With small tables, most of the space goes to files that the server itself creates.
     let smaller = match 4 * needs.data_bytes > needs.disk_bytes {
         true => ", or make the tables smaller (--set workload.rows=...)",
         false => "",
@@ -300,12 +300,12 @@ pub fn host(wait: bool) -> Result<Host, Problem> {
 }
 
 fn resume(begun: Folder, args: &RunArgs) -> Result<Exit, Problem> {
-    // What is wrong with it is said before the machine is waited for; what counts is read under its lock.
+    // Reports errors in the results before waiting for the machine; the plan that is used is read again under its lock.
     read_begun(&begun)?;
     let Some(_host) = unless_interrupted(host(args.wait))? else { return Ok(Exit::Interrupted) };
     let directory = Directory::lock(begun)?;
     let (study, plan) = begun_before(&directory)?;
-    // The order that was drawn at the start counts, whatever this version would draw.
+    // The stored order of the trials is used, even if this version would draw another one.
     finish(&study, &plan, &directory, &args.teller()?)
 }
 
@@ -318,7 +318,7 @@ fn read_begun(folder: &Folder) -> Result<(Study, Plan), Problem> {
     let path = folder.path();
     let study = parse_written(&read_study_text(folder)?, path)?;
     let plan = read_plan(folder)?;
-    // A condition's name must not hold two placements.
+    // A condition must not mix placements of two machines.
     same_machine(&plan, &Fingerprint::of(&Machine::this()?)).map_err(|changed: OtherMachine| {
         Problem::from(changed).at(path.display().to_string()).advice(
             "go on where it was begun, with the same CPUs; or run the study anew here, and compare the two with tare compare",
@@ -371,7 +371,7 @@ pub fn execute(
     let runner = Children::new(directory.folder(), stop, teller.password.clone(), teller.trusted);
     let mut run = Run { study, plan, runner, book: directory };
     let end = run.execute(listener);
-    // A run that goes on later saves the first copy of its data.
+    // A later resumption of the run can then use the working copy of the data.
     let keeps = match &end {
         Ok(end) => end.left > 0,
         Err(e) => goes_on(e),
@@ -380,7 +380,7 @@ pub fn execute(
         tare_engine::remove_working_copies(&state::cache_directory()?).map_err(StateError::from)?;
     }
     end.map_err(|e| match e {
-        // What was finished is kept; how to go on is known here.
+        // Finished trials are kept, and this is where the command to resume is known.
         _ if goes_on(&e) => Problem::from(e).advice(format!(
             "make room or fix the permissions, then: tare run --resume {}",
             directory.path().display()
@@ -401,7 +401,7 @@ pub fn execute(
 fn goes_on(stopped: &RunError) -> bool {
     match stopped {
         RunError::Directory(_) | RunError::Stopped(_) => true,
-        // Not even the log of a trial could be made.
+        // Even the log of a trial could not be created.
         RunError::Spawn(e) => matches!(e.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded),
         _ => false,
     }

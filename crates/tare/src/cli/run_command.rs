@@ -1,4 +1,4 @@
-//! `tare run --command`: programs without a study file.
+//! `tare run --command`: measures programs without a study file.
 
 use super::Problem;
 use clap::Args;

@@ -1,4 +1,4 @@
-//! Progress of a run on the terminal: trial i of n, condition, time left, last value. Plain lines where there is none.
+//! Progress of a run on the terminal: trial, condition, time left, last value; plain lines without a terminal.
 
 use super::output;
 use super::time_left::{TimeLeft, ToGo};
@@ -14,30 +14,30 @@ use tare_results::schema::{Outcome, Plan, TrialRecord};
 use tare_study::plan::queue::Next;
 use tare_text::{count, percent};
 
-/// Columns of a terminal in which the bar leaves room for the words.
+/// Columns from which a terminal has room for a progress bar next to the text.
 const ROOM_FOR_BAR: u16 = 100;
 
-/// Columns in which a line has room for the condition and what is known of it.
+/// Columns from which a line has room for the condition and its last value.
 const ROOM_FOR_NAMES: u16 = 60;
 
 pub struct TerminalListener {
     bar: Option<ProgressBar>,
     total: usize,
     pace: TimeLeft,
-    /// When the first trial began, and this one.
+    /// When the first trial began; `began` is the start of the current one.
     first: Option<Instant>,
     began: Instant,
     condition: String,
     left: usize,
-    /// Trials of which no attempt has begun.
+    /// Trials whose first attempt has not begun.
     first_to_go: usize,
     last: String,
-    /// Attempts that were disturbed: where there is a bar, their number stands in it.
+    /// Attempts that were disturbed; the progress bar shows their number.
     disturbed: usize,
 }
 
 impl TerminalListener {
-    /// Of a plan whose trials may take so many attempts.
+    /// A listener for a plan whose trials may take up to `attempts` attempts.
     pub fn new(plan: &Plan, attempts: u32) -> Self {
         let total = plan.trials.len();
         let bar = std::io::stderr().is_terminal().then(|| {
@@ -80,7 +80,7 @@ impl TerminalListener {
         bar.set_message(format!("{left} | {disturbed}{last}{step} | {}", self.condition));
     }
 
-    /// What waits behind the trial that runs.
+    /// What is left after the current trial.
     fn to_go(&self) -> ToGo {
         let first = self.first_to_go.min(self.left);
         ToGo { first, again: self.left - first }
@@ -100,7 +100,7 @@ impl Listener for TerminalListener {
         self.first.get_or_insert(self.began);
         self.condition.clone_from(&next.trial.condition);
         self.left = left;
-        // Of a run that goes on, first attempts are what is left of the plan at most.
+        // A resumed run has at most as many first attempts as remain in the plan.
         let begun = usize::from(next.attempt == 1);
         self.first_to_go = if begun == 0 { 0 } else { self.first_to_go.saturating_sub(begun).min(left) };
         if let Some(bar) = &self.bar {
@@ -137,7 +137,7 @@ impl Listener for TerminalListener {
         let reason = record.reason.as_deref().unwrap_or_default();
         match record.outcome {
             Outcome::Failed => self.line(&format!("trial {number} ({}) failed: {reason}", record.condition)),
-            // Who disturbed a run is told at its end, program by program.
+            // With a progress bar, the programs that disturbed trials are listed at the end of the run.
             Outcome::Disturbed if self.bar.is_some() => self.disturbed += 1,
             Outcome::Disturbed => self.line(&disturbed(record)),
             Outcome::Ok if self.bar.is_none() => {
@@ -183,7 +183,7 @@ impl Listener for TerminalListener {
     }
 }
 
-/// What a trial measured first, as tables write it.
+/// The headline value of a trial, formatted as in tables.
 fn value_of(record: &TrialRecord) -> Option<String> {
     let metrics = &record.samples.first()?.metrics;
     let of = |named: metric::Named| Some(figure(*metrics.get(named.name())?, named.metric.unit));
@@ -197,7 +197,7 @@ fn value_of(record: &TrialRecord) -> Option<String> {
     under().or_else(one).or_else(queries)
 }
 
-/// That trials are no longer repeated.
+/// The message that trials are no longer repeated.
 pub(super) fn repeats_in_vain() -> String {
     format!(
         "the last {IN_VAIN} repeats were disturbed too: no more are made, and trials that were put aside count as they \
@@ -205,13 +205,13 @@ pub(super) fn repeats_in_vain() -> String {
     )
 }
 
-/// That a trial was disturbed, by the programs that did it where they are known.
+/// The message that a trial was disturbed, with the responsible programs if known.
 pub(super) fn disturbed(record: &TrialRecord) -> String {
     let by = disturbers(record).or_else(|| record.reason.clone()).unwrap_or_default();
     format!("trial {} ({}) was disturbed: {by}", record.trial, record.condition)
 }
 
-/// The programs that disturbed a trial, in short; none where none is known.
+/// The programs that disturbed a trial, in short; `None` if none is known.
 fn disturbers(record: &TrialRecord) -> Option<String> {
     const NAMED: usize = 2;
     let named = record.disturbed_by.iter().take(NAMED).map(|by| format!("{} {}", by.program, percent(by.cpus)));

@@ -1,4 +1,4 @@
-//! Passwords from the environment and from a prompt: kept in this process, and in no environment that others inherit.
+//! Passwords from the environment and from a prompt, kept in this process and hidden from child processes.
 
 use super::{Exit, Problem, interrupt};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
@@ -10,8 +10,7 @@ const VARIABLE: &str = "TARE_PASSWORD";
 
 static OF_ENVIRONMENT: OnceLock<Option<String>> = OnceLock::new();
 
-/// Takes the password out of the environment, so that no program that is started from here inherits it. Call it first
-/// of all, while this thread is the only one.
+/// Removes the password from the environment, so that no child inherits it. Call it first, before other threads exist.
 pub fn leave_environment() {
     OF_ENVIRONMENT.get_or_init(|| {
         let password = std::env::var(VARIABLE).ok().filter(|password| !password.is_empty());
@@ -25,12 +24,12 @@ pub fn of_environment() -> Option<String> {
     OF_ENVIRONMENT.get().cloned().flatten()
 }
 
-/// The password: from a prompt that shows nothing of it, where one is asked for, else from the environment.
+/// The password: from a prompt without echo if `ask` is set, else from the environment.
 pub fn password(ask: bool) -> Result<Option<String>, Problem> {
     if !ask {
         return Ok(of_environment());
     }
-    // What is typed is not shown until this is put back, which a signal must not prevent.
+    // The prompt turns echo off; it must be turned on again even after a signal.
     let terminal = File::open("/dev/tty").ok();
     let before = terminal.as_ref().and_then(|terminal| tcgetattr(terminal).ok());
     let answer = interrupt::awaited(|| rpassword::prompt_password("password: "));

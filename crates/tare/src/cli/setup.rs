@@ -1,4 +1,4 @@
-//! `tare setup`: what is here, what would be installed, and installing it on request.
+//! `tare setup`: lists what is installed and what would be installed, and installs it on request.
 
 use super::debug_symbols::{self, Fetch, Symbols};
 use super::run::unless_interrupted;
@@ -101,7 +101,7 @@ fn fetch(symbols: &Symbols) -> Result<(), Problem> {
     match &symbols.fetch {
         Some(Fetch::Run { words, as_root: root }) => {
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            // A package that is installed is not left half done: it hears a Ctrl-C itself.
+            // A package must not be left half installed: the installer gets Ctrl-C itself and ends in its own way.
             match root {
                 true => run_command(&as_root(words), |mut command| command.status()),
                 false => run_command(&words, within_limits),
@@ -136,7 +136,7 @@ fn within_limits(mut command: Command) -> io::Result<ExitStatus> {
     }
     tare_engine::dies_with_parent(&mut command);
     let mut child = command.spawn()?;
-    // Some look at the length that a server says, and take more. It may have ended already.
+    // Some clients check the length that a server announces and then accept more. The child may have ended already.
     let _ = prlimit(
         Some(Pid::from_child(&child)),
         Resource::Fsize,
@@ -152,7 +152,7 @@ fn run_command(
     let [program, arguments @ ..] = command else { return Ok(()) };
     let words = command.join(" ");
     output::note(&format!("running: {words}"));
-    // Databases that packages bring must not start by themselves: tare starts its own, private ones.
+    // Database servers must not start when their packages are installed: tare starts private ones.
     let mut installs = Command::new(program);
     installs.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1").stdout(io::stderr());
     match interrupt::awaited(move || wait(installs)) {

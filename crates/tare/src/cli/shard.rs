@@ -1,4 +1,4 @@
-//! `tare shard`: one study for several machines.
+//! `tare shard`: divides one study among several machines.
 
 use super::output::{duration, note};
 use super::run::unless_interrupted;
@@ -56,7 +56,7 @@ pub fn run(args: &ShardArgs) -> Result<Exit, Problem> {
 }
 
 pub fn cut(args: &Cut, count: usize) -> Result<Sharded, Problem> {
-    // The copy in the folder will be this user's own.
+    // The copy in the directory will belong to this user.
     let study = StudyText::read(&args.study, super::trust::whose(args.trust), false)?;
     let (machine, place) = read_topology::machine(args.topology.as_deref())?;
     let study = study.parse(&args.changes.overrides())?;

@@ -1,4 +1,4 @@
-//! The piece of a study that `tare run --shard` runs on this machine.
+//! The part of a study that `tare run --shard` runs on this machine.
 
 use super::{Exit, Problem};
 use std::collections::BTreeSet;
@@ -21,8 +21,8 @@ pub struct Piece {
     _shard: TakenShard,
 }
 
-/// Takes a shard, begun before on this machine, on another, or by no one. Blocks that another machine finished stay
-/// where they are; those that it had only begun are run whole here.
+/// Takes a shard, whether it is new or was started on this or another machine. Blocks that another machine finished
+/// stay in its results; blocks that it only started are run here as a whole.
 pub fn take(sharded: &Sharded, index: usize) -> Result<Piece, Problem> {
     let path = sharded.path();
     if index >= sharded.count() {
@@ -54,7 +54,7 @@ pub fn take(sharded: &Sharded, index: usize) -> Result<Piece, Problem> {
     Ok(Piece { study, plan, directory, _shard: shard })
 }
 
-/// The name that this machine's part goes by.
+/// The name of this machine's part of the results.
 fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }

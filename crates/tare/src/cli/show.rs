@@ -1,4 +1,4 @@
-//! `tare show`: the tables again.
+//! `tare show`: prints the tables of results.
 
 use super::output::note;
 use super::{Exit, Problem};

@@ -1,4 +1,4 @@
-//! `tare slurm`: a study as a job array.
+//! `tare slurm`: runs a study as a Slurm job array.
 
 use super::output::{as_is, note};
 use super::shard::{Cut, cut};

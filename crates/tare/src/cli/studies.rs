@@ -1,4 +1,4 @@
-//! `tare studies`: the built-in studies, and the keys of a study file.
+//! `tare studies`: lists the built-in studies and the keys of a study file.
 
 use super::{Exit, Problem, output};
 use clap::Args;

@@ -1,4 +1,4 @@
-//! The study that a command names: a file or a built-in one.
+//! Reads and plans the study that a command names: a file or a built-in one.
 
 use super::problem::expectation;
 use super::{Exit, Problem, interrupt, trust};
@@ -138,7 +138,7 @@ pub fn planned(mut study: Study, machine: &Machine, place: Where, trusted: bool)
             .advice("run it with: tare run STUDY"));
     }
     without_effect(&study)?;
-    // Programs that are asked from here on end with this one, with all that they start.
+    // From here on, programs that are asked for their version end with this process, together with their children.
     interrupt::stop()?;
     let asked = if trusted { place } else { Where::HereUntrusted };
     let notes = adapt(&mut study, machine, asked).map_err(|e| Problem::new(Exit::Usage, e))?;

@@ -1,14 +1,14 @@
-//! How long a run still takes: by the estimate until a trial has ended, then by how its trials went.
+//! The remaining time of a run: from the estimate until a trial has ended, then from the durations of its trials.
 
 use super::output::duration;
 use std::time::Duration;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TimeLeft {
-    /// Seconds a trial, as estimated.
+    /// Estimated seconds per trial.
     expected_s: f64,
     attempts: u32,
-    /// From the begin of the first trial to the end of the last one: what lies between trials counts too.
+    /// From the start of the first trial to the end of the last one, including the time between trials.
     spent: Duration,
     ended: usize,
     good: usize,
@@ -17,7 +17,7 @@ pub(super) struct TimeLeft {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ToGo {
     pub first: usize,
-    /// Once more: these are known.
+    /// Trials that are certain to be repeated.
     pub again: usize,
 }
 
@@ -30,18 +30,18 @@ impl ToGo {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Left {
-    /// With as many repeats as before.
+    /// If repeats are as frequent as so far.
     pub likely_s: f64,
     pub most_s: f64,
 }
 
 impl TimeLeft {
-    /// Of a run whose trials are expected to take so long each, and may take so many attempts.
+    /// For a run whose trials take about `expected_s` each and have up to `attempts` attempts.
     pub fn new(expected_s: f64, attempts: u32) -> Self {
         Self { expected_s, attempts: attempts.max(1), spent: Duration::ZERO, ended: 0, good: 0 }
     }
 
-    /// A trial has ended, so long after the first began.
+    /// Records the end of a trial and the time since the first trial began.
     pub fn ended(&mut self, since_first: Duration, good: bool) {
         self.spent = since_first;
         self.ended += 1;
@@ -52,7 +52,7 @@ impl TimeLeft {
         if self.ended == 0 { self.expected_s } else { self.spent.as_secs_f64() / self.ended as f64 }
     }
 
-    /// Time until the end, where one more may have begun. As many as before are run again.
+    /// The time left, with a trial running for `begun` if one has begun. Assumes repeats to be as frequent as so far.
     pub fn left(&self, to_go: ToGo, begun: Option<Duration>) -> Left {
         let (first, again) = (to_go.first as f64, to_go.again as f64);
         let most = first * f64::from(self.attempts) + again * f64::from(self.attempts.saturating_sub(1).max(1));
@@ -64,13 +64,13 @@ impl TimeLeft {
 }
 
 impl Left {
-    /// "47 s left, up to 4 min if disturbed"
+    /// For instance "47 s left, up to 4 min if disturbed".
     pub fn words(self) -> String {
         let (likely, most) = (duration(self.likely_s), duration(self.most_s));
         if likely == most { format!("{likely} left") } else { format!("{likely} left, up to {most} if disturbed") }
     }
 
-    /// The same in few letters, for a line that has to hold more.
+    /// A shorter form, for a line with other content.
     pub fn short(self) -> String {
         let (likely, most) = (duration(self.likely_s), duration(self.most_s));
         if likely == most { format!("{likely} left") } else { format!("{likely} to {most} left") }
@@ -90,11 +90,11 @@ mod tests {
         let mut left = TimeLeft::new(10.0, 2);
         assert_eq!(left.left(first(5), None), Left { likely_s: 50.0, most_s: 100.0 });
         assert_eq!(left.left(first(4), Some(Duration::from_secs(3))).likely_s, 47.0);
-        // Two seconds of a trial, one between it and the next.
+        // Two seconds for a trial, one between it and the next.
         left.ended(Duration::from_secs(2), true);
         left.ended(Duration::from_secs(5), true);
         assert_eq!(left.left(first(4), None).likely_s, 10.0);
-        // Every third is disturbed, and so will be of those to come.
+        // One trial in three is disturbed, and the prediction assumes the same rate.
         left.ended(Duration::from_secs(9), false);
         assert_eq!(left.left(first(4), Some(Duration::from_secs(60))), Left { likely_s: 18.0, most_s: 24.0 });
     }

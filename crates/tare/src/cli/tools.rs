@@ -1,4 +1,4 @@
-//! The programs that tare can work with: whether they are here, what for, and which packages bring them.
+//! The programs that tare can use: whether they are installed, what they are for, and the packages that contain them.
 
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -6,14 +6,14 @@ use tare_engine::engine_by_name;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Tool {
-    /// What `tare setup` calls it.
+    /// The name of the tool for `tare setup`.
     pub name: &'static str,
     pub purpose: &'static str,
     kind: Kind,
     packages: Packages,
 }
 
-/// Names of packages by family of distributions; none where it has none.
+/// Package names by family of distributions; `None` if the family has no package.
 #[derive(Debug, Clone, Copy)]
 struct Packages {
     debian: Option<&'static str>,
@@ -24,7 +24,7 @@ struct Packages {
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Engine(&'static str),
-    /// A program on PATH or in a folder of PostgreSQL's.
+    /// A program on PATH or in a directory of PostgreSQL.
     Program(&'static str),
 }
 
@@ -49,7 +49,7 @@ pub const TOOLS: &[Tool] = &[
         name: "mysql",
         purpose: "studies on a private MySQL (--engine mysql)",
         kind: Kind::Engine("mysql"),
-        // Debian has none but in unstable.
+        // Debian has a package only in unstable.
         packages: Packages { debian: None, ubuntu: Some("mysql-server"), fedora: Some("community-mysql-server") },
     },
     Tool {
@@ -80,15 +80,15 @@ pub const TOOLS: &[Tool] = &[
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Found {
-    /// What `tare setup` calls it.
+    /// The name of the tool for `tare setup`.
     pub name: &'static str,
     pub purpose: &'static str,
-    /// Where it is; none when it is missing.
+    /// `None` if it is missing.
     pub path: Option<PathBuf>,
 }
 
 impl Tool {
-    /// Looks for it where trials or the shell would find it.
+    /// Looks for the tool where trials or the shell would find it.
     pub fn find(&self) -> Found {
         let path = match self.kind {
             Kind::Engine(name) => {
@@ -99,7 +99,7 @@ impl Tool {
         Found { name: self.name, purpose: self.purpose, path }
     }
 
-    /// How a server comes here where this distribution has no package of it.
+    /// How to install a server if this distribution has no package of it.
     pub fn without_package(&self) -> Option<&'static str> {
         match self.kind {
             Kind::Engine(name) => engine_by_name(name).ok()?.install(),
@@ -107,7 +107,7 @@ impl Tool {
         }
     }
 
-    /// What installs it here: program and arguments. None where this distribution has no package of it.
+    /// The install command, program and arguments; `None` if this distribution has no package.
     pub fn install(&self, release: &str) -> Option<Vec<&'static str>> {
         let names = self.packages;
         let apt = |package| ["apt-get", "install", "-y", "--no-install-recommends", package].to_vec();
@@ -126,7 +126,7 @@ pub(super) enum Distribution {
     Fedora,
 }
 
-/// The family by `/etc/os-release`, of which derivatives name their origin in ID_LIKE.
+/// The family of a distribution from `/etc/os-release`; derivatives name their origin in ID_LIKE.
 pub(super) fn family(release: &str) -> Option<Distribution> {
     let value = |key: &str| {
         let line = release.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));

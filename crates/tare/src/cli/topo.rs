@@ -1,4 +1,4 @@
-//! `tare topo`: the machine as placements see it.
+//! `tare topo`: prints the machine as placements see it.
 
 use super::{Exit, Problem, output, read_topology};
 use crate::config;
@@ -64,7 +64,7 @@ pub fn run(args: &TopoArgs) -> Result<Exit, Problem> {
         None => Machine::this()?,
     };
     let measured = if args.measure { Some(measure(&machine, args.limit_s)?) } else { None };
-    // The page can be written only when there is something to draw; what cannot be written must not cost the tables.
+    // The page is written after the tables are printed, so that a write error does not prevent them.
     let page =
         args.html.as_ref().zip(measured.as_ref()).map(|(path, m)| (path, html::render_measured(&m.tables, &m.costs)));
     if args.json {

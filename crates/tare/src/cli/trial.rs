@@ -1,8 +1,8 @@
-//! `tare trial` (hidden): one trial of a plan, in a process of its own. A crash costs one trial.
+//! `tare trial` (hidden): runs one trial of a plan in a process of its own, so that a crash costs only this trial.
 //!
-//! Under a run it is handed the study and the plan, stops when the run does and works under the run's lock. Started
-//! by a cluster's scheduler it needs the results directory and a number, and takes the machine itself: it believes the
-//! files there only where no one else could have changed them.
+//! Under a run it receives study and plan through a pipe, stops when the run stops and works under the run's lock.
+//! Started by a cluster's scheduler it needs the results directory and the number of the trial, and locks the machine
+//! itself: it trusts the files in the directory only if no other user could have changed them.
 
 use super::{Exit, Problem, interrupt, secret, trust};
 use crate::run::{Failure, Handed, Message};
@@ -62,12 +62,12 @@ fn under_lock(args: &TrialArgs) -> Result<Exit, Problem> {
         let _host = super::host::take()?;
         return one(args);
     };
-    // The run starts it as /proc/self/exe, which would be its name in every list of processes.
+    // The run starts the trial as /proc/self/exe, and process lists would show the name `exe`.
     let _ = rustix::thread::set_name(c"tare");
-    // Killed with kill -9, the run can stop no trial: the kernel tells the trial, which then puts things back.
+    // After kill -9 the run cannot stop its trial: the kernel sends the trial SIGTERM, and it restores settings.
     set_parent_process_death_signal(Some(Signal::TERM))
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot ask for a death signal: {e}")))?;
-    // Before the parent is looked for: see there.
+    // Taken before the parent is checked; `TrialLock` gives the reason.
     let _lock = TrialLock::hold(&HostLock::default_dir()).map_err(StateError::from)?;
     if getppid().map(|pid| pid.as_raw_nonzero().get()) != Some(parent) {
         return Ok(Exit::Interrupted);
@@ -86,7 +86,7 @@ fn handed(args: &TrialArgs) -> Result<(Folder, Handed), Problem> {
     let handed = Handed::receive()
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot read from the run what this trial is to do: {e}")))?;
     let folder = Directory::begun(&args.directory, trust::whose(handed.trusted))?;
-    // By its name, for a handle goes through no pipe: what is there now may be another.
+    // Opened by name, because a handle cannot be sent through a pipe: by now another directory may have this name.
     if folder.identity()? != handed.results {
         return Err(trust::exchanged(&args.directory));
     }
@@ -118,12 +118,12 @@ fn one(args: &TrialArgs) -> Result<Exit, Problem> {
     };
     if args.attempt == 0 {
         return match trial.prepare() {
-            // What fails while everything is being stopped says nothing.
+            // Errors while everything is being stopped have no meaning.
             Err(_) if interrupted.load(Ordering::Relaxed) => Ok(Exit::Interrupted),
             prepared => prepared.map(|()| Exit::Done).map_err(Problem::from),
         };
     }
-    // What failed is tried again alone, on a server of its own.
+    // A failed trial is repeated alone, on a server of its own.
     let rest = if args.attempt == 1 { trial.rest_of_lifetime(&study)? } else { Vec::new() };
     let finished = trial.run(&rest)?;
     Ok(if finished { Exit::Done } else { Exit::Interrupted })

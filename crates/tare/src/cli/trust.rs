@@ -1,16 +1,16 @@
-//! A study is a program: it names binaries that run as anyone who runs it. One that is someone else's, or that others
-//! could exchange, is asked about.
+//! Trust in studies and results. A study names programs that run as the user who runs it, so one that belongs to
+//! another user, or that others can replace, is refused without `--trust`.
 
 use super::{Exit, Problem};
 use std::path::Path;
 use tare_files::{FilesError, Trust};
 
-/// Whose studies and results are run: this user's own and root's, or, where the user says so, anyone's.
+/// Whose studies and results are run: those of this user and root, or anyone's with `--trust`.
 pub fn whose(trusted: bool) -> Trust {
     if trusted { Trust::Anyone } else { Trust::Own { caller: sudo_user() } }
 }
 
-/// What is not run because others have, or may have had, a hand in it.
+/// The error for a file or directory that other users own or may write to.
 pub fn refused(error: &FilesError) -> Problem {
     Problem::new(Exit::Usage, format!("not run: {error}"))
         .at(error.path().display().to_string())
@@ -24,7 +24,7 @@ pub fn refused(error: &FilesError) -> Problem {
         )
 }
 
-/// Why a trial does not go on where others have put another folder in the place of the results. The run stops.
+/// The error for a results directory that was replaced by another one during a run. The run stops.
 pub fn exchanged(path: &Path) -> Problem {
     Problem::new(Exit::Machine, "the results directory was exchanged for another one while the run worked in it")
         .at(path.display().to_string())
@@ -32,7 +32,7 @@ pub fn exchanged(path: &Path) -> Problem {
         .advice("look at who may write to the folder above it; put it back and repeat the command with --resume")
 }
 
-/// Who called sudo: what is theirs they could as well have given to sudo.
+/// The user who called sudo: this user could have run the same files with sudo, so they are trusted.
 fn sudo_user() -> Option<u32> {
     rustix::process::geteuid().is_root().then(|| std::env::var("SUDO_UID").ok()?.parse().ok()).flatten()
 }

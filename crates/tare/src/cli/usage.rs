@@ -1,11 +1,11 @@
-//! A command line that is none, in the shape of every other error.
+//! Errors of the command line, in the form of all other errors.
 
 use super::{Exit, Problem};
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::error::Error as _;
 
-/// What clap says of a command line, as a problem; none of the help that no error is the reason for.
+/// Converts an error of clap; `None` if clap shows help that was requested or that replaces missing arguments.
 pub fn problem(error: &Error) -> Option<Problem> {
     if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return None;
@@ -30,7 +30,7 @@ pub fn problem(error: &Error) -> Option<Problem> {
 }
 
 fn what(error: &Error) -> String {
-    // A shell makes options of the names of files.
+    // A shell expands patterns to file names, so an argument may be a file name with control characters.
     let word = |kind| words(error, kind).iter().map(|word| tare_text::shown_name(word)).collect::<Vec<_>>().join(", ");
     let argument = word(ContextKind::InvalidArg);
     match (error.kind(), word(ContextKind::InvalidValue)) {
@@ -56,8 +56,7 @@ fn words(error: &Error, kind: ContextKind) -> Vec<String> {
     }
 }
 
-/// The option, command or value that was probably meant: only one whose name is as near as for every other word. Clap
-/// takes `metrics` for `completions`.
+/// What was probably meant, if its name is close enough. clap alone would suggest `completions` for `metrics`.
 fn near(error: &Error) -> Option<String> {
     let one = |kind| words(error, kind).into_iter().next();
     let pairs = [
@@ -71,7 +70,7 @@ fn near(error: &Error) -> Option<String> {
     })
 }
 
-/// `tare ab` of its usage, else of the words that were typed.
+/// The command whose help to show: from the usage text, or else from the arguments.
 fn command(usage: Option<&str>) -> String {
     let is_word = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-');
     let typed: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();

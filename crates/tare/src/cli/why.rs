@@ -1,4 +1,4 @@
-//! `tare why`: where the time of a transaction goes, and what makes up the difference.
+//! `tare why`: shows where the time of a transaction goes, and what makes up the difference between two conditions.
 
 use super::compare::Opened;
 use super::why_prove::ProofRequest;

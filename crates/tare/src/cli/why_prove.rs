@@ -1,4 +1,4 @@
-//! `tare why --prove`: the experiments of the largest suspects, made one after the other, each a comparison of pairs.
+//! `tare why --prove`: runs the experiments for the largest suspects one by one, each as a comparison of pairs.
 
 use super::ab_plan::{fresh_seed, pair_line};
 use super::rounds::RoundListener;
@@ -33,7 +33,7 @@ pub(super) struct ProofRequest<'a> {
     pub json: bool,
 }
 
-/// An experiment as a study of two conditions, planned.
+/// A planned experiment: a study of two conditions.
 struct Ready {
     trial: Trial,
     study: Study,
@@ -52,7 +52,7 @@ impl ProofRequest<'_> {
         Ok(Exit::Done)
     }
 
-    /// Makes the experiments; what they say is printed, and kept with their results.
+    /// Runs the experiments, prints the results and keeps them.
     pub fn prove(&self) -> Result<Exit, Problem> {
         interrupt::stop()?;
         let machine = Machine::this()?;
@@ -88,7 +88,7 @@ impl ProofRequest<'_> {
         self.within_s / experiments.max(1) as f64
     }
 
-    /// The experiments that fit into the time, those of the largest suspects first.
+    /// The experiments that fit into the time, starting with those of the largest suspects.
     fn ready(&self, machine: &Machine) -> Result<Vec<Ready>, Problem> {
         if !self.found.own().shown {
             return Err(Problem::new(
@@ -110,7 +110,7 @@ impl ProofRequest<'_> {
         for trial in trials {
             let study = of_two_conditions(study.clone(), &planned, &trial)?;
             let (study, plan) = study_file::planned(study, machine, Where::Here, true)?;
-            // What this machine cannot do decides nothing here.
+            // An experiment that this machine cannot run decides nothing.
             if plan.conditions.len() < 2 || plan.conditions.iter().any(|condition| !condition.realizable) {
                 continue;
             }
@@ -132,7 +132,7 @@ impl ProofRequest<'_> {
         Ok(ready)
     }
 
-    /// Makes one, or what of it an interruption left; none without a pair.
+    /// Runs one experiment, or the part before an interruption; `None` without a complete pair.
     fn made(&self, ready: Ready, out: PathBuf, each_s: f64, machine: &Machine) -> Result<Option<Proof>, Problem> {
         let Ready { trial, study, plan } = ready;
         let plan = settle::begun(plan.clone(), rule(&plan, trial.effect, each_s)?);
@@ -149,7 +149,7 @@ fn style() -> Style {
     Style::of_stdout(config::get().colour)
 }
 
-/// The rule of an experiment's pairs, fixed before anything is measured.
+/// The stopping rule of an experiment's pairs, fixed before anything is measured.
 fn rule(plan: &Plan, effect: f64, budget_s: f64) -> Result<Settle, Problem> {
     Ok(Settle {
         metric: Some(LATENCY_MS_MEAN.name().to_owned()),
@@ -159,7 +159,7 @@ fn rule(plan: &Plan, effect: f64, budget_s: f64) -> Result<Settle, Problem> {
     })
 }
 
-/// The study with the slower condition as it is, and with what the experiment changes, as its only conditions.
+/// A study with two conditions: the slower condition as it is, and with the change of the experiment.
 fn of_two_conditions(mut study: Study, planned: &Plan, trial: &Trial) -> Result<Study, Problem> {
     let unknown = |expected: String| {
         Problem::new(Exit::Usage, format!("{} cannot be set up again", trial.condition)).expected(expected)

@@ -1,13 +1,13 @@
-//! Notices when every trial fails for the same reason: going on would tell nothing new.
+//! Detects that every trial fails for the same reason, so that the run can stop early.
 
 use std::collections::BTreeSet;
 use tare_results::schema::{Outcome, TrialRecord};
 
 const TRIALS: usize = 3;
-/// Conditions among them, where the plan has as many: one bad level of a factor must not end a study.
+/// Conditions that must have failed, or all if there are fewer: one bad level of a factor must not end a study.
 const CONDITIONS: usize = 8;
 
-/// The failures of this run so far, as long as nothing else has happened.
+/// The failures of this run so far, valid until a trial ends in another way.
 #[derive(Debug, Default)]
 pub struct Alike {
     reason: Option<String>,
@@ -17,8 +17,8 @@ pub struct Alike {
 }
 
 impl Alike {
-    /// Takes the end of an attempt. The reason when all attempts so far, of enough conditions of the `planned` ones,
-    /// failed for it.
+    /// Records the end of an attempt. Returns the number of attempts and the reason if all attempts so far failed for
+    /// the same reason, in enough of the `planned` conditions.
     pub fn take(&mut self, record: &TrialRecord, planned: usize) -> Option<(usize, String)> {
         let reason = record.reason.as_deref().filter(|_| record.outcome == Outcome::Failed)?;
         self.trials += 1;
@@ -31,13 +31,13 @@ impl Alike {
         (enough && !self.other).then(|| (self.trials, reason.to_owned()))
     }
 
-    /// Whether a trial ended in another way, after which nothing is alike any more.
+    /// Notes a trial that ended in another way; after that, failures are no longer all alike.
     pub fn ended_otherwise(&mut self, record: &TrialRecord) {
         self.other |= record.outcome != Outcome::Failed || record.reason.is_none();
     }
 }
 
-/// Process ids, ports and numbers of trials differ where the reason is the same.
+/// Removes process ids, ports and numbers of trials, which differ although the reason is the same.
 fn without_numbers(reason: &str) -> String {
     reason.chars().filter(|c| !c.is_ascii_digit()).collect()
 }

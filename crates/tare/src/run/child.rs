@@ -1,4 +1,4 @@
-//! One trial as a child process: started, listened to, stopped in time, and never outliving the run.
+//! Runs one trial as a child process: started, read, stopped in time, and never outliving the run.
 
 use super::meeting::{Guest, Over, Pass};
 use super::{Attempt, Failure};
@@ -19,22 +19,22 @@ use tare_files::Folder;
 use tare_results::store::LOGS;
 use tare_study::language::process::PADDING;
 
-/// How long a trial that took too long may take to put things back before it is killed.
+/// How long a trial that exceeded its limit may take to restore settings before it is killed.
 const STOP_GRACE: Duration = Duration::from_secs(20);
-/// How long it may take when the user waits for the end.
+/// The same limit if the user waits for the end.
 const INTERRUPT_GRACE: Duration = Duration::from_millis(1500);
 
-/// What a trial's process writes to its standard output, one JSON line each.
+/// The messages that a trial's process writes to its standard output, one JSON line each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Message {
     Step(Progress),
-    /// Why it can leave no record, or make no data.
+    /// Why the trial can leave no record, or prepare no data.
     Failed(Failure),
 }
 
 impl Message {
-    /// Sends it to the run. A run that is gone is noticed elsewhere (by its death signal), so a broken pipe is not.
+    /// Sends the message to the run. A broken pipe is ignored: the death signal reports a run that has ended.
     pub fn send(&self) {
         if let Ok(line) = serde_json::to_string(self) {
             let mut out = io::stdout().lock();
@@ -43,12 +43,12 @@ impl Message {
     }
 }
 
-/// What ends a run: set by signals.
+/// Flags that stop a run, set by signals.
 #[derive(Debug, Clone, Copy)]
 pub struct Stop<'a> {
-    /// In good order: trials may put things back themselves.
+    /// An orderly stop: trials restore settings themselves.
     pub asked: &'a AtomicBool,
-    /// At once: the run puts things back for them.
+    /// An immediate stop: the run restores settings for its trials.
     pub at_once: &'a AtomicBool,
 }
 
@@ -59,7 +59,7 @@ pub enum Exit {
     Interrupted,
 }
 
-/// Runs an attempt at a trial of the results directory and passes on what it says.
+/// Runs an attempt at a trial of the results directory and passes its messages on.
 pub fn run_child(
     directory: &Folder,
     attempt: &Attempt,
@@ -68,11 +68,11 @@ pub fn run_child(
     padding: Option<String>,
     mut hear: impl FnMut(Message),
 ) -> io::Result<Exit> {
-    // However this one ends, the other does not wait for it.
+    // When this child ends in any way, the other trial of the pair no longer waits for it.
     let _over = guest.map(Over);
     let (trial, attempt, timeout) = (attempt.trial, attempt.attempt, attempt.timeout);
     let log = directory.make_sub(LOGS)?.new_log(&format!("trial-{trial:05}-{attempt}.log"))?;
-    // What has this program's name by now may be another one, and anyone's.
+    // Another program, possibly of another user, may have this program's path by now.
     let mut command = Command::new("/proc/self/exe");
     command.arg0(std::env::current_exe()?);
     command
@@ -87,7 +87,7 @@ pub fn run_child(
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(log)
-        // A Ctrl-C in the terminal reaches the run alone, which then asks the trial to stop.
+        // Its own process group: Ctrl-C in the terminal reaches only the run, which then asks the trial to stop.
         .process_group(0)
         .spawn()?;
     let lines = match hand_over(&mut child, handed, guest).and_then(|()| listen(&mut child)) {
@@ -122,8 +122,9 @@ pub fn run_child(
     }
 }
 
-/// Gives the child what it is handed, a line each time that it may go on, and closes the pipe where it waits no more. A
-/// pipe holds less than a plan may have, so a thread writes; a trial that is gone needs nothing.
+/// Writes the study and plan to the child, then a line each time that it may go on, and closes the pipe when it need
+/// not wait any more. A thread writes, because a plan may exceed the capacity of a pipe; write errors are ignored,
+/// because they mean that the trial has ended.
 fn hand_over(child: &mut Child, handed: &Arc<Vec<u8>>, guest: Option<&Guest>) -> io::Result<()> {
     let Some(mut input) = child.stdin.take() else { return Ok(()) };
     let (handed, guest) = (Arc::clone(handed), guest.cloned());
@@ -153,12 +154,12 @@ fn listen(child: &mut Child) -> io::Result<Receiver<Message>> {
     Ok(receiver)
 }
 
-/// SIGTERM, time to put things back, then SIGKILL; and no more time when that is wanted at once.
+/// Sends SIGTERM, gives the child time to restore settings, then sends SIGKILL; with `at_once` there is no more time.
 fn stop(child: &mut Child, grace: Duration, at_once: &AtomicBool) -> io::Result<()> {
-    // Already gone is as good as told.
+    // An error means that the child has ended already.
     let _ = kill_process(Pid::from_child(child), Signal::TERM);
     let deadline = Instant::now() + grace;
-    // One that is stopped (SIGSTOP, Ctrl-Z) hears nothing, however long it is waited for.
+    // A stopped child (SIGSTOP, Ctrl-Z) does not handle the signal, so waiting is useless.
     while Instant::now() < deadline && !at_once.load(Ordering::Relaxed) && !is_stopped(child) {
         if child.try_wait()?.is_some() {
             return Ok(());
@@ -167,8 +168,7 @@ fn stop(child: &mut Child, grace: Duration, at_once: &AtomicBool) -> io::Result<
     }
     child.kill()?;
     child.wait()?;
-    // It could put nothing back and stop no server: that falls to the one who ended it, before anything else is
-    // measured.
+    // The killed child could not restore settings or stop servers: this must be done before the next measurement.
     state::reap().map(drop).map_err(io::Error::other)
 }
 

@@ -20,11 +20,11 @@ use tare_study::plan::settle::drawn;
 use tare_study::plan::stack;
 
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
-/// What a child exits with when this machine cannot do it, as in the contract of exit codes.
+/// A child's exit code if this machine cannot run the request, as documented for all commands.
 const STOPS_RUN: u8 = 3;
-/// Lines of a child's log that a reason shows.
+/// Most lines of a child's log in a reason.
 const LOG_LINES: usize = 8;
-/// The part of a log in which they are looked for, bytes.
+/// Size of the end of the log that is searched for these lines, bytes.
 const LOG_END: u64 = 64 << 10;
 
 /// Runs trials of one results directory as child processes.
@@ -33,19 +33,19 @@ pub struct Children<'a> {
     stop: Stop<'a>,
     password: Option<String>,
     trusted: bool,
-    /// What every trial is handed, through a pipe, where no other process sees it.
+    /// Study, plan and password for every trial, sent through a pipe, where no other process can read them.
     handed: Arc<Vec<u8>>,
-    /// What of it says how long the environment of each trial is.
+    /// The plan; it determines the length of the environment of each trial.
     plan: Option<Plan>,
     /// Turns of a trial's samples, at least 1.
     rounds: usize,
-    /// Records that a trial's process left of trials that shared its server, until their turn comes.
+    /// Records of trials that shared the server of an earlier trial, kept until it is their turn.
     companions: Vec<TrialRecord>,
 }
 
 impl<'a> Children<'a> {
-    /// Trials of this directory, until someone wants them to stop; with a password for a server that runs already, and
-    /// whether the user trusts all who may write to the directory.
+    /// Runs trials of this directory until `stop` is set. `password` is for a server that runs already; `trusted` says
+    /// that the user trusts everyone who may write to the directory.
     pub fn new(directory: &'a Folder, stop: Stop<'a>, password: Option<String>, trusted: bool) -> Self {
         Self {
             directory,
@@ -59,7 +59,7 @@ impl<'a> Children<'a> {
         }
     }
 
-    /// Runs a child to its end: how it ended, and why, where it said so itself.
+    /// Runs a child to its end; returns how it ended, and the failure that it reported, if any.
     fn child(
         &self,
         attempt: &Attempt,
@@ -77,7 +77,7 @@ impl<'a> Children<'a> {
         Ok((exit, failure))
     }
 
-    /// What an attempt left behind the records that were there before it: what all others left is not read again.
+    /// Reads the records of an attempt, which follow the first `before` bytes: earlier records are not read again.
     fn record(&mut self, attempt: &Attempt, before: u64) -> Result<Option<TrialRecord>, RunError> {
         if self.companions.iter().all(|r| r.trial != attempt.trial) {
             self.companions.extend(read_trials_behind(self.directory, before)?);
@@ -85,13 +85,13 @@ impl<'a> Children<'a> {
         Ok(self.companion(attempt))
     }
 
-    /// The record of an attempt that was made alongside an earlier one.
+    /// The record of an attempt that was measured together with an earlier one.
     fn companion(&mut self, attempt: &Attempt) -> Option<TrialRecord> {
         let of = |r: &TrialRecord| r.trial == attempt.trial && r.attempt == attempt.attempt;
         Some(self.companions.swap_remove(self.companions.iter().rposition(of)?))
     }
 
-    /// Why a child ended without a record: what it said itself, else the last lines of its log.
+    /// Why a child ended without a record: the failure that it reported, or else the last lines of its log.
     fn said(&self, attempt: &Attempt, failure: Option<Failure>) -> String {
         if let Some(failure) = failure {
             return failure.what;
@@ -106,13 +106,13 @@ impl<'a> Children<'a> {
     }
 }
 
-/// The last part of a log, which may be as large as the disk.
+/// The end of a log, which may be very large.
 fn log_end(directory: &Folder, name: &str) -> String {
     let file = directory.sub(LOGS).ok().flatten().and_then(|logs| logs.file(name).ok().flatten());
     let Some(mut file) = file else { return String::new() };
     let length = file.metadata().map_or(0, |meta| meta.len());
     let mut end = Vec::new();
-    // What cannot be read is as good as empty: the reason says so.
+    // A log that cannot be read counts as empty, and the reason then says so.
     let _ = file
         .seek(SeekFrom::Start(length.saturating_sub(LOG_END)))
         .and_then(|_| file.take(LOG_END).read_to_end(&mut end));
@@ -171,13 +171,13 @@ impl Runner for Children<'_> {
             let died = || RunError::Spawn(io::Error::other("the thread that waits for a trial has ended"));
             Ok::<_, RunError>((first?, second.join().map_err(|_| died())??))
         })?;
-        // Neither is put back after while the other lives.
+        // Leftovers of a trial are removed only after both have ended.
         let [of_first, of_second] = begun;
         Ok([self.ended(&attempts[0], of_first, first)?, self.ended(&attempts[1], of_second, second)?])
     }
 }
 
-/// When an attempt began, and what was recorded before it.
+/// When an attempt began, and the size of the records before it.
 struct Begun {
     started_at: String,
     clock: Instant,
@@ -191,13 +191,13 @@ impl Begun {
 }
 
 impl Children<'_> {
-    /// Where two attempts wait for each other.
+    /// The point where two attempts wait for each other.
     fn meeting(&self, attempts: &[Attempt; 2]) -> Meeting {
         let turns = self.plan.as_ref().and_then(|plan| plan.turns);
         turns.map_or_else(Meeting::duet, |turns| Meeting::by_turns(drawn(turns, attempts[0].trial, self.rounds)))
     }
 
-    /// What became of an attempt whose child has ended.
+    /// The outcome of an attempt whose child has ended.
     fn ended(
         &mut self,
         attempt: &Attempt,
@@ -208,7 +208,7 @@ impl Children<'_> {
         let stopped = failure.clone().filter(|failure| failure.exit_code == STOPS_RUN);
         let reason = match exit {
             Exit::Interrupted => return Ok(Ended::Interrupted),
-            // One of several trials of this process may have been the one that hung.
+            // If several trials shared this process, another one of them may have caused the timeout.
             Exit::TimedOut => match self.record(attempt, before)? {
                 Some(record) if record.lifetime.is_some() => {
                     state::reap()
@@ -224,12 +224,12 @@ impl Children<'_> {
                 format!("its process ended with {status}: {}", self.said(attempt, failure))
             }
         };
-        // The next trial must meet neither a server of this one nor its settings.
+        // The next trial must not find a server or settings of this one.
         let reason = match state::reap() {
             Ok(_) => reason,
             Err(e) => format!("{reason}; what it left may still be there: {e}"),
         };
-        // No record, because no other trial would fare better here: a full disk says nothing about a condition.
+        // No record: another trial would fail here as well, because a full disk has nothing to do with the condition.
         if let Some(failure) = stopped {
             return Err(RunError::Stopped(failure));
         }

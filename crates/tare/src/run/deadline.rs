@@ -1,4 +1,4 @@
-//! The time that a run was given (`sampling.within_s`), over all of its sessions.
+//! The time limit of a run (`sampling.within_s`), over all of its sessions.
 
 use std::time::Instant;
 use tare_results::schema::{Plan, TrialRecord};
@@ -9,22 +9,22 @@ use tare_study::plan::{estimate, ladder};
 #[derive(Debug)]
 pub(super) struct Deadline {
     asked_s: f64,
-    /// By trials of sessions before this one.
+    /// Used by trials of earlier sessions.
     spent_s: f64,
     clock: Instant,
-    /// The server lifetime that was begun last: what shares it goes on.
+    /// The server lifetime that was started last; the other trials of that lifetime may still run.
     begun: Option<usize>,
 }
 
 impl Deadline {
-    /// None where no time was given.
+    /// `None` without a time limit.
     pub fn of(study: &Study, records: &[TrialRecord]) -> Option<Self> {
         let asked_s = study.sampling.within_s?;
         let spent_s = records.iter().map(|record| record.elapsed_s).sum();
         Some(Self { asked_s, spent_s, clock: Instant::now(), begun: None })
     }
 
-    /// Whether a trial, with those that share its server, still ends in time.
+    /// Whether a trial ends in time, together with the trials that share its server.
     pub fn lasts_for(&mut self, study: &Study, plan: &Plan, trial: usize) -> Result<bool, TaskError> {
         let task = Task::find(study, plan, trial)?;
         if task.planned.lifetime.is_some() && task.planned.lifetime == self.begun {
@@ -64,7 +64,7 @@ mod tests {
             let record = TrialRecord { elapsed_s, ..TrialRecord::new(&planned, 1, BTreeMap::new(), String::new()) };
             Deadline::of(&study, &[record]).unwrap()
         };
-        // Three rungs of 10 s each, with a server that starts in a moment.
+        // Three rungs of 10 s each, with a server whose start takes almost no time.
         let mut deadline = spent(60.0);
         assert!(deadline.lasts_for(&study, &plan, 0).unwrap());
         let mut deadline = Deadline { spent_s: 85.0, ..deadline };

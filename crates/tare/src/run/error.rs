@@ -6,30 +6,30 @@ use tare_results::store::DirectoryError;
 use tare_study::plan::task::TaskError;
 use thiserror::Error;
 
-/// Why a run could not go on. What was finished before is kept.
+/// Why a run could not go on. Trials that had finished are kept.
 #[derive(Debug, Error)]
 pub enum RunError {
     #[error(transparent)]
     Directory(#[from] DirectoryError),
-    /// A trial's process could not be started, or what it left could not be put back.
+    /// A trial's process could not be started, or its leftovers could not be removed.
     #[error("cannot run a trial: {0}")]
     Spawn(io::Error),
-    /// The plan holds what this program cannot read.
+    /// The plan contains something that this program cannot read.
     #[error(transparent)]
     Task(#[from] TaskError),
-    /// This machine cannot go on with any trial, as when its disk is full: none is blamed for it.
+    /// This machine cannot run any further trial, for instance because its disk is full; no trial counts as failed.
     #[error("the run was stopped: {}", .0.what)]
     Stopped(Failure),
     #[error("every one of the first {trials} trials failed for the same reason: {reason}")]
     SameReason { trials: usize, reason: String },
     #[error("cannot prepare the data: {}", .0.what)]
     Prepare(Failure),
-    /// A server that runs already cannot be reached, or has not the tables of the study.
+    /// A server that runs already cannot be reached, or does not have the tables of the study.
     #[error("{}", .0.what)]
     Running(Failure),
 }
 
-/// An error of a child process, whole: nothing of it is cut or guessed from its text.
+/// The complete error of a child process, not parsed from its output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     pub what: String,

@@ -1,5 +1,4 @@
-//! The loop of a run: every trial of the plan in order, failed and disturbed ones again, until all are done or the user
-//! has enough.
+//! The loop of a run: every trial of the plan in order, failed and disturbed ones again, until all are done.
 
 use super::alike::Alike;
 use super::deadline::Deadline;
@@ -18,7 +17,7 @@ use tare_study::plan::{estimate, ladder, looks, pilot, race, rungs, settle};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunEnd {
     pub done: usize,
-    /// Trials that failed as often as they may.
+    /// Trials that failed in all of their attempts.
     pub given_up: usize,
     /// Trials not run because of Ctrl-C.
     pub left: usize,
@@ -27,7 +26,7 @@ pub struct RunEnd {
 pub struct Run<'a, R, B> {
     pub study: &'a Study,
     pub plan: &'a Plan,
-    /// Runs the trials: one at a time, or the two of a pair that is made together.
+    /// Runs the trials: one at a time, or both trials of a pair together.
     pub runner: R,
     pub book: B,
 }
@@ -81,7 +80,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
                     }
                 }
             }
-            // The same records always lead to the same decision, also after a crash before it was written.
+            // The same records always lead to the same decision, even after a crash before it was written.
             let records = self.book.records()?;
             listener.looked(&plan, &records);
             let is_settled = |plan: &Plan, records: &[TrialRecord]| settled(self.study, plan, records);
@@ -98,8 +97,8 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         }
     }
 
-    /// Lets a trial that was put aside count as it was measured, where repeats are in vain. False where it has no
-    /// measurement. What was put aside is read once.
+    /// Uses a trial's disturbed measurement if repeats are useless; false if there is none. These records are read
+    /// once.
     fn counts(
         &mut self,
         next: &Next,
@@ -114,7 +113,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         Ok(true)
     }
 
-    /// Ends a run whose time is over: what was measured is what it answers from.
+    /// Ends a run at its time limit: the answer is based on the measurements so far.
     fn stop_in_time(&mut self, plan: &Plan, queue: &Queue, listener: &mut dyn Listener) -> Result<RunEnd, RunError> {
         let mut plan = plan.clone();
         let left = queue.left() + 1 + plan.trials_in_all() - plan.trials.len();
@@ -126,7 +125,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         Ok(end(queue, 0))
     }
 
-    /// Makes the data of every condition once, outside the trials. False when interrupted.
+    /// Prepares the data of every condition once, outside the trials. Returns false when interrupted.
     fn prepare(&mut self, listener: &mut dyn Listener) -> Result<bool, RunError> {
         for condition in self.plan.conditions.iter().filter(|c| c.realizable) {
             let Some(trial) = self.plan.trials.iter().find(|t| t.condition == condition.name) else { continue };
@@ -143,8 +142,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         Ok(true)
     }
 
-    /// Whether the data of this trial is made: on a server that runs already it is only looked at, and what needs no
-    /// server has none.
+    /// Whether tare makes the data of this trial: not on a server that runs already, or without a server.
     fn makes_data(&self, trial: usize) -> bool {
         let task = Task::find(self.study, self.plan, trial);
         let makes = |task: Task| {
@@ -154,7 +152,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         task.map_or(true, makes)
     }
 
-    /// One trial, or the two of a pair; none when interrupted. An attempt that left no record gets one here.
+    /// Runs one trial, or both of a pair; `None` when interrupted. An attempt that left no record gets one here.
     fn turn(
         &mut self,
         plan: &Plan,
@@ -191,12 +189,12 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
     fn attempt(&self, plan: &Plan, next: &Next) -> Result<Attempt, RunError> {
         let task = Task::find(self.study, plan, next.trial.trial)?;
         let sampling = &task.sampling;
-        // What was ended by a limit that was guessed too low gets twice as long the next time.
+        // An attempt may have reached a limit that was estimated too low, so each further attempt gets twice the time.
         let again = f64::from(1_u32 << (next.attempt - 1).min(8));
         // Trials that share its server run in the same process.
         let rungs = ladder::rest_of_lifetime(plan, next.trial.trial).len() as f64;
         let of_one = estimate::limit_s(&task.condition.settings, sampling);
-        // By turns, a part of its samples' time is the other side's.
+        // By turns, the samples of both sides run within this time.
         let sides = plan.turns.map_or(1.0, |_| plan.at_once());
         let limit_s = rungs * sides * sampling.trial_timeout_s.unwrap_or(again * of_one);
         Ok(Attempt {
@@ -207,12 +205,12 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
     }
 }
 
-/// Whether the study's own answer needs no further trial.
+/// Whether the answer of the study needs no further trial.
 pub fn settled(study: &Study, plan: &Plan, records: &[TrialRecord]) -> bool {
     tare_findings::settled(&so_far(study, plan, records))
 }
 
-/// What a run has until here.
+/// The results of a run so far.
 pub(super) fn so_far(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Results {
     Results {
         study: study.name.clone(),

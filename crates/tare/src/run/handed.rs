@@ -1,43 +1,42 @@
-//! What a run hands to the processes of its trials: what they are to do, so that they believe no file for it.
+//! What a run passes to the processes of its trials, so that they need not trust files for it.
 
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead};
 use tare_results::schema::Plan;
 
-/// Everything that a trial must be sure of, through a pipe that no one else has.
+/// The input of a trial, sent through a pipe that no other process can use.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Handed {
     pub study: String,
     /// All conditions and the whole schedule on this machine.
     pub plan: Plan,
     pub password: Option<String>,
-    /// Whether the user trusts who else may write to the results.
+    /// Whether the user trusts everyone else who may write to the results.
     pub trusted: bool,
-    /// The results directory that the run has open: [`Folder::identity`].
+    /// The identity ([`Folder::identity`]) of the results directory that the run has open.
     ///
     /// [`Folder::identity`]: tare_files::Folder::identity
     pub results: (u64, u64),
 }
 
 impl Handed {
-    /// As it goes through the pipe: one line.
+    /// One line of JSON for the pipe.
     pub fn to_bytes(&self) -> io::Result<Vec<u8>> {
         let mut bytes = serde_json::to_vec(self).map_err(io::Error::other)?;
         bytes.push(b'\n');
         Ok(bytes)
     }
 
-    /// What the run that waits for this process has handed to it.
+    /// Reads the input from the run that started this process.
     pub fn receive() -> io::Result<Self> {
         let mut bytes = Vec::new();
         io::stdin().lock().read_until(b'\n', &mut bytes)?;
         serde_json::from_slice(&bytes).map_err(io::Error::other)
     }
 
-    /// Waits until the run lets this trial of a pair go on: for a line, or for the end of the pipe, after which it
-    /// waits no more.
+    /// Waits until the run lets this trial of a pair go on: for a line, or the end of the pipe, which ends all waiting.
     pub fn wait_for_other() {
-        // A pipe that cannot be read is as good as closed.
+        // A pipe that cannot be read counts as closed.
         let _ = io::stdin().lock().read_until(b'\n', &mut Vec::new());
     }
 }

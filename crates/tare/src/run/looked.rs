@@ -1,5 +1,4 @@
-//! Studies that may end at a look on the way, simulated through the planner: how often their answer is wrong, and when
-//! they end.
+//! Simulates studies that may end at an interim look: how often their answer is wrong, and when they end.
 
 use super::execute::so_far;
 use super::schedules::drawn;
@@ -27,7 +26,7 @@ fn cut() -> (Study, Plan) {
     within::fit(study, whole, 4, plan).unwrap()
 }
 
-/// Runs a plan, and what `extended` makes it longer by, with a throughput and a server's life for each trial.
+/// Runs a plan and its extensions by `extended`, with a throughput and a server lifetime for each trial.
 fn run_all(
     plan: &Plan,
     of: impl Fn(&Plan, &PlannedTrial, &Levels) -> (f64, Option<LifetimeRecord>),
@@ -50,12 +49,12 @@ fn run_all(
     }
 }
 
-/// Twelve uniform numbers, each of a seed of its own: nearly normal, with a variance of 1.
+/// The sum of twelve uniform numbers, each with its own seed: nearly normal, with a variance of 1.
 fn luck(seed: impl Fn(u64) -> [u64; 3]) -> f64 {
     (0..12).map(|number| (drawn(&seed(number)) >> 11) as f64 / (1_u64 << 53) as f64).sum::<f64>() - 6.0
 }
 
-/// A study whose trials vary by 2%, and gain so much without ASLR; run until `ends` says so at a look.
+/// A study whose trials vary by 2% and are faster by `gain` without ASLR; it runs until `ends` is true at a look.
 fn ran(
     study: &Study,
     plan: &Plan,
@@ -78,7 +77,7 @@ fn answered(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Answer {
 fn looks_on_the_way_leave_the_answer_its_error_however_a_study_is_ended() {
     let (study, plan) = cut();
     assert_eq!(plan.within.as_ref().unwrap().blocks, Some(12));
-    // The worst rule there is: it ends as soon as anything is claimed.
+    // The worst possible rule: the study ends as soon as anything is claimed.
     let claims = |plan: &Plan, records: &[TrialRecord]| answered(&study, plan, records).verdict.is_claim();
     let wrong = (0..400).filter(|seed| {
         let (plan, records) = ran(&study, &plan, 0.0, *seed, claims);
@@ -86,7 +85,7 @@ fn looks_on_the_way_leave_the_answer_its_error_however_a_study_is_ended() {
     });
     let wrong = wrong.count();
     println!("{wrong} of 400 claim what is not");
-    // 2% and twice the standard error of 400 studies.
+    // 2% plus twice the standard error of 400 studies.
     assert!(wrong <= 13, "{wrong} of 400");
 }
 
@@ -120,7 +119,7 @@ fn a_study_of_effects_ends_when_every_factor_is_shown_or_too_small_to_matter() {
     }
 }
 
-/// Ladders of two loads in 3 h, whose last step gives so much on average; servers differ by 2% and trials by 2.5%.
+/// Ladders of two loads in 3 h, whose last step gains `gain` on average; servers differ by 2% and trials by 2.5%.
 fn climbed(study: &Study, plan: &Plan, gain: f64, seed: u64) -> (Plan, Vec<TrialRecord>) {
     let of = |plan: &Plan, planned: &PlannedTrial, levels: &Levels| {
         let luck = |of: u64, what: u64| luck(|number| [seed, of, 12 * what + number]);

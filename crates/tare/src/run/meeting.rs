@@ -1,13 +1,12 @@
-//! Where the two trials of a pair that is made together wait for each other: in a duet before their first samples, by
-//! turns before every turn of a sample.
+//! Where two trials of a pair wait for each other: in a duet before their first samples, by turns before each turn.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use tare_drive::workload::Progress;
 
-/// What two trials have done so far, and what lets one of them go on.
+/// The state of two trials, which decides when each may go on.
 #[derive(Debug, Default)]
 pub struct Meeting {
-    /// Which of the two measures first in each round; none in a duet, where both go on together.
+    /// Which of the two measures first in each round; empty in a duet, where both go on together.
     first: Vec<usize>,
     state: Mutex<State>,
     changed: Condvar,
@@ -21,14 +20,14 @@ struct State {
     ended: [bool; 2],
     turns: [usize; 2],
     measures: Option<usize>,
-    /// No one waits any more.
+    /// Neither trial waits any more.
     open: bool,
 }
 
-/// How a trial that waited goes on.
+/// How a waiting trial goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pass {
-    /// To its next sample.
+    /// With its next sample.
     Turn,
     /// To its end, without waiting again.
     Free,
@@ -39,7 +38,7 @@ impl Meeting {
         Self::default()
     }
 
-    /// Samples take turns, of which this one is the first in each round.
+    /// Samples take turns; `first` says which trial begins each round.
     pub fn by_turns(first: Vec<usize>) -> Self {
         Self { first, ..Self::default() }
     }
@@ -73,7 +72,7 @@ impl Meeting {
     }
 }
 
-/// One of the two, 0 or 1.
+/// One of the two trials, with `place` 0 or 1.
 #[derive(Debug, Clone)]
 pub struct Guest {
     pub meeting: Arc<Meeting>,
@@ -81,7 +80,7 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Takes note of what the trial says of itself.
+    /// Records a step that the trial reports.
     pub fn says(&self, step: &Progress) {
         let own = self.place;
         let measured = match step {
@@ -113,13 +112,13 @@ impl Guest {
         }
     }
 
-    /// Lets both go on: this one is to stop, and one that waits hears nothing else.
+    /// Lets both trials go on: this one must stop, and a waiting trial would not notice that otherwise.
     pub fn open(&self) {
         self.meeting.change(|state| state.open = true);
     }
 }
 
-/// The end of one of the two: the other waits no more.
+/// Ends one of the two trials on drop: the other no longer waits.
 pub struct Over<'g>(pub &'g Guest);
 
 impl Drop for Over<'_> {
@@ -155,7 +154,7 @@ mod tests {
         assert_eq!((may(&a), b.wait()), (None, Pass::Turn));
         assert_eq!(may(&a), None, "the other measures");
         b.says(&SAMPLE);
-        // In the second round the other one is first.
+        // In the second round, the other trial is first.
         assert_eq!((may(&a), b.wait()), (None, Pass::Turn));
         b.says(&Progress::Stopping);
         assert_eq!((a.wait(), may(&b)), (Pass::Turn, None), "a sample is under way");

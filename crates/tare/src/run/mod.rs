@@ -1,14 +1,16 @@
 //! The run: trials one after another, each in a process of its own.
 //!
-//! | file | holds |
+//! | file | content |
 //! | --- | --- |
-//! | `execute` | the loop over trials: which comes next, and what became of it |
-//! | `runner` | whom it works with: who runs a trial, who is told, who keeps plan and records |
+//! | `execute` | the loop over trials: which is next, and how it ended |
+//! | `runner` | the interfaces of a run: who runs a trial, who is notified, who stores plan and records |
 //! | `child`, `children` | trials as child processes, one at a time |
-//! | `handed` | what a trial is handed by its run, and believes no file for |
-//! | `error` | why a run could not go on, and an error of a child process, whole |
-//! | `deadline` | the time that a run was given |
-//! | `repeats` | when trials that were disturbed are no longer run again |
+//! | `meeting` | where the two trials of a pair wait for each other |
+//! | `handed` | what a run passes to a trial, so that it need not trust files |
+//! | `error` | why a run could not go on, and the complete error of a child process |
+//! | `alike` | detects that every trial fails for the same reason |
+//! | `deadline` | the time limit of a run |
+//! | `repeats` | when disturbed trials are no longer repeated |
 
 mod alike;
 mod child;

@@ -1,5 +1,5 @@
-//! Trials recorded one after another cost the same each, however many there are already: the real book and files, a
-//! runner that only records. `benches/compare` runs it with 100,000; the disk waits for each record, so in memory.
+//! Checks that recording a trial always takes the same time: real book and files, and a runner that only writes
+//! records. `benches/compare` runs it with 100,000 trials, in memory, because each record waits for the disk.
 
 use super::{Attempt, Ended, Listener, Prepared, Run, RunError, Runner};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use tare_study::language::parse::{Overrides, parse};
 use tare_study::plan::resolve::{Where, resolve};
 use tare_topology::Machine;
 
-/// Records as a trial's process does, and reads back as its run does.
+/// Writes records like a trial's process, and reads them back like its run.
 struct Recorder<'a> {
     directory: &'a Folder,
 }
@@ -34,7 +34,7 @@ impl Runner for Recorder<'_> {
     }
 }
 
-/// Seconds at which every tenth of the trials had ended.
+/// Seconds after which each tenth of the trials had ended.
 struct Clock {
     begun: Instant,
     tenth: usize,
@@ -87,7 +87,7 @@ fn the_last_trial_costs_no_more_than_the_first() {
         .collect();
     let words: Vec<String> = each.iter().map(|us| format!("{us:.0}")).collect();
     println!("{trials} trials recorded, by tenths: {} us each", words.join(" "));
-    // The whole figures are the bench's; here noise of the disk is larger than a small growth.
+    // The benchmark measures the exact figures; in this test, noise of the disk is larger than a slow growth.
     let (first, last) = (each[..3].iter().sum::<f64>(), each[7..].iter().sum::<f64>());
     assert!(last < 3.0 * first, "{each:?}");
 }

@@ -1,13 +1,13 @@
-//! Repeats that do not help: where disturbance does not end, running trials again only takes time.
+//! Detects that repeats do not help: if the disturbance does not end, repeating trials only takes time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tare_findings::state::is_disturbed;
 use tare_results::schema::{Outcome, TrialRecord};
 
-/// Repeats in a row that were disturbed as the attempts before them, after which no more are made.
+/// After this many consecutive repeats that were disturbed again, no more are made.
 pub const IN_VAIN: usize = 5;
 
-/// How the repeats of disturbed trials went, from the records of a run.
+/// The outcome of repeats of disturbed trials, from the records of a run.
 #[derive(Debug, Default)]
 pub struct Repeats {
     put_aside: BTreeSet<usize>,
@@ -21,7 +21,7 @@ impl Repeats {
         repeats
     }
 
-    /// Takes the end of an attempt. A clean one shows that disturbance ends.
+    /// Records the end of an attempt. A clean one shows that the disturbance has ended.
     pub fn take(&mut self, record: &TrialRecord) {
         let is_repeat = record.attempt > 1 && self.put_aside.contains(&record.trial);
         match record.outcome {
@@ -41,13 +41,13 @@ impl Repeats {
     }
 }
 
-/// The last attempt of each trial that was put aside as disturbed.
+/// The last disturbed attempt of each trial.
 pub fn put_aside(records: Vec<TrialRecord>) -> BTreeMap<usize, TrialRecord> {
     let disturbed = records.into_iter().filter(|record| record.outcome == Outcome::Disturbed);
     disturbed.map(|record| (record.trial, record)).collect()
 }
 
-/// The record with which such a trial counts as it was measured, in place of a repeat.
+/// The record that makes such a trial count with its disturbed measurement, instead of a repeat.
 pub fn counted(put_aside: &TrialRecord) -> TrialRecord {
     let reason = put_aside.reason.clone().unwrap_or_else(|| "no reason recorded".to_owned());
     TrialRecord { outcome: Outcome::Ok, attempt: put_aside.attempt + 1, reason: Some(reason), ..put_aside.clone() }

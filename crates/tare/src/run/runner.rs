@@ -1,6 +1,6 @@
-//! Whom a run works with: who runs a trial, who is told, and who keeps plan and records. Here trials are child
-//! processes, one at a time but for pairs that are made together; a cluster's scheduler can run the same ones, for a
-//! trial that is handed nothing needs no more than the results directory and its number.
+//! The interfaces of a run: who runs a trial, who is notified, and who stores plan and records. Here trials are child
+//! processes, one at a time except for pairs that run together. A cluster's scheduler can run the same trials, because
+//! without input from a pipe a trial needs only the results directory and its number.
 
 use super::{Failure, RunError};
 use std::time::Duration;
@@ -13,18 +13,18 @@ use tare_study::plan::queue::Next;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attempt {
     pub trial: usize,
-    /// The first one is 1.
+    /// Counted from 1.
     pub attempt: u32,
-    /// What it may take before it is stopped.
+    /// The time after which it is stopped.
     pub timeout: Duration,
 }
 
-/// What is known of an attempt when it is over.
+/// The outcome of an attempt.
 #[derive(Debug)]
 pub enum Ended {
-    /// It left a record, of a failure too.
+    /// It left a record, possibly of a failure.
     Recorded(Box<TrialRecord>),
-    /// It left none.
+    /// It left no record.
     NoRecord {
         reason: String,
         /// When it began, RFC 3339 in UTC.
@@ -37,21 +37,21 @@ pub enum Ended {
 #[derive(Debug)]
 pub enum Prepared {
     Done,
-    /// They cannot be made.
+    /// The data cannot be made.
     Failed(Failure),
     Interrupted,
 }
 
-/// Runs trials: one at a time, or the two of a pair that is made together.
+/// Runs trials: one at a time, or both trials of a pair together.
 pub trait Runner {
-    /// What the next attempts are of; one that starts no process has no one to hand it to.
+    /// Sets study and plan of the following attempts; a runner that starts no process can ignore them.
     fn take(&mut self, _study: &Study, _plan: &Plan) -> Result<(), RunError> {
         Ok(())
     }
     /// Makes the data for the condition of a trial.
     fn prepare(&mut self, trial: usize, hear: &mut dyn FnMut(Progress)) -> Result<Prepared, RunError>;
     fn run(&mut self, attempt: &Attempt, hear: &mut dyn FnMut(Progress)) -> Result<Ended, RunError>;
-    /// Runs the two attempts of a pair to their ends, at the same time or by turns where it can.
+    /// Runs both attempts of a pair to their ends; at the same time or by turns if the runner supports it.
     fn run_both(&mut self, attempts: &[Attempt; 2], hear: &mut dyn FnMut(Progress)) -> Result<[Ended; 2], RunError> {
         Ok([self.run(&attempts[0], hear)?, self.run(&attempts[1], hear)?])
     }
@@ -62,25 +62,25 @@ pub trait Listener {
     fn begin(&mut self, _next: &Next, _done: usize, _left: usize) {}
     fn hear(&mut self, _progress: Progress) {}
     fn end(&mut self, record: &TrialRecord);
-    /// All trials that are planned so far have ended.
+    /// All trials planned so far have ended.
     fn looked(&mut self, _plan: &Plan, _records: &[TrialRecord]) {}
     /// The pilot is over, and more trials are planned.
     fn decided(&mut self, _plan: &Plan) {}
-    /// The time that the run was given is over, with so many trials not run.
+    /// The time limit of the run is reached, with `_left` trials not run.
     fn out_of_time(&mut self, _left: usize) {}
-    /// The last repeats were disturbed too: what was put aside counts as it was measured.
+    /// The last repeats were disturbed too: disturbed measurements are now used.
     fn repeats_end(&mut self) {}
-    /// Data is being made for this condition.
+    /// The data of this condition is being prepared.
     fn preparing(&mut self, _condition: &str) {}
 }
 
-/// Keeps what a run must not forget.
+/// Stores plan and records of a run permanently.
 pub trait Book {
     /// The records so far, in the order in which they were made.
     fn records(&self) -> Result<Vec<TrialRecord>, DirectoryError>;
-    /// Adds a record, and does not return before it is safe.
+    /// Adds a record, and returns only after it is on disk.
     fn append(&mut self, record: &TrialRecord) -> Result<(), DirectoryError>;
-    /// Writes the plan anew: with a decision, and never with fewer trials.
+    /// Writes the plan with a decision; a plan never loses trials.
     fn write_plan(&mut self, plan: &Plan) -> Result<(), DirectoryError>;
 }
 

@@ -1,5 +1,5 @@
-//! The loop over thousands of made-up schedules: trials that succeed, fail, are disturbed, hang, crash or are
-//! interrupted, runs that die and go on, pilots that ask for more. No process is started and no time passes.
+//! Tests the loop with thousands of generated schedules: trials that succeed, fail, are disturbed, hang, crash or are
+//! interrupted, runs that die and resume, pilots that add trials. No process is started and no time passes.
 
 use super::{Attempt, Book, Ended, Failure, Listener, Prepared, Run, RunError, Runner};
 use std::cell::RefCell;
@@ -15,9 +15,9 @@ use tare_study::plan::queue::Next;
 use tare_study::plan::resolve::{Where, resolve};
 use tare_topology::Machine;
 
-/// Schedules that are played where `TARE_TEST_SCHEDULES` does not say how many.
+/// Number of schedules unless `TARE_TEST_SCHEDULES` is set.
 const SCHEDULES: u64 = 1_000;
-/// Times a run may be taken up again before a schedule counts as endless.
+/// How often a run may be resumed before a schedule counts as endless.
 const MOST_RUNS: usize = 500;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ enum Fate {
     RunDiesLate,
 }
 
-/// A number from a seed and some others (SplitMix64), so that every schedule can be played again.
+/// A number that depends on a seed and other numbers (SplitMix64), so that every schedule can be repeated.
 pub(super) fn drawn(numbers: &[u64]) -> u64 {
     numbers.iter().fold(0x9e37_79b9_7f4a_7c15, |state, number| {
         let mut z = (state ^ number).wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -44,7 +44,7 @@ pub(super) fn drawn(numbers: &[u64]) -> u64 {
     })
 }
 
-/// Plan and records, as a disk would keep them over several runs.
+/// Plan and records, kept over several runs as on a disk.
 struct Shelf {
     plan: RefCell<Plan>,
     records: RefCell<Vec<TrialRecord>>,
@@ -77,10 +77,10 @@ struct Script<'a> {
     seed: u64,
     run: u64,
     shelf: &'a Shelf,
-    /// Every attempt that was begun, over all runs.
+    /// Every attempt that was started, over all runs.
     begun: &'a RefCell<Vec<(usize, u32, Fate)>>,
     prepared: BTreeSet<usize>,
-    /// What is left of the good days: after some runs nothing is interrupted any more.
+    /// Whether interruptions and crashes are still possible; after some runs they are not, so that the schedule ends.
     may_stop: bool,
 }
 
@@ -182,7 +182,7 @@ impl Listener for Ears {
 fn study(seed: u64) -> Study {
     let of = |what: u64, most: u64| 1 + drawn(&[seed, what]) % most;
     let levels: Vec<String> = (0..of(1, 3)).map(|level| (level + 1).to_string()).collect();
-    // A third of the studies let a pilot choose their counts.
+    // In a third of the studies, a pilot chooses the number of trials.
     let pilot = if seed.is_multiple_of(3) { "target_half_width = 0.02\nbudget_s = 60\n" } else { "" };
     let text = format!(
         "name = \"made-up\"\n[workload]\nname = \"command\"\ncommand = \"true\"\nneeds_server = false\n[sampling]\ntrials = {}\nattempts = {}\nseed = {seed}\n{pilot}\
@@ -194,7 +194,7 @@ fn study(seed: u64) -> Study {
     parse(Source { origin: "test", text: &text }, &Overrides::default()).unwrap()
 }
 
-/// Plays one schedule to its end and returns how often the run was taken up, and how many fates it saw.
+/// Runs one schedule to its end; returns how often the run was resumed, and the kinds of outcomes that it saw.
 fn play(seed: u64) -> (usize, BTreeSet<String>) {
     let study = study(seed);
     let plan = resolve(&study, &two_cores(), Where::Described).unwrap();
@@ -228,7 +228,7 @@ fn play(seed: u64) -> (usize, BTreeSet<String>) {
     panic!("schedule {seed} never ends");
 }
 
-/// The promises of the loop, at the end of a schedule.
+/// Checks the guarantees of the loop at the end of a schedule.
 fn check(study: &Study, shelf: &Shelf, begun: &[(usize, u32, Fate)], done: usize, given_up: usize) {
     let (plan, records) = (shelf.plan.borrow(), shelf.records.borrow());
     let attempts = study.sampling.attempts;
@@ -255,13 +255,13 @@ fn check(study: &Study, shelf: &Shelf, begun: &[(usize, u32, Fate)], done: usize
         }
     }
     assert_eq!((good, lost), (done, given_up), "what the run says is what is on record");
-    // First attempts come in the plan's order, however often the run was taken up again.
+    // First attempts follow the plan's order, however often the run was resumed.
     let mut first: Vec<usize> =
         begun.iter().filter(|(_, attempt, _)| *attempt == 1).map(|(trial, ..)| *trial).collect();
     first.dedup();
     let sorted: BTreeSet<usize> = first.iter().copied().collect();
     assert_eq!(first, sorted.into_iter().collect::<Vec<_>>());
-    // Every block holds every condition once.
+    // Every block contains every condition once.
     let mut blocks: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
     plan.trials.iter().for_each(|t| blocks.entry(t.block).or_default().push(&t.condition));
     let names: BTreeSet<&str> = plan.conditions.iter().map(|c| c.name.as_str()).collect();
@@ -281,7 +281,7 @@ fn made_up_schedules_keep_every_promise() {
         fates.extend(seen);
         grown += u64::from(seed.is_multiple_of(3));
     }
-    // A script in which nothing ever went wrong would prove nothing.
+    // Schedules in which nothing went wrong would prove nothing.
     assert_eq!(fates.len(), 7, "{fates:?}");
     assert!(2 * runs > 3 * schedules && 10 * grown > 3 * schedules, "{runs} runs, {grown} pilots");
 }
@@ -305,7 +305,7 @@ fn data_that_cannot_be_made_end_the_run_before_any_trial() {
     let shelf = Shelf { plan: RefCell::new(plan.clone()), records: RefCell::default() };
     let ended = Run { study: &study, plan: &plan, runner: Empty, book: &shelf }.execute(&mut Ears::default());
     match ended {
-        // A program without a server has none to make: what it fails with stands by itself.
+        // A program without a server has no data to prepare: its failure is reported unchanged.
         Err(RunError::Running(failure)) => assert_eq!(failure.advice.as_deref(), Some("make room")),
         other => panic!("{other:?}"),
     }

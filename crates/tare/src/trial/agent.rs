@@ -1,5 +1,5 @@
-//! The clients' half of a trial on two hosts: settings, threads and their proof on this host, the load as on any other.
-//! It lives as long as the trial on the other host hears it, and puts everything back before it ends.
+//! The client half of a trial on two hosts: settings, threads and their verification on this host, with the same load
+//! as in other trials. It ends when the connection to the trial ends, and restores everything before.
 
 use super::machine;
 use crate::state::{self, Host as ThisHost};
@@ -19,17 +19,15 @@ use tare_study::language::settings::Settings;
 use tare_study::language::values::from_values;
 use tare_topology::{Fingerprint, Machine, MachineError, Pairing, ResolvedPlacement};
 
-/// How long clients may take to end when they are told to; then settings are put back under them and they end with this
-/// process.
+/// How long clients may take to end when told to. Then settings are restored, and the clients end with this process.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// The key of a load whose setting reads a file.
+/// The key of a load that names a file to read.
 const FILE: &str = "workload.file";
 
 pub type Take<'a> = dyn Fn() -> Result<ThisHost, String> + 'a;
 
-/// Says who this is, and does what the trial on the other side of `link` asks until that is over. `asked` is set by a
-/// signal.
+/// Introduces this host, then follows the requests of the trial on the other side of `link`. A signal sets `asked`.
 pub fn serve(link: &Link<Ask>, take: &Take<'_>, asked: &AtomicBool) -> Result<(), MachineError> {
     link.writer().say(&FromClient::Hello(Box::new(hello()?)));
     while !asked.load(Ordering::Relaxed) {
@@ -49,7 +47,7 @@ pub fn serve(link: &Link<Ask>, take: &Take<'_>, asked: &AtomicBool) -> Result<()
 
 fn hello() -> Result<Hello, MachineError> {
     let machine = Machine::this()?;
-    // "address port address port" (sshd(8)): the first is where the connection came from.
+    // "address port address port" (sshd(8)): the first address is that of the ssh client.
     let from = std::env::var("SSH_CONNECTION").ok();
     Ok(Hello {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -65,7 +63,7 @@ fn failed(error: impl std::fmt::Display) -> Failed {
     Failed { what: error.to_string(), interrupted: false }
 }
 
-/// Takes the host, sets it up, lets the clients work, and puts everything back.
+/// Locks the host, applies settings, runs the clients, and restores everything.
 fn work(link: &Link<Ask>, begin: Begin, take: &Take<'_>, asked: &AtomicBool) -> Result<Driven, Failed> {
     let _host = take().map_err(failed)?;
     let clients = Clients::read(begin)?;
@@ -88,14 +86,14 @@ struct Clients {
 
 impl Clients {
     fn read(begin: Begin) -> Result<Self, Failed> {
-        // What a file says comes with the settings; reading one that is named here would give it away.
+        // The content of a file comes with the settings; reading a local file would disclose it to the other host.
         if begin.settings.contains_key(FILE) {
             return Err(failed(format!("the other host names a file here, {FILE}: it was not read")));
         }
         let mut settings = from_values(&begin.settings).map_err(failed)?;
-        // Anyone who speaks from there starts no programs here: only loads that are sessions of this one.
+        // The other host must not start programs here: only loads whose clients are in this process are accepted.
         settings.workload.load.load().clients_elsewhere().map_err(failed)?;
-        // What names CPUs is about those of the server's host.
+        // Settings with CPUs refer to the CPUs of the server's host.
         settings.machine.retain(|level| level.cpus().is_none());
         let cpus = begin.cpus.into_iter().map(|cpus| cpus.into_iter().map(|cpu| cpu as u32).collect());
         let placement = ResolvedPlacement {
@@ -128,7 +126,7 @@ impl Clients {
         })
     }
 
-    /// The load as it is anywhere; who asked for it and who watches its server are on the other host.
+    /// Drives the load as in any trial; the trial's control and the watch over the server are on the other host.
     fn drive(&self, trial: &Arc<Trial>) -> Result<Driven, LoadError> {
         let connect = || {
             let mut session = self.engine.connect(&self.target)?;
@@ -156,8 +154,8 @@ impl Clients {
     }
 }
 
-/// Lets the clients work in a thread of their own, so that this one can always end in good order: passes answers on,
-/// and stops when the trial wants it, is gone, or this host wants an end.
+/// Runs the clients in a thread of their own, so that this thread can always end in an orderly way: it passes answers
+/// on, and stops when the trial requests it, the connection is lost, or a signal arrives here.
 fn supervise(link: &Link<Ask>, clients: Clients, asked: &AtomicBool) -> Result<Driven, Failed> {
     let (answers, answered) = sync_channel(1);
     let (done, ended) = channel();
@@ -191,25 +189,25 @@ fn supervise(link: &Link<Ask>, clients: Clients, asked: &AtomicBool) -> Result<D
     }
 }
 
-/// Passes an answer on to the load; whether the trial wants it to go on.
+/// Passes an answer on to the load; returns whether to go on.
 fn pass(heard: Result<Option<Ask>, LinkEnd>, answers: &SyncSender<Ask>) -> bool {
     match heard {
         Ok(None) => true,
         Ok(Some(Ask::Stop)) => false,
         Ok(Some(answer)) => {
-            // A load that has ended needs none, and one that waits needs one.
+            // Sending fails only if the load has ended or an answer is already waiting, and neither needs this answer.
             let _ = answers.try_send(answer);
             true
         }
         Err(_) => {
-            // Heard at once each time, from now on.
+            // From now on, every call returns the error immediately.
             std::thread::sleep(LOOK_EVERY);
             false
         }
     }
 }
 
-/// The trial on the other host, as the load here sees it.
+/// The trial on the other host, as the load on this host uses it.
 struct Trial {
     writer: TunnelWriter,
     answers: Mutex<Receiver<Ask>>,
@@ -217,7 +215,7 @@ struct Trial {
 }
 
 impl Trial {
-    /// Asks for something, and waits until it is done.
+    /// Sends a request, and waits for the answer.
     fn ask(&self, what: &FromClient) -> Result<Ask, SutError> {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         self.writer.say(what);
@@ -241,7 +239,7 @@ impl Host for Trial {
     }
 
     fn begin_captures(&self, _threads: &SideThreads) {
-        // Anyone who did not answer has ended, and the load with it.
+        // Without an answer, the trial has ended, and with it the load.
         let _ = self.ask(&FromClient::BeginCaptures);
     }
 
@@ -250,7 +248,7 @@ impl Host for Trial {
     }
 }
 
-/// The watch over the server, on its host.
+/// The watch over the server, which runs on the server's host.
 struct OtherHalf {
     trial: Arc<Trial>,
     probes: bool,

@@ -1,4 +1,4 @@
-//! What was asked of the server and its connections, and what they answer now.
+//! Options that were requested of the server and its connections, verified with the server.
 
 use super::TrialError;
 use tare_drive::workload::Settle;
@@ -7,8 +7,8 @@ use tare_results::schema::AppliedSetting;
 use tare_results::settled::SettledRecord;
 use tare_study::language::settings::EngineSettings;
 
-/// An option of a server that was started with it. It took the option, or it would not have started; whether it has the
-/// value is known only where it says so.
+/// Verifies an option that the server was started with. The server accepted the option, or it would not have started;
+/// the value is verified only if the server has a variable of that name.
 pub fn option(server: &dyn Server, option: &str, level: &str) -> Result<AppliedSetting, TrialError> {
     let verified = match server.setting(option)? {
         Some(value) => format!("the server says {value}"),
@@ -17,7 +17,7 @@ pub fn option(server: &dyn Server, option: &str, level: &str) -> Result<AppliedS
     Ok(AppliedSetting::new(format!("option.{option}"), level, verified))
 }
 
-/// How the server was waited for before the first sample; that it had not settled is no failure.
+/// How the trial waited for the server to settle before the first sample; not settling is not an error.
 pub fn settled(asked: &Settle, found: &SettledRecord) -> AppliedSetting {
     let level = format!("{} s, {} statements", asked.limit_s, asked.statements.len());
     let left: Vec<String> = found.left.iter().map(|(what, amount)| format!("{what} {amount}")).collect();
@@ -31,7 +31,7 @@ pub fn settled(asked: &Settle, found: &SettledRecord) -> AppliedSetting {
     AppliedSetting::new("settle_s", level, verified)
 }
 
-/// The character set of the connections that the load opens, as the server says it; none where there is no choice.
+/// Verifies the character set of the connections that the load opens; `None` if the engine has no choice.
 pub fn charset(asked: &EngineSettings, server: &dyn Server) -> Result<Option<AppliedSetting>, TrialError> {
     let engine: &dyn Engine = engine_by_name(&asked.name)?;
     let Some(question) = engine.charset_question() else { return Ok(None) };

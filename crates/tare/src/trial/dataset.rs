@@ -1,4 +1,4 @@
-//! The data a workload needs: made once and cached, and the copy of them that a trial may change.
+//! The data of a workload: prepared once and cached, and the working copy that a trial may change.
 
 use super::{Trial, TrialError};
 use crate::state;
@@ -10,8 +10,7 @@ use tare_drive::workload::FillJob;
 use tare_engine::{DataDirectory, PrepareRequest, Server, WorkingCopy, engine_by_name};
 use tare_results::schema::DataRecord;
 
-/// The data directory of a trial's condition: the one that the study names, or else the cached one, made when it is not
-/// there.
+/// The data directory of a trial's condition: that of the study, or the cached one, which is prepared if missing.
 pub fn prepared(trial: &Trial<'_>) -> Result<PathBuf, TrialError> {
     let settings = &trial.task.condition.settings;
     if let Some(data) = &settings.engine.data {
@@ -39,15 +38,14 @@ pub fn prepared(trial: &Trial<'_>) -> Result<PathBuf, TrialError> {
     Ok(engine.prepare_data(&request, &mut |server: &dyn Server| load.fill(&job, server))?)
 }
 
-/// The data of one trial, for as long as this lives.
+/// The data of one trial, reserved until this is dropped.
 pub struct TrialData {
     copy: Option<WorkingCopy>,
     prepared: PathBuf,
 }
 
 impl TrialData {
-    /// Brings the working copy back to the prepared content. Where another process has it, the trial gets a copy of its
-    /// own when its server starts.
+    /// Restores the content of the working copy. If another process uses it, the server's start makes another one.
     pub fn take(prepared: PathBuf) -> Result<Self, TrialError> {
         Ok(Self { copy: WorkingCopy::take(&prepared, &state::cache_directory()?)?, prepared })
     }
@@ -59,7 +57,7 @@ impl TrialData {
         })
     }
 
-    /// What it took, for the record; none where that is not known.
+    /// The cost of restoring, for the record; `None` if not known.
     pub fn record(&self) -> Option<DataRecord> {
         self.copy.as_ref().map(|copy| {
             let took = copy.restored;

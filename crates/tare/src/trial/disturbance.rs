@@ -1,19 +1,18 @@
-//! Which samples were interfered with: the rules of docs/noise.md, each with the source of its threshold.
+//! Decides which samples were disturbed: the rules of docs/noise.md, each with the source of its threshold.
 //!
-//! Pressure (PSI) is recorded and is no rule: it counts the benchmark's own threads, and two of them on one CPU are
-//! under pressure by design.
+//! Pressure (PSI) is recorded but not a rule: two of the benchmark's own threads on one CPU cause it by design.
 
 use tare_drive::capture::interference::OthersSeen;
 use tare_results::schema::{Outcome, TrialRecord};
 use tare_study::language::settings::Sampling;
 
-/// A machine that slept longer than this during a sample has no sample: below it is the difference of two clock reads.
+/// Seconds of suspension during a sample, above which it is disturbed; less may be the difference of two clock reads.
 const SUSPENDED_S: f64 = 0.01;
-/// Less CPU time than this is within what clock ticks of 10 ms can tell apart, whatever its fraction.
+/// Seconds of CPU time below which no limit applies, whatever the fraction: clock ticks of 10 ms cannot resolve less.
 const FOREIGN_LEAST_S: f64 = 0.1;
 const NAMED: usize = 3;
 
-/// The programs that took more CPU time than the limit allows; none where they did not.
+/// The programs that took CPU time, if together they exceeded the limit; else none.
 pub fn programs(sampling: &Sampling, seen: &OthersSeen) -> Vec<(String, f64)> {
     match foreign(sampling, seen) {
         Some(_) => seen.users.iter().map(|(name, _, cpus)| (name.clone(), *cpus)).collect(),
@@ -21,14 +20,14 @@ pub fn programs(sampling: &Sampling, seen: &OthersSeen) -> Vec<(String, f64)> {
     }
 }
 
-/// The share of the benchmark's CPUs that other processes took, and the limit, where it is exceeded.
+/// The fraction of the benchmark's CPU time that other processes took, and the limit, if it is exceeded.
 fn foreign(sampling: &Sampling, seen: &OthersSeen) -> Option<(f64, f64)> {
     let value = |name: &str| seen.covariates.get(name);
     let enough = value("foreign_cpu_s").is_some_and(|s| *s >= FOREIGN_LEAST_S);
     sampling.foreign_cpu_limit.exceeded(value("foreign_cpu_fraction")).filter(|_| enough)
 }
 
-/// Why a sample is disturbed; none when it is not.
+/// Why a sample is disturbed; `None` if it is clean.
 pub fn judge(sampling: &Sampling, sample: usize, seen: &OthersSeen) -> Option<String> {
     let value = |name: &str| seen.covariates.get(name);
     let percent = |fraction: f64| format!("{:.1}%", fraction * 100.0);
@@ -59,8 +58,8 @@ pub fn judge(sampling: &Sampling, sample: usize, seen: &OthersSeen) -> Option<St
     (!reasons.is_empty()).then(|| format!("sample {sample}: {}", reasons.join("; ")))
 }
 
-/// Marks a measured trial that was interfered with. It goes back to the end of the schedule, unless no attempt is left:
-/// then it counts, because a machine that is disturbed each time is the machine there is, and the reason stays with it.
+/// Marks a measured trial as disturbed. It goes back to the end of the schedule unless no attempt is left: then it
+/// counts, because the machine is disturbed every time, and the record keeps the reason.
 pub fn mark(record: &mut TrialRecord, reasons: &[String], attempts: u32) {
     if record.outcome != Outcome::Ok || reasons.is_empty() {
         return;

@@ -20,7 +20,7 @@ pub enum TrialError {
     Directory(#[from] DirectoryError),
     #[error(transparent)]
     Files(#[from] tare_files::FilesError),
-    /// The plan has no such trial, or holds what this program cannot read.
+    /// The plan has no such trial, or contains something that this program cannot read.
     #[error(transparent)]
     Task(#[from] TaskError),
     /// This machine is no longer the one that the plan was made for.
@@ -42,19 +42,19 @@ pub enum TrialError {
     UnknownEngine(#[from] UnknownEngine),
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// A property of the server process cannot be had any more.
+    /// A property of the server process can no longer be obtained.
     #[error("{0}")]
     Process(String),
-    /// The load, or a thread that was not where it belongs.
+    /// The load failed, or a thread was not on its CPUs.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// The results directory has no room for what this trial would leave there.
+    /// The results directory has no room for the files of this trial.
     #[error(transparent)]
     NoRoom(#[from] NoRoom),
-    /// A sample has no result: a throughput of nothing, or a metric that is no number or cannot be.
+    /// A sample has no result: a throughput of 0, or a metric that is not a number or has an impossible value.
     #[error("sample {sample} has no result: {metric} is {value:?}")]
     NoResult { sample: usize, metric: String, value: f64 },
-    /// The samples of one trial are not of one client.
+    /// The samples of one trial are from different client programs.
     #[error("the client's program was exchanged for another one between two samples: leave it alone while a run lasts")]
     ClientExchanged,
     #[error("the server died: {reason}\n{tail}")]
@@ -62,16 +62,16 @@ pub enum TrialError {
 }
 
 impl TrialError {
-    /// Its run is gone, and so no one counts its attempts.
+    /// Whether the run has ended, so that no one counts the attempts of this trial.
     pub fn is_orphaned(&self) -> bool {
         matches!(self, Self::State(StateError::Noise(NoiseError::NotParentsLock { .. })))
     }
 
-    /// There is no room left: for the copy of the data, the server, a log or the record.
+    /// Whether there is no room left for the copy of the data, the server, a log or the record.
     pub fn is_disk_full(&self) -> bool {
         let mut cause: Option<&(dyn Error + 'static)> = match self {
             Self::NoRoom(_) => return true,
-            // What is transparent does not name what it holds as its source.
+            // A transparent error does not return the inner error as its source.
             Self::Load(LoadError::Own(own) | LoadError::Ended(own)) => Some(own.as_ref()),
             Self::Load(LoadError::Engine(engine)) | Self::Engine(engine) => Some(engine),
             other => Some(other),

@@ -1,21 +1,20 @@
-//! Which figures of a sample are a result: a program of someone else's, or another host, may say anything.
+//! Checks which figures of a sample are valid: a user's program or another host may report any value.
 
 use super::TrialError;
 use std::collections::BTreeSet;
 use tare_results::metric::{self, Better};
 use tare_results::schema::{SampleRecord, TrialRecord};
 
-/// What no client does in a second: a transaction or query a nanosecond.
+/// More events per second than any client can complete: one transaction or query per nanosecond.
 const MOST_PER_S: f64 = 1e9;
 
-/// Throughputs above 0, and numbers, are results; all else fails the trial, and so does what cannot be. What was
-/// counted in all is `done`.
+/// Fails the trial if a figure is no number or impossible, or a throughput not above 0. `done` is the operation count.
 pub(super) fn check(sample: &SampleRecord, done: Option<f64>, threads: usize) -> Result<(), TrialError> {
     let most = MOST_PER_S * threads as f64;
     let is_result = |name: &str, value: f64| {
         let described = metric::describe(name);
         let is_work = described.unit == "1/s" || described.is_primary() && described.better == Better::Higher;
-        // What the study's own names mean is not known, and the counters' rounds are counted here.
+        // The meaning of the study's own metrics is unknown, and tare itself counts the rounds of the counters.
         let is_known = metric::is_declared(name) && name != metric::ROUNDS_PER_S.name();
         let possible = match described.unit {
             "1/s" if is_known => 0.0..=most,
@@ -36,7 +35,7 @@ pub(super) fn check(sample: &SampleRecord, done: Option<f64>, threads: usize) ->
     }
 }
 
-/// Notes the programs of a sample's client: all samples of a trial are of the same ones.
+/// Records the programs of a sample's client: they must be the same in all samples of a trial.
 pub(super) fn note_client(programs: BTreeSet<String>, record: &mut TrialRecord) -> Result<(), TrialError> {
     if record.client_programs.is_empty() {
         record.client_programs = programs;

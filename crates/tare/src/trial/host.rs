@@ -1,4 +1,4 @@
-//! What the load of a trial tells it: progress, and when captures may begin.
+//! What the load of a trial reports to the trial: progress, and when captures may begin.
 
 use super::Trial;
 use std::sync::atomic::Ordering;
@@ -15,7 +15,7 @@ use tare_results::captures;
 use tare_results::events::EVENTS;
 use tare_results::schema::{self, TrialRecord};
 
-/// Captures that were begun, or why there is no place for them.
+/// Captures that were started, or why there is no place for them.
 pub type Begun = Result<CaptureSample, FilesError>;
 
 pub struct TrialHost<'a> {
@@ -25,7 +25,7 @@ pub struct TrialHost<'a> {
 }
 
 impl<'a> TrialHost<'a> {
-    /// The host of a load that drives `server`, where it drives one.
+    /// The host of a load that drives `server`, if it drives one.
     pub fn new(trial: &'a Trial<'a>, server: Option<&'a dyn Server>) -> Self {
         Self { trial, server, captures: Mutex::new(None) }
     }
@@ -67,7 +67,7 @@ impl Host for TrialHost<'_> {
     }
 }
 
-/// Makes the captures readable and notes them. Call it when the server has stopped: it takes as long as recording did.
+/// Converts captures to readable files. Call it after the server has stopped: it takes as long as recording did.
 pub fn note_captures(captures: Option<Begun>, extra: Option<Extra>, record: &mut TrialRecord) {
     let Captured { files, missing, events, lines } = match captures {
         Some(Ok(begun)) => begun.finish(),
@@ -86,7 +86,7 @@ pub fn note_captures(captures: Option<Begun>, extra: Option<Extra>, record: &mut
     });
 }
 
-/// Notes why there are none of these captures.
+/// Records why these captures are missing.
 pub fn note_no_captures(asked: CaptureSettings, reason: &str, record: &mut TrialRecord) {
     let all = [
         (asked.profile, captures::PROFILE),

@@ -1,4 +1,4 @@
-//! What a trial is given.
+//! The input of a trial.
 
 use std::sync::atomic::AtomicBool;
 use tare_drive::workload::Progress;
@@ -12,15 +12,15 @@ pub struct Trial<'a> {
     pub directory: &'a Folder,
     pub plan: &'a Plan,
     pub task: Task,
-    /// The first one is 1.
+    /// Counted from 1.
     pub attempt: u32,
-    /// Whose file the record goes to; none: the local run's.
+    /// The writer in whose file the record goes; `None`: the local run.
     pub writer: Option<Writer>,
-    /// Password for a server that someone else runs, where it came from the environment or a prompt.
+    /// Password for a server that runs already, from the environment or a prompt.
     pub password: Option<String>,
-    /// Set when anyone who started it wants it to stop.
+    /// Set when the trial must stop.
     pub interrupted: &'a AtomicBool,
-    /// Told every step as it begins.
+    /// Called at the start of every step.
     pub tell: &'a (dyn Fn(Progress) + Sync),
 }
 

@@ -12,17 +12,17 @@ use tare_results::schema::{LifetimeRecord, TrialRecord};
 use tare_study::plan::ladder;
 use tare_study::plan::task::Task;
 
-/// What the lifetime begins with, until it ends.
+/// The state of a lifetime, from its start to its end.
 struct Begun {
     machine: machine::SettingsGuard,
     started: server_start::Started,
-    /// Held as long as the server may write to it.
+    /// Held as long as the server may write to the data.
     _data: TrialData,
 }
 
 impl Trial<'_> {
-    /// Measures every rung that is left of the lifetime, this trial's first. False when interrupted. A rung that fails
-    /// ends the lifetime: what it left on the server is not for the next one, which gets a server of its own.
+    /// Measures every remaining rung of the lifetime, beginning with this trial. False when interrupted. A rung that
+    /// fails ends the lifetime: the next one must not meet its leftovers and gets a server of its own.
     pub(super) fn run_lifetime(&self, number: usize, rest: &[Task]) -> Result<bool, TrialError> {
         let all: Vec<Task> = std::iter::once(&self.task).chain(rest).cloned().collect();
         let lifetime = |place| LifetimeRecord {
@@ -94,7 +94,7 @@ impl Trial<'_> {
     ) -> Result<(), TrialError> {
         if place > 0 {
             self.pause(record)?;
-            // The first one had the data brought back, the others find what it left.
+            // The data was restored for the first rung; the others find it as the previous rung left it.
             record.data = None;
         }
         let server = begun.started.server.as_mut();
@@ -108,14 +108,14 @@ impl Trial<'_> {
         self.take_in(driven, record, disturbed)
     }
 
-    /// A profile is made readable when its server has stopped, and this one goes on.
+    /// A profile can be converted only after its server has stopped, and this server goes on.
     fn without_captures(mut self) -> Self {
         let capture = &mut self.task.condition.settings.capture;
         *capture = capture.without_sample();
         self
     }
 
-    /// The tasks that follow this trial's in its server's lifetime.
+    /// The tasks that follow this trial in the lifetime of its server.
     pub fn rest_of_lifetime(&self, study: &tare_study::language::spec::Study) -> Result<Vec<Task>, TrialError> {
         let numbers = ladder::rest_of_lifetime(self.plan, self.task.planned.trial);
         let rest = numbers.into_iter().skip(1).map(|number| Task::find(study, self.plan, number));

@@ -1,21 +1,21 @@
-//! Machine-wide settings of a trial: set, verified, put back.
+//! Machine-wide settings of a trial: applied, verified, restored.
 
 use crate::state::{self, StateError};
 use tare_noise::{HostLock, MemoryConfines, MemoryGroups, NoiseError, Session, Setting, System};
 use tare_results::schema::AppliedSetting;
 use tare_study::language::settings::Settings;
 
-/// The machine as a condition wants it; put back when dropped.
+/// The machine settings of a condition; restored on drop.
 pub struct SettingsGuard {
     session: Option<Session>,
     pub applied: Vec<AppliedSetting>,
 }
 
 impl SettingsGuard {
-    /// Puts everything back now.
+    /// Restores all settings now.
     ///
     /// # Errors
-    /// With what could not be, or what someone else had changed meanwhile: then the trial ran under another's setting.
+    /// When a setting could not be restored, or another process had changed it, so that the trial ran under that value.
     pub fn restore(mut self) -> Result<(), NoiseError> {
         match &mut self.session {
             Some(session) => session.close()?.check(),
@@ -24,12 +24,10 @@ impl SettingsGuard {
     }
 }
 
-/// Applies every machine setting of a condition, and hands down the controllers that the server's control group of
-/// version 2 confines its memory with.
+/// Applies a condition's machine settings, and enables the controllers of the server's control group (version 2).
 ///
 /// # Errors
-/// When a setting of an earlier trial is left, or one could not be set and verified; what was set until then is put
-/// back.
+/// When a setting of an earlier trial is left, or one could not be applied and verified; applied ones are restored.
 pub fn apply(settings: &Settings, confines: &MemoryConfines) -> Result<SettingsGuard, StateError> {
     state::as_found()?;
     let groups = match *confines == MemoryConfines::default() {
@@ -52,13 +50,13 @@ pub fn apply(settings: &Settings, confines: &MemoryConfines) -> Result<SettingsG
         let found = level.setting().read(session.system()).ok();
         session.apply(level)?;
         if level.setting() == Setting::CpuShield && level.cpus().is_some() {
-            // The CPUs are taken from every other process, and so from this one and its server, unless it goes inside.
+            // The CPUs are taken from every process outside the shield, so this process and its server must enter it.
             session.enter_shield(std::process::id())?;
         }
         let escapes = level.verify(session.system())?;
         let mut verified = match level.setting().read(session.system()) {
             Ok(now) => format!("reads back {now}"),
-            // What is done once, such as dropping the page cache, leaves nothing to read.
+            // A single action, such as dropping the page cache, has no value to read back.
             Err(_) => "done".to_owned(),
         };
         if session.system().is_fake() {

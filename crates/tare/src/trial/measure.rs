@@ -1,4 +1,4 @@
-//! One trial, in a process of its own: set, start, bind, load, verify, stop, put back, append one record.
+//! One trial, in a process of its own: apply settings, start, bind, load, verify, stop, restore, append one record.
 
 use super::dataset::TrialData;
 use super::host::{Begun, TrialHost, note_captures, note_no_captures};
@@ -29,13 +29,13 @@ use tare_topology::{Fingerprint, Machine};
 
 /// How long a server may take to shut down before it is killed.
 pub(super) const STOP_TIMEOUT: Duration = Duration::from_secs(30);
-/// Time between two looks whether a rest is to end.
+/// How often a pause checks whether it must end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// What the logs of a trial take at least: one of its own, one of its server, one of a client.
+/// Least size of the logs of a trial, bytes: one of the trial, one of its server, one of a client.
 const LOGS_BYTES: u64 = 32 << 10;
 
 impl Trial<'_> {
-    /// Makes sure that the data of this condition is in the cache, and that there is a copy to work on.
+    /// Makes sure that the data of this condition is in the cache, and that there is a working copy.
     pub fn prepare(&self) -> Result<(), TrialError> {
         let settings = &self.task.condition.settings;
         if !settings.workload.load.load().needs_server() {
@@ -44,13 +44,13 @@ impl Trial<'_> {
         if settings.engine.running.is_asked() {
             return running::check_data(self);
         }
-        // The first copy of all is no trial's work. Where it cannot be made, the first trial says so and stops.
+        // Making the first copy is not part of a trial. If it fails, the first trial reports the error and stops.
         drop(TrialData::take(dataset::prepared(self)?));
         Ok(())
     }
 
-    /// Measures and appends the record, of a failure too; one for each trial of `rest` where these share its server.
-    /// False when interrupted: then there is none of the trial that was under way.
+    /// Measures and appends the record, also of a failure; one record for each trial of `rest` if they share its
+    /// server. Returns false when interrupted: then the current trial has no record.
     pub fn run(&self, rest: &[Task]) -> Result<bool, TrialError> {
         if let Some(number) = self.task.planned.lifetime {
             return self.run_lifetime(number, rest);
@@ -67,7 +67,7 @@ impl Trial<'_> {
         TrialRecord::new(&self.task.planned, self.attempt, levels, tare_results::now())
     }
 
-    /// Appends the record with its outcome. False when there is to be none.
+    /// Appends the record with its outcome. Returns false if there must be no record.
     pub(super) fn end_record(
         &self,
         mut record: TrialRecord,
@@ -75,16 +75,16 @@ impl Trial<'_> {
         disturbed: &[String],
         clock: Instant,
     ) -> Result<bool, TrialError> {
-        // A rung of a ladder would be run again on a server of its own, which is another thing.
+        // A rung of a ladder is not repeated: the repeat would run on a server of its own, which is another condition.
         let is_rung = record.lifetime.is_some();
         let attempts = if is_rung { record.attempt } else { self.task.sampling.attempts };
         match ended {
             Ok(()) => disturbance::mark(&mut record, disturbed, attempts),
             Err(e) if e.is_interrupted() => return Ok(false),
             Err(e) if e.is_orphaned() => return Err(e),
-            // The run stops, and goes on as if this had not been tried.
+            // The run stops, and can be resumed as if this attempt had not been made.
             Err(e) if e.is_disk_full() => return Err(e),
-            // What fails while everything is being stopped says nothing about the condition.
+            // Errors while everything is being stopped say nothing about the condition.
             Err(_) if self.interrupted.load(Ordering::Relaxed) => return Ok(false),
             Err(e) => {
                 record.outcome = Outcome::Failed;
@@ -99,7 +99,7 @@ impl Trial<'_> {
         Ok(true)
     }
 
-    /// The machine must be the plan's; then the rest that the study wants before each trial.
+    /// Checks that the machine is that of the plan, then pauses as the study requests before each trial.
     pub(super) fn same_machine(&self, record: &mut TrialRecord) -> Result<(), TrialError> {
         (self.tell)(Progress::Starting);
         let machine = Fingerprint::of(&Machine::this()?);
@@ -109,7 +109,7 @@ impl Trial<'_> {
         self.pause(record)
     }
 
-    /// Rests, as long as nothing asks it to end.
+    /// Pauses, unless interrupted.
     pub(super) fn pause(&self, record: &mut TrialRecord) -> Result<(), TrialError> {
         let pause_s = self.task.sampling.pause_s;
         if pause_s <= 0.0 {
@@ -137,7 +137,7 @@ impl Trial<'_> {
             false => None,
         };
         record.data = data.as_ref().and_then(TrialData::record);
-        // Put back when it is dropped, on every way out of here.
+        // Restored on drop, so on every return from here.
         let mut machine = machine::apply(settings, &memory_nodes::confines(self)?)?;
         record.settings.append(&mut machine.applied);
         if let Some(reason) = load.no_captures() {
@@ -192,7 +192,7 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// Room for what it leaves in the results directory; for a copy of data, anyone who makes it looks.
+    /// Checks the room for files in the results directory; the copy of the data is checked where it is made.
     fn check_room(&self) -> Result<(), TrialError> {
         let task = &self.task;
         let sampling = &task.sampling;
@@ -223,7 +223,7 @@ impl Trial<'_> {
             Err(error) => return Err(server_error(error, server.as_mut())),
         };
         record.settings.extend(clients.map(Clients::close).unwrap_or_default());
-        // After the samples, so that asking is in none of them.
+        // After the samples, so that none of them includes these queries.
         let engine = &self.task.condition.settings.engine;
         let binary = engine_by_name(&engine.name)?.binary(engine.binary.as_deref())?;
         capture::server::note(server.as_ref(), &binary, engine.defaults_file.as_ref(), self.directory, record);
@@ -233,7 +233,7 @@ impl Trial<'_> {
         Ok(driven)
     }
 
-    /// On a server that someone else runs. Its affinities are put back on every way out.
+    /// Measures on a server that runs already. Its affinities are restored on every return.
     fn measure_running(&self, load: &dyn Load, record: &mut TrialRecord) -> Result<Driven, TrialError> {
         let server = running::begin(self, record)?;
         let asked = self.task.condition.settings.capture;
@@ -288,7 +288,7 @@ impl Trial<'_> {
         Ok((driven, host.into_captures()))
     }
 
-    /// Lets clients on another host work, under a watch on either.
+    /// Runs clients on another host, with a watch on each host.
     fn drive_from_there(
         &self,
         server: &dyn Server,
@@ -298,7 +298,7 @@ impl Trial<'_> {
         let host = TrialHost::new(self, Some(server));
         let mut watch = self.watch_settings();
         let cpus = std::mem::take(&mut watch.placement.client);
-        // What the other host says is bound under the promise to put it back, and is threads of this server at most.
+        // Threads named by the other host are bound only if they are the server's, and with a journal to restore them.
         let affinities = running::affinities(&self.task.placement).map_err(LoadError::own)?;
         let driven = clients.drive(Job {
             server,
@@ -335,7 +335,7 @@ impl Trial<'_> {
         }
     }
 
-    /// The record of a sample, and where it was interfered with why it does not count and which programs took what.
+    /// The record of a sample; if it is disturbed, also the reason and the responsible programs with their CPU time.
     fn sample(&self, number: usize, measured: Measured) -> (SampleRecord, Option<String>, Vec<(String, f64)>) {
         let costs = measured.server_cost();
         let around = measured.surroundings;
@@ -366,7 +366,7 @@ impl Trial<'_> {
         (record, reason, programs)
     }
 
-    /// What was asked of the server, and what it answers now.
+    /// The options that were requested of the server, verified with the server.
     pub(super) fn server_settings(&self, server: &dyn Server) -> Result<Vec<AppliedSetting>, TrialError> {
         let settings = &self.task.condition.settings;
         let mut applied = Vec::new();
@@ -386,12 +386,12 @@ impl Trial<'_> {
     }
 }
 
-/// Why a load on a server of its own gave no result.
+/// The error of a load on a server that tare started.
 pub(super) fn server_error(error: LoadError, server: &mut dyn Server) -> TrialError {
     match error {
-        // Anyone who runs out of patience or time kills the server.
+        // On an interruption or a timeout, the server is killed as well.
         e @ (LoadError::Interrupted | LoadError::Ended(_)) => e.into(),
-        // A server that died says why in its log, and nothing else does.
+        // Only the log of a server that died says why.
         e if server.is_alive() => e.into(),
         e => TrialError::ServerDied { reason: e.to_string(), tail: server.log_tail(12).join("\n") },
     }

@@ -1,5 +1,5 @@
-//! A server that gives its memory a policy of its own, kept on its placement's nodes by the cpuset of its control
-//! group: asked for at its start, and read back from the running process.
+//! Keeps a server that sets a memory policy of its own on the nodes of its placement, by the cpuset of its control
+//! group: requested at its start, and read back from the running process.
 
 use super::{Trial, TrialError};
 use tare_cpuset::NodeSet;
@@ -11,13 +11,13 @@ use tare_study::plan::memory_nodes;
 use tare_topology::bind::read_memory_policy;
 use tare_topology::{Machine, MemoryPolicy, Nodes};
 
-/// What the group of this trial's server confines its memory to.
+/// The limits that the control group of this trial's server puts on its memory.
 pub(super) fn confines(trial: &Trial<'_>) -> Result<MemoryConfines, TrialError> {
     let limit_bytes = trial.task.condition.settings.process.memory_limit_bytes;
     Ok(MemoryConfines { nodes: held(trial)?, limit_bytes })
 }
 
-/// The nodes on which the group of this trial's server has to keep it, where the server would leave them.
+/// The nodes to which the control group must confine the server, if the server would otherwise use others.
 fn held(trial: &Trial<'_>) -> Result<Option<NodeSet>, TrialError> {
     let (settings, memory) = (&trial.task.condition.settings, &trial.task.placement.memory);
     if *memory == MemoryPolicy::Default || !settings.workload.load.load().needs_server() {
@@ -25,7 +25,7 @@ fn held(trial: &Trial<'_>) -> Result<Option<NodeSet>, TrialError> {
     }
     let binary = engine_by_name(&settings.engine.name)?.binary(settings.engine.binary.as_deref())?;
     let held = memory_nodes::to_hold(settings, memory, &binary.version).map(|(nodes, _)| nodes);
-    // Over all nodes there is nothing to leave, and an ordinary user can do that too.
+    // With all nodes there is nothing to confine, and this works without the rights to make control groups.
     Ok(held.filter(|nodes| {
         let confines = MemoryConfines { nodes: Some(nodes.clone()), limit_bytes: None };
         MemoryGroups::here(&confines).is_ok() || !is_all(nodes)
@@ -36,8 +36,8 @@ fn is_all(nodes: &NodeSet) -> bool {
     Machine::this().is_ok_and(|machine| machine.memory_nodes() == *nodes)
 }
 
-/// The policy to be inherited by a server that enters such a group: over all nodes, which the kernel then maps onto the
-/// group's. One over just these it would map too, and 0 and 2 of four are then both 0.
+/// The policy that a server inherits before it enters such a group: over all nodes, which the kernel maps onto those of
+/// the group. It would map a policy over just these nodes too, and nodes 0 and 2 of four would then both become node 0.
 pub(super) fn inherited(policy: &MemoryPolicy) -> Result<MemoryPolicy, TrialError> {
     let all = Nodes::These(Machine::this()?.memory_nodes());
     Ok(match policy {
@@ -51,7 +51,7 @@ pub(super) fn inherited(policy: &MemoryPolicy) -> Result<MemoryPolicy, TrialErro
 /// Reads the nodes of the running server's group back.
 ///
 /// # Errors
-/// [`EngineError::NotInEffect`] when they are not as asked.
+/// [`EngineError::NotInEffect`] when they differ from the requested nodes.
 pub(super) fn verify(
     nodes: &NodeSet,
     policy: &MemoryPolicy,
@@ -64,7 +64,7 @@ pub(super) fn verify(
         let (asked, found) = (nodes.to_string(), allowed.to_owned());
         return Err(EngineError::NotInEffect { setting: "cpuset.mems", asked, found }.into());
     }
-    // InnoDB goes back to the kernel's default when its pool is there.
+    // InnoDB returns to the kernel's default policy after it has allocated its buffer pool.
     let own = read_memory_policy(pid.cast_signed())?;
     let verified =
         format!("cpuset.mems of the server's control group reads back {allowed}; by itself the server now has {own}");

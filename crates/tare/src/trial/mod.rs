@@ -1,20 +1,21 @@
-//! One trial: set, start, bind, load, verify, stop, put back, append one record.
+//! One trial: apply settings, start, bind, load, verify, stop, restore, append one record.
 //!
-//! | file | holds |
+//! | file | content |
 //! | --- | --- |
-//! | `job` | what a trial is given |
-//! | `measure` | the sequence, and the record of it |
+//! | `job` | the input of a trial |
+//! | `measure` | the sequence of a trial, and its record |
 //! | `lifetime` | trials that share a server, the rungs of a ladder |
-//! | `parts` | a load whose parts need a server of their own each |
-//! | `host` | what the load of a trial tells it: progress, captures |
-//! | `dataset`, `server_start` | the data, brought back to what was prepared, and the server on them |
-//! | `restart`, `running` | a server that someone else runs, in place of one on a copy of the data |
-//! | `machine`, `process` | settings of the machine and of the server process: set, verified |
+//! | `parts` | a load whose parts need a server each |
+//! | `host` | what the load reports to its trial: progress, captures |
+//! | `dataset`, `server_start` | the restored data, and the server on it |
+//! | `restart`, `running` | a server that runs already, instead of one on a copy of the data |
+//! | `machine`, `process` | settings of the machine and of the server process: applied, verified |
 //! | `memory_nodes` | a control group that keeps the server's memory on its nodes |
-//! | `asked` | options and the character set, as the server answers them |
-//! | `two_hosts`, `agent` | the server's half of a trial whose clients are on another host, and the clients' |
-//! | `figures` | which figures are a result |
-//! | `disturbance` | which samples were interfered with |
+//! | `pool_memory` | the memory policy of a server's buffer pool |
+//! | `asked` | options and the character set, as the server reports them |
+//! | `two_hosts`, `agent` | a trial whose clients are on another host: the server's half and the clients' half |
+//! | `figures` | which figures of a sample are valid |
+//! | `disturbance` | which samples were disturbed |
 //! | `error` | why a trial has no result |
 
 pub mod agent;

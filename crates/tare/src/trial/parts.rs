@@ -1,4 +1,4 @@
-//! A load in parts that each need a server of their own: one after the other, and their samples put together.
+//! A load in parts that need a server each: they run one after the other, and their samples are joined.
 
 use super::dataset::{TrialData, prepared};
 use super::{Trial, TrialError};
@@ -6,7 +6,7 @@ use tare_drive::workload::{Driven, Load, Measured, Pool};
 use tare_results::schema::{DataRecord, TrialRecord};
 
 impl Trial<'_> {
-    /// Each part on the prepared content and a fresh server.
+    /// Runs each part on the prepared content and a fresh server.
     pub(super) fn measure_parts(
         &self,
         parts: &[Box<dyn Load>],
@@ -26,7 +26,7 @@ impl Trial<'_> {
             };
             let settings = record.settings.len();
             let driven = self.measure_server(&taken, part.as_ref(), record)?;
-            // Each server says the same of what it was requested.
+            // Every server reports the same settings, so only the first report is kept.
             if !all.samples.is_empty() {
                 record.settings.truncate(settings);
             }
@@ -36,7 +36,7 @@ impl Trial<'_> {
     }
 }
 
-/// What a further copy took comes on top.
+/// Adds the cost of a further copy.
 fn add(record: Option<&mut DataRecord>, next: Option<DataRecord>) {
     if let (Some(record), Some(next)) = (record, next) {
         record.files_put_back += next.files_put_back;
@@ -46,7 +46,7 @@ fn add(record: Option<&mut DataRecord>, next: Option<DataRecord>) {
     }
 }
 
-/// Sample j of the whole has what sample j of each part has.
+/// Joins sample j of each part to sample j of the whole.
 fn join(all: &mut Driven, part: Driven) {
     let is_first = all.samples.is_empty();
     if is_first {
@@ -54,11 +54,11 @@ fn join(all: &mut Driven, part: Driven) {
     } else {
         all.samples.iter_mut().zip(part.samples).for_each(|(whole, more)| join_sample(whole, more));
     }
-    // What is said once of the whole, each part says of itself.
+    // Settings, warm-up and plans of all parts are kept.
     all.applied.extend(part.applied);
     all.warm_up.extend(part.warm_up);
     all.plans.extend(part.plans);
-    // The worst of all: that is what a warm pool is held against.
+    // The coldest pool of all parts: the limit for a warm pool is compared with it.
     all.pool = match (all.pool, part.pool) {
         (Some((before, after)), Some((more_before, more_after))) => {
             Some((colder(before, more_before), colder(after, more_after)))

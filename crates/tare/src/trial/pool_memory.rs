@@ -1,5 +1,5 @@
-//! The memory policy of a server's pool of pages, apart from the rest: set where the server does not do so itself, and
-//! read back from the running process.
+//! The memory policy of a server's buffer pool, separate from that of its other memory: set here if the server does not
+//! set it itself, and read back from the running process.
 
 use super::{Trial, TrialError};
 use tare_drive::workload::LoadError;
@@ -9,7 +9,7 @@ use tare_topology::MemoryPolicy;
 use tare_topology::bind::set_shared_memory_policy;
 use tare_topology::observe::pages_by_policy;
 
-/// Sets it and proves it; none where none is asked for.
+/// Applies the policy and verifies it; `None` if none is requested.
 ///
 /// # Errors
 /// The kernel's refusal, and [`EngineError::NotInEffect`] when less memory than the pool has is under the policy.

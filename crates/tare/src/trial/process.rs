@@ -1,17 +1,17 @@
-//! Properties of the server process: asked for before exec, read back from inside the running process.
+//! Properties of the server process: requested before exec, read back from the running process.
 
 use tare_cpuset::observe;
 use tare_engine::{EngineError, StartRequest};
 use tare_results::schema::AppliedSetting;
 use tare_study::language::process::{PADDING, PADDING_OVERHEAD, ProcessSettings};
 
-/// Asks for it at the start of a server.
+/// Adds the properties to the start request of a server.
 ///
-/// `drawn` makes its environment longer where the study says no length itself.
+/// `drawn` is padding for its environment, used if the study sets no length itself.
 pub fn request(settings: &ProcessSettings, drawn: Option<String>, request: &mut StartRequest) -> Result<(), String> {
     request.aslr = settings.aslr;
     if let Some(allocator) = &settings.allocator {
-        // An inherited preload would be another allocator than the one asked for.
+        // An inherited preload could load an allocator other than the requested one.
         request.environment.insert("LD_PRELOAD".into(), String::new());
         request.allocator_preload = allocator.library()?;
     }
@@ -24,7 +24,7 @@ fn longer_by(settings: &ProcessSettings, drawn: Option<String>) -> Option<String
     asked.or(drawn)
 }
 
-/// Reads everything back from process `pid`.
+/// Reads all properties back from process `pid`.
 pub fn verify(settings: &ProcessSettings, pid: u32) -> Result<Vec<AppliedSetting>, EngineError> {
     let mut applied = Vec::new();
     if let Some(aslr) = settings.aslr {
@@ -42,7 +42,7 @@ pub fn verify(settings: &ProcessSettings, pid: u32) -> Result<Vec<AppliedSetting
     Ok(applied)
 }
 
-/// The kernel counts in whole pages.
+/// The kernel rounds the limit down to whole pages.
 fn memory_limit(pid: u32, asked: u64) -> Result<String, EngineError> {
     let found = tare_noise::memory_limit_bytes(pid);
     match found.filter(|found| (asked.saturating_sub(LARGEST_PAGE)..=asked).contains(found)) {
@@ -55,7 +55,7 @@ fn memory_limit(pid: u32, asked: u64) -> Result<String, EngineError> {
     }
 }
 
-/// Of any processor that this program runs on, bytes.
+/// The largest page size of any processor that this program supports, bytes.
 const LARGEST_PAGE: u64 = 64 << 10;
 
 fn padding(pid: u32, asked: usize) -> Result<String, EngineError> {

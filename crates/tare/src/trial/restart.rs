@@ -1,4 +1,4 @@
-//! A server of someone else's restarted by the command that the study gives: run, waited for, and proved.
+//! Restarts a server that runs already with the command of the study, waits for it, and verifies the restart.
 
 use super::{Trial, TrialError};
 use std::process::{Command, ExitStatus, Stdio};
@@ -10,17 +10,17 @@ use tare_drive::sut::SystemUnderTest;
 use tare_engine::{RunningServer, Server, engine_by_name, target_of};
 use tare_results::store::LOGS;
 
-/// Time between two looks at the command, and between two knocks at the server's door.
+/// How often to check the command, and to try to connect to the server.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The server's first process and when it started, which together name it for good.
+/// Process id and start time of the server's first process, which together identify it.
 type Life = Option<(i32, u64)>;
 
-/// Restarts the server and waits until it answers; how that was proved, in words.
+/// Restarts the server and waits until it answers; also returns a description of the proof.
 pub(super) fn restarted(trial: &Trial<'_>, command: &[String]) -> Result<(RunningServer, String), TrialError> {
     let limit = Duration::from_secs_f64(trial.task.condition.settings.engine.start_timeout_s);
     let deadline = Instant::now() + limit;
-    // One that is down is restarted too.
+    // A server that is down is restarted too.
     let before = attach(trial).ok().and_then(|server| life(&server));
     let shown = command.join(" ");
     let failed = |why: String| TrialError::Process(format!("restarting the server with `{shown}`: {why}"));
@@ -60,7 +60,7 @@ fn life(server: &RunningServer) -> Life {
     Some((root, observe::started_ticks(ThreadRef::main_of(root)).ok()?))
 }
 
-/// Runs the command, which says what it says into the trial's log; killed when it takes too long.
+/// Runs the command with its output in the trial's log; kills it after the deadline.
 fn run(trial: &Trial<'_>, command: &[String], deadline: Instant) -> Result<ExitStatus, String> {
     let [program, arguments @ ..] = command else { return Err("no program".to_owned()) };
     let log = format!("restart-{:05}-{}.log", trial.task.planned.trial, trial.attempt);
@@ -88,7 +88,7 @@ fn run(trial: &Trial<'_>, command: &[String], deadline: Instant) -> Result<ExitS
     }
 }
 
-/// The server of the study, reached as the study and the user's own files say.
+/// Connects to the server of the study, as the study and the user's own files say.
 pub fn attach(trial: &Trial<'_>) -> Result<RunningServer, TrialError> {
     let settings = &trial.task.condition.settings.engine;
     let engine = engine_by_name(&settings.name)?;

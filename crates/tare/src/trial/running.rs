@@ -1,5 +1,5 @@
-//! A trial on a server that someone else runs: reached, never started, stopped or changed but for affinities that the
-//! study asks for, which are put back.
+//! A trial on a server that runs already: tare connects to it, and never stops or changes it, apart from affinities
+//! that the study requests, which are restored, and a restart command of the study.
 
 use super::restart::{attach, restarted};
 use super::{Trial, TrialError, asked};
@@ -14,7 +14,7 @@ use tare_results::schema::{AppliedSetting, TrialRecord};
 use tare_study::language::settings::Settings;
 use tare_topology::ResolvedPlacement;
 
-/// Reaches it, restarted where the study says how, and records what it is and what no one controls there.
+/// Connects to the server, restarted if the study says how, and records its version, settings and what is uncontrolled.
 pub fn begin(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<RunningServer, TrialError> {
     let settings = &trial.task.condition.settings;
     let command = &settings.engine.running.restart;
@@ -36,7 +36,7 @@ pub fn begin(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<RunningServe
     Ok(server)
 }
 
-/// Makes sure that the tables are there: nothing is made on a server that runs already.
+/// Checks that the tables exist: nothing is created on a server that runs already.
 pub fn check_data(trial: &Trial<'_>) -> Result<(), TrialError> {
     let server = attach(trial)?;
     let load = trial.task.condition.settings.workload.load.load();
@@ -46,7 +46,7 @@ pub fn check_data(trial: &Trial<'_>) -> Result<(), TrialError> {
     })
 }
 
-/// Whether what is measured is encrypted, where someone asked for it: it costs time on both sides.
+/// Whether the connections are encrypted, if encryption is requested or in use: it costs time on both sides.
 fn encryption(server: &RunningServer) -> Option<AppliedSetting> {
     let mode = server.target().tls.mode;
     let verified = match server.encryption() {
@@ -57,7 +57,7 @@ fn encryption(server: &RunningServer) -> Option<AppliedSetting> {
     Some(AppliedSetting::new("tls", mode, verified))
 }
 
-/// An option is not set there, only read: another value than the study's is another condition.
+/// An option is only read, not set: a value other than the study's is a different condition.
 fn as_asked(engine: &str, server: &RunningServer, option: &str, level: &str) -> Result<AppliedSetting, TrialError> {
     let Some(found) = server.setting(option)? else {
         let reason = format!(
@@ -79,7 +79,7 @@ fn as_asked(engine: &str, server: &RunningServer, option: &str, level: &str) -> 
     Ok(AppliedSetting::new(format!("option.{option}"), level, verified))
 }
 
-/// What a study on a server that it starts would set and prove, and this one cannot.
+/// What a study sets and verifies on a server that it starts, but not on this one.
 fn uncontrolled(settings: &Settings, placement: &ResolvedPlacement) -> BTreeMap<String, String> {
     let mut list = BTreeMap::new();
     let mut add = |what: &str, how: &str| list.insert(what.to_owned(), how.to_owned());
@@ -104,7 +104,7 @@ pub fn binds_server(placement: &ResolvedPlacement) -> bool {
     !placement.server.is_empty() || placement.background.is_some()
 }
 
-/// Affinities for the threads of the server, where the placement asks for any.
+/// Affinities for the threads of the server, if the placement has any.
 pub fn affinities(placement: &ResolvedPlacement) -> Result<Option<SharedAffinities>, TrialError> {
     if !binds_server(placement) {
         return Ok(None);
@@ -114,7 +114,7 @@ pub fn affinities(placement: &ResolvedPlacement) -> Result<Option<SharedAffiniti
     Ok(Some(Arc::new(Mutex::new(affinities))))
 }
 
-/// Puts every affinity back, and makes sure of it.
+/// Restores every affinity and verifies it.
 pub fn put_back(affinities: Option<&SharedAffinities>) -> Result<(), TrialError> {
     let Some(affinities) = affinities else { return Ok(()) };
     let report = affinities.lock().unwrap_or_else(PoisonError::into_inner).put_back();

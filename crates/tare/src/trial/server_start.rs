@@ -1,4 +1,4 @@
-//! Starting the server of a trial where its placement says: CPUs and memory policy are inherited by the new process.
+//! Starts the server of a trial with its placement: the new process inherits CPUs and memory policy.
 
 use super::dataset::TrialData;
 use super::two_hosts::Clients;
@@ -12,13 +12,13 @@ use tare_results::schema::{AppliedSetting, TrialRecord};
 use tare_study::language::process::PADDING;
 use tare_topology::bind;
 
-/// A server with the group that limits it, which is gone when this is dropped.
+/// A server with its resource control group, which is removed on drop.
 pub struct Started {
     pub server: Box<dyn Server>,
     _limits: Option<CacheGroup>,
 }
 
-/// Starts it on data that it may change, where its clients reach it.
+/// Starts the server on data that it may change, at an address that its clients can reach.
 pub fn start(
     trial: &Trial<'_>,
     data: &TrialData,
@@ -59,7 +59,7 @@ pub fn start(
     }
     record.settings.extend(pool_memory::apply(trial, server.as_ref())?);
     if let Some(limits) = &limits {
-        // It was started in it; what a wrapper had started elsewhere was not.
+        // The server started inside the group, but a wrapper may have started it outside.
         limits.enter(server.pid().cast_signed()).map_err(StateError::from)?;
         let found = limits.verify().map_err(StateError::from)?.into_iter();
         record.settings.extend(found.map(|(factor, level, verified)| AppliedSetting::new(factor, level, verified)));

@@ -1,5 +1,5 @@
-//! The server's half of a trial whose clients are on another host: it reaches them, binds, watches and proves the
-//! server's threads when they say so, and is over when they are.
+//! The server's half of a trial whose clients are on another host: it connects to the clients' host, binds and watches
+//! the server's threads and verifies them at the clients' request, and ends when the clients end.
 
 use super::{Trial, TrialError};
 use std::net::{IpAddr, TcpListener};
@@ -17,15 +17,15 @@ use tare_study::language::settings::Settings;
 use tare_study::language::values::to_values;
 use tare_study::plan::task::OtherMachine;
 
-/// How long clients may take to end when they are told to.
+/// How long clients may take to end after they were told to.
 const GRACE: Duration = Duration::from_secs(20);
-/// And where someone here wants everything to end: cut off, they put back by themselves what they had set.
+/// The same after an interruption on this host: when cut off, the clients restore their settings by themselves.
 const AT_ONCE: Duration = Duration::from_secs(1);
-/// Steps that are shown in a second: clients say one or two.
+/// Most steps that are shown per second: clients report one or two.
 const STEPS: u32 = 20;
-/// Characters of what the other host says of a failure or a setting.
+/// Most characters of an error or a setting from the other host.
 const SAID: usize = 4000;
-/// Settings that the other host may say it holds: a machine has some dozens.
+/// Most settings that the other host may report: a machine has some dozens.
 const SETTINGS: usize = 1000;
 
 pub struct Clients {
@@ -35,7 +35,7 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Reaches the clients' host, where a trial has one, and notes which it is.
+    /// Connects to the clients' host, if the trial has one, and records which host it is.
     pub fn reach(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<Option<Self>, TrialError> {
         let client = &trial.task.condition.settings.client;
         let Some(host) = &client.on.host else { return Ok(None) };
@@ -57,10 +57,10 @@ impl Clients {
         Ok(Some(Self { remote, listen, applied: Vec::new() }))
     }
 
-    /// Lets them drive the server, and answers what they ask.
+    /// Lets the clients drive the server, and answers their requests.
     ///
     /// # Errors
-    /// What failed on either host; on both everything has ended then.
+    /// A failure on either host; everything on both hosts has then ended.
     pub fn drive(&mut self, job: Job<'_>) -> Result<Driven, LoadError> {
         let Some(target) = Target::of(job.server.target()) else {
             return Err(LoadError::Generator("clients on another host need a server that listens for TCP".into()));
@@ -85,7 +85,7 @@ impl Clients {
             }
             let grace = if half.host.interrupted() { AT_ONCE } else { GRACE };
             if told_to_end.is_some_and(|told| told.elapsed() > grace) {
-                // Cut off with this, and then it ends by itself.
+                // The connection is cut on return, and the other side then ends by itself.
                 return Err(half.failed.unwrap_or(LoadError::Interrupted));
             }
             let Some(told) = self.remote.hear().map_err(|e| half.error(LoadError::own(e)))? else { continue };
@@ -112,7 +112,7 @@ impl Clients {
         }
     }
 
-    /// Lets them go. What was set there, and the proof.
+    /// Ends the connection. Returns the settings that were applied there, with their verification.
     pub fn close(self) -> Vec<AppliedSetting> {
         let host = self.remote.host();
         self.remote.close();
@@ -131,7 +131,7 @@ fn shown(setting: AppliedSetting) -> AppliedSetting {
     AppliedSetting { factor, level, found: found.map(|text| cut(&text, SAID)), verified }
 }
 
-/// What clients on another host are given to do.
+/// The task of clients on another host.
 pub struct Job<'a> {
     pub server: &'a dyn Server,
     pub settings: &'a Settings,
@@ -145,10 +145,10 @@ pub struct Job<'a> {
 struct Half<'a> {
     watch: SubjectWatch,
     host: &'a dyn Host,
-    /// What failed here, for which the clients were told to end.
+    /// The error on this host because of which the clients were told to end.
     failed: Option<LoadError>,
     captures: Captures,
-    /// Since when steps are counted, and how many there were.
+    /// When the current second of steps began, and the number of steps in it.
     steps: (Instant, u32),
 }
 
@@ -168,7 +168,7 @@ impl Half<'_> {
         self.failed.take().unwrap_or(other)
     }
 
-    /// Shows a step, unless they come faster than any load makes them.
+    /// Shows a step, unless steps arrive faster than any load sends them.
     fn step(&mut self, step: Progress) {
         if self.steps.0.elapsed() >= Duration::from_secs(1) {
             self.steps = (Instant::now(), 0);
@@ -179,7 +179,7 @@ impl Half<'_> {
         }
     }
 
-    /// Does what the clients' half asks for, where it does.
+    /// Performs a request of the clients' half; `None` if there is nothing to answer, or on an error.
     fn answer(&mut self, told: FromClient) -> Option<Ask> {
         let done = match told {
             FromClient::Step(step) => {
@@ -209,7 +209,7 @@ impl Half<'_> {
     }
 }
 
-/// Keeps what the clients' host is like alongside what this one is like: once a run, for a trial knows it as planned.
+/// Stores the environment of the clients' host, once per run: each trial checks that the host is the planned one.
 fn keep_environment(results: &Folder, host: &str, environment: &Environment) -> Result<(), TrialError> {
     let name: String =
         host.chars().map(|c| if c.is_ascii_alphanumeric() || "@.-_".contains(c) { c } else { '_' }).collect();

@@ -1,5 +1,5 @@
-//! What is the same for all tests and takes them seconds is made once, and linked into the cache of each: what servers'
-//! initialisation makes for a test that names the engine, digests of programs, prepared data.
+//! Data that is the same for all tests and takes seconds to make is made once, and linked into the cache of each test:
+//! initialised data directories of the engines that a test names, digests of programs, prepared data.
 
 use crate::engines::support::{binary_of, shared_cache};
 use std::fs::{self, File};
@@ -9,7 +9,7 @@ use tare_engine::{Engine, Mariadb, Mysql, Postgresql, PrepareRequest, remembered
 use tare_files::LogFile;
 use tempfile::TempDir;
 
-/// Prepared data without a table, in a cache that tests may share; what making them needs goes into `scratch`.
+/// Prepared data without a table, in a cache that tests may share; temporary files go into `scratch`.
 pub fn empty(engine: &dyn Engine, binary: Option<PathBuf>, cache: &Path, scratch: &Path) -> PathBuf {
     let request = PrepareRequest {
         binary,
@@ -25,8 +25,7 @@ pub fn empty(engine: &dyn Engine, binary: Option<PathBuf>, cache: &Path, scratch
     engine.prepare_data(&request, &mut |_| Ok(())).expect("scripts/setup test installs it")
 }
 
-/// What a program holds, which the record of every trial says, is read once for all tests and not by the first trial of
-/// each: this one has a hundred megabytes.
+/// Computes the digest of a program, which every record contains, once for all tests: tare has a hundred megabytes.
 pub fn know(program: &Path, cache: &Path) {
     let Some(shared) = shared_cache() else { return };
     let _ = File::open(program).map(|program| remembered_sha1(program, &shared));
@@ -56,11 +55,11 @@ pub fn link_into(cache: &Path, words: &str) {
     }
 }
 
-/// Prepared data that tests leave to each other, by what their file KEY says: the text that comments of dbt3 are cut
-/// from takes seconds to make, however small the tables are, and a server that is started to fill them takes as long.
+/// Prepared data that tests share, identified by its file KEY: the text for comments of dbt3 takes seconds to generate,
+/// even for small tables, and starting a server to fill tables takes as long.
 const SHARED: [&str; 2] = ["dataset: dbt3, recipe", "dataset: sysbench oltp, analysed, tables 1, rows 1000, seed 1\n"];
 
-/// Links what earlier tests have left of the engines that `words` name, and of the embedded one.
+/// Links the shared data of the engines that `words` name, and of the embedded engine.
 pub fn lend(cache: &Path, words: &str) {
     let Some(shared) = shared_cache() else { return };
     let is_named =
@@ -68,7 +67,7 @@ pub fn lend(cache: &Path, words: &str) {
     link_shared(&shared, cache, is_named);
 }
 
-/// A cache that leaves its prepared data to later tests, where its own one passes.
+/// A cache that leaves its prepared data to later tests, if the test passes.
 pub struct Left(pub PathBuf);
 
 impl Drop for Left {
@@ -79,7 +78,7 @@ impl Drop for Left {
     }
 }
 
-/// Links what one cache has of those data and the other has not.
+/// Links shared data that one cache has and the other does not.
 fn link_shared(from: &Path, to: &Path, is_wanted: impl Fn(&str) -> bool) {
     let is_shared = |name: &String| {
         fs::read_to_string(from.join(name).join("KEY")).is_ok_and(|key| SHARED.iter().any(|data| key.contains(data)))
@@ -90,7 +89,7 @@ fn link_shared(from: &Path, to: &Path, is_wanted: impl Fn(&str) -> bool) {
     }
 }
 
-/// Links a folder so that it appears whole: where links are impossible, or another test has been quicker, not at all.
+/// Links a directory atomically; does nothing if links are impossible or another test was faster.
 fn link_whole(from: &Path, to: &Path) {
     let half = to.with_extension(format!("{}-{:?}", std::process::id(), std::thread::current().id()));
     if link_tree(from, &half).and_then(|()| fs::rename(&half, to)).is_err() {
@@ -98,7 +97,7 @@ fn link_whole(from: &Path, to: &Path) {
     }
 }
 
-/// Whole entries of a cache.
+/// Complete entries of a cache.
 fn named(cache: &Path, begin: &str) -> Vec<String> {
     let entries = fs::read_dir(cache).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());

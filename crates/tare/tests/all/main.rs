@@ -1,4 +1,4 @@
-//! Tests of the whole program, in one test program: linking it once takes as long as many of them.
+//! Tests of the whole program, in one test binary: linking a binary takes as long as many tests.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 #![allow(clippy::disallowed_methods)]

@@ -1,4 +1,4 @@
-//! What whole-program tests share: the executable in a world of its own.
+//! Shared by whole-program tests: runs the program in a world of its own.
 
 use crate::engines::support::shared_cache;
 use crate::initialised;
@@ -12,14 +12,14 @@ use tare_engine::{DataDirectory, Engine, Server, StartRequest};
 use tare_files::LogFile;
 use tempfile::TempDir;
 
-/// Options for studies that are not begun by `run`: tests disturb each other.
+/// Options for studies that are not started by `run`: tests disturb each other.
 pub const QUIET: [&str; 4] = ["--set", "sampling.steal_limit=off", "--set", "sampling.foreign_cpu_limit=off"];
 
-/// A private state, cache, lock and run directory, so that tests run side by side and leave nothing.
+/// A private state, cache, lock and run directory, so that tests run at the same time and leave nothing.
 pub struct World {
-    /// What it leaves to other tests, while it is there.
+    /// Prepared data that this world leaves to other tests.
     left: Option<initialised::Left>,
-    /// Removed with everything in it at the end of the test.
+    /// Removed with its content at the end of the test.
     pub directory: TempDir,
 }
 
@@ -33,8 +33,7 @@ impl World {
         Self { left: None, directory }
     }
 
-    /// One whose prepared data may be those of an earlier test, and which leaves its own to later ones: where how they
-    /// are made is no matter.
+    /// A world that shares prepared data with other tests, if its preparation is not what is tested.
     pub fn sharing() -> Self {
         let world = Self::new();
         Self { left: Some(initialised::Left(world.path("cache"))), ..world }
@@ -52,7 +51,7 @@ impl World {
         initialised::link_into(&cache, &words);
         let mut command = self.command(env!("CARGO_BIN_EXE_tare"));
         command.args(args);
-        // Tests run side by side and disturb each other; those about that ask for a limit themselves.
+        // Tests run at the same time and disturb each other; tests of disturbance set a limit themselves.
         let asks = args.iter().any(|arg| ["--resume", "--shard"].contains(arg) || arg.contains("_limit"));
         if args.first() == Some(&"run") && !asks {
             command.args(QUIET);
@@ -60,7 +59,7 @@ impl World {
         command
     }
 
-    /// A program in this world: what `tare` keeps is kept here.
+    /// A program in this world, with tare's directories below it.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command
@@ -73,14 +72,14 @@ impl World {
         command
     }
 
-    /// `tare` in this world behind the words of another program that starts it.
+    /// `tare` in this world, started by another program with the given words.
     pub fn behind(&self, words: &[&str], args: &[&str]) -> Command {
         let (tare, mut command) = (self.tare(args), self.command(words[0]));
         command.args(&words[1..]).arg(tare.get_program()).args(tare.get_args());
         command
     }
 
-    /// The arguments, and the studies among them.
+    /// The arguments, and the content of studies among them.
     fn named_by(&self, args: &[&str]) -> String {
         let studies = args.iter().filter(|arg| arg.ends_with(".toml"));
         let texts = studies.filter_map(|study| std::fs::read_to_string(self.path(study)).ok());
@@ -91,12 +90,12 @@ impl World {
         self.tare(args).output().expect("tare runs")
     }
 
-    /// Begins `tare`, whatever it says.
+    /// Starts `tare` and ignores its output.
     pub fn begin(&self, args: &[&str]) -> Child {
         self.tare(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("tare runs")
     }
 
-    /// Runs `tare`, which must exit with `code`; standard output and standard error.
+    /// Runs `tare`, which must exit with `code`; returns standard output and standard error.
     pub fn exits(&self, code: i32, args: &[&str]) -> (String, String) {
         let output = self.output(args);
         let (out, err) = (text(&output.stdout), text(&output.stderr));
@@ -104,7 +103,7 @@ impl World {
         (out, err)
     }
 
-    /// Ids of processes that work in this world: in its directory, or with its name on their command line.
+    /// Ids of processes of this world: in its directory, or with its path on their command line.
     pub fn processes(&self) -> Vec<u32> {
         let here = self.directory.path().to_str().unwrap().to_owned();
         let ids = std::fs::read_dir("/proc").unwrap().filter_map(|e| e.ok()?.file_name().to_str()?.parse::<u32>().ok());
@@ -116,7 +115,7 @@ impl World {
         .collect()
     }
 
-    /// Nothing of this world runs, and no private data or socket lies about.
+    /// Checks that nothing of this world runs, and that no private data or socket is left.
     pub fn assert_clean(&self) {
         let deadline = Instant::now() + Duration::from_secs(10);
         while !self.processes().is_empty() && Instant::now() < deadline {
@@ -139,7 +138,7 @@ impl World {
     }
 }
 
-/// Where builds are kept, and what `scripts/setup test` gets.
+/// The directory of builds and of the files from `scripts/setup test`.
 pub fn target() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target directory")
 }
@@ -148,7 +147,7 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Without the ends of lines, which stand where the terminal ends.
+/// Joins lines, which are broken at the width of the terminal.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -181,25 +180,25 @@ pub fn wait_until(what: &str, seconds: u64, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// What a trial's record says of a setting.
+/// How a setting was verified, according to a trial's record.
 pub fn verified(record: &serde_json::Value, factor: &str) -> String {
     let setting = record["settings"].as_array().unwrap().iter().find(|setting| setting["factor"] == factor);
     setting.unwrap_or_else(|| panic!("{factor} in {record}"))["verified"].as_str().unwrap().to_owned()
 }
 
-/// A shell script that can be run.
+/// Writes an executable shell script.
 pub fn script(path: &Path, lines: &str) {
     std::fs::write(path, format!("#!/bin/sh\n{lines}\n")).unwrap();
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Sends a signal to a process, which may have ended by itself: whether it was there.
+/// Sends a signal to a process; returns false if it has ended already.
 pub fn send(pid: u32, signal: Signal) -> bool {
     kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).is_ok()
 }
 
-/// Kills (-9) all of them as if at one moment. None gets to answer the end of another, as a trial ends its program when
-/// its run is gone: all are stopped first, and children die before their parents, whose end would let them go on.
+/// Kills all processes with kill -9 as if at one moment. None may react to the end of another, as a trial does when its
+/// run ends: all are stopped first, and children are killed before their parents, whose end would let them continue.
 pub fn kill_at_once(pids: impl IntoIterator<Item = u32>) {
     let mut pids: Vec<u32> = pids.into_iter().collect();
     pids.sort_unstable_by_key(|pid| std::cmp::Reverse(*pid));
@@ -210,7 +209,7 @@ pub fn kill_at_once(pids: impl IntoIterator<Item = u32>) {
     }
 }
 
-/// The words that a process was started with; none of one that has ended.
+/// The arguments of a process; empty for one that has ended.
 pub fn words_of(pid: u32) -> Vec<String> {
     let line = text(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
     line.split_terminator('\0').map(str::to_owned).collect()
@@ -221,7 +220,7 @@ pub fn parent_of(pid: u32) -> Option<u32> {
     status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())
 }
 
-/// Processes of this machine in whose environment a variable has a value, `NAME=value`.
+/// Processes of this machine with this entry, `NAME=value`, in their environment.
 pub fn with_variable(variable: &str) -> Vec<u32> {
     let all = names(Path::new("/proc")).into_iter().filter_map(|name| name.parse::<u32>().ok());
     all.filter(|id| {
@@ -231,13 +230,13 @@ pub fn with_variable(variable: &str) -> Vec<u32> {
     .collect()
 }
 
-/// Takes a CPU for half of the time: that disturbs whatever is measured, and leaves something to other tests.
+/// Uses a CPU half of the time: that disturbs every measurement, and leaves some time to other tests.
 pub fn busy() -> Ended {
     let half = "while :; do i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; sleep 0.02; done";
     Ended(Command::new("sh").args(["-c", half]).spawn().unwrap())
 }
 
-/// A process that ends with the test, also where that fails.
+/// A process that ends with the test, even if the test fails.
 pub struct Ended(pub Child);
 
 impl Drop for Ended {
@@ -246,8 +245,8 @@ impl Drop for Ended {
     }
 }
 
-/// A server with an empty database that is not the program's own but of the test; the embedded one is of this build.
-/// What it works on is a copy of data that tests share.
+/// Starts a server with an empty database that belongs to the test and not to the program; the embedded engine is this
+/// build. It works on a copy of data that tests share.
 pub fn server_beside(world: &World, engine: &dyn Engine) -> Box<dyn Server> {
     let binary = (engine.name() == "sqlite").then(|| PathBuf::from(env!("CARGO_BIN_EXE_tare")));
     let cache = shared_cache().unwrap_or_else(|| world.path("cache"));

@@ -1,4 +1,4 @@
-//! What a bisection was asked, as its folder keeps it: with that, it goes on by the rule that it began with.
+//! The request of a bisection, as stored in its directory: when resumed, it goes on under its original rule.
 
 use super::super::ab_sides::{self, Side};
 use super::super::{Exit, Problem, ab_together, output};
@@ -12,44 +12,44 @@ use tare_study::language::without_effect::without_effect;
 use tare_text::count;
 
 const FILE: &str = "bisect.json";
-/// Its largest size that is read, bytes.
+/// Largest size of the file that is read, bytes.
 const LARGEST: u64 = 64 << 20;
-/// The newest schema that this program reads and the one it writes.
+/// The schema version that this program writes and the only one that it reads.
 const SCHEMA: u32 = 1;
-/// The most commits or builds of one bisection: its rules look at each again at every step.
+/// The most commits or builds of one bisection: every step examines each of them again.
 pub const MOST: usize = 10_000;
-/// Where a command has the built program.
+/// Placeholder for the built program in a command.
 pub const PLACE: &str = "{binary}";
 
 /// The command line of a bisection, its commits and builds resolved.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct BisectRequest {
     pub(super) schema: u32,
-    /// The builds of the line, the good one first.
+    /// The builds to bisect, the good one first.
     pub line: Vec<Commit>,
-    /// How they are built; none where they are there already.
+    /// How commits are built; `None`: the builds exist already.
     pub build: Option<BuildBy>,
-    /// The study that they are measured on; none: a built-in one.
+    /// The study that builds are measured on; `None`: a built-in one.
     pub study: Option<String>,
     pub engine: Option<String>,
     pub sets: Vec<String>,
-    /// The program that is measured in place of a server, with [`PLACE`] in it.
+    /// The program that is measured instead of a server; it contains [`PLACE`].
     pub command: Option<String>,
-    /// The metric that is compared; none: the first headline metric of the first pair.
+    /// The metric that is compared; `None`: the first headline metric of the first pair.
     pub metric: Option<String>,
     /// The smallest change of interest, as a fraction.
     pub minimum_effect: f64,
-    /// The chance at which it ends.
+    /// The probability of a commit at which the bisection ends.
     pub confidence: f64,
     pub budget_s: Option<f64>,
-    /// Of the order within pairs.
+    /// Seed of the order within pairs.
     pub seed: u64,
-    /// Whether the samples of a pair take turns, while both servers run; none: where they can and the load only reads.
+    /// Whether the samples of a pair take turns while both servers run; `None`: if they can and the load only reads.
     #[serde(default = "one_after_the_other")]
     pub interleave: Option<bool>,
 }
 
-/// As it was before it could be chosen.
+/// The behaviour before the field existed.
 fn one_after_the_other() -> Option<bool> {
     Some(false)
 }
@@ -57,9 +57,9 @@ fn one_after_the_other() -> Option<bool> {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct BuildBy {
     pub repository: PathBuf,
-    /// What a shell is given, in a source tree of the commit.
+    /// The shell command that builds a commit, run in its source tree.
     pub command: String,
-    /// The built program below the source tree; none: the last line that the command writes.
+    /// Path of the built program below the source tree; `None`: the last line of the command's output.
     pub binary: Option<PathBuf>,
 }
 
@@ -68,12 +68,12 @@ impl BisectRequest {
         SCHEMA
     }
 
-    /// Writes it into the bisection's folder, whole or not at all.
+    /// Writes the request into the bisection's directory, atomically.
     pub fn write(&self, folder: &Folder) -> Result<(), Problem> {
         Ok(folder.write(FILE, output::pretty(self)?.as_bytes())?)
     }
 
-    /// What a bisection that was begun was asked.
+    /// Reads the request of an existing bisection.
     pub fn read(folder: &Folder) -> Result<Self, Problem> {
         let wrong = |what: String| {
             Problem::new(Exit::Usage, what)
@@ -89,7 +89,7 @@ impl BisectRequest {
             let builds = count(asked.line.len(), "build");
             return Err(wrong(format!("{FILE} has {builds}; a bisection has 2 to {MOST}")));
         }
-        // Folders are named by it, and git is told it.
+        // The hash names directories and is passed to git.
         let is_hash = |commit: &Commit| !commit.id.is_empty() && commit.id.bytes().all(|byte| byte.is_ascii_hexdigit());
         match asked.build.is_none() || asked.line.iter().all(is_hash) {
             true => Ok(asked),
@@ -97,15 +97,15 @@ impl BisectRequest {
         }
     }
 
-    /// Place of the bad end.
+    /// Index of the bad end.
     pub fn last(&self) -> usize {
         self.line.len() - 1
     }
 
-    /// The study that measures two built programs.
+    /// The study that compares two built programs.
     ///
     /// # Errors
-    /// As [`ab_sides::study`], and of what cannot take turns where it is to.
+    /// As [`ab_sides::study`], and when samples are to take turns but cannot.
     pub fn study_of(&self, a: &Path, b: &Path, trusted: bool) -> Result<Study, Problem> {
         let (a, b) = (self.side(a)?, self.side(b)?);
         let base = ab_sides::measured_on(self.study.as_deref(), &[&a, &b], &self.overrides(), trusted)?;
@@ -113,17 +113,17 @@ impl BisectRequest {
         if self.interleave == Some(true) { ab_together::by_turns(study) } else { Ok(study) }
     }
 
-    /// Refuses what no build is needed to refuse, before the first is made.
+    /// Refuses, before the first build, everything that can be refused without a build.
     ///
     /// # Errors
-    /// As [`BisectRequest::study_of`], and of what the command line sets without effect.
+    /// As [`BisectRequest::study_of`], and when an option of the command line has no effect.
     pub fn check(&self, trusted: bool) -> Result<(), Problem> {
         let [good, bad] = [0, self.last()].map(|place| Path::new(&self.line[place].id));
         without_effect(&self.study_of(good, bad, trusted)?)?;
         Ok(())
     }
 
-    /// What the command line changed in the study.
+    /// What the command line changes in the study.
     pub fn overrides(&self) -> Overrides {
         Overrides { engine: self.engine.clone(), sets: self.sets.clone(), ..Overrides::default() }
     }
@@ -160,7 +160,7 @@ mod tests {
             BisectRequest::read(&folder)
         };
         assert_eq!(read("12ab").unwrap().line.len(), 2);
-        // One of before goes on as it began.
+        // A request stored by an earlier version goes on as it began.
         assert_eq!(read("12ab").unwrap().interleave, Some(false));
         for elsewhere in ["../../victim", "/victim", "--upload-pack=x", ""] {
             assert!(read(elsewhere).is_err(), "{elsewhere}");

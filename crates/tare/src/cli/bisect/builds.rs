@@ -1,4 +1,4 @@
-//! Builds of the line: each made once, in a folder of its own that stays with the results.
+//! Builds of a bisection: each is made once, in a directory of its own that is kept with the results.
 
 use super::super::output::{self, note};
 use super::super::{Exit, Problem, interrupt};
@@ -13,13 +13,13 @@ use tare_engine::file_sha1;
 use tare_files::{Folder, open_named};
 
 const BUILDS: &str = "builds";
-/// What became of one.
+/// Stores the outcome of a build.
 const FILE: &str = "build.json";
-/// What it wrote.
+/// The output of a build.
 const LOG: &str = "build.log";
-/// The source tree, which it is built in.
+/// The source tree in which a commit is built.
 const SOURCE: &str = "source";
-/// The exit code by which a build says that this commit cannot be built, as for `git bisect run`.
+/// The exit code of a build that cannot be made, as for `git bisect run`.
 const SKIP: i32 = 125;
 /// Largest size of [`FILE`] that is read, bytes.
 const LARGEST: u64 = 1 << 20;
@@ -29,7 +29,7 @@ const LARGEST: u64 = 1 << 20;
 pub enum Built {
     Binary {
         path: PathBuf,
-        /// Its content, [`file_sha1`]; none until it is first measured.
+        /// Digest of the program, by [`file_sha1`]; `None` until it is first measured.
         #[serde(default)]
         sha1: Option<String>,
         elapsed_s: f64,
@@ -46,12 +46,12 @@ pub struct Builds<'a> {
 }
 
 impl<'a> Builds<'a> {
-    /// Those of a bisection's folder.
+    /// The builds in a bisection's directory.
     pub fn of(asked: &'a BisectRequest, folder: &Folder) -> Result<Self, Problem> {
         Ok(Self { asked, folder: folder.make_sub(BUILDS)? })
     }
 
-    /// What is known of the build of a place; none: it is not made yet.
+    /// The stored outcome of the build at a place of the line; `None` if it is not made yet.
     pub fn known(&self, place: usize) -> Result<Option<Built>, Problem> {
         let Some(folder) = self.folder.sub(self.name(place))? else { return Ok(self.given(place)) };
         let Some(bytes) = folder.read(FILE, LARGEST)? else { return Ok(self.given(place)) };
@@ -60,8 +60,7 @@ impl<'a> Builds<'a> {
         })
     }
 
-    /// The build of a place, made if it is not there yet, and held to what it was when it was first measured; none when
-    /// interrupted.
+    /// The build at a place of the line, made if necessary. Its content must not have changed. `None` when interrupted.
     pub fn get(&self, place: usize) -> Result<Option<Built>, Problem> {
         match self.known(place)? {
             Some(Built::Binary { path, sha1, elapsed_s }) => {
@@ -83,7 +82,7 @@ impl<'a> Builds<'a> {
         }
     }
 
-    /// Notes that what was built cannot be measured.
+    /// Marks a build as one that cannot be measured.
     pub fn skip(&self, place: usize, reason: String) -> Result<(), Problem> {
         let elapsed_s = match self.known(place)? {
             Some(Built::Binary { elapsed_s, .. } | Built::Skipped { elapsed_s, .. }) => elapsed_s,
@@ -92,7 +91,7 @@ impl<'a> Builds<'a> {
         self.keep(place, &Built::Skipped { reason, elapsed_s })
     }
 
-    /// One that was there before.
+    /// A build that existed before the bisection.
     fn given(&self, place: usize) -> Option<Built> {
         let path = || PathBuf::from(&self.asked.line[place].id);
         self.asked.build.is_none().then(|| Built::Binary { path: path(), sha1: None, elapsed_s: 0.0 })
@@ -113,7 +112,7 @@ impl<'a> Builds<'a> {
         let Some(by) = &self.asked.build else { return Ok(self.given(place)) };
         let commit = &self.asked.line[place];
         let name = self.name(place);
-        // What an interrupted one left.
+        // Removes the remains of an interrupted build.
         self.folder.remove_all(&name)?;
         let whole =
             std::path::absolute(self.folder.path().join(&name)).map_err(|e| unusable(self.folder.path(), &e))?;
@@ -133,7 +132,7 @@ impl<'a> Builds<'a> {
             discard: false,
         };
         let began = Instant::now();
-        // None takes longer than all of it may.
+        // No build may take longer than the budget of the whole bisection.
         let limit_s = self.asked.budget_s.unwrap_or(f64::INFINITY);
         let ended = match to_its_end(&job, limit_s, &|| !tare_engine::interrupted()) {
             Ok(ended) => ended,
@@ -163,7 +162,7 @@ impl<'a> Builds<'a> {
 }
 
 fn content(path: &Path) -> Result<String, Problem> {
-    // What stands there may be any file by now.
+    // By now the path may name any kind of file.
     let opened = open_named(path).map_err(io::Error::from).and_then(|file| file.ok_or(ErrorKind::NotFound.into()));
     opened.and_then(|mut file| file_sha1(&mut file)).map_err(|e| match e.kind() {
         ErrorKind::Interrupted => interrupt::problem("reading a build"),

@@ -1,4 +1,4 @@
-//! `tare bisect`: its options, and how it begins, goes on and ends.
+//! `tare bisect`: its options, and how it begins, resumes and ends.
 
 use super::super::ab::effect;
 use super::super::ab_plan::fresh_seed;
@@ -140,7 +140,7 @@ fn asked(args: &BisectArgs) -> Result<BisectRequest, Problem> {
             .expected(format!("at most {MOST}"))
             .advice("bisect between two releases first"));
     }
-    // It goes on from elsewhere.
+    // A resumed bisection may run in another working directory, so the path is made absolute.
     let study = args.study.as_ref().map(|study| match Path::new(study).exists() {
         true => std::path::absolute(study).map_or_else(|_| study.clone(), |path| path.display().to_string()),
         false => study.clone(),
@@ -160,7 +160,7 @@ fn asked(args: &BisectArgs) -> Result<BisectRequest, Problem> {
         seed: args.on.seed.unwrap_or_else(fresh_seed),
         interleave: args.turns.asked(),
     };
-    // Nothing of it is run.
+    // With `--dry-run` nothing of the study is run, so trust is not needed.
     request.check(args.trust || args.dry_run)?;
     Ok(request)
 }

@@ -1,4 +1,4 @@
-//! The commits between two, and a source tree of one, without a change of the user's checkout or repository.
+//! The commits between two commits, and source trees, without changes to the user's checkout or repository.
 
 use super::super::{Exit, Problem, interrupt};
 use super::asked::MOST;
@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tare_findings::bisect::Commit;
 
-/// Between the fields of a commit.
+/// Separates the fields of a commit.
 const BETWEEN: char = '\u{1f}';
-/// Columns of a commit's first line; a longer one is cut.
+/// Columns of a commit's subject line; a longer one is cut.
 const SUBJECT: usize = 200;
 
-/// The git directory that is used from here.
+/// The git directory of the current working directory.
 pub fn repository() -> Result<PathBuf, Problem> {
     let out = asked(&["rev-parse", "--path-format=absolute", "--git-common-dir"]).map_err(|problem| {
         problem.advice("start it inside the repository; or name builds that are there with --builds")
@@ -21,7 +21,7 @@ pub fn repository() -> Result<PathBuf, Problem> {
     Ok(PathBuf::from(out.trim_end()))
 }
 
-/// The good commit, and all after it up to the bad one on the line of first parents: a merge counts as one commit.
+/// The good commit and all after it up to the bad one, following first parents: a merge counts as one commit.
 pub fn line(good: &str, bad: &str) -> Result<Vec<Commit>, Problem> {
     let (from, to) = (commit(good)?, commit(bad)?);
     let leads = |from: &str, to: &str| -> Result<bool, Problem> {
@@ -49,8 +49,8 @@ pub fn line(good: &str, bad: &str) -> Result<Vec<Commit>, Problem> {
     }
 }
 
-/// Puts the sources of a commit into a folder that is not there yet: a clone that borrows the repository's objects, so
-/// that the build may ask git.
+/// Puts a commit's sources into a new directory: a clone that shares the repository's objects, so that builds can run
+/// git.
 pub fn sources(repository: &Path, commit: &str, into: &Path) -> Result<(), Problem> {
     let clone = [OsStr::new("clone"), OsStr::new("--quiet"), OsStr::new("--shared"), OsStr::new("--no-checkout")];
     let ends = [OsStr::new("--template="), OsStr::new("--"), repository.as_os_str(), into.as_os_str()];
@@ -97,7 +97,7 @@ fn git<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> Result<Output, Pr
     ended(command)
 }
 
-/// It may fetch what a repository lacks, from a server that does not answer, and run filters of the user's.
+/// Can be interrupted: git may fetch missing objects from a server that does not answer, or run the user's filters.
 fn ended(command: Command) -> Result<Output, Problem> {
     interrupt::output(command).map_err(|e| match e.kind() {
         ErrorKind::Interrupted => interrupt::problem("git was at work"),

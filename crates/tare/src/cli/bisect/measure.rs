@@ -1,4 +1,4 @@
-//! Pairs of trials of two builds: a results directory for each two, to which pairs are added.
+//! Pairs of trials of two builds: each combination of two builds has a results directory, to which pairs are added.
 
 use super::super::ab_plan::pair_line;
 use super::super::ab_sides;
@@ -20,19 +20,19 @@ use tare_topology::Machine;
 
 const PAIRS: &str = "pairs";
 
-/// Two builds of the line, and what their pairs are for.
+/// Two builds of the line, and the purpose of their pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Two {
-    /// Place in the line of the build that is A, from 0.
+    /// Index of build A in the line, from 0.
     pub a: usize,
-    /// Place in the line of the build that is B, after that of A.
+    /// Index of build B in the line, after that of A.
     pub b: usize,
-    /// Whether they are what was found, measured once more in pairs of their own.
+    /// Whether these pairs confirm the commit that was found; they are kept apart from the others.
     pub step: bool,
 }
 
 impl Two {
-    /// Where their pairs lie in a bisection's folder.
+    /// The results directory of these pairs in a bisection's directory.
     pub fn folder(self, of: &Path) -> PathBuf {
         of.join(PAIRS).join(self.name())
     }
@@ -44,15 +44,15 @@ impl Two {
 
 #[derive(Debug, Clone, Copy)]
 pub enum Until {
-    /// Settled by a rule, or out of time (seconds).
+    /// Until a rule decides, or the time (seconds) is over.
     Settled(Rule, Option<f64>),
     More(usize),
 }
 
 pub struct Measured {
-    /// The builds by their places, and what their pairs are for.
+    /// The builds by index, and the purpose of their pairs.
     pub two: Two,
-    /// Their results directory, which `tare show` and `tare compare` read.
+    /// The results directory, which `tare show` and `tare compare` read.
     pub path: PathBuf,
     plan: Plan,
     records: Vec<TrialRecord>,
@@ -60,17 +60,17 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Pairs whose trials have all ended, lost and disturbed ones counted apart.
+    /// Pairs whose trials have all ended; lost and disturbed ones are counted separately.
     pub fn pairs(&self) -> Pairs {
         Pairs::of(&self.plan, &self.rule, &self.records)
     }
 
-    /// What they say, where it was to be settled.
+    /// The verdict, if the pairs were to be decided by a rule.
     pub fn ab(&self) -> Option<Ab> {
         Ab::of(&self.plan, &self.records)
     }
 
-    /// The place of the build of which more trials failed; none where none did.
+    /// The index of the build with more failed trials; `None` if none failed.
     pub fn failing(&self) -> Option<usize> {
         let failed = |name: &str| {
             self.records.iter().filter(|record| record.condition == name && record.outcome == Outcome::Failed).count()
@@ -80,15 +80,15 @@ impl Measured {
     }
 }
 
-/// Everything that pairs of two builds need to be planned and run.
+/// Everything that is needed to plan and run pairs of two builds.
 pub struct Bench<'a> {
-    /// Study, sides and rule come from it.
+    /// Provides study, sides and rule.
     pub asked: &'a BisectRequest,
-    /// Results directories are made below it.
+    /// The directory that holds the results directories.
     pub folder: &'a Folder,
-    /// Every plan is made for it.
+    /// The machine that every plan is made for.
     pub machine: &'a Machine,
-    /// Notes go there, and whether others' folders are trusted is said by it.
+    /// Prints notes, and says whether directories of other users are trusted.
     pub teller: &'a Teller,
 }
 
@@ -103,7 +103,7 @@ impl Bench<'_> {
         names.iter().filter_map(|name| two(name)).filter_map(|two| self.read(two).transpose()).collect()
     }
 
-    /// Those of two builds; none where there are none yet.
+    /// The pairs of two builds; `None` if there are none yet.
     pub fn read(&self, two: Two) -> Result<Option<Measured>, Problem> {
         let path = two.folder(self.folder.path());
         if !path.join("plan.json").exists() {
@@ -115,7 +115,7 @@ impl Bench<'_> {
         Ok(Some(Measured { two, path, plan, records, rule }))
     }
 
-    /// Adds pairs of two built programs. False when interrupted.
+    /// Adds pairs of two built programs. Returns false when interrupted.
     pub fn measure(&self, two: Two, programs: [&Path; 2], until: Until) -> Result<bool, Problem> {
         let Some((study, plan, directory)) = self.begin_or_go_on(two, programs, until)? else { return Ok(false) };
         let end =
@@ -148,7 +148,7 @@ impl Bench<'_> {
         let planned = unless_interrupted(study_file::planned(study, self.machine, Where::Here, true))?;
         let Some((mut study, mut plan)) = planned else { return Ok(None) };
         let rule = self.rule(&plan, two, until)?;
-        // As the first pairs were made.
+        // Later pairs run in the same way as the first ones.
         let asked = self.all()?.first().map(|before| before.plan.turns.is_some());
         let on = (self.machine, Where::Here);
         let take_turns = ab_together::settle_turns(asked.or(self.asked.interleave), &mut study, &mut plan, on)?;
@@ -164,7 +164,7 @@ impl Bench<'_> {
                 settle::scheduled(plan, &rule, more)
             }
         };
-        // A kill before its plan was written leaves a folder with nothing that counts.
+        // A run that was killed before it wrote its plan leaves a directory without usable content.
         let _ = self.folder.make_sub(PAIRS)?.remove_all(&two.name());
         let directory = begun_in(&path, &study, &plan, self.machine, self.teller.trusted)?;
         Ok(Some((study, plan, directory)))
@@ -176,7 +176,7 @@ impl Bench<'_> {
             Until::Settled(rule, budget_s) => (rule, budget_s),
             Until::More(_) => (Rule::Anytime, None),
         };
-        // The side that runs first is drawn anew for every two builds.
+        // The order within pairs has a seed of its own for every two builds.
         let seed = self.asked.seed ^ ((two.a as u64) << 32 | (two.b as u64) << 1 | u64::from(two.step));
         Ok(Settle {
             metric: self.asked.metric.clone(),
@@ -188,14 +188,14 @@ impl Bench<'_> {
     }
 }
 
-/// The builds that a folder is named by.
+/// The builds that a directory name stands for.
 fn two(name: &str) -> Option<Two> {
     let (name, step) = name.strip_suffix("-step").map_or((name, false), |name| (name, true));
     let (a, b) = name.split_once('-')?;
     Some(Two { a: a.parse().ok()?, b: b.parse().ok()?, step })
 }
 
-/// Refuses what cannot be measured at all.
+/// Fails when no pair has a result although trials were run.
 pub fn with_result(ends: &Measured) -> Result<(), Problem> {
     let pairs = ends.pairs();
     match pairs.measured.is_empty() && pairs.lost > 0 {

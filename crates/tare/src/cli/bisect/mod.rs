@@ -1,4 +1,4 @@
-//! `tare bisect`: which commit of a line is the first slower one.
+//! `tare bisect`: finds the first slower commit of a line of commits.
 
 mod asked;
 mod builds;

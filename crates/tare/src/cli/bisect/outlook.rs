@@ -1,4 +1,4 @@
-//! What a bisection would take: the same rules on simulated pairs, and nothing started.
+//! `tare bisect --dry-run`: predicts the cost of a bisection by the same rules on simulated pairs; nothing is started.
 
 use super::super::output;
 use super::super::study_file::{self, StudyText};
@@ -22,7 +22,6 @@ struct Outlook<'a> {
     estimated_s: Option<f64>,
 }
 
-/// Prints what it would take.
 pub fn print(asked: &BisectRequest, json: bool, trusted: bool) -> Result<(), Problem> {
     let last = asked.last();
     let expected = bisect::expected(last, asked.minimum_effect, asked.confidence);
@@ -53,8 +52,8 @@ pub fn print(asked: &BisectRequest, json: bool, trusted: bool) -> Result<(), Pro
     }
 }
 
-/// Seconds of a pair, about, none where only a trial can tell, or this machine has no such server of its own; and how
-/// its samples lie.
+/// The estimated seconds per pair and the notes of the plan. The seconds are `None` if only a trial can tell, or if
+/// this machine has no private server of this kind.
 fn pair(asked: &BisectRequest, trusted: bool) -> Result<(Option<f64>, String), Problem> {
     if asked.command.is_some() {
         return Ok((None, String::new()));

@@ -1,5 +1,5 @@
-//! The way from two ends to one commit: what is measured next follows from what lies in the folder, so that a bisection
-//! that was interrupted goes on where it was.
+//! The steps from two ends to one commit. Each step is derived from the content of the directory, so that an
+//! interrupted bisection goes on where it stopped.
 
 use super::super::output::note;
 use super::super::{Exit, Problem};
@@ -11,7 +11,7 @@ use tare_findings::bisect::{self, BATCH, Bisection, BuildPair, Cell, Next};
 use tare_report::words::bisect as words;
 use tare_results::pairs::Rule;
 
-/// Steps in a row in which no pair counted.
+/// Consecutive steps without a usable pair after which the bisection gives up.
 const MOST_IN_VAIN: usize = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,20 +22,20 @@ pub enum End {
     Interrupted,
 }
 
-/// The loop over steps, each of which follows from what lies in the folder.
+/// The loop over steps.
 pub struct Search<'a> {
-    /// Adds pairs of two builds, and reads those that there are.
+    /// Reads pairs of two builds and adds further ones.
     pub bench: Bench<'a>,
-    /// Makes the builds that pairs need, each once.
+    /// Makes each build once, when pairs need it.
     pub builds: Builds<'a>,
 }
 
 impl Search<'_> {
-    /// Goes on until one commit has the chance that was requested, nothing differs, or no time is left.
+    /// Runs until one commit has the requested probability, nothing differs, or no time is left.
     pub fn run(&self) -> Result<End, Problem> {
         let last = self.bench.asked.last();
         let ends = Two { a: 0, b: last, step: false };
-        // Without an end there is nothing to compare with.
+        // Without both ends there is nothing to compare with.
         for place in [0, last] {
             match self.builds.get(place)? {
                 None => return Ok(End::Interrupted),
@@ -62,7 +62,7 @@ impl Search<'_> {
                     let two = step_of(cell);
                     let rest = self.bench.asked.budget_s.map(|budget_s| budget_s - state.found.elapsed_s);
                     match self.bench.read(two)? {
-                        // Its pairs are among all others by now, and the answer has stayed.
+                        // The confirming pairs are part of all pairs by now, and the answer has not changed.
                         Some(measured) if measured.ab().is_some_and(|ab| ab.stop.is_some()) => return Ok(End::Done),
                         _ => (two, Until::Settled(Rule::Looks, rest)),
                     }
@@ -89,7 +89,7 @@ impl Search<'_> {
         }
     }
 
-    /// Says where it stands after a step; whether no pair of it counted. A build whose trials fail is skipped.
+    /// Prints the state after a step; returns whether it had no usable pair. A build whose trials fail is skipped.
     fn was_in_vain(&self, two: Two, before: usize) -> Result<bool, Problem> {
         let Some(measured) = self.bench.read(two)? else { return Ok(true) };
         let pairs = measured.pairs();
@@ -97,7 +97,7 @@ impl Search<'_> {
             note(&words::line(&self.state()?.found, two.a, two.b));
             return Ok(false);
         }
-        // Without an end there is nothing to bisect.
+        // The ends cannot be skipped: without them there is nothing to bisect.
         let last = self.bench.asked.last();
         match measured.failing().filter(|failing| *failing > 0 && *failing < last && pairs.lost > 0) {
             Some(failing) => {
@@ -112,7 +112,7 @@ impl Search<'_> {
         let programs = [self.program(two.a)?, self.program(two.b)?];
         let ended = self.bench.measure(two, [&programs[0], &programs[1]], until)?;
         if ended {
-            // One that was exchanged since it was looked at was measured in place of its commit.
+            // A build that was replaced meanwhile was measured in place of its commit.
             self.builds.get(two.a)?;
             self.builds.get(two.b)?;
         }
@@ -134,7 +134,7 @@ impl Search<'_> {
             .advice("name a neighbour of it as the end")
     }
 
-    /// What lies in the folder, and what follows from it.
+    /// The state of the bisection, derived from the content of the directory.
     pub fn state(&self) -> Result<State, Problem> {
         let asked = self.bench.asked;
         let (last, all) = (asked.last(), self.bench.all()?);
@@ -184,20 +184,20 @@ impl Search<'_> {
 }
 
 pub struct State {
-    /// Chances, ends and step as they are now, for people and programs.
+    /// Probabilities, ends and the confirming step so far, for output as text and JSON.
     pub found: Bisection,
     next: Next,
     pair_s: f64,
 }
 
 impl State {
-    /// Seconds that will have been spent after the next step, its builds apart.
+    /// Seconds that will have been spent after the next step, without its builds.
     fn next_s(&self) -> f64 {
         self.found.elapsed_s + self.pair_s * BATCH as f64
     }
 }
 
-/// What is found against the build before it.
+/// The commit that was found against the build before it.
 pub fn step_of(cell: &Cell) -> Two {
     Two { a: cell.commits.start() - 1, b: *cell.commits.end(), step: true }
 }

@@ -1,4 +1,4 @@
-//! What a bisection prints at its end.
+//! The output of a bisection at its end.
 
 use super::super::output;
 use super::super::{Exit, Problem};
@@ -9,7 +9,7 @@ use tare_findings::ab::AbVerdict;
 use tare_findings::bisect::{Bisection, Outcome};
 use tare_report::words::bisect as words;
 
-/// The metric that the time of a transaction is known from.
+/// The metric that gives the time per transaction.
 const OF_TRANSACTIONS: &str = "tps";
 
 #[derive(Serialize)]
@@ -42,7 +42,7 @@ struct CommitJson<'a> {
     probability: f64,
 }
 
-/// A slowdown: above 1 is slower.
+/// A slowdown: a ratio above 1 means slower.
 #[derive(Serialize)]
 struct SizeJson {
     slowdown: Option<f64>,
@@ -65,7 +65,7 @@ impl SizeJson {
     }
 }
 
-/// Prints it: a sentence, a table, and the command that says why.
+/// Prints the result: a sentence, a table, and the command that explains the slowdown.
 pub fn print(found: &Bisection, folder: &Path, json: bool) -> Result<(), Problem> {
     let why = why(found, folder);
     if !json {
@@ -111,8 +111,7 @@ pub fn print(found: &Bisection, folder: &Path, json: bool) -> Result<(), Problem
     )
 }
 
-/// The command that says where the time goes in what was found and in the build before it; none where trials say no
-/// time of a transaction.
+/// The `tare why` command for the found commit and its predecessor; `None` without times per transaction.
 fn why(found: &Bisection, folder: &Path) -> Option<String> {
     let (cell, step) = (found.cell.as_ref()?, found.step.as_ref()?);
     if step.metric.as_deref() != Some(OF_TRANSACTIONS) {
@@ -123,7 +122,7 @@ fn why(found: &Bisection, folder: &Path) -> Option<String> {
     Some(format!("tare why {} {}", side(&step.rule.a), side(&step.rule.b)))
 }
 
-/// How the commits that a merge brought are bisected; none where what was found holds no merge of one line.
+/// The command that bisects the commits of a merge; `None` if what was found contains no merge of exactly one branch.
 fn inside(found: &Bisection) -> Option<String> {
     let merge = |place: usize| match found.line[place].merged.as_slice() {
         [tip] => Some(format!("tare bisect \"$(git merge-base {} {tip})\" {tip}", found.line[place - 1].id)),

@@ -1,5 +1,5 @@
-//! What the options of a load ask for: a study of one condition, driven at once with a view of every interval, or with
-//! `--out` carried out as any other study, with a results directory.
+//! The request of `tare load`: a study of one condition. It is driven directly with a line per interval, or with
+//! `--out` run like any other study, with a results directory.
 
 use super::run_args::RunArgs;
 use super::server_args::ServerArgs;
@@ -12,12 +12,12 @@ use tare_study::language::made::{KeyValue, MadeStudy};
 use tare_study::language::parse::Overrides;
 use tare_study::language::settings::{Sampling, Settings};
 
-/// Where statements of the user's own stand.
+/// Where the user's own statements come from.
 #[derive(Debug, Default)]
 pub struct Places {
-    /// The file of statements that they are in; none: scripts, or a file that comes with the program.
+    /// The file of statements; `None`: scripts, or a file that comes with tare.
     pub file: Option<PathBuf>,
-    /// File and line of those of scripts, by the names that their metrics have.
+    /// File and line of statements in scripts, by the names in their metrics.
     pub lines: BTreeMap<String, String>,
 }
 
@@ -33,11 +33,11 @@ impl Places {
 
 pub struct LoadRequest<'a> {
     pub args: &'a RunArgs,
-    /// The one that was named, or that of sysbench's driver.
+    /// The named engine, or that of sysbench's driver.
     pub engine: &'static dyn Engine,
     pub target: ConnectTarget,
     pub settings: Settings,
-    /// Its seed, above all; how long it takes, the options say.
+    /// Provides the seed; durations come from the options instead.
     pub sampling: Sampling,
     pub places: Places,
     made: MadeStudy,
@@ -60,7 +60,7 @@ impl<'a> LoadRequest<'a> {
         Ok(Self { args, engine, target, settings, sampling, places: Places::default(), made })
     }
 
-    /// What the load says of a failure, with the place of the statement where one is the reason.
+    /// Converts an error of the load, with the place of the statement if a statement is the cause.
     pub fn failed(&self, error: LoadError) -> Problem {
         let statement = error.refused_statement().map(str::to_owned);
         let problem = Problem::from(error);
@@ -76,7 +76,7 @@ impl<'a> LoadRequest<'a> {
         self.settings.workload.threads
     }
 
-    /// Measures as often as asked for, and keeps everything in a new directory.
+    /// Measures as often as requested and keeps all results in a new directory.
     pub fn keep(mut self, out: &Path, json: bool) -> Result<Exit, Problem> {
         let place = self.place();
         let args = self.args;
@@ -90,12 +90,12 @@ impl<'a> LoadRequest<'a> {
         ]);
         let overrides = Overrides { sets: args.set.clone(), ..Overrides::default() };
         let study = self.made.study(&overrides)?;
-        // It was requested already, and children are told it in private.
+        // The user has entered the password already; children get it through a private channel.
         let password = (!self.target.password.is_empty()).then(|| self.target.password.to_string());
         run::carry_out(study, out, password, json)
     }
 
-    /// Where the server was found and as whom, as far as that was not said: every trial goes there.
+    /// The address and user that were found by default, so that every trial connects to the same server.
     fn place(&self) -> Vec<KeyValue> {
         let (running, target) = (&self.settings.engine.running, &self.target);
         let mut found: Vec<KeyValue> = vec![("engine", "user", target.user.as_str().into())];
@@ -113,5 +113,5 @@ impl<'a> LoadRequest<'a> {
     }
 }
 
-/// Keys that may be more at a prompt than in a study.
+/// Keys that may have larger values on the command line than in a study.
 const TIMES: [&str; 2] = ["warmup_s", "sample_s"];

@@ -1,4 +1,4 @@
-//! What may follow `tare load`: the loads that have options of their own, and the help over all of them.
+//! The arguments of `tare load`: the loads that have options of their own, and the help text for all.
 
 use super::oltp_args::LoadArgs;
 use super::tpcc_args::TpccArgs;
@@ -50,7 +50,7 @@ pub fn run(command: &LoadCommand) -> Result<Exit, Problem> {
         LoadCommand { other: None, oltp } => oltp::run(oltp),
     };
     match ended {
-        // What fails while everything is being stopped is no problem of the server's.
+        // Errors while everything is being stopped do not come from the server.
         Err(_) if tare_engine::interrupted() => Ok(Exit::Interrupted),
         ended => ended,
     }

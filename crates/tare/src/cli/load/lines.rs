@@ -1,4 +1,4 @@
-//! What `tare load` says before and while it runs, on standard error.
+//! What `tare load` prints on standard error before and while it runs.
 
 use super::asked::LoadRequest;
 use super::oltp_args::{LoadArgs, SaidArgs};
@@ -12,7 +12,7 @@ use tare_drive::workload::sessions::{NotAsked, Outage, Pace, Reconnect, judge};
 use tare_drive::workload::{self, AnyLoad, Progress};
 use tare_load::{Distribution, Interval, Intervals, RunPhase, Sample};
 
-/// Says which defaults of tare's own are in use where sysbench has others.
+/// Prints which of tare's defaults in use differ from those of sysbench.
 pub fn not_as_sysbench(args: &LoadArgs, settings: &OltpSettings) {
     let mut differs = Vec::new();
     if args.make_up.keys.get("distribution").is_none() && settings.workload.draws_ids() {
@@ -26,23 +26,23 @@ pub fn not_as_sysbench(args: &LoadArgs, settings: &OltpSettings) {
     }
 }
 
-/// How long answers are waited for when the figures so far are to be printed: a slower server gives none.
+/// How long to wait for answers after an interruption before the figures are printed; a slower server gives no figures.
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
 
-/// Someone at a prompt, who sees a line an interval.
+/// The host of a load on the command line, which prints a line per interval.
 pub struct Prompt {
     stop: Stop<'static>,
-    /// A sample is under way whose figures are worth something when it ends early.
+    /// A sample is running whose figures are printed even if it ends early.
     measures: AtomicBool,
-    /// When such a sample was ended early.
+    /// When the sample was ended early.
     ended: OnceLock<Instant>,
-    /// Whether a step is no result: those of a search.
+    /// Whether the load searches a rate, so that a single step is not a result.
     is_search: bool,
-    /// None: no lines.
+    /// `None`: no lines.
     intervals: Option<Intervals>,
-    /// None: no limit.
+    /// `None`: no limit.
     events: Option<u64>,
-    /// Whether what clients count for themselves are new orders.
+    /// Whether the clients count new orders.
     is_tpcc: bool,
     reconnect: Option<Reconnect>,
     sample: Mutex<Option<(Sample, Result<(), NotAsked>)>>,
@@ -60,7 +60,7 @@ impl Prompt {
         Ok(Self { stop, measures, ended, is_search, intervals, events, is_tpcc, reconnect, sample })
     }
 
-    /// What was measured, whether it is what was requested, and what was seen of a server that was away.
+    /// The sample, whether it meets the request, and the outage of the server if it was unreachable.
     pub fn seen(self) -> Option<(Sample, Result<(), NotAsked>, Option<Outage>)> {
         let (sample, judged) = self.sample.into_inner().unwrap_or_else(PoisonError::into_inner)?;
         Some((sample, judged, self.reconnect.map(|reconnect| reconnect.outage())))
@@ -98,7 +98,7 @@ impl workload::Host for Prompt {
         self.reconnect.as_ref()
     }
 
-    /// The first Ctrl-C ends what is measured, with its figures where the server answers; the second one everything.
+    /// The first Ctrl-C ends the sample and keeps its figures if the server still answers; the second ends everything.
     fn interrupted(&self) -> bool {
         let late = self.ended.get().is_some_and(|ended| ended.elapsed() > LAST_ANSWERS);
         let asked = self.stop.asked.load(Ordering::Relaxed) && !self.measures.load(Ordering::Relaxed);
@@ -114,7 +114,7 @@ impl workload::Host for Prompt {
     }
 }
 
-/// How a load ended whose figures are printed: with an interruption they are those so far.
+/// The exit code if the load was interrupted; notes that the figures cover only the time so far.
 pub fn ended(elapsed_s: f64) -> Option<Exit> {
     tare_engine::interrupted().then(|| {
         output::note(&format!("interrupted: the figures are those of {elapsed_s:.1} s"));
@@ -122,7 +122,7 @@ pub fn ended(elapsed_s: f64) -> Option<Exit> {
     })
 }
 
-/// In the words of sysbench's own lines, so that what reads those reads these.
+/// Formatted like sysbench's own interval lines, so that programs that parse those can parse these.
 fn line(interval: &Interval, percentile: f64, more: &str) -> String {
     let Interval { second, threads, tps, reads_per_s, writes_per_s, others_per_s, .. } = interval;
     let warm_up = if interval.stage == RunPhase::Warmup { " (warm-up)" } else { "" };

@@ -1,4 +1,4 @@
-//! Any load at a prompt: driven once with a view of every interval, or with `--out` kept as any study is.
+//! Measures a load of `tare load`: once with a line per interval, or with `--out` as a study.
 
 use super::asked::LoadRequest;
 use super::lines::{self, Prompt};
@@ -10,7 +10,7 @@ use crate::cli::{Exit, Problem, output};
 use tare_drive::workload::AnyLoad;
 use tare_drive::workload::sessions::Reconnect;
 
-/// Measures what was requested and prints it.
+/// Measures the requested load and prints the result.
 ///
 /// # Errors
 /// With exit codes 3 (no connection, placement not possible here) and 4 (a transaction failed for good, no rate meets

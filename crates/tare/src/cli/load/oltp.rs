@@ -14,7 +14,7 @@ use tare_load::Distribution;
 use tare_text::count;
 
 pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
-    // The argument table asks for it.
+    // Required by the command line.
     let workload = match &args.workload {
         Some(Work::Oltp(workload)) => *workload,
         Some(Work::File(path)) => {
@@ -29,7 +29,7 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
     values.extend(args.make_up.values());
     let asked = LoadRequest::new(&args.server, &args.run, values)?;
     let AnyLoad::Oltp(settings) = asked.settings.workload.load else { return Err(no_workload()) };
-    // One that is refused is refused alike, whatever was to be done.
+    // Connects first, so that a connection error is reported in the same way for every command.
     let mut session = asked.engine.connect(&asked.target)?;
     if args.scripts.transaction.is_some() {
         return Err(Problem::new(Exit::Usage, format!("--transaction: {workload} is no file of statements")));

@@ -1,4 +1,4 @@
-//! The options of `tare load`, with the help a user reads. sysbench's names are taken too, with - or _ between words.
+//! The options of `tare load`, with their help texts. sysbench's names are accepted too, with - or _ between words.
 
 use super::options::{Chosen, KeyOption, KeyOptions, switch};
 use super::run_args::RunArgs;

@@ -1,4 +1,4 @@
-//! Options that set keys of the study which a load is. Meaning, type, range and default of each are the key's own.
+//! Options that set keys of the study behind a load. Meaning, type, range and default of each come from the key.
 
 use crate::cli::output;
 use crate::cli::problem::expectation;
@@ -9,23 +9,23 @@ use tare_text::{Kind, Value};
 
 #[derive(Debug, Clone, Copy)]
 pub struct KeyOption {
-    /// Its name, as it stands behind `--`.
+    /// The name of the option, without `--`.
     pub long: &'static str,
     pub key: (&'static str, &'static str),
     /// Other names that help shows.
     pub also: &'static [&'static str],
     pub taken: &'static [&'static str],
-    /// What stands for the value in help; empty: as its type says.
+    /// The placeholder of the value in the help; empty: derived from the type of the key.
     pub value: &'static str,
-    /// What help says behind the key's own words, in place of its default.
+    /// Text that follows the key's own help, in place of its default.
     pub more: &'static str,
     pub not_with: Option<&'static str>,
-    /// Whether it is a time with its unit. Its range is looked at when the study is made.
+    /// Whether the value is a time with a unit. The range of a time is checked when the study is made.
     pub is_time: bool,
 }
 
 impl KeyOption {
-    /// One whose help, type, range and default are the key's alone.
+    /// An option whose help, type, range and default come from the key alone.
     pub const fn new(long: &'static str, section: &'static str, key: &'static str) -> Self {
         let key = (section, key);
         Self { long, key, also: &[], taken: &[], value: "", more: "", not_with: None, is_time: false }
@@ -45,7 +45,7 @@ impl KeyOption {
             .long(self.long)
             .visible_aliases(self.also.iter().copied())
             .aliases(self.taken.iter().copied())
-            // With - or _ between its words, as sysbench takes them.
+            // sysbench accepts its options with - or _ between words.
             .aliases(self.long.contains('-').then_some(key))
             .help(capital(help) + &more)
             .value_name(if self.value.is_empty() { value_name(kind) } else { self.value })
@@ -80,7 +80,7 @@ pub trait KeyOptions {
     const OPTIONS: &'static [KeyOption];
 }
 
-/// The keys that were set by options of a group.
+/// The keys that were set by the options of a group.
 #[derive(Debug)]
 pub struct Chosen<T> {
     values: Vec<KeyValue>,
@@ -92,7 +92,7 @@ impl<T> Chosen<T> {
         &self.values
     }
 
-    /// The value of one; none where it was not set.
+    /// The value of a key; `None` if it was not set.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.values.iter().find(|(_, name, _)| *name == key).map(|(.., value)| value)
     }
@@ -133,7 +133,7 @@ fn value_name(kind: Kind) -> &'static str {
     }
 }
 
-/// As a sentence begins; a word of the option's own, which a colon follows, keeps its letters.
+/// Capitalises the first letter; a first word that ends with a colon is a value of the option and stays as it is.
 fn capital(words: &str) -> String {
     if words.split(' ').next().is_some_and(|first| first.ends_with(':')) {
         return words.to_owned();

@@ -1,5 +1,4 @@
-//! What is done to the tables of a server: how far they are filled, for someone who waits at a prompt, and the document
-//! of its end.
+//! Filling and dropping tables of a running server: progress on the terminal, and the final JSON document.
 
 use crate::cli::{Exit, Problem, interrupt, output};
 use serde::Serialize;
@@ -8,10 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use tare_text::percent;
 
-/// Seconds between two lines.
+/// Seconds between two progress lines.
 const EVERY_S: u64 = 2;
 
-/// What is asked now and then by who fills tables, with the rows that were added: whether to go on.
+/// Called from time to time while tables are filled, with the number of added rows; returns whether to go on.
 pub type GoOn<'a> = dyn Fn(u64) -> ControlFlow<()> + Sync + 'a;
 
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -25,12 +24,12 @@ pub enum Done {
 #[derive(Serialize)]
 struct Document {
     done: Done,
-    /// Rows that were added; none where that is not known.
+    /// Rows that were added; `None` if not known.
     rows: Option<u64>,
     elapsed_s: f64,
 }
 
-/// The end of what began then: a document, where one is asked for.
+/// Ends the command that started at `began`; prints a document with `--json`.
 pub fn done(done: Done, rows: Option<u64>, began: Instant, json: bool) -> Result<Exit, Problem> {
     if json {
         output::document("tare-load-tables", &Document { done, rows, elapsed_s: began.elapsed().as_secs_f64() })?;
@@ -40,7 +39,7 @@ pub fn done(done: Done, rows: Option<u64>, began: Instant, json: bool) -> Result
     Ok(Exit::Done)
 }
 
-/// Fills tables until Ctrl-C, and says how far that is; `all` is how many rows there will be, where that is known.
+/// Fills tables until Ctrl-C and prints the progress; `all` is the final number of rows, if known.
 pub fn filled(
     (of, json): (&str, bool),
     all: Option<u64>,
@@ -57,12 +56,12 @@ pub fn filled(
     done(Done::Prepared, Some(added), rows.began, json)
 }
 
-/// Counts rows as they are added, and says now and then how many there are.
+/// Counts rows as they are added and prints the count from time to time.
 struct Rows {
     began: Instant,
     added: AtomicU64,
     told: AtomicU64,
-    /// As many as there will be, where that is known.
+    /// The final number of rows, if known.
     all: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! The options of every `tare load`: how many clients, how long, where they run, and what is kept.
+//! The options of every `tare load`: the number of clients, the duration, the placement, and what is kept.
 
 use super::options::{Chosen, KeyOption, KeyOptions};
 use clap::Args;

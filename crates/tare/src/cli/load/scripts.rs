@@ -1,4 +1,4 @@
-//! `tare load FILE`: statements of the user's own against any running server.
+//! `tare load FILE`: the user's own statements against any running server.
 
 use super::asked::{LoadRequest, Places};
 use super::measure::measure;
@@ -13,12 +13,12 @@ use tare_text::{Keyed, Value};
 
 pub enum Statements<'a> {
     Files(&'a [Weighed]),
-    /// In a file that comes with the program, by its name.
+    /// The name of a file of statements that comes with tare.
     Builtin(&'a str),
 }
 
 impl Statements<'_> {
-    /// Whether they are SQL or pgbench's scripts, and not one file of statements with keys.
+    /// Whether the files are SQL or pgbench scripts, as opposed to one file of statements in TOML.
     fn are_scripts(&self) -> bool {
         match self {
             Self::Builtin(_) => false,
@@ -36,7 +36,7 @@ pub fn run(args: &LoadArgs, files: &Statements<'_>) -> Result<Exit, Problem> {
                      --tables and --rows",
         ));
     }
-    // Sizes are what a file of statements (docs/sql.md) names; scripts have their own constants (-D).
+    // Sizes belong to files of statements (docs/sql.md); scripts have constants of their own (-D).
     let sizes_of_scripts = files.are_scripts() && !args.make_up.keys.values().is_empty();
     if args.reconnect || args.make_up.is_of_sysbench() || sizes_of_scripts {
         return Err(usage(
@@ -64,7 +64,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Problem {
     })
 }
 
-/// The keys that they come to, and where each statement stands as far as that is known.
+/// The keys that the statements set, and the place of each statement if known.
 fn values(args: &LoadArgs, statements: &Statements<'_>) -> Result<(Vec<KeyValue>, Places), Problem> {
     let mut values: Vec<KeyValue> = vec![("workload", "name", "sql".into())];
     values.extend(
@@ -82,7 +82,7 @@ fn values(args: &LoadArgs, statements: &Statements<'_>) -> Result<(Vec<KeyValue>
         let text = read_statements(&one.path, LARGEST).map_err(|e| unreadable(&one.path, &e))?;
         let folder = folder_of(&one.path)?;
         is_whole(&one.path, &text, &values)?;
-        // As `workload.file` comes to them.
+        // The keys that `workload.file` sets as well.
         values.push(("workload", "statements", text.into()));
         values.push(("workload", "data_directory", folder.display().to_string().into()));
         return Ok((values, Places { file: Some(one.path.clone()), ..Places::default() }));
@@ -99,18 +99,18 @@ fn values(args: &LoadArgs, statements: &Statements<'_>) -> Result<(Vec<KeyValue>
     Ok((values, Places { lines: made.places, ..Places::default() }))
 }
 
-/// What the paths of a file of statements are relative to.
+/// The directory that relative paths in a file of statements start from.
 fn folder_of(path: &Path) -> Result<PathBuf, Problem> {
     let whole = std::path::absolute(path)
         .map_err(|e| Problem::new(Exit::Usage, e.to_string()).at(path.display().to_string()))?;
     Ok(whole.parent().unwrap_or(Path::new("/")).to_owned())
 }
 
-/// Whether a file of statements is one, with the sizes and transactions that are asked for.
+/// Checks that a file of statements is valid with the requested sizes and transactions.
 fn is_whole(path: &Path, text: &str, values: &[KeyValue]) -> Result<(), Problem> {
     let mut settings = SqlSettings::default();
     for key in SqlSettings::KEYS {
-        // One that is no value of its key is refused as every key is.
+        // An invalid value is ignored here; it is refused later like that of any other key.
         let said = values.iter().find(|(_, name, _)| *name == key.name);
         let _ = said.map(|(_, _, value)| key.set(&mut settings, value));
     }

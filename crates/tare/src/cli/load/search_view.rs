@@ -1,4 +1,4 @@
-//! What `tare load --slo` found: the highest rate that meets a limit of latency, step by step.
+//! The output of `tare load --slo`: the highest rate that meets a latency limit, step by step.
 
 use super::subject::Subject;
 use crate::cli::{Problem, output};

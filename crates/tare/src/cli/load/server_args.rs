@@ -1,4 +1,4 @@
-//! The options of every `tare load` that say which server is asked, and as whom.
+//! The options of every `tare load` for the server and the user of its connections.
 
 use super::options::{Chosen, KeyOption, KeyOptions};
 use crate::cli::{Exit, Problem, secret};

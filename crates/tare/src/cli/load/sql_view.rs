@@ -1,4 +1,4 @@
-//! The result of `tare load FILE`, for scripts and for people.
+//! The result of `tare load FILE`, as JSON and as text.
 
 use super::subject::Subject;
 use super::view::{self, Viewed};
@@ -22,7 +22,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The latency of each statement, then all that any load says.
+/// The latency of each statement, followed by the output that all loads share.
 pub fn words(viewed: &Viewed<'_>) -> String {
     let metrics = &viewed.measured.metrics;
     let value = |wanted: &str| metrics.iter().find(|(metric, _)| metric.name() == wanted).map(|(_, value)| *value);

@@ -1,4 +1,4 @@
-//! What every load at a prompt gets: the stage of a trial, against a server that is not ours.
+//! Runs a load of `tare load` as a trial does, against a server that tare did not start.
 
 use super::asked::LoadRequest;
 use crate::cli::{Exit, Problem, host};
@@ -9,8 +9,8 @@ use tare_drive::workload::{self, Driven, LoadContext, ServerAt, TrialSize};
 use tare_engine::Spinning;
 use tare_topology::{Machine, ResolvedPlacement};
 
-/// Drives one sample as a trial does: bound, watched and proved by the same code. What is bound is put back on every
-/// way out; after kill -9 by the next start.
+/// Drives one sample with the code of a trial, which binds threads, watches them and verifies their placement.
+/// Affinities are restored on every return, and after kill -9 by the next start.
 pub fn measure(asked: &LoadRequest<'_>, prompt: &dyn workload::Host) -> Result<Driven, Problem> {
     let LoadRequest { args, engine, target, .. } = asked;
     let (placement, threads, seed) = (placement(asked)?, asked.threads(), asked.sampling.seed);
@@ -71,14 +71,14 @@ fn placement(LoadRequest { settings, target, .. }: &LoadRequest<'_>) -> Result<R
     Ok(placement)
 }
 
-/// The machine while threads of someone else's server are bound: no one else binds, and what was there is journalled.
+/// Held while threads of another user's server are bound: locks the machine and journals the original affinities.
 struct AffinityGuard {
     affinities: Option<SharedAffinities>,
     _host: Option<Host>,
 }
 
 impl AffinityGuard {
-    /// Takes the machine where the placement binds threads of the server; what a killed run left is put back first.
+    /// Locks the machine if the placement binds server threads; first restores what a killed run left.
     fn take(placement: &ResolvedPlacement) -> Result<Self, Problem> {
         let host = if running::binds_server(placement) { Some(host::take()?) } else { None };
         Ok(Self { affinities: running::affinities(placement)?, _host: host })

@@ -1,4 +1,4 @@
-//! What a load at a prompt measured: which server, by which way, with what.
+//! The system that a load of `tare load` measured: server, connection and workload.
 
 use super::asked::LoadRequest;
 use crate::cli::Problem;
@@ -6,22 +6,22 @@ use serde::Serialize;
 use tare_engine::{Address, RunningServer, Server};
 use tare_text::count;
 
-/// The server and the load, as the server and the connection say it.
+/// The server and the load, as reported by server and connection.
 #[derive(Debug, Serialize)]
 pub struct Subject {
     engine: &'static str,
     version: String,
-    /// socket or tcp.
+    /// `socket` or `tcp`.
     transport: &'static str,
     address: String,
-    /// Protocol version and cipher suite; null where the connection is not encrypted.
+    /// Protocol version and cipher suite; null if the connection is not encrypted.
     encryption: Option<String>,
     workload: &'static str,
     client_threads: usize,
 }
 
 impl Subject {
-    /// The server as it describes itself over a connection of its own.
+    /// Describes the server over a connection of its own.
     pub fn of(asked: &LoadRequest<'_>) -> Result<Self, Problem> {
         let server = RunningServer::attach(asked.engine, asked.target.clone())?;
         Ok(Self {
@@ -40,11 +40,11 @@ impl Subject {
 
     pub fn words(&self) -> String {
         let Self { engine, version, transport, address, encryption, workload, client_threads } = self;
-        // PostgreSQL says which compiler made it, too.
+        // PostgreSQL's version also names the compiler, after " on ".
         let version = version.split(" on ").next().unwrap_or_default();
         let server = match version {
             "unknown" => product(engine).to_owned(),
-            // PostgreSQL's begins with its own name.
+            // PostgreSQL's version begins with the name of the product.
             version if version.to_lowercase().starts_with(engine) => version.to_owned(),
             version => format!("{} {version}", product(engine)),
         };
@@ -55,7 +55,7 @@ impl Subject {
     }
 }
 
-/// How its makers write the name of an engine.
+/// The product name of an engine, in the spelling of its vendor.
 fn product(engine: &str) -> &str {
     match engine {
         "mariadb" => "MariaDB",

@@ -1,12 +1,12 @@
-//! Where the threads of `tare load` were: CPUs of each client, and of the server thread that serves it.
+//! Where the threads of `tare load` ran: CPUs of each client and of the server thread that serves it.
 
 use tare_cpuset::CpuSet;
 use tare_results::schema::{ThreadClass, ThreadRecord};
 
-/// Pairs that are printed; `--json` has them all.
+/// Pairs that are printed; `--json` lists all of them.
 const SHOWN: usize = 16;
 
-/// A line a connection; empty where no thread was watched.
+/// One line per connection; empty if no thread was watched.
 pub fn words(threads: &[ThreadRecord]) -> String {
     let clients: Vec<_> = threads.iter().filter(|thread| thread.class == ThreadClass::Client).collect();
     let mut text = String::new();

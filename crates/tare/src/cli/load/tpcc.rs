@@ -12,14 +12,14 @@ use tare_drive::workload::{AnyLoad, Load};
 use tare_engine::Session;
 use tare_text::count;
 
-/// Makes, checks, drops or measures, as the command says.
+/// Prepares, checks, drops or measures, depending on the command.
 ///
 /// # Errors
 /// With exit codes 2 (usage), 3 (no connection, placement not possible here), 4 (a transaction failed for good, or a
 /// consistency condition does not hold).
 pub fn run(args: &TpccArgs) -> Result<Exit, Problem> {
     let mut values = vec![("workload", "name", "tpcc".into())];
-    // Looking through all tables of someone's server is a command of its own.
+    // A full check reads all tables of the user's server, so only the command `check` runs it.
     values.push(("workload", "conditions", Checked::Off.to_string().into()));
     values.extend(args.keys.values().iter().cloned());
     let asked = LoadRequest::new(&args.server, &args.run, values)?;
@@ -73,10 +73,10 @@ fn prepare(args: &TpccArgs, asked: &LoadRequest<'_>, settings: &TpccSettings) ->
     })
 }
 
-/// One answer may need minutes, and more; in a wait that has an end a signal is seen.
+/// One answer may take many minutes; the timeout is needed so that a signal interrupts the wait.
 const LONGEST_ANSWER: Duration = Duration::from_secs(24 * 3600);
 
-/// Every condition is looked at, also behind one that does not hold.
+/// Checks every condition, even after one that does not hold.
 fn check(args: &TpccArgs, asked: &LoadRequest<'_>, of: &TpccSettings) -> Result<Exit, Problem> {
     let mut session = asked.engine.connect(&asked.target)?;
     has_data(of, session.as_mut())?;
@@ -110,7 +110,7 @@ fn check(args: &TpccArgs, asked: &LoadRequest<'_>, of: &TpccSettings) -> Result<
     .advice("the server has lost or invented rows, or someone else changed them; cleanup and prepare begin anew"))
 }
 
-/// Whether there are the tables that the options speak of.
+/// Checks that the tables exist in the requested size.
 fn has_data(of: &TpccSettings, session: &mut dyn Session) -> Result<(), Problem> {
     of.check_data(session).map_err(|e| {
         let scale = if of.scale < 1.0 { format!(" --scale {}", of.scale) } else { String::new() };

@@ -1,4 +1,4 @@
-//! The options of `tare load tpcc`, with the help a user reads.
+//! The options of `tare load tpcc`, with their help texts.
 
 use super::oltp_args::SaidArgs;
 use super::options::{Chosen, KeyOption, KeyOptions};

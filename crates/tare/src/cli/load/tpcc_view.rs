@@ -1,4 +1,4 @@
-//! The result of `tare load tpcc`, for scripts and for people.
+//! The result of `tare load tpcc`, as JSON and as text.
 
 use super::view::{self, Viewed};
 use serde::Serialize;
@@ -10,12 +10,12 @@ use tare_results::metric;
 
 pub const NOT_OFFICIAL: &str = "not an official TPC-C result, and not comparable with one";
 
-/// The document of `tare load tpcc --json`: that of `tare load`, and what is TPC-C's own.
+/// The document of `tare load tpcc --json`: that of `tare load` with additional fields for TPC-C.
 #[derive(Debug, Serialize)]
 pub struct Document<'a> {
     note: &'static str,
     nopm: f64,
-    /// New orders that were rolled back because the standard wants it; they count.
+    /// New orders that were rolled back because the standard requires it; they are counted.
     rolled_back: u64,
     of_kinds: BTreeMap<&'static str, OfKind>,
     #[serde(flatten)]
@@ -55,7 +55,7 @@ fn metric_of(measured: &Measured, name: &str) -> f64 {
 }
 
 impl<'a> Document<'a> {
-    /// The document of a sample and of what its clients counted.
+    /// The document of a sample and its clients' counts.
     pub fn of(viewed: &Viewed<'a>) -> Self {
         let measured = viewed.measured;
         Self {
@@ -95,12 +95,12 @@ pub struct Looked {
 }
 
 impl Looked {
-    /// One that holds everywhere.
+    /// A condition that holds everywhere.
     pub fn holds(condition: &Condition) -> Self {
         Self { clause: format!("3.3.2.{}", condition.number), says: condition.says, holds: true, found: None }
     }
 
-    /// One that does not, with the first place where that was seen.
+    /// A condition that does not hold, with the first place where this was seen.
     pub fn broken(condition: &Condition, found: String) -> Self {
         Self { holds: false, found: Some(found), ..Self::holds(condition) }
     }

@@ -1,4 +1,4 @@
-//! The result of `tare load`, for scripts and for people.
+//! The result of `tare load`, as JSON and as text.
 
 use super::oltp_args::SaidArgs;
 use super::subject::Subject;
@@ -18,7 +18,7 @@ pub struct Viewed<'a> {
     pub subject: &'a Subject,
     pub measured: &'a Measured,
     pub sample: &'a Sample,
-    /// None without `--reconnect` among the options.
+    /// `None` without `--reconnect`.
     pub outage: Option<Outage>,
     pub said: &'a SaidArgs,
 }
@@ -35,30 +35,30 @@ pub struct Document<'a> {
     client_cpu_us_per_transaction: Option<CpuPerTransaction>,
     tps_each_second: Vec<f64>,
     backlog: Option<u64>,
-    /// With a rate that changes: what was asked for and done in each part of the time.
+    /// With a rate that changes: the requested and the achieved rate in each part of the time.
     #[serde(skip_serializing_if = "<[Slice]>::is_empty")]
     slices: &'a [Slice],
     reconnects: u64,
-    /// Reads, writes and other queries a second.
+    /// Reads, writes and other queries per second.
     reads_per_s: f64,
     writes_per_s: f64,
     others_per_s: f64,
-    /// Where every thread was allowed to run and was seen; client and server threads of a connection have one `pair`.
+    /// Allowed and seen CPUs of every thread; client and server threads of a connection have the same `pair`.
     threads: &'a [ThreadRecord],
-    /// Why the client was the limit; null where it was not.
+    /// Why the client was the limit; null if it was not.
     client_limit: Option<String>,
-    /// Where nothing was completed for long.
+    /// Long periods in which nothing was completed.
     stalls: &'a [Stall],
     /// Only with `--histogram`: latency in milliseconds and number of transactions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     histogram: Vec<(f64, u64)>,
-    /// What a transaction cost the server, by the names of a run's metrics; empty where it cannot be looked at.
+    /// Costs per transaction on the server, by the names of a run's metrics; empty if the server cannot be observed.
     server_cost: BTreeMap<&'static str, f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     outage: Option<OutageDocument>,
 }
 
-/// What clients saw of a server that was away.
+/// The outage of a server, as seen by its clients.
 #[derive(Debug, Serialize)]
 struct OutageDocument {
     lost_transactions: u64,
@@ -68,8 +68,7 @@ struct OutageDocument {
 }
 
 impl<'a> Document<'a> {
-    /// The document of a sample. `errors` are restarts and lost connections: each was answered by running its
-    /// transaction again.
+    /// The document of a sample. `errors` are restarts and lost connections: the transaction was then run again.
     pub fn of(viewed: &Viewed<'a>) -> Self {
         let Viewed { subject, measured, sample, outage, said } = *viewed;
         Self {
@@ -103,14 +102,14 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Everything that was seen alongside the figures.
+/// All covariates of the sample.
 fn seen(measured: &Measured) -> BTreeMap<String, f64> {
     let mut seen = measured.surroundings.covariates.clone();
     seen.extend(measured.covariates.clone());
     seen
 }
 
-/// The first words of a load whose server went away.
+/// The first line of the output if the server was away.
 fn away(outage: &Outage) -> String {
     let end = match outage.still_away {
         0 => String::new(),
@@ -124,7 +123,7 @@ fn away(outage: &Outage) -> String {
     )
 }
 
-/// What a rate that changes came to, part by part.
+/// The requested and the achieved rate of each part, with a rate that changes.
 fn slices(sample: &Sample) -> String {
     let mut text = String::new();
     if !sample.slices.is_empty() {
@@ -141,12 +140,12 @@ fn slices(sample: &Sample) -> String {
     text
 }
 
-/// sysbench's buckets, whose middles are these: 1024 from a microsecond to a hundred seconds, evenly in the logarithm.
+/// sysbench's buckets, whose middles are: 1024 values from 1 us to 100 s, evenly spaced on a logarithmic scale.
 const BUCKETS: f64 = 1024.0;
 const LEAST_MS: f64 = 0.001;
 const MOST_MS: f64 = 100_000.0;
 
-/// How many latencies fell into each bucket in which there is one: its middle in milliseconds and their number.
+/// The non-empty buckets: middle in milliseconds and number of latencies.
 fn buckets(latencies: &Latencies) -> Vec<(f64, u64)> {
     let step = (MOST_MS / LEAST_MS).ln() / (BUCKETS - 1.0);
     let mut buckets = BTreeMap::<u32, u64>::new();
@@ -157,7 +156,7 @@ fn buckets(latencies: &Latencies) -> Vec<(f64, u64)> {
     buckets.into_iter().map(|(bucket, count)| (LEAST_MS * (f64::from(bucket) * step).exp(), count)).collect()
 }
 
-/// The buckets as sysbench prints them.
+/// The histogram in sysbench's format.
 fn histogram(latencies: &Latencies) -> String {
     const STARS: f64 = 40.0;
     let buckets = buckets(latencies);
@@ -242,7 +241,7 @@ mod tests {
         let text = histogram(&latencies);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[2], format!("       0.001 |{:<40} 4", "**"), "what is shorter counts as the shortest");
-        // The 385th bucket of 1024 from 0.001 to 100000 ms holds a millisecond.
+        // The 385th of the 1024 buckets from 0.001 to 100000 ms holds 1 ms.
         assert_eq!(lines[3], format!("       1.007 |{} 80", "*".repeat(40)));
         assert_eq!(lines[4], format!("       1.996 |{:<40} 1", "*"));
         assert_eq!(lines.len(), 5, "{text}");

@@ -1,4 +1,4 @@
-//! Experiment by experiment, and the verdict on each claim.
+//! Runs the experiments one after the other and prints the verdict on each claim.
 
 use super::predict::{On, plan, testable};
 use super::view;
@@ -19,13 +19,13 @@ use tare_study::language::spec::Study;
 use tare_study::plan::resolve::Where;
 use tare_topology::Machine;
 
-/// The page of all claims, next to the folders of their experiments.
+/// The page of all claims, next to the directories of their experiments.
 const PICTURE: &str = "claims.html";
 
-/// Runs what is left of the experiments below `out` and says what became of each claim.
+/// Runs the remaining experiments below `out` and prints the verdict on each claim.
 ///
 /// # Errors
-/// When nothing could be begun; an experiment that fails is a verdict, and the others go on.
+/// When nothing could be started. An experiment that fails is a verdict, and the others go on.
 pub fn run(predictions: &Predictions, out: &Path, trusted: bool, json: bool) -> Result<Exit, Problem> {
     let runs = predictions.experiments.iter().filter(|own| own.blocks > 0).count();
     let machine = Machine::this()?;
@@ -42,7 +42,7 @@ pub fn run(predictions: &Predictions, out: &Path, trusted: bool, json: bool) -> 
     }
     let began = Instant::now();
     let in_time = |own: &Predicted| {
-        // Disturbed trials run again, so more may have passed than was expected.
+        // Disturbed trials are repeated, so more time may have passed than expected.
         predictions.within_s.is_none_or(|within_s| began.elapsed().as_secs_f64() + own.expected_s / 2.0 <= within_s)
     };
     let (mut done, mut interrupted, mut late) = (0, false, 0);
@@ -95,7 +95,7 @@ pub fn run(predictions: &Predictions, out: &Path, trusted: bool, json: bool) -> 
     Ok(if tested { Exit::Done } else { Exit::Machine })
 }
 
-/// What was published next to what was measured, as a page alongside the results.
+/// Writes a page that compares published and measured figures, alongside the results.
 fn picture(predictions: &Predictions, all: &[Claimed], out: &Path, trusted: bool) -> Result<(), Problem> {
     let of = |own: &'_ Predicted| own.experiment.claims.len();
     let folders =
@@ -107,7 +107,7 @@ fn picture(predictions: &Predictions, all: &[Claimed], out: &Path, trusted: bool
     Ok(())
 }
 
-/// Runs what is left of one; whether all of it is done.
+/// Runs the rest of an experiment; returns whether it is complete.
 fn experiment(predicted: &Predicted, path: &Path, on: On<'_>, trusted: bool) -> Result<bool, Problem> {
     let (study, plan, directory) = match path.join("plan.json").exists() {
         true => {
@@ -136,7 +136,7 @@ fn begin(predicted: &Predicted, path: &Path, on: On<'_>, trusted: bool) -> Resul
     Ok((study, plan, directory))
 }
 
-/// What became of the claims of an experiment so far.
+/// The verdicts on the claims of an experiment so far.
 fn verdicts(predicted: &Predicted, out: &Path) -> Result<Vec<Claimed>, Problem> {
     let path = out.join(&predicted.experiment.name);
     let results = match predicted.blocks > 0 && path.join("plan.json").exists() {

@@ -1,4 +1,4 @@
-//! Options of `tare reproduce`, and what they choose.
+//! The options of `tare reproduce`, and the experiments that they select.
 
 use super::{carry_out, predict, view};
 use crate::cli::output::{self, time};
@@ -71,7 +71,7 @@ pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     }
     let (machine, place) = read_topology::machine(args.topology.as_deref())?;
     interrupt::stop()?;
-    // Trials run in folders of their own.
+    // Trials run in directories of their own, so that a relative path would not be found.
     let servers = std::path::absolute(&args.servers)
         .map_err(|e| Problem::new(Exit::Usage, format!("--servers: {e}")).at(args.servers.display().to_string()))?;
     believed(&servers, args.trust)?;
@@ -91,7 +91,7 @@ pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
         view::planned(&predictions, args.json)?;
         return Ok(Exit::Done);
     }
-    // Where nothing can be run there are no results to keep.
+    // If nothing can be run, there are no results to keep.
     if predictions.experiments.iter().all(|own| own.blocks == 0) {
         return carry_out::run(&predictions, Path::new(""), args.trust, args.json);
     }

@@ -1,11 +1,11 @@
-//! `tare reproduce`: published claims against this machine.
+//! `tare reproduce`: tests published claims on this machine.
 //!
-//! | file | holds |
+//! | file | content |
 //! | --- | --- |
-//! | `command` | the options, and what they choose |
-//! | `predict` | what is going to be run, in how much time, written down before the first trial |
-//! | `carry_out` | experiment by experiment, and the verdict on each claim |
-//! | `view` | claims and verdicts for people and as JSON |
+//! | `command` | the options, and the experiments that they select |
+//! | `predict` | what will be run and how long it takes, written before the first trial |
+//! | `carry_out` | runs the experiments, and the verdict on each claim |
+//! | `view` | claims and verdicts as text and as JSON |
 
 mod carry_out;
 mod command;

@@ -1,4 +1,4 @@
-//! What is going to be run and in how much time: written down before the first trial, and never changed after it.
+//! Predicts what will be run and how long it takes: written before the first trial, and never changed afterwards.
 
 use crate::cli::ab_together::by_turns;
 use crate::cli::study_file::planned;
@@ -13,18 +13,18 @@ use tare_study::plan::resolve::Where;
 use tare_study::plan::settle;
 use tare_topology::Machine;
 
-/// Fewest blocks that give every measure an interval.
+/// Fewest blocks with which every measure has an interval.
 const FEWEST: usize = 4;
 
 #[derive(Clone, Copy)]
 pub struct On<'m> {
-    /// Its nodes and CPUs, this one's or those of a description.
+    /// The machine that is planned for: this one or a described one.
     pub machine: &'m Machine,
     pub place: Where,
     pub servers: &'m Path,
 }
 
-/// An experiment that can be run, with what its time consists of.
+/// An experiment that can be run, with the parts of its duration.
 struct Costed {
     predicted: Predicted,
     /// Seconds that do not depend on the number of blocks.
@@ -32,8 +32,8 @@ struct Costed {
     block_s: f64,
 }
 
-/// Every experiment with its blocks. In a time that does not do for all, those that come first are run: each with as
-/// few blocks as can decide something, and what is left over goes to all of them alike.
+/// Every experiment with its number of blocks. If the time is too short for all, the first ones are run, each with the
+/// fewest blocks that can decide something; the remaining time is shared among them in proportion.
 pub fn all(experiments: Vec<Experiment>, on: On<'_>, within_s: Option<f64>) -> Result<Vec<Predicted>, Problem> {
     let mut costed = experiments.into_iter().map(|e| costed(e, on)).collect::<Result<Vec<_>, _>>()?;
     if let Some(within_s) = within_s {
@@ -42,7 +42,7 @@ pub fn all(experiments: Vec<Experiment>, on: On<'_>, within_s: Option<f64>) -> R
     Ok(costed
         .into_iter()
         .map(|Costed { mut predicted, fixed_s, block_s }| {
-            // Of what is left out the least that it would take; nothing of what cannot be tested.
+            // If left out: the shortest time that the experiment would take; 0 if it cannot be tested.
             predicted.expected_s = fixed_s + block_s * predicted.blocks.max(FEWEST) as f64;
             predicted
         })
@@ -92,7 +92,7 @@ fn fit(costed: &mut [Costed], within_s: f64) {
     }
 }
 
-/// An experiment with those claims that nothing stands against.
+/// An experiment with only those claims that can be tested.
 pub fn testable(experiment: &Experiment, cannot: &BTreeMap<String, Cannot>) -> Experiment {
     let claims: Vec<Claim> =
         experiment.claims.iter().filter(|claim| !cannot.contains_key(&claim.name)).cloned().collect();
@@ -116,7 +116,7 @@ pub fn read(bytes: &[u8]) -> Result<Predictions, Problem> {
         return Err(Problem::new(Exit::Usage, format!("these predictions have schema {found}"))
             .expected(PREDICTIONS_SCHEMA.to_string()));
     }
-    // Each has a folder of its name.
+    // The name of each experiment also names its directory.
     let is_one_name = |name: &str| {
         let mut parts = Path::new(name).components();
         matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
@@ -153,9 +153,9 @@ mod tests {
             all.map(|own| own.predicted.blocks)
         };
         assert_eq!(blocks(1e6), [10, 14, 8, 6]);
-        // The third takes 4,000 s at the least; the others have room for all that they want.
+        // The third takes at least 4,000 s; the others get all the blocks that they need.
         assert_eq!(blocks(600.0), [10, 14, 0, 6]);
-        // 143 s at the least for the three, and 60% of the 264 s that they would further take.
+        // At least 143 s for the three, and 60% of the 264 s that their further blocks would take.
         assert_eq!(blocks(300.0), [7, 9, 0, 5]);
         assert_eq!(blocks(55.0), [4, 0, 0, 0]);
         assert_eq!(blocks(1.0), [0, 0, 0, 0]);

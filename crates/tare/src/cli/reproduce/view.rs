@@ -1,4 +1,4 @@
-//! Claims and verdicts, for people and as JSON.
+//! Prints claims and verdicts as text and as JSON.
 
 use crate::cli::Problem;
 use crate::cli::output::{self, duration};
@@ -9,9 +9,9 @@ use tare_results::claim::{Cannot, Claim, Experiment, Predicted, Predictions, Pub
 
 /// Columns of the longest name of a claim or an experiment.
 const NAMES: usize = 27;
-/// Columns of `does not hold`.
+/// Columns of the longest verdict, `does not hold`.
 const VERDICTS: usize = 13;
-/// What is longer has a line of its own.
+/// A longer text has a line of its own.
 const LONG: usize = 40;
 
 #[derive(Serialize)]
@@ -68,9 +68,8 @@ fn claim_json<'a>(
     }
 }
 
-/// Every claim with its source, and no verdict.
+/// Prints every claim with its source, without a verdict.
 pub fn list(experiments: &[Experiment], json: bool) -> Result<(), Problem> {
-    /// Experiments whose claims are listed with their sources.
     const FEW: usize = 1;
     let all = || experiments.iter().flat_map(|e| e.claims.iter().map(move |claim| (e, claim)));
     if json {
@@ -99,7 +98,7 @@ pub fn list(experiments: &[Experiment], json: bool) -> Result<(), Problem> {
     output::lines(&text)
 }
 
-/// What would be run, and in how much time.
+/// Prints what would be run, and how long it would take.
 pub fn planned(predictions: &Predictions, json: bool) -> Result<(), Problem> {
     let runs = || predictions.experiments.iter().filter(|own| own.blocks > 0);
     let expected_s: f64 = runs().map(|own| own.expected_s).sum();
@@ -142,13 +141,13 @@ pub fn planned(predictions: &Predictions, json: bool) -> Result<(), Problem> {
     output::lines(&text)
 }
 
-/// Names of the claims that nothing stands against.
+/// Names of the claims that can be tested.
 fn testable(own: &Predicted) -> Vec<&str> {
     let names = own.experiment.claims.iter().map(|claim| claim.name.as_str());
     names.filter(|name| !own.cannot.contains_key(*name)).collect()
 }
 
-/// Claims that cannot be tested, those of one reason together.
+/// Claims that cannot be tested, grouped by reason.
 fn untestable(predictions: &Predictions) -> String {
     let mut reasons: Vec<(&Cannot, Vec<&str>)> = Vec::new();
     let claims = predictions.experiments.iter().flat_map(|own| own.experiment.claims.iter().map(move |c| (own, c)));
@@ -164,7 +163,7 @@ fn untestable(predictions: &Predictions) -> String {
     if lines.is_empty() { lines } else { format!("\ncannot be tested here\n{lines}") }
 }
 
-/// A line a claim.
+/// Prints one line per claim.
 pub fn verdicts(claimed: &[Claimed]) -> Result<(), Problem> {
     let line = |own: &Claimed| {
         let (name, published) = (&own.claim.name, words::published(&own.claim));
@@ -182,17 +181,17 @@ pub fn verdicts(claimed: &[Claimed]) -> Result<(), Problem> {
     output::lines(&claimed.iter().map(line).collect::<String>())
 }
 
-/// What stands above the verdicts.
+/// Prints the header of the verdicts.
 pub fn heading() -> Result<(), Problem> {
     output::lines(&format!("{:NAMES$} {:VERDICTS$} {:>8}  here (95% interval)\n", "claim", "verdict", "published"))
 }
 
-/// How many came to what.
+/// Prints the number of claims with each verdict.
 pub fn summed(claimed: &[Claimed]) -> Result<(), Problem> {
     output::lines(&format!("{}\n", words::sentence(claimed.iter().map(|own| own.verdict.as_ref()))))
 }
 
-/// All of it as one document.
+/// Prints all claims as one document.
 pub fn document(predictions: &Predictions, claimed: &[Claimed]) -> Result<(), Problem> {
     let of = |own: &'_ Predicted| own.experiment.claims.len();
     let experiments = predictions.experiments.iter().flat_map(|own| std::iter::repeat_n(own, of(own)));

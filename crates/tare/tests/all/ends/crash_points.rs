@@ -1,5 +1,5 @@
-//! A run that changes every setting dies at every crash point in turn, alone or with all that it started; then the next
-//! start, which itself dies at each of its own: settings are as before, and every trial is there once.
+//! A run that changes every setting is killed at every crash point, alone or with all its processes; then the next
+//! start is killed at each of its own. Afterwards settings must be as before, and every trial recorded once.
 
 use super::killed::{MORE, Place, settings_of};
 use crate::crashes::{Counts, Log, OF_SETTINGS, Whom, check_counts, halves};
@@ -15,7 +15,7 @@ use tare_noise::{Journal, fake};
 
 const SAMPLING: &str = "trials = 1\nsample_s = 0.05";
 
-/// What a run meets besides the points of settings.
+/// Crash points of a run in addition to those of settings.
 const OF_RUNS: [&str; 22] = [
     "group: before it is made",
     "group: made",
@@ -41,7 +41,7 @@ const OF_RUNS: [&str; 22] = [
     "setting: written",
 ];
 
-/// A place in which runs crash; data are prepared once.
+/// A place in which runs crash; the data is prepared once.
 struct Crashes {
     place: Place,
     program: PathBuf,
@@ -61,7 +61,7 @@ impl Crashes {
         let log = Log::new(world.path("crash.log"));
         let place = Place::new(world, &[&HARMLESS[..], &MORE[..]].concat(), SAMPLING, root, state);
         let mut crashes = Self { place, program, log, before, points: Vec::new() };
-        // Once for the data.
+        // The first of the two runs prepares the data.
         for _ in 0..2 {
             let mut run = crashes.fresh();
             crashes.log.count(&mut run);
@@ -88,7 +88,7 @@ impl Crashes {
         command
     }
 
-    /// A run from the beginning, with nothing kept but the data: whatever else is there already has fewer points.
+    /// A new run that keeps only the data: with other remains it would pass fewer points.
     fn fresh(&self) -> Command {
         let _ = std::fs::remove_dir_all(self.results());
         let _ = std::fs::remove_dir_all(&self.place.state);
@@ -99,7 +99,7 @@ impl Crashes {
         self.tare(&["run", &self.place.study, "--out", "results"])
     }
 
-    /// What goes on with a crashed run; one without a plan is begun anew.
+    /// A command that resumes a crashed run; a run without a plan starts again.
     fn resumed(&self) -> Command {
         if self.results().join("plan.json").is_file() {
             return self.tare(&["run", "--resume", "results"]);
@@ -108,7 +108,7 @@ impl Crashes {
         self.tare(&["run", &self.place.study, "--out", "results"])
     }
 
-    /// Runs `command` until the point with this number; what died there, or none where there are not so many points.
+    /// Runs `command` until the point with this number; returns the killed process, or `None` without such a point.
     fn crash(&self, mut command: Command, at: usize, whom: Whom) -> Option<Crash> {
         self.log.crash(&mut command, at, whom);
         let mut run = command.spawn().unwrap();
@@ -125,14 +125,13 @@ impl Crashes {
         let (pid, label) = reached.swap_remove(at - 1);
         let is_run = pid == id || whom == Whom::All;
         assert_eq!(status.signal(), is_run.then_some(9), "point {at}, {label}: {status}");
-        // Whose preparation dies ends; whose trial dies goes on.
+        // A run whose preparation is killed ends; a run whose trial is killed goes on.
         let is_preparation = status.code() == Some(3) && trials(&self.results()).is_empty();
         assert!(is_run || is_preparation || status.success(), "point {at}, {label}: {status}");
         Some(Crash { label, began_trials: reached.iter().any(|(other, _)| *other != id), is_run })
     }
 
-    /// Waits until the process at this point has stopped, and kills all, that one last: it keeps the others from their
-    /// next points.
+    /// Waits until the process at this point has stopped, and kills it last, so that the others reach no next point.
     fn power_cut(&self, run: &mut Child, at: usize) {
         let stopped = loop {
             if let Some((pid, _)) = self.log.reached().get(at - 1)
@@ -164,7 +163,7 @@ impl Crashes {
         }
     }
 
-    /// What holds after every next start.
+    /// Checks what must hold after every next start.
     fn check(&self, what: &str, blamed: usize) {
         assert_eq!(settings_of(&self.place.root), self.before, "{what}");
         assert!(!Journal::pending(&self.place.state), "{what}");
@@ -172,8 +171,8 @@ impl Crashes {
         self.place.records(&self.results(), blamed);
     }
 
-    /// A crash of a run that came to this point as the one without a crash did: else a point would be met twice and
-    /// another one never. On a busy machine a sample may see no transaction, and its trial is tried again.
+    /// Crashes a run whose points up to this one equal those of the run without a crash: otherwise one point would be
+    /// met twice and another never. On a busy machine a sample may see no transaction, and its trial is then repeated.
     fn crash_as_counted(&self, at: usize, whom: Whom) -> Option<Crash> {
         let labels =
             |points: &[(u32, String)]| points.iter().take(at).map(|(_, label)| label.clone()).collect::<Vec<_>>();
@@ -187,8 +186,8 @@ impl Crashes {
         panic!("{:?} and not {:?}", labels(&self.log.reached()), labels(&self.points));
     }
 
-    /// Whether nothing happens between this point and the next: the one behind a change of a setting or of the journal
-    /// and the one before the next change. (In `tare-noise`, where a crash takes a hundredth of the time, all are met.)
+    /// Whether nothing happens before the next point: between the point after a change of a setting or of the journal
+    /// and the one before the next change. (`tare-noise`, where a crash takes a hundredth of the time, tests all.)
     fn is_as_the_next(&self, at: usize) -> bool {
         let [Some((pid, label)), Some((next_pid, next))] = [at - 1, at].map(|index| self.points.get(index)) else {
             return false;
@@ -198,8 +197,8 @@ impl Crashes {
         pid == next_pid && behind.contains(&label.as_str()) && before.iter().any(|begin| next.starts_with(begin))
     }
 
-    /// Whether a trial changes settings there, and no other trial comes after it that would suffer. Then a crash of the
-    /// trial alone is met in the first one.
+    /// Whether this point belongs to the settings of the last trial. No later trial could be affected, so a crash of
+    /// the trial alone is tested in the first trial.
     fn is_of_the_last_trial(&self, at: usize) -> bool {
         let last = self.points.iter().rfind(|(_, label)| label.starts_with("record")).map(|(pid, _)| *pid);
         let of_settings = ["setting", "journal", "group"];
@@ -208,12 +207,12 @@ impl Crashes {
             .is_some_and(|(pid, label)| Some(*pid) == last && of_settings.iter().any(|begin| label.starts_with(begin)))
     }
 
-    /// Whether the run itself is there, next to which no other process lives then: that all die is the same.
+    /// Whether only the run itself lives at this point, so that killing all processes is the same.
     fn is_of_the_run_alone(&self, at: usize) -> bool {
         self.points.get(at - 1).is_some_and(|(pid, _)| *pid == self.points[0].0)
     }
 
-    /// Every point of a run whose number leaves `rest` when divided by `of`.
+    /// Tests every point of a run whose number modulo `of` is `rest`.
     fn every(&self, whom: Whom, rest: usize, of: usize) -> Counts {
         let (mut counts, mut met, mut left) = (Counts::new(), 0, 0);
         for at in (1..).filter(|at| at % of == rest) {
@@ -241,20 +240,20 @@ impl Crashes {
     }
 }
 
-/// The process that a crash ended.
+/// The process that was killed.
 struct Crash {
     label: String,
     began_trials: bool,
     is_run: bool,
 }
 
-/// The letter of proc_pid_stat(5).
+/// The state letter of proc_pid_stat(5).
 fn state_of(pid: u32) -> Option<char> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(") ")?.1.chars().next()
 }
 
-/// A copy of the program that is started hundreds of times: each trial reads through all of it.
+/// A stripped copy of the program: it is started hundreds of times, and each trial reads all of it.
 fn without_symbols(world: &World) -> PathBuf {
     let (program, copy) = (PathBuf::from(env!("CARGO_BIN_EXE_tare")), world.path("tare"));
     let stripped = Command::new("strip").arg("-o").arg(&copy).arg(&program).status();
@@ -283,7 +282,7 @@ fn every_process_dies_at_the_crash_points_between() {
 fn the_next_start_dies_at_every_crash_point() {
     let crashes = Crashes::new();
     let world = &crashes.place.world;
-    // The last trial has changed all but what it has just journalled.
+    // At this point the last trial has changed every setting except the one that it has just journalled.
     let full = crashes.points.iter().rposition(|(_, label)| label == "journal: entries synced").unwrap() + 1;
     crashes.crash_as_counted(full, Whom::All).unwrap();
     let kept = ["machine", "state", "results", "run", "cache"];
@@ -304,7 +303,7 @@ fn the_next_start_dies_at_every_crash_point() {
             copy("kept-", "");
             let start = if resumes { crashes.resumed() } else { crashes.tare(&["restore"]) };
             let Some(crash) = crashes.crash(start, at, Whom::All) else { break };
-            // From here on it is a run as any other.
+            // From here on it is a run like any other.
             if crash.began_trials {
                 break;
             }

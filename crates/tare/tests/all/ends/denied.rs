@@ -1,5 +1,5 @@
-//! Systems that deny what a run needs: calls that a container's filter refuses, limits of files and threads. Each is an
-//! error that names it, in seconds, with nothing left.
+//! Systems that deny what a run needs: system calls refused by a container's filter, limits of files and threads. Each
+//! must give an error that names the cause within seconds, and leave nothing.
 
 use crate::support::{World, text};
 use std::path::Path;
@@ -9,7 +9,7 @@ const STUDY: &str = "name = \"denied\"\n[workload]\nname = \"point_select\"\nrow
                      \"cpus:0\"\n[sampling]\ntrials = 1\nwarmup_s = 0\nsample_s = 0.1\nsteal_limit = \"off\"\n\
                      foreign_cpu_limit = \"off\"\n";
 
-/// Runs `wrapper`, followed by this world's `tare run`, which must end within seconds: its exit code and what it said.
+/// Runs `wrapper`, followed by this world's `tare run`, which must end within seconds; returns exit code and output.
 fn run_under(world: &World, wrapper: &[&str], sets: &[&str]) -> (Option<i32>, String) {
     let study = world.study(STUDY);
     let sets: Vec<&str> = sets.iter().flat_map(|set| ["--set", *set]).collect();
@@ -43,7 +43,7 @@ fn a_system_call_that_is_denied_is_an_error_in_seconds() {
 #[test]
 fn a_limit_of_the_length_of_files_is_an_error_and_no_signal() {
     let world = World::new();
-    // Blocks of 1 KiB, or of 512 bytes: neither holds what is known of the machine.
+    // Blocks of 1 KiB or of 512 bytes: the description of the machine fits in neither.
     let (code, said) = run_under(&world, &["sh", "-c", "ulimit -f 1; exec \"$@\"", "sh"], &[]);
     assert!(code == Some(3) && said.contains("File too large") && said.contains("ulimit -f"), "{code:?} {said}");
     world.assert_clean();

@@ -1,4 +1,4 @@
-//! A full disk stops the run and is blamed on no one; damaged records are repaired.
+//! A full disk stops the run without a failed trial; damaged records are repaired.
 
 use crate::support::{QUIET, World, text, trials};
 
@@ -9,7 +9,7 @@ const STUDY: &str = "name = \"full\"\n[workload]\nrows = 3000\n[sampling]\ntrial
 fn a_disk_that_fills_up_in_a_trial_uses_up_no_attempt() {
     let world = World::new();
     let study = world.study(STUDY);
-    // The cache has room for the prepared data, and not for a trial's copy of it.
+    // The cache has room for the prepared data, but not for a trial's copy of it.
     let script = r#"set -eu
         mkdir big small && mount -t tmpfs none big || exit 77
         TARE_CACHE_DIR=$PWD/big/cache "$0" run "$1" --out first --set sampling.trials=1 $2

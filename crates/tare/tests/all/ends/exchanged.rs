@@ -1,9 +1,9 @@
-//! Another user exchanges its results again and again while root reads them: root takes no two for one, waits for
-//! nothing, and shows nothing of its own.
+//! Another user exchanges its results again and again while root reads them: root must not mix two directories, must
+//! not block, and must not disclose its own files.
 
 use super::trust::holds;
 
-/// Two results of a user's, and what exchanges names until it is told to end: pairs of paths on its standard input.
+/// Two results directories of a user, and a program that exchanges pairs of paths from its input until told to end.
 const BEGIN: &str = r#"
 cat >/mnt/exchange.py <<'END'
 import ctypes, os, random, sys

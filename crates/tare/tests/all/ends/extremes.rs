@@ -1,4 +1,4 @@
-//! What no sensible user asks for: it is answered, or refused with the limit, and never by a panic, a hang or an abort.
+//! Requests with extreme values: each is answered, or refused with the limit, without a panic, a hang or an abort.
 
 use crate::engines::support::binary_of;
 use crate::support::{World, json, one_line, text, trials};
@@ -55,7 +55,7 @@ fn the_largest_and_smallest_numbers_are_shown_drawn_and_compared() {
             let (code, err) = (output.status.code(), text(&output.stderr));
             assert!(matches!(code, Some(0 | 2)) && !err.contains("panicked"), "{args:?} {code:?}: {err}\n{csv}");
         }
-        // A picture has no place for what is not a number.
+        // A picture must not contain values that are not numbers.
         if let Ok(page) = std::fs::read_to_string(world.path("x.html")) {
             for bad in ["=\"NaN", "=\"inf", "MNaN", "Minf", " NaN", "NaN,"] {
                 assert!(!page.contains(bad), "{metric}: {bad} in the page");
@@ -80,7 +80,7 @@ fn absurd_numbers_of_threads_and_trials_are_refused_with_the_limit() {
     assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
 }
 
-/// `benches/limits` has the times: two seconds are promised for each.
+/// `benches/limits` measures the times: each command must end within two seconds.
 #[test]
 fn a_hundred_thousand_conditions_and_samples_are_answered_or_refused_with_the_limit() {
     const MANY: usize = 100_000;
@@ -109,7 +109,7 @@ fn a_hundred_thousand_conditions_and_samples_are_answered_or_refused_with_the_li
     std::fs::write(&records, format!("{record}\n")).unwrap();
     let (_, err) = world.exits(0, &["show", "results"]);
     assert!(!err.contains("set aside"), "{err}");
-    // A line longer than what is read is said, and in no one's way.
+    // An overlong line is reported and does not prevent anything.
     std::fs::write(&records, format!("{{\"schema\":2,\"x\":\"{}\"}}\n", "x".repeat(65 << 20))).unwrap();
     let (_, err) = world.exits(0, &["show", "results"]);
     assert!(err.contains("line 1 of trials.jsonl") && err.contains("set aside"), "{err}");
@@ -127,7 +127,7 @@ fn pipes_and_links_in_the_place_of_files_hold_nobody_up() {
         assert!(began.elapsed() < Duration::from_secs(10), "{args:?} took {:?}", began.elapsed());
         (output.status.code(), text(&output.stderr))
     };
-    // What a record names as a capture is its writer's choice too.
+    // The record's author chooses the path of a capture as well.
     let records = world.path("results/trials.jsonl");
     let good = std::fs::read_to_string(&records).unwrap();
     std::fs::create_dir(world.path("results/captures")).unwrap();
@@ -149,14 +149,14 @@ fn pipes_and_links_in_the_place_of_files_hold_nobody_up() {
     }
     let (code, err) = quick(&["run", "/dev/zero", "--dry-run"]);
     assert!(code == Some(2) && err.contains("larger than"), "{err}");
-    // A study from a program, as shells pass it on.
+    // A study from a process substitution, which a shell passes as a pipe.
     let shell = format!("'{}' run <(cat '{study}') --dry-run --json", env!("CARGO_BIN_EXE_tare"));
     let piped = Command::new("bash").args(["-c", &shell]).output().unwrap();
     assert_eq!(piped.status.code(), Some(0), "{}", text(&piped.stderr));
     assert_eq!(json(&text(&piped.stdout))["trials"], 1);
 }
 
-/// Installers are shell scripts, and hold words apart by spaces.
+/// Installers are shell scripts, which split words at spaces.
 fn a_cache_with_a_space(engine: &dyn Engine) {
     let world = World::new();
     let study = world.study(STUDY);

@@ -1,4 +1,4 @@
-//! What goes wrong in a run or a load: time, disk, threads that stray, results no one can read, kill -9.
+//! Failures of a run or a load: timeouts, full disks, moved threads, unreadable results, kill -9.
 
 use crate::support::{World, names, script, send, server_beside, text, trials, wait_for_trials, words_of};
 use rustix::process::Signal;
@@ -61,7 +61,7 @@ fn a_thread_that_strays_fails_its_trial() {
     let study = world.study(STUDY);
     let args = ["run", &study, "--out", "results", "--set", "sampling.trials=1", "--set", "sampling.attempts=1"];
     let mut run = world.begin(&[args.as_slice(), &["--set", "sampling.sample_s=2"]].concat());
-    // Someone else widens the affinity of all of the server's threads, as an administrator's script may.
+    // Another process widens the affinity of all of the server's threads, as an administrator's script may.
     while run.try_wait().unwrap().is_none() {
         for pid in world.processes().into_iter().filter(|pid| words_of(*pid).contains(&"sqlite-server".to_owned())) {
             let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
@@ -86,8 +86,7 @@ fn a_full_disk_ends_the_run_and_loses_no_finished_trial() {
     let world = World::new();
     let study = world.study(STUDY);
     std::fs::create_dir(world.path("small")).unwrap();
-    // A file system of its own for the results, in a name space of its own: it is gone when the shell ends.
-    // There is room at the start, and someone else takes it.
+    // A file system for the results, in a mount namespace that ends with the shell. Another process takes its room.
     let script = r#"mount -t tmpfs -o size=3m none small || exit 77
         { until [ -s small/results/trials.jsonl ]; do sleep 0.05; done
           head -c $(($(df -k --output=avail small | tail -n 1) * 1024 - 150000)) /dev/zero > small/others; } &
@@ -98,7 +97,7 @@ fn a_full_disk_ends_the_run_and_loses_no_finished_trial() {
     let err = text(&output.stderr);
     assert_ne!(output.status.code(), Some(77), "no mount in a user name space of our own: {err}");
     assert_eq!(output.status.code(), Some(3), "{err}");
-    // What cannot fit is not begun: the place, what is needed and what there is.
+    // A trial that cannot fit is not started; the error names the path, the needed and the free space.
     assert!(err.contains("small/results: the record of a trial with its logs needs"), "{err}");
     assert!(err.contains(" bytes), and ") && err.contains("are free") && err.contains("--resume"), "{err}");
     let kept = trials(&world.path("kept"));
@@ -106,7 +105,7 @@ fn a_full_disk_ends_the_run_and_loses_no_finished_trial() {
     let (_, err) = world.exits(0, &["show", "kept"]);
     assert!(!err.contains("panicked"), "{err}");
     world.assert_clean();
-    // With room again the same schedule goes on behind what is there.
+    // With room again, the same schedule goes on after the existing records.
     let mut resumed = world.begin(&["run", "--resume", "kept"]);
     wait_for_trials(&world.path("kept"), kept.len() + 2);
     send(resumed.id(), Signal::INT);
@@ -123,7 +122,7 @@ fn a_read_only_sys_leaves_conditions_out_and_nothing_changed() {
     let before = std::fs::read_to_string(path).expect("this test needs a kernel with transparent huge pages");
     let short = ["--set", "sampling.trials=1", "--set", "sampling.sample_s=0.05"];
     let args = [&["run", &study, "--out", "results"], &short[..]].concat();
-    // Root sees a /sys of its own, as in a container; no one else may write to it anyway.
+    // Root gets a read-only /sys, as in a container; other users cannot write to it anyway.
     let read_only = ["unshare", "--mount", "sh", "-c", "mount -o remount,bind,ro /sys && exec \"$@\"", "sh"];
     let (mut tare, reason) = match rustix::process::geteuid().is_root() {
         true => (world.behind(&read_only, &args), "is mounted read-only here"),
@@ -136,7 +135,7 @@ fn a_read_only_sys_leaves_conditions_out_and_nothing_changed() {
         serde_json::from_str(&std::fs::read_to_string(world.path("results/plan.json")).unwrap()).unwrap();
     let conditions = plan["conditions"].as_array().unwrap();
     let found = conditions.iter().map(|c| c["reason"].as_str().unwrap_or_default());
-    // The level that is there already needs no write.
+    // The level that is in effect already needs no write.
     let refused = found.filter(|found| found.contains(reason)).count();
     assert!(
         refused >= 1 && refused == conditions.iter().filter(|c| c["realizable"] == false).count(),
@@ -171,7 +170,7 @@ fn a_damaged_line_is_in_nobodys_way_and_unreadable_results_are_a_clear_error() {
     assert_eq!(std::fs::read_to_string(&records).unwrap(), resumed);
     std::fs::write(&records, &good).unwrap();
 
-    // Permissions say nothing to root; the suite runs as an ordinary user too.
+    // Permissions do not restrict root; the suite also runs as an ordinary user.
     if !rustix::process::geteuid().is_root() {
         let directory = world.path("results");
         std::fs::set_permissions(&directory, PermissionsExt::from_mode(0o000)).unwrap();
@@ -188,7 +187,7 @@ fn a_damaged_line_is_in_nobodys_way_and_unreadable_results_are_a_clear_error() {
     assert!(err.contains("file"), "{err}");
 }
 
-/// A server that makes its data and then, in the trial, writes a line of 300 KiB that would rename the terminal.
+/// A server that prepares its data and then, in the trial, writes a line of 300 KiB that would rename the terminal.
 #[test]
 fn what_a_server_writes_is_cut_in_the_record_and_steers_no_terminal() {
     let world = World::new();
@@ -223,7 +222,7 @@ fn kill_9_at_random_moments_leaves_no_server_and_the_schedule_completes() {
     let mut state = u64::from(seed) | 1;
     let mut planned = false;
     for kill in 0..12 {
-        // A multiplicative generator is random enough for a moment; 0 to 1 s covers start, preparation and two trials.
+        // A multiplicative generator is random enough here; 0 to 1 s covers start, preparation and two trials.
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let wait = Duration::from_millis((state >> 33) % 1000);
         let args = if planned { ["run", "--resume", "results"] } else { ["run", &study, "--out=results"] };
@@ -233,7 +232,7 @@ fn kill_9_at_random_moments_leaves_no_server_and_the_schedule_completes() {
         run.wait().unwrap();
         planned = world.path("results/plan.json").is_file();
         if !planned && !names(&world.path("results")).is_empty() {
-            // Killed before there was a plan: nothing to resume, and the half-made directory says so.
+            // Killed before there was a plan: nothing can be resumed, and the incomplete directory must be removed.
             std::fs::remove_dir_all(world.path("results")).unwrap();
         }
         println!("kill {kill} after {wait:?}, {} trials", trials(&world.path("results")).len());
@@ -253,7 +252,7 @@ fn kill_9_at_random_moments_leaves_no_server_and_the_schedule_completes() {
     world.assert_clean();
 }
 
-/// A load of the user's own, without a run around it.
+/// A load of the user's own, without a run.
 #[test]
 fn a_load_that_did_not_do_what_was_asked_of_it_says_so() {
     let world = World::new();
@@ -266,11 +265,11 @@ fn a_load_that_did_not_do_what_was_asked_of_it_says_so() {
     let (_, err) = exits(4, &["--time", "500ms", "--warmup", "0s", "--rate", "5000000"]);
     assert!(err.contains("the rate was not met") && err.contains("5000000"), "{err}");
 
-    // One in a hundred seconds: none is due in so short a time.
+    // One transaction in a hundred seconds: none is due in so short a time.
     let (_, err) = exits(4, &["--time", "300ms", "--warmup", "0s", "--rate", "0.01"]);
     assert!(err.contains("no transaction was finished"), "{err}");
 
-    // Rows that vanish under load: a select that finds none is no transaction.
+    // Rows that vanish under load: a select that finds none is not a completed transaction.
     let mut running = world.tare(&[&base[..], &["--time", "60s", "--warmup", "0s"]].concat());
     let running = running.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(500));

@@ -1,11 +1,10 @@
-//! What a server starts outlives neither it, nor its trial, nor a kill -9 of all; what was left running is told.
+//! Processes of a server must not outlive it, its trial, or a kill -9 of everything; ended ones are reported.
 
 use crate::support::{World, script, send, text, trials, wait_until, words_of};
 use rustix::process::Signal;
 use std::process::Stdio;
 
-/// A server that starts helpers in sessions of their own, each by what stands before its command, and tells no one
-/// whose they are. Its study.
+/// A study with a server that starts helpers in sessions of their own; `helpers` are prefixes of their commands.
 fn with_helpers(world: &World, helpers: &[&str], sample_s: f64) -> String {
     let server = world.path("server");
     let started: String = helpers.iter().map(|with| format!("{with} setsid sleep 600 >/dev/null 2>&1 &\n")).collect();
@@ -17,7 +16,7 @@ fn with_helpers(world: &World, helpers: &[&str], sample_s: f64) -> String {
     ))
 }
 
-/// The helpers of this world; they work in its directory.
+/// The helper processes of this world; their working directory is in it.
 fn helpers(world: &World) -> Vec<u32> {
     world.processes().into_iter().filter(|pid| words_of(*pid).first().is_some_and(|word| word == "sleep")).collect()
 }
@@ -25,7 +24,7 @@ fn helpers(world: &World) -> Vec<u32> {
 #[test]
 fn a_helper_that_outlives_its_server_is_ended_and_told_about() {
     let world = World::new();
-    // One of them with nothing in its environment that would tell whose it is.
+    // The second helper has an empty environment, so that nothing there identifies its owner.
     let study = with_helpers(&world, &["", "env -i"], 0.3);
     for group in ["on", "off"] {
         let out = format!("results-{group}");
@@ -50,8 +49,7 @@ fn a_helper_that_outlives_its_server_is_ended_and_told_about() {
 fn a_kill_9_of_trial_or_of_all_leaves_no_helper() {
     for (group, all) in [("on", true), ("on", false), ("off", true), ("off", false)] {
         let world = World::new();
-        // Long enough that no trial ends in good order while its processes are looked for; a run that goes on has to
-        // come to its end.
+        // With `all`, no trial may end normally while its processes are sought; otherwise the run must reach its end.
         let study = with_helpers(&world, &[""], if all { 600.0 } else { 2.0 });
         let mut run = world
             .tare(&["run", &study, "--out", "results"])
@@ -64,7 +62,7 @@ fn a_kill_9_of_trial_or_of_all_leaves_no_helper() {
         wait_until("a trial", 60, || log.exists() && !helpers(&world).is_empty());
         let kept = helpers(&world);
         let others: Vec<u32> = world.processes().into_iter().filter(|pid| !kept.contains(pid)).collect();
-        // Stopped first: one that sees another of them die would put things in order.
+        // Stopped first: a process that sees another one die would start to clean up.
         for signal in [Signal::STOP, Signal::KILL] {
             for pid in others.iter().filter(|pid| all || **pid != run.id()) {
                 send(*pid, signal);

@@ -1,4 +1,4 @@
-//! What tests that kill runs share: two conditions that differ in every setting, and what holds afterwards.
+//! Shared by tests that kill runs: two conditions that differ in every setting, and the checks afterwards.
 
 use crate::support::{World, text, trials};
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tare_noise::{Setting, System};
 
-/// What only a folder that plays a machine can be asked for everywhere.
+/// Settings that are available everywhere only on a fake machine.
 pub const MORE: [(Setting, [&str; 2]); 6] = [
     (Setting::IntelPstate, ["passive", "off"]),
     (Setting::Governor, ["performance", "powersave"]),
@@ -16,8 +16,8 @@ pub const MORE: [(Setting, [&str; 2]); 6] = [
     (Setting::CpuShield, ["cpus:2", "cpus:3"]),
 ];
 
-/// Two conditions that differ in every setting, so that each trial changes them all. What clients do is no matter: few
-/// transactions leave the CPUs to other tests, and no trial fails for a rate that changes.
+/// Two conditions that differ in every setting, so that each trial changes all of them. The load does not matter: few
+/// transactions leave the CPUs to other tests, and a rate that changes cannot fail a trial.
 pub fn study(settings: &[(Setting, [&str; 2])], sampling: &str) -> String {
     let mut text = format!(
         "name = \"killed\"\n[workload]\nrows = 20\nrate = \"400 to 800 in 2 steps\"\n[sampling]\nattempts = 50\n\
@@ -32,18 +32,18 @@ pub fn study(settings: &[(Setting, [&str; 2])], sampling: &str) -> String {
     text
 }
 
-/// A world whose programs see `root` as the machine and keep their journal in `state`.
+/// A world whose programs use `root` as the machine and keep their journal in `state`.
 pub struct Place {
     pub world: World,
     pub study: String,
     pub root: PathBuf,
     pub state: PathBuf,
-    /// What each setting is when nothing has changed it.
+    /// The original value of each setting.
     original: BTreeMap<&'static str, String>,
 }
 
 impl Place {
-    /// `sampling` is how its study samples.
+    /// `sampling` is the content of the study's `[sampling]`.
     pub fn new(world: World, changed: &[(Setting, [&str; 2])], sampling: &str, root: PathBuf, state: PathBuf) -> Self {
         let system = if root == Path::new("/") { System::real() } else { System::at(&root) };
         let original = changed.iter().map(|(s, _)| (s.name(), s.read(&system).unwrap())).collect();
@@ -64,7 +64,7 @@ impl Place {
         assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
     }
 
-    /// Every record so far ran under its own settings, began as found, and blames no one for a kill of the run.
+    /// Every record so far ran under its own settings, found the original values, and at most `blamed` records failed.
     pub fn records(&self, results: &Path, blamed: usize) -> Vec<serde_json::Value> {
         let records = trials(results);
         for record in &records {
@@ -78,7 +78,7 @@ impl Place {
                 assert_eq!(setting["found"], **original, "{name}: what an earlier trial left: {record}");
                 let (level, read) = (setting["level"].as_str().unwrap(), setting["verified"].as_str().unwrap());
                 let there = match (*name, level) {
-                    // Interrupts that are off are where they were found, and kept away from a CPU they are on the rest.
+                    // With "off" interrupts stay where they were; kept away from CPU 2 they are on the other CPUs.
                     ("irq_affinity", "off") => original,
                     ("irq_affinity", "cpus:2") => "cpus:0-1,3",
                     _ => level,
@@ -87,7 +87,7 @@ impl Place {
                 assert_eq!(record["levels"][*name], setting["level"], "{record}");
             }
         }
-        // So short a sample on a busy machine may see nothing: no one is blamed for a kill then.
+        // On a busy machine so short a sample may see no transaction: this is not a consequence of a kill.
         let starved = |record: &&serde_json::Value| {
             record["reason"].as_str().is_some_and(|reason| reason.starts_with("no transaction was finished"))
         };
@@ -96,7 +96,7 @@ impl Place {
         records
     }
 
-    /// A run that ended by itself has every trial once, and its attempts without a gap.
+    /// Checks that a run that ended by itself has a result of every trial once, and no gap in its attempts.
     pub fn whole(&self, results: &Path, blamed: usize) {
         let records = self.records(results, blamed);
         let plan: serde_json::Value =
@@ -110,7 +110,7 @@ impl Place {
     }
 }
 
-/// The machine's files without its list of processes: a group that goes leaves its own to the group above.
+/// The machine's files without lists of processes: a group that is removed returns its processes to its parent.
 pub fn settings_of(root: &Path) -> BTreeMap<PathBuf, String> {
     let mut files = crate::noise_common::tree(root);
     files.retain(|path, _| path.extension().is_none_or(|e| e != "procs"));

@@ -1,8 +1,8 @@
-//! kill -9 of runs that change machine settings, of their trials and servers, and of all of it: anyone who goes on
-//! finds, and puts back, what was there before, and every trial runs under its own settings.
+//! kill -9 of runs that change machine settings, of their trials and servers, and of everything: the next start must
+//! find and restore the original settings, and every trial must run under its own settings.
 //!
-//! Moments are random; those between two steps are met one by one in `crash_points`. `TARE_TEST_KILLS` is how often;
-//! more than usual kills trials that hang past their time-out too.
+//! Moments are random; `crash_points` tests every point between two steps. `TARE_TEST_KILLS` is the number of kills;
+//! with more than the default, trials that hang past their timeout are tested too.
 
 use super::killed::{MORE, Place, settings_of, study};
 use crate::noise_common::HARMLESS;
@@ -16,10 +16,10 @@ use tare_noise::{HostLock, Journal, System, fake, recover};
 
 const KILLS: u32 = 100;
 
-/// Trials that take a moment, and of which many may fail; one that hangs is soon given up.
+/// Short trials, of which many may fail; a trial that hangs is given up soon.
 const SAMPLING: &str = "trials = 4\nsample_s = 0.1\ntrial_timeout_s = 3";
 
-/// Random moments: a multiplicative generator is random enough for that.
+/// Random moments; a multiplicative generator is random enough here.
 struct Moments(u64);
 
 impl Moments {
@@ -35,28 +35,28 @@ impl Moments {
     }
 }
 
-/// Whom a kill -9 hits.
+/// The target of a kill -9.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Whom {
-    /// The run: its trial still puts things back.
+    /// The run: its trial still restores settings.
     Run,
-    /// Everything that the run started, and itself: nothing does.
+    /// The run and everything that it started: nothing restores settings.
     All,
-    /// The trial: the run puts things back, and goes on.
+    /// The trial: the run restores settings and goes on.
     Trial,
-    /// The server: the trial fails, and puts things back.
+    /// The server: the trial fails and restores settings.
     Server,
-    /// The trial is stopped by SIGSTOP, so that its time-out ends in a kill after the grace.
+    /// The trial is stopped by SIGSTOP, so that its timeout ends with a kill after the grace time.
     Hung,
 }
 
-/// A place where runs are killed, and what is under way in it.
+/// A place where runs are killed, and the current run.
 struct Kills {
     place: Place,
-    /// The directory of results that is worked on, and the run that does.
+    /// The number of the current results directory; `run` works on it.
     number: u32,
     run: Option<Child>,
-    /// Trials and servers killed under it: each may fail one attempt.
+    /// Trials and servers that were killed: each may fail one attempt.
     blamed: usize,
 }
 
@@ -69,7 +69,7 @@ impl Kills {
         self.place.world.path(&format!("results-{}", self.number))
     }
 
-    /// Makes sure that a run is at work: begun, taken up again, or the next one when this one has ended.
+    /// Makes sure that a run is active: started, resumed, or a new one after the last has ended.
     fn at_work(&mut self) {
         if let Some(run) = &mut self.run {
             let Some(status) = run.try_wait().unwrap() else { return };
@@ -86,7 +86,7 @@ impl Kills {
         self.run = Some(self.place.tare(&args).stderr(Stdio::null()).spawn().unwrap());
     }
 
-    /// The trial that measures, and its server, where they are there.
+    /// The trial that measures, and its server, if they exist.
     fn trial_and_server(&self) -> (Option<u32>, Option<u32>) {
         let mut found = (None, None);
         for pid in self.place.world.processes() {
@@ -100,7 +100,7 @@ impl Kills {
         if found.0.is_some() { found } else { (None, None) }
     }
 
-    /// Kills, and says whether anything was hit.
+    /// Kills the target and returns whether anything was hit.
     fn kill(&mut self, whom: Whom) -> bool {
         match whom {
             Whom::Run | Whom::All => {
@@ -112,13 +112,13 @@ impl Kills {
                 let mut run = self.run.take().unwrap();
                 run.kill().unwrap();
                 run.wait().unwrap();
-                // On a busy machine a killed process takes its time to die, and its own are left alone until then.
+                // On a busy machine a killed process takes time to die, and its data is left alone until then.
                 let deadline = Instant::now() + Duration::from_secs(10);
                 while whom == Whom::All && !self.place.world.processes().is_empty() && Instant::now() < deadline {
                     std::thread::sleep(Duration::from_millis(5));
                 }
                 if !self.results().join("plan.json").is_file() {
-                    // Killed before there was a plan: a half-made directory is not resumed.
+                    // Killed before there was a plan: an incomplete directory cannot be resumed.
                     let _ = std::fs::remove_dir_all(self.results());
                 }
                 Journal::pending(&self.place.state)
@@ -130,7 +130,7 @@ impl Kills {
                 let hit = victim.is_some_and(|pid| send(pid, signal));
                 self.blamed += usize::from(hit);
                 if hit && whom == Whom::Hung {
-                    // Until the run has given it up.
+                    // Waits until the run has given the trial up.
                     let gone = || !Path::new(&format!("/proc/{}", victim.unwrap())).exists();
                     let deadline = Instant::now() + Duration::from_secs(90);
                     while !gone() {
@@ -163,17 +163,17 @@ impl Kills {
         self.place.records(&self.results(), self.blamed);
     }
 
-    /// Between two kills: some trials long, on a busy machine too, where none would ever come to its end otherwise.
+    /// The longest time between two kills: several trials long, even on a busy machine, so that trials do end.
     fn longest_wait(&self) -> Duration {
         let began = Instant::now();
         self.place.succeeds(&["run", &self.place.study, "--set", "sampling.trials=1", "--out", "undisturbed"]);
         let took = began.elapsed();
-        // Preparations are killed too.
+        // The data is removed, so that preparations are killed too.
         std::fs::remove_dir_all(self.place.world.path("cache")).unwrap();
         took.max(Duration::from_millis(500))
     }
 
-    /// Kills again and again; after every next start what `found` finds is as before.
+    /// Kills repeatedly; after every next start, `found` must return the same as before.
     fn again_and_again<T: PartialEq + std::fmt::Debug>(mut self, found: impl Fn() -> T) {
         let kills = std::env::var("TARE_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS);
         let before = found();
@@ -187,7 +187,7 @@ impl Kills {
             let whom = match kill % 8 {
                 0 | 4 => Whom::Run,
                 2 => Whom::All,
-                // Each takes most of half a minute.
+                // Each takes almost half a minute.
                 7 if kills > KILLS && kill % 64 == 7 => Whom::Hung,
                 1 | 5 | 7 => Whom::Trial,
                 3 => Whom::Server,
@@ -195,7 +195,7 @@ impl Kills {
             };
             let hit = self.kill(whom);
             let goes_on = matches!(whom, Whom::Trial | Whom::Server | Whom::Hung);
-            // Between two trials there is no one to kill.
+            // Between two trials there is no process to kill.
             if goes_on && !hit {
                 continue;
             }
@@ -235,7 +235,7 @@ fn kills_on_a_folder_that_plays_a_machine() {
 #[ignore = "minutes of random moments: make kills"]
 fn kills_on_this_machine() {
     let system = System::real();
-    // Root inside a container may lack the right as well.
+    // Root inside a container may lack the permission as well.
     let may = system.may_write("/proc/sys/vm/swappiness").is_ok();
     let present: Vec<_> = HARMLESS.into_iter().filter(|(setting, _)| setting.read(&system).is_ok()).collect();
     assert!(present.len() >= 4, "a kernel without {HARMLESS:?}?");
@@ -249,7 +249,7 @@ fn kills_on_this_machine() {
         assert_eq!(found(), before);
         return;
     }
-    // The journal is kept where the next run of this test finds it, should this one be killed.
+    // The journal is kept where the next run of this test finds it if this one is killed.
     let state = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kills-real");
     std::fs::create_dir_all(&state).unwrap();
     let _machine = crate::noise_common::host_lock();

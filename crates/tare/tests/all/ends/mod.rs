@@ -1,4 +1,4 @@
-//! How runs end early: kills, Ctrl-C, full disks, hostile users; and what is left then.
+//! Runs that end early: kills, Ctrl-C, full disks, hostile users; and what they leave.
 
 mod crash_points;
 mod denied;

@@ -1,6 +1,6 @@
-//! Ctrl-C at many moments, with whatever server there is stopped by SIGSTOP: over within 3 s, and nothing left.
+//! Ctrl-C at many moments, with the server stopped by SIGSTOP: the command must end within 3 s and leave nothing.
 //!
-//! `TARE_TEST_MOMENTS` is how many moments of each kind are tried.
+//! `TARE_TEST_MOMENTS` is the number of moments of each kind.
 
 use crate::support::{World, names, script, send, server_beside, text, wait_until, words_of};
 use rustix::process::Signal;
@@ -9,7 +9,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use tare_engine::{Engine, Mariadb, Sqlite};
 
-/// From Ctrl-C to the end, with room for a busy machine; 3 s are promised.
+/// From Ctrl-C to the end, with reserve for a busy machine; the guarantee is 3 s.
 const SOON: Duration = Duration::from_secs(5);
 
 const STUDY: &str = "name = \"long\"\n[workload]\nrows = 2000\n[sampling]\ntrials = 3\nwarmup_s = 0\nsample_s = 300\n\
@@ -31,7 +31,7 @@ fn is_trial(pid: u32) -> bool {
     words_of(pid).get(1).is_some_and(|word| word == "trial")
 }
 
-/// How long it takes to end; killed where that is too long.
+/// How long the command takes to end; it is killed if that is too long.
 fn soon_over(world: &World, child: &mut Child, what: &str) -> Duration {
     let began = Instant::now();
     while child.try_wait().unwrap().is_none() {
@@ -45,19 +45,19 @@ fn soon_over(world: &World, child: &mut Child, what: &str) -> Duration {
     began.elapsed()
 }
 
-/// What must be over soon after Ctrl-C.
+/// A command that must end soon after Ctrl-C.
 struct Interrupted<'a> {
     world: &'a World,
     args: Vec<&'a str>,
-    /// Stopped in place of the servers that the command itself starts.
+    /// Stopped instead of the servers that the command itself starts.
     server: Option<u32>,
 }
 
-/// In the place of a server: there is none to be stopped.
+/// Used if there is no server to stop.
 const NO_SERVER: u32 = 0;
 
 impl Interrupted<'_> {
-    /// At `count` moments from the start up to `longest` later. How often a server was there to be stopped.
+    /// Interrupts at `count` moments from the start up to `longest` later; returns how often there was a server.
     fn at_moments(&self, count: u32, longest: Duration) -> u32 {
         let (mut stopped, mut slowest) = (0, Duration::ZERO);
         for moment in 0..count {
@@ -69,8 +69,8 @@ impl Interrupted<'_> {
         stopped
     }
 
-    /// How long it took from Ctrl-C to the end, and whether a server was there to be stopped. A trial that `hangs` is
-    /// stopped as well, and so can put nothing back itself.
+    /// Returns the time from Ctrl-C to the end, and whether there was a server to stop. A trial that `hangs` is stopped
+    /// as well, so that it cannot restore anything.
     fn once(&self, wait: Duration, hangs: bool) -> (Duration, bool) {
         let mut child = self.world.tare(&self.args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         std::thread::sleep(wait);
@@ -83,7 +83,7 @@ impl Interrupted<'_> {
         for pid in servers.iter().copied().chain(self.world.processes().into_iter().filter(also)) {
             send(pid, Signal::STOP);
         }
-        // What was done before is no matter.
+        // The command may have completed before.
         let done = child.try_wait().unwrap().is_some_and(|status| status.success());
         send(child.id(), Signal::INT);
         let took = soon_over(self.world, &mut child, &format!("{:?}, Ctrl-C after {wait:?}", self.args));
@@ -91,7 +91,7 @@ impl Interrupted<'_> {
             send(pid, Signal::CONT);
         }
         let output = child.wait_with_output().unwrap();
-        // Before the program handles signals, the signal's own effect ends it.
+        // Before the program handles signals, the signal's default action ends it.
         let code = output.status.code();
         assert!(
             done || code == Some(130) || code.is_none(),
@@ -113,7 +113,7 @@ impl Interrupted<'_> {
     }
 }
 
-/// A run that must prepare its data at every moment, one that has them, and a trial as a cluster's scheduler starts it.
+/// A run that must always prepare its data, one that has its data, and a trial as a scheduler starts it.
 fn runs_and_trials(engine: &str, count: u32, preparing: Duration, running: Duration) {
     let world = World::new();
     let study = world.study(&format!("{STUDY}[engine]\nname = \"{engine}\"\n"));
@@ -121,13 +121,13 @@ fn runs_and_trials(engine: &str, count: u32, preparing: Duration, running: Durat
     let run = vec!["run", &study, "--out", "results"];
     let run = Interrupted { world: &world, args: run, server: None };
     for moment in 0..count {
-        // Data that became complete in the meantime would be found.
+        // Removes data that a previous preparation completed.
         let _ = std::fs::remove_dir_all(world.path("cache"));
         let (took, hit) = run.once(preparing * moment / count, moment % 2 == 1);
         println!("preparing {engine}: over after {took:?}");
         stopped += u32::from(hit);
     }
-    // One whole run makes the data, and a plan for trials that no one waits for.
+    // One complete run prepares the data, and a plan for trials without a waiting run.
     world.exits(0, &["run", &study, "--out", "plan", "--set", "sampling.sample_s=0.05", "--set", "sampling.trials=1"]);
     stopped += run.at_moments(count, running);
     std::fs::rename(world.path("plan"), world.path("short")).unwrap();
@@ -167,7 +167,7 @@ fn ticks(pid: u32) -> u64 {
     fields.split_whitespace().nth(11).and_then(|ticks| ticks.parse().ok()).unwrap_or(0)
 }
 
-/// What fills tables may take any time, so that nothing limits it; and no run watches over this trial.
+/// Filling tables has no time limit, and no run watches over this trial.
 #[test]
 fn a_trial_alone_whose_server_never_answers() {
     let world = World::new();
@@ -218,7 +218,7 @@ fn counters_that_count() {
     run.at_moments(moments(4), Duration::from_millis(1500));
 }
 
-/// What is left of a merge is no obstacle: the same command makes it whole.
+/// An incomplete merge is no obstacle: the same command completes it.
 #[test]
 fn a_merge_that_copies_much() {
     let world = World::new();
@@ -228,7 +228,7 @@ fn a_merge_that_copies_much() {
     world.exits(0, &["run", "--shard", "shards", "0"]);
     let shard = world.path("shards/shard-0000");
     let part = names(&shard).into_iter().find(|name| !name.starts_with('.')).unwrap();
-    // Holes that cost nothing here, and time to copy.
+    // Sparse files, which need no space here but time to copy.
     for log in names(&shard.join(&part).join("logs")) {
         let log = std::fs::OpenOptions::new().write(true).open(shard.join(&part).join("logs").join(log)).unwrap();
         log.set_len(40 << 20).unwrap();
@@ -245,7 +245,7 @@ fn a_merge_that_copies_much() {
     }
 }
 
-/// Of 4,900 conditions, and of programs each of which has to be asked what it is and does not answer.
+/// Plans with 4,900 conditions, and with programs that do not answer when asked for their version.
 #[test]
 fn plans_of_many_conditions_and_programs() {
     let world = World::new();
@@ -268,7 +268,7 @@ fn plans_of_many_conditions_and_programs() {
     run.at_moments(moments(2), Duration::from_millis(1600));
 }
 
-/// A read of /proc/kmsg waits for what the kernel says next: a program that takes any time to copy.
+/// A read of /proc/kmsg waits for the next message of the kernel, so copying it may take any time.
 #[test]
 fn copies_of_a_program_that_take_long() {
     let world = World::new();
@@ -304,7 +304,7 @@ fn a_load_and_its_preparation() {
     }
 }
 
-/// The signal comes to another thread than the one that waits, as it may: no system call is cut short by it.
+/// The signal is delivered to another thread than the waiting one, so it interrupts no system call.
 #[test]
 fn looking_whether_tables_are_consistent() {
     let world = World::new();
@@ -313,7 +313,7 @@ fn looking_whether_tables_are_consistent() {
     let args = |command| ["load", "tpcc", command, "--engine", "mariadb", "--socket", &socket, "--scale", "0.01"];
     world.exits(0, &args("prepare"));
     let mut session = server.connect().unwrap();
-    // Which the first seven conditions do not ask.
+    // The first seven conditions do not read this table.
     session.run("LOCK TABLES history WRITE").unwrap();
     let mut check = world.begin(&args("check"));
     let waiting = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table%'";
@@ -328,7 +328,7 @@ fn looking_whether_tables_are_consistent() {
     assert_eq!(check.wait().unwrap().code(), Some(130));
 }
 
-/// A second Ctrl-C and SIGTERM are no worse than the first; and no one has to be at the keyboard.
+/// A second Ctrl-C and SIGTERM work like the first; and the load also ends without any signal.
 #[test]
 fn a_load_whose_server_stops_answering_ends_by_any_signal_and_by_itself() {
     let world = World::new();
@@ -356,7 +356,7 @@ fn a_load_whose_server_stops_answering_ends_by_any_signal_and_by_itself() {
         assert_eq!(code, Some(130), "{signals:?}");
         send(server.pid(), Signal::CONT);
     }
-    // Half a minute is waited for answers after the time that was requested.
+    // After the requested time, the load waits half a minute for answers.
     let (began, load) = (Instant::now(), began_without_answer("1s"));
     let output = load.wait_with_output().unwrap();
     send(server.pid(), Signal::CONT);
@@ -381,7 +381,7 @@ fn a_second_ctrl_c_ends_a_run_at_once_whatever_hangs() {
     send(run.id(), Signal::INT);
     assert_eq!(run.wait().unwrap().code(), Some(130));
     println!("over {:?} after the second", began.elapsed());
-    // 1 s is promised.
+    // The guarantee is 1 s.
     assert!(began.elapsed() < Duration::from_millis(1800), "{:?}", began.elapsed());
     world.assert_clean();
 }
@@ -390,11 +390,11 @@ fn a_second_ctrl_c_ends_a_run_at_once_whatever_hangs() {
 fn a_program_that_does_not_say_its_version_is_told_about_and_ends_with_ctrl_c() {
     let world = World::new();
     let hangs = world.path("mariadbd");
-    // Its helper names this world, so that it is found when it is left behind.
+    // The helper's command line names this world, so that the test finds a helper that was left.
     script(&hangs, &format!("setsid sh -c 'sleep 600; : {}' & wait", world.directory.path().display()));
     let study = world.study(&format!("{STUDY}[engine]\nname = \"mariadb\"\nbinary = \"{}\"\n", hangs.display()));
     let run = vec!["run", &study, "--out", "results"];
-    // What is found without a name is the one that the user has set.
+    // Without a name, the engine is the one in the user's configuration.
     std::fs::create_dir_all(world.path("config/tare")).unwrap();
     let config = format!("[engines]\nmariadb = \"{}\"\n", hangs.display());
     std::fs::write(world.path("config/tare/config.toml"), config).unwrap();

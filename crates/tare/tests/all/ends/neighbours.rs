@@ -1,5 +1,5 @@
-//! What other users of the machine, and names that no one checks, can do to a run: processes and threads of any name, a
-//! program that is exchanged while it runs, a question that no one answers.
+//! What other users of the machine and unusual names can do to a run: processes and threads of any name, a program that
+//! is replaced while it runs, a prompt that no one answers.
 
 use crate::support::{World, json, script, send, text, trials, wait_for_trials, wait_until, words_of};
 use rustix::process::Signal;
@@ -32,12 +32,12 @@ waits = "on"
 /// `tare` under another name.
 fn under(world: &World, name: &str) -> PathBuf {
     let (own, named) = (Path::new(env!("CARGO_BIN_EXE_tare")), world.path(name));
-    // A link takes no room, where the two are on one file system.
+    // A link needs no space, if both are on one file system.
     fs::hard_link(own, &named).or_else(|_| fs::copy(own, &named).map(drop)).unwrap();
     named
 }
 
-/// `program` in the world, as `tare` is there.
+/// Runs `program` in the world like `tare`.
 fn started(world: &World, program: &Path, args: &[&str]) -> Child {
     let mut command = world.command(program);
     command.args(world.tare(args).get_args());
@@ -48,7 +48,7 @@ fn said(world: &World) -> String {
     text(&fs::read(world.path("err")).unwrap())
 }
 
-/// The kernel keeps 15 bytes of a name, and cuts within a character.
+/// The kernel keeps 15 bytes of a name, and may cut it within a character.
 #[test]
 fn a_program_whose_name_is_no_text_is_bound_watched_and_measured() {
     let world = World::new();
@@ -58,13 +58,13 @@ fn a_program_whose_name_is_no_text_is_bound_watched_and_measured() {
     assert_eq!(run.wait().unwrap().code(), Some(0), "{}", said(&world));
     let records = trials(&world.path("results"));
     assert!(records.len() == 3 && records.iter().all(|record| record["outcome"] == "ok"), "{records:?}");
-    // Read of the process that has that name.
+    // Read from the process that has this name.
     let is_read = |record: &Value| record["samples"][0]["covariates"]["server_swapped_bytes"].is_number();
     assert!(records.iter().all(is_read), "{records:?}");
     world.assert_clean();
 }
 
-/// They work, so that the doctor has to name them; then they are only there.
+/// First they use CPU time, so that the doctor must name them; then they only exist.
 #[test]
 fn processes_of_any_name_are_no_hindrance() {
     let world = World::new();
@@ -94,7 +94,7 @@ fn processes_of_any_name_are_no_hindrance() {
     world.assert_clean();
 }
 
-/// Any user may mount a file system of their own (fusermount), in a folder of any name.
+/// Any user may mount a file system (fusermount) on a directory of any name.
 #[test]
 fn a_mount_of_any_name_keeps_no_server_out_of_its_group() {
     let world = World::new();
@@ -113,7 +113,7 @@ fn a_mount_of_any_name_keeps_no_server_out_of_its_group() {
     assert!(!found("before").is_empty() && found("before") == found("after"), "{:?}", found("after"));
 }
 
-/// The kernel calls a program that is gone `NAME (deleted)`: a file of that name is anyone's in a public folder.
+/// The kernel calls a deleted program `NAME (deleted)`: in a public directory, anyone can create a file with that name.
 #[test]
 fn a_program_that_is_gone_or_exchanged_runs_its_trials_to_the_end() {
     for exchanged in [false, true] {
@@ -134,7 +134,7 @@ fn a_program_that_is_gone_or_exchanged_runs_its_trials_to_the_end() {
     }
 }
 
-/// The record is asked after the samples, when its path may lead to another one.
+/// The server is identified after the samples, when its path may lead to another program.
 #[test]
 fn a_server_whose_program_is_exchanged_is_recorded_as_the_one_that_ran() {
     let world = World::new();
@@ -143,7 +143,7 @@ fn a_server_whose_program_is_exchanged_is_recorded_as_the_one_that_ran() {
     let study = world.study(&format!("{STUDY}{engine}"));
     world.exits(0, &["run", &study, "--out", "first", "--set", "sampling.trials=1"]);
     let first = trials(&world.path("first")).swap_remove(0);
-    // Another build: its number is another, and so is its content.
+    // Another build: build id and content differ.
     let number = first["server"]["build_id"].as_str().unwrap();
     let digit = |at: usize| u8::from_str_radix(&number[at..at + 2], 16).unwrap();
     let number: Vec<u8> = (0..number.len()).step_by(2).map(digit).collect();
@@ -166,7 +166,7 @@ fn a_server_whose_program_is_exchanged_is_recorded_as_the_one_that_ran() {
     assert!(records[1..].iter().all(|record| ran(record).0 != ran(&first).0 && ran(record).1 != ran(&first).1));
 }
 
-/// Each run of this client puts another one into its place: a script, of which the process is the shell.
+/// Each run of this client replaces its own program: a script, whose process is the shell.
 #[test]
 fn a_client_whose_program_is_exchanged_is_told_about_and_no_trial_is_of_two() {
     let world = World::new();
@@ -203,7 +203,7 @@ fn sigterm_ends_a_run_that_asks_for_a_password_and_shows_what_is_typed_again() {
     let line = format!("'{}' {}; echo code $?; stty -a", tare.get_program().display(), words.join(" "));
     let mut terminal = world.command("python3");
     terminal.args(["-c", "import pty, sys; pty.spawn(['sh', '-c', sys.argv[1]])", &line]);
-    // Its input stays open: its end would be the answer.
+    // Its input stays open, because the end of the input would count as an answer.
     let output = fs::File::create(world.path("said")).unwrap();
     let mut terminal = terminal.stdin(Stdio::piped()).stdout(output).stderr(Stdio::null()).spawn().unwrap();
     let said = || text(&fs::read(world.path("said")).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Settings outlive nothing: anyone who ends a trial puts its machine settings back before anything else is measured.
+//! Whoever ends a trial restores its machine settings before anything else is measured.
 
 use crate::support::{World, send, words_of};
 use rustix::process::Signal;
@@ -63,7 +63,7 @@ impl Tuned {
         self.tare(&args).stderr(std::fs::File::create(self.world.path("err")).unwrap()).spawn().unwrap()
     }
 
-    /// The trial at work: its process and its condition; none while only data is made.
+    /// Process, number and condition of the current trial; `None` while only data is prepared.
     fn at_work(&self) -> Option<(u32, usize, String)> {
         let plan = std::fs::read_to_string(self.world.path("results/plan.json")).ok()?;
         let plan: serde_json::Value = serde_json::from_str(&plan).ok()?;
@@ -80,7 +80,7 @@ impl Tuned {
         })
     }
 
-    /// Waits until a trial of the condition that changes the setting has changed it, and sends its process a signal.
+    /// Waits until a trial has changed the setting, and sends a signal to its process.
     fn strike(&self, found: &str, signal: Signal) -> usize {
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
@@ -89,7 +89,7 @@ impl Tuned {
                 && condition.ends_with("=7")
                 && self.swappiness() != found
             {
-                // Stopped, it cannot put the setting back between the look and the signal.
+                // A stopped trial cannot restore the setting between the check and the signal.
                 if send(pid, Signal::STOP) && self.swappiness() != found {
                     assert!(send(pid, signal));
                     return number;
@@ -100,13 +100,13 @@ impl Tuned {
         }
     }
 
-    /// Watches a run to its end: what trials of the plain condition saw.
+    /// Watches a run to its end; returns the values that were in effect during trials of the plain condition.
     fn watch(&self, run: &mut Child) -> BTreeMap<String, u32> {
         let mut seen = BTreeMap::new();
         while run.try_wait().unwrap().is_none() {
             if let Some((pid, _, condition)) = self.at_work()
                 && condition.ends_with("=as-found")
-                // Its server runs, so it has begun.
+                // Its server runs, so the trial has begun.
                 && self.world.processes().len() > 2
             {
                 let value = self.swappiness();
@@ -150,7 +150,7 @@ fn a_trial_that_hangs_past_its_time_leaves_the_next_one_the_machine_as_found() {
     let tuned = Tuned::on_a_folder();
     let began = Instant::now();
     tuned.later_trials_run_as_found_after(Signal::STOP, &["sampling.trial_timeout_s=8"]);
-    // It hears no signal: the 20 s in which others put things back are not waited for.
+    // A stopped trial does not handle signals, so the run does not wait the 20 s for it to restore settings.
     assert!(began.elapsed() < Duration::from_secs(27), "{:?}", began.elapsed());
 }
 
@@ -173,7 +173,7 @@ fn a_killed_trial_on_this_machine() {
         println!("not root: no setting of this machine can be left behind");
         return;
     }
-    // The journal is kept where the next run of this test finds it, should this one be killed.
+    // The journal is kept where the next run of this test finds it if this one is killed.
     let state = Path::new(env!("CARGO_TARGET_TMPDIR")).join("settings-real");
     let _machine = crate::noise_common::host_lock();
     let world = World::new();

@@ -1,5 +1,4 @@
-//! What others leave in root's way is not believed: attacks of an ordinary user on root, in a mount namespace of its
-//! own.
+//! Files that other users leave are not trusted: attacks of an ordinary user on root, in a mount namespace.
 
 use crate::support::text;
 use std::path::Path;
@@ -9,8 +8,8 @@ use std::process::Command;
 const STUDY: &str = "name = \"attacked\"\n[workload]\nrows = 20\n[sampling]\ntrials = 1\nwarmup_s = 0\nsample_s = 0.05\n\
                      steal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n";
 
-/// What every script begins with: folders that are the machine's own, empty, and gone with the namespace; the program
-/// where everybody can run it; `root` and `user` to run it as either, without a word of this test's environment.
+/// The beginning of every script: empty system directories that vanish with the namespace; the program where everyone
+/// can run it; `as` and `user` to run it as root and as an ordinary user, without the environment of this test.
 const BEGIN: &str = r#"set -eu
 mount --make-rprivate /
 mount -t tmpfs none /mnt
@@ -23,7 +22,7 @@ as() { env -i PATH="$PATH" "$@"; }
 user() { (cd /tmp && setpriv --reuid=65534 --regid=65534 --clear-groups env -i PATH="$PATH" "$@"); }
 "#;
 
-/// Runs a script as root in a namespace of its own; none for ordinary users, who cannot.
+/// Runs a script as root in a namespace of its own; `None` for ordinary users, who cannot.
 fn as_root(script: &str) -> Option<(i32, String)> {
     if !rustix::process::geteuid().is_root() {
         println!("not root: no one to be attacked");
@@ -208,8 +207,7 @@ fn anothers_study_or_results_are_run_only_when_trusted() {
     );
 }
 
-/// A study of commands, what the attacker wants run in their place, and how it is put there: once a trial has ended,
-/// given the folder of the results.
+/// A study of commands, the attacker's command, and the step that puts it in place after a trial has ended.
 const PROGRAMS: &str = r#"
 cat >/mnt/programs.toml <<'END'
 name = "programs"
@@ -346,8 +344,7 @@ fn merging_what_another_user_left_follows_no_link_and_shows_nothing_of_roots() {
     );
 }
 
-/// A program that has another user put a link in the place of the results, once, where one of root's folders is to be
-/// written to; what root finds there may not have changed afterwards.
+/// A program that has another user replace a results directory once by a link to one of root's, which must not change.
 const EXCHANGED: &str = r#"
 mkdir -m 700 /mnt/secret && mkdir /mnt/secret/logs /mnt/secret/captures
 for name in client-1-00000-1 client-0-00001-1 server-00000-1 server-00001-1 trial-00001-1 prepare; do

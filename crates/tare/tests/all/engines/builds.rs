@@ -1,5 +1,4 @@
-//! Builds that are not the system's: unpacked somewhere, or still in the tree in which they were built. Debian's
-//! MariaDB, copied, stands in for them.
+//! Builds outside the system: unpacked, or still in their build tree. Copies of Debian's MariaDB stand in for them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,8 +22,7 @@ fn link(from: &str, to: &Path) {
     symlink(from, to).unwrap();
 }
 
-/// Debian's server in a folder of its own, as a zip leaves it: the install script has no permission to run. One of its
-/// libraries is there and nowhere else.
+/// Debian's server as unpacked from a zip file: the install script is not executable, a library exists only there.
 fn unpacked(base: &Path) -> PathBuf {
     let server = copy("/usr/sbin/mariadbd", &base.join("sbin/mariadbd"));
     let script = copy("/usr/bin/mariadb-install-db", &base.join("bin/mariadb-install-db"));
@@ -67,14 +65,14 @@ fn an_unpacked_server_is_used_with_all_that_lies_beside_it() {
     drop(session);
     assert_eq!(running.stop(PATIENCE).unwrap(), StopOutcome::Graceful);
 
-    // Without its script it is not helped out with the system's.
+    // Without its install script, the system's script must not be used instead.
     fs::remove_file(base.join("bin/mariadb-install-db")).unwrap();
     let options = [("innodb_page_size".to_owned(), "8k".to_owned())].into();
     let other = PrepareRequest { options, ..place.prepare_request(Some(&server)) };
     let error = Mariadb.prepare_data(&other, &mut fill).unwrap_err();
     assert!(matches!(error, EngineError::BinaryUnusable { .. }), "{error}");
     assert!(error.to_string().contains("has no mariadb-install-db or mysql_install_db next to it"), "{error}");
-    // One that lost its own permission says how it gets it back.
+    // For a server that is not executable, the error says how to make it so.
     fs::set_permissions(&server, fs::Permissions::from_mode(0o644)).unwrap();
     let error = Mariadb.binary(Some(&server)).unwrap_err().to_string();
     assert!(error.contains("chmod +x"), "{error}");
@@ -120,7 +118,7 @@ fn a_server_runs_from_the_tree_in_which_it_was_built() {
     assert_eq!(running.connect().unwrap().run("SELECT c FROM t WHERE id < 10"), Ok(9));
 }
 
-/// Huge pages that no one has taken.
+/// Number of free huge pages.
 fn free_huge_pages() -> u64 {
     let memory = fs::read_to_string("/proc/meminfo").unwrap();
     let line = memory.lines().find_map(|line| line.strip_prefix("HugePages_Free:"));
@@ -130,7 +128,7 @@ fn free_huge_pages() -> u64 {
 #[test]
 fn huge_pages_that_a_server_went_on_without_fail_the_option_that_asked() {
     if free_huge_pages() > 0 {
-        // Then these servers get them, and there is nothing to refuse.
+        // With free huge pages the servers get them, and nothing is refused.
         return;
     }
     let asked = |engine: &dyn Engine, place: &Place, data: &Path, name: &str, value: &str| {

@@ -1,4 +1,4 @@
-//! A private authority, another one, and certificates of both, made by openssl while a test runs.
+//! A private certificate authority, a second one, and certificates signed by the first, made by openssl during a test.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,12 +17,12 @@ subjectAltName = DNS:localhost
 extendedKeyUsage = clientAuth
 ";
 
-/// A folder of keys and certificates, gone with it.
+/// A directory of keys and certificates, removed on drop.
 pub struct Certificates(tempfile::TempDir);
 
 impl Certificates {
-    /// `ca` and `other` are authorities; `server`, for localhost by its name alone, and `client` are signed by `ca`;
-    /// `old` is one of version 1, as the servers' manuals make them.
+    /// `ca` and `other` are authorities; `server`, for the name localhost only, and `client` are signed by `ca`; `old`
+    /// is a certificate of version 1, made as in the servers' manuals.
     pub fn new() -> Self {
         let made = Self(tempfile::Builder::new().prefix("tare").tempdir().unwrap());
         std::fs::write(made.path("config"), CONFIG).unwrap();
@@ -72,7 +72,7 @@ impl Certificates {
 
 const NEW_KEY: [&str; 5] = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
 
-/// As options and files name it.
+/// A path as options and files name it.
 pub fn shown(path: &Path) -> &str {
     path.to_str().unwrap()
 }

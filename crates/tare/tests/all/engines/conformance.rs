@@ -1,4 +1,4 @@
-//! What the traits `Engine`, `Server` and `Session` promise, of every engine. What belongs to one alone is in its file.
+//! Guarantees of the traits `Engine`, `Server` and `Session`, for every engine. Tests of one engine are elsewhere.
 
 mod life;
 mod refusals;

@@ -1,4 +1,4 @@
-//! Servers reached as their own clients reach them, and one refusal that says the same whichever command meets it.
+//! Servers reached like by their own clients, and connection errors that are the same for every command.
 
 use crate::engines::running_support::Theirs;
 use crate::support::{World, json, text};
@@ -30,7 +30,7 @@ fn postgresql_is_found_by_folder_and_port_and_by_the_variables_of_libpq() {
     by("postgresql", &["--host", folder, "--port", port], &[]);
     by("postgres", &[], &[("PGHOST", folder), ("PGPORT", port), ("PGUSER", "postgres"), ("PGDATABASE", "sbtest")]);
     by("postgres", &["--port", port], &[("PGHOST", folder), ("PGPORT", "1")]);
-    // What a study is made of says where it was and as whom: it needs no variables.
+    // A study that was made from these options contains address and user, and needs no variables.
     let all = [&words[..8], &["--engine", "postgres", "--out", "kept"]].concat();
     let variables = [("PGHOST", folder), ("PGPORT", port)];
     assert!(theirs.world.tare(&all).envs(variables).output().unwrap().status.success());
@@ -94,7 +94,7 @@ fn without_a_place_the_usual_sockets_are_looked_for_and_named() {
     assert!(err.contains("/var/run/postgresql/.s.PGSQL.5999") && err.contains("PGHOST"), "{err}");
 }
 
-/// A socket whose process has ended without removing it.
+/// Creates a socket whose process has ended without removing it.
 fn drop_listener(path: &Path) {
     drop(UnixListener::bind(path).unwrap());
 }

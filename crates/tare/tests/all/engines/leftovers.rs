@@ -16,7 +16,7 @@ fn tare() -> Option<&'static Path> {
     Some(Path::new(env!("CARGO_BIN_EXE_tare")))
 }
 
-/// Not a test: the program that is killed. It starts a server, says its number and waits for its end.
+/// Not a test: the program that is killed. It starts a server, prints its process id and waits.
 #[test]
 #[ignore = "run as a child by the test below"]
 fn the_program_that_is_killed() {
@@ -33,14 +33,14 @@ fn the_program_that_is_killed() {
     std::thread::sleep(std::time::Duration::from_secs(600));
 }
 
-/// One of this file's tests that are none, as a program of its own.
+/// One of this file's pseudo tests, as a separate program.
 fn program(name: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", &format!("engines::leftovers::{name}"), "--ignored", "--nocapture"]);
     command
 }
 
-/// The program that is killed, with a wrapper around its server, and what it says.
+/// The program that is killed, with a wrapper around its server, and its output.
 fn owner(place: &Place, more: &[(&str, &OsStr)]) -> (Child, BufReader<ChildStdout>) {
     copied(&Sqlite, place, tare(), "data");
     let mut command = program("the_program_that_is_killed");
@@ -50,14 +50,14 @@ fn owner(place: &Place, more: &[(&str, &OsStr)]) -> (Child, BufReader<ChildStdou
     (child, said)
 }
 
-/// The server that it says that it has started.
+/// The process id of the server that the program has started.
 fn server(said: BufReader<ChildStdout>) -> u32 {
     let mut lines = said.lines().map_while(Result::ok);
     let pid = lines.find_map(|line| line.strip_prefix("server ")?.parse().ok());
     pid.expect("the child started no server")
 }
 
-/// kill -9 of the owner of this server, which goes on: the next start ends it.
+/// Kills the owner of this server with kill -9; the server goes on, and the next start must end it.
 fn is_ended_by_the_next_start(mut owner: Child, server: u32, place: &Place, what: &str) {
     owner.kill().unwrap();
     owner.wait().unwrap();
@@ -91,7 +91,7 @@ fn after_kill_9_nothing_is_left() {
 
 #[test]
 fn after_kill_9_a_server_behind_a_wrapper_that_stays_is_ended_by_the_next_start() {
-    // Answering already, and still starting: the server waits for a file that comes later.
+    // A server that answers already, and one that is still starting: it waits for a file that is created later.
     for ready in [true, false] {
         let place = Place::new();
         let (pid_file, go) = (place.path("pid"), place.path("go"));
@@ -114,7 +114,7 @@ fn after_kill_9_a_server_behind_a_wrapper_that_stays_is_ended_by_the_next_start(
     }
 }
 
-/// A shell script's way to be found while it runs.
+/// The process id that a shell script has written to a file.
 fn wait_for_pid(file: &Path) -> u32 {
     let mut pid = None;
     wait_until("a script that says its number", PATIENCE.as_secs(), || {
@@ -126,7 +126,8 @@ fn wait_for_pid(file: &Path) -> u32 {
 
 #[test]
 fn after_kill_9_a_server_in_a_session_of_its_own_is_ended_by_the_next_start() {
-    // With a control group where this process may make one, and without; answering already, and never.
+    // With a control group, if this process may make one, and without; with a server that answers, and one that does
+    // not.
     for (group, ready) in [("on", true), ("on", false), ("off", true), ("off", false)] {
         let place = Place::new();
         let (pid_file, tare) = (place.path("pid"), tare().unwrap().display().to_string());

@@ -1,4 +1,4 @@
-//! What belongs to MariaDB alone. Needs `sudo apt-get install mariadb-server`.
+//! Tests of MariaDB only. Needs `sudo apt-get install mariadb-server`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ fn columns_that_change_and_procedures(server: &dyn Server) {
 
 fn packets_of_sixteen_mebibytes_and_more(server: &dyn Server) {
     let mut session = server.connect().unwrap();
-    // 1 byte command and 17 bytes around the text: one length below a full packet, at it, above it, and at two.
+    // 1 byte of command and 17 bytes around the text: payloads just below, at and above a full packet, and of two.
     for payload in [0xff_fffe, 0xff_ffff, 0x100_0000, 2 * 0xff_ffff] {
         let text = "x".repeat(payload - 18);
         let sql = format!("SELECT LENGTH('{text}')");
@@ -75,14 +75,14 @@ fn mariadbs_own_script_that_stays_is_started_verified_and_stopped() {
     let pid = server.pid();
     drop(server);
     wait_until_gone(pid);
-    // Options that it refuses are named, as without the script.
+    // Refused options are named in the error, as without the script.
     let options = BTreeMap::from([("no_such_option".to_owned(), "1".to_owned())]);
     let error = Mariadb.start(&StartRequest { options, ..request() }).err().unwrap();
     assert!(error.to_string().contains("no_such_option"), "{error}");
     assert!(!place.path("run").exists() && !place.path("copy").exists());
 }
 
-/// A table of latin1 holds `é` as one byte; what was sent for it over a connection in UTF-8 was two.
+/// A latin1 table stores `é` as one byte; a connection in UTF-8 sends it as two.
 #[test]
 fn a_connection_has_the_character_set_that_was_asked_for() {
     let place = Place::new();
@@ -105,7 +105,7 @@ fn a_connection_has_the_character_set_that_was_asked_for() {
         assert!(said == found && asked.is(&said), "{asked}: {said}");
         let stored = one(&mut *session, "SELECT HEX(c) FROM accents");
         assert_eq!(stored.as_deref(), Some("E9"), "{asked}");
-        // Two bytes that this program sends: one letter, or two.
+        // The program sends two bytes: one letter in UTF-8, two in latin1.
         let single = one(&mut *session, "SELECT LENGTH('\u{e9}') = CHAR_LENGTH('\u{e9}')");
         assert_eq!(single.as_deref(), Some(is_of_single_bytes), "{asked}");
     }

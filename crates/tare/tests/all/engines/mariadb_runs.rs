@@ -1,4 +1,4 @@
-//! Whole runs on MariaDB that no other engine needs: data of the user's own, sysbench on tare's tables.
+//! Complete runs that only MariaDB needs: the user's own data, sysbench on tare's tables.
 
 use crate::support::{World, json, server_beside, text, trials, verified};
 use std::collections::BTreeMap;
@@ -34,8 +34,7 @@ bind = "thread"
 pairing = "same-pu"
 "#;
 
-/// Every file below a folder: its length, when it was modified, and the SHA-1 of what it holds. How much of it the disk
-/// has is a matter of when the kernel writes.
+/// Length, modification time and SHA-1 of every file below a directory; allocated blocks depend on the kernel's writes.
 fn files(folder: &Path) -> BTreeMap<PathBuf, (u64, SystemTime, String)> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -58,7 +57,7 @@ fn a_data_directory_of_the_users_own_is_copied_and_not_changed() {
         "name = \"own\"\n[engine]\nname = \"mariadb\"\n[workload]\nrows = 100\n\
          [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = 0.3\n",
     );
-    // Tables made by a run of tare's own stand in for the user's.
+    // Tables from a run of tare stand in for the user's.
     world.exits(0, &["run", &study, "--out", "first"]);
     let cache = world.path("cache");
     let made = crate::support::names(&cache)
@@ -97,7 +96,7 @@ fn a_server_that_dies_or_refuses_an_option_says_so_and_leaves_nothing() {
         let (_, err) = world.exits(code, &["run", &study, "--out", "results", "--set", set]);
         assert!(err.contains(expected), "{set}\n{err}");
         world.assert_clean();
-        // Said before the start, or failed in it.
+        // A request that is refused before the start leaves no results; others do.
         let _ = std::fs::remove_dir_all(world.path("results"));
     }
 }
@@ -165,7 +164,7 @@ fn the_character_set_of_connections_is_recorded_and_an_option_that_nothing_shows
         assert_eq!(verified(&record, "option.character_set_server"), "the server says latin1");
         assert!(verified(&record, "option.loose_no_such_thing").starts_with("not verified"), "{record}");
     }
-    // A server that keeps to its own says so, and the trial is no result.
+    // A server that keeps its own character set reports it, and the trial has no result.
     let set = "engine.options.character_set_client_handshake=OFF";
     world.exits(4, &["run", &study, "--out", "deaf", "--set", set, "--set", "factors.charset=utf8mb4"]);
     let failed = trials(&world.path("deaf"));
@@ -176,7 +175,7 @@ fn the_character_set_of_connections_is_recorded_and_an_option_that_nothing_shows
     world.assert_clean();
 }
 
-/// Without a second node the group holds what the machine has; on four, see the virtual machines.
+/// On a machine with one node, the group holds all nodes; the virtual machines test four nodes.
 #[test]
 fn a_pool_with_a_policy_of_its_own_is_held_by_the_servers_control_group_and_nothing_of_it_stays() {
     let world = World::sharing();

@@ -1,4 +1,4 @@
-//! Servers that are really started: their lives, options, accounts, and what drives them.
+//! Real servers: their life cycles, options, accounts, and loads.
 
 mod builds;
 pub mod certificates;

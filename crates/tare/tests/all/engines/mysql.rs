@@ -1,4 +1,4 @@
-//! What belongs to MySQL alone. `scripts/setup test` gets the server.
+//! Tests of MySQL only. `scripts/setup test` installs the server.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -12,14 +12,14 @@ use tare_engine::{
     Code, ConnectTarget, DataDirectory, Engine, EngineError, Mariadb, Mysql, Server, StartRequest, Transport,
 };
 
-/// What is asked for most often, in one server: what it says of itself, rows as a stream, lock waits, passwords.
+/// The most common requests on one server: its report of itself, rows as a stream, lock waits, passwords.
 #[test]
 fn it_tells_its_settings_takes_streams_counts_lock_waits_and_asks_for_passwords_at_its_socket() {
     let place = Place::new();
     let binary = binary_of(&Mysql);
     assert!(Mysql.binary(binary.as_deref()).unwrap().version.starts_with("9."));
     let data = prepared(&Mysql, &place, binary.as_deref());
-    // MariaDB's server does not start on them.
+    // MariaDB's server does not start on this data.
     let refused = Mariadb.check_data(&data, &Mariadb.binary(None).unwrap()).unwrap_err();
     assert!(matches!(&refused, EngineError::OtherVersion { found, .. } if found == "MySQL 8.0 or newer"), "{refused}");
     let request = StartRequest { lock_waits: true, ..place.start_request(&data, binary.as_deref()) };
@@ -35,7 +35,7 @@ fn all_settings_and_which_are_changed(server: &dyn Server) {
     assert!(told.settings.len() > 400, "{}", told.settings.len());
     assert!(told.settings["innodb_buffer_pool_size"].is_changed() && !told.settings["innodb_page_size"].is_changed());
     assert_eq!(told.buffer_pool_bytes, told.settings["innodb_buffer_pool_size"].value.parse().ok());
-    // No second protocol: nothing but the one socket, and no port at all.
+    // The X protocol is off: there is only the one socket, and no port.
     let plugin =
         "SELECT COUNT(*) FROM information_schema.PLUGINS WHERE PLUGIN_NAME = 'mysqlx' AND PLUGIN_STATUS = 'ACTIVE'";
     assert_eq!(one(&mut *server.connect().unwrap(), plugin).as_deref(), Some("0"));
@@ -51,7 +51,7 @@ fn a_stream_where_it_is_allowed_leaves_the_same_rows_as_inserts(server: &dyn Ser
     assert_eq!(streamed, inserted);
     let (made, sums, _) = filled(server, 1000);
     assert!(matches!(made, Err(OltpError::Interrupted)) && sums == [None, None], "{made:?} {sums:?}");
-    // What the server had to change, or left out, is no success.
+    // A load with a truncated value or a skipped row must fail.
     session.run("CREATE TABLE narrow (id INTEGER PRIMARY KEY, c CHAR(2))").unwrap();
     for (rows, code) in [("1|abc\n", 1265), ("1|a\n1|b\n", 1062)] {
         let sql = server.dialect().load_through_session("narrow");
@@ -75,7 +75,7 @@ fn a_password_over_the_socket_needs_no_key(server: &dyn Server) {
     session.run("CREATE USER 'me'@'localhost' IDENTIFIED BY 'a secret'").unwrap();
     session.run("GRANT ALL ON *.* TO 'me'@'localhost'").unwrap();
     let me = ConnectTarget { user: "me".into(), password: "a secret".into(), ..server.target().clone() };
-    // The long way, then the short one.
+    // The first login is the full authentication, the second the fast one.
     for _ in 0..2 {
         assert_eq!(Mysql.connect(&me).unwrap().run("SELECT 1"), Ok(1));
     }
@@ -90,10 +90,10 @@ fn passwords_are_proved_the_long_way_and_then_the_short_one() {
     let data = prepared(&Mysql, &place, binary.as_deref());
     let request = StartRequest { transport: Transport::Tcp, ..place.start_request(&data, binary.as_deref()) };
     let server = Mysql.start(&request).unwrap();
-    // The server's start has logged in once: from now on it knows a hash of the password.
+    // The start of the server has logged in once: from now on the server caches a hash of the password.
     let mut session = server.connect().unwrap();
     assert_eq!(session.run("SELECT c FROM t WHERE id < 10"), Ok(9));
-    // It forgets: the password goes over TCP, encrypted, and the next time is the short way again.
+    // After a flush, the password goes over TCP, encrypted; the next login is fast again.
     for _ in 0..2 {
         session.run("FLUSH PRIVILEGES").unwrap();
         assert_eq!(server.connect().unwrap().run("SELECT 1"), Ok(1));
@@ -127,7 +127,7 @@ fn data_that_were_filled_without_a_redo_log_survive_a_crash_afterwards() {
     a_thread_without_a_number_is_found_by_its_work(&*server);
 }
 
-/// As for whoever compares `performance_schema` on and off, each client bound with its thread.
+/// Needed to compare `performance_schema` on and off, with each client bound to the CPU of its server thread.
 fn a_thread_without_a_number_is_found_by_its_work(server: &dyn Server) {
     let (mut first, mut second) = (server.connect().unwrap(), server.connect().unwrap());
     assert_eq!(first.thread_number(), Ok(None), "it has no table that says it");
@@ -139,7 +139,7 @@ fn a_thread_without_a_number_is_found_by_its_work(server: &dyn Server) {
     }
 }
 
-/// What a filling of two tables leaves, and how many LOAD DATA the server has seen by then.
+/// Fills two tables; returns the result, checksums, and the number of LOAD DATA statements of the server so far.
 fn filled(server: &dyn Server, stop_at: u64) -> (Result<(), OltpError>, Vec<Option<String>>, u64) {
     let tables = Tables { tables: 2, rows: 3000 };
     let dialect = server.dialect();

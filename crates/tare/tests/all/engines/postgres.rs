@@ -1,4 +1,4 @@
-//! What belongs to PostgreSQL alone. Needs `sudo apt-get install postgresql-15`.
+//! Tests of PostgreSQL only. Needs `sudo apt-get install postgresql-15`.
 
 use std::io::Write;
 
@@ -17,7 +17,7 @@ fn rows_are_copied_in_work_is_counted_and_shared_memory_ends_with_the_server() {
     let session = server.connect().unwrap();
     let all = SystemUnderTest::started(&*server).processes();
     assert!(all.len() > 5, "checkpointer, writers and others: {all:?}");
-    // Shared memory that a killed server cannot leave behind.
+    // A killed server cannot leave this shared memory behind.
     let own = |pid: u32| std::fs::read_link(format!("/proc/{pid}/ns/ipc")).unwrap();
     let is_root = rustix::process::geteuid().is_root();
     assert_eq!(own(server.pid()) != own(std::process::id()), is_root);

@@ -1,4 +1,4 @@
-//! `tare load --reconnect` against a real MariaDB that is killed and started again under it.
+//! `tare load --reconnect` with a real MariaDB that is killed and restarted under the load.
 
 use crate::engines::support::{Place, copied};
 use crate::support::{World, json, send, text};
@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use tare_engine::{Address, DataDirectory, Engine, Mariadb, Server, StartRequest};
 
-/// A server on the data of the place; it dies with this thread.
+/// Starts a server on the data of the place; the server ends with this thread.
 fn start(place: &Place, data: &Path) -> Box<dyn Server> {
     let data = DataDirectory::InPlace(data.to_owned());
     let request = StartRequest::new(data, place.path("run"), place.log("server.log"));
@@ -19,7 +19,7 @@ fn socket(server: &dyn Server) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// A server with sysbench's tables, and the options that lead to it.
+/// A server with sysbench's tables, and the options to connect to it.
 fn with_tables(world: &World, place: &Place) -> (Box<dyn Server>, Vec<String>) {
     let data = copied(&Mariadb, place, None, "data");
     let server = start(place, &data);
@@ -86,7 +86,7 @@ fn a_server_that_stays_away_is_no_success() {
     let output = plain.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
     assert!(began.elapsed() < Duration::from_secs(20) && text(&output.stderr).contains("closed the connection"));
-    // With it the time passes, what was done is told, and it is a failure all the same.
+    // With --reconnect the load runs for the full time and prints its figures, but fails all the same.
     let server = start(&place, &data);
     let waiting = load(&world, &tables, &["--time", "4s", "--reconnect"]);
     std::thread::sleep(Duration::from_secs(2));

@@ -1,4 +1,4 @@
-//! Servers that someone else runs (here: the test): measured, never stopped, and with every affinity as before.
+//! Servers that tare did not start (the test did): they are measured, never stopped, and every affinity is restored.
 
 use crate::engines::running_support::{Theirs, engines, placed};
 use crate::engines::support::{PATIENCE, Place, prepared};
@@ -35,13 +35,13 @@ fn a_study_binds_and_proves_their_threads_and_leaves_everything_as_it_was() {
             assert!(record["uncontrolled"]["server lifetime"].as_str().unwrap().contains("same server"), "{record}");
         }
         theirs.assert_as_before(&before, engine.name());
-        // An error on the way is a way out, too.
+        // Affinities are restored after an error as well.
         theirs.world.exits(4, &["run", &study, "--out", "failing", "--set", "workload.rate=5000000"]);
         theirs.assert_as_before(&before, engine.name());
     }
 }
 
-/// What only reads is captured there: in what their threads sleep, and what the server counts of itself.
+/// Captures that only read: what the server's threads sleep in, and the server's own counters.
 #[test]
 fn what_their_threads_wait_for_is_read_and_nothing_is_set_there() {
     for engine in engines() {
@@ -60,7 +60,7 @@ fn what_their_threads_wait_for_is_read_and_nothing_is_set_there() {
             assert!(!read("status")["differences"].as_object().unwrap().is_empty());
             let missing = |name: &str| record["captures_missing"][name].as_str();
             assert!(missing("profile").is_some_and(|why| why.contains("someone else runs")), "{record}");
-            // PostgreSQL is only looked at; in the others instruments would have to be switched on.
+            // PostgreSQL needs no change of settings; in the others, instruments would have to be enabled.
             let sets = missing("locks").is_some_and(|why| why.contains("nothing is set"));
             assert_eq!(sets, engine.name() != "postgresql", "{record}");
         }
@@ -88,7 +88,7 @@ fn a_load_leaves_no_thread_bound_also_after_ctrl_c() {
     theirs.assert_as_before(&before, "after Ctrl-C");
 }
 
-/// `TARE_RUNNING_KILLS=50` for the whole of it.
+/// `TARE_RUNNING_KILLS=50` for the full test.
 #[test]
 fn after_kill_9_of_everything_the_next_start_finds_their_affinities_as_before() {
     let kills: u32 = std::env::var("TARE_RUNNING_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(3);
@@ -104,7 +104,7 @@ fn after_kill_9_of_everything_the_next_start_finds_their_affinities_as_before() 
             let wait = Duration::from_millis(150 + (seed >> 33) % 700);
             let out = format!("results-{kill}");
             let mut run = theirs.world.begin(&["run", &study, "--out", &out]);
-            // On a machine with much else to do a random moment is mostly one before anything was bound.
+            // On a busy machine, a random moment is mostly one before any thread was bound.
             match kill % 3 {
                 0 => {
                     theirs.wait_until_bound(&mut run);
@@ -142,7 +142,7 @@ fn what_cannot_be_had_of_a_running_server_is_said() {
     refused("[engine.options]\nmax_connections = 7\n", 4, "nothing is set on a server that runs already");
     let (_, err) = theirs.world.exits(2, &["run", &theirs.study(""), "--set", "engine.binary=/bin/true"]);
     assert!(err.contains("not both"), "{err}");
-    // Nothing is made there; missing tables are a wrong use, as they are of `tare load`.
+    // Nothing is created on a running server; missing tables are a usage error, as with `tare load`.
     refused("[quick]\n[factors]\nrows = [7777]\n", 2, "makes nothing");
 }
 
@@ -161,7 +161,7 @@ fn a_password_is_in_no_file_argument_list_or_environment() {
 
     theirs.run_hides(&[&user[..], &["--out", "results", "--set", "sampling.sample_s=0.3"]].concat(), SECRET);
 
-    // From an option file, which is the one place where it stands.
+    // From an option file, the only file with the password.
     let options = theirs.world.path("my.cnf");
     std::fs::write(&options, format!("[client]\nuser=guest\npassword=\"{SECRET}\"\n")).unwrap();
     let file = format!("engine.option_file={}", options.display());
@@ -169,7 +169,7 @@ fn a_password_is_in_no_file_argument_list_or_environment() {
     let load = theirs.load(&["--option-file", options.to_str().unwrap(), "--time", "50ms", "--warmup", "0s"]);
     theirs.world.exits(0, &load.iter().map(String::as_str).collect::<Vec<_>>());
 
-    // An account without a right to the database is told so, and not asked for its password.
+    // For an account without rights to the database the error says so, and no password is requested.
     let load = theirs.load(&["--option-file", options.to_str().unwrap(), "--database", "mysql"]);
     let (_, err) = theirs.world.exits(3, &load.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(err.contains("1044") && err.contains("grant the account the rights"), "{err}");
@@ -180,7 +180,7 @@ fn a_password_is_in_no_file_argument_list_or_environment() {
     assert!(err.contains("can be read by every user") && !err.contains(SECRET), "{err}");
 }
 
-/// What its owner restarts it with: ends the server, starts it anew on the same files, and leaves it running.
+/// The owner's restart script: ends the server, starts it again on the same files, and leaves it running.
 fn restart_script(theirs: &Alone) -> String {
     let folder = theirs.folder.path().display();
     let user = if rustix::process::geteuid().is_root() { "--user=root" } else { "" };
@@ -197,7 +197,7 @@ fn restart_script(theirs: &Alone) -> String {
     path.display().to_string()
 }
 
-/// A MariaDB that no library of tare's starts: its owner's script does.
+/// A MariaDB that tare's library does not start: its owner's script does.
 struct Alone {
     folder: tempfile::TempDir,
     program: std::path::PathBuf,
@@ -272,7 +272,7 @@ fn a_study_restarts_their_server_before_each_trial_by_their_own_command() {
     let said = std::fs::read_to_string(theirs.world.path("results/logs").join(log)).unwrap();
     assert!(said.contains("restarting"), "{said}");
 
-    // Commands that do not do what they are for.
+    // Commands that do not restart the server.
     for (restart, words) in [
         ("[\"true\"]".to_owned(), "which was not restarted"),
         ("[\"sh\", \"-c\", \"echo no; exit 7\"]".to_owned(), "exit status: 7"),
@@ -305,7 +305,7 @@ fn parallel_workers_are_seen_for_what_they_are_and_refused_beside_a_connection_t
         let always = if major < 16 { "force_parallel_mode" } else { "debug_parallel_query" };
         request.options.insert(always.into(), "on".into());
     });
-    // Each query has a worker of its own.
+    // Each query has a parallel worker.
     let (_, err) = theirs.world.exits(4, &["run", &theirs.study(&placed()), "--out", "refused"]);
     assert!(err.contains("parallel worker") && err.contains("max_parallel_workers_per_gather = 0"), "{err}");
     theirs.world.exits(0, &["run", &theirs.study(""), "--out", "left-alone", "--set", "sampling.sample_s=1"]);
@@ -316,6 +316,6 @@ fn parallel_workers_are_seen_for_what_they_are_and_refused_beside_a_connection_t
         of_class.map(|thread| thread["name"].as_str().unwrap().to_owned()).collect()
     };
     assert!(names("background").contains("parallel worker"), "{:?}", names("background"));
-    // Whose connections there are is no one's business.
+    // Names must not show the users of connections.
     assert!(names("server").iter().all(|name| name == "postgres"), "{:?}", names("server"));
 }

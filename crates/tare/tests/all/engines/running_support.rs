@@ -1,4 +1,4 @@
-//! What the tests of running servers share: a server of the test's own that is someone else's to tare.
+//! Shared by tests of running servers: a server that the test starts and that tare did not start.
 
 use crate::engines::support::{Place, binary_of, prepared};
 use crate::support::{World, kill_at_once, text};
@@ -14,7 +14,7 @@ use tare_topology::Machine;
 
 const TABLES: [&str; 4] = ["--tables", "1", "--rows", "500"];
 
-/// A server of the test's own, with sbtest's table: to tare it is someone else's.
+/// A server with sbtest's table that belongs to the test and not to tare.
 pub struct Theirs {
     pub server: Box<dyn Server>,
     pub world: World,
@@ -27,7 +27,7 @@ impl Theirs {
         Self::with(engine, |_| {})
     }
 
-    /// One that its owner starts otherwise.
+    /// A server with changes to its start request.
     pub fn with(engine: &dyn Engine, otherwise: impl FnOnce(&mut StartRequest)) -> Self {
         let (place, world) = (Place::new(), World::new());
         let binary = binary_of(engine);
@@ -48,7 +48,7 @@ impl Theirs {
         theirs
     }
 
-    /// Where it is, as options of `tare load`.
+    /// The address of the server, as options of `tare load`.
     fn place(&self) -> Vec<String> {
         match self.server.address() {
             Address::Socket(path) => vec!["--socket".to_owned(), path.display().to_string()],
@@ -75,14 +75,14 @@ impl Theirs {
         words.chain(more.iter().map(ToString::to_string)).collect()
     }
 
-    /// Where every thread of the server may run now.
+    /// The current affinity of every thread of the server.
     pub fn affinities(&self) -> BTreeMap<ThreadRef, CpuSet> {
         let sut = SystemUnderTest::running(Some(self.server.pid().cast_signed()));
         let threads = sut.threads().unwrap().into_iter();
         threads.filter_map(|thread| Some((thread, affinity_of(thread).ok()?))).collect()
     }
 
-    /// The owner has put two of its threads somewhere; what is found there is what must come back.
+    /// The owner binds two of the server's threads; this affinity must be restored.
     pub fn owner_binds_some(&self) -> BTreeMap<ThreadRef, CpuSet> {
         let last = Machine::this().unwrap().pus.last().unwrap().os_index;
         let own = self.server.pid().cast_signed();
@@ -93,7 +93,7 @@ impl Theirs {
         self.affinities()
     }
 
-    /// Threads that were there have what they had; those that came have what the first one has.
+    /// Existing threads must have their earlier affinity; new threads must have that of the first thread.
     pub fn assert_as_before(&self, before: &BTreeMap<ThreadRef, CpuSet>, when: &str) {
         let first = before[&ThreadRef::main_of(self.server.pid().cast_signed())].clone();
         for (thread, now) in self.affinities() {
@@ -111,8 +111,7 @@ impl Theirs {
         ))
     }
 
-    /// A run that is told the password by its environment alone: no other process has it in its argument list or
-    /// environment while it runs.
+    /// Runs a command with the password in its environment: no other process may have it there or in its arguments.
     pub fn run_hides(&self, args: &[&str], secret: &str) {
         let mut run = self.world.tare(args).env("TARE_PASSWORD", secret).stderr(Stdio::piped()).spawn().unwrap();
         let given = run.id();
@@ -122,7 +121,7 @@ impl Theirs {
             for pid in self.world.processes().into_iter().filter(|pid| *pid != given) {
                 for list in ["cmdline", "environ"] {
                     let found = text(&std::fs::read(format!("/proc/{pid}/{list}")).unwrap_or_default());
-                    // A child that has not yet begun its own program still shows what its parent was started with.
+                    // A forked child that has not yet called exec still shows the arguments of its parent.
                     let forked = line(pid) == line(given) || line(pid).is_empty();
                     assert!(forked || !found.contains(secret), "{list} of {pid}: {}", text(&line(pid)));
                     trials_seen += usize::from(found.contains("--parent"));
@@ -136,13 +135,13 @@ impl Theirs {
         assert!(looks > 10 && trials_seen > 0, "{looks} looks, {trials_seen} at trials");
     }
 
-    /// No file of this world holds the password but the one that the user put it in.
+    /// No file of this world contains the password except the one that the user put it in.
     pub fn nothing_holds(&self, secret: &str, but: &Path) {
         let told = Command::new("grep").args(["-rlF", secret]).arg(self.world.directory.path()).output().unwrap();
         assert_eq!(text(&told.stdout).lines().collect::<Vec<_>>(), [but.to_str().unwrap()], "{}", text(&told.stderr));
     }
 
-    /// The first kill of all is at no random moment: it must hit a run at work.
+    /// The first kill must hit a run that has bound a thread.
     pub fn wait_until_bound(&self, run: &mut std::process::Child) {
         while !self.world.path("state/affinities.jsonl").exists() {
             assert!(run.try_wait().unwrap().is_none(), "it ended without binding a thread");
@@ -150,7 +149,7 @@ impl Theirs {
         }
     }
 
-    /// Kills everything of tare's, and nothing of the server's owner.
+    /// Kills all processes of tare, but none of the server's owner.
     pub fn kill_tare(&self) {
         let is_tare = |pid: &u32| {
             let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
@@ -164,7 +163,7 @@ pub fn engines() -> [&'static dyn Engine; 3] {
     [&Mariadb, &Mysql, &Postgresql]
 }
 
-/// Connections on the last CPU, helpers on the first, clients on the first.
+/// Connections on the last CPU, helpers and clients on the first.
 pub fn placed() -> String {
     let last = Machine::this().unwrap().pus.last().unwrap().os_index;
     format!("[placement]\nclient = \"cpus:0\"\nserver = \"cpus:{last}\"\nbackground = \"cpus:0\"\nbind = \"thread\"\n")

@@ -1,4 +1,4 @@
-//! Whole runs on real servers: pairs bound and proved, options and layouts verified, queries checked, nothing left.
+//! Complete runs on real servers: pairs, options and layouts verified, queries checked, nothing left.
 
 use crate::engines::support::run_on;
 use crate::support::{World, verified};
@@ -10,8 +10,7 @@ fn run(world: &World, engine: &dyn Engine, study: &str) -> Vec<serde_json::Value
     records
 }
 
-/// Each client and its server thread or process were on the one PU of their pair; options and the layout are what was
-/// asked for.
+/// Each client and its server thread must run on the one PU of their pair; options and layout must be as requested.
 fn pairs_are_proved(engine: &dyn Engine, version: &str, option: &str, value: &str) {
     let world = World::sharing();
     let study = format!(
@@ -73,7 +72,7 @@ fn every_pair_of_postgresql_is_bound_and_every_setting_verified() {
     pairs_are_proved(&Postgresql, ".", "shared_buffers", "64MB");
 }
 
-/// Those of the other engines stand in `loads::dbt3_run`.
+/// `loads::dbt3_run` tests the other engines.
 #[test]
 fn queries_are_run_and_checked_on_mysql() {
     let world = World::new();

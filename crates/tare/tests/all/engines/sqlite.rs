@@ -1,4 +1,4 @@
-//! What belongs to the embedded engine alone, and wrapper scripts, with the server that starts fastest.
+//! Tests of the embedded engine only, and of wrapper scripts, with the server that starts fastest.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -51,7 +51,7 @@ fn busy_rolls_a_transaction_back_and_threads_bear_the_names_of_connections() {
     let waits = Duration::from_millis(60);
     std::thread::sleep(waits);
     first.run("COMMIT").unwrap();
-    // Nothing is open any more, so beginning works at once, and so does rolling back more often than needed.
+    // No transaction is open any more, so a new one can begin at once, and an extra rollback is no error.
     second.run("BEGIN").unwrap();
     second.run("ROLLBACK").unwrap();
     second.run("ROLLBACK").unwrap();
@@ -83,13 +83,13 @@ fn a_client_that_speaks_nonsense_is_cut_off_and_harms_nobody() {
         let mut stream = std::os::unix::net::UnixStream::connect(socket).unwrap();
         stream.write_all(nonsense).unwrap();
         let mut answer = Vec::new();
-        // A reset is as good as an end.
+        // A reset of the connection is acceptable too.
         let _ = stream.read_to_end(&mut answer);
     }
     assert_eq!(server.connect().unwrap().run("SELECT 1"), Ok(1));
 }
 
-/// A session in whose database there is no room for more than so many pages: SQLite says that the disk is full.
+/// A session whose database may have only 100 pages: SQLite then reports a full disk.
 fn crammed(server: &dyn Server) -> Result<Box<dyn Session>, Box<dyn std::error::Error + Send + Sync>> {
     let mut session = server.connect()?;
     session.run("PRAGMA max_page_count = 100")?;
@@ -134,7 +134,7 @@ fn a_disk_that_fills_up_under_a_workloads_own_filling_is_named_as_such() {
     }
 }
 
-/// A server that is stopped until this is dropped, as a debugger or an unlucky user stops it.
+/// A server that is stopped until this is dropped, as by a debugger.
 struct Frozen(u32);
 
 impl Frozen {
@@ -168,7 +168,7 @@ fn a_server_that_is_stopped_holds_up_nobody_for_ever() {
     let error = session.run("SELECT 1").unwrap_err();
     assert!(error.kind == SqlErrorKind::Lost && error.message.contains("did not answer in time"), "{error}");
     assert!(began.elapsed() < Duration::from_secs(5));
-    // The kernel accepts connections on its behalf; it never answers.
+    // The kernel accepts connections for the stopped server, which never answers.
     let error = server.connect().err().unwrap().to_string();
     assert!(error.contains("did not answer in time") && began.elapsed() < Duration::from_secs(30), "{error}");
     drop(frozen);
@@ -220,7 +220,7 @@ fn stopping_ends_a_statement_that_runs_for_ever() {
     client.join().unwrap();
 }
 
-/// Starts with an address space, through `binary`, and says where its parts lie.
+/// Starts the server with an address space layout, through `binary`, and returns the positions of its parts.
 fn positions(place: &Place, data: &Path, binary: &Path, aslr: Aslr) -> Positions {
     let request = StartRequest { aslr: Some(aslr), ..place.start_request(data, Some(binary)) };
     let server = Sqlite.start(&request).unwrap();
@@ -246,7 +246,7 @@ fn a_wrapper_script_that_undoes_a_setting_is_found_out() {
     let place = Place::new();
     let data = prepared(&Sqlite, &place, tare());
     let tare = tare().unwrap().display();
-    // setarch without -R sets a personality without the flag: exactly what a re-exec may do.
+    // setarch without -R sets a personality without the flag, as a re-exec may do.
     let undoes = script(&place, &format!("exec setarch $(uname -m) {tare} \"$@\""));
     for aslr in [Aslr::Off, Aslr::Layout(1)] {
         let request = StartRequest { aslr: Some(aslr), ..place.start_request(&data, Some(&undoes)) };
@@ -265,7 +265,7 @@ fn a_wrapper_script_that_stays_has_its_server_verified_and_both_end_together() {
     let place = Place::new();
     let data = prepared(&Sqlite, &place, tare());
     let tare = tare().unwrap().display();
-    // One that starts its server again whenever it ends, and one whose server leaves its group.
+    // One script starts its server again whenever it ends; in the other, the server leaves its process group.
     let again = format!("trap '' TERM; while :; do {tare} \"$@\"; sleep 0.01; done");
     for line in [again, format!("setsid {tare} \"$@\"; true")] {
         let stays = script(&place, &line);
@@ -285,7 +285,7 @@ fn a_wrapper_script_that_stays_has_its_server_verified_and_both_end_together() {
                 "dropped" => drop(server),
                 _ => {
                     assert!(send(pid, Signal::KILL));
-                    // Whether the script has started another one by then or not: it is not the one that was verified.
+                    // Even if the script has started another server by then, it is not the verified one.
                     wait_until("its end is noticed", PATIENCE.as_secs(), || !server.is_alive());
                     drop(server);
                 }

@@ -1,4 +1,4 @@
-//! What the engine tests share: scratch places and requests.
+//! Shared by the engine tests: scratch directories and requests.
 
 use crate::support::{World, target, trials, wait_until};
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use std::time::{Duration, UNIX_EPOCH};
 use tare_engine::{DataDirectory, Engine, PrepareRequest, Server, Session, StartRequest};
 use tare_files::{Access, LogFile, PrivateFolder};
 
-/// What [`fill`] makes.
+/// The name of the data that [`fill`] makes.
 const ROWS: &str = "t: 1000 rows";
 
-/// Long enough for a busy machine; nothing waits it out.
+/// Long enough for a busy machine; no test waits that long.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A scratch directory that can be entered as run directory root: short, so that socket paths fit.
+/// A scratch directory for data and sockets: its path is short, so that socket paths fit.
 pub struct Place {
     pub folder: tempfile::TempDir,
 }
@@ -32,7 +32,7 @@ impl Place {
         LogFile::at(&self.path(name)).unwrap()
     }
 
-    /// What is left in the scratch directory.
+    /// The content of the scratch directory.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = std::fs::read_dir(self.folder.path())
             .unwrap()
@@ -56,15 +56,14 @@ impl Place {
         }
     }
 
-    /// For data that all tests share which call a set the same, whatever process they run in: to be copied, never to be
-    /// changed.
+    /// A request for data that all tests with the same dataset name share, in any process: copied, but never changed.
     pub fn shared_request(&self, binary: Option<&Path>, dataset: &str) -> PrepareRequest {
         let own = self.prepare_request(binary);
         let cache_directory = shared_cache().unwrap_or_else(|| own.cache_directory.clone());
         PrepareRequest { cache_directory, dataset: dataset.to_owned(), ..own }
     }
 
-    /// A start on a private copy of `prepared`.
+    /// A start request on a private copy of `prepared`.
     pub fn start_request(&self, prepared: &Path, binary: Option<&Path>) -> StartRequest {
         let data = DataDirectory::CopyOf { prepared: prepared.to_owned(), at: self.path("copy") };
         StartRequest {
@@ -91,20 +90,20 @@ pub fn prepared(engine: &dyn Engine, place: &Place, binary: Option<&Path>) -> Pa
     engine.prepare_data(&place.shared_request(binary, ROWS), &mut fill).unwrap()
 }
 
-/// The same data, made for this test alone.
+/// The same data, made for this test only.
 pub fn prepared_here(engine: &dyn Engine, place: &Place, binary: Option<&Path>) -> PathBuf {
     engine.prepare_data(&place.prepare_request(binary), &mut fill).unwrap()
 }
 
-/// A copy of the shared data for a server that works on it in place, or for whatever else may change it.
+/// A copy of the shared data, which a server or another program may change.
 pub fn copied(engine: &dyn Engine, place: &Place, binary: Option<&Path>, name: &str) -> PathBuf {
     let (from, to) = (prepared(engine, place, binary), place.path(name));
     assert!(Command::new("cp").arg("-a").arg(from).arg(&to).status().unwrap().success());
     to
 }
 
-/// The cache of prepared data of this build of the tests: another build may make other data. It is kept where builds
-/// are kept, else in a scratch folder that someone has set; none where nothing may stay.
+/// The cache of prepared data for this build of the tests: another build may make other data. It is below the build
+/// directory, else in a scratch directory from TMPDIR; `None` if neither can be used.
 pub fn shared_cache() -> Option<PathBuf> {
     let user = rustix::process::geteuid().as_raw();
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("prepared-{user}"));
@@ -123,7 +122,7 @@ pub fn shared_cache() -> Option<PathBuf> {
     Some(folder.join(name))
 }
 
-/// The server program of an engine that is not installed on the system: tare itself, or what `scripts/setup test` got.
+/// The program of an engine that is not installed in the system: tare itself, or that of `scripts/setup test`.
 pub fn binary_of(engine: &dyn Engine) -> Option<PathBuf> {
     match engine.name() {
         "sqlite" => Some(PathBuf::from(env!("CARGO_BIN_EXE_tare"))),
@@ -136,7 +135,7 @@ pub fn binary_of(engine: &dyn Engine) -> Option<PathBuf> {
     }
 }
 
-/// Runs a study on an engine, which must exit with `code`; its records.
+/// Runs a study on an engine, which must exit with `code`; returns its records.
 pub fn run_on(world: &World, engine: &dyn Engine, code: i32, study: &str) -> Vec<serde_json::Value> {
     let study = world.study(study);
     let binary = binary_of(engine).map(|path| format!("engine.binary={}", path.display()));

@@ -46,7 +46,7 @@ impl Encrypted {
         self.try_to(&self.target(mode, host, ca)).unwrap_or_else(|why| panic!("{} {mode}: {why}", self.theirs.engine))
     }
 
-    /// Why no one gets in so, which must be said at once.
+    /// Connects in a way that must be refused quickly; returns the error.
     fn refuses(&self, mode: TlsMode, host: &str, ca: Option<&str>) -> String {
         let began = Instant::now();
         let why = self.try_to(&self.target(mode, host, ca)).err();
@@ -54,12 +54,12 @@ impl Encrypted {
         why.unwrap_or_else(|| panic!("{} {mode} {host} {ca:?} must be refused", self.theirs.engine))
     }
 
-    /// The owner runs a statement, over a connection that every server counts as secure.
+    /// Runs a statement as the owner, over a connection that every server regards as secure.
     fn owner(&self, sql: &str) {
         self.connects(TlsMode::Required, "127.0.0.1", None).run(sql).unwrap();
     }
 
-    /// From now on only encrypted connections are let in.
+    /// From now on the server accepts only encrypted connections.
     fn require(&self) {
         if self.theirs.engine != "postgresql" {
             return self.owner("SET GLOBAL require_secure_transport = ON");
@@ -68,11 +68,11 @@ impl Encrypted {
         let text = std::fs::read_to_string(&rules).unwrap();
         std::fs::write(&rules, text.replace("\nhost ", "\nhostssl ")).unwrap();
         self.owner("SELECT pg_reload_conf()");
-        // It reads them when it comes to it.
+        // The server reloads the rules asynchronously.
         std::thread::sleep(Duration::from_millis(500));
     }
 
-    /// What the server itself says of the connection.
+    /// The TLS version of the connection, as the server reports it.
     fn version_by_the_server(&self, session: &mut dyn Session) -> Option<String> {
         let sql = match self.theirs.engine {
             "postgresql" => "SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid()",
@@ -85,7 +85,7 @@ impl Encrypted {
     }
 }
 
-/// All that a load does: a large answer in text, many small ones prepared, and the thread behind it.
+/// All operations of a load: a large text result, many small prepared ones, and the serving thread.
 fn works(session: &mut dyn Session, engine: &str) {
     let rows = session.query("SELECT id, c FROM t ORDER BY id").unwrap();
     assert_eq!((rows.len(), rows[999][1].as_deref()), (1000, Some(format!("{:0119}", 1000).as_str())));
@@ -94,7 +94,7 @@ fn works(session: &mut dyn Session, engine: &str) {
     for wanted in [1, 1000, 0, 7] {
         assert_eq!(session.execute(statement, &[Param::Int(wanted)]), Ok(wanted.unsigned_abs()));
     }
-    // Longer than what TLS sends at once.
+    // Longer than one TLS record.
     let long = "x".repeat(100_000);
     assert_eq!(one(session, &format!("SELECT '{long}'")).as_deref(), Some(long.as_str()));
     assert!(session.server_thread().unwrap().is_some(), "the thread behind it is known as ever");
@@ -114,7 +114,7 @@ fn each_mode_lets_in_and_refuses_as_its_users_know_it() {
             (Required, "127.0.0.1", None),
             (VerifyCa, "127.0.0.1", Some("ca.pem")),
             (VerifyFull, "localhost", Some("ca.pem")),
-            // It is in the file itself, as one that signed its own would be.
+            // The file contains the server's certificate itself, like that of a self-signed certificate.
             (VerifyFull, "localhost", Some("server.pem")),
         ] {
             let mut session = server.connects(mode, host, ca);
@@ -155,7 +155,7 @@ fn an_account_that_requires_tls_and_one_that_requires_a_certificate() {
             database: None,
             ..server.target(mode, "127.0.0.1", None)
         };
-        // Before the server knows a hash of the password.
+        // Before the server has cached a hash of the password.
         if engine.name() == "mysql" {
             let mut keyless = who(TlsMode::Off, "shy");
             keyless.tls.password_key = PasswordKey::None;
@@ -164,7 +164,7 @@ fn an_account_that_requires_tls_and_one_that_requires_a_certificate() {
         }
         let why = server.try_to(&who(TlsMode::Off, "shy")).err().unwrap();
         assert!(why.contains("1045") && why.contains("ask for TLS (tls = "), "{why}");
-        // A new account: MySQL wants the password itself, and gets it inside TLS alone.
+        // A new account: MySQL needs the password itself, and gets it only inside TLS.
         let mut shy = server.try_to(&who(TlsMode::Required, "shy")).unwrap();
         assert_eq!(one(shy.as_mut(), "SELECT CURRENT_USER()").as_deref(), Some("shy@127.0.0.1"));
         let mut proved = who(TlsMode::VerifyCa, "proved");
@@ -216,7 +216,7 @@ fn a_certificate_of_version_1_is_enough_where_nobody_checks_it_and_said_where_so
 
 #[test]
 fn a_server_without_tls_is_left_where_it_must_be_encrypted() {
-    // MySQL makes itself a certificate where it has none.
+    // MySQL creates its own certificate if it has none.
     for engine in engines().into_iter().filter(|engine| engine.name() != "mysql") {
         let theirs = Theirs::with(engine, |request| request.transport = tare_engine::Transport::Tcp);
         let server = Encrypted { theirs, certificates: Certificates::new() };
@@ -239,7 +239,7 @@ fn over_a_unix_socket_mysql_encrypts_when_it_is_told_to() {
     assert!(to(TlsMode::VerifyFull).encryption().is_some(), "a socket's host is localhost");
 }
 
-/// The whole program: files that ask for it, threads placed and proved, and what the record says.
+/// The whole program: configuration files that require TLS, placed and verified threads, and the record.
 #[test]
 fn a_study_over_tls_places_and_proves_threads_and_records_how_it_was_encrypted() {
     let last = Machine::this().unwrap().pus.last().unwrap().os_index;
@@ -261,7 +261,7 @@ fn a_study_over_tls_places_and_proves_threads_and_records_how_it_was_encrypted()
         };
         let (code, err) = run("in-clear", &[]);
         assert!(code == Some(3) && err.contains("ask for TLS (tls = "), "{code:?} {err}");
-        // Where its users write it.
+        // The usual configuration files of each engine.
         let ca = server.certificates.path("ca.pem");
         let (file, key) = match engine.name() {
             "postgresql" => {
@@ -286,7 +286,7 @@ fn a_study_over_tls_places_and_proves_threads_and_records_how_it_was_encrypted()
             assert_eq!(paired.len(), 2, "{record}");
             assert!(paired.iter().all(|thread| thread["allowed_cpus"] == last.to_string().as_str()), "{record}");
         }
-        // The wrong authority ends it before anything is measured.
+        // With the wrong authority, the run ends before anything is measured.
         let other = format!("engine.tls_ca={}", shown(&server.certificates.path("other.pem")));
         let (code, err) = run("refused", &[&host[..], &["--set", &key, "--set", &other]].concat());
         assert!(code == Some(3) && err.contains("signed by no trusted authority"), "{code:?} {err}");
@@ -307,7 +307,7 @@ fn a_password_that_goes_over_tls_is_in_no_file_argument_list_or_environment() {
         theirs.run_hides(&[&tls[..], &["--out", "results", "--set", "sampling.sample_s=0.3"]].concat(), &secret);
         let own = match engine.name() {
             "postgresql" => {
-                // Also what pgbench is told, which is a program of someone else's.
+                // This includes pgbench, an external program.
                 let script = theirs.world.path("mine.sql");
                 std::fs::write(&script, "SELECT c FROM sbtest1 WHERE id = 1;\n").unwrap();
                 let text = std::fs::read_to_string(&study).unwrap();

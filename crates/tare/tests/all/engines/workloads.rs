@@ -1,4 +1,4 @@
-//! The OLTP workloads on every engine, each really started: the same seed must leave the same rows.
+//! The OLTP workloads on every engine: the same seed must leave the same rows.
 
 use std::ops::ControlFlow;
 
@@ -8,7 +8,7 @@ use tare_engine::{Engine, Mariadb, Mysql, Postgresql, Server, Sqlite};
 use tare_load::{Attempt, Client, Purpose, Random};
 
 const TABLES: Tables = Tables { tables: 2, rows: 400 };
-/// Those that change how many rows there are come last.
+/// Workloads that change the number of rows come last.
 const ALL: [Workload; 10] = [
     Workload::PointSelect,
     Workload::ReadOnly,
@@ -22,7 +22,7 @@ const ALL: [Workload; 10] = [
     Workload::Delete,
 ];
 
-/// Every row of every table. Blanks at the end of a CHAR are shown by some and are no part of its value.
+/// Every row of every table, without trailing blanks of a CHAR, which only some engines return.
 fn rows(server: &dyn Server) -> Vec<Vec<String>> {
     let mut session = server.connect().unwrap();
     let table = |table| {
@@ -32,7 +32,7 @@ fn rows(server: &dyn Server) -> Vec<Vec<String>> {
     (1..=TABLES.tables).flat_map(table).collect::<Vec<Vec<String>>>()
 }
 
-/// Rows of the third client, whose table none of the other workloads has.
+/// Rows of the third client, whose table no other workload uses.
 fn bulk(server: &dyn Server) {
     let mut session = server.connect().unwrap();
     oltp::prepare_bulk(session.as_mut(), 3, server.dialect()).unwrap();
@@ -51,7 +51,7 @@ fn bulk(server: &dyn Server) {
     }
 }
 
-/// What is there after the filling, and after some transactions of each workload.
+/// The rows after filling, and after some transactions of each workload.
 fn life(engine: &dyn Engine) -> Vec<Vec<Vec<String>>> {
     let place = Place::new();
     let binary = binary_of(engine);

@@ -1,21 +1,21 @@
-//! Gives inputs to a reader, and judges it.
+//! Gives inputs to a parser and checks its behaviour.
 
 use crate::fuzz::mutation::{Chance, mutated};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-/// Nothing that people wait for may take longer on one input.
+/// The longest acceptable time for one input.
 const LONGEST: Duration = Duration::from_secs(10);
-/// What all targets together may hold in memory, bytes: more is refused by the kernel, and aborts the test.
+/// Memory limit of all targets together, bytes: the kernel refuses more, and the test aborts.
 const MEMORY: u64 = 1 << 30;
 
-/// Inputs of an ordinary target; the others take a multiple or a part.
+/// Inputs of an ordinary target; other targets use a multiple or a fraction.
 pub fn inputs() -> usize {
     std::env::var("TARE_FUZZ_INPUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(100)
 }
 
-/// Gives `read` the good inputs and then mutated ones.
+/// Gives `read` the valid inputs and then mutated ones.
 pub fn fuzz(name: &str, corpus: &[Vec<u8>], inputs: usize, mut read: impl FnMut(&[u8])) {
     setrlimit(Resource::Data, Rlimit { current: Some(MEMORY), maximum: Some(MEMORY) }).unwrap();
     let mut chance = Chance::new();
@@ -39,7 +39,7 @@ pub fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
     texts.iter().map(|text| text.as_bytes().to_vec()).collect()
 }
 
-/// The most that this process has had in memory.
+/// The peak memory use of this process.
 fn peak_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();

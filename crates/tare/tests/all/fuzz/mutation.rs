@@ -1,6 +1,6 @@
-//! Good inputs made bad.
+//! Mutates valid inputs.
 
-/// Small, quick, and the same everywhere: an input that fails is found again by its number.
+/// A small, fast random generator without a varying seed: a failing input can be found again by its number.
 pub struct Chance(u64);
 
 impl Chance {
@@ -20,7 +20,7 @@ impl Chance {
     }
 }
 
-/// What parsers stumble over.
+/// Pieces that are difficult for parsers.
 const WORDS: [&[u8]; 30] = [
     b"\0",
     b"\n",
@@ -54,7 +54,7 @@ const WORDS: [&[u8]; 30] = [
     b"\x1b[2J",
 ];
 
-/// One to eight changes of a good input: bits, bytes, words, numbers, cuts, repeats, and pieces of another.
+/// One to eight changes of a valid input: bits, bytes, words, numbers, truncation, repeats, pieces of another input.
 pub fn mutated(corpus: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> {
     let mut input = corpus[chance.below(corpus.len())].clone();
     for _ in 0..=chance.below(8) {
@@ -70,7 +70,7 @@ pub fn mutated(corpus: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> {
                 let piece = input[at..end].repeat(1 + chance.below(50));
                 input.splice(at..at, piece);
             }
-            // A number in the place of another, where the rest still parses.
+            // Replaces a number by another one, so that the rest can still be parsed.
             6 => {
                 let digits = input[at..].iter().position(u8::is_ascii_digit).map(|from| at + from);
                 if let Some(from) = digits {

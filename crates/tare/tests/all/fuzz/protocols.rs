@@ -1,5 +1,5 @@
-//! Servers that say what real ones said, mutated. The recordings hold what each server sent in the conversation below,
-//! a line for each time that it spoke.
+//! Servers that send mutated recordings of real servers. A recording contains what a server sent in the conversation
+//! below, one line for each time that it sent something.
 
 use crate::engines::support::{Place, binary_of, prepared};
 use crate::fuzz::harness::{fuzz, inputs};
@@ -14,7 +14,7 @@ fn recording(engine: &dyn Engine) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/fuzz/recordings").join(format!("{}.txt", engine.name()))
 }
 
-/// All that a workload asks of a session; what it is told does not matter.
+/// All operations of a workload on a session; the results do not matter.
 fn converse(session: &mut dyn Session, engine: &dyn Engine) {
     let _ = session.query("SELECT id, c FROM t WHERE id < 4 ORDER BY id");
     let _ = session.query("SELECT NULL, 1.5, ''");
@@ -35,8 +35,7 @@ fn target(socket: &Path, user: &str, database: Option<String>) -> ConnectTarget 
     ConnectTarget { password: "secret".into(), database, ..target }
 }
 
-/// The server: says all of the input at once to the one who connects, and then nothing more. Who waits for more learns
-/// at once that nothing comes.
+/// A server that sends the whole input to every client at once and closes, so that a client sees the end at once.
 struct Fake {
     folder: tempfile::TempDir,
     says: Arc<Mutex<Vec<u8>>>,
@@ -74,7 +73,7 @@ fn against(engine: &'static dyn Engine) {
             converse(session.as_mut(), engine);
         }
     });
-    // Else the recording is of another protocol, and nothing behind its first message was tried.
+    // Otherwise the recording is of another protocol, and only its first message was tested.
     assert!(connected > inputs() / 4, "only {connected} inputs let the client in");
 }
 
@@ -98,7 +97,7 @@ fn a_server_that_garbles_the_embedded_engine() {
     against(&Sqlite);
 }
 
-/// As `escape_ascii` writes it.
+/// Reverts `escape_ascii`.
 fn unescaped(line: &str) -> Vec<u8> {
     let mut bytes = line.bytes();
     let mut out = Vec::new();
@@ -125,7 +124,7 @@ fn what_is_escaped_comes_back() {
     assert_eq!(unescaped(&all.escape_ascii().to_string()), all);
 }
 
-/// `cargo nextest run -p tare --run-ignored only fuzz::protocols::record`
+/// Run with `cargo nextest run -p tare --run-ignored only fuzz::protocols::record`.
 #[test]
 #[ignore = "makes the recordings anew, from real servers"]
 fn record() {
@@ -152,7 +151,7 @@ fn record() {
     }
 }
 
-/// Passes one connection on to the server, and keeps what the server says.
+/// Forwards one connection to the server, and records what the server sends.
 fn pass_on(listener: &UnixListener, behind: &Path, said: &Mutex<Vec<Vec<u8>>>) {
     let (mut client, _) = listener.accept().unwrap();
     let mut server = UnixStream::connect(behind).unwrap();

@@ -1,4 +1,4 @@
-//! Every file of a results directory, and the commands that read them.
+//! Fuzzes every file of a results directory, and tests the commands that read them.
 
 use crate::fuzz::harness::{fuzz, inputs};
 use crate::fuzz::mutation::{Chance, mutated};
@@ -16,7 +16,7 @@ use tare_results::waits::{
 const STUDY: &str = "name = \"fuzzed\"\n[workload]\nrows = 20\n[sampling]\ntrials = 2\nsamples = 2\nwarmup_s = 0\n\
                      sample_s = 0.05\n[factors]\naslr = [\"on\", \"off\"]\n";
 
-/// What the program itself writes, made here; with captures that this machine may not be able to make.
+/// Results written by the program itself, with added captures that this machine may not be able to make.
 fn results(world: &World) -> PathBuf {
     let study = world.study(STUDY);
     world.exits(0, &["run", &study, "--out", "results"]);
@@ -98,7 +98,7 @@ fn captures() -> Vec<(&'static str, &'static str, String)> {
     ]
 }
 
-/// Every file below a folder, relative to it; locks and links left out.
+/// Every file below a directory, relative to it, except locks and links.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -122,7 +122,7 @@ fn copied(from: &Path, to: &Path) {
     }
 }
 
-/// What show, report, compare, history and why do with what they can read.
+/// The analyses of show, report, compare, history and why for results that can be read.
 pub fn summarised(path: &Path) {
     let Ok(results) = tare_results::open(path) else { return };
     let summary = tare_findings::summarize(&results);
@@ -142,7 +142,7 @@ pub fn summarised(path: &Path) {
 fn every_file_of_a_results_directory() {
     let world = World::new();
     let place = results(&world);
-    // Records of other writers are read as the run's own.
+    // Records of other writers are read like the run's own.
     std::fs::copy(place.join("trials.jsonl"), place.join("trials-node-1.jsonl")).unwrap();
     let files = files(&place);
     for wanted in ["plan.json", "environment.json", "study.toml", "captures/trial-00000-1/locks.json"] {
@@ -150,7 +150,7 @@ fn every_file_of_a_results_directory() {
     }
     for file in &files {
         let name = file.display().to_string();
-        // Of the captures and logs of four trials one is as good as another.
+        // The captures and logs of the trials are alike, so those of one trial are enough.
         let share = match name.as_str() {
             "plan.json" | "environment.json" | "trials.jsonl" | "study.toml" => inputs() / 3,
             _ if name.starts_with("captures/trial-00000-1/") => inputs() / 10,

@@ -1,4 +1,4 @@
-//! Texts that people write: study files, locations, settings, CSV files.
+//! Fuzzes texts that users write: study files, locations, settings, CSV files.
 
 use crate::fuzz::harness::{fuzz, inputs, texts};
 use crate::fuzz::results_files::summarised;
@@ -18,7 +18,7 @@ fn study_files() {
         for quick in [false, true] {
             let overrides = Overrides { quick, ..Overrides::default() };
             let Ok(study) = parse(Source { origin: "fuzzed", text: &text }, &overrides) else { continue };
-            // What is said to be one must be planned, written and read back.
+            // A study that was accepted must be planned, written and read back.
             let _ = tare_study::plan::resolve::resolve(&study, &machine, tare_study::plan::resolve::Where::Described);
             let written = tare_study::language::write::to_toml(&study);
             let again = parse(Source { origin: "written", text: &written }, &Overrides::default());
@@ -89,7 +89,7 @@ fn scripts_of_pgbench() {
     });
 }
 
-/// What programs of others write: reports, interval lines, pgbench's log of transactions.
+/// Output of other programs: reports, interval lines, pgbench's transaction log.
 #[test]
 fn outputs_of_programs() {
     let corpus = texts(&[

@@ -1,4 +1,4 @@
-//! Descriptions of machines, read by a child with limits as `--topology` does.
+//! Fuzzes descriptions of machines, read by a child process with limits as with `--topology`.
 
 use crate::fuzz::harness::{fuzz, inputs, texts};
 use crate::studies::topology_files::reader;

@@ -1,5 +1,5 @@
-//! sysbench and pgbench, unmodified, on servers that are really started: each of their threads and the server thread or
-//! process behind its connection found, bound, paired and proved; and what cannot be paired refused.
+//! sysbench and pgbench, unmodified, on real servers: their threads and the server threads or processes of their
+//! connections are found, bound, paired and verified, and what cannot be paired is refused.
 
 use crate::engines::support::{PATIENCE, Place, binary_of, prepared, run_on};
 use crate::support::World;
@@ -11,7 +11,7 @@ use tare_cpuset::ThreadRef;
 use tare_drive::sut::{Connections, SystemUnderTest};
 use tare_engine::{Engine, Mariadb, Mysql, Postgresql, Sqlite, file_sha1};
 
-/// What is found from outside is what server and client themselves know: on every engine.
+/// On every engine, the threads found from outside must be those that server and client report themselves.
 #[test]
 fn the_threads_found_by_their_sockets_are_those_that_talk() {
     for engine in [&Mariadb as &dyn Engine, &Mysql, &Postgresql, &Sqlite] {
@@ -60,7 +60,7 @@ fn study(workload: &str, threads: usize) -> String {
     )
 }
 
-/// The one trial has figures, and four pairs, each on one PU and proved to have been there.
+/// The only trial has results and four pairs, each on one PU and verified.
 fn pairs_are_proved(records: &[Value]) {
     let [record] = records else { panic!("{records:?}") };
     assert_eq!(record["outcome"], "ok", "{record}");
@@ -68,7 +68,7 @@ fn pairs_are_proved(records: &[Value]) {
     for metric in ["tps", "latency_ms_mean", "latency_ms_p99", "server_cpu_us_per_transaction"] {
         assert!(sample["metrics"][metric].as_f64().unwrap() > 0.0, "{metric}: {sample}");
     }
-    // A line a second: where the machine is so busy that pairs are found late, the rest of the sample has fewer.
+    // One line per second; on a busy machine pairs are found late, and the rest of the sample has fewer lines.
     let (lines, watched_s) = (sample["tps_each_second"].as_array().unwrap().len(), &sample["covariates"]["elapsed_s"]);
     assert!(lines as f64 >= (watched_s.as_f64().unwrap() - 2.0).ceil(), "{sample}");
     let threads = sample["threads"].as_array().unwrap();
@@ -82,7 +82,7 @@ fn pairs_are_proved(records: &[Value]) {
         };
         let ((client, asked), (server, answered)) = (of("client"), of("server"));
         assert_eq!((client.as_str(), server.parse::<u32>().is_ok()), (server.as_str(), true));
-        // Who talk to each other give way about as often; how often, a busy machine decides.
+        // The threads of a pair switch about equally often; how often depends on the load of the machine.
         assert!((asked - answered).abs() < 50.0 + 0.6 * asked.max(answered), "{asked} {answered}: {threads:#?}");
     }
 }
@@ -115,7 +115,7 @@ fn each_thread_of_pgbench_is_paired_and_threads_with_two_connections_are_refused
     let world = World::new();
     let records = run_on(&world, &Postgresql, 0, &study("name = \"pgbench\"\nscript = \"select-only\"", 4));
     pairs_are_proved(&records);
-    // Debian's pgbench is a script that becomes the one of a version: that is what the process runs.
+    // Debian's pgbench is a script that executes a versioned program, which is the program of the process.
     let program = Postgresql.binary(None).unwrap().path.with_file_name("pgbench");
     let sha1 = file_sha1(&mut std::fs::File::open(program).unwrap()).unwrap();
     assert!(records[0]["client_programs"].as_array().unwrap().contains(&sha1.into()), "{}", records[0]);
@@ -123,7 +123,7 @@ fn each_thread_of_pgbench_is_paired_and_threads_with_two_connections_are_refused
     let records = run_on(&world, &Postgresql, 4, &study("name = \"pgbench\"\njobs = 2", 8));
     let reason = records[0]["reason"].as_str().unwrap();
     assert!(reason.contains("drives 4 connections") && reason.contains("bind = \"set\""), "{reason}");
-    // Bound as a whole they are measured, and seen.
+    // Bound as a set, they are measured and observed.
     std::fs::remove_dir_all(world.path("results")).unwrap();
     let set = study("name = \"pgbench\"\njobs = 2", 8).replace("bind = \"thread\"\npairing = \"same-pu\"\n", "");
     let set = set.replace("sample_s = 3", "sample_s = 1");

@@ -1,4 +1,4 @@
-//! Programs without a server: measured, placed, compared; and all the ways in which one can fail.
+//! Programs without a server: measured, placed, compared; and all the ways in which they can fail.
 
 use crate::support::{World, json, kill_at_once, trials, wait_until};
 
@@ -38,7 +38,7 @@ fn what_a_program_and_its_children_use_is_counted_wherever_it_is_placed() {
         let sample = &record["samples"][0];
         let of = |name: &str| sample["metrics"][name].as_f64().unwrap();
         let cpu_s = of("user_s") + of("system_s");
-        // Both on one PU: the wall holds all that they used.
+        // Both run on one PU, so their CPU time cannot exceed the wall-clock time.
         assert!(cpu_s > 0.05 && cpu_s < of("wall_s") * 1.05, "{sample}");
         let threads = sample["threads"].as_array().unwrap();
         assert!(!threads.is_empty() && threads.iter().all(|t| t["allowed_cpus"] == "1"), "{sample}");
@@ -46,7 +46,7 @@ fn what_a_program_and_its_children_use_is_counted_wherever_it_is_placed() {
     world.assert_clean();
 }
 
-/// A study of one command, and the reason why its trials failed.
+/// Runs a study of one command whose trials must fail, and returns the reason.
 fn reason(world: &World, workload: &str) -> String {
     let _ = std::fs::remove_dir_all(world.path("r"));
     let study = world.study(&format!(
@@ -91,7 +91,7 @@ fn every_way_to_fail_is_told_apart_and_leaves_nothing() {
 #[test]
 fn after_kill_9_of_everything_the_helpers_of_a_program_are_ended_by_the_next_start() {
     let world = World::new();
-    // A helper in a session of its own, whose parent has ended: nothing but its mark tells whose it is.
+    // A helper in a session of its own, whose parent has ended: only its mark in the environment identifies its owner.
     let script = "(setsid sleep 600 & echo $! >helper) ; : >ready ; exec sleep 600";
     let study = world.study(&format!(
         "name = \"own\"\n[workload]\nname = \"command\"\ncommand = [\"sh\", \"-c\", \"{script}\"]\n\
@@ -100,10 +100,10 @@ fn after_kill_9_of_everything_the_helpers_of_a_program_are_ended_by_the_next_sta
     let mut run = world.begin(&["run", &study, "--out", "r"]);
     wait_until("the program", 30, || world.path("ready").exists());
     let helper: u32 = std::fs::read_to_string(world.path("helper")).unwrap().trim().parse().unwrap();
-    // The run and its trial, and then what is left of the program.
+    // Kills the run, its trial and the rest of the program.
     kill_at_once(world.processes().into_iter().filter(|pid| *pid != helper));
     run.wait().unwrap();
-    // Killed ones take a moment to be gone.
+    // Killed processes take a moment to disappear.
     wait_until("that it alone outlives all of them", 30, || world.processes() == [helper]);
     let (out, _) = world.exits(0, &["restore"]);
     assert!(out.contains("removed what 1 killed"), "{out}");

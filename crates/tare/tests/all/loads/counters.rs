@@ -1,10 +1,9 @@
-//! A counters study: its memory is where it was asked to be, its threads are seen, and it is as large as the machine
-//! can hold or refused.
+//! A counters study: memory policies, recorded threads, and refusal of what the machine cannot hold.
 
 use crate::support::{World, trials, verified};
 use serde_json::Value;
 
-/// A small study of one trial a condition.
+/// A small study of one trial per condition.
 fn study(world: &World, rest: &str) -> String {
     world.study(&format!(
         "name = \"counting\"\n[workload]\nname = \"counters\"\nrounds = 20\ndata_blocks = 100\n[sampling]\n\
@@ -12,7 +11,7 @@ fn study(world: &World, rest: &str) -> String {
     ))
 }
 
-/// What the record of each condition says of its memory.
+/// The verified memory placement in the record of each condition.
 fn memory(results: &std::path::Path) -> Vec<(String, String)> {
     let mut proved: Vec<(String, String)> = trials(results)
         .iter()
@@ -64,7 +63,7 @@ fn every_record_says_where_threads_ran_and_where_pages_lie() {
     }
 }
 
-/// As many client threads as asked, each seen on the one CPU that it may run on; pages of counters and data on nodes.
+/// The requested number of client threads, each seen on its only allowed CPU; pages of counters and data on nodes.
 fn seen(sample: &Value, count: usize) {
     let threads = sample["threads"].as_array().unwrap();
     assert_eq!(threads.len(), count, "{sample}");
@@ -82,7 +81,7 @@ fn seen(sample: &Value, count: usize) {
     }
 }
 
-/// The article's study at a hundredth of its blocks, in rounds of all its threads: its limit is far away.
+/// The article's study with a hundredth of its blocks, and rounds of all threads: its time limit is far away.
 #[test]
 fn the_articles_threads_are_run() {
     let world = World::new();

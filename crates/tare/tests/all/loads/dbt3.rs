@@ -1,4 +1,4 @@
-//! The 22 queries on real servers: all engines must say the same, and what is stored.
+//! The 22 queries on real servers: all engines must give the same answers, equal to the stored ones.
 
 use crate::engines::support::{PATIENCE, Place, binary_of, one};
 use std::ops::ControlFlow;
@@ -9,12 +9,12 @@ use tare_drive::workload::dbt3::{
 };
 use tare_engine::{Engine, Mariadb, Mysql, PoolPages, Postgresql, PrepareRequest, Server, Session, Sqlite};
 
-/// A server of this engine on tables of this scale.
+/// A server of this engine with tables of this scale.
 fn server(place: &Place, engine: &dyn Engine, scale: &str) -> Box<dyn Server> {
     let dialect = engine.dialect();
     let binary = binary_of(engine);
     let request = place.shared_request(binary.as_deref(), &format!("dbt3 {scale}"));
-    // What is large goes with its test.
+    // Large data is removed with its test.
     let is_large = !scale.starts_with("0.0");
     let request = if is_large { PrepareRequest { cache_directory: place.path("cache"), ..request } } else { request };
     let scale: Scale = scale.parse().unwrap();
@@ -49,11 +49,10 @@ fn all_answers(session: &mut dyn Session, engine: &dyn Engine, scale: &str) -> V
     (1..=dbt3::QUERIES).map(answer).collect()
 }
 
-/// Every engine that must answer as the others do.
+/// Every engine whose answers must agree with the others.
 const ENGINES: [&dyn Engine; 4] = [&Mariadb, &Mysql, &Postgresql, &Sqlite];
 
-/// All engines answer as the first one does, and as stored. With `TARE_UPDATE_ANSWERS` set, what they agree on is
-/// stored instead.
+/// All engines must give the answers of the first one and the stored ones. `TARE_UPDATE_ANSWERS` stores them instead.
 fn engines_agree(scale: &str) {
     let factor: Scale = scale.parse().unwrap();
     let query = |number| Query::new(number, factor, ENGINES[0].dialect());
@@ -82,7 +81,7 @@ fn engines_agree(scale: &str) {
     let mut wrong = Vec::new();
     for (engine, rows) in &answers {
         for (number, rows) in (1..=dbt3::QUERIES).zip(rows) {
-            // No directory: every query of these scales has an answer that needs none.
+            // Without a directory: every query of these scales has a stored answer.
             let checked = dbt3::check(&query(number), factor, rows, Path::new("/nonexistent"), engine);
             wrong.extend(checked.err().map(|error| format!("{engine}: {error}")));
         }
@@ -115,7 +114,7 @@ fn after_a_preload_no_query_reads_a_page() {
     let PoolPages { held, data: all, .. } = Mariadb.dialect().pages_in_memory(session).unwrap().unwrap();
     assert!(preloaded > started && held >= all && all > 500, "{started} {preloaded} {held} {all}");
     all_answers(session, &Mariadb, "0.01");
-    // InnoDB's own tables (statistics, undo) are not what is preloaded.
+    // Internal tables of InnoDB (statistics, undo) are not preloaded.
     let queried = pages_read(session);
     assert!(queried - preloaded < 20, "{preloaded} {queried}");
 }
@@ -134,7 +133,7 @@ fn a_preload_reads_what_it_says() {
                 let explain = if engine.name() == "mariadb" { "EXPLAIN " } else { "EXPLAIN QUERY PLAN " };
                 let plan = session.query(&format!("{explain}{}", scan.sql)).unwrap().remove(0);
                 let used = match engine.name() {
-                    // The key, or else the type: ALL is the table, which is its primary key.
+                    // The key, or else the type: ALL is a scan of the table, which is its primary key.
                     "mariadb" => plan[5].clone().or(plan[3].clone()).unwrap(),
                     _ => plan[3].clone().unwrap(),
                 };

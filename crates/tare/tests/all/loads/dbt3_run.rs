@@ -133,7 +133,7 @@ fn every_engine_says_its_plans_without_estimates_and_other_indexes_give_others()
         assert!(verified(&record, "queries").contains("the stored answer for scale 0.01"), "{record}");
         assert!(verified(&record, "preload").contains("pool then held"), "{record}");
     }
-    // What PostgreSQL and MariaDB make of an index on so few rows is theirs.
+    // Whether PostgreSQL and MariaDB use an index on so few rows is their decision.
     let records = run("results", ["engine.name=sqlite", "factors.indexes=keys,dbt3"]);
     let of = |indexes: &str| plan(records.iter().find(|record| record["levels"]["indexes"] == indexes).unwrap());
     let (keys, dbt3) = (of("keys"), of("dbt3"));
@@ -149,7 +149,7 @@ fn every_engine_says_its_plans_without_estimates_and_other_indexes_give_others()
 fn without_warm_up_the_rows_are_checked_all_the_same() {
     let world = World::sharing();
     let study = world.study(STUDY);
-    // No answers are stored for this scale: the second trial is held against the first.
+    // No answers are stored for this scale: the second trial is compared with the first.
     let sets = ["--set", "workload.warmup_runs=0", "--set", "workload.scale=0.0079", "--set", "sampling.trials=2"];
     let run = |out: &str, code| world.exits(code, &[&["run", study.as_str(), "--out", out], &sets[..]].concat());
     run("results", 0);
@@ -157,7 +157,7 @@ fn without_warm_up_the_rows_are_checked_all_the_same() {
         let said = verified(&record, "queries");
         assert!(said.contains("the first answer on this machine: sqlite"), "{said}");
     }
-    // Planted: the price is a cent too high.
+    // A wrong stored answer: the price is a cent too high.
     let answers = world.path("cache").join("answers");
     let file = names(&answers).into_iter().find(|name| name.ends_with("-q6.txt")).unwrap();
     let text = std::fs::read_to_string(answers.join(&file)).unwrap();
@@ -191,7 +191,7 @@ fn ctrl_c_ends_a_query_and_leaves_nothing() {
         let mut run = world.tare(&["run", &study, "--out", engine, "--engine", engine, "--set", set]).spawn().unwrap();
         let log = world.path(engine).join("logs/server-00000-1.log");
         wait_until("a trial", 120, || log.exists());
-        // Time to begin with queries; it would be clean without, too.
+        // Time to start with queries; the end would be clean without them, too.
         std::thread::sleep(Duration::from_secs(2));
         send(run.id(), Signal::INT);
         assert_eq!(run.wait().unwrap().code(), Some(130));
@@ -215,14 +215,14 @@ fn the_studies_of_article_b_fit_machine_and_engine() {
         assert_eq!(condition["placement"]["server"][0].as_array().unwrap().len(), 16, "one package");
         assert_eq!(condition["placement"]["client"][0][0], 16, "the other");
     }
-    // Scales beyond 1, which the same key of tpcc does not take.
+    // Scales above 1, which the key of the same name for tpcc does not allow.
     let names = |document: &serde_json::Value| document["conditions"].as_array().unwrap().len();
     assert_eq!(names(&plan("single-thread-stability", &[&large[..], &["--set", "workload.scale=10"]].concat())), 8);
     let two_packages = ["--topology", "package:2 node:1 core:8 pu:2"];
     for more in ["--quick", "--article"] {
         assert_eq!(names(&plan("query-21", &[&two_packages[..], &[more]].concat())), 4, "{more}");
     }
-    // One package: a PU for each; and what SQLite does not know is left out, with a word.
+    // One package: one PU each; what SQLite does not know is left out, with a note.
     let document = plan("single-thread-stability", &["--topology", "core:2 pu:1", "--engine", "sqlite", "--quick"]);
     let conditions = document["conditions"].as_array().unwrap();
     assert_eq!(conditions.len(), 4, "{document}");

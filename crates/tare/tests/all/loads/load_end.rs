@@ -1,4 +1,4 @@
-//! How a load at a prompt ends: what was measured, also when it ends early, and a search for the highest rate.
+//! How `tare load` ends: the measured figures, also after an early end, and a search for the highest rate.
 
 use crate::engines::running_support::Theirs;
 use crate::support::{World, json, send, server_beside, text};
@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use tare_engine::{Mariadb, Postgresql, Server, Sqlite};
 
-/// A world with a server, its tables made.
+/// A world with a server and its tables.
 fn prepared() -> (World, Box<dyn Server>, String) {
     let world = World::new();
     let server = server_beside(&world, &Sqlite);
@@ -41,7 +41,7 @@ fn the_end_says_which_server_was_measured_by_which_way_and_with_what() {
     assert!(measured["encryption"].is_null() && measured["client_threads"] == 2, "{measured}");
 }
 
-/// Gives it Ctrl-C when it has said such a line.
+/// Sends SIGINT after the load has printed the given line.
 fn interrupted_after(mut load: Child, said: &std::path::Path, line: &str) -> (i32, String) {
     let deadline = Instant::now() + Duration::from_secs(30);
     while !std::fs::read_to_string(said).unwrap_or_default().contains(line) {
@@ -112,7 +112,7 @@ fn scripts_of_pgbench_are_run_by_weight_and_what_is_not_understood_is_said() {
     let way = ["--engine", "postgres", "--socket", &socket, "--time", "1s", "--warmup", "0", "--threads", "2"];
     let (out, _) = world.exits(0, &[&["load", "change.sql"][..], &way].concat());
     assert!(out.contains("load          sql, 2 client threads\n") && out.contains("\n  change_2 "), "{out}");
-    // One parameter of one name has one meaning.
+    // A parameter has the same value in all scripts.
     let both = ["load", "-f", "look.sql@3", "-f", "change.sql", "-D", "scale=5", "--json"];
     let (out, _) = world.exits(0, &[&both[..], &way].concat());
     let document = json(&out);

@@ -1,10 +1,10 @@
-//! `tare load` as someone at a prompt uses it who knows sysbench: names, lines, histogram, proof, results directory.
+//! `tare load` used by someone who knows sysbench: option names, lines, histogram, placement, results directory.
 
 use crate::support::{World, json, server_beside, trials};
 use std::path::Path;
 use tare_engine::{Server, Sqlite};
 
-/// A world with such a server, and what leads to it.
+/// A world with a running server and its socket.
 struct Prompt {
     world: World,
     server: Box<dyn Server>,
@@ -53,7 +53,7 @@ fn lines_histogram_and_proof_are_those_of_sysbench_and_more() {
             line.starts_with(&format!("[ {second}s ] thds: 2 tps: ")) && line.contains(" lat (ms,99%): "),
             "{line}"
         );
-        // 14 reads, 4 writes and 2 others a transaction.
+        // 14 reads, 4 writes and 2 others per transaction.
         let (_, rates) = line.split_once("(r/w/o: ").unwrap();
         let rates: Vec<f64> = rates.split_once(')').unwrap().0.split('/').map(|rate| rate.parse().unwrap()).collect();
         assert!(rates[0] > rates[1] && rates[1] > rates[2] && rates[2] > 0.0, "{line}");
@@ -79,7 +79,7 @@ fn json_has_what_the_lines_and_the_end_have() {
     prompt.load(0, &["insert", "--rows", "500", "--prepare"]);
     for workload in ["insert", "insert", "delete", "delete"] {
         if workload == "delete" {
-            // More rows than it is told of are another table than the one meant.
+            // A table with more rows than --rows is a different table.
             prompt.load(2, &["delete", "--rows", "500", "--time", "1s"]);
             prompt.load(0, &["insert", "--cleanup"]);
             prompt.load(0, &["insert", "--rows", "500", "--prepare"]);
@@ -111,7 +111,7 @@ fn json_has_what_the_lines_and_the_end_have() {
             |role: &str| threads.iter().filter(|thread| thread["role"] == role && thread["pair"].is_u64()).count();
         assert_eq!((pairs("client"), pairs("server")), (2, 2), "{document}");
     }
-    // As many rows more as events were requested, and no more.
+    // Exactly as many additional rows as requested events.
     prompt.load(0, &["insert", "--cleanup"]);
     prompt.load(0, &["insert", "--rows", "500", "--prepare"]);
     let (_, err) = prompt.load(0, &["insert", "--rows", "500", "--threads", "4", "--events=321"]);
@@ -120,7 +120,7 @@ fn json_has_what_the_lines_and_the_end_have() {
     assert_eq!(session.query("SELECT COUNT(*) FROM sbtest1").unwrap(), [[Some("821".to_owned())]]);
     prompt.load(0, &["insert", "--cleanup"]);
     prompt.load(0, &["insert", "--rows", "600", "--prepare"]);
-    // Fewer rows than were prepared: what reads whole tables says so.
+    // Fewer rows than were prepared: a workload that reads whole tables reports it.
     let (_, err) = prompt.load(2, &["read_only", "--rows", "500"]);
     assert!(err.contains("table sbtest1 has ") && err.contains("--prepare"), "{err}");
     prompt.load(0, &["bulk_insert", "--threads", "2", "--cleanup"]);
@@ -161,7 +161,7 @@ fn a_results_directory_of_a_load_is_that_of_any_run() {
     assert!(study.contains("skip_trx = true") && study.contains(&prompt.socket), "{study}");
     let (compared, _) = prompt.world.exits(0, &["compare", "before", "after"]);
     assert!(compared.contains("tps"), "{compared}");
-    // A results directory is never written over, and --repeat means nothing without one.
+    // A results directory is never overwritten, and --repeat needs --out.
     prompt.load(2, &[&["read_only", "--out", "before"][..], &times].concat());
     prompt.load(2, &["read_only", "--repeat", "3"]);
 }
@@ -192,7 +192,7 @@ fn tpcc_is_made_driven_checked_and_dropped_and_nothing_else_is() {
     let of_kinds = document["of_kinds"].as_object().unwrap().values();
     let sum: u64 = of_kinds.map(|kind| kind["transactions"].as_u64().unwrap()).sum();
     let all = document["transactions"].as_u64().unwrap();
-    // Those under way when it ends may be in one of both.
+    // A transaction that is active at the end may be counted in only one of them.
     assert!(sum.abs_diff(all) <= 1 && document["nopm"].as_f64().unwrap() > 0.0, "{document}");
 
     let (out, _) = tpcc(0, &with(&["check"]));
@@ -204,7 +204,7 @@ fn tpcc_is_made_driven_checked_and_dropped_and_nothing_else_is() {
     assert!(broken[0].contains("warehouse 2, district 3: "), "{out}");
     tpcc(2, &["check", "--scale", "0.01"]);
 
-    // Someone else's table of the same name keeps all of them.
+    // A foreign table of the same name prevents the removal of all tables.
     sql("ALTER TABLE history RENAME TO mine");
     sql("CREATE TABLE history (what VARCHAR(10))");
     let (_, err) = tpcc(4, &["cleanup"]);
@@ -226,7 +226,7 @@ fn a_driver_of_sysbench_stands_for_its_engines_and_for_no_other() {
     assert!(err.contains("does not speak to mysql") && err.contains("--engine postgresql"), "{err}");
 }
 
-/// A group of version 1 or 2 whose CPU quota is a tenth of a CPU; none where this user may make none.
+/// A control group (version 1 or 2) with a quota of a tenth of a CPU; `None` if this user cannot make one.
 fn small_quota() -> Option<std::path::PathBuf> {
     let name = format!("tare-test-{}", std::process::id());
     let (first, second) = (Path::new("/sys/fs/cgroup/cpu").join(&name), Path::new("/sys/fs/cgroup").join(&name));
@@ -255,7 +255,7 @@ fn a_client_without_cpu_is_named_as_the_limit_and_one_that_idles_is_not() {
         let (out, _) = prompt.load(0, &[&["point_select", "--rate", "20"][..], &words].concat());
         assert_eq!(json(&out)["client_limit"], serde_json::Value::Null, "{out}");
     }
-    // Only root may make one as a rule; the counters themselves are tested where they are read.
+    // Usually only root can make one; unit tests cover the counters themselves.
     let Some(group) = small_quota() else { return };
     for _ in 0..3 {
         let line = [&["load", "point_select", "--engine", "sqlite", "--socket", &prompt.socket][..], &words].concat();
@@ -280,8 +280,8 @@ fn a_rate_that_rises_says_of_each_step_what_was_asked_and_done_and_keeps_it_in_r
     let slices = json(&out)["slices"].as_array().unwrap().clone();
     let of = |key: &str| slices.iter().map(|slice| slice[key].as_f64().unwrap()).collect::<Vec<_>>();
     assert_eq!(of("rate").iter().map(|rate| rate.round()).collect::<Vec<_>>(), [100.0, 300.0, 500.0]);
-    // Five standard deviations of a Poisson process above: a rate that stays would be beyond that in the first step. A
-    // machine that stands still may leave any number undone.
+    // Five standard deviations above a Poisson process: a constant rate would exceed that in the first step. A machine
+    // that is held up may complete any smaller number.
     for (asked, done) in of("rate").iter().zip(of("tps")) {
         assert!((done - asked) * 0.5 < 5.0 * (asked * 0.5).sqrt(), "{out}");
     }

@@ -1,4 +1,4 @@
-//! What drives a server: every load, and programs of others, against real servers.
+//! Every load, and external programs as clients, on real servers.
 
 mod clients;
 mod commands;

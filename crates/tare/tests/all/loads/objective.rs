@@ -1,5 +1,5 @@
 //! The search for the highest rate that meets an objective: on the embedded engine with a known service time, with a
-//! client that is frozen meanwhile, and with mistakes in the study.
+//! client that is stopped meanwhile, and with mistakes in the study.
 
 use crate::support::{World, send, text, trials, words_of};
 use rustix::process::Signal;
@@ -8,12 +8,12 @@ use std::fs;
 use std::process::Stdio;
 use std::time::Duration;
 
-/// Connections that the load has.
+/// Connections of the load.
 const THREADS: f64 = 16.0;
-/// What each transaction takes, seconds.
+/// Service time of each transaction, seconds.
 const SERVICE_S: f64 = 0.02;
-/// Share of the time that a connection may be busy when nine of ten transactions of a queue with equal service times
-/// and Poisson arrivals (M/D/1) are to take no longer than three of them: P(wait <= 2) = 0.9 by Erlang (1909).
+/// Utilisation of a connection at which nine of ten transactions take at most three service times, in a queue with
+/// constant service times and Poisson arrivals (M/D/1): P(wait <= 2) = 0.9 by Erlang (1909).
 const BUSY: f64 = 0.587;
 
 fn study(world: &World, sampling: &str, more: &str) -> String {
@@ -27,7 +27,7 @@ fn study(world: &World, sampling: &str, more: &str) -> String {
 
 const OBJECTIVE: &str = "objective = \"latency_ms_p90 <= 60\"";
 
-/// Whether others used the machine, so that times mean little.
+/// Whether other programs used the machine, so that times mean little.
 fn is_disturbed(record: &Value) -> bool {
     number(&record["samples"][0]["covariates"]["foreign_cpu_fraction"]) > 0.1
 }
@@ -36,7 +36,7 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-/// One trial of short steps: benches/objective holds more of longer ones to 3%.
+/// One trial with short steps: benches/objective tests longer steps to 3%.
 #[test]
 fn the_capacity_of_a_known_service_time_is_found_on_the_embedded_engine() {
     let world = World::new();
@@ -70,7 +70,7 @@ fn the_backlog_of_a_frozen_client_is_not_called_the_servers() {
     let study = study(&world, "trials = 1\nattempts = 1\nsample_s = 1", OBJECTIVE);
     let mut run = world.tare(&["run", &study, "--out", "r"]);
     let run = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // By then the data are made, and the load goes through its steps, of 1.25 s each.
+    // By then the data is prepared, and the load runs its steps of 1.25 s each.
     std::thread::sleep(Duration::from_secs(4));
     let client = loop {
         std::thread::sleep(Duration::from_millis(50));

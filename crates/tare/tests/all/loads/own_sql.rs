@@ -1,5 +1,4 @@
-//! Statements of one's own on every engine: the same file, schema and rows from SQL and CSV, latency and rows by
-//! statement, errors counted by class.
+//! The user's own statements on every engine: schema and rows, latency and rows per statement, errors by class.
 
 use crate::engines::support::run_on;
 use crate::support::{World, trials};
@@ -17,7 +16,7 @@ const FILE: &str = "errors = \"count\"\n\
     [[transaction]]\nname = \"look\"\nweight = 7\nstatements = [\"SELECT id, balance FROM accounts WHERE owner = :owner\"]\n\
     [[transaction]]\nname = \"note\"\nweight = 1\nstatements = [\"INSERT INTO log (id) VALUES (:id)\"]\n";
 
-/// `duplicate` is the engine's own code of a key that is there already.
+/// `duplicate` is the engine's error code for a duplicate key.
 fn runs_on(engine: &dyn Engine, duplicate: &str) {
     let world = World::new();
     std::fs::create_dir(world.path("mine")).unwrap();
@@ -31,19 +30,19 @@ fn runs_on(engine: &dyn Engine, duplicate: &str) {
         assert_eq!(record["outcome"], "ok", "{}: {record}", engine.name());
         let sample = &record["samples"][0];
         let covariate = |name: &str| sample["covariates"][name].as_f64().unwrap_or_else(|| panic!("{name}: {sample}"));
-        // 17 of the 50 are ann's, 17 are the other's; each read finds them all.
+        // 17 of the 50 belong to ann, 17 to the other owner; each read finds all of them.
         let rows = covariate("statement_rows_look_1") / covariate("statement_executions_look_1");
         assert!((16.0..=17.0).contains(&rows), "{}: {rows}", engine.name());
         let all = covariate("statement_executions_transfer_1") + covariate("statement_executions_look_1");
         let share = covariate("statement_executions_transfer_1") / all;
         assert!((0.1..0.4).contains(&share), "2 of 9: {share}");
-        // The log has 50 numbers and is full soon: every engine has its own code for that, and it is counted.
+        // The log has room for 50 numbers and is full soon; the engine's error code for that is counted.
         assert!(covariate(&format!("statement_errors_{duplicate}")) > 0.0, "{}: {sample}", engine.name());
         for metric in ["tps", "latency_ms_p99_of_look_1", "latency_ms_mean_of_transfer_2"] {
             assert!(sample["metrics"][metric].as_f64().unwrap() > 0.0, "{metric}: {sample}");
         }
     }
-    // The run keeps what the file said: it can go on when the file has changed.
+    // The run keeps the content of the file, so that it can resume after the file has changed.
     let kept = std::fs::read_to_string(world.path("results/study.toml")).unwrap();
     assert!(kept.contains("balance + :sum") && kept.contains("data_directory"), "{kept}");
     world.assert_clean();
@@ -60,12 +59,12 @@ fn one_file_of_statements_runs_on_postgresql() {
     runs_on(&Postgresql, "23505");
 }
 
-/// Rows that a statement of the microbenchmarks gives or changes on tables of 2000 rows, from one number to another:
-/// ranges at the end of the table have fewer, lists of drawn keys meet keys that no row has, or several have.
+/// The range of rows that a statement of the microbenchmarks returns or changes on tables of 2000 rows: ranges at the
+/// end of the table have fewer rows, and lists of random keys contain keys without a row or with several rows.
 fn published_rows(statement: &str) -> (f64, f64) {
     match statement {
         "random_points_10_1" => (9.5, 10.0),
-        // All loads run at once here: rows that another one has just deleted are missing for a moment.
+        // All loads run at the same time here: rows that another load has just deleted are missing for a moment.
         "hot_points_1"
         | "points_covered_pk_1"
         | "points_notcovered_pk_1"
@@ -73,32 +72,32 @@ fn published_rows(statement: &str) -> (f64, f64) {
         | "update_inlist_1" => (95.0, 100.0),
         "random_points_1000_1" => (750.0, 830.0),
         "range_covered_pk_1" | "range_notcovered_pk_1" => (85.0, 101.0),
-        // k lies around the middle, as sysbench draws it: some keys have many rows, most have few.
+        // k is concentrated around the middle, as sysbench draws it: some keys have many rows, most have few.
         "points_covered_si_1" | "points_notcovered_si_1" | "select_random_points_1" => (0.1, 2000.0),
         "range_covered_si_1" | "range_notcovered_si_1" => (1.0, 2000.0),
         "scan_1" => (0.0, 0.0),
-        // 0.75 of 1000, for a range begins anywhere and ends with the table.
+        // 0.75 of 1000, because a range begins anywhere and ends with the table.
         "read_only_simple_2" | "read_only_order_2" => (600.0, 900.0),
         "read_only_10_2" | "read_only_10_4" | "read_write_10_2" | "read_write_10_4" => (8.5, 10.0),
         "read_only_100_2" | "read_only_100_4" | "read_write_100_2" | "read_write_100_4" => (80.0, 100.0),
         "read_only_10000_2" | "read_only_10000_4" => (500.0, 1500.0),
-        // DISTINCT: other loads give many rows one value.
+        // DISTINCT: other loads give many rows the same value.
         "read_only_distinct_2" => (50.0, 900.0),
         "read_only_10_5" | "read_write_10_5" => (1.0, 10.0),
         "read_only_100_5" | "read_write_100_5" => (10.0, 100.0),
         "read_only_10000_5" => (100.0, 1500.0),
-        // Rows that are gone are met no more.
+        // Deleted rows are not found again.
         "delete_1" => (0.0, 1.0),
-        // InnoDB counts rows that change, the others those that are met.
+        // InnoDB counts changed rows, the others matched rows.
         "update_same_1" => (0.0, 1.0),
-        // Row 1 of one of the two tables may be among those that are deleted, early on.
+        // Row 1 of one of the two tables may be deleted early.
         "update_one_1" => (0.4, 1.0),
         // One row, which another load may just have deleted.
         _ => (0.95, 1.0),
     }
 }
 
-/// All of them at once, so that a server is started once: each for a moment.
+/// All microbenchmarks at the same time, so that a server is started only once; each for a moment.
 fn microbenchmarks_run_on(engine: &dyn Engine) {
     let world = World::new();
     let study = "name = \"micro\"\n[workload]\nname = \"sql\"\nbuiltin = \"microbenchmarks\"\nrows = 2000\n\
@@ -111,7 +110,7 @@ fn microbenchmarks_run_on(engine: &dyn Engine) {
         let of = |what: &str| covariates[&format!("statement_{what}_{statement}")].as_f64().unwrap();
         let rows = of("rows") / of("executions");
         let (least, most) = published_rows(statement);
-        // Few executions spread; what is always the same number does not.
+        // A small number of executions allows a deviation; a constant number of rows does not.
         let room = if least == most { 0.0 } else { 0.5 * most / of("executions").sqrt() };
         let fits = rows >= least - room && rows <= most;
         if !fits {
@@ -136,7 +135,7 @@ fn microbenchmarks_touch_the_published_rows_on_postgresql() {
     microbenchmarks_run_on(&Postgresql);
 }
 
-/// Every step of the insert benchmark, of two clients on 5000 rows.
+/// Every step of the insert benchmark, with two clients on 5000 rows.
 fn insert_benchmark_runs_on(engine: &dyn Engine) {
     let world = World::new();
     let study = "name = \"inserts\"\n[workload]\nname = \"sql\"\nbuiltin = \"insert-benchmark\"\nrows = 5000\n\
@@ -144,7 +143,7 @@ fn insert_benchmark_runs_on(engine: &dyn Engine) {
     let record = run_on(&world, engine, 0, study).remove(0);
     let sample = &record["samples"][0];
     let of = |what: &str, part: &str| sample["covariates"][format!("statement_{what}_{part}")].as_f64().unwrap();
-    // All that is asked for is written and nothing else, and what is deleted is there: no key twice, none missed.
+    // Exactly the requested rows are written, and deleted rows existed: no duplicate key, no missing row.
     for (part, transactions, rows) in [
         ("l_i0_insert", 50.0, 5000.0),
         ("l_x_index", 3.0, 0.0),
@@ -160,18 +159,18 @@ fn insert_benchmark_runs_on(engine: &dyn Engine) {
     let mut written = 0.0;
     for step in ["qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000"] {
         let found = of("rows", &format!("{step}_query")) / of("executions", &format!("{step}_query"));
-        // A row may be deleted, or be counted and not yet be written, while a query looks for it.
+        // While a query searches a row, the row may be deleted, or may be counted but not yet written.
         assert!((9.0..=10.0).contains(&found), "{} {step}: {found}", engine.name());
         assert!(metric(format!("queries_per_s_of_{step}_query")) > 0.0);
         let writes = ["insert", "delete"].map(|role| of("executions", &format!("{step}_{role}")));
-        // Two clients, 50 rows at once; one may be due at the begin, one may have begun before.
+        // Two clients, 50 rows at once; one write may be due at the start, and one may have begun before.
         let elapsed_s = of("executions", &format!("{step}_query")) / metric(format!("queries_per_s_of_{step}_query"));
         let rows_per_s: f64 = step[2..].parse().unwrap();
         let most = 2.0 * (2.0 + rows_per_s / 50.0 * elapsed_s);
         assert!(writes.iter().all(|done| *done <= most), "{step}: {writes:?} in {elapsed_s} s");
         written += writes.iter().sum::<f64>();
     }
-    // In a short step on a busy machine none may be done.
+    // In a short step on a busy machine there may be no write.
     assert!(written > 0.0, "{}: {sample}", engine.name());
     assert!(metric("elapsed_s_of_l_x".to_owned()) > 0.0);
     let shown = world.exits(0, &["show", "results"]).0;
@@ -206,7 +205,7 @@ fn steps_want_a_connection_for_each_role() {
     assert!(err.contains("a multiple of 3"), "{err}");
 }
 
-/// A unique violation is the statements' own fault: whether it matters is for their author to say, on every engine.
+/// A unique violation is caused by the statements: their author decides whether it counts as an error, on every engine.
 fn a_duplicate_fails_the_trial_on(engine: &dyn Engine, code: &str) {
     let world = World::new();
     let file = "[data]\nschema = \"CREATE TABLE log (id INTEGER NOT NULL PRIMARY KEY)\"\n\
@@ -257,7 +256,7 @@ fn a_mistake_in_the_file_is_shown_and_nothing_starts() {
     std::fs::remove_file(world.path("mix.toml")).unwrap();
     let (_, err) = world.exits(2, &["run", &study, "--out", "r"]);
     assert!(err.contains("a file of statements in place of ") && err.contains("mix.toml: No such file"), "{err}");
-    // Neither a pipe is waited for nor a device without end read: --dry-run is for studies of others too.
+    // Neither a pipe nor an endless device may block: --dry-run is for untrusted studies too.
     let pipe = world.path("pipe");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
     for file in [pipe.to_str().unwrap(), "/dev/zero"] {
@@ -282,6 +281,6 @@ fn a_file_is_found_next_to_the_study_that_names_it() {
         std::fs::write(world.path("sub/study.toml"), text).unwrap();
         world.exits(0, &["run", "sub/study.toml", "--dry-run"]);
     }
-    // What stands on the command line is relative to where that is typed.
+    // A path on the command line is relative to the working directory.
     world.exits(0, &["run", "sub/study.toml", "--dry-run", "--set", "factors.file=sub/mix.toml"]);
 }

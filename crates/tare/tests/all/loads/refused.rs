@@ -1,4 +1,4 @@
-//! What `tare load` says of a load that is none, and of statements that cannot be used: what, where, and what to do.
+//! Errors of `tare load` for unknown loads and unusable statements: what, where, and what to do.
 
 use crate::support::{World, json, server_beside};
 use tare_engine::Sqlite;
@@ -22,7 +22,7 @@ fn a_load_that_is_none_gets_all_kinds_that_there_are_the_nearest_first() {
     assert!(!err.contains("did you mean"), "{err}");
 }
 
-/// File, line and what to do, before any server is asked.
+/// File, line and advice, before a connection to a server.
 #[test]
 fn a_mistake_in_statements_is_said_with_its_place_and_what_to_do() {
     let world = World::new();

@@ -1,5 +1,4 @@
-//! tare's own load executes what sysbench executes: one MariaDB counts the statements of both for the same number of
-//! transactions.
+//! tare's own load executes the statements of sysbench: a MariaDB counts them for the same number of transactions.
 
 use crate::engines::support::{PATIENCE, Place, prepared};
 use std::collections::BTreeMap;
@@ -10,7 +9,7 @@ use tare_load::{Attempt, Client, Purpose, Random};
 
 const TABLES: Tables = Tables { tables: 2, rows: 500 };
 
-/// The counters that tell what was executed, and how.
+/// The counters that show what was executed, and how.
 const COUNTERS: [&str; 8] = [
     "Com_select",
     "Com_insert",
@@ -31,7 +30,7 @@ fn counters(server: &dyn Server) -> BTreeMap<String, u64> {
     known.filter(|(name, _)| COUNTERS.contains(&name.as_str())).collect()
 }
 
-/// What the server counts while something is done.
+/// The increase of the server's counters during `work`.
 fn during(server: &dyn Server, work: impl FnOnce()) -> BTreeMap<String, u64> {
     let before = counters(server);
     work();
@@ -52,7 +51,7 @@ fn sysbench(server: &dyn Server, tables: Tables, words: &[String]) {
     assert!(output.status.success(), "{words:?}\n{}", String::from_utf8_lossy(&output.stdout));
 }
 
-/// So many transactions of the same settings by either, on the same tables.
+/// Runs `events` transactions with the same settings by both programs, on the same tables.
 fn compare(server: &dyn Server, script: &str, settings: &OltpSettings, options: &[&str], events: u64) {
     let own = during(server, || {
         let mut client = OltpClient::new(server.connect().unwrap(), settings, server.dialect()).unwrap();
@@ -77,7 +76,7 @@ fn the_server_counts_the_same_statements_for_either() {
     sysbench(open, TABLES, &["oltp_read_only", "prepare"].map(str::to_owned));
     oltp::check(open.connect().unwrap().as_mut(), &TABLES, Workload::PointSelect).unwrap();
     let of = |workload| OltpSettings { tables: TABLES, ..OltpSettings::new(workload) };
-    // Those that change how many rows there are come last.
+    // Workloads that change the number of rows come last.
     let scripts = [
         (Workload::PointSelect, "oltp_point_select"),
         (Workload::ReadOnly, "oltp_read_only"),
@@ -104,7 +103,7 @@ fn the_server_counts_the_same_statements_for_either() {
     oltp::cleanup(open.connect().unwrap().as_mut(), &TABLES).unwrap();
     sysbench(open, TABLES, &["bulk_insert", "prepare"].map(str::to_owned));
     let own = OltpSettings::new(Workload::BulkInsert);
-    // Two full INSERTs and the rest; sysbench begins at 1, and finds the table empty.
+    // Two full INSERTs and the rest; sysbench begins at 1 and finds an empty table.
     let mut session = open.connect().unwrap();
     let count = |events| {
         let counted = during(open, || {

@@ -1,4 +1,4 @@
-//! Between warm-up and samples a server gets the study's statements, and time to finish what the warm-up left.
+//! Between warm-up and samples, a server runs the study's statements and finishes work that the warm-up left.
 
 use crate::support::{World, trials};
 use serde_json::Value;
@@ -18,7 +18,7 @@ fn run(world: &World, engine: &str, workload: &str, set: &[&str]) -> (Value, Str
     (trials(&world.path("results")).remove(0), out)
 }
 
-/// What is left of each kind, of a server that has settled, and its record.
+/// Checks the remaining amounts of a server that has settled, and returns its record.
 fn settles(engine: &str, workload: &str, set: &[&str], left: &[(&str, Option<u64>)]) -> Value {
     let world = World::new();
     let (record, out) = run(&world, engine, workload, set);
@@ -38,7 +38,7 @@ fn settles(engine: &str, workload: &str, set: &[&str], left: &[(&str, Option<u64
 #[test]
 fn mariadb_purges_and_writes_before_the_first_sample() {
     let record = settles("mariadb", "settle_s = 60", &[], &[("history_list_length", None), ("dirty_pages", None)]);
-    // Four answers, a second apart, say that dirty pages are steady.
+    // Four answers, one second apart, show that the number of dirty pages is stable.
     assert!(record["settled"]["waited_s"].as_f64().unwrap() >= 3.0, "{record}");
     assert!(record["settled"]["left"]["history_list_length"].as_u64().unwrap() < 5000, "{record}");
 }
@@ -69,7 +69,7 @@ fn sqlite_empties_its_log_also_where_clients_have_a_rate() {
 #[test]
 fn what_is_not_settled_in_time_is_measured_with_a_warning() {
     let world = World::new();
-    // A lock that the settling session holds: autovacuum passes the table over, clients do not meet it.
+    // A lock that the settling session holds: autovacuum skips the table, and clients are not affected.
     let held = "settle_s = 1\nsettle = [\"BEGIN\", \"LOCK TABLE sbtest1 IN SHARE UPDATE EXCLUSIVE MODE\"]";
     let (record, out) = run(&world, "postgresql", held, &["engine.options.autovacuum_naptime=1h"]);
     assert_eq!(record["settled"]["settled"], false, "{record}");

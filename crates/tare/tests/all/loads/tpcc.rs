@@ -1,5 +1,5 @@
-//! The workload tpcc on every engine, each really started: what the standard says must hold holds after runs, also
-//! when clients were killed in the middle; and each damage is found.
+//! The workload tpcc on every engine: the consistency conditions of the standard hold after runs, also after clients
+//! were killed, and each kind of damage is found.
 
 use crate::engines::support::{PATIENCE, Place, binary_of, run_on};
 use crate::support::{World, kill_at_once, one_line, verified};
@@ -12,7 +12,7 @@ use tare_drive::workload::tpcc::{self, CONDITIONS, Constants, Fill, Kind, Sizes,
 use tare_engine::{Engine, Interrupter, Mariadb, Mysql, Postgresql, Server, Session, Sqlite};
 use tare_load::{ClientThread, LoadSettings, RunError, Unobserved};
 
-/// Thirty customers a district, a thousand items.
+/// Thirty customers per district, a thousand items.
 const SCALE: f64 = 0.01;
 
 fn sizes() -> Sizes {
@@ -44,7 +44,7 @@ impl Company {
         self.server.connect().unwrap()
     }
 
-    /// Something of every table as it was filled; blanks at the end of a CHAR are shown by some.
+    /// Some columns of every table after filling, without trailing blanks of a CHAR, which only some engines return.
     fn rows(&self) -> Vec<Vec<Vec<String>>> {
         let mut session = self.session();
         let of = |sql: &&str| {
@@ -81,7 +81,7 @@ impl Company {
         CONDITIONS.iter().filter(holds).map(|condition| condition.number).collect()
     }
 
-    /// Runs four clients for so long; what they did, or why it ended early.
+    /// Runs four clients for `seconds`; returns their counts, or why they ended early.
     fn run(&self, seconds: f64, interrupters: &Mutex<Vec<Interrupter>>) -> (Tally, Option<String>) {
         let tallies = Arc::new(Tallies::new(Tally::default()));
         let settings = LoadSettings { threads: 4, warmup_s: 0.0, sample_s: seconds, ..LoadSettings::default() };
@@ -105,7 +105,7 @@ impl Company {
     }
 }
 
-/// What every engine must have been filled with.
+/// The rows with which every engine must be filled.
 fn filled() -> &'static Vec<Vec<Vec<String>>> {
     static FILLED: OnceLock<Vec<Vec<Vec<String>>>> = OnceLock::new();
     FILLED.get_or_init(|| {
@@ -118,7 +118,7 @@ fn filled() -> &'static Vec<Vec<Vec<String>>> {
     })
 }
 
-/// Fills, runs, cuts all connections in the middle of a run, kills clients, damages: on one engine.
+/// Fills, runs, cuts all connections during a run, kills clients and damages data, on one engine.
 fn life(engine: &dyn Engine) {
     let company = Company::new(engine);
     let name = engine.name();
@@ -148,8 +148,7 @@ fn life(engine: &dyn Engine) {
     company.stop();
 }
 
-/// The district of the first warehouse that has most open orders, and the second of these: the first and the last are
-/// what other conditions ask for.
+/// The district of the first warehouse with most open orders, and the second of these: others cover the first and last.
 fn open_order(company: &Company) -> (String, String) {
     let mut session = company.session();
     let mut asked = |sql: &str| crate::engines::support::one(session.as_mut(), sql).unwrap();
@@ -161,7 +160,7 @@ fn open_order(company: &Company) -> (String, String) {
     (district, open)
 }
 
-/// Each damage breaks exactly the conditions that say something of it.
+/// Each kind of damage must break exactly the conditions that cover it.
 fn damages(company: &Company, name: &str) {
     let (district, open) = open_order(company);
     let key = format!("no_w_id = 1 AND no_d_id = {district}");
@@ -293,7 +292,7 @@ fn a_study_measures_checks_and_says_what_it_is_not() {
     }
 }
 
-/// A study on a server of the test's own.
+/// A study on a running server of the test.
 fn on_running(company: &Company, world: &World, engine: &str, sample_s: f64) -> String {
     world.study(&format!(
         "name = \"theirs\"\n[engine]\nname = \"{engine}\"\nsocket = \"{}\"\n\
@@ -303,7 +302,7 @@ fn on_running(company: &Company, world: &World, engine: &str, sample_s: f64) -> 
     ))
 }
 
-/// Kills (-9) all of tare in the middle of a study on this server.
+/// Kills all processes of tare with kill -9 during a study on this server.
 fn kill(company: &Company, name: &str) {
     let world = World::new();
     let study = on_running(company, &world, name, 60.0);
@@ -333,7 +332,7 @@ fn a_trial_after_which_a_condition_does_not_hold_fails_with_which_and_where() {
     for expected in ["consistency condition 11 does not hold (clause 3.3.2.11:", "): warehouse 2, district 3: "] {
         assert!(one_line(&err).contains(expected), "{err}");
     }
-    // Tables of other sizes are said before anything is measured.
+    // Tables of other sizes are reported before anything is measured.
     let (_, err) = world.exits(2, &["run", &study, "--out", "other", "--set", "workload.warehouses=3"]);
     assert!(err.contains("warehouse has 2 rows") && err.contains("expected 3 rows"), "{err}");
 }

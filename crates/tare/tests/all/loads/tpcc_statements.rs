@@ -1,4 +1,4 @@
-//! The workload tpcc against the same mix written as pgbench scripts: PostgreSQL itself counts the same statements.
+//! Compares the workload tpcc with the same mix written as pgbench scripts: PostgreSQL must count the same statements.
 
 use crate::engines::support::{PATIENCE, Place, one};
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ fn sizes() -> Sizes {
     Sizes::new(1, 0.02)
 }
 
-/// What is known of a class of statements: words that it has, one that it has not, and how near both counts must be.
+/// A class of statements: words in them, a word not in them, and the largest relative difference of the counts.
 struct Class {
     has: &'static [&'static str],
     not: &'static str,
@@ -31,7 +31,7 @@ const fn exact(has: &'static [&'static str]) -> Class {
     Class { has, not: "nothing else", near: 0.0 }
 }
 
-/// Lines of an order: 10 on average, standard deviation 3.3; of 270 orders the mean is within 8% for certain.
+/// Lines of an order: 10 on average, standard deviation 3.3; for 270 orders the mean is certainly within 8%.
 const fn lines(has: &'static [&'static str]) -> Class {
     Class { has, not: "nothing else", near: 0.08 }
 }
@@ -70,7 +70,7 @@ const CLASSES: &[Class] = &[
     exact(&["COUNT(DISTINCT s_i_id)"]),
 ];
 
-/// Calls of each class since the last reset, and of all that belongs to none.
+/// Calls of each class since the last reset, and the statements that belong to no class.
 fn counted(server: &dyn Server) -> (Vec<u64>, BTreeMap<String, u64>) {
     let sql = "SELECT query, calls FROM pg_stat_statements WHERE dbid = \
                (SELECT oid FROM pg_database WHERE datname = current_database())";
@@ -92,7 +92,7 @@ fn reset(server: &dyn Server) {
     one(server.connect().unwrap().as_mut(), "SELECT pg_stat_statements_reset()");
 }
 
-/// Transactions that ended since the last call, which a session tells when it ends.
+/// Transactions that ended since the last call; a session reports them when it ends.
 fn ended(server: &dyn Server, before: &mut i64) -> i64 {
     let sql = "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()";
     let deadline = Instant::now() + PATIENCE;
@@ -141,7 +141,7 @@ fn delivery() -> String {
     delivery
 }
 
-/// The five transactions in pgbench's own language, and how many of a hundred each is.
+/// The five transactions as pgbench scripts, with their percentages.
 fn scripts() -> [(&'static str, usize, String); 5] {
     let (items, customers) = (sizes().items, sizes().customers);
     let mut order = format!(
@@ -166,7 +166,7 @@ fn scripts() -> [(&'static str, usize, String); 5] {
         );
     }
     order.push_str("\\if :undo = 1\nROLLBACK;\n\\else\nCOMMIT;\n\\endif\n");
-    // Someone, by name or number.
+    // A customer, by name or number.
     let who = format!(
         "\\set d random(1, 10)\n\\set c random(1, {customers})\n\\set by random(1, 100)\n\\set a random(100, 500000)\n"
     );
@@ -246,7 +246,7 @@ fn pgbench_scripts_of_the_same_mix_execute_the_same_statements() {
     theirs(server.as_ref(), &place);
     let (theirs, _) = counted(server.as_ref());
     let of_theirs = ended(server.as_ref(), &mut before);
-    // The questions of this test are transactions too.
+    // The queries of this test are transactions too.
     for count in [of_ours, of_theirs] {
         assert!((0..200).contains(&(count - 100 * DECKS as i64)), "transactions: {of_ours} against {of_theirs}");
     }
@@ -254,8 +254,8 @@ fn pgbench_scripts_of_the_same_mix_execute_the_same_statements() {
         let apart = (*ours as f64 - *theirs as f64).abs() / *theirs as f64;
         assert!(apart <= class.near, "{:?}: {ours} against {theirs} of pgbench", class.has);
     }
-    // What is in no class: the notes of customers with bad credit, and what is said only once of prepared BEGIN and the
-    // like.
+    // Outside the classes: notes of customers with bad credit, and prepared BEGIN and the like, which are counted only
+    // once.
     let outside = ["BEGIN", "COMMIT", "ROLLBACK", "SELECT c_data", "pg_stat_"];
     let rest: Vec<&String> = more.keys().filter(|query| !outside.iter().any(|of| query.contains(of))).collect();
     assert!(rest.is_empty(), "statements of no class: {rest:?}");

@@ -1,4 +1,4 @@
-//! A warm pool is proved by what the server says that it holds, and a study that asks for one does without none.
+//! A warm pool is verified by the server's report of its content; a study that requires one is not measured without.
 
 use crate::support::{World, trials, verified};
 

@@ -1,5 +1,5 @@
-//! The program on 64-bit Arm: four nodes in software emulation, the embedded engine and a cell of MariaDB. `make arm`
-//! builds what runs there; `scripts/arm-exact` is the counters' own test of exactness.
+//! The program on 64-bit Arm: four nodes in software emulation, the embedded engine and one condition of MariaDB. `make
+//! arm` builds the programs for it; `scripts/arm-exact` tests the counters for exactness.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::numa::image::{Image, cell_of_mariadb};
 use crate::numa::judge::{interleaved_over, of_condition, only_on, pairs, policies_hold, trials};
 use crate::numa::machine::{DISTANCES_OF_FOUR, Evidence, Machine};
 
-/// What both studies share: the server's memory without a mapping of the file, whose pages lie where they were written.
+/// Common part of both studies: the file is not mapped, because mapped pages stay on the node where they were written.
 const HEAD: &str = r#"
 [engine]
 name = "sqlite"
@@ -37,7 +37,7 @@ server = "node:0"
 memory = ["default", "local", "bind:0", "bind:3", "preferred:1", "interleave:all"]
 "#;
 
-/// On cores of one hardware thread without known caches three pairings are left.
+/// On cores with one hardware thread and without known caches, three pairings are possible.
 const PAIRS: &str = r#"
 [placement]
 client = "node:0.pu:0+node:2.pu:0"
@@ -53,7 +53,7 @@ fn on_arm_topology_placements_pairs_and_pages_are_what_was_asked() {
     let guest = Guest::Aarch64;
     let image = Image::arm(guest);
     counting::prepare(&image);
-    // The machine itself makes its data, with the server's own script.
+    // The virtual machine prepares its own data, with the server's own script.
     let places = ["node:0.pu:0+node:2.pu:0", "node:0.pu:1+node:2.pu:1"];
     image.write("studies/mariadb.toml", &cell_of_mariadb(500, [0.5, 1.0], places));
     for (name, text) in [("policies", POLICIES), ("pairs", PAIRS)] {

@@ -1,4 +1,4 @@
-//! Counters and their data on several nodes: where each policy has them, in either scope, and that none is lost.
+//! Counters and their data on several nodes: the pages follow each policy, in both scopes, and no count is lost.
 
 use std::collections::BTreeMap;
 
@@ -32,14 +32,14 @@ memory = ["default", "local", "bind:2", "interleave:1-2"]
 memory_scope = ["payload", "process"]
 "#;
 
-/// The same under automatic balancing, which hides pages from who asks where they are. Long enough for it to begin.
+/// The same with automatic NUMA balancing, which hides pages from queries of their nodes; long enough for it to start.
 fn balanced() -> String {
     let (head, _) = STUDY.split_once("[machine]").unwrap();
     let head = head.replace("rounds = 30", "rounds = 300").replace("\"counting\"", "\"balanced\"");
     format!("{head}[machine]\nnuma_balancing = \"on\"\n")
 }
 
-/// Puts the study where the job finds it.
+/// Writes the studies into the image.
 pub fn prepare(image: &Image) {
     std::fs::create_dir_all(image.at("studies")).unwrap();
     image.write("studies/counting.toml", STUDY);
@@ -52,7 +52,7 @@ fn pages(trial: &Value, family: &str) -> BTreeMap<u64, f64> {
     nodes.collect()
 }
 
-/// Pages of data and counters lie where the policy has them, and threads where the placement has them.
+/// Pages of data and counters must follow the policy, and threads the placement.
 pub fn judge(evidence: &Evidence, cpus_of_node_3: &str) {
     evidence.step("counting", 0);
     let trials = trials(&evidence.path("counting"));
@@ -82,7 +82,7 @@ pub fn judge(evidence: &Evidence, cpus_of_node_3: &str) {
     }
 }
 
-/// Within 5% of even over these nodes, and nowhere else; without nodes, wherever the allocating thread was.
+/// Within 5% of an even distribution over these nodes, and on no other; without `nodes`, on any node.
 fn placed(trial: &Value, nodes: &[u64]) {
     let data = pages(trial, "data_pages_node");
     let all: f64 = data.values().sum();
@@ -99,7 +99,7 @@ fn placed(trial: &Value, nodes: &[u64]) {
     }
 }
 
-/// Every strategy ran on the other processor too, and all but the one that may lose lost nothing.
+/// Every strategy ran on the other processor too, and only the inexact one may have lost counts.
 pub fn strategies(evidence: &Evidence, name: &str, count: usize) {
     evidence.step(name, 0);
     let trials = trials(&evidence.path(name));

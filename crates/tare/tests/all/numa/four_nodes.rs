@@ -1,4 +1,4 @@
-//! Article D's machine in small: 4 nodes with its distances, 2 cores each.
+//! A small version of article D's machine: 4 nodes with its distances, 2 cores each.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::numa::image::{Image, preparing};
 use crate::numa::judge::{cpus, interleaved_over, kept_to, memory, only_on, pool, trials};
 use crate::numa::machine::{DISTANCES_OF_FOUR, Evidence, Machine};
 
-/// A server on one node whose pool is spread over all of them.
+/// A server on one node whose pool is interleaved over all nodes.
 const POOL: &str = r#"
 name = "pool"
 [engine]
@@ -37,7 +37,7 @@ warmup_s = 0.1
 sample_s = 0.4
 "#;
 
-/// The study of another engine, without the option that is InnoDB's.
+/// The study for PostgreSQL, without InnoDB's option.
 fn of_postgresql(study: &str) -> String {
     study.replace("mariadb", "postgresql").replace("[engine.options]\ninnodb_log_file_size = \"8M\"\n", "")
 }
@@ -45,7 +45,7 @@ fn of_postgresql(study: &str) -> String {
 fn boot() -> Evidence {
     let image = Image::new();
     image.postgresql();
-    // The data of `numa-scaling --quick`, made on the host.
+    // The data of `numa-scaling --quick`, prepared on the host.
     image.prepare(&preparing(10_000));
     image.prepare(&of_postgresql(&preparing(10_000)));
     counting::prepare(&image);
@@ -74,12 +74,12 @@ fn article_ds_ladder_keeps_threads_and_pages_on_its_nodes() {
     let on_sqlite = ladder(&evidence, "sqlite");
     assert_eq!(on_sqlite.len(), 3, "1, 2 and 4 nodes");
     for (trial, nodes) in on_sqlite {
-        // It allocates too few pages to be even.
+        // SQLite allocates too few pages for an even distribution.
         only_on(&trial, &nodes, 0.0);
     }
 }
 
-/// The pool lies over all nodes, and the rest where the server's threads are.
+/// The pool must be on all nodes, and the other memory on the node of the server's threads.
 fn pool_apart(evidence: &Evidence, step: &str) {
     evidence.step(step, 0);
     let trial = trials(&evidence.path(step)).remove(0);
@@ -91,7 +91,7 @@ fn pool_apart(evidence: &Evidence, step: &str) {
     only_on(&trial, &[1], 0.02);
 }
 
-/// Its server works on one node, and three quarters of its pool lie on others.
+/// The server runs on one node, and three quarters of its pool are on others.
 fn away(evidence: &Evidence, step: &str) {
     let why: Value = serde_json::from_str(&evidence.step(&format!("{step}-why"), 0)).unwrap();
     let trial = trials(&evidence.path(step)).remove(0);
@@ -123,7 +123,7 @@ fn held(evidence: &Evidence) {
     }
 }
 
-/// Tables of the right shape, filled; the figures themselves mean nothing here.
+/// Tables of the right shape, filled; the values mean nothing in emulation.
 fn measured(evidence: &Evidence) {
     let topo: Value = serde_json::from_str(&evidence.step("measure", 0)).unwrap();
     let measured = &topo["measured"];
@@ -146,8 +146,8 @@ fn measured(evidence: &Evidence) {
     assert!(evidence.text("heat.html").contains("<svg"), "heat maps");
 }
 
-/// Every trial ran on exactly the first nodes: of each, the second CPU for the clients and the first for the server.
-/// With each trial the nodes on which its memory belongs.
+/// Every trial must have run on exactly the first nodes: on the second CPU of each for the clients, and the first for
+/// the server. Returns each trial with the nodes of its memory.
 pub fn ladder(evidence: &Evidence, name: &str) -> Vec<(Value, Vec<u64>)> {
     evidence.step(name, 0);
     let trials = trials(&evidence.path(name)).into_iter();

@@ -1,4 +1,4 @@
-//! Which processor a virtual machine has, and what follows from that: emulator, console, programs.
+//! The processor of a virtual machine, with its emulator, console and programs.
 
 use std::path::PathBuf;
 
@@ -8,13 +8,13 @@ use crate::support::target;
 /// A processor, in software emulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Guest {
-    /// That of the host, whose own programs run in it.
+    /// The architecture of the host, whose own programs run in the machine.
     X86_64,
-    /// 64-bit Arm: cross-built programs, libraries of the distribution's other architecture.
+    /// 64-bit Arm: cross-built programs, and libraries of the distribution for that architecture.
     Aarch64,
 }
 
-/// Where `scripts/setup arm` and `scripts/arm-build` put things, below the target directory.
+/// The directory of `scripts/setup arm` and `scripts/arm-build`, below the target directory.
 const ARM_TARGET: &str = "aarch64-unknown-linux-gnu";
 
 impl Guest {
@@ -22,7 +22,7 @@ impl Guest {
         self == Self::Aarch64
     }
 
-    /// The command that makes what is missing.
+    /// The command that makes missing files.
     pub fn setup(self) -> &'static str {
         if self.is_arm() { "make arm" } else { "scripts/setup numa" }
     }
@@ -40,7 +40,7 @@ impl Guest {
         kernel.unwrap_or_else(|| panic!("no kernel in {}; get it with: {}", boot.display(), self.setup()))
     }
 
-    /// The other architecture's packages, unpacked.
+    /// The unpacked packages of the other architecture.
     pub fn root(self) -> PathBuf {
         self.folder().join("root")
     }
@@ -57,8 +57,8 @@ impl Guest {
         let common =
             ["-accel", "tcg,thread=multi", "-display", "none", "-monitor", "none", "-nic", "none", "-no-reboot"];
         match self {
-            // An AMD processor, which max is on an AMD host, would not show its hardware threads. The emulator works
-            // wide registers off in pieces, and without them the C library does not use them for every string.
+            // With an AMD processor, which max is on an AMD host, hardware threads would not be visible. Wide registers
+            // are off, because the emulator handles them in pieces and the C library would use them for every string.
             Self::X86_64 => (
                 image::find("qemu-system-x86_64", "qemu-system-x86"),
                 [&common[..], &["-cpu", "max,vendor=GenuineIntel,avx=off,avx2=off,f16c=off,fma=off"]].concat(),
@@ -70,8 +70,8 @@ impl Guest {
         }
     }
 
-    /// What its kernel is told: small data in huge pages would be few lumps, not even over the nodes. Without
-    /// mitigations: the kernel's own page tables make every system call dearer in emulation.
+    /// The kernel command line. Huge pages would not be even over the nodes with little data. Mitigations are off,
+    /// because separate page tables of the kernel slow every system call down in emulation.
     pub fn kernel_line(self) -> &'static str {
         match self {
             Self::X86_64 => {
@@ -82,7 +82,7 @@ impl Guest {
         }
     }
 
-    /// Its first process. An Arm machine has one serial port, on which results come after the job's own lines.
+    /// The first process. An Arm machine has one serial port, so the results follow the job's own lines.
     pub fn init(self) -> String {
         let init = include_str!("guest/init");
         if !self.is_arm() {
@@ -94,7 +94,7 @@ impl Guest {
         format!("{before}{over}{after}").replace("ttyS0", "ttyAMA0")
     }
 
-    /// How long it may take until its job begins: ten times what a quiet host needs.
+    /// The longest time until the job begins: ten times that of a quiet host.
     pub fn boot_limit_s(self) -> u64 {
         match self {
             Self::X86_64 => 90,
@@ -103,7 +103,7 @@ impl Guest {
     }
 }
 
-/// Lines around results that come as text.
+/// The line before results in text form.
 pub const RESULTS_BEGIN: &str = "results-begin";
 /// The line after them.
 pub const RESULTS_END: &str = "results-end";

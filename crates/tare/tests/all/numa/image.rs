@@ -1,6 +1,5 @@
-//! The root file system of a virtual machine, made on the fly: busybox, this build of `tare`, MariaDB, PostgreSQL where
-//! it is asked for, and prepared data directories, with every library that `ldd` names; or the first three for another
-//! processor, without data.
+//! The root file system of a virtual machine, made during the test: busybox, this build of `tare`, MariaDB, optionally
+//! PostgreSQL, prepared data, and every library that `ldd` lists; for another processor the first three, without data.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,13 +12,13 @@ use crate::numa::guest::Guest;
 const MARIADB_SHARES: [&str; 2] = ["/usr/share/mysql", "/usr/share/mariadb"];
 const MARIADBD: &str = "/usr/sbin/mariadbd";
 
-/// What every machine boots; a job is added to it.
+/// The root file system of a machine, to which a job is added.
 pub struct Image {
     root: TempDir,
     guest: Guest,
 }
 
-/// Where the other architecture's libraries are, below its root, in the order in which its loader looks.
+/// Library directories of the other architecture, below its root, in the order of its loader.
 const ARM_LIBRARIES: [&str; 2] = ["lib/aarch64-linux-gnu", "usr/lib/aarch64-linux-gnu"];
 
 impl Image {
@@ -35,7 +34,7 @@ impl Image {
         image
     }
 
-    /// The same for a machine with another processor; its MariaDB makes its data itself.
+    /// An image for a machine with another processor; its MariaDB prepares its own data.
     pub fn arm(guest: Guest) -> Self {
         let root = guest.root();
         assert!(root.is_dir(), "{} is missing; make it with: {}", root.display(), guest.setup());
@@ -49,7 +48,7 @@ impl Image {
             run(Command::new("aarch64-linux-gnu-strip").arg("-o").arg(image.at(to)).arg(&from));
             image.arm_libraries(&from);
         }
-        // Loaded at run time, by one strategy of the counters.
+        // Loaded at run time by one strategy of the counters.
         image.arm_library("libnuma.so.1");
         run(Command::new("cp").arg(root.join("usr/bin/mariadb-install-db")).arg(image.at("usr/bin")));
         let share = MARIADB_SHARES.map(|share| &share[1..]).into_iter().find(|s| root.join(s).join("english").is_dir());
@@ -60,7 +59,7 @@ impl Image {
         image
     }
 
-    /// What every machine has: busybox (static, so without libraries), its first process, a user.
+    /// The common part of every machine: busybox (static, so without libraries), the first process, a user.
     fn bare(guest: Guest, busybox: &Path) -> Self {
         let image = Self { root: TempDir::new().expect("a temporary directory"), guest };
         for directory in ["bin", "dev", "lib", "proc", "sys", "tmp", "usr/bin", "usr/sbin", "etc", "cache"] {
@@ -77,7 +76,7 @@ impl Image {
         self.guest
     }
 
-    /// The libraries that a program names, and those that they name.
+    /// Copies the libraries that a program needs, and recursively theirs.
     fn arm_libraries(&self, program: &Path) {
         let listed = output(Command::new("aarch64-linux-gnu-readelf").arg("-d").arg(program));
         for line in listed.lines().filter(|line| line.contains("(NEEDED)")) {
@@ -109,7 +108,7 @@ impl Image {
         std::fs::write(self.at(name), text).unwrap();
     }
 
-    /// Without its symbols: every trial reads its server's whole program, which is `tare` for the embedded engine.
+    /// Without symbols: every trial reads its server's whole program, which is `tare` for the embedded engine.
     fn tare(&self) {
         let built = Path::new(env!("CARGO_BIN_EXE_tare"));
         run(Command::new("strip").arg("--strip-all").arg("-o").arg(self.at("bin/tare")).arg(built));
@@ -118,7 +117,7 @@ impl Image {
 
     fn program(&self, from: &Path, to: &str) {
         assert!(from.exists(), "{} is missing; install it with: scripts/setup numa", from.display());
-        // With its time: the name of a prepared data directory is made of it.
+        // With its modification time, which is part of the name of a prepared data directory.
         run(Command::new("cp").arg("-pL").arg(from).arg(self.at(to)));
         self.libraries(from);
     }
@@ -130,7 +129,7 @@ impl Image {
         }
     }
 
-    /// The newest PostgreSQL of this machine, at its own place: it knows where its files are.
+    /// The newest PostgreSQL of this machine, at its original path, because it knows where its files are.
     pub fn postgresql(&self) {
         let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
         let version =
@@ -145,7 +144,7 @@ impl Image {
         self.copy(Path::new("/usr/share/zoneinfo/Etc"));
     }
 
-    /// A file or directory at the same place as here.
+    /// Copies a file or directory to the same path.
     fn copy(&self, path: &Path) {
         let to = self.at(path.to_str().unwrap().trim_start_matches('/'));
         if to.exists() {
@@ -156,7 +155,7 @@ impl Image {
         run(Command::new("cp").arg("-rpL").arg(path).arg(to));
     }
 
-    /// Runs a study on the host's own server, so that its data directory is in the cache that goes into the image.
+    /// Runs a study on the host's own server, so that its data directory is in the cache of the image.
     pub fn prepare(&self, study: &str) {
         let here = TempDir::new().unwrap();
         std::fs::write(here.path().join("study.toml"), study).unwrap();
@@ -168,12 +167,12 @@ impl Image {
         tare.env("TARE_CACHE_DIR", self.at("cache")).env("TARE_STATE_DIR", here.path().join("state"));
         tare.env("TARE_LOCK_DIR", here.path().join("run")).env("XDG_RUNTIME_DIR", here.path().join("run"));
         run(&mut tare);
-        // The machine needs the data, and not what they began as.
+        // The machine needs the data, but not the initialised directories.
         let remove = format!("rm -r '{}'/*-initialised-*", self.at("cache").display());
         run(Command::new("sh").arg("-ec").arg(remove));
     }
 
-    /// Packs everything with `job` in it, uncompressed: unpacking in emulation takes longer than what it saves.
+    /// Packs everything with `job`, uncompressed: in emulation, unpacking takes longer than compression saves.
     pub fn pack(&self, job: &str, into: &Path) {
         self.write("job", job);
         let pack = format!("find . | cpio -o -H newc -R 0:0 --quiet >'{}'", into.display());
@@ -181,7 +180,7 @@ impl Image {
     }
 }
 
-/// A study that makes MariaDB's data of so many rows, and hardly more.
+/// A study that prepares MariaDB's data with `rows` rows, and measures almost nothing.
 pub fn preparing(rows: u32) -> String {
     format!(
         "name = \"prepare\"\n[engine]\nname = \"mariadb\"\n[engine.options]\ninnodb_log_file_size = \"8M\"\n\
@@ -190,7 +189,7 @@ pub fn preparing(rows: u32) -> String {
     )
 }
 
-/// A cell of MariaDB with so many rows: two pairs, each on a node of its own.
+/// A condition on MariaDB with two pairs, each on a node of its own.
 pub fn cell_of_mariadb(rows: u32, [warmup_s, sample_s]: [f64; 2], [client, server]: [&str; 2]) -> String {
     format!(
         "name = \"cell\"\n[engine]\nname = \"mariadb\"\n[engine.options]\ninnodb_log_file_size = \"8M\"\n\

@@ -1,4 +1,4 @@
-//! Comparing what was asked with what the records say was observed.
+//! Compares requested placements with those in the records.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 pub type Cpus = BTreeSet<u64>;
 
-/// The lines of a results directory's `trials.jsonl`; every one must be of a good trial.
+/// The records in `trials.jsonl` of a results directory; every trial must be good.
 pub fn trials(results: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(results.join("trials.jsonl"))
         .unwrap_or_else(|e| panic!("{}: {e}", results.join("trials.jsonl").display()));
@@ -26,7 +26,7 @@ pub fn of_condition<'a>(trials: &'a [Value], condition: &str) -> Vec<&'a Value> 
     found
 }
 
-/// A set of CPUs written as "0-3,8".
+/// Parses a set of CPUs such as "0-3,8".
 pub fn cpus(list: &str) -> Cpus {
     let number = |text: &str| text.parse::<u64>().unwrap_or_else(|e| panic!("{list:?}: {e}"));
     let parts = list.split(',').filter(|part| !part.is_empty());
@@ -52,7 +52,7 @@ pub fn seen(thread: &Value) -> Cpus {
     seen
 }
 
-/// Every thread of a role may run on exactly `asked`, and was seen nowhere else; there are `count` of them.
+/// Checks that a role has `count` threads, that each may run on exactly `asked`, and that none was seen elsewhere.
 pub fn kept_to(trial: &Value, role: &str, asked: &Cpus, count: usize) {
     let threads = threads(trial, role);
     assert_eq!(threads.len(), count, "{} {role} threads", trial["condition"]);
@@ -62,13 +62,12 @@ pub fn kept_to(trial: &Value, role: &str, asked: &Cpus, count: usize) {
     }
 }
 
-/// Bytes that the server itself allocated, by node, at the end of the last sample; without those of a pool that has a
-/// policy of its own.
+/// Bytes of the server's own memory by node, at the end of the last sample, without a pool with its own policy.
 pub fn memory(trial: &Value) -> BTreeMap<u64, f64> {
     by_node(trial, "server_memory_bytes_node")
 }
 
-/// Bytes of a pool that has a policy of its own, by node.
+/// Bytes of a pool with a policy of its own, by node.
 pub fn pool(trial: &Value) -> BTreeMap<u64, f64> {
     by_node(trial, "server_pool_bytes_node")
 }
@@ -84,7 +83,7 @@ fn by_node(trial: &Value, covariate: &str) -> BTreeMap<u64, f64> {
     nodes
 }
 
-/// The memory lies on exactly these nodes, but for `stray` of it (0.01: a hundredth).
+/// Checks that the memory is on exactly these nodes, except for a fraction `stray` (0.01: a hundredth).
 pub fn only_on(trial: &Value, nodes: &[u64], stray: f64) {
     let memory = memory(trial);
     let all: f64 = memory.values().sum();
@@ -95,7 +94,7 @@ pub fn only_on(trial: &Value, nodes: &[u64], stray: f64) {
     }
 }
 
-/// Each policy of the step and run `policies` has the memory on its node; the trials.
+/// Checks that each policy of the run `policies` has its memory on its node; returns the trials.
 pub fn policies_hold(evidence: &Evidence, nodes: &[(&str, u64)]) -> Vec<Value> {
     evidence.step("policies", 0);
     let trials = trials(&evidence.path("policies"));
@@ -108,7 +107,7 @@ pub fn policies_hold(evidence: &Evidence, nodes: &[(&str, u64)]) -> Vec<Value> {
     trials
 }
 
-/// The memory is within 5% of even over these nodes, and nowhere else.
+/// Checks that the memory is within 5% of an even distribution over these nodes, and on no other.
 pub fn interleaved_over(trial: &Value, nodes: &[u64]) {
     let memory = memory(trial);
     eprintln!("{}: {memory:?}", trial["condition"]);
@@ -121,7 +120,7 @@ pub fn interleaved_over(trial: &Value, nodes: &[u64]) {
     }
 }
 
-/// Where client and server thread of each pair were seen, by client CPU.
+/// The CPUs of the client and server thread of each pair, ordered by client CPU.
 pub fn pairs(trial: &Value) -> Vec<(u64, u64)> {
     let only = |thread: &Value| {
         let seen = seen(thread);

@@ -1,5 +1,4 @@
-//! A virtual machine with NUMA nodes, in software emulation: real kernels with several nodes on any x86-64 host, its
-//! own or those of 64-bit Arm.
+//! A virtual machine with NUMA nodes, in software emulation on any x86-64 host: real kernels for x86-64 or 64-bit Arm.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -13,9 +12,9 @@ use crate::support::Ended;
 
 /// A NUMA node of a machine.
 pub struct Node {
-    /// Its CPUs, "0-11"; none for a memory-only node.
+    /// Its CPUs, such as "0-11"; `None` for a memory-only node.
     pub cpus: Option<&'static str>,
-    /// Its memory; none for a node without.
+    /// Its memory; `None` for a node without memory.
     pub memory_mib: Option<u32>,
 }
 
@@ -23,15 +22,15 @@ pub struct Machine {
     /// qemu's description of sockets, cores and threads.
     pub smp: &'static str,
     pub nodes: Vec<Node>,
-    /// From, to, distance, both ways.
+    /// From, to, distance; valid in both directions.
     pub distances: &'static [(usize, usize, u32)],
 }
 
-/// Of the machine with four nodes.
+/// Distances of the machine with four nodes.
 pub const DISTANCES_OF_FOUR: [[u32; 4]; 4] = [[10, 16, 32, 33], [16, 10, 25, 32], [32, 25, 10, 16], [33, 32, 16, 10]];
 
 impl Machine {
-    /// Four nodes of two CPUs and so much memory each.
+    /// Four nodes with two CPUs and `memory_mib` of memory each.
     pub fn of_four_nodes(memory_mib: u32) -> Self {
         let nodes = ["0-1", "2-3", "4-5", "6-7"].map(|cpus| Node { cpus: Some(cpus), memory_mib: Some(memory_mib) });
         Self {
@@ -42,7 +41,7 @@ impl Machine {
     }
 }
 
-/// What a machine left: the files its job wrote. Kept for the one who looks when a test fails.
+/// The files that a machine's job wrote. They are kept if the test fails.
 pub struct Evidence {
     directory: TempDir,
 }
@@ -65,7 +64,7 @@ impl Evidence {
         std::fs::read_to_string(self.path(name)).unwrap_or_else(|e| panic!("the machine left no {name}: {e}"))
     }
 
-    /// What a step printed; it must have ended with `code`.
+    /// The output of a step, which must have ended with `code`.
     pub fn step(&self, name: &str, code: i32) -> String {
         let found = self.text(&format!("{name}.code"));
         let (out, err) = (self.text(&format!("{name}.out")), self.text(&format!("{name}.err")));
@@ -74,10 +73,9 @@ impl Evidence {
     }
 }
 
-/// What the guest says when the kernel has booted.
+/// Printed by the guest when the kernel has booted.
 const JOB_BEGINS: &str = "job begins";
-/// What the kernel prints when a boot stands still, long before the limit: emulated CPUs sometimes loop for ever in
-/// code that another one has patched.
+/// Printed by the kernel when a boot hangs: emulated CPUs sometimes loop forever in code that another has patched.
 const BOOT_STANDS: &str = "detected stalls on CPUs";
 const BOOTS: usize = 3;
 
@@ -91,7 +89,7 @@ enum End {
 }
 
 impl Machine {
-    /// Boots the image with `job`, waits for its end, unpacks what it left.
+    /// Boots the image with `job`, waits for its end, and unpacks its results.
     pub fn boot(&self, image: &Image, job: &str, limit: Duration) -> Evidence {
         let directory = TempDir::new().unwrap();
         let at = |name: &str| directory.path().join(name);
@@ -103,7 +101,7 @@ impl Machine {
             let console = String::from_utf8_lossy(&std::fs::read(at("console")).unwrap_or_default()).into_owned();
             match end {
                 End::Off => break console,
-                // The emulator sometimes never gets a kernel going on a busy host. Nothing of ours has run by then.
+                // On a busy host the emulator sometimes never boots the kernel. Nothing that is tested has run by then.
                 End::NeverBooted if attempt < BOOTS => eprintln!("boot {attempt} hung, once more\n{console}"),
                 End::Failed(status) => panic!("the emulator failed: {status}\n{console}"),
                 end => panic!("the machine did not end in {limit:?}: {end:?}\n{console}"),
@@ -121,7 +119,7 @@ impl Machine {
         Evidence { directory }
     }
 
-    /// Runs qemu until the machine is off or time is up.
+    /// Runs qemu until the machine is off or the time is up.
     fn run(&self, guest: Guest, directory: &Path, limit: Duration) -> End {
         let file = |name: &str| format!("file:{}", directory.join(name).display());
         let (emulator, arguments) = guest.emulator();
@@ -176,7 +174,7 @@ impl Machine {
     }
 }
 
-/// Results that came as text on the console.
+/// Decodes results that were printed as text on the console.
 fn decode(console: &str, into: &Path) {
     let lines = console.lines().skip_while(|line| line.trim() != RESULTS_BEGIN).skip(1);
     let text: String = lines.take_while(|line| line.trim() != RESULTS_END).map(|l| format!("{}\n", l.trim())).collect();

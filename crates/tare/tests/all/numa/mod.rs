@@ -1,8 +1,7 @@
-//! Everything about nodes, on real kernels with several of them, in virtual machines: `make test-numa`.
+//! Tests of NUMA nodes, on real kernels with several nodes, in virtual machines: `make test-numa`.
 //!
-//! A machine boots from a root file system made on the fly, runs its job (`guest/`), and hands its results over; what
-//! was asked is compared with what was observed out here. Speeds in software emulation mean nothing and are not looked
-//! at.
+//! A machine boots from a root file system that is made during the test, runs its job (`guest/`), and returns its
+//! results; the test compares requested and observed placements. Speeds in emulation mean nothing and are not checked.
 
 mod arm_nodes;
 mod counting;

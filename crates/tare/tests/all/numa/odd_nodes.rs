@@ -1,4 +1,4 @@
-//! Two plain nodes, one without memory, one of memory only; an offline CPU; shielded CPUs; a cgroup with a cpuset.
+//! Two ordinary nodes, one without memory, one without CPUs; an offline CPU; shielded CPUs; a cgroup with a cpuset.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::numa::judge::{cpus, kept_to, of_condition, only_on, trials};
 use crate::numa::machine::{Evidence, Machine, Node};
 use crate::support::verified;
 
-/// What the three studies share.
+/// Common part of the studies.
 const HEAD: &str = r#"
 [engine]
 name = "sqlite"
@@ -26,7 +26,7 @@ warmup_s = 0.1
 sample_s = 0.4
 "#;
 
-/// Nodes 2 (no memory) and 3 (no CPUs) by name.
+/// Names nodes 2 (no memory) and 3 (no CPUs).
 const ODD: &str = r#"
 [[conditions]]
 client = "node:0"
@@ -37,14 +37,14 @@ client = "node:0"
 server = "node:3"
 "#;
 
-/// CPU 3 is offline: the second PU of node 1 is not there.
+/// CPU 3 is offline, so the second PU of node 1 does not exist.
 const OFFLINE: &str = r#"
 [[conditions]]
 client = "node:1"
 server = ["node:0", "cpus:3", "node:1.pu:1"]
 "#;
 
-/// Node 1 for the benchmark alone.
+/// Node 1 is reserved for the benchmark.
 const SHIELD: &str = r#"
 [machine]
 cpu_shield = "cpus:2-3"
@@ -53,7 +53,7 @@ client = "cpus:2"
 server = "cpus:3"
 "#;
 
-/// CPUs 0,2-3 and node 0's memory are left.
+/// CPUs 0,2-3 and node 0's memory remain.
 const CGROUP: &str = r#"
 [[conditions]]
 client = "all"
@@ -136,7 +136,7 @@ fn odd(evidence: &Evidence) {
     let no_cpus = reason(evidence, "run", "client=node:0 server=node:3");
     assert!(no_cpus.contains("has no CPUs"), "{no_cpus}");
 
-    // Nodes 0 and 1 have both; there is no third.
+    // Only nodes 0 and 1 have both CPUs and memory.
     let ladder: Value = serde_json::from_str(&evidence.step("ladder", 0)).unwrap();
     for condition in ladder["conditions"].as_array().unwrap() {
         let count: u64 = condition["levels"]["nodes"].as_str().unwrap().parse().unwrap();
@@ -163,7 +163,7 @@ fn offline(evidence: &Evidence) {
     assert!(gone.contains("node:1.pu:1 does not exist"), "{gone}");
 }
 
-/// What the kernel lets a process outside do is the proof: the shield is a real partition of a real cgroup.
+/// The affinity that the kernel gives a process outside is the proof: the shield is a real partition of a real cgroup.
 fn shield(evidence: &Evidence) {
     let allowed = |name: &str| {
         let text = evidence.text(name);
@@ -193,7 +193,7 @@ fn shield(evidence: &Evidence) {
 fn cgroup(evidence: &Evidence) {
     let topo: Value = serde_json::from_str(&evidence.step("cgroup-topo", 0)).unwrap();
     assert_eq!(topo["pus"], 3);
-    // Node 1 keeps its CPUs and not its memory.
+    // Node 1 keeps its CPUs but not its memory.
     assert_eq!(nodes(&topo), [("0".to_owned(), true), ("2-3".to_owned(), false)]);
     evidence.step("cgroup-run", 0);
     let trials = trials(&evidence.path("cgroup"));

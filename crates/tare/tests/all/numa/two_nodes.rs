@@ -1,4 +1,4 @@
-//! Article A's machine: 24 vCPUs, 2 nodes, 2 threads a core.
+//! Article A's machine: 24 vCPUs, 2 nodes, 2 threads per core.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use crate::numa::image::{Image, cell_of_mariadb, preparing};
 use crate::numa::judge::{Cpus, cpus, interleaved_over, kept_to, of_condition, pairs, policies_hold, trials};
 use crate::numa::machine::{Evidence, Machine, Node};
 
-/// Server on node 0, memory as each level says; MariaDB's cell is interleaved, and `odd_nodes` has what is preferred or
-/// on a node without CPUs. Without a mapping of the file: its pages would lie where they were written.
+/// Server on node 0, with the memory policy of each level; interleaving is tested with MariaDB, preferred nodes and a
+/// node without CPUs in `odd_nodes`. The file is not mapped: mapped pages stay on the node where they were written.
 const POLICIES: &str = r#"
 name = "policies"
 [engine]
@@ -48,8 +48,8 @@ warmup_s = 60
 sample_s = 60
 "#;
 
-/// Of the grid, cells with every server location, and with client locations of each kind and node; of its balanced
-/// conditions, those with both roles on both nodes. The CPUs of all others are those of the plan, which is whole.
+/// A part of the grid: cells with every server location, and with client locations of each kind and node; of the
+/// balanced conditions, those with both roles on both nodes. The complete plan is checked for the CPUs of all others.
 fn grid_in_part() -> String {
     let whole = include_str!("../../../../../studies/mind-your-core.toml");
     let parts: Vec<&str> = whole.split("[[conditions]]").collect();
@@ -67,10 +67,10 @@ const IN_GRID: [(&str, &str); 3] = [
 
 fn boot() -> Evidence {
     let image = Image::new();
-    // The same data on the host, which has only to make them.
+    // The same data is prepared on the host, with little measurement.
     image.prepare(&preparing(2000));
     std::fs::create_dir(image.at("studies")).unwrap();
-    // The article's first balanced one, every pair on one node.
+    // The article's first balanced condition, every pair on one node.
     let cell = cell_of_mariadb(2000, [0.2, 0.6], ["node:0-1.core:0.pu:0", "node:0-1.core:2.pu:0"]);
     for (name, text) in
         [("grid", grid_in_part().as_str()), ("policies", POLICIES), ("mariadb", &cell), ("killed", KILLED)]
@@ -99,7 +99,7 @@ fn article_as_machine_does_what_was_asked() {
     mariadb(&evidence);
 }
 
-/// Every cell of the article's table is planned with the article's own vCPU numbers, and threads were on those.
+/// Every cell of the article's table must have the article's vCPU numbers, and threads must have run on those.
 fn grid(evidence: &Evidence) {
     let plan: Value = serde_json::from_str(&evidence.step("plan", 0)).unwrap();
     let plan = plan["conditions"].as_array().unwrap();

@@ -1,7 +1,7 @@
-//! Pages in a real browser (headless Chromium), at the widths of a phone, a small window and a large one, light and
-//! dark: nothing sticks out, no text is cut or lies on another, the script runs and says no error. A page is laid out
-//! in a frame of that width, measured by a script of the test, and the findings are read from the document. What people
-//! who cannot see or use a mouse would meet is judged by axe-core (`scripts/get-readers` puts it alongside the build).
+//! Pages in a real browser (headless Chromium), at the widths of a phone, a small and a large window, light and dark:
+//! nothing may exceed the page, no text may be cut or overlap another, and the script must run without errors. A script
+//! of the test measures each page in a frame of the width; the findings are read from the document. axe-core checks
+//! accessibility without sight or mouse (`scripts/get-readers` stores it next to the build).
 
 use crate::report::command_sentences;
 use crate::report::distance;
@@ -21,7 +21,7 @@ use tare_study::language::builtin::BUILTIN;
 
 const WIDTHS: [u32; 3] = [360, 800, 1600];
 
-/// Which colours pages have. They are the same at every width and change no layout.
+/// The colour scheme of pages. It is the same at every width and does not change the layout.
 #[derive(Clone, Copy, PartialEq)]
 enum Colours {
     Light,
@@ -29,18 +29,18 @@ enum Colours {
 }
 
 impl Colours {
-    /// Widths in which pages are looked at.
+    /// The widths at which pages are checked.
     fn widths(self) -> &'static [u32] {
         if self == Self::Light { &WIDTHS } else { &[800] }
     }
 
-    /// What axe-core is asked besides, and how many rules it keeps at least.
+    /// Additional options of axe-core, and the least number of rules that it must pass.
     fn asked(self) -> (&'static str, usize) {
         if self == Self::Light { ("{}", 6) } else { ("{runOnly: [\"color-contrast\"]}", 1) }
     }
 }
 
-/// Measures what is laid out; every finding is a line.
+/// Measures the layout; every finding is a line.
 const MEASURE: &str = r#"
 const findings = [], shown = e => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length;
 const root = document.documentElement;
@@ -88,7 +88,7 @@ for (const svg of document.querySelectorAll("svg[role=img]")) {
 }
 "#;
 
-/// Uses what the script of the page adds.
+/// Uses the functions that the page's script adds.
 const USE: &str = r#"
 const used = [];
 const table = document.querySelector("table"), head = table.tHead.rows[0].cells[2];
@@ -126,11 +126,10 @@ dispatchEvent(new Event("beforeprint")); const opened = folds.length > 0 && fold
 dispatchEvent(new Event("afterprint")); used.push(`prints ${opened && folds.every(d => !d.open)}`);
 "#;
 
-/// Pages on which colours are told apart, which takes axe-core five seconds a page: between them they have every kind
-/// of drawing, table and note.
+/// Pages whose colours axe-core checks, five seconds each: together they have every kind of drawing, table and note.
 const COLOURS: [&str; 3] = ["everything", "searches", "mind-your-core"];
 
-/// Judges one of the frames by axe-core: what keeps someone from using the page, or makes it hard.
+/// Checks one of the frames with axe-core: problems that prevent or impede use of the page.
 const JUDGE: &str = r#"
 if (innerWidth === 800) {
   parent.found("judging");
@@ -166,22 +165,21 @@ fn chromium_with(page: &Path, colours: Colours, further: &[&str]) -> (String, St
     (String::from_utf8_lossy(&out.stdout).into_owned(), String::from_utf8_lossy(&out.stderr).into_owned())
 }
 
-/// axe-core, as `scripts/get-readers` keeps it.
+/// axe-core, as stored by `scripts/get-readers`.
 fn axe() -> String {
     let file = target().join("readers/axe.min.js");
     std::fs::read_to_string(&file).unwrap_or_else(|_| panic!("{} is not here: run scripts/get-readers", file.display()))
 }
 
-/// The pages in frames, each measured; what the frames found. The document may hold a script of its own that the frames
-/// use.
+/// Measures the pages in frames and returns the findings. `script` is shared by all frames.
 fn findings(dir: &Path, pages: &[(&str, String)], script: &str, extra: &str, colours: Colours) -> Vec<String> {
-    // Without its encoding Chromium guesses it from as much of the file as it has read by then.
+    // Without a declared encoding, Chromium guesses it from the part of the file that it has read so far.
     let mut outer = "<!DOCTYPE html><meta charset=utf-8><ul id=found></ul><script>\
                      function found(text) { const li = document.createElement('li'); \
                      li.textContent = 'FOUND ' + text.replaceAll('\\n', ' '); \
                      document.querySelector('#found').append(li) }</script>"
         .to_owned();
-    // Scripts lie alongside: the document that is read back would hold them once a frame.
+    // The script is a separate file: otherwise the document that is read back would contain it once per frame.
     std::fs::write(dir.join("frames.js"), script).unwrap();
     for (name, page) in pages {
         let page = framed(name, page, extra, !script.is_empty());
@@ -207,7 +205,7 @@ fn findings(dir: &Path, pages: &[(&str, String)], script: &str, extra: &str, col
 
 /// A page as the content of a frame, with the scripts of the test.
 fn framed(name: &str, page: &str, extra: &str, script: bool) -> String {
-    // Scripts of the test may run in it; that the page's own policy lets its own script run has a test of its own.
+    // Without its content security policy, so that the test's scripts may run; another test checks the policy.
     let (head, rest) = page.split_once("<meta http-equiv=\"Content-Security-Policy\"").unwrap();
     let page = format!("{head}{}", rest.split_once('>').unwrap().1);
     let own = if script { "<script src=\"frames.js\"></script>" } else { "" };
@@ -238,7 +236,7 @@ fn many() -> fake::Study {
     fake::Study { name: "many", conditions, trials: 2, samples: 1, bad: Vec::new(), missing: 0 }
 }
 
-/// A page of a study whose trials each searched for the highest rate under an objective.
+/// A page of a study whose trials searched for the highest rate that meets an objective.
 fn searched() -> String {
     let dir = fake::dir(&fake::bimodal());
     let client = json!({"client": {"cpu_used_fraction": 0.97}});
@@ -252,12 +250,12 @@ fn searched() -> String {
         "limit": "server", "steps": steps}]);
     fake::each_record(dir.path(), |record| record["searches"] = search.clone());
     let page = fake::page(dir.path());
-    // A trial that failed has none to show.
+    // A trial that failed has no search to show.
     assert!(page.contains("595 /s in 4 steps") && page.contains("the client's limit: its threads used 97%"), "{page}");
     page
 }
 
-/// The page of a paired comparison, of two commands with the same name but for a figure.
+/// The page of a paired comparison of two commands whose names differ in one digit.
 fn paired() -> String {
     let world = World::new();
     let sides = ["--a", "command=sleep 0.01", "--b", "command=sleep 0.03", "--minimum-effect", "20%", "--seed", "5"];
@@ -267,7 +265,7 @@ fn paired() -> String {
     fake::page(&world.path("results"))
 }
 
-/// The page of `tare compare --html`: of one side against the first, or of every condition.
+/// The page of `tare compare --html`: one side against the first, or every condition.
 fn compared(conditions: &[&str]) -> String {
     let results = fake::results(&fake::eight());
     let side = |condition| (format!("results:{condition}"), Side { results: &results, condition: Some(condition) });
@@ -292,8 +290,8 @@ const SIDES: [&str; 4] = [
     "ahi=on aslr=on preload=off",
 ];
 
-/// Pages of every built-in study as a rehearsal makes them, and of one with failed and disturbed trials and modes; of
-/// all these the ones that are wanted.
+/// Pages of every built-in study as a rehearsal makes them, and of special studies, for instance with failed and
+/// disturbed trials and modes; only the wanted ones are made.
 fn built_in(is_wanted: impl Fn(&str) -> bool) -> Vec<(&'static str, String)> {
     type Page = fn() -> String;
     let others: [(&str, Page); 8] = [
@@ -382,7 +380,7 @@ fn the_pages_own_policy_lets_its_own_script_run_and_no_other() {
 #[test]
 fn a_study_of_three_conditions_is_six_pages_of_paper_at_most() {
     let dir = fake::dir(&fake::bimodal());
-    // As many settings as a machine has.
+    // As many settings as a real machine has.
     let environment = dir.path().join("environment.json");
     let mut found: Value = serde_json::from_str(&std::fs::read_to_string(&environment).unwrap()).unwrap();
     for setting in 0..240 {

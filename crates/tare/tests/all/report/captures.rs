@@ -68,7 +68,7 @@ fn builds_are_compared_at_every_point() {
     for found in &summary.builds {
         assert_eq!((found.a.as_str(), found.b.as_str()), ("before", "after"));
         let (low, high) = (found.ci.unwrap().low, found.ci.unwrap().high);
-        // 2-node results are unchanged by the fixes; with 4 nodes 1.42 / 0.875 and 1.5 / 1.2.
+        // The fixes do not change 2-node results; with 4 nodes 1.42 / 0.875 and 1.5 / 1.2.
         let expected = match (found.levels["nodes"].as_str(), found.levels["workload"].as_str()) {
             ("4", "point_select") => 1.42 / 0.875,
             ("4", _) => 1.5 / 1.2,
@@ -94,7 +94,7 @@ fn ladder(directory: &Path, culprit: &str) {
 
 fn capture(directory: &Path, mut record: TrialRecord, culprit: &str) -> TrialRecord {
     let nodes: f64 = record.levels["nodes"].parse().unwrap();
-    // 0.1%, 6% and 12% as the article's queued_spin_lock_slowpath, and a little that differs between trials.
+    // 0.1%, 6% and 12% like the article's queued_spin_lock_slowpath, plus a small difference between trials.
     let share = 0.001 + 0.06 * nodes.log2() + 0.0003 * (record.block as f64);
     let symbol =
         |symbol: &str, self_fraction| SymbolShare { symbol: symbol.into(), self_fraction, total_fraction: 1.0 };

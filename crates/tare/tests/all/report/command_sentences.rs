@@ -1,5 +1,4 @@
-//! What a user reads first of every command that answers a question, word for word: short, and with the figures of the
-//! table below it.
+//! The first sentence of every command, word for word: short, and with the figures of the table below it.
 
 use super::first_lines::are_those_of_the_golden_file;
 use crate::support::one_line;
@@ -28,7 +27,7 @@ use tare_stats::{Estimate, Interval};
 
 const MOST_WORDS: usize = 25;
 
-/// A comparison whose B takes so many times as long as A.
+/// A comparison whose B takes `value` times as long as A.
 fn compared(verdict: AbVerdict, value: f64, low: f64, high: f64) -> Ab {
     let sides = ["side=a".to_owned(), "side=b".to_owned()];
     Ab {
@@ -144,7 +143,7 @@ fn bisection(ends: Option<Ab>, chances: &[f64], cell: Option<Cell>) -> Bisection
     }
 }
 
-/// Where 1 ms of A goes and what B adds to it: parts with their microseconds in A and in B, and whether that is shown.
+/// The parts of 1 ms of A and of B: microseconds of each in A and in B, and whether the change is shown.
 fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
     let whole = |side: usize| parts.iter().map(|(_, a, b, _)| [*a, *b][side]).sum::<f64>();
     let us = whole(1) - whole(0);
@@ -239,7 +238,6 @@ fn whys() -> Vec<(&'static str, Why)> {
     ]
 }
 
-/// Counters that the machine does not have are said elsewhere.
 #[test]
 fn a_capture_that_could_not_be_made_is_said_with_its_reason() {
     let mut found = of_parts(&[(Part::NotExplained, 500.0, 502.0, false)], false);
@@ -276,13 +274,13 @@ fn a_time_that_is_too_short_to_be_seen_is_said_to_be_that() {
         "{:?}",
         of(0.000_082)
     );
-    // It is no part of a difference without it.
+    // It is not part of a difference from which it is excluded.
     let found = of_parts(&[(Part::Strangers, 1.0, 400.0, false), (Part::NotExplained, 5.0, 5.0, false)], true);
     assert!(why::not_distinguishable(&found, false).unwrap().contains("1 of 1 part;"));
     assert!(of(50.0)[0].contains("for about 50.0 µs of A's time and about 400 µs of B's: "), "{:?}", of(50.0));
 }
 
-/// With the largest difference that may have been missed; each part by itself with `--all`.
+/// With the largest difference that may have been missed; with `--all`, each part separately.
 #[test]
 fn parts_that_are_not_distinguishable_are_one_line() {
     let parts = [(Part::RowLock, 200.0, 320.0, true), (Part::ServerWaited, 300.0, 301.0, false)];
@@ -300,7 +298,7 @@ fn parts_that_are_not_distinguishable_are_one_line() {
     assert_eq!(why::not_distinguishable(&found, false), None);
 }
 
-/// With one client there are no fewer: the experiment of the next suspect is the one to make.
+/// With one client the number cannot be reduced: the next suspect's experiment is suggested.
 #[test]
 fn the_command_that_would_decide_changes_something() {
     let cause = |suspect, value: &str, same| Cause {
@@ -328,14 +326,14 @@ fn the_command_that_would_decide_changes_something() {
     assert_eq!(command, "tare run study.toml --set engine.transport=socket");
     assert!(sentence.starts_with("What would decide about the way between client and server, in about 1 min; if so, "));
     assert_eq!(suspects::decides(&found(causes[..1].to_vec())), None);
-    // Nothing has a reason where nothing is shown.
+    // If no difference is shown, no experiment can explain it.
     let unseen = Why { causes, ..of_parts(&[(Part::NotExplained, 900.0, 904.0, false)], false) };
     let [sentence, command] = suspects::decides(&unseen).unwrap();
     assert_eq!(command, "tare run study.toml --trials 16");
     assert_eq!(sentence, "What would decide about a difference, in about 2 min, is twice as many trials:");
 }
 
-/// Twelve runs of two metrics, with a step at the seventh, a drift, or neither.
+/// `runs` runs of two metrics, with a step at the seventh, a drift, or neither.
 pub(super) fn history(step: Option<f64>, drift: Option<f64>, runs: usize) -> History {
     let line = |name: &str, ratio: Option<f64>, better: Better| {
         let first_end = if ratio.is_some() { 6 } else { runs };
@@ -450,7 +448,7 @@ fn every_command_answers_in_one_short_sentence_that_its_table_bears_out() {
         let sentence = why::why(&found);
         let tables = terminal::why(&found, Style::default());
         borne_out(&sentence, &tables);
-        // Parts have shares of a difference that is shown, and of no other.
+        // Parts have shares only of a difference that is shown.
         assert_eq!(tables.contains("share"), found.own().shown, "{tables}");
         said.push((format!("why, {what}"), sentence));
     }
@@ -481,7 +479,7 @@ fn every_command_answers_in_one_short_sentence_that_its_table_bears_out() {
     are_those_of_the_golden_file(&golden, "first_sentences_of_commands.txt");
 }
 
-/// Every figure of the sentence stands below it as well.
+/// Every figure of the sentence must also be in the text below it.
 fn borne_out(sentence: &str, all: &str) {
     let figure = Regex::new(r"\d+(\.\d+)?").unwrap();
     let plain = |number: &str| match number.contains('.') {

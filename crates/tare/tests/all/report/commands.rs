@@ -22,7 +22,7 @@ pub fn path(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// A CSV of one condition: `trials` trials about `centre`.
+/// A CSV file of one condition with `trials` trials around `centre`.
 fn made_up(dir: &Path, name: &str, centre: f64, cov: f64, trials: usize) -> PathBuf {
     let mut noise = Noise::new(name.len() as u64 + centre as u64);
     let mut text = "condition,trial,sample,metric,value\n".to_owned();
@@ -61,7 +61,7 @@ fn compare_is_a_gate_with_three_outcomes() {
     assert_eq!(gate(&slower), 1);
     assert_eq!(gate(&noisy), 5);
     assert_eq!(gate(&single), 5);
-    // Faster is no regression, and without a gate nothing fails.
+    // Faster is not a regression, and without a gate nothing fails.
     assert_eq!(tare(&["compare", path(&slower), path(&base), "--fail-if-slower", "5%"]).0, 0);
     let (code, out, _) = tare(&["compare", path(&base), path(&slower), "--json"]);
     assert_eq!(code, 0);
@@ -100,7 +100,7 @@ fn conditions_of_one_directory_are_compared_by_name() {
     let (code, _, err) = tare(&["compare", &here, &there, "--metric", "tpss"]);
     assert_eq!(code, 2);
     assert!(err.contains("did you mean `tps`?"), "{err}");
-    // What is compared with itself says nothing, by whatever name.
+    // A comparison of results with themselves, under any name, is refused.
     let again = format!("{}/.", path(dir.path()));
     for same in [[path(dir.path()), path(dir.path())], [path(dir.path()), &again], [&here, &here]] {
         let (code, _, err) = tare(&["compare", same[0], same[1]]);
@@ -159,7 +159,7 @@ fn a_slowdown_that_disturbed_trials_decide_is_no_regression() {
     let (out, advice) = (one_line(&out), ["in one study", "in one session"]);
     assert!(out.contains("gate inconclusive") && out.contains("quieter machine"), "{out}");
     assert!(!advice.iter().any(|advice| out.contains(advice)), "{out}");
-    // A few disturbed trials that change nothing leave the verdict, and say that they are there.
+    // A few disturbed trials that change nothing keep the verdict, and are mentioned.
     let some = fake::dir(&study());
     fake::disturb(some.path(), &|_| true, 0.716);
     fake::each_record(some.path(), |record| {
@@ -184,8 +184,8 @@ fn a_slowdown_that_disturbed_trials_decide_is_no_regression() {
     );
 }
 
-/// Makes `dir` a study of one condition that said in advance that it is adjusted by the probe chain; its throughput is
-/// `scale` times 10,000 and goes with the probe, but for `noise`.
+/// Makes `dir` a study of one condition whose study file requests adjustment by the probe chain; its throughput is
+/// `scale` times 10,000 and follows the probe, apart from `noise`.
 fn probed(dir: &Path, scale: f64, seed: u64, extra_study: &str) {
     let mut study = fake::bimodal();
     study.conditions.drain(..1);
@@ -222,7 +222,7 @@ fn a_probe_said_in_advance_decides_what_the_plain_interval_cannot() {
     assert_eq!((code, metric["verdict"].as_str()), (1, Some("slower")), "{metric}");
     let (_, out, _) = tare(&["compare", path(a.path()), path(b.path())]);
     assert!(out.contains("by chain") && out.starts_with("A and B are the same thing"), "{out}");
-    // Another client program is another thing.
+    // With another client program, the sides are no longer the same.
     let records = fs::read_to_string(b.path().join("trials.jsonl")).unwrap();
     let others = records.replace("\"server_program\":", "\"client_programs\":[\"c1\"],\"server_program\":");
     fs::write(b.path().join("trials.jsonl"), others).unwrap();
@@ -279,7 +279,7 @@ fn many_sides_are_compared_with_the_first() {
     made_up(dir.path(), "slower", 8_000.0, 0.01, 10);
     made_up(dir.path(), "same", 10_010.0, 0.01, 10);
     let page = dir.path().join("changes.html");
-    // Short names: a long path of a temporary folder wraps inside its cell.
+    // Short names: a long path of a temporary directory wraps inside its cell.
     let sides = ["compare", "base.csv", "slower.csv", "same.csv", "--html", "changes.html"];
     let (code, out, _) = tare_in(dir.path(), &sides);
     assert_eq!(code, 0, "{out}");
@@ -295,7 +295,7 @@ fn many_sides_are_compared_with_the_first() {
         (Some("slower"), Some("tps"))
     );
     assert_eq!(tare_in(dir.path(), &[&sides[..4], &["--fail-if-slower", "5"]].concat()).0, 1);
-    // The slower one is told from both others, which cannot be told apart.
+    // The slower side is distinguishable from both others, which are not distinguishable from each other.
     let grouped: Vec<(&str, &str)> = json["groups"][0]["sides"]
         .as_array()
         .unwrap()
@@ -325,7 +325,7 @@ fn some_of_the_levels_stand_for_every_condition_that_has_them() {
         .collect();
     assert_eq!(judged.len(), 4, "a pair for each level of the other two factors: {judged:?}");
     assert!(judged.contains(&"ahi=on aslr=off preload=off -> ahi=on aslr=on preload=off"), "{judged:?}");
-    // The words' order is free, and one condition a side pairs as it did.
+    // The order of the levels does not matter, and a single condition per side is still paired.
     let (code, _, err) = tare(&["compare", &side("preload=on aslr=off ahi=on"), &side("ahi=off aslr=off preload=on")]);
     assert_eq!(code, 0, "{err}");
     let (code, _, err) = tare(&["compare", &side("aslr=maybe"), &side("aslr=on")]);
@@ -380,7 +380,7 @@ fn plans_and_lists_break_at_words_where_the_terminal_ends() {
         for width in [40, 80] {
             let out = world.tare(words).env("COLUMNS", width.to_string()).output().unwrap();
             let text = String::from_utf8(out.stdout).unwrap();
-            // A word that is longer than a line stays whole.
+            // A word that is longer than a line is not broken.
             let breakable = |line: &str| line.split_whitespace().all(|word| word.chars().count() < width - 8);
             let too_long = text.lines().find(|line| line.chars().count() > width && breakable(line));
             assert_eq!(too_long, None, "{words:?} {width}");

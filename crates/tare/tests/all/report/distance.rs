@@ -1,4 +1,4 @@
-//! What distance costs: every pair of nodes of four, with the machine's own distances alongside.
+//! The cost of distance: every pair of four nodes, next to the machine's own distances.
 
 use super::fake::{self, Fake};
 use serde_json::{Value, json};
@@ -6,12 +6,12 @@ use std::fs;
 
 const NODES: usize = 4;
 
-/// What a load from one node to another takes, ns, and about what a cache line does.
+/// Latency of a load from one node to another, ns; about the same for a cache line.
 fn ns(from: usize, to: usize) -> f64 {
     [90.0, 140.0, 190.0, 230.0][from.abs_diff(to)]
 }
 
-/// The page of a study of clients by servers by memory, each on every node.
+/// The page of a study of all combinations of client, server and memory nodes.
 pub fn page() -> String {
     let dir = tempfile::tempdir().unwrap();
     let places: Vec<[usize; 3]> = (0..NODES.pow(3)).map(|i| [i / 16, i / 4 % 4, i % 4]).collect();
@@ -74,7 +74,7 @@ fn distances_and_throughput_are_maps_of_one_scale_next_to_each_other() {
         section.split("<figure>").skip(1).map(|rest| rest.split("</figure>").next().unwrap()).collect();
     assert!(maps.iter().all(|map| map.matches("<rect").count() == 16), "16 cells each");
     assert!(maps[0].contains("node:0, node:3: 230") && maps[1].contains("<title>bind:3, node:0: 230"), "{section}");
-    // One scale: the best place of all is the darkest, once, and that of the memory farthest from it is fainter.
+    // One scale for all maps: the best placement is darkest and occurs once; that with the farthest memory is lighter.
     let darkest = |map: &str| map.matches("fill-opacity=\"0.62\"").count();
     let all: usize = maps[2..].iter().map(|map| darkest(map)).sum();
     assert_eq!((darkest(maps[0]), all), (2, 1), "{section}");

@@ -1,6 +1,6 @@
-//! Every export read back by a reader that is not ours, with equal values: pyarrow, duckdb, prometheus-client and
-//! junitparser (`scripts/get-readers`), benchstat where it is installed, Markdown by pulldown-cmark. No LaTeX is at
-//! hand: its table is held against the rules of a `tabular`, and Bencher's format against its published shape.
+//! Every export is read back by an independent reader, with equal values: pyarrow, duckdb, prometheus-client and
+//! junitparser (`scripts/get-readers`), benchstat if installed, pulldown-cmark for Markdown. There is no LaTeX: its
+//! table is checked against the rules of a `tabular`, and Bencher's format against its published format.
 
 use crate::report::commands::{path, tare};
 use crate::report::fake;
@@ -27,7 +27,7 @@ fn shown(dir: &Path) -> serde_json::Value {
     serde_json::from_str(&tare(&["show", path(dir), "--json"]).1).unwrap()
 }
 
-/// Runs a script of `readers.py` on files; it fails where anything differs.
+/// Runs a script of `readers.py` on files; it fails if values differ.
 fn read_by(script: &str, files: &[&Path]) {
     let python = target().join("readers/bin/python");
     assert!(python.exists(), "{} is not here: run scripts/get-readers", python.display());
@@ -44,7 +44,7 @@ fn read_by(script: &str, files: &[&Path]) {
 #[test]
 fn tables_hold_what_the_records_hold_by_pyarrow_duckdb_and_python() {
     let dir = results();
-    // A study of one load has no row of the other one.
+    // A study of one load has no rows of other loads.
     for table in Table::all().filter(|table| *table != Table::Relative).map(|table| table.to_string()) {
         for format in ["csv", "parquet"] {
             let file = dir.path().join(format!("{table}.{format}"));
@@ -76,7 +76,7 @@ fn exported_values_are_results_again() {
         assert_eq!((&before["name"], &before["metrics"][0]["mean"]), (&after["name"], &after["metrics"][0]["mean"]));
         assert_eq!(before["disturbed_trials"], after["disturbed_trials"]);
     }
-    // Blocks are not lost: what a comparison takes out by them, it takes out again.
+    // Blocks are kept, so a comparison removes their effect again.
     let ratio = |results: &Path| {
         let sides = ["placement=same-pu", "placement=other-node"].map(|side| format!("{}:{side}", path(results)));
         let (_, out, _) = tare(&["compare", &sides[0], &sides[1], "--metric", "tps", "--json"]);
@@ -96,7 +96,7 @@ fn no_reason_of_a_trial_steers_the_terminal_that_an_export_goes_to() {
     assert!(!table.contains('\u{1b}'), "{table:?}");
 }
 
-/// Names that a spreadsheet would run, and one that is a number.
+/// Names that a spreadsheet would evaluate, and one that is a number.
 #[test]
 fn no_cell_of_an_exported_csv_is_a_formula_and_the_names_come_back() {
     let dir = tempfile::tempdir().unwrap();
@@ -165,7 +165,7 @@ fn a_picture_has_the_size_the_colours_and_the_words_of_the_chart() {
     let all = (info.width * info.height) as usize;
     assert!(colour([255, 255, 255]) > all / 2, "white ground");
     assert!(colour([0x0b, 0x68, 0xb3]) > 100, "the colour of the first condition");
-    // Words lie left of the marks, dark on white: a picture without a font has none there.
+    // Labels are left of the marks, dark on white: a picture without a font has no dark pixels there.
     let row = info.width as usize * 4;
     let dark = pixels.chunks_exact(row).flat_map(|line| line[..row / 8].chunks_exact(4)).filter(|pixel| pixel[0] < 100);
     assert!(dark.count() > 200, "labels");
@@ -266,7 +266,7 @@ fn the_markdown_summary_has_a_row_a_condition_and_no_foreign_markup() {
     assert!(html.contains("<details>") && !html.contains("<b>"), "{html}");
 }
 
-/// Made-up results and those of a real run: what is written is what is published.
+/// Generated results and those of a real run must conform to the published schemas.
 #[test]
 fn results_keep_to_the_published_schemas() {
     let schemas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
@@ -305,7 +305,7 @@ fn a_metric_that_was_not_measured_is_refused_with_the_nearest() {
     assert!(code == 3 && err.contains("a directory that exists"), "{err}");
 }
 
-/// Every table with its columns, as `docs/export.md` has them.
+/// Every table with its columns, as in `docs/export.md`.
 #[test]
 fn the_page_of_exports_names_every_format() {
     let text = include_str!("../../../../../docs/export.md");
@@ -351,7 +351,7 @@ fn a_mean_of_modes_is_written_nowhere() {
     let side = |condition: &str| format!("{}:{condition}", path(dir.path()));
     let (a, b) = (side("placement=same-pu"), side("placement=float"));
     let (_, out, err) = tare(&["compare", &a, &b, "--markdown", path(&dir.path().join("table.md"))]);
-    // Also of what is not judged.
+    // This includes metrics that are not judged.
     for (metric, unit) in [("tps", "k/s"), ("latency_ms_mean", "ms")] {
         let row = out.lines().skip_while(|line| !line.starts_with(metric)).take(2).collect::<Vec<_>>().join(" ");
         assert_eq!(row.matches(&format!(" {unit} in ")).count(), 2, "{metric}: {out}{err}");
@@ -386,7 +386,7 @@ fn every_chart_of_the_page_is_a_picture_of_its_own() {
         let missing: Vec<&str> = used.filter(|id| !text.contains(&format!("id=\"{id}\""))).collect();
         assert!(missing.is_empty(), "{name} lacks what it uses: {missing:?}");
     }
-    // One that cannot be written leaves the others.
+    // A picture that cannot be written does not prevent the others.
     let other = dir.path().join("other");
     std::fs::create_dir_all(other.join("trials-1.svg")).unwrap();
     let blocked = tare(&["export", path(dir.path()), "--format", "svg", "--charts", "--out", path(&other)]);

@@ -1,4 +1,4 @@
-//! Made-up results with known contents, written as `tare run` writes them.
+//! Generated results with known content, written like those of `tare run`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,11 +6,11 @@ use std::path::Path;
 use tare_results::schema::*;
 use tempfile::TempDir;
 
-/// One condition to make up.
+/// One generated condition.
 pub struct Fake {
-    /// The condition, as `factor=level` words.
+    /// The name of the condition, as `factor=level` words.
     pub name: &'static str,
-    /// Centres of tps that trials take in turn: two make it bimodal.
+    /// Centres of tps that trials take in turn: two make the condition bimodal.
     pub tps: Vec<f64>,
     /// Relative noise between trials.
     pub between: f64,
@@ -18,7 +18,7 @@ pub struct Fake {
     pub cpus: Vec<[usize; 4]>,
 }
 
-/// The made-up study that is written.
+/// A generated study.
 pub struct Study {
     pub name: &'static str,
     pub conditions: Vec<Fake>,
@@ -26,7 +26,7 @@ pub struct Study {
     pub samples: usize,
     /// (trial of the schedule, outcome, reason): written as a first attempt, followed by a good second one.
     pub bad: Vec<(usize, Outcome, &'static str)>,
-    /// Left out of the end of the schedule, as after Ctrl-C.
+    /// Trials left out at the end of the schedule, as after Ctrl-C.
     pub missing: usize,
 }
 
@@ -46,7 +46,7 @@ impl Noise {
     }
 }
 
-/// Two client threads on the article's machine: luck gives two modes, pairing removes them.
+/// Two client threads on the article's machine: chance gives two modes, pairing removes them.
 pub fn bimodal() -> Study {
     Study {
         name: "mind-your-core",
@@ -70,7 +70,7 @@ pub fn bimodal() -> Study {
     }
 }
 
-/// The stability article's 2^3 over 8 conditions.
+/// The stability article's 2^3 design with 8 conditions.
 pub fn eight() -> Study {
     let names = [
         "ahi=off aslr=off preload=off",
@@ -101,12 +101,12 @@ pub fn dir(study: &Study) -> TempDir {
     dir
 }
 
-/// A study as it is read back.
+/// The results of a study, read back.
 pub fn results(study: &Study) -> tare_results::Results {
     tare_results::open(dir(study).path()).unwrap()
 }
 
-/// What rows of a CSV file are read as.
+/// The results of a CSV file with these rows.
 pub fn csv(rows: &str) -> tare_results::Results {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("made-up.csv");
@@ -114,7 +114,7 @@ pub fn csv(rows: &str) -> tare_results::Results {
     tare_results::open(&path).unwrap()
 }
 
-/// The page of results.
+/// The HTML page of results.
 pub fn page(dir: &Path) -> String {
     let results = tare_results::open(dir).unwrap();
     tare_report::html::render(&results, &tare_findings::summarize(&results))
@@ -201,7 +201,7 @@ fn planned_conditions(study: &Study) -> Vec<PlannedCondition> {
 }
 
 fn record(study: &Study, fake: &Fake, trial: usize, block: usize, attempt: u32, noise: &mut Noise) -> TrialRecord {
-    // Which mode a trial falls into looks random but is fixed.
+    // The mode of a trial looks random but is fixed.
     let mode = (trial * 7 + trial / 3) % fake.tps.len();
     let centre = fake.tps[mode] * (1.0 + fake.between * noise.bell());
     let start_s = trial * 65 + (attempt as usize - 1) * 20;
@@ -330,7 +330,7 @@ pub fn disturb(dir: &Path, hit: &dyn Fn(u64) -> bool, scale: f64) {
     });
 }
 
-/// Changes the records of a directory one by one.
+/// Changes every record of a directory.
 pub fn each_record(dir: &Path, mut change: impl FnMut(&mut serde_json::Value)) {
     let path = dir.join("trials.jsonl");
     let changed = |line: &str| {

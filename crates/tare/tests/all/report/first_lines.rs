@@ -1,5 +1,5 @@
-//! What a user reads first of every built-in study: an answer to the question that its file asks, in a whole sentence,
-//! from made-up records with nothing in them, with a difference, with disturbed trials, and from a rehearsal.
+//! The first sentence for every built-in study: an answer to the question in its file, in a whole sentence, for
+//! generated records without a difference, with a difference, with disturbed trials, and from a rehearsal.
 
 use crate::report::fake::{self, Fake};
 use crate::report::words::summarize;
@@ -12,7 +12,7 @@ use tare_results::open;
 use tare_results::question::Question;
 use tare_study::language::builtin::BUILTIN;
 
-/// Conditions as the study's own factors make them; the first is the base.
+/// Conditions as from the study's own factors; the first is the base.
 fn conditions(study: &str) -> &'static [&'static str] {
     match study {
         "first-look" => &["placement=float", "placement=same-pu", "placement=other-node"],
@@ -68,7 +68,7 @@ fn conditions(study: &str) -> &'static [&'static str] {
     }
 }
 
-/// What a first sentence may be, by the question that it answers.
+/// The possible first sentences for each question.
 fn shapes(question: &Question) -> &'static [&'static str] {
     match question {
         Question::Best(None) => &["no difference of throughput is shown between the", " moved throughput "],
@@ -84,7 +84,7 @@ fn shapes(question: &Question) -> &'static [&'static str] {
     }
 }
 
-/// Slips that no sentence may have: a name keeps its letters, so only our own words are looked at.
+/// Mistakes that no sentence may contain. Only tare's own words are checked, because names are not changed.
 const SLIPS: [&str; 10] = [
     r"[a-z,] (No|None|The|What|Whether|More|Neither|Only|One) ",
     r"  ",
@@ -98,7 +98,7 @@ const SLIPS: [&str; 10] = [
     r"of 1 (ladder|condition)",
 ];
 
-/// Made-up records of a built-in study; the second condition is so many times as fast as the others.
+/// Generated records of a built-in study; the second condition is `gain` times as fast as the others.
 pub fn study(name: &'static str, gain: f64, trials: usize) -> fake::Study {
     let conditions = conditions(name).iter().enumerate().map(|(place, condition)| Fake {
         name: condition,
@@ -109,13 +109,13 @@ pub fn study(name: &'static str, gain: f64, trials: usize) -> fake::Study {
     fake::Study { name, conditions: conditions.collect(), trials, samples: 2, bad: Vec::new(), missing: 0 }
 }
 
-/// What is said of the study, and the mean, least and most of every condition.
+/// The answer of a study, and the mean, minimum and maximum of every condition.
 struct Told {
     answer: AnswerJson,
     figures: Vec<f64>,
 }
 
-/// The study as a user would read it; disturbed trials are marked, or left out as if they had never run.
+/// The study as a user would read it; disturbed trials are marked, or left out as if they had not run.
 fn told(text: &str, study: &fake::Study, quick: bool, disturbed: &dyn Fn(u64) -> bool, leave_out: bool) -> Told {
     let dir = fake::dir(study);
     fs::write(dir.path().join("study.toml"), text).unwrap();
@@ -211,7 +211,7 @@ fn every_built_in_study_is_answered_in_one_short_sentence_that_its_table_bears_o
     are_those_of_the_golden_file(&golden, "first_sentences.txt");
 }
 
-/// Every figure of the sentence is the mean, the least or the most of a condition, as far as its digits go.
+/// Every figure of the sentence must be the mean, the minimum or the maximum of a condition, to its number of digits.
 fn borne_out(line: &str, figures: &[f64], about: &str) {
     let figure = Regex::new(r"(\d+\.\d+)(?: to (\d+\.\d+)| or (\d+\.\d+))? k/s").unwrap();
     let said = figure
@@ -222,7 +222,7 @@ fn borne_out(line: &str, figures: &[f64], about: &str) {
     }
 }
 
-/// What is read first, word for word: `TARE_UPDATE_DOCS=1` writes it anew.
+/// Compares the first sentences with the golden file, word for word: `TARE_UPDATE_DOCS=1` writes it again.
 pub fn are_those_of_the_golden_file(all: &str, name: &str) {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/report").join(name);
     if std::env::var_os("TARE_UPDATE_DOCS").is_some() {

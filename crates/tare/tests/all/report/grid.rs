@@ -1,4 +1,4 @@
-//! Client location by server location, as the articles on placement print it.
+//! Tables of client location by server location, as the articles on placement print them.
 
 use super::commands::tare;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 const CLIENTS: [&str; 3] = ["node:near.core:0", "node:far.core:0", "node:far.core:0.pu:0"];
 const SERVERS: [&str; 2] = ["node:near.core:2-", "node:near.core:2"];
 
-/// A grid with one condition alongside it that is none.
+/// A grid, and one condition outside it.
 fn csv(path: &Path) {
     let mut text = "condition,trial,sample,metric,value\n".to_owned();
     let mut trial = 0;

@@ -1,4 +1,4 @@
-//! `tare history` through the program: planted steps in CSV files and in results directories.
+//! `tare history` as a program: known steps in CSV files and in results directories.
 
 use crate::report::commands::{path, tare};
 use crate::report::fake::{self, Fake, Noise, Study};
@@ -6,7 +6,7 @@ use crate::support::one_line;
 use std::fs;
 use std::path::Path;
 
-/// A CSV file a run of three trials in a folder of their own, at these levels with noise of 0.5% between runs.
+/// A CSV file per run with three trials, at these levels, with noise of 0.5% between runs.
 fn runs_of(folder: &Path, levels: &[f64]) {
     let mut noise = Noise::new(3);
     for (run, level) in levels.iter().enumerate() {
@@ -90,7 +90,7 @@ fn a_slow_drift_is_reported_where_no_run_steps() {
     assert!(out.contains("tps drifts, slower from the first run to the last"), "{out}");
 }
 
-/// Results directories as `tare run` writes them, named so that only their times put them in order.
+/// Results directories like those of `tare run`, with names whose order differs from their times.
 #[test]
 fn a_kernel_that_changed_with_the_step_is_named() {
     let dir = tempfile::tempdir().unwrap();
@@ -112,7 +112,7 @@ fn a_kernel_that_changed_with_the_step_is_named() {
         if run >= 9 {
             edit("environment.json", "6.12.48+deb13-amd64", "6.18.1-amd64");
         }
-        // What changes all the time explains no step.
+        // A setting that changes in every run explains no step.
         edit(
             "environment.json",
             "\"/proc/sys/kernel/randomize_va_space\": \"2\"",
@@ -121,7 +121,7 @@ fn a_kernel_that_changed_with_the_step_is_named() {
     }
     let found = json(&["history", path(dir.path()), "--json"]);
     assert_eq!(found["by_time"], true);
-    // Other steps may be found by chance; the planted one has to be there.
+    // Other steps may be found by chance; the known one must be found.
     let changes = found["metrics"][0]["changes"].as_array().unwrap();
     let change = changes.iter().find(|change| change["before"] == "night-15").unwrap_or_else(|| panic!("{found}"));
     let called = |run: usize| format!("night-{:02}", (run * 7) % 16);

@@ -1,10 +1,10 @@
-//! Names in files of others that steer terminals, logs of CI systems and formats: one line of plain text everywhere.
+//! Foreign names with sequences for terminals, CI logs and file formats must appear as one line of plain text.
 
 use crate::support::World;
 use std::fmt::Write as _;
 use std::process::Command;
 
-/// A condition and a metric each, and what XML cannot hold.
+/// Conditions and metrics, including characters that XML does not allow.
 const NAMES: [(&str, &str); 4] = [
     ("a\n::stop-commands::x", "tps"),
     ("b\u{1}\u{b}\u{2028}\u{85}", "tps\n::stop-commands::y"),
@@ -45,8 +45,7 @@ fn a_name_is_no_command_to_a_terminal_or_ci_system_and_breaks_no_format() {
     }
 }
 
-/// What is printed without colours goes one way: the model of a machine that others describe stands for names of
-/// processes, folders and servers.
+/// All output without colours uses one function: a machine's processor name stands for all other foreign names.
 #[test]
 fn a_machine_that_others_describe_steers_no_terminal() {
     let world = World::new();
@@ -62,7 +61,7 @@ fn a_machine_that_others_describe_steers_no_terminal() {
     assert!(out.contains("evil\\u{1b}[31m\\u{7}") && !out.contains("::stop"), "{out:?}");
 }
 
-/// A shell makes words of the names of files, and one that begins with `--` is an option that does not exist.
+/// A shell expands patterns to file names, and a name that begins with `--` is taken for an unknown option.
 #[test]
 fn the_name_of_a_file_that_is_taken_for_an_option_steers_no_terminal() {
     let world = World::new();

@@ -9,7 +9,7 @@ use tare_findings::why::{SUSPECTS_SHOWN, why};
 fn report_of(study: &fake::Study) -> String {
     let results = fake::results(study);
     let text = tare_report::html::render(&results, &tare_findings::summarize(&results));
-    // For a look with a browser.
+    // For inspection in a browser.
     if let Ok(out) = std::env::var("TARE_TEST_REPORTS") {
         fs::write(std::path::Path::new(&out).join(format!("{}.html", study.name)), &text).unwrap();
     }
@@ -20,7 +20,7 @@ fn report_of(study: &fake::Study) -> String {
 fn every_outside_string_is_escaped() {
     const EVIL: &str = "<script>alert(1)</script>\"'&";
     let dir = fake::dir(&fake::bimodal());
-    // Into every string of the records, whatever its field: the names of conditions stay in step.
+    // In every string of the records, so that the names of conditions still match.
     for file in ["plan.json", "environment.json", "trials.jsonl"] {
         let path = dir.path().join(file);
         let text = fs::read_to_string(&path).unwrap();
@@ -35,11 +35,11 @@ fn every_outside_string_is_escaped() {
     let text = fake::page(dir.path());
     assert_eq!(text.matches("<script").count(), 1, "an unescaped string at {:?}", text.find("<script"));
     assert!(text.matches("&lt;script&gt;").count() > 50);
-    // In attributes too: no quote of an outside string may end one.
+    // In attributes too: no quote of a foreign string may end one.
     assert!(!text.contains("</script>\"'"), "an unescaped quote");
 }
 
-/// Appends `evil` to every string and every key of the maps that carry outside names.
+/// Appends `evil` to every string, and to every key of maps with foreign names.
 fn poison(value: serde_json::Value, evil: &str) -> serde_json::Value {
     use serde_json::Value;
     const KEPT: [&str; 6] = ["started_at", "outcome", "role", "origin", "machine", "allowed_cpus"];
@@ -78,7 +78,7 @@ fn a_thousand_trials_stay_under_a_megabyte() {
 fn trials_that_count_although_disturbed_are_hollow() {
     let dir = fake::dir(&fake::eight());
     fake::disturb(dir.path(), &|trial| trial < 7, 1.0);
-    // Two queries alongside throughput, each with a row of dots a condition.
+    // Two queries next to throughput, each with a row of dots per condition.
     fake::each_record(dir.path(), |record| {
         for sample in record["samples"].as_array_mut().unwrap() {
             for (query, seconds) in [("query_s_q1", 0.1), ("query_s_q2", 0.2)] {
@@ -91,7 +91,7 @@ fn trials_that_count_although_disturbed_are_hollow() {
         let after = text.split(&format!("<section id=\"{id}\"")).nth(1).unwrap();
         after.split("</section>").next().unwrap().to_owned()
     };
-    // Once more for small screens.
+    // Twice, because there is a second version for small screens.
     assert_eq!(section("trials").matches("class=\"trial disturbed m").count(), 2 * 7);
     assert_eq!(section("order").matches(" disturbed\"").count(), 2 * 7);
     assert_eq!(section("queries").matches("class=\"disturbed m").count(), 2 * 3 * 7);

@@ -5,7 +5,7 @@ use serde_json::json;
 use std::path::Path;
 use tare_load::Latencies;
 
-/// A study whose samples keep histograms: of each trial's three, the last one is slow and of few transactions.
+/// A study whose samples have histograms: of each trial's three samples, the last one is slow and has few transactions.
 pub fn with_histograms(dir: &Path) {
     fake::write(&fake::bimodal(), dir);
     fake::each_record(dir, |record| {
@@ -23,7 +23,7 @@ pub fn with_histograms(dir: &Path) {
     });
 }
 
-/// The page of such a study.
+/// The page of this study.
 pub fn page() -> String {
     let dir = tempfile::tempdir().unwrap();
     with_histograms(dir.path());
@@ -40,7 +40,7 @@ fn the_percentile_of_a_trial_is_that_of_all_its_transactions() {
     let of = |name: &str| condition.metrics.iter().find(|metric| metric.name == name).unwrap();
     for name in ["latency_ms_p99", "latency_ms_p99_of_pay"] {
         let p99 = of(name);
-        // The mean of the samples' own would be 67 ms, which one transaction of four hundred took.
+        // The mean of the samples' percentiles would be 67 ms, but only one transaction of four hundred took so long.
         assert!((1.0..1.4).contains(&p99.mean), "{name} is {} ms", p99.mean);
         assert!(p99.min >= 1.0 && p99.max < 1.4 && p99.trials == 10, "{p99:?}");
         let ci = p99.ci.expect("an interval over ten trials");

@@ -1,4 +1,4 @@
-//! What the analysis says of results whose contents are known.
+//! The analysis of results with known content.
 
 use crate::report::fake::{self, Noise};
 use crate::report::words::{Told, summarize, summary_of_csv};
@@ -68,7 +68,7 @@ fn results_without_a_usable_trial_say_so() {
     assert!(summary.odd.iter().any(|line| line.contains(completed)), "{:?}", summary.odd);
 }
 
-/// `--resume` makes no attempt that the study does not have.
+/// `--resume` makes no more attempts than the study allows.
 #[test]
 fn trials_that_failed_in_every_attempt_get_no_advice_that_does_nothing() {
     let mut study = fake::bimodal();

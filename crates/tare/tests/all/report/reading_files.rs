@@ -1,4 +1,4 @@
-//! Results directories and CSV files, good and bad.
+//! Reads results directories and CSV files, valid and invalid.
 
 use crate::report::fake;
 use std::fs;
@@ -76,7 +76,7 @@ fn links_and_pipes_in_a_results_directory_are_refused_at_once() {
 #[test]
 fn a_newer_schema_is_refused_with_both_numbers() {
     let dir = fake::dir(&fake::bimodal());
-    // A newer format need not even have today's fields.
+    // A newer format need not have the fields of this one.
     fs::write(dir.path().join("trials.jsonl"), "{\"schema\": 99, \"unheard_of\": []}\n").unwrap();
     let error = open(dir.path()).unwrap_err();
     assert!(matches!(error, ReadError::NewerSchema { found: 99, known: SCHEMA, .. }), "{error}");

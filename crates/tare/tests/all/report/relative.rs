@@ -1,13 +1,13 @@
-//! Builds by loads, from a CSV file: relative throughput, what is decided, what an operation costs.
+//! Builds by loads, from a CSV file: relative throughput, verdicts, and the cost of an operation.
 
 use crate::support::{World, json};
 
-/// Two builds by three loads, five trials each: inserts are 10% slower with the new one, nothing else differs.
+/// Two builds by three loads, five trials each: inserts are 10% slower with the new build, the others are equal.
 fn written(world: &World, factor: &str) -> String {
     of_loads(world, factor, &[("insert", 0.9), ("point_select", 1.0), ("own", 1.0)])
 }
 
-/// Two builds by loads, five trials each; how much faster the new one is under each.
+/// Two builds by loads, five trials each, with the gain of the new build for each load.
 fn of_loads(world: &World, factor: &str, loads: &[(&str, f64)]) -> String {
     let mut lines = String::from("condition,trial,sample,metric,value,block\n");
     let mut trial = 0;
@@ -59,7 +59,7 @@ fn builds_by_loads_are_one_table_in_every_output() {
                 && !text.contains("no difference shown"),
             "{text}"
         );
-        // The answer's table comes next: above it is the headline, below it are the conditions one by one.
+        // The table of the answer follows the headline and precedes the individual conditions.
         let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what}: {text}"));
         assert!(at("cpu us/o") < at("±"), "{text}");
         let rows = world.exits(0, &["export", &values, "--format", "csv", "--table", "relative"]).0;
@@ -94,7 +94,7 @@ fn of_many_loads_the_answer_is_how_many_moved_and_each_group_has_its_mean() {
     assert!(std::fs::read_to_string(world.path("page.html")).unwrap().contains("Groups of loads"));
 }
 
-/// Eight costs a row are cut into tables that fit, each with the load and the build.
+/// Eight costs per row are split into tables that fit, each with load and build.
 #[test]
 fn costs_of_builds_fit_a_terminal_of_80_columns() {
     let world = World::new();

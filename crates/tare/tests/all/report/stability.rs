@@ -1,4 +1,4 @@
-//! Made-up results with known components, effects and causes, through `tare show FILE.csv --json` and the analysis.
+//! Generated results with known components, effects and causes, through `tare show FILE.csv --json` and the analysis.
 
 use crate::report::fake::{self, Noise};
 use crate::report::words::{summarize, summary_of_csv};
@@ -24,7 +24,7 @@ fn the_articles_columns_are_the_range_over_the_best_trial_averaged_and_largest_o
         .iter()
         .flat_map(|(query, means)| means.iter().enumerate().map(move |(trial, mean)| (query, trial, mean)))
         .map(|(query, trial, mean)| {
-            // Two samples a trial about its mean, 1% apart: a CoV of 0.01 / sqrt(2).
+            // Two samples per trial around its mean, 1% apart: a CoV of 0.01 / sqrt(2).
             format!("a,{trial},0,{query},{}\na,{trial},1,{query},{}\n", mean * 0.995, mean * 1.005)
         })
         .collect();
@@ -42,7 +42,7 @@ fn the_articles_columns_are_the_range_over_the_best_trial_averaged_and_largest_o
     close("between_cov_average", (0.5 / 10.5 + (1.0 / 3f64).sqrt() / (61.0 / 3.0)) / 2.0);
 }
 
-/// A study over `levels` of two factors: rows of ten trials a condition with this mean and spread.
+/// Rows of `trials` trials per condition, with the given mean and spread.
 fn design(conditions: &[(&str, f64, f64)], queries: usize, trials: usize, seed: u64) -> String {
     let mut noise = Noise::new(seed);
     let mut rows = String::new();
@@ -84,14 +84,14 @@ fn a_factor_of_three_levels_beside_one_of_two_has_its_effects_each_against_the_f
             .iter()
             .map(|q| of(q))
             .filter(|e| e.ci.unwrap().contains(mean) && e.spread_ci.unwrap().contains(spread));
-        // Of twelve 95% intervals a term, one or two may miss.
+        // Of twelve 95% intervals per term, one or two may miss.
         assert!(covered.count() >= 4, "{term}: {:?}", of("query_s_q1"));
         assert_eq!(of("query_s_q1").levels, levels);
     }
     let sources = summary.spread_sources.as_ref().unwrap();
     let first = &sources.ranking[0];
     assert_eq!((first.factor.as_str(), first.noisy_level.as_str(), first.quiet_level.as_str()), ("aslr", "on", "off"));
-    // Three times the CoV is nine times the variance: 8/9 goes.
+    // Three times the CoV is nine times the variance: 8/9 disappears.
     assert!(first.shown && (first.share - 8.0 / 9.0).abs() < 0.05, "{sources:?}");
     assert!(sources.ranking[1..].iter().all(|source| !source.shown && source.share == 0.0), "{sources:?}");
     let shares: f64 = sources.ranking.iter().map(|source| source.share).sum();
@@ -131,7 +131,7 @@ fn factors_that_always_change_together_are_not_told_apart() {
         .filter(|e| e.metric == "query_s_q1")
         .map(|e| (e.term.to_string(), e.levels.as_str()))
         .collect();
-    // Of words the first of the study is divided by.
+    // For levels that are words, the first one of the study is the base.
     assert_eq!(effects, [("placement+aslr+preload".to_owned(), "bound+off+on/default+on+off")]);
     let sentence = summary.further_reading.iter().find(|s| s.contains("accounts for")).unwrap();
     let expected = "placement+aslr+preload (default+on+off rather than bound+off+on) accounts for 9";
@@ -195,12 +195,12 @@ fn the_report_shows_every_query_its_spread_and_its_factors() {
     let results = fake::csv(&article());
     let summary = summarize(&results);
     let text = tare_report::html::render(&results, &summary);
-    // For a look with a browser.
+    // For inspection in a browser.
     if let Ok(out) = std::env::var("TARE_TEST_REPORTS") {
         fs::write(std::path::Path::new(&out).join("article.html"), &text).unwrap();
     }
     assert!(text.len() < 1_000_000, "{} bytes", text.len());
-    // A cell a query and condition, and in it its figure.
+    // One cell per query and condition, with its figure.
     let map = text.split("<svg class=\"heat\"").nth(1).unwrap().split("</svg>").next().unwrap();
     assert_eq!(map.matches("<rect").count(), 22 * 8);
     assert_eq!(map.matches("%</text>").count(), 22 * 8);
@@ -208,7 +208,7 @@ fn the_report_shows_every_query_its_spread_and_its_factors() {
     {
         assert!(text.contains(words) || text.contains(&words.replace("&#39;", "'")), "{words}");
     }
-    // Three main effects and three interactions on each of 22 queries, mean and spread; three sources.
+    // Three main effects and three interactions for each of 22 queries, on mean and spread; three sources.
     assert!(text.matches("class=\"label\"").count() >= 22 * 6 * 2);
     assert!(
         summary.reading.starts_with("ahi moved the 22 queries on average by -")

@@ -35,7 +35,7 @@ fn rows_of<'p>(page: &'p str, condition: &str) -> Vec<&'p str> {
     rows.map(|row| row.split("data-c=").next().unwrap().split("</svg>").next().unwrap()).collect()
 }
 
-/// By luck one figure or the other: modes are tested for from six trials on, and shown from more.
+/// Trials take one of two values by chance: modes are tested from six trials on, and shown from more.
 #[test]
 fn trials_that_lie_far_apart_have_no_mean_on_terminal_and_page() {
     let trials = |name: &str, values: [f64; 5]| -> String {
@@ -53,7 +53,7 @@ fn trials_that_lie_far_apart_have_no_mean_on_terminal_and_page() {
     let text = terminal::show(&results, &summary, PLAIN);
     let row = text.lines().find(|line| line.starts_with("by-luck")).unwrap();
     assert!(row.contains(" 67.8 to 305.3 ") && !row.contains('±') && row.ends_with("●···········●"), "{text}");
-    // Ends that read alike are one figure.
+    // Ends that print alike are one figure.
     let switches = text.lines().find(|line| line.starts_with("server_switches_per_transaction")).unwrap();
     assert!(switches.contains("1.01") && !switches.contains(" to "), "{switches}");
     let said = one_line(&text);
@@ -64,7 +64,7 @@ fn trials_that_lie_far_apart_have_no_mean_on_terminal_and_page() {
     assert!(chart.contains("67.8 to 305.3 k/s") && !chart.contains("interval"), "{chart}");
 }
 
-/// The modes stand in the chart without a bar of their mean, and are said once below the table.
+/// Modes are drawn without a bar of their mean, and are described once below the table.
 #[test]
 fn modes_have_no_bar_of_a_mean_and_are_said_once() {
     let results = fake::results(&fake::bimodal());
@@ -82,7 +82,7 @@ fn eight_conditions_on_a_terminal() {
     insta::assert_snapshot!(shown(&fake::eight()));
 }
 
-/// The answer has a few further metrics of a few conditions, and says how the others are seen.
+/// The answer shows a few further metrics of a few conditions, and says how to see the others.
 #[test]
 fn other_metrics_are_few_but_with_all() {
     let of = |study: &fake::Study, all: bool| {
@@ -121,7 +121,7 @@ fn the_json_of_show() {
     study.trials = 6;
     let results = fake::results(&study);
     let mut json = serde_json::to_value(SummaryJson::of(&summarize(&results), &results)).unwrap();
-    // One metric says all of the shape.
+    // One metric is enough to show the structure.
     for condition in json["conditions"].as_array_mut().unwrap() {
         condition["metrics"].as_array_mut().unwrap().truncate(1);
     }
@@ -129,7 +129,7 @@ fn the_json_of_show() {
     insta::assert_json_snapshot!(json);
 }
 
-/// Four significant digits: the last bits of a fit may differ between processors.
+/// Rounds to four significant digits: the last bits of a fit may differ between processors.
 fn round(json: &mut serde_json::Value) {
     match json {
         serde_json::Value::Array(items) => items.iter_mut().for_each(round),
@@ -152,7 +152,7 @@ fn a_comparison_on_a_terminal() {
     insta::assert_snapshot!(text);
 }
 
-/// Two trials a side that lie far apart: from a hundredth of it to a hundred times as much is no interval to print.
+/// Two trials per side that lie far apart: an interval from a hundredth to a hundredfold is not worth printing.
 #[test]
 fn an_interval_of_a_ratio_that_says_nothing_is_not_printed() {
     let results = fake::csv("p=a,0,0,tps,10\np=a,1,0,tps,1000\np=b,0,0,tps,900\np=b,1,0,tps,20\n");
@@ -205,7 +205,7 @@ fn two_levels_of_one_study_get_no_advice_to_measure_both_in_one() {
     assert!(!text.contains("both in one study"), "{text}");
 }
 
-/// How busy the machine was differs each time; and one sample a trial says nothing of what samples differ by.
+/// The load of the machine differs every time, and one sample per trial says nothing about the spread of samples.
 #[test]
 fn the_load_of_the_machine_is_no_difference_and_one_sample_has_no_spread() {
     let mut study = fake::eight();
@@ -237,7 +237,7 @@ fn long_names_and_escape_sequences_stay_within_the_table() {
     shown(&study);
 }
 
-/// Conditions of two factors with long levels, more than a screen of them.
+/// More than a screen of conditions of two factors with long levels.
 fn long(levels: usize) -> String {
     let mut noise = fake::Noise::new(3);
     let mut text = String::new();
@@ -290,7 +290,7 @@ fn a_narrow_terminal_has_whole_words_and_no_line_too_long() {
     long.conditions[1].name = "placement=pairs-by-design threads=1024";
     let long = fake::results(&long);
     let summary_of_long = summarize(&long);
-    // Its factors have effects, and move the spread.
+    // Its factors have effects, and change the spread.
     let factors = fake::results(&fake::eight());
     let of_factors = summarize(&factors);
     assert!(!of_factors.effects.is_empty() && of_factors.spread_sources.is_some());
@@ -300,7 +300,7 @@ fn a_narrow_terminal_has_whole_words_and_no_line_too_long() {
         let text = terminal::show(results, summary, Style { width: Some(width), ..PLAIN });
         let too_long = text.lines().find(|line| line.chars().count() > usize::from(width) && line.trim().contains(' '));
         assert_eq!(too_long, None, "{width}:\n{text}");
-        // A row is a line: the figures of a metric are never on lines of their own, a word each.
+        // A row is one line: the figures of a metric are never on separate lines.
         assert!(!text.lines().any(|line| line.trim() == "±"), "{width}:\n{text}");
     }
     let at_80 = terminal::show(&results, &summary, Style { width: Some(80), ..PLAIN });

@@ -1,4 +1,4 @@
-//! A summary with the words that every report shows of it.
+//! A summary with the texts that every report shows.
 
 use crate::report::fake;
 use std::ops::Deref;
@@ -6,7 +6,7 @@ use tare_findings::summary::Summary;
 use tare_report::words::{self, AnswerJson};
 use tare_results::Results;
 
-/// The summary, its answer in words, and all further sentences.
+/// The summary, its answer as text, and all further sentences.
 pub struct Told {
     pub summary: Summary,
     pub answer: AnswerJson,

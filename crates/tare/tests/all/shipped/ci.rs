@@ -1,5 +1,5 @@
-//! The jobs of docs/ci.md, step by step as a runner types them, in repositories whose later commit is slower, quicker
-//! or the same. Played are the programs that reach out of the machine alone: curl, apt-get, gh.
+//! The jobs of docs/ci.md, run step by step like a runner, in repositories whose later commit is slower, faster or
+//! equal. Only programs that need the network or the system are replaced: curl, apt-get, gh.
 
 use super::documented::{succeeds, top, type_it};
 use crate::support::{World, busy};
@@ -31,7 +31,7 @@ fn steps(job: &str) -> Vec<String> {
     found
 }
 
-/// A repository in this folder: two commits whose `make bench` makes a program that takes so many seconds.
+/// A repository in this directory: two commits whose `make bench` makes a program that takes so many seconds.
 fn repository(world: &World, folder: &str, seconds: [&str; 2]) {
     let commits = seconds.map(|seconds| {
         format!(
@@ -42,7 +42,7 @@ fn repository(world: &World, folder: &str, seconds: [&str; 2]) {
     succeeds(world, &format!("mkdir -p {folder} && cd {folder} && git init --quiet && {}", commits.join("\n")), "here");
 }
 
-/// What is not on this machine, as far as the jobs need it.
+/// Replacements for programs and services that the jobs need and this machine does not have.
 const PLAYED: &str = r#"
 play() { printf '#!/bin/sh\n%s\n' "$2" > bin/$1 && chmod 755 bin/$1; }
 play sudo 'exec "$@"'
@@ -61,8 +61,7 @@ play gh 'case "$1 $2" in
     esac'
 "#;
 
-/// On a busy machine, with a later commit that takes twice as long, and one that takes half as long or, with less time
-/// for it, as long.
+/// On a busy machine, with a later commit that takes twice, half, or, with a smaller budget, the same time.
 #[test]
 fn the_jobs_fail_on_a_busy_machine_where_the_new_commit_is_slower_and_nowhere_else() {
     let _busy = busy();
@@ -71,7 +70,7 @@ fn the_jobs_fail_on_a_busy_machine_where_the_new_commit_is_slower_and_nowhere_el
     let jobs: Vec<&str> = blocks.filter(|block| block.contains("tare ab")).collect();
     assert_eq!(jobs.len(), 2);
     let slower = (["0.15", "0.3"], Some("slower than A"));
-    // Where the sources are, the steps of the job, what links to the picture, and a commit that is not slower.
+    // Job, directory of the sources, number of steps, link to the picture, and a commit that is not slower.
     for (job, folder, count, picture, other) in [
         (jobs[0], "after", 5, "(https://there/1.png?raw=true)", (["0.3", "0.15"], Some("faster than A"))),
         (jobs[1], ".", 6, "![ab](/uploads/1)", (["0.15", "0.15"], None)),

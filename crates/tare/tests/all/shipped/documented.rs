@@ -1,7 +1,7 @@
-//! Every command that README and docs show is typed here as it stands there: none is wrong, and what can run here runs.
+//! Runs every command that README and docs show: none may be wrong, and those that can run here are run.
 //!
-//! What would take long is planned (`--dry-run`) or shortened (`--quick`); what needs a server of the reader's own must
-//! fail because there is none, not because the command is wrong.
+//! Long commands are only planned (`--dry-run`) or shortened (`--quick`); commands for a server of the reader must fail
+//! because the server is missing, not because the command is wrong.
 
 use crate::support::World;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
@@ -13,7 +13,7 @@ pub(super) fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// A page's commands, and its studies: fenced blocks of TOML that have a name.
+/// The commands of a page, and its studies: fenced TOML blocks with a name.
 #[derive(Default)]
 struct Page {
     /// From fenced and indented blocks: whole commands.
@@ -52,7 +52,7 @@ impl Page {
     }
 }
 
-/// The lines that begin with `tare`, continued ones joined, without a prompt.
+/// The lines that begin with `tare`, with continued lines joined, without a prompt.
 fn commands(block: &str) -> Vec<String> {
     let joined = block.replace("\\\n", " ");
     let lines = joined.lines().map(|line| line.trim_start().trim_start_matches("$ "));
@@ -75,10 +75,10 @@ pub(super) fn succeeds(world: &World, command: &str, from: &str) {
     assert!(out.status.success(), "{from}: {command}\n{}{err}", String::from_utf8_lossy(&out.stdout));
 }
 
-/// The command as it can be typed here, and whether it needs a server that is not there.
+/// The command in a form that can be run here, and whether it needs a server that does not exist.
 fn fitted(command: &str) -> (String, bool) {
     let command = command.split(" #").next().unwrap().trim();
-    // Other tests run alongside this one; and a rehearsal is enough.
+    // Other tests run at the same time, and a rehearsal is enough.
     let rehearsal = "--quick --set sampling.steal_limit=off --set sampling.foreign_cpu_limit=off";
     match command.split_whitespace().nth(1).unwrap() {
         "run" if ["--resume", "--topology", "--shard"].iter().any(|option| command.contains(option)) => {
@@ -86,14 +86,14 @@ fn fitted(command: &str) -> (String, bool) {
         }
         "shard" => (format!("{command} {rehearsal} --set sampling.sample_s=0.1").replacen("--quick", "", 1), false),
         "run" if command.contains("mine.toml --out") => (format!("{command} {rehearsal}"), false),
-        // On a described machine that has what every study asks for.
+        // Planned on a described machine that has everything that studies request.
         "run" => (format!("{} --dry-run --topology 'node:4 core:32 pu:2'", command.replace(" --dry-run", "")), false),
-        // Tested by itself; a plan says as much of the command line.
+        // Has tests of its own; a plan checks the command line as well.
         "reproduce" if !command.contains("--list") => {
             let one = command.replace(" --dry-run", "").replace("reproduce --within", "reproduce C --within");
             (format!("{one} --dry-run --topology 'node:2 core:4 pu:1'"), false)
         }
-        // It may take its budget; the jobs for CI have a test of their own.
+        // These commands may use their whole budget; the CI jobs have a test of their own.
         "ab" | "bisect" => (format!("{command} --help"), false),
         "find" if !command.contains("--dry-run") => (format!("{command} --help"), false),
         "topo" if command.contains("--measure") => (format!("{command} --limit-s 1"), false),
@@ -129,14 +129,14 @@ fn the_tutorial_followed_literally_works() {
             std::fs::write(world.path("mine.toml"), format!("{before}{}{rest}", page.toml[0])).unwrap();
         }
     }
-    // What the text says between the blocks.
+    // Commands in the text between the blocks.
     for command in ["tare run --resume mine", "tare studies --keys", "tare restore"] {
         assert!(page.mentioned.iter().any(|mentioned| mentioned == command), "{command}");
         check(&world, command, "docs/tutorial.md");
     }
 }
 
-/// What the guide has for `Cargo.toml` and for the program, next to the repository.
+/// The guide's `Cargo.toml` and program, next to the repository.
 #[test]
 fn the_program_of_the_crate_users_guide_is_built_and_runs() {
     let world = World::new();
@@ -147,7 +147,7 @@ fn the_program_of_the_crate_users_guide_is_built_and_runs() {
     let manifest = format!("[package]\nname = \"mine\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n{dependencies}");
     std::fs::write(world.path("mine/Cargo.toml"), manifest).unwrap();
     std::fs::write(world.path("mine/src/main.rs"), program).unwrap();
-    // The versions that are here already: nothing is fetched.
+    // Uses the versions that are installed already: nothing is downloaded.
     std::fs::copy(top().join("Cargo.lock"), world.path("mine/Cargo.lock")).unwrap();
     let mut cargo = world.command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["run", "--offline"]).current_dir(world.path("mine")).env("CARGO_TARGET_DIR", world.path("built"));
@@ -161,7 +161,7 @@ fn every_command_of_readme_and_docs_can_be_typed() {
     let made = "tare run first-look --quick --out RESULTS --set factors.placement=float,same-pu \
                 --set sampling.steal_limit=off --set sampling.foreign_cpu_limit=off";
     succeeds(&world, made, "here");
-    // Copies: results compared with themselves by another name are refused.
+    // Copies: results compared with themselves under another name are refused.
     for name in ["A", "B", "ab", "before", "builds", "looked"] {
         succeeds(&world, &format!("cp -r RESULTS {name}"), "here");
     }
@@ -171,7 +171,7 @@ fn every_command_of_readme_and_docs_can_be_typed() {
         std::fs::write(world.path(name), &own).unwrap();
     }
     let (mut count, mut shown) = (0, BTreeMap::new());
-    // What is mentioned most is mentioned forty times.
+    // Cached, because some commands are mentioned forty times.
     let mut help = |words: &[&str]| {
         let asked = shown.entry(words.join(" "));
         asked.or_insert_with(|| world.exits(0, &[words, &["--help"]].concat()).0).clone()
@@ -195,7 +195,7 @@ fn every_command_of_readme_and_docs_can_be_typed() {
     assert!(count >= 25, "{count} commands were found");
 }
 
-/// README and the pages of docs, but the tutorial, which has a test of its own.
+/// README and the pages of docs, except the tutorial, which has a test of its own.
 fn pages() -> Vec<String> {
     let docs = ["docs", "docs/guides"].into_iter().flat_map(|folder| {
         let names = std::fs::read_dir(top().join(folder)).unwrap().map(|entry| entry.unwrap().file_name());
@@ -207,7 +207,7 @@ fn pages() -> Vec<String> {
     pages
 }
 
-/// Whether the command and the options that a text mentions are in its help.
+/// Checks that the help contains the command and the options that a text mentions.
 fn options_exist(help: &mut impl FnMut(&[&str]) -> String, command: &str, from: &str) {
     let name = command.split_whitespace().nth(1).unwrap();
     if name.starts_with('-') || !name.chars().all(|c| c.is_ascii_lowercase() || c == '-') {

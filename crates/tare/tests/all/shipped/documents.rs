@@ -1,10 +1,10 @@
-//! Every document of `--json` is of the schema that it names, a file in docs/schema.
+//! Every `--json` document conforms to the schema that it names, a file in docs/schema.
 
 use crate::support::{QUIET, World, json, names, wait_until};
 use serde_json::Value;
 use std::path::Path;
 
-/// Holds a document against the properties of its schema: names, types, and what may not be missing.
+/// Checks a document against its schema: names, types, and required fields.
 fn held(document: &Value, name: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema").join(format!("{name}.json"));
     let schema: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
@@ -98,7 +98,7 @@ fn runs_that_begin_in_one_second_have_two_names_and_one_waits_for_the_other() {
     let pair = ["ab", "--a", side, "--b", side, "--budget", "1s", "--wait"];
     let long = ["run", "--command", "sleep 1", "--runs", "2"];
     let mut first = world.begin(&long);
-    // Its folder is made under the lock of the machine.
+    // Its directory is made under the lock of the machine.
     wait_until("a third folder", 60, || names(&world.path("tare-results")).len() == 3);
     let code = world.tare(&pair).output().unwrap().status.code();
     assert!(first.wait().unwrap().success() && matches!(code, Some(0 | 5)), "{code:?}");

@@ -1,4 +1,4 @@
-//! What is here, what takes disk, and what removes it.
+//! Commands that list what is installed and what takes disk space, and that remove it.
 
 use crate::support::{World, json, names, script};
 
@@ -39,7 +39,7 @@ fn setup_says_what_is_here_and_what_would_install_the_rest_and_changes_nothing()
         assert!(!of(name)["purpose"].as_str().unwrap().is_empty());
         assert!(of(name)["path"].is_null() || of(name)["install"].is_null(), "{}", of(name));
     }
-    // Nothing is on this path: what is missing has a command, and nothing is run without being asked for.
+    // With this PATH everything is missing: a command is suggested, and nothing is run without a request.
     let out = world.tare(&["setup", "sysbench"]).env("PATH", "/nowhere").output().unwrap();
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     assert!(out.status.success() && text.contains("sysbench  missing"), "{text}");
@@ -65,7 +65,7 @@ fn setup_says_what_brings_the_symbols_of_the_servers_and_runs_it_where_apt_knows
         let output = command.output().unwrap();
         (output.status.code(), crate::support::text(&output.stdout), crate::support::text(&output.stderr))
     };
-    // An archive that apt does not know is not added: what to type is said.
+    // An archive that apt does not know is not added: the lines to type are printed.
     put("apt-cache", "true");
     let (code, out, err) = setup(&["--json"]);
     assert_eq!(code, Some(0), "{err}");
@@ -78,7 +78,7 @@ fn setup_says_what_brings_the_symbols_of_the_servers_and_runs_it_where_apt_knows
     let (code, _, err) = setup(&["--install"]);
     assert_eq!(code, Some(3), "{err}");
     assert!(err.contains("as root, type:") && !ran.exists(), "{err}");
-    // One that it knows is asked for the package of this very version.
+    // If apt knows the archive, the package of exactly this version is installed.
     put("apt-cache", "echo ' a-server-core-dbgsym | 1:9.9-1 | http://x y-debug/main amd64 Packages'");
     let (code, _, err) = setup(&["--install"]);
     assert_eq!(code, Some(3), "nothing was really installed: {err}");

@@ -1,4 +1,4 @@
-//! What is shipped: commands that the docs show, pages of reference, packages, completions.
+//! What is shipped: commands in the docs, reference pages, packages, completions.
 
 mod ci;
 mod documented;

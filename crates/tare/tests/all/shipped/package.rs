@@ -1,4 +1,4 @@
-//! The Debian package: unpacked somewhere, what is in it works.
+//! The content of the Debian package works after unpacking.
 
 use std::path::Path;
 use std::process::{Command, Output};

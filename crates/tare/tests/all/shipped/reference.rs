@@ -1,10 +1,10 @@
-//! The pages of reference say what the program does: keys from its own table, exit codes from its own type.
+//! The reference pages agree with the program: keys from its own table, exit codes from its own type.
 
 use crate::support::World;
 use std::path::{Path, PathBuf};
 use tare::cli::Exit;
 
-/// Set to anything, it makes the tests write the pages in place of comparing them.
+/// If this variable is set, the tests write the pages instead of comparing them.
 const UPDATE: &str = "TARE_UPDATE_DOCS";
 
 fn page(name: &str) -> PathBuf {
@@ -50,7 +50,7 @@ fn every_exit_code_is_explained_in_help_and_in_the_reference() {
     }
 }
 
-/// A release changes it in all of these places.
+/// A release changes the version in all of these places.
 #[test]
 fn the_version_is_the_same_wherever_it_is_written() {
     let version = env!("CARGO_PKG_VERSION");

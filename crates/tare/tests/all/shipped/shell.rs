@@ -1,4 +1,4 @@
-//! What the program brings for shells and for `man`, made of its own table of commands.
+//! Completions and manual pages, generated from the program's own table of commands.
 
 use crate::support::World;
 use std::process::Command;
@@ -19,7 +19,7 @@ fn help_is_readable_on_a_narrow_terminal() {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
         let help = world.tare(&words).env("COLUMNS", "40").output().unwrap().stdout;
         let help = String::from_utf8(help).unwrap();
-        // A column that holds one word a line has as many of these as its text has words.
+        // A column with room for one word per line has as many deep lines as words.
         let deep = help.lines().filter(|line| line.starts_with(&" ".repeat(28))).count();
         assert!(deep < 10, "{command}: {deep} lines begin in the last third\n{help}");
     }

@@ -1,4 +1,4 @@
-//! `tare ab`: pairs until it is settled, with its exit codes, what an interruption leaves, and how it goes on.
+//! `tare ab`: pairs until it is decided, exit codes, and interrupted and resumed comparisons.
 
 use crate::support::{
     QUIET, World, busy, json, names, one_line, send, text, trials, wait_for_trials, wait_until, words_of,
@@ -29,10 +29,10 @@ fn a_command_with_a_dialled_slowdown_is_slower_and_exits_with_1() {
     assert!((6..=60).contains(&pairs), "{found}");
     assert_eq!(found["pairs_to_go"], 0);
     assert!(found["slot"]["ratio"].as_f64().unwrap() > 0.0);
-    // A line after each pair, and a first sentence of at most 25 words.
+    // One line after each pair, and a first sentence of at most 25 words.
     assert_eq!(err.lines().filter(|line| line.starts_with("pair ")).count(), pairs, "{err}");
     assert!(found["text"].as_str().unwrap().starts_with("B is ") && words(&found) <= 25, "{found}");
-    // Each pair holds both sides, and neither is always the first.
+    // Each pair has both sides, and neither is always the first.
     let records = trials(&world.path("results"));
     assert_eq!(records.len(), 2 * pairs);
     let firsts: Vec<bool> = records.chunks(2).map(|pair| pair[0]["levels"]["side"] == "a").collect();
@@ -51,7 +51,7 @@ fn on_a_busy_machine_a_slowdown_is_found_from_pairs_that_count_as_disturbed() {
     assert_eq!(found["verdict"], "slower", "{found}{err}");
     assert!(found["disturbed_pairs"].as_u64().unwrap() > 0, "{found}{err}");
     assert!(found["text"].as_str().unwrap().contains(" of them disturbed.") && words(&found) <= 25, "{found}");
-    // What it means is said once, and no trial is repeated from then on.
+    // The explanation is printed once, and from then on no trial is repeated.
     assert_eq!(err.matches("were disturbed too").count(), 1, "{err}");
     assert!(!err.contains("preparing data"), "a command has none: {err}");
     let svg = std::fs::read_to_string(world.path("results/ab.svg")).unwrap();
@@ -95,8 +95,8 @@ fn a_command_against_itself_is_equivalent_or_undecided() {
     assert_eq!(found["verdict"], expected, "{found}");
 }
 
-/// A program that gives a figure and one alongside, each with noise of its own, the figure in every second run 5% more;
-/// and that notes how much longer its environment was made.
+/// A program that prints a figure and a second one, each with its own noise; in every second run the figure is 5%
+/// larger. It also records the length of its environment's padding.
 fn figures(world: &World) -> String {
     let script = "n=$(($(cat runs 2>/dev/null || echo 0) + 1)); echo $n > runs; echo ${#TARE_PADDING} >> lengths\n\
                   echo figure $((($1 + n * n * 7919 % 1009) * (100 + $3 * (1 - n % 2))))\n\
@@ -146,7 +146,7 @@ fn nothing_is_claimed_where_a_named_control_moves_with_the_sides() {
 
 #[test]
 fn a_budget_that_is_spent_leaves_it_undecided_with_numbers() {
-    // Uniform from 0.1 to 0.5 s: no 1% is seen in a few pairs. One in fifty is decided by chance.
+    // Uniform from 0.1 to 0.5 s: a few pairs cannot show 1%. One comparison in fifty is decided by chance.
     let world = World::new();
     let side = "command=bash -c 'sleep 0.$((RANDOM % 40 + 10))'";
     let (found, _) = ab(
@@ -163,7 +163,7 @@ fn a_budget_that_is_spent_leaves_it_undecided_with_numbers() {
         Some(more) => assert!((1..=1000).contains(&more), "{found}"),
         None => assert!(said("takes more than 1000 pairs or a day") || said("the first look is after 4"), "{found}"),
     }
-    // Fewer than six pairs show no change of any size.
+    // Fewer than six pairs cannot show a change of any size.
     let enough = found["pairs"].as_u64().unwrap() >= 6;
     assert_eq!(found["smallest_detectable"].as_f64().is_some_and(|seen| seen > 0.01), enough, "{found}");
     assert!(
@@ -240,7 +240,7 @@ fn a_program_that_is_written_as_no_side_or_cannot_be_started_gets_the_word_that_
     assert!(err.contains("there are no results"), "{err}");
 }
 
-/// A machine as a restart leaves it: the plan names another boot than the one that runs now.
+/// Simulates a restart of the machine: the plan names a boot other than the current one.
 fn restarted(results: &std::path::Path) {
     let path = results.join("plan.json");
     let mut plan = json(&std::fs::read_to_string(&path).unwrap());
@@ -267,7 +267,7 @@ fn a_verdict_over_sessions_takes_all_of_them_and_a_restart_makes_another_one() {
             assert!(found["text"].as_str().unwrap().contains("over 5 sessions") && words(&found) <= 25, "{found}");
         }
     }
-    // Another look at sessions that have been looked at is none.
+    // Sessions that were evaluated already are not extended.
     let before = trials(&world.path("results")).len();
     world.exits(1, &["ab", "--resume", "results", "--json"]);
     assert_eq!(trials(&world.path("results")).len(), before);
@@ -333,7 +333,7 @@ fn a_side_against_itself_certifies_the_machine_alongside_every_verdict() {
     assert!(twin("relinked")["pairs"].as_u64().unwrap() >= 1, "{found}");
     assert!(twin("layout")["reason"].as_str().unwrap().contains("environment"), "{found}");
     assert_eq!(found["decides"].as_array().unwrap().len(), 3);
-    // The copy ran from its own path, and is gone.
+    // The copy ran from its own path, and was removed.
     let copied = std::fs::read_to_string(world.path("c/copy/study.toml")).unwrap();
     assert!(copied.contains("/a-copy-of-the-same-program") && copied.contains("/sleep 0.02"), "{copied}");
     assert_eq!(std::fs::read_dir(world.path("c")).unwrap().count(), 3);
@@ -341,7 +341,7 @@ fn a_side_against_itself_certifies_the_machine_alongside_every_verdict() {
     let certificate = &verdict["certificate"];
     assert_eq!(certificate["comparisons"], found["comparisons"], "{verdict}");
     assert_eq!((&certificate["load"], &certificate["same_load"]), (&"command".into(), &true.into()));
-    // Another one of the same load adds to it.
+    // A further certificate for the same load adds to the first.
     let again = [&["ab", "--certify", "--json", "--out", "d", "--a", side, "--budget", "4s"], &QUIET[..]].concat();
     let more = json(&world.exits(0, &again).0)["comparisons"].as_u64().unwrap();
     let (out, _) =
@@ -387,7 +387,7 @@ fn both_sides_of_a_duet_are_measured_at_the_same_time_on_halves_that_are_exchang
         assert_eq!(pair[0]["block"], pair[1]["block"]);
         assert_ne!(pair[0]["levels"]["side"], pair[1]["levels"]["side"]);
         assert_ne!(pair[0]["levels"]["server"], pair[1]["levels"]["server"]);
-        // The second began before the first had ended.
+        // Each trial began before the other one had ended.
         let sample = |record: &Value| record["samples"][0]["started_at"].as_str().unwrap_or_default().to_owned();
         let [first, second] = [sample(&pair[0]), sample(&pair[1])];
         assert!(first.is_empty() || second.is_empty() || began(&pair[0]) < second && began(&pair[1]) < first);
@@ -437,7 +437,7 @@ fn samples_of_both_sides_take_turns_while_both_servers_run() {
     world.assert_clean();
 }
 
-/// Each trial of a pair has a sample of so many seconds, and waits in it while the other measures.
+/// Each trial of a pair has a sample of `sample_s` seconds, and waits in it while the other measures.
 pub(super) fn take_turns(a: &Value, b: &Value, sample_s: f64) {
     assert_eq!(a["block"], b["block"]);
     let of = |record: &Value| {
@@ -448,12 +448,12 @@ pub(super) fn take_turns(a: &Value, b: &Value, sample_s: f64) {
     };
     let ((a_s, around_a_s), (b_s, around_b_s)) = (of(a), of(b));
     assert!(a_s >= sample_s && b_s >= sample_s, "{a_s} {b_s}");
-    // All turns of the other but one lie between a trial's own.
+    // All turns of the other trial except one lie between a trial's own turns.
     let both_s = 0.9 * (a_s + b_s);
     assert!(around_a_s > both_s && around_b_s > both_s, "{a_s} {b_s} {around_a_s} {around_b_s}");
 }
 
-/// Of one side the server dies, or its rows vanish: the other side's trial ends, and the pairs after it are measured.
+/// The server of one side dies, or its rows vanish: the other side's trial ends, and later pairs are measured.
 #[test]
 fn a_server_that_dies_or_answers_without_rows_in_a_turn_costs_its_pair_alone() {
     let dies = |world: &World| {
@@ -491,7 +491,7 @@ fn a_server_that_dies_or_answers_without_rows_in_a_turn_costs_its_pair_alone() {
         let output = ab.wait_with_output().unwrap();
         let (found, err) = (json(&text(&output.stdout)), text(&output.stderr));
         assert!(found["lost_pairs"].as_u64() >= Some(1) && found["pairs"].as_u64() >= Some(1), "{found}{err}");
-        // All of the first pair, whose other side ended with it.
+        // The whole first pair, whose other side ended with it.
         let first: Vec<Value> = records().into_iter().filter(|record| record["block"] == 0).collect();
         let failed: Vec<&str> = first.iter().filter(|of| !is_ok(of)).filter_map(|of| of["reason"].as_str()).collect();
         assert!(first.len() == 2 && failed.iter().any(|failed| failed.contains(reason)), "{first:?}");

@@ -1,9 +1,9 @@
-//! `--article` is what the articles published: every value of it stands here with its source.
+//! `--article` uses what the articles published: every value is listed here with its source.
 
 use crate::support::{World, json};
 use serde_json::Value;
 
-/// A key of every condition's settings, its value, and who says so.
+/// A key in every condition's settings, its value, and its source.
 type Row = (&'static str, &'static str, &'static str);
 
 const CONF_A: &str = "mysqlonarm/benchmark-suites 73feeb1e, sysbench/conf/96tx1.5m_cpubound.cnf";
@@ -132,7 +132,7 @@ fn words(value: &Value) -> String {
     }
 }
 
-/// The plan of an article's study on its machine; every condition holds the rows.
+/// The plan of an article's study on its machine; every condition must contain the rows.
 fn plan(study: &str, machine: &str, rows: &[Row]) -> Value {
     let args = ["run", study, "--article", "--dry-run", "--json", "--topology", machine];
     let document = json(&World::new().exits(0, &args).0);
@@ -152,7 +152,7 @@ fn gigabytes(document: &Value, need: &str) -> f64 {
 #[test]
 fn article_a_is_its_grid_of_vcpus_at_34_gb() {
     let document = plan("mind-your-core", "package:2 node:1 core:6 pu:2", A);
-    // Synthetic PUs are numbered as the article's vCPUs: two a core, node by node.
+    // Synthetic PUs have the numbers of the article's vCPUs: two per core, node by node.
     let places: Vec<(String, String)> = document["conditions"]
         .as_array()
         .unwrap()
@@ -178,7 +178,7 @@ fn article_a_is_its_grid_of_vcpus_at_34_gb() {
     assert!((33.0..36.0).contains(&gigabytes(&document, "data_bytes")), "34G, says the article");
     assert!((34.0..40.0).contains(&gigabytes(&document, "memory_bytes")));
     assert!((80.0..95.0).contains(&gigabytes(&document, "disk_bytes")), "twice with 8 GB of redo log");
-    // 9 runs of 10 + 60 s a condition are 4.4 h without what comes around them.
+    // 9 runs of 10 + 60 s per condition take 4.4 h without overhead.
     assert!((5.0..24.0).contains(&(document["estimated_s"].as_f64().unwrap() / 3600.0)));
 }
 
@@ -192,7 +192,7 @@ fn article_b_is_eight_combinations_of_ten_test_runs() {
         assert_eq!(condition["placement"]["server"], serde_json::json!([all]));
         assert_eq!(condition["placement"]["client"], serde_json::json!([]));
     }
-    // What it tried without effect, at the same size: the base is the same, bar what was tried itself.
+    // Settings that the article tried without effect, at the same size: only these differ from the base.
     let document = plan("no-effect-list", "package:2 node:1 core:8 pu:2", &B[..7]);
     let base = &document["conditions"][0];
     let places = (&base["placement"]["server"], &base["placement"]["client"]);
@@ -224,7 +224,7 @@ fn article_d_leaves_four_pus_of_each_node_to_the_clients() {
 #[test]
 fn what_does_not_fit_is_said_and_not_begun() {
     let world = World::new();
-    // A machine description that says how little memory it has.
+    // The description limits the memory of the machine.
     let machine = "package:2 node:1(memory=4294967296) core:6 pu:2";
     let (_, err) = world.exits(3, &["run", "mind-your-core", "--article", "--dry-run", "--topology", machine]);
     assert!(err.contains("of memory, and there are 8.6 GB"), "{err}");
@@ -239,7 +239,7 @@ fn what_does_not_fit_is_said_and_not_begun() {
 #[test]
 fn what_a_machine_lacks_is_left_out_where_possible_with_its_reason() {
     let world = World::new();
-    // A machine without a single setting.
+    // A machine without any setting.
     std::fs::create_dir(world.path("bare")).unwrap();
     let plan = |where_possible: &str| {
         let set = format!("machine.where_possible={where_possible}");

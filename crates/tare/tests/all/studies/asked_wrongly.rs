@@ -1,4 +1,4 @@
-//! What cannot be is refused before anything runs, in the words in which it was requested.
+//! Invalid requests are refused before anything runs, in the terms of the request.
 
 use crate::engines::running_support::Theirs;
 use crate::support::{World, json, one_line};
@@ -27,7 +27,7 @@ fn a_command_that_is_none_gets_no_far_suggestion() {
     );
 }
 
-/// What clap refuses has the shape of every other error.
+/// Errors of clap have the same form as all other errors.
 #[test]
 fn a_command_line_that_is_none_is_answered_as_a_wrong_study_is() {
     let world = World::new();
@@ -66,7 +66,7 @@ fn a_program_that_is_not_there_is_said_before_any_trial() {
     assert!(!world.path("none").exists());
     let (_, err) = world.exits(2, &["run", "--command", "a 'b"]);
     assert!(err.contains("--command") && err.contains("every quote closed"), "{err}");
-    // What is made first is not there yet.
+    // A program that `--prepare` creates need not exist at the start.
     let made = format!("cp /bin/true {}", world.path("made").display());
     let program = world.path("made").display().to_string();
     world.exits(0, &["run", "--command", &program, "--prepare", &made, "--runs", "1", "--out", "some"]);
@@ -89,12 +89,12 @@ fn a_client_is_refused_where_a_server_is_named() {
     let world = World::new();
     let (_, err) = world.exits(2, &["run", "--engine", "mariadb", "--binary", "/usr/bin/mariadb", "--dry-run"]);
     assert!(err.contains("/usr/bin/mariadb: is a client, not a server"), "{err}");
-    // Where no engine is named, a program that is no server is not taken for the embedded one.
+    // Without a named engine, a program that is not a server is not taken for the embedded one.
     for program in ["/usr/bin/mariadb", "/bin/ls"] {
         let (_, err) = world.exits(2, &["run", "--binary", program, "--dry-run"]);
         assert!(err.contains(&format!("{program}: is no server of an engine")), "{err}");
     }
-    // One that is there is not measured without the other.
+    // An existing program is not measured without the missing one.
     let server = Mariadb.binary(None).unwrap().path.display().to_string();
     let (_, err) = world.exits(2, &["run", "--binary", &server, "--binary", "/nonexistent", "--dry-run"]);
     assert!(err.contains("--binary /nonexistent: ") && err.contains("no such file"), "{err}");
@@ -150,7 +150,7 @@ fn a_placement_that_every_level_sets_for_itself_is_not_set_without_effect() {
     assert!(err.contains("where: --set placement.client=node:7\n"), "{err}");
     let one = ["run", "--dry-run", "--set", "factors.placement=float", "--set", "placements.float.client=cpus:0"];
     world.exits(0, &one);
-    // Some levels leave it open.
+    // Some levels leave this key open.
     world.exits(0, &["run", "--dry-run", "--set", "placement.memory=local"]);
 }
 
@@ -188,7 +188,7 @@ fn a_key_that_every_condition_has_for_itself_is_not_set_without_effect() {
         let err = one_line(&err);
         assert!(err.contains("would change nothing") && err.contains(expected), "{option:?}: {err}");
     }
-    // The sides of a comparison are in place of what the study varies.
+    // The sides of a comparison replace the factors of the study.
     world.exits(
         0,
         &["ab", "--study", &study, "--dry-run", "--a", "rows=10", "--b", "rows=20", "--set", "workload.threads=2"],
@@ -222,7 +222,7 @@ fn everything_in_an_option_file_that_is_not_for_this_server_is_said_at_once_with
     let left = ["--set", "engine.unknown_options=leave_out", "--set", "engine.options.innodb_buffer_pool_size=64M"];
     let (_, err) = world.exits(3, &[&["run", &study, "--dry-run"][..], &left[..2]].concat());
     assert!(err.contains("my.cnf:4") && !err.contains("query_cash_size"), "{err}");
-    // The study's own word on it.
+    // The study's own setting for this case.
     world.exits(0, &[&["run", &study, "--out", "some"][..], &left].concat());
     let plan = json(&std::fs::read_to_string(world.path("some/plan.json")).unwrap());
     let left: Vec<&str> =

@@ -1,4 +1,4 @@
-//! What a user reads before anything runs: how much, how long, what is not possible here; and what is refused then.
+//! Output before anything runs: how much, how long, what is not possible here; and refusals at that point.
 
 use crate::support::World;
 use std::fs::File;

@@ -1,5 +1,5 @@
-//! `tare bisect`: a planted slow commit in a made-up repository, with one that cannot be built, killed, interrupted and
-//! gone on with; builds without git; ends that do not differ.
+//! `tare bisect`: a known slow commit in a generated repository, with one commit that cannot be built, and killed,
+//! interrupted and resumed runs; builds without git; ends that do not differ.
 
 use super::ab::take_turns;
 use crate::support::{Ended, QUIET, World, json, script, send, trials, wait_for_trials, wait_until, words_of};
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Instant;
 
-/// A commit's cost is the time that its program sleeps.
+/// The cost of a commit is the time that its program sleeps.
 const BUILD: &str = "test ! -e broken || exit 125; \
                      while test -e ../../../../hold; do touch ../../../../held; sleep 0.05; done; \
                      echo built $TARE_COMMIT >> ../../../built; \
@@ -23,7 +23,7 @@ fn git(folder: &Path, words: &[&str]) -> String {
     String::from_utf8(out.stdout).unwrap().trim().to_owned()
 }
 
-/// Seven commits after the first: the fifth one, a merge, is slow, the fourth cannot be built.
+/// Seven commits after the first: the fifth one, a merge, is slow, and the fourth cannot be built.
 fn repository(world: &World) -> Vec<String> {
     let folder = world.directory.path();
     git(folder, &["init", "--quiet", "--template="]);
@@ -87,11 +87,11 @@ fn the_planted_commit_is_found_past_one_that_cannot_be_built_and_after_an_interr
     assert!(found["probability"].as_f64().unwrap() >= 0.95, "{found}");
     let figure = |name: &str| found["step"][name].as_f64().unwrap();
     assert!(figure("ci_low") > 1.2 && figure("slowdown") < 3.5 && found["step"]["verdict"] == "slower", "{found}");
-    // A program's run has no transactions whose time could be told.
+    // A program has no transactions whose time could be measured.
     assert_eq!(found["why"], Value::Null);
     let side = git(world.directory.path(), &["rev-parse", "side"]);
     assert_eq!(found["inside"], format!("tare bisect \"$(git merge-base {} {side})\" {side}", commits[4]));
-    // Every commit once at most, and the user's tree as it was.
+    // Every commit is built at most once, and the user's tree is unchanged.
     let built = std::fs::read_to_string(world.path("found/built")).unwrap();
     let mut built: Vec<&str> = built.lines().collect();
     built.sort_unstable();
@@ -101,7 +101,7 @@ fn the_planted_commit_is_found_past_one_that_cannot_be_built_and_after_an_interr
     assert_eq!(found["builds"].as_u64().unwrap() as usize, all, "{found}");
     assert_eq!(git(world.directory.path(), &["status", "--porcelain", "--untracked-files=no"]), before);
     assert_eq!(git(world.directory.path(), &["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
-    // A build that is another one by now is no observation of its commit.
+    // A build that was replaced is not a measurement of its commit.
     std::fs::write(world.path(&format!("found/builds/{}/source/bench", commits[0])), "#!/bin/sh\nexec sleep 1\n")
         .unwrap();
     let (_, err) = world.exits(2, &resume);
@@ -109,7 +109,7 @@ fn the_planted_commit_is_found_past_one_that_cannot_be_built_and_after_an_interr
     world.assert_clean();
 }
 
-/// A run that gets a signal as soon as something is so.
+/// Runs a command and sends it a signal when `as_soon_as` returns.
 fn ended(world: &World, words: &[&str], signal: Signal, as_soon_as: impl Fn()) -> Output {
     let run = world.tare(words).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     as_soon_as();
@@ -170,7 +170,7 @@ fn servers_of_builds_are_bisected_with_samples_that_take_turns() {
     let first = &found["first"][0]["commit"];
     assert_eq!((&found["outcome"], first), (&"found".into(), &builds[2].as_str().into()), "{found}{err}");
     assert_eq!(found["interleaved"], true, "{found}");
-    // The ends, the search between them, and the step.
+    // The ends, the search between them, and the confirming step.
     let pairs: Vec<_> =
         std::fs::read_dir(world.path("found/pairs")).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert!(pairs.len() >= 3, "{pairs:?}");
@@ -182,7 +182,7 @@ fn servers_of_builds_are_bisected_with_samples_that_take_turns() {
     world.assert_clean();
 }
 
-/// Between the look at it and what is measured: the first run, before the samples, puts another in its place.
+/// Between the check and the measurement, the first run replaces the program before the samples.
 #[test]
 fn a_build_that_is_exchanged_while_it_is_measured_is_no_observation_of_its_commit() {
     let world = World::new();
@@ -213,7 +213,7 @@ fn what_cannot_be_bisected_is_refused_with_what_to_do() {
         (vec!["bisect", "--builds", "v1"], "or a file with a path a line"),
         (vec!["bisect", "--resume", "nowhere"], "there is no such folder"),
         (vec!["bisect", &commits[0], "HEAD", "--build", "true", "--command", "x"], "does not say where {binary} is"),
-        // Before the first build.
+        // Refused before the first build.
         (
             [&["bisect", &commits[0], "HEAD", "--set", "sampling.trials=5"], &build[..]].concat(),
             "`sampling.trials` would change nothing",

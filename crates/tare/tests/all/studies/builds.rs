@@ -1,4 +1,4 @@
-//! Several servers in one study: named, told apart, each with data of its own.
+//! Several servers in one study: named, distinguished, each with data of its own.
 
 use crate::support::{World, json, script, trials};
 use std::os::unix::fs::PermissionsExt;
@@ -38,7 +38,7 @@ fn servers_of_several_makers_run_interleaved_in_one_study_and_are_ranked() {
         }
     }
     the_servers_are_told_whole(&world, &records);
-    // The first three are one block, in whatever order.
+    // The first three trials are one block, in any order.
     let mut block: Vec<&str> = records[..3].iter().map(|r| r["levels"]["build"].as_str().unwrap()).collect();
     block.sort_unstable();
     assert_eq!(block, ["maria", "post", "small"]);
@@ -49,12 +49,12 @@ fn servers_of_several_makers_run_interleaved_in_one_study_and_are_ranked() {
         let tps = condition["metrics"].as_array().unwrap().iter().find(|m| m["name"] == "tps").unwrap();
         assert!(tps["ci_low"].is_number() && tps["ci_high"].is_number(), "{condition}");
     }
-    // Going on reads the builds back from what the run wrote.
+    // A resumed run reads the builds from the files of the run.
     world.exits(0, &["run", "--resume", "results"]);
     world.assert_clean();
 }
 
-/// What peers ask for: the build, the command line, all settings and which were changed.
+/// Information for reviewers: the build, the command line, all settings and the changed ones.
 fn the_servers_are_told_whole(world: &World, records: &[serde_json::Value]) {
     let of = |build: &str| records.iter().filter(|r| r["levels"]["build"] == build).collect::<Vec<_>>();
     for (build, setting, value, pool) in [
@@ -88,7 +88,7 @@ fn the_servers_are_told_whole(world: &World, records: &[serde_json::Value]) {
     assert!(report.contains("Table of servers") && report.contains("innodb_old_blocks_time"));
 }
 
-/// As when another one has been put in its place: what its path says is not what ran.
+/// Simulates a replaced program: the version of the program at the path differs from that of the running server.
 #[test]
 fn a_server_is_recorded_as_what_it_says_itself_and_not_as_what_its_path_does() {
     let world = World::new();
@@ -99,7 +99,7 @@ fn a_server_is_recorded_as_what_it_says_itself_and_not_as_what_its_path_does() {
         std::os::unix::fs::symlink(Path::new("/usr").join(part), world.path("tree").join(part)).unwrap();
     }
     let own = Mariadb.binary(None).unwrap();
-    // Of the same series, or its data would not be taken.
+    // A version of the same series, or its data would be refused.
     let series: Vec<&str> = own.version.split('.').take(2).collect();
     let other = format!("{}.99-MariaDB", series.join("."));
     let server = world.path("tree/sbin/mariadbd");
@@ -152,7 +152,7 @@ fn a_rehearsal_of_a_study_that_is_not_trusted_runs_nothing_that_it_names() {
     std::fs::set_permissions(&study, std::fs::Permissions::from_mode(0o666)).unwrap();
     world.exits(0, &["run", &study, "--dry-run"]);
     assert!(!mark.exists());
-    // Once it is trusted, the program is asked, and is no server.
+    // Once the study is trusted, the program is run, and turns out not to be a server.
     let (_, err) = world.exits(3, &["run", &study, "--dry-run", "--trust"]);
     assert!(mark.exists() && err.contains("is not a MariaDB server"), "{err}");
 }
@@ -171,7 +171,7 @@ fn the_servers_of_this_machine_are_listed_and_how_the_others_are_installed() {
     }
     let text = world.exits(0, &["studies", "--engines"]).0;
     assert!(text.contains("/mariadbd") && text.contains("build id"), "{text}");
-    // Nothing is found where the PATH leads nowhere but the usual places: what is missing comes with its command.
+    // A missing engine comes with its install command, an existing one without.
     let mysql = of("mysql");
     let missing = mysql["found"].as_array().unwrap().is_empty();
     assert_eq!(mysql["install"].is_string(), missing, "{mysql}");
@@ -210,7 +210,7 @@ fn arguments_of_initdb_make_data_of_their_own_and_an_account_that_is_not_there_e
         on("--data-checksums") && (!on("none") || records[0]["server_version"].as_str() >= Some("18")),
         "{records:?}"
     );
-    // No one called postgres is in such data, which no waiting changes.
+    // This data has no account postgres, and waiting does not change that.
     let began = std::time::Instant::now();
     let words = ["run", &study, "--out", "other", "--set", "engine.init_options=--username=other"];
     let (_, err) = world.exits(3, &[&words, &small[..]].concat());

@@ -1,4 +1,4 @@
-//! The use of L3 caches and memory bandwidth, where a folder plays a machine with resctrl.
+//! The use of L3 caches and memory bandwidth, on a fake machine with resctrl.
 
 use crate::support::{World, json, text, trials};
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use tare_noise::fake;
 const STUDY: &str = "name = \"cache\"\n[workload]\nrows = 100\n[sampling]\ntrials = 1\nsamples = 2\nwarmup_s = 0\n\
                      sample_s = 0.1\n";
 const GROUPS: &str = "sys/fs/resctrl/mon_groups";
-/// No process has so large a number.
+/// Larger than any process id.
 const KILLED: &str = "tare-4194305-server";
 
 fn machine(world: &World) -> PathBuf {
@@ -66,7 +66,7 @@ fn a_server_fills_as_many_ways_as_its_condition_says() {
     assert_eq!(proofs, [None, Some("the server's group of resctrl has L3:0=3".to_owned())]);
     let left: Vec<_> = std::fs::read_dir(&resctrl).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(!left.iter().any(|name| name.to_string_lossy().starts_with("tare-")), "{left:?}");
-    // What this machine does not have is said before anything runs.
+    // Limits that this machine does not support are reported before anything runs.
     let output = tare(&["run", &study, "--dry-run", "--set", "factors.l3_ways=2,12"]);
     assert!(text(&output.stdout).contains("11 ways"), "{}", text(&output.stdout));
     let (out, _) = world.exits(0, &["run", &study, "--dry-run"]);

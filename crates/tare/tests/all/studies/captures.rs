@@ -1,5 +1,4 @@
-//! What is captured alongside the metrics, on the embedded engine: the culprit is planted, so it is known what must be
-//! named.
+//! Captures in addition to the metrics, on the embedded engine: the cause is known, because the test adds it.
 
 use crate::support::{World, json, script, send, trials, verified, wait_until, words_of};
 use rustix::process::Signal;
@@ -42,7 +41,7 @@ pub fn document(results: &Path, record: &Value, capture: &str) -> Value {
     json(&std::fs::read_to_string(results.join(path)).unwrap())
 }
 
-/// Whether this user may look into other programs here; where not, the record must say what changes that.
+/// Whether this user may profile other programs here; otherwise the record must say how to allow it.
 fn may_profile(record: &Value) -> bool {
     match record["captures_missing"]["profile"].as_str() {
         None => true,
@@ -72,7 +71,7 @@ fn a_planted_lock_is_named_first_by_its_growth() {
     if may_profile(&records[0]) {
         let symbols = ranking("symbols");
         assert!(symbols[0]["name"].as_str().unwrap().contains("tare_planted_lock"), "{symbols}");
-        // Not inlined, its only caller grows as it does; of few samples a caller of both may seem to grow more.
+        // It is not inlined, and its only caller grows equally; with few samples a common caller may seem to grow more.
         let calls = ranking("calls");
         let grown = |call: &Value| call["name"].as_str().unwrap().contains("planted::");
         assert!(calls.as_array().unwrap().iter().take(3).any(grown), "{calls}");
@@ -109,7 +108,7 @@ fn a_planted_lock_is_named_first_by_its_growth() {
         let covariate = |name: &str| record["samples"][0]["covariates"][name].as_f64().unwrap();
         let recording_s = covariate("recording_cpu_s");
         assert!(recording_s > 0.0 && recording_s < elapsed, "{recording_s} of {elapsed}");
-        // How many CPUs were the benchmark's, without which no gate bounds what a hypervisor's steal explains.
+        // The number of the benchmark's CPUs, without which no gate bounds what a hypervisor's steal time explains.
         let cpus = covariate("bound_busy_s") / covariate("bound_busy_fraction") / elapsed;
         assert!(cpus > 0.5, "{cpus}");
     }
@@ -127,7 +126,7 @@ fn what_cannot_be_captured_is_said_and_the_rest_goes_on() {
         assert_eq!(output.status.code(), Some(0), "{}", crate::support::text(&output.stderr));
         trials(&world.path(out)).remove(0)
     };
-    // No perf anywhere.
+    // perf is not installed.
     let record = run("/nonexistent", "without");
     assert_eq!(record["outcome"], "ok", "{record}");
     let missing = &record["captures_missing"];
@@ -136,7 +135,7 @@ fn what_cannot_be_captured_is_said_and_the_rest_goes_on() {
     assert_eq!(document(&world.path("without"), &record, "locks")["waits"][0]["name"], "sqlite/busy");
     let (shown, _) = world.exits(0, &["show", "without"]);
     assert!(shown.contains("profile was not captured in 1 trial: perf is not installed"), "{shown}");
-    // A perf that may not look, in the kernel's own words.
+    // A perf without permission, with the kernel's own message.
     let fake = world.path("bin");
     std::fs::create_dir(&fake).unwrap();
     let refusal = "echo 'Error: Access to performance monitoring and observability operations is limited.' >&2\n\
@@ -165,7 +164,7 @@ fn nothing_is_captured_unless_asked_for() {
     let sample = &trials(&world.path("bare"))[0]["samples"][0];
     assert!(sample["threads"].as_array().unwrap().iter().all(|thread| thread.get("schedule").is_none()));
     assert!(sample["covariates"].get("server_memory_bytes_node0").is_none());
-    // A capture is no factor: it must not change what is measured.
+    // A capture cannot be a factor: it must not change what is measured.
     let factor = world.study("name = \"x\"\n[factors]\nprofile = [\"on\", \"off\"]\n");
     let (_, err) = world.exits(2, &["run", &factor, "--out", "never"]);
     assert!(err.contains("profile"), "{err}");
@@ -207,7 +206,7 @@ fn mariadb_tells_its_lock_waits_its_counters_and_its_innodb_status() {
         "idle threads are no contention"
     );
     assert!(verified(record, "capture.locks").contains("ON"), "{record}");
-    // What the clients did in the capture sample is what the server counted.
+    // The transactions of the capture sample must match the server's counters.
     let commits = document(&results, record, "status")["differences"]["Com_commit"].as_f64().unwrap();
     let sample = &record["capture_sample"];
     let transactions = sample["tps"].as_f64().unwrap() * sample["elapsed_s"].as_f64().unwrap();
@@ -219,7 +218,7 @@ fn mariadb_tells_its_lock_waits_its_counters_and_its_innodb_status() {
         assert!(symbols.contains("handle_one_connection") || symbols.contains("do_handle_one_connection"), "{symbols}");
         assert!(!symbols.contains("_ZN"), "names are not demangled: {symbols}");
     }
-    // Switched off by the study: the record says so, and the rest is there.
+    // Disabled by the study: the record says so, and the other captures exist.
     let off = [
         "run",
         &study,
@@ -246,7 +245,7 @@ fn a_killed_trial_leaves_no_perf_and_its_recording_is_removed() {
     let mut run = world.begin(&["run", &study, "--out", "results"]);
     let find = |words: &str| world.processes().into_iter().find(|pid| words_of(*pid).join(" ").contains(words));
     let captures = world.path("results/captures/trial-00000-1");
-    // Where this user may not profile, perf ends by itself, and there is nothing to see.
+    // If this user may not profile, perf ends by itself and cannot be observed.
     wait_until("a recording", 60, || find("perf record").is_some() || !trials(&world.path("results")).is_empty());
     let found = (find("perf record"), find("tare trial"));
     if let (Some(perf), Some(trial)) = found {
@@ -257,7 +256,7 @@ fn a_killed_trial_leaves_no_perf_and_its_recording_is_removed() {
     assert!(!captures.join("perf.data").exists());
     let records = trials(&world.path("results"));
     assert!(found.0.is_some() || !may_profile(records.last().unwrap()), "no perf was seen");
-    // What else a killed trial leaves, the next start puts right.
+    // The next start removes everything else that a killed trial left.
     world.exits(0, &["run", "--resume", "results"]);
     world.assert_clean();
 }

@@ -1,4 +1,4 @@
-//! The user's own file of defaults: what it changes, what goes before it, and when it is not believed.
+//! The user's configuration file: what it changes, what takes precedence over it, and when it is not trusted.
 
 use crate::support::{World, json, names, script, text};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -17,7 +17,7 @@ fn chmod(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// A program that says that it is a MariaDB.
+/// A program that reports the version of a MariaDB.
 fn server(world: &World, name: &str) -> PathBuf {
     let path = world.path(name);
     script(&path, "echo 'mariadbd  Ver 99.1.2-MariaDB for Linux on x86_64 (made up)'");
@@ -48,7 +48,7 @@ fn a_flag_goes_before_the_environment_that_before_the_file_and_that_before_the_d
             mine.display()
         ),
     );
-    // Where the data go.
+    // The directory of the data.
     let run = |out: &str, variable: bool| {
         let mut tare = world.tare(&[&SHORT[..], &["--out", out]].concat());
         if !variable {
@@ -66,7 +66,7 @@ fn a_flag_goes_before_the_environment_that_before_the_file_and_that_before_the_d
         "{:?}",
         names(&world.path("big"))
     );
-    // Colours in a pipe, unless the environment wants none.
+    // Colours in a pipe, unless the environment disables them.
     assert!(shown.contains('\u{1b}'), "{shown:?}");
     let plain = world.tare(&["show", "a"]).env("NO_COLOR", "1").output().unwrap();
     assert!(!text(&plain.stdout).contains('\u{1b}'));

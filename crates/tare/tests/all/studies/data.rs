@@ -1,4 +1,4 @@
-//! Trials begin with the prepared content, and hardly anything is copied for it.
+//! Trials begin with the prepared content, and almost nothing is copied for it.
 
 use crate::support::{World, kill_at_once, names, trials, wait_for_trials};
 use std::path::{Path, PathBuf};
@@ -12,8 +12,7 @@ fn study(world: &World, engine: &str, workload: &str, rows: usize, trials: usize
     ))
 }
 
-/// Bytes that trials copied over what copies of everything would have been, the first trial aside: with its copy the
-/// run begins.
+/// Copied bytes as a fraction of full copies, without the first trial: its copy is made at the start of the run.
 fn copied_fraction(results: &Path) -> f64 {
     let records = trials(results);
     let of = |key: &str| records.iter().map(|record| record["data"][key].as_f64().unwrap()).sum::<f64>();
@@ -32,7 +31,7 @@ fn checksums(data: &Path) -> String {
     crate::support::text(&output.stdout)
 }
 
-/// The prepared directory and the working copy of the one data set of a world.
+/// The prepared directory and the working copy of the only data set of a world.
 fn both(world: &World) -> (PathBuf, PathBuf) {
     let cache = world.path("cache");
     let find = |prefix: &str| {
@@ -66,7 +65,7 @@ fn a_trial_of_a_killed_run_leaves_nothing_that_a_later_one_uses() {
     wait_for_trials(&results, 1);
     let (prepared, working) = both(&world);
     let log = |data: &Path| std::fs::read(data.join("ib_logfile0")).unwrap();
-    // Also while it is copied or brought back they differ: it is one server's from before the look until after it.
+    // They also differ while the data is copied or restored, so the same server must run before and after the check.
     let server = || {
         let name = |pid: &u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
         world.processes().into_iter().find(|pid| name(pid).starts_with("mariadbd"))
@@ -82,7 +81,7 @@ fn a_trial_of_a_killed_run_leaves_nothing_that_a_later_one_uses() {
     kill_at_once(world.processes());
     run.wait().unwrap();
     assert_ne!(checksums(&prepared), checksums(&working));
-    // What no one may believe: content changed, size and time of modification as they were.
+    // An undetectable change: other content, but the same size and modification time.
     let table = working.join("sbtest/sbtest1.ibd");
     let script = "touch -r \"$1\" \"$2\" && printf changed | dd of=\"$1\" bs=1 seek=65536 conv=notrunc status=none && touch -r \"$2\" \"$1\"";
     let done = Command::new("sh").args(["-c", script, "sh"]).arg(&table).arg(world.path("time")).status().unwrap();
@@ -95,7 +94,7 @@ fn a_trial_of_a_killed_run_leaves_nothing_that_a_later_one_uses() {
     world.assert_clean();
 }
 
-/// XFS in a file: its blocks can be shared, whatever this machine's own file systems can.
+/// XFS in a file: its blocks can be shared on any machine.
 #[test]
 fn where_files_can_share_blocks_nothing_is_copied() {
     if !rustix::process::geteuid().is_root() {
@@ -126,7 +125,7 @@ fn where_files_can_share_blocks_nothing_is_copied() {
     let results = world.path("results");
     let data: Vec<serde_json::Value> = trials(&results).iter().map(|record| record["data"].clone()).collect();
     assert!(copied_fraction(&results) == 0.0, "{data:?}");
-    // The first trial finds the copy as it was made.
+    // The first trial uses the copy as it was made.
     assert!(data.len() == 3 && data[1..].iter().all(|data| data["way"] == "shared"), "{data:?}");
     world.assert_clean();
 }

@@ -1,4 +1,4 @@
-//! `tare find`: the worse are dropped, what an interruption leaves, and which placements are one.
+//! `tare find`: worse candidates are dropped, interrupted races are resumed, and equivalent placements are merged.
 
 use crate::support::{QUIET, World, json, send, trials, wait_for_trials};
 use rustix::process::Signal;
@@ -10,7 +10,7 @@ fn names(document: &Value, list: &str) -> Vec<String> {
     document[list].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// A lock that the embedded server holds for so long at each statement makes the difference.
+/// The candidates differ in how long the embedded server holds a lock in each statement.
 #[test]
 fn an_interrupted_race_goes_on_and_names_the_engine_without_the_planted_lock() {
     let world = World::new();
@@ -32,7 +32,7 @@ fn an_interrupted_race_goes_on_and_names_the_engine_without_the_planted_lock() {
     assert_eq!((&found["decided"], &found["named"]), (&true.into(), &"option.tare_planted_lock_us=1".into()), "{err}");
     let after = trials(&results);
     assert_eq!(after[..before.len()], before[..], "finished trials were touched");
-    // A candidate that was dropped ran in no further block, and in no block twice.
+    // A dropped candidate must not run in any later block, and no candidate twice in a block.
     let mut ran: BTreeMap<(String, u64), usize> = BTreeMap::new();
     for trial in &after {
         let name = trial["condition"].as_str().unwrap().to_owned();
@@ -56,7 +56,7 @@ fn an_interrupted_race_goes_on_and_names_the_engine_without_the_planted_lock() {
     world.assert_clean();
 }
 
-/// The same race as a study's own question, when the study does not fit its time.
+/// The same race for a study with the question `best` that does not fit its time.
 #[test]
 fn a_study_that_asks_for_the_best_and_is_cut_drops_the_worse_on_the_way() {
     let world = World::new();
@@ -77,7 +77,7 @@ fn a_study_that_asks_for_the_best_and_is_cut_drops_the_worse_on_the_way() {
     world.assert_clean();
 }
 
-/// Looks on the way are for other questions what a race is for this one.
+/// Interim looks serve other questions as a race serves this one.
 #[test]
 fn a_study_of_an_effect_that_is_cut_ends_at_the_look_that_shows_it() {
     let world = World::new();
@@ -94,7 +94,7 @@ fn a_study_of_an_effect_that_is_cut_ends_at_the_look_that_shows_it() {
     let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("tare_planted_lock_us moved throughput "), "{out}");
     assert!(said.contains(&format!("Ended early, after {} of {blocks} blocks (look ", ran / 2)), "{out}");
-    // What has ended stays ended.
+    // A finished run is not extended.
     world.exits(0, &["run", "--resume", "results"]);
     assert_eq!(trials(&world.path("results")).len() as u64, ran);
     world.assert_clean();
@@ -109,7 +109,7 @@ fn out_of_time_it_says_who_remains_and_how_long_it_would_take() {
     let (out, err) = world.exits(5, &all);
     assert!(out.starts_with("Undecided after ") && out.contains("2 of 2 remain"), "{out}");
     assert!(err.contains("tare find --resume results --within TIME"), "{err}");
-    // Two are worth a table of knobs only where they differ in several factors.
+    // A table of settings is printed only if candidates differ in several factors.
     assert!(!out.contains("knob"), "{out}");
 }
 
@@ -125,12 +125,12 @@ fn placements_that_symmetry_makes_one_are_one_candidate() {
         conditions.iter().filter(|condition| condition["realizable"] == true).count()
     };
     let (all, merged) = (plan(&["--keep-symmetric"]), plan(&[]));
-    // Sixteen pairs of nodes come to two: the same node, and another one.
+    // Sixteen pairs of nodes reduce to two: the same node, and another one.
     assert_eq!(realizable(&all) - realizable(&merged), 14, "{merged}");
     assert!(names(&merged, "conditions").iter().any(|name| name == "placement=clients-2-server-3"));
     assert_eq!(merged["trials"], realizable(&merged));
     let both = plan(&["memory"]);
-    // Interleaved over all nodes is the same for like pairs too.
+    // Interleaving over all nodes is the same for equivalent pairs too.
     assert_eq!(realizable(&both), 2 * realizable(&merged), "{both}");
 }
 

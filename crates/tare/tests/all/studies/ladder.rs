@@ -1,4 +1,4 @@
-//! Ladders within one server lifetime, rests between trials, and samples that are left out.
+//! Ladders within one server lifetime, pauses between trials, and dropped samples.
 
 use crate::support::{World, json, names, one_line, trials};
 use serde_json::Value;
@@ -78,7 +78,7 @@ fn rungs_share_a_server_in_an_order_that_is_drawn_and_recorded() {
     world.assert_clean();
 }
 
-/// What a kill or a Ctrl-C leaves of a lifetime goes on with the rungs that are missing, on a server of their own.
+/// After a kill or Ctrl-C, the missing rungs of a lifetime run on a server of their own.
 #[test]
 fn a_ladder_that_was_cut_off_goes_on_with_the_rungs_that_are_left() {
     let world = World::new();
@@ -120,7 +120,7 @@ fn rungs_that_cannot_share_a_server_have_their_reason() {
     assert!(unknown.contains("did you mean `threads`?"), "{unknown}");
 }
 
-/// A study that does not fit its time has a few rungs at once, and later ones by what the first gave.
+/// A study that does not fit its time starts with a few rungs, and chooses later ones from their results.
 #[test]
 fn a_ladder_that_is_cut_to_a_time_is_climbed_from_block_to_block() {
     let world = World::new();

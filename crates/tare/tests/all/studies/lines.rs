@@ -1,5 +1,4 @@
-//! Cache lines that cores take from each other, from a perf of our own that prints what Intel's prints: most machines
-//! that run tests sample no accesses to memory.
+//! Cache lines that cores take from each other, with a fake perf: most test machines do not sample memory accesses.
 
 use crate::support::{World, json, script, trials};
 use std::path::Path;
@@ -8,8 +7,8 @@ use tare_results::cache_lines::NO_SAMPLING;
 const STUDY: &str = "name = \"lines\"\n[workload]\nrows = 100\n[capture]\nlines = \"on\"\n[sampling]\ntrials = 1\n\
                      warmup_s = 0\nsample_s = 0.2\n[factors]\nthreads = [1, 2]\n";
 
-/// Of every child of the trial, one of which is the server: eight bytes that one thread writes and another reads on a
-/// CPU of another node, and a line of the kernel that is found once.
+/// For every child process of the trial, including the server: eight bytes that one thread writes and another reads on
+/// a CPU of another node, and a line of the kernel that occurs once.
 const PERF: &str = r#"
 case "$1" in
 mem)
@@ -66,7 +65,7 @@ fn a_line_that_two_threads_use_is_named_with_both_everywhere() {
     let (why, _) = world.exits(0, &["why", sides[0], sides[1], "--json"]);
     assert_eq!(json(&why)["difference"]["lines"][1]["lines"][0]["counts"], serde_json::Value::Null, "counts are flat");
     assert_eq!(json(&why)["difference"]["lines"][1]["lines"][0]["found_remote"], 3, "{why}");
-    // A single condition has its own, and not those of another.
+    // A single condition shows its own lines only.
     let (alone, _) = world.exits(0, &["why", sides[0]]);
     assert!(words(&alone).contains(sentence) && !alone.contains("threads=2"), "{alone}");
     let (alone, _) = world.exits(0, &["why", "results", "--json"]);
@@ -77,7 +76,7 @@ fn a_line_that_two_threads_use_is_named_with_both_everywhere() {
     world.assert_clean();
 }
 
-/// Lines of a terminal are broken anywhere.
+/// Removes line breaks, which may be anywhere on a terminal.
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -92,7 +91,7 @@ fn a_processor_that_samples_no_accesses_is_said_before_and_in_the_record() {
     let study = world.study(STUDY);
     let (out, err) = world.exits(0, &["run", &study, "--dry-run"]);
     assert!(words(&(out + &err)).contains(&format!("capture.lines: {NO_SAMPLING}")), "not said before");
-    // What perf says of such a machine, and nothing is lost but the lines.
+    // perf's message on such a machine; only the capture of lines is missing.
     let fake = world.path("bin");
     std::fs::create_dir(&fake).unwrap();
     script(&fake.join("perf"), "echo 'failed: memory events not supported' >&2\nexit 255");

@@ -1,4 +1,4 @@
-//! A plan belongs to the machine that it was made for: nothing of it runs where a condition would mean something else.
+//! A plan belongs to its machine: on a machine where a condition would mean something else, nothing runs.
 
 use crate::support::{World, text, trials};
 use std::process::Output;
@@ -14,7 +14,7 @@ sample_s = 0.1
 attempts = 1
 "#;
 
-/// `tare` with CPU 0 alone, as a smaller cgroup, a container or SMT that was switched off would have it.
+/// `tare` on CPU 0 only, as in a smaller cgroup, in a container or with SMT off.
 fn on_one_cpu(world: &World, args: &[&str]) -> Output {
     world.behind(&["taskset", "-c", "0"], args).output().expect("taskset (util-linux) runs")
 }
@@ -34,7 +34,7 @@ fn a_run_begun_with_two_cpus_is_neither_resumed_nor_continued_by_a_trial_on_one(
     assert!(err.contains(words) && err.contains("and are 0") && err.contains("do now"), "{err}");
     assert_eq!(std::fs::read_to_string(results.join("trials.jsonl")).unwrap(), before, "nothing ran");
 
-    // By itself, as a scheduler would start it: it fails with the same words, on record.
+    // Started alone, as by a scheduler, it fails with the same message and a record.
     let trial = ["trial", "--directory", "results", "--trial", "0", "--attempt", "2"];
     on_one_cpu(&world, &trial);
     let records = trials(&results);
@@ -43,13 +43,13 @@ fn a_run_begun_with_two_cpus_is_neither_resumed_nor_continued_by_a_trial_on_one(
     let reason = records[1]["reason"].as_str().unwrap();
     assert!(err.contains(reason), "the same words: {reason}");
 
-    // On the machine of the plan it measures, and says where.
+    // On the machine of the plan it measures, and records where.
     let (_, err) = world.exits(0, &["trial", "--directory", "results", "--trial", "0", "--attempt", "3"]);
     let last = trials(&results).pop().unwrap();
     assert_eq!((last["outcome"].as_str(), last["attempt"].as_u64()), (Some("ok"), Some(3)), "{err}");
     assert!(last["ran_on"]["host"].as_str().is_some_and(|host| !host.is_empty()), "{last}");
 
-    // A writer of its own writes a file of its own, and all are read.
+    // Each writer has a file of its own, and all files are read.
     let local = std::fs::read_to_string(results.join("trials.jsonl")).unwrap();
     world.exits(0, &["trial", "--directory", "results", "--trial", "0", "--attempt", "4", "--writer", "node-1.2"]);
     assert_eq!(std::fs::read_to_string(results.join("trials.jsonl")).unwrap(), local);

@@ -1,11 +1,11 @@
-//! Whatever machine is described, every built-in study has a plan without duplicates or a reason.
+//! On any described machine, every built-in study has a plan without duplicates, or a reason for having none.
 
 use std::collections::BTreeSet;
 
 use crate::support::{World, json};
 use crate::topology_common::{TestPackage, xml};
 
-/// All that are built in, and those of the articles at their own size.
+/// Built-in studies, and those of the articles at their published size.
 const STUDIES: [(&str, bool); 11] = [
     ("first-look", false),
     ("luck", false),
@@ -20,7 +20,7 @@ const STUDIES: [(&str, bool); 11] = [
     ("single-thread-stability", true),
 ];
 
-/// Levels that say where something runs; the placement that a plan shows says the same for good.
+/// Levels that determine a placement; the plan shows the resolved placement as well.
 const SAY_WHERE: [&str; 11] = [
     "placement",
     "client",
@@ -35,7 +35,7 @@ const SAY_WHERE: [&str; 11] = [
     "client_pus",
 ];
 
-/// A plan's conditions are distinct, and each of them has CPUs or a reason.
+/// A plan's conditions are distinct, and each has CPUs or a reason.
 fn judge(machine: &str, study: &str, document: &serde_json::Value) {
     let mut seen = BTreeSet::new();
     for condition in document["conditions"].as_array().unwrap() {
@@ -45,14 +45,14 @@ fn judge(machine: &str, study: &str, document: &serde_json::Value) {
             assert!(reason.len() > 10, "{study} on {machine}: {name} has no reason");
             continue;
         }
-        // Its two placements are the same CPUs: one leaves to chance which thread is alongside which.
+        // Both of its placements have the same CPUs: one leaves the pairing to chance.
         if study == "luck" {
             continue;
         }
         let levels = condition["levels"].as_object().unwrap().iter();
         let others: Vec<String> =
             levels.filter(|(key, _)| !SAY_WHERE.contains(&key.as_str())).map(|(k, v)| format!("{k}={v}")).collect();
-        // Which of several bound server threads serves whom is drawn in every trial, or is not.
+        // Whether the pairing of several bound server threads is drawn in every trial.
         let chance = condition["settings"]["placement.bind"] == "thread"
             && condition["settings"]["placement.pairing"] == "none"
             && condition["placement"]["server"].as_array().is_some_and(|server| server.len() > 1);
@@ -64,7 +64,7 @@ fn judge(machine: &str, study: &str, document: &serde_json::Value) {
 /// The plan of every study on a machine.
 fn plans(world: &World, machine: &str) {
     for (study, article) in STUDIES {
-        // At their own size they are the same conditions: some of the machines will do.
+        // At the published size the conditions are the same, so some of the machines are enough.
         if article && !machine.contains("core:16") && !machine.contains(".xml") {
             continue;
         }
@@ -105,7 +105,7 @@ fn machines_of_2_and_8_nodes_with_shared_caches() {
 #[test]
 fn machines_of_many_packages_and_threads() {
     let world = World::new();
-    // Nodes within packages, several packages to a node, one huge node, and more threads a core than two.
+    // Nodes within packages, several packages per node, one huge node, and more than two threads per core.
     let others =
         ["package:2 node:4 l3:2 core:8 pu:2", "node:2 package:2 core:4 pu:2", "package:24 core:64 pu:2", "node:2 pu:1"];
     for machine in others.into_iter().chain(["node:2 core:12 pu:8", "package:2 die:2 l2:2 core:2 pu:1"]) {

@@ -1,9 +1,9 @@
-//! A server whose memory is limited reads from storage what an unlimited one has in the page cache.
+//! A server with limited memory reads data from storage that an unlimited one finds in the page cache.
 
 use crate::support::{World, trials};
 use serde_json::Value;
 
-/// 100 MB in SQLite, whose pages are in the page cache alone: the limit holds a third of them.
+/// 100 MB in SQLite, whose pages are in the page cache only: the limit holds a third of them.
 const STUDY: &str = "name = \"limited\"\n[engine]\nname = \"sqlite\"\n[workload]\nname = \"point_select\"\ntables = 1\n\
     rows = 400000\nthreads = 2\npreload = \"on\"\n[process]\nmemory_limit_bytes = \"32M\"\n\
     [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = 1\n";
@@ -29,7 +29,7 @@ fn data_beyond_the_limit_of_the_servers_group_come_from_storage() {
     assert!(settings.contains("the limit of the server's control group reads back 33554432 bytes"), "{settings}");
     let [much, none] = [&limited, &free].map(|record| figure(record, "server_read_bytes_per_transaction"));
     assert!(much > 1000.0 && none < 100.0, "{much} against {none} bytes a transaction");
-    // Rows of 190 bytes or more, in a database that nothing is written to.
+    // Rows of at least 190 bytes, in a database that is not written.
     let data = limited["samples"][0]["covariates"]["server_data_bytes"].as_f64().unwrap();
     assert!((75e6..200e6).contains(&data), "{data}");
     world.assert_clean();

@@ -1,4 +1,4 @@
-//! Plans, and everything that is wrong before anything starts.
+//! Plans, and mistakes that are found before anything starts.
 
 use crate::support::{World, json};
 
@@ -15,7 +15,7 @@ fn what_a_two_pu_machine_cannot_do_is_listed_with_its_reason() {
     assert_eq!(of("same-pu")["realizable"], true);
     assert!(of("other-node")["reason"].as_str().unwrap().contains("no second NUMA node"));
     assert!(of("smt-sibling")["reason"].as_str().unwrap().contains("second hardware thread"));
-    // Two client threads, the same CPUs: once with pairs by chance, once by design.
+    // Two client threads on the same CPUs: once paired by chance, once by design.
     for luck in ["pairs-by-luck threads=2", "pairs-by-design threads=2"] {
         assert_eq!(of(luck)["realizable"], true);
         assert_eq!(of(luck)["placement"]["server"], json("[[0],[1]]"));
@@ -43,7 +43,7 @@ fn builds_and_values_of_an_option_are_compared_without_a_study_file() {
     assert_eq!(plan(&option), (vec![ahi("ON"), ahi("OFF")], 10, 10));
     let few = ["--trials", "3", "--samples", "2", "--option", "innodb_io_capacity=500"];
     assert_eq!(plan(&[&option[..], &few].concat()), (vec![ahi("ON"), ahi("OFF")], 6, 12));
-    // On a study that is named they join what it varies.
+    // For a named study, the option is a further factor.
     let luck = ["luck", "--option", "cache_size=-2000,-4000", "--trials", "1"];
     assert_eq!(plan(&luck).1, 4);
     let builds = ["/usr/sbin/mariadbd".to_owned(), postgres()];
@@ -85,13 +85,13 @@ fn conditions_that_change_one_of_many_factors_are_named_by_it_alone() {
     let named =
         "\nfactors; the base has the first level of each, other conditions are named by what they change of it\n";
     assert!(out.contains(named), "{out}");
-    // What governors and frequencies lack on a machine without control of them is one reason.
+    // On a machine without frequency control, all settings of governors and frequencies share one reason.
     let (here, _) = world.exits(0, &["run", "no-effect-list", "--dry-run"]);
     assert!(here.matches("no CPU frequency control").count() <= 1, "{here}");
     assert!(out.contains("\n  placement=server-float\n") && out.contains("\n  memory=interleave:all\n"), "{out}");
     assert!(out.contains("it is the same placement as placement=server-core\n"), "{out}");
     assert!(out.lines().count() < 50 && !out.contains("turbo=as-found"), "{out}");
-    // What is no list of single changes has its own names.
+    // A study that is not a list of single changes uses the conditions' own names.
     let (out, _) = world.exits(0, &["run", "node-matrix", "--dry-run", "--topology", "package:2 [numa] core:4 pu:1"]);
     assert!(
         out.contains("\nfactors\n") && out.contains("client=node:1.core:0 server=node:1.core:1 memory=bind:1"),
@@ -248,13 +248,13 @@ fn data_that_are_there_already_are_not_waited_for_again() {
         let words: Vec<&str> = ["run", &study, "--dry-run", "--json"].iter().chain(more).copied().collect();
         json(&world.exits(0, &words).0)["estimated_s"].as_f64().unwrap()
     };
-    // Data of these rows at 25 MB a second, and the server that fills them.
+    // Preparing these rows at 25 MB/s, and starting the server that fills them.
     let (before, others) = (said(&[]), said(&["--set", "workload.rows=30000"]));
     world.exits(0, &["run", &study, "--out", "results"]);
     let (after, others_after) = (said(&[]), said(&["--set", "workload.rows=30000"]));
     assert!((0.3..1.0).contains(&(before - after)), "{before} and then {after}");
     assert_eq!(others, others_after, "other data");
-    // On a described machine nothing is there.
+    // On a described machine there is no prepared data.
     let described = said(&["--topology", "core:2 pu:1"]);
     assert!(described > after + 0.3, "{described} and here {after}");
 }
@@ -276,7 +276,7 @@ fn huge_or_near_takes_two_nodes_and_a_pool_of_its_own_what_the_engine_has() {
     let (done, reasons) = dry(&["node:1 core:4 pu:1"]);
     assert_eq!(done, all[..2]);
     assert!(reasons.iter().all(|reason| reason.contains("NUMA node 1 does not exist")), "{reasons:?}");
-    // The control group that keeps the rest on a node keeps InnoDB's pool there too.
+    // The control group that keeps the other memory on a node keeps InnoDB's pool there too.
     let (done, reasons) = dry(&["node:2 core:4 pu:1", "--set", "placement.pool_memory=interleave:0"]);
     assert_eq!(done, all[..2]);
     assert!(reasons.iter().all(|reason| reason.contains("here interleave:1, with memory = bind:1")), "{reasons:?}");

@@ -1,5 +1,5 @@
-//! A server's pool of pages under a memory policy of its own. This machine may have one node: that the policy is there,
-//! and what cannot be had; where the pages are, see the virtual machines.
+//! A server's buffer pool with a memory policy of its own. This machine may have one node, so the tests check that the
+//! policy is set and what is refused; the virtual machines check where the pages are.
 
 use crate::support::{World, trials, verified};
 use rustix::process::geteuid;

@@ -1,4 +1,4 @@
-//! Published claims: the file that comes with the program, plans of all of them, and one that is really tested.
+//! Published claims: the file that comes with the program, plans of all claims, and a real test of one.
 
 use super::ab::take_turns;
 use crate::support::{QUIET, World, json, one_line, trials};
@@ -84,7 +84,7 @@ fn a_server_that_is_not_installed_keeps_its_own_claims_from_being_tested_and_no_
     let missing = of("performance-schema")["verdict"]["text"].as_str().unwrap();
     assert!(missing.contains("mysqld not found") && missing.contains("scripts/get-mysql"), "{missing}");
     assert!(of("a-page-a-counter")["blocks"].as_u64().unwrap() >= 4);
-    // So says what lists programs.
+    // `tare setup`, which lists programs, says the same.
     let (out, _) = world.exits(0, &["setup", "mysql"]);
     assert!(out.contains("scripts/get-mysql") || out.contains("mysql-server"), "{out}");
 }
@@ -133,10 +133,10 @@ fn a_claim_is_tested_by_what_was_written_down_before_the_first_trial() {
     assert!(picture().contains("1 of 1 claim holds here") && picture().contains("./counters-per-node/report.html"));
     let parts = ["Values, as parts of the published ones", "<rect class=\"equal\"", "class=\"m1\"", "class=\"m0\""];
     assert!(parts.iter().all(|part| picture().contains(part)), "{}", picture());
-    // Nothing is left to run, and the verdict is made of the same records again.
+    // Nothing is left to run, and the verdict is computed again from the same records.
     let (again, _) = world.exits(0, &["reproduce", "--resume", "page", "--json"]);
     assert_eq!(json(&again)["claims"][0]["verdict"], *verdict);
-    // The file decides, not what the program would expect today.
+    // The predictions in the file decide, not what the program would expect today.
     let path = world.path("page/predictions.json");
     let written = std::fs::read_to_string(&path).unwrap();
     let other = written.replace("\"from\": 4096.0", "\"from\": 9999.0").replace("\"to\": 65536.0", "\"to\": 99999.0");
@@ -162,7 +162,7 @@ fn a_claim_on_a_load_that_reads_is_tested_by_turns_against_b_and_against_itself(
         .map(str::to_owned)
         .collect();
     let claim = &mut experiment.claims[0];
-    // Point selects alone may give 20 times as many transactions.
+    // Point selects may have 20 times as many transactions.
     (claim.metric, claim.holds.from, claim.holds.to) = (Some("tps".to_owned()), 1e-4, 1e4);
     claim.a = [("workload".to_owned(), "point_select".to_owned())].into();
     claim.b = Some([("workload".to_owned(), "read_only".to_owned())].into());
@@ -189,7 +189,7 @@ fn a_claim_on_a_load_that_reads_is_tested_by_turns_against_b_and_against_itself(
         let pair = in_block(block);
         let loads: std::collections::BTreeSet<&str> =
             pair.iter().filter_map(|trial| trial["levels"]["workload"].as_str()).collect();
-        // Even blocks are of A and B, odd ones of A and A.
+        // Even blocks compare A with B, odd ones A with A.
         assert_eq!((pair.len(), loads.len()), (2, 2 - block as usize % 2), "{pair:?}");
         take_turns(pair[0], pair[1], 0.6);
     }

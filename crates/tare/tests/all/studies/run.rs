@@ -1,4 +1,4 @@
-//! Runs from start to report on the embedded engine, and what interrupts them.
+//! Runs from start to report on the embedded engine, and interruptions.
 
 use crate::support::{World, json, send, trials, wait_for_trials};
 use rustix::process::Signal;
@@ -96,7 +96,7 @@ fn a_second_run_at_the_same_time_is_refused_and_the_first_goes_on() {
     world.assert_clean();
 }
 
-/// Uses 76% of the first CPU until it is dropped; not a process of the run, and so foreign to it.
+/// Uses 76% of the first CPU until it is dropped; it is not a process of the run, and therefore foreign.
 struct Hog(std::sync::Arc<std::sync::atomic::AtomicBool>);
 
 impl Hog {
@@ -125,7 +125,7 @@ impl Drop for Hog {
     }
 }
 
-/// The same study twice, once with someone else on its CPUs: never a regression, and never a pass.
+/// The same study twice, once with another process on its CPUs: neither a regression nor a pass.
 #[test]
 fn a_hog_beside_one_of_two_identical_runs_leaves_the_gate_undecided() {
     const LIMIT: &str = "sampling.foreign_cpu_limit=0.05";
@@ -172,7 +172,7 @@ fn a_probe_stands_beside_every_sample_of_every_load() {
     assert!(err.contains("a probe alongside the samples needs a server that idles"), "{err}");
 }
 
-/// What the samples say differs from machine to machine: that what is used is what is said to be.
+/// The samples differ between machines; the test checks that the reported probe is the one in use.
 #[test]
 fn a_probe_is_used_where_the_study_s_own_samples_say_that_it_helps() {
     let world = World::sharing();

@@ -1,4 +1,4 @@
-//! Shards under schedulers that are really there: Slurm with two nodes on this machine, GNU parallel over ssh.
+//! Shards under real schedulers: Slurm with two nodes on this machine, GNU parallel over ssh.
 
 use crate::support::{World, json, names, parent_of, text, trials, wait_until, with_variable};
 use crate::two_hosts::far::{Sshd, free_port, installed, may_log_in};
@@ -22,7 +22,7 @@ steal_limit = "off"
 point_selects = [5, 10, 15]
 "#;
 
-/// The slurmstepd that a process was started by, which would report its end.
+/// The slurmstepd that started a process and that would report its end.
 fn step_of(pid: u32) -> Option<u32> {
     let parent = parent_of(pid)?;
     std::fs::read_to_string(format!("/proc/{parent}/comm")).ok()?.starts_with("slurmstepd").then_some(parent)
@@ -32,7 +32,7 @@ fn kill(pid: u32) {
     let _ = Command::new("kill").args(["-9", &pid.to_string()]).stderr(Stdio::null()).status();
 }
 
-/// A cluster of two nodes, both this machine.
+/// A cluster of two nodes, both on this machine.
 struct Cluster<'a> {
     world: &'a World,
     daemons: Vec<(&'static str, Child)>,
@@ -89,15 +89,15 @@ impl<'a> Cluster<'a> {
         text(&ended.stdout)
     }
 
-    /// The machine loses its power: slurmd, and all that it started.
+    /// Simulates a power failure of a node: kills slurmd and everything that it started.
     fn node_dies(&mut self, node: &str, daemon: usize) {
-        // Slurm's own first: no one is left to report an end.
+        // Slurm's own processes first, so that none of them can report an end.
         kill(self.daemons[daemon].1.id());
         let started = with_variable(&format!("SLURMD_NODENAME={node}"));
         started.iter().filter_map(|pid| step_of(*pid)).for_each(kill);
         started.into_iter().for_each(kill);
         let _ = self.daemons[daemon].1.wait();
-        // What slurmctld finds out by itself after SlurmdTimeout.
+        // slurmctld would detect this by itself after SlurmdTimeout.
         self.slurm("scontrol", &["update", &format!("nodename={node}"), "state=down", "reason=died"]);
     }
 }
@@ -133,7 +133,7 @@ fn configuration(world: &World) -> String {
     )
 }
 
-/// Every trial of the schedule has one good record in the merged results, under the condition that was planned.
+/// Every trial of the schedule has one good record in the merged results, with the planned condition.
 fn assert_whole(world: &World, merged: &str) {
     let plan = json(&std::fs::read_to_string(world.path("shards/plan.json")).unwrap());
     let good: Vec<_> = trials(&world.path(merged)).into_iter().filter(|record| record["outcome"] == "ok").collect();
@@ -169,7 +169,7 @@ fn a_slurm_array_survives_a_node() {
     assert!(["n1", "n2"].contains(&node.as_str()), "{node:?}");
     cluster.node_dies(&node, if node == "n1" { 2 } else { 3 });
 
-    // Queued again by Slurm itself; the wait that it adds is of no interest here.
+    // Slurm itself queues the task again; the delay that it adds is skipped.
     let mut last = String::new();
     wait_until("the array's end", 120, || {
         last = cluster.slurm("squeue", &["-h", "-r", "-o", "%i %T %r"]);
@@ -200,7 +200,7 @@ fn gnu_parallel_runs_shards_over_ssh() {
     let line = format!("env {variables} {} run --shard {top}/shards {{}}", env!("CARGO_BIN_EXE_tare"));
     let mut parallel = Command::new(installed("parallel", "parallel"));
     parallel.args(["--will-cite", "--jobs", "1"]).env("HOME", world.directory.path());
-    // Without a shell to log in to, the same jobs without the way over ssh.
+    // Without a login shell, the same jobs run without ssh.
     let sshd = may_log_in().then(|| Sshd::start(&world, "127.0.0.1", &[]));
     if let Some(sshd) = &sshd {
         parallel.args(["--ssh", &sshd.ssh.join(" "), "--sshlogin", "1/127.0.0.1"]);

@@ -1,4 +1,4 @@
-//! A study cut into shards: whole blocks on the one who runs them, merged into what one machine would have left.
+//! A study cut into shards: whole blocks per machine, merged into the results that one machine would have made.
 
 use crate::support::{World, json, names, trials, wait_for_trials};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,12 +25,12 @@ fn cut(world: &World, into: &str) {
     world.exits(0, &["shard", &study, "--into", into, "--out", "shards"]);
 }
 
-/// The name that a part has, the same as the machine's.
+/// The name of a part, which is the machine's name.
 fn host(world: &World) -> String {
     names(&world.path("shards/shard-0000")).into_iter().find(|name| !name.starts_with('.')).unwrap()
 }
 
-/// Block -> trials with a good result.
+/// Trials with a good result, by block.
 fn good(results: &Path) -> BTreeMap<u64, BTreeSet<u64>> {
     let mut blocks: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
     for record in trials(results).iter().filter(|record| record["outcome"] == "ok") {
@@ -39,7 +39,7 @@ fn good(results: &Path) -> BTreeMap<u64, BTreeSet<u64>> {
     blocks
 }
 
-/// What a part says, with another machine's name in its records.
+/// Renames a part to another machine, also in its records.
 fn becomes_another_machine(part: &Path, name: &str) -> std::path::PathBuf {
     let moved = part.with_file_name(name);
     std::fs::rename(part, &moved).unwrap();
@@ -75,7 +75,7 @@ fn shards_hold_whole_blocks_and_merge_into_the_schedule_once() {
         let planned = &plan["trials"][record["trial"].as_u64().unwrap() as usize];
         assert_eq!(planned["condition"], record["condition"], "the schedule of the cut");
     }
-    // The same records as one machine's run would have them.
+    // The same records as in a run on one machine.
     let local = world.path("local");
     std::fs::create_dir_all(local.join("logs")).unwrap();
     for name in ["study.toml", "plan.json"] {
@@ -112,7 +112,7 @@ fn merging_again_changes_nothing_and_adds_what_came_since() {
     assert!(err.contains("12 records") && !err.contains("left out"), "{err}");
     assert_eq!(trials(&world.path("merged")).len(), 12);
     assert!(!world.exits(0, &["show", "merged"]).0.starts_with("A rehearsal"));
-    // Another study is none of it.
+    // Another study cannot be merged with it.
     let other = STUDY.replace("rows = 200", "rows = 300");
     std::fs::write(world.path("other.toml"), other).unwrap();
     world.exits(0, &["run", "other.toml", "--out", "other", "--set", "sampling.trials=1"]);
@@ -186,7 +186,7 @@ fn a_shard_is_one_runs_at_a_time_and_a_killed_one_loses_a_trial_at_most() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     };
     wait_for_trials(&part, 2);
-    // Another lock directory: as on another machine that shares the folder.
+    // Another lock directory, as on another machine that shares the directory.
     std::fs::create_dir(world.path("other-lock")).unwrap();
     let second =
         world.tare(&["run", "--shard", "shards", "0"]).env("TARE_LOCK_DIR", world.path("other-lock")).output().unwrap();
@@ -214,7 +214,7 @@ fn what_cannot_be_cut_or_run_is_refused_with_the_reason() {
     cut(&world, "2");
     let (_, err) = world.exits(2, &["run", "--shard", "shards", "2"]);
     assert!(err.contains("from 0 to 1"), "{err}");
-    // A study cut for machines that have what this one lacks.
+    // A study for machines with nodes that this machine does not have.
     let paired = STUDY.replace("[factors]", "[factors]\nplacement = [\"same-cache\", \"other-node\"]");
     let path = world.path("paired.toml");
     std::fs::write(

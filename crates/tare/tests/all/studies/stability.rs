@@ -1,5 +1,4 @@
-//! What holds a trial still and what shows that it was not: properties of the server process, disturbed trials,
-//! counts chosen from a pilot.
+//! Stable trials and their checks: properties of the server process, disturbed trials, numbers of trials from a pilot.
 
 use crate::support::{Ended, World, json, one_line, script, trials, verified, wait_for_trials};
 use std::process::Command;
@@ -17,7 +16,7 @@ sample_s = 0.2
 #[test]
 fn properties_of_the_process_are_verified_in_it_and_what_is_not_there_is_not_realizable() {
     let world = World::new();
-    // A part of every glibc stands in for an allocator: preloading it changes nothing.
+    // A library that is part of every glibc stands in for an allocator: preloading it changes nothing.
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let libc = maps.lines().filter_map(|l| l.split_whitespace().nth(5)).find(|p| p.ends_with("/libc.so.6")).unwrap();
     let library = libc.replace("libc.so.6", "libresolv.so.2");
@@ -62,7 +61,7 @@ fn a_setting_survives_a_wrapper_script_or_the_trial_says_what_undid_it() {
         script(&world.path(name), &format!("{line} {} \"$@\"", env!("CARGO_BIN_EXE_tare")));
         format!("engine.binary={}", world.path(name).display())
     };
-    // A script that starts a script: what counts is the process that answers.
+    // A script that starts a script: the process that answers is verified.
     wrapper("inner", "exec");
     let outer = world.path("outer");
     script(&outer, &format!("exec {} \"$@\"", world.path("inner").display()));
@@ -70,7 +69,7 @@ fn a_setting_survives_a_wrapper_script_or_the_trial_says_what_undid_it() {
     world.exits(0, &["run", &study, "--out", "two", "--set", &outer, "--set", "process.aslr=layout:2"]);
     let records = trials(&world.path("two"));
     assert!(verified(&records[0], "aslr").contains("00040000"), "{}", records[0]);
-    // One that stays: the server behind it is placed, verified and stopped.
+    // A wrapper that does not exit: the server behind it is placed, verified and stopped.
     let stays = wrapper("stays", "");
     let placement = ["--set", "placement.server=pu:0", "--set", "placement.client=pu:0"];
     let run = ["run", &study, "--out", "three", "--set", &stays, "--set", "process.aslr=off"];
@@ -85,7 +84,7 @@ fn a_setting_survives_a_wrapper_script_or_the_trial_says_what_undid_it() {
     world.assert_clean();
 }
 
-/// A process that never rests, on CPU 0.
+/// A process that uses CPU 0 all the time.
 fn busy() -> Ended {
     let child = Command::new("taskset").args(["-c", "0", "sh", "-c", "while :; do :; done"]).spawn();
     Ended(child.expect("sudo apt-get install util-linux"))
@@ -121,7 +120,7 @@ fn a_trial_next_to_a_busy_process_is_disturbed_kept_and_run_again() {
     assert!(summary["conditions"][0]["contaminated_trials"].as_u64().unwrap() >= 1);
     assert_eq!(summary["conditions"][0]["trials"], 3);
     let report = std::fs::read_to_string(results.join("report.html")).unwrap();
-    // One attempt is said as it was, several by the program that disturbed them.
+    // One attempt is reported by its reason, several by the program that disturbed them.
     let said = ["disturbed attempts", "other processes took"].into_iter().filter_map(|words| report.find(words));
     let (odd, table) = (said.min().unwrap(), report.find("<table").unwrap());
     assert!(odd < table, "odd things stand on top");
@@ -133,7 +132,7 @@ fn a_trial_that_is_disturbed_each_time_counts_and_says_so() {
     let world = World::new();
     let study = world.study(&format!("{SHORT}attempts = 2\n"));
     let _busy = busy();
-    // A limit of nothing: the busy process alone is beyond it.
+    // With a limit of 0, the busy process alone exceeds it.
     let set =
         ["--set", "sampling.foreign_cpu_limit=0", "--set", "placement.client=cpus:0", "--set", "sampling.sample_s=0.4"];
     let mut args = vec!["run", &study, "--out", "results", "--set", "placement.server=cpus:0"];

@@ -1,11 +1,11 @@
-//! `tare topo --measure` as a user types it.
+//! `tare topo --measure` as a user runs it.
 
 use crate::support::{World, json};
 
 #[test]
 fn distances_come_as_json_and_as_heat_maps() {
     let world = World::new();
-    // Where the name is a link of someone else's, what it leads to is left alone.
+    // If the name is a foreign link, the file that it points to is not changed.
     let name = "heat\u{1b}[31m.html";
     std::fs::write(world.path("victim"), "precious").unwrap();
     std::os::unix::fs::symlink(world.path("victim"), world.path(name)).unwrap();

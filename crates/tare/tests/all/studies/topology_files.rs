@@ -1,4 +1,4 @@
-//! Descriptions of machines from others: whatever they hold, this program ends in time with a machine or a reason.
+//! Foreign descriptions of machines: for any content, the program ends in time with a machine or a reason.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use crate::support::World;
 use tare_topology::{Machine, MachineError, TopologyReader};
 
-/// This program as the reader, as `tare topo --topology` uses it.
+/// This program as the reader, as with `tare topo --topology`.
 pub fn reader() -> TopologyReader {
     TopologyReader::new(env!("CARGO_BIN_EXE_tare"), ["read-topology"])
 }
 
-/// What hwloc itself writes of a machine with two packages, four nodes, caches and hardware threads.
+/// The output of hwloc itself for a machine with two packages, four nodes, caches and hardware threads.
 fn exported(folder: &Path) -> String {
     let path = folder.join("exported.xml");
     let written = Command::new("lstopo").args(["-i", "package:2 node:2 l3:2 core:2 pu:2"]).arg(&path).status();

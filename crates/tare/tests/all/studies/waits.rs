@@ -1,4 +1,4 @@
-//! The capture `waits`: in what the threads of real servers sleep.
+//! The capture `waits`: what the threads of real servers sleep in.
 
 use super::captures::document;
 use crate::support::{World, json, trials};
@@ -11,7 +11,7 @@ fn study(engine: &str, workload: &str, more: &str) -> String {
     )
 }
 
-/// Runs a study of one condition; its waits, and how they are shown.
+/// Runs a study of one condition; returns its waits and their text output.
 fn captured(world: &World, text: &str) -> (Value, String) {
     let study = world.study(text);
     let (_, err) = world.exits(0, &["run", &study, "--out", "results"]);
@@ -31,7 +31,7 @@ fn captured(world: &World, text: &str) -> (Value, String) {
     (waits, shown)
 }
 
-/// Share of the time of a class of threads in the parts that are meant.
+/// The fraction of the time of a class of threads in the matching parts.
 fn share(waits: &Value, class: &str, of: impl Fn(&Value) -> bool) -> f64 {
     let parts = waits[class]["parts"].as_array().unwrap().iter().filter(|part| of(part));
     parts.map(|part| part["fraction"].as_f64().unwrap()).sum()
@@ -53,15 +53,15 @@ fn on_a_hot_row_connection_threads_sleep_on_futexes_and_background_threads_are_a
         captured(&World::sharing(), &study("mariadb", &workload.replace("rows = 2", "rows = 1000"), durable));
     let without = time(&apart, "connections", &["own_futex", "shared_futex"]);
     assert!(futex > 0.04 && futex > 1.5 * without, "{futex} and {without} without a hot row: {waits} {apart}");
-    // Each waits for its row on a condition of its own, as the C library waits for one.
+    // Each connection waits for its row on a condition variable of its own, as the C library does.
     let of_its_own = |part: &Value| part["time"] == "own_futex" && part["operation"] == "wait_bitset";
     assert!(share(&waits, "connections", of_its_own) > 0.4 * futex, "{waits}");
-    // Who called is known, though MariaDB has frame pointers, and what calls the kernel for it saves none.
+    // Callers are known, because MariaDB has frame pointers, although the C library's system call wrapper saves none.
     let (read, whole) = (waits["stacks"]["read"].as_f64().unwrap(), waits["stacks"]["whole"].as_f64().unwrap());
     assert!(read > 100.0 && whole > 0.9 * read, "{whole} of {read} chains are whole: {}", waits["stacks"]);
     let calls = waits["stacks"]["callers"].as_array().unwrap().iter().map(|one| one["chain"].as_str().unwrap());
     assert!(calls.clone().any(|chain| chain.contains(";mysql_execute_command;")), "{}", waits["stacks"]);
-    // MariaDB's other threads sleep nearly all the time, and none of them is among those of connections.
+    // MariaDB's other threads sleep almost all the time, and are not counted as connections.
     assert!(waits["background"]["threads"].as_u64().unwrap() >= 3, "{waits}");
     assert!(time(&waits, "background", &["ran", "waited_for_cpu"]) < 0.5, "{waits}");
     assert!(shown.contains("slept on a futex (condition or semaphore) of its own"), "{shown}");
@@ -74,7 +74,7 @@ fn a_commit_that_is_flushed_is_seen_to_flush_the_log() {
     let (waits, _) =
         captured(&world, &study("mariadb", "name = \"update_non_index\"\nrows = 1000\nthreads = 2", durable));
     let log = |part: &Value| part["time"] == "flush" && part["on"] == "ib_logfile0";
-    // How long a flush takes is the disk's matter.
+    // The duration of a flush depends on the disk.
     assert!(share(&waits, "connections", log) > 0.002, "{waits}");
 }
 
@@ -94,18 +94,18 @@ fn processes_that_serve_connections_are_looked_at_as_threads_are() {
     let study = study("postgresql", workload, "").replace("waits = \"on\"", "waits = \"on\"\nlocks = \"on\"");
     let (waits, _) = captured(&world, &study);
     assert_eq!(waits["connections"]["threads"], 4, "{waits}");
-    // The server says the same of itself: most of them wait for the transaction that has the row.
+    // The server reports the same: most connections wait for the transaction that holds the row.
     let record = trials(&world.path("results")).pop().unwrap();
     let told = document(&world.path("results"), &record, "locks");
     let rows = told["waits"].as_array().unwrap().iter().filter(|wait| wait["kind"] == "row");
     assert!(rows.map(|wait| wait["wait_fraction"].as_f64().unwrap()).sum::<f64>() > 0.1, "{told}");
     assert!(waits["background"]["threads"].as_u64().unwrap() >= 3, "the checkpointer and the others: {waits}");
-    // A row is waited for until another process sends a signal, which is not the client's socket.
+    // A wait for a row ends with a signal of another process, not on the client's socket.
     assert!(time(&waits, "connections", &["wake_up", "own_futex", "shared_futex"]) > 0.2, "{waits}");
 }
 
-/// Four threads of the embedded engine and, in the second condition, a lock that one of them holds asleep: its record,
-/// what `tare why` says of it, and the difference of the two.
+/// Four threads of the embedded engine and, in the second condition, a lock that a thread holds while it sleeps.
+/// Returns the record, the output of `tare why`, and the difference of the conditions.
 fn with_a_planted_mutex(world: &World, captures: &str) -> (Value, String, Value) {
     let study = world.study(&format!(
         "name = \"callers\"\n[engine]\nname = \"sqlite\"\n[workload]\nname = \"point_select\"\nrows = 100\nthreads = 4\n\
@@ -123,20 +123,20 @@ fn with_a_planted_mutex(world: &World, captures: &str) -> (Value, String, Value)
     (record, shown, json(&compared))
 }
 
-/// What is asked of callers, whichever way they were found; the largest chain that waits for the lock.
+/// Checks that apply to both methods of finding callers; returns the largest chain that waits for the lock.
 fn in_the_planted_mutex(world: &World, callers: &Value, slept: f64, shown: &str, compared: &Value) -> String {
     let callers = callers.as_array().unwrap();
     let sum = |all: &mut dyn Iterator<Item = &Value>| all.map(|one| one["fraction"].as_f64().unwrap()).sum::<f64>();
     let all = sum(&mut callers.iter());
     assert!(all > 0.8 * slept && all < 1.0, "{all} of {slept}: {callers:?}");
-    // One holds the lock, asleep, and the others wait for it: all of them in this function. How long they sleep until
-    // their clients ask depends on what else the machine does.
+    // One thread sleeps while it holds the lock, and the others wait for the lock: all are in this function. How long
+    // they sleep until their clients send a request depends on the load of the machine.
     let is_in = |one: &&Value, name: &str| one["chain"].as_str().unwrap().contains(name);
     let in_lock = sum(&mut callers.iter().filter(|one| is_in(one, "tare_planted_mutex")));
     let for_clients = sum(&mut callers.iter().filter(|one| is_in(one, "wait_readable")));
     assert!(in_lock > 0.7 * (all - for_clients), "{callers:?}");
     assert!(shown.contains("who called what") && shown.contains("tare_planted_mutex"), "{shown}");
-    // Two trials a side are tested, and too few to show anything.
+    // Two trials per side are tested, too few to show anything.
     assert!(compared["difference"]["sleeps_tested"].as_u64() > Some(1), "{compared}");
     // The sleeping half of the flame graph: A has no such lock.
     let folded = std::fs::read_to_string(world.path("folded")).unwrap();
@@ -147,12 +147,12 @@ fn in_the_planted_mutex(world: &World, callers: &Value, slept: f64, shown: &str,
         numbers.sum()
     };
     assert!(of_side(0) > 1e6 && of_side(0) > 10.0 * of_side(1), "nanoseconds a transaction: {folded}");
-    // Of who holds it and who waits for it, either may sleep longer.
+    // Either the holder or the waiting threads may sleep longer.
     let mut chains = callers.iter().map(|one| one["chain"].as_str().unwrap());
     chains.find(|chain| chain.contains("tare_planted_mutex;") && chain.contains("lock_contended")).unwrap().to_owned()
 }
 
-/// By stacks that any user may read, and by perf's tracepoints where it may: the same chain waits for the lock.
+/// With stacks that any user may read, and with perf's tracepoints if permitted: the same chain waits for the lock.
 #[test]
 fn who_called_what_is_slept_in_is_named_with_and_without_root() {
     let world = World::new();
@@ -163,7 +163,7 @@ fn who_called_what_is_slept_in_is_named_with_and_without_root() {
     assert!(read > 0 && whole * 10 > read * 9, "{whole} of {read} chains are whole: {waits}");
     let slept = 1.0 - time(&waits, "connections", &["ran", "waited_for_cpu"]);
     let by_stacks = in_the_planted_mutex(&world, &stacks["callers"], slept, &shown, &compared);
-    // The lock has no symbol of its own: who calls it says which one it is.
+    // The lock has no symbol of its own: its caller identifies it.
     let lock = |part: &Value| part["time"] == "shared_futex" && part["caller"].is_string();
     let futexes = time(&waits, "connections", &["own_futex", "shared_futex"]);
     assert!(share(&waits, "connections", lock) > 0.5 * futexes && futexes > 0.0, "{waits}");

@@ -1,4 +1,4 @@
-//! Where the time of a transaction goes: causes that are planted by a study are named, and nothing where nothing is.
+//! Where the time of a transaction goes: causes that a study adds are named, and nothing is named without a cause.
 
 use crate::support::{World, json, send, text};
 use rustix::process::Signal;
@@ -10,7 +10,7 @@ use tare_findings::time::{Part, TrialTime};
 use tare_noise::fake;
 use tare_results::schema::SampleRecord;
 
-/// A study with these lines, run; the document of `tare why` for two of its conditions.
+/// Runs a study with this text; returns the document of `tare why` for two of its conditions.
 fn why(world: &World, study: &str, a: &str, b: &str) -> Value {
     let study = world.study(study);
     world.exits(0, &["run", &study, "--out", "results"]);
@@ -20,8 +20,7 @@ fn why(world: &World, study: &str, a: &str, b: &str) -> Value {
     json(&out)
 }
 
-/// Parts add up to clients / throughput in every trial, and what is not explained is no more than what a busy machine
-/// makes of it.
+/// In every trial the parts add up to clients / throughput, and no more is unexplained than on a busy machine.
 fn closes(world: &World) {
     let results = tare_results::open(&world.path("results")).unwrap();
     let mut seen = 0;
@@ -69,7 +68,7 @@ fn adds_up(engine: &str) {
     ));
     world.exits(0, &["run", &study, "--out", "results"]);
     closes(&world);
-    // What the page and other tools draw of the difference, and who woke whom where perf may see it.
+    // The difference for the page and for other tools, and wakers if perf may observe them.
     let side = |threads: u8| format!("results:threads={threads}");
     let (out, _) = world.exits(0, &["why", &side(1), &side(3), "--folded", "both.folded", "--json"]);
     let found = json(&out);
@@ -85,7 +84,7 @@ fn adds_up(engine: &str) {
         assert!((ns / (1e3 * us) - 1.0).abs() < 0.02, "{ns} ns, {us} us\n{folded}");
     }
     let page = std::fs::read_to_string(world.path("results/report.html")).unwrap();
-    // The faster one is A: a client alone may wait longer for idle CPUs to wake than three wait for busy ones.
+    // A is the faster condition: a single client may wait longer for idle CPUs to wake than three for busy ones.
     let drawn = |a: u8, b: u8| page.contains(&format!("The difference: from A (threads={a}) to B (threads={b})"));
     assert!(drawn(1, 3) || drawn(3, 1));
     assert_eq!(found["difference"]["statements_tested"], 7, "{out}");
@@ -102,8 +101,7 @@ fn adds_up(engine: &str) {
     }
 }
 
-/// Each side's threads gave their CPU up about once a statement, of which a transaction has fourteen; or perf may not
-/// count here.
+/// Each side's threads gave up the CPU about once per statement, fourteen per transaction, if perf may count here.
 fn counted(record: &Value) {
     if record["captures_missing"]["events"].is_string() {
         return;
@@ -125,14 +123,14 @@ fn first_cause(found: &Value) -> &Value {
     found["causes"].as_array().and_then(|causes| causes.first()).unwrap_or_else(|| panic!("{found:#}"))
 }
 
-/// The command that would decide is one that this study takes.
+/// Checks that the suggested command is valid for this study.
 fn can_be_typed(world: &World, cause: &Value) {
     let prove = cause["prove"].as_str().unwrap();
     let words: Vec<&str> = prove.strip_prefix("tare ").unwrap().split(' ').chain(["--dry-run"]).collect();
     world.exits(0, &words);
 }
 
-/// Share of a side's time for which other programs had the CPUs, of the side where it is larger.
+/// The fraction of time in which other programs had the CPUs, of the side with the larger one.
 pub fn taken_by_others(found: &Value) -> f64 {
     let sides = found["sides"].as_array().unwrap().iter();
     let parts = sides.flat_map(|side| side["parts"].as_array().unwrap());
@@ -140,7 +138,7 @@ pub fn taken_by_others(found: &Value) -> f64 {
     taken.fold(0.0, f64::max)
 }
 
-/// Whether that is so much that hardly anything else can be told.
+/// Whether this is so much that almost nothing else can be measured.
 fn disturbed(found: &Value) -> bool {
     taken_by_others(found) > 0.5
 }
@@ -196,13 +194,13 @@ fn wake_ups_between_two_pus_are_named_first_and_nothing_between_two_alike() {
     let named = |list: &Value| list.as_array().unwrap().iter().filter(|one| one["verdict"] == "shown").count();
     assert_eq!(named(&same["causes"]), 0, "{same:#}");
 
-    // For people, and of each condition alone; in the summary too.
+    // The text output, of single conditions, and in the summary.
     let results = world.path("results").display().to_string();
     let (out, _) = world.exits(0, &["why", &side("same-pu"), &side("same-cache")]);
     assert!(out.contains("What would decide about ") && out.contains("not explained"), "{out}");
     let (out, _) = world.exits(0, &["why", &results]);
     assert!(out.contains("placement=same-cache: ") && out.contains("switches per transaction"), "{out}");
-    // It ends with the next command.
+    // The output ends with the next command.
     let command =
         out.lines().last().and_then(|line| line.trim().strip_prefix("tare ")).unwrap_or_else(|| panic!("{out}"));
     let (out, _) = world.exits(0, &command.split(' ').collect::<Vec<_>>());
@@ -215,7 +213,7 @@ fn wake_ups_between_two_pus_are_named_first_and_nothing_between_two_alike() {
     assert!(err.contains("same trials"), "{err}");
 }
 
-/// What is planted in the embedded engine, the suspect that it is, and whether its size is CPU time of a known length.
+/// Causes in the embedded engine: option, microseconds, suspect, and whether the size is CPU time of a known length.
 const PLANTED: [(&str, u32, &str, bool); 4] = [
     ("work", 300, "server_work", true),
     ("kernel", 300, "kernel_time", true),
@@ -248,11 +246,11 @@ fn a_cause_planted_in_the_embedded_engine_is_named_first_with_its_size() {
         let (out, _) = world.exits(0, &["why", &side(""), &side(name), "--json"]);
         let found = json(&out);
         let cause = first_cause(&found);
-        // A sleep is seen by a thread that looks, and has to wait for a CPU as others do.
+        // Sleeps are observed by a sampling thread, which must wait for a CPU like other threads.
         let unseen = !exact && taken_by_others(&found) > 0.2;
         assert!(cause["kind"] == kind || unseen && cause["kind"] == "unnamed_waits", "{name}: {found:#}");
         let times = cause["us"].as_f64().unwrap() / f64::from(planted_us);
-        // Neighbours on the same core make work take more CPU time; whether three trials show it depends on them too.
+        // Load on the same core increases the CPU time of work, and may prevent three trials from showing the cause.
         let sized = times > 0.7 && (times < 1.5 || !exact);
         assert!(unseen || disturbed(&found) || sized, "{name}: {times} of {cause:#}");
     }
@@ -270,7 +268,7 @@ fn more_client_threads_than_cpus_are_a_shortage_of_cpus() {
     assert!(cause["prove"].as_str().unwrap().contains("factors.threads=8"), "{cause:#}");
     can_be_typed(&world, cause);
 
-    // The same by experiment: half the threads, and the time of a transaction falls.
+    // The same by experiment: with half the threads, the time per transaction falls.
     let side = |name: &str| format!("{}:threads={name}", world.path("results").display());
     let (a, b) = (side("1"), side("16"));
     let prove = ["why", &a, &b, "--prove", "--within", "30s", "--json"];
@@ -283,13 +281,13 @@ fn more_client_threads_than_cpus_are_a_shortage_of_cpus() {
     let proof = &json(&out)["proofs"][0];
     let kept = json(&std::fs::read_to_string(world.path("proof/why.json")).unwrap());
     assert_eq!((&kept["proofs"][0], &kept["schema"]), (proof, &"tare-why".into()), "{out}");
-    // A machine on which others take most of the time may decide nothing in half a minute.
+    // If others use most of the CPU time, half a minute may not decide anything.
     assert!(proof["verdict"] == "stands" || disturbed(&found) && proof["verdict"] == "undecided", "{proof:#}");
     assert!(proof["ratio"].as_f64().is_none_or(|ratio| disturbed(&found) || ratio < 0.8), "{proof:#}");
     let (_, err) = world.exits(2, &["why", &a, &b, "--prove", "--within", "1s"]);
     assert!(err.contains("the time does not suffice"), "{err}");
 
-    // Ctrl-C after a pair: what there is of the experiment is kept, and decides nothing.
+    // Ctrl-C after a pair: the incomplete experiment is kept, and decides nothing.
     let (said, deadline) = (world.path("said"), Instant::now() + Duration::from_secs(60));
     let mut tare = world.tare(&["why", &a, &b, "--prove", "--within", "10min", "--out", "ended"]);
     let mut tare = tare.stdout(Stdio::null()).stderr(File::create(&said).unwrap()).spawn().unwrap();
@@ -304,7 +302,7 @@ fn more_client_threads_than_cpus_are_a_shortage_of_cpus() {
     world.assert_clean();
 }
 
-/// On a machine that has all of it, which a folder plays.
+/// On a fake machine that has all of these settings.
 #[test]
 fn what_suspects_of_memory_change_can_be_set() {
     let world = World::new();
@@ -319,7 +317,7 @@ fn what_suspects_of_memory_change_can_be_set() {
     }
 }
 
-/// A study of MariaDB, all of whose waits are told.
+/// A study of MariaDB with captures of all waits.
 fn mariadb(workload: &str, factors: &str) -> String {
     format!(
         "name = \"planted\"\n[engine]\nname = \"mariadb\"\n{workload}\n[capture]\nstatus = true\nlocks = true\n\
@@ -356,7 +354,7 @@ fn a_commit_that_waits_for_storage_is_named_first() {
     can_be_typed(&world, cause);
 }
 
-/// Clients that spin are not woken; how long they did is known, and no part of a transaction's time.
+/// Clients that spin are not woken; their spinning time is recorded, but is no part of a transaction's time.
 #[test]
 fn clients_that_spin_sleep_for_no_answer_and_their_spinning_is_in_no_part() {
     let world = World::new();
@@ -375,7 +373,7 @@ fn clients_that_spin_sleep_for_no_answer_and_their_spinning_is_in_no_part() {
         assert_eq!((switches < 0.1, switches > 0.5), (spins, !spins), "{switches}: {sample:?}");
         let spun_s = sample.covariates.get("client_spun_s").copied();
         assert_eq!(spun_s.is_some_and(|s| s > 0.1 * sample.elapsed_s && s < sample.elapsed_s), spins, "{spun_s:?}");
-        // Its CPU is busy, and it is not the limit.
+        // The client's CPU is busy, but not the limit.
         assert!(sample.covariates["client_busy_fraction"] < 0.9, "{sample:?}");
     }
 }

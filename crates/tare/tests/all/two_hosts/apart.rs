@@ -1,4 +1,4 @@
-//! Two hosts with networks, lists of processes and names of their own, and a real sshd between them.
+//! Two hosts with networks, process lists and names of their own, and a real sshd between them.
 
 use crate::support::{World, text, trials};
 use crate::two_hosts::delay::{ADDRESSES, Networks};
@@ -6,7 +6,7 @@ use crate::two_hosts::far::{Sshd, program, section};
 use std::process::Command;
 use std::time::Duration;
 
-/// Both hosts, and the way between them.
+/// Both hosts, and the connection between them.
 pub struct Hosts {
     pub world: World,
     pub networks: Networks,
@@ -15,7 +15,7 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// Networks of their own need root: none where this user is not.
+    /// Separate networks need root: `None` for other users.
     pub fn new(each_way: Duration) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             println!("not tried: networks of their own need root");
@@ -43,7 +43,7 @@ impl Hosts {
         Some(Self { world, networks, sshd, each_way })
     }
 
-    /// `tare run` of a study on the server's host, to which the section of the clients is added.
+    /// Runs a study on the server's host, with a `[client]` section added.
     pub fn run(&self, out: &str, study: &str) -> Command {
         let client = section(&format!("root@{}", ADDRESSES[1]), &self.sshd.ssh, &program(&self.world, &[]), None);
         let study = self.world.study(&format!("{study}{client}"));
@@ -51,7 +51,7 @@ impl Hosts {
         self.world.behind(&first, &["run", &study, "--out", out])
     }
 
-    /// The record of a run of one trial that has ended.
+    /// The record of a completed run with one trial.
     pub fn record(&self, out: &str, ended: &std::process::Output) -> serde_json::Value {
         let records = trials(&self.world.path(out));
         assert!(ended.status.success(), "{}\n{records:?}", text(&ended.stderr));
@@ -62,7 +62,7 @@ impl Hosts {
         record.clone()
     }
 
-    /// Nothing is left of either.
+    /// Checks that nothing of either host is left.
     pub fn assert_clean(self) {
         drop(self.sshd);
         self.world.assert_clean();

@@ -1,5 +1,5 @@
-//! Two networks of their own with a way between them that takes its time. Kernels without netem have no such thing, so
-//! packets go through this process: a TUN device at either end, and a queue in each direction.
+//! Two separate networks with a delay between them. Kernels without netem cannot delay packets, so they go through this
+//! process: a TUN device at each end, and a queue in each direction.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -14,15 +14,15 @@ use std::time::{Duration, Instant};
 /// Addresses of the server's and of the clients' end.
 pub const ADDRESSES: [&str; 2] = ["10.213.7.1", "10.213.7.2"];
 
-/// Two networks; removed when dropped.
+/// Two networks; removed on drop.
 pub struct Networks {
-    /// Their names: the server's, the clients'.
+    /// Names of the server's and the clients' network.
     pub names: [String; 2],
     /// Packets carried to the clients and to the server.
     carried: [Arc<Carried>; 2],
 }
 
-/// What packets one way really took, which on a machine with other work is more than they should.
+/// The real delay of packets in one direction, which on a busy machine is longer than requested.
 #[derive(Default)]
 struct Carried {
     packets: AtomicU64,
@@ -35,7 +35,7 @@ fn ip(words: &str) {
 }
 
 impl Networks {
-    /// Makes them; every packet takes `each_way` from one to the other.
+    /// Makes the networks; every packet takes `each_way` from one to the other.
     pub fn new(each_way: Duration) -> Self {
         let number = Instant::now().elapsed().subsec_nanos() ^ each_way.subsec_nanos();
         let names = ["s", "c"].map(|side| format!("tare-{}-{number}-{side}", std::process::id()));
@@ -55,7 +55,7 @@ impl Networks {
         networks
     }
 
-    /// What a packet there and one back took together, the mean of all since the last call.
+    /// Mean round trip of a packet since the last call, milliseconds.
     pub fn round_trip_ms(&self) -> f64 {
         let each = self.carried.iter().map(|way| {
             let (packets, took_ns) = (way.packets.swap(0, Relaxed), way.took_ns.swap(0, Relaxed));
@@ -73,10 +73,10 @@ impl Drop for Networks {
     }
 }
 
-/// The device `way` of a network, one packet a read or write.
+/// The device `way` of a network, one packet per read or write.
 fn open(network: &str) -> File {
     let path = format!("/run/netns/{network}");
-    // Only the thread that opens it enters the network.
+    // Only the thread that opens the device enters the network.
     std::thread::spawn(move || {
         let network = File::open(path).unwrap();
         let kind = Some(rustix::thread::LinkNameSpaceType::Network);
@@ -97,7 +97,7 @@ fn open(network: &str) -> File {
     .unwrap()
 }
 
-/// This thread before all others: the way's time is to be its own, not that of who else works on this machine.
+/// Gives this thread real-time priority, so that the delay does not depend on other load of this machine.
 fn first_of_all() {
     // SAFETY: all zeroes is a valid sched_param, which is plain numbers.
     let mut priority: libc::sched_param = unsafe { std::mem::zeroed() };
@@ -106,7 +106,7 @@ fn first_of_all() {
     let _ = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const priority) };
 }
 
-/// Carries packets one way. Both threads end with the devices, when the networks are removed.
+/// Carries packets in one direction. Both threads end with the devices, when the networks are removed.
 fn carry(from: &File, to: &File, takes: Duration, carried: &Arc<Carried>) {
     let carried = Arc::clone(carried);
     let (mut from, mut to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
@@ -124,7 +124,7 @@ fn carry(from: &File, to: &File, takes: Duration, carried: &Arc<Carried>) {
         first_of_all();
         for (came, packet) in queue {
             std::thread::sleep((came + takes).saturating_duration_since(Instant::now()));
-            // A device that is not up yet takes none; anyone who sent it sends it again.
+            // A device that is not up yet accepts no packets; the sender repeats them.
             let _ = to.write(&packet);
             carried.took_ns.fetch_add(came.elapsed().as_nanos() as u64, Relaxed);
             carried.packets.fetch_add(1, Relaxed);

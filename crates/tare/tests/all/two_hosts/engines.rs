@@ -1,4 +1,4 @@
-//! Real servers over two hosts: placed and proved on both, and reached by no one else.
+//! Real servers over two hosts: placed and verified on both, and not accessible to others.
 
 use crate::engines::support::binary_of;
 use crate::support::wait_until;
@@ -20,7 +20,7 @@ fn study(engine: &dyn Engine) -> String {
     )
 }
 
-/// Addresses and ports where someone listens in the server's network, as /proc/net/tcp writes them.
+/// Addresses and ports of listening sockets in the server's network, in the format of /proc/net/tcp.
 fn listening(network: &str) -> Vec<(String, u16)> {
     let shown = Command::new("ip").args(["netns", "exec", network, "cat", "/proc/net/tcp", "/proc/net/tcp6"]).output();
     let shown = String::from_utf8(shown.unwrap().stdout).unwrap();
@@ -34,11 +34,11 @@ fn listening(network: &str) -> Vec<(String, u16)> {
         .collect()
 }
 
-/// What someone on the other host is told who comes without the password; none: gets in.
+/// The error for a login from the other host without the password; `None` if the login succeeds.
 fn refusal(engine: &'static dyn Engine, network: &str, port: u16, user: &str) -> Option<String> {
     let path = format!("/run/netns/{network}");
     let user = user.to_owned();
-    // Only the thread that opens it enters the network.
+    // Only the thread that opens the network enters it.
     std::thread::spawn(move || {
         let network = std::fs::File::open(path).unwrap();
         let kind = Some(rustix::thread::LinkNameSpaceType::Network);
@@ -61,14 +61,14 @@ fn runs_over_two_hosts(hosts: &Hosts, engine: &'static dyn Engine) {
         found = listening(server);
         !found.is_empty() || run.try_wait().unwrap().is_some()
     });
-    // 10.213.7.1, as the kernel of a little machine writes it; there is no other port.
+    // 10.213.7.1 in the format of a little-endian kernel; there is no other port.
     if let Some((_, port)) = found.first() {
         assert!(found.iter().all(|(address, _)| address == "0107D50A"), "{name}: {found:?}");
         for user in ["root", "postgres", "tare", "nobody"] {
             let refusal = refusal(engine, clients, *port, user).unwrap_or_else(|| panic!("{name}: {user:?} gets in"));
             println!("{name}, {user:?}: {refusal}");
-            // While it starts, no one is let in at all; MySQL asks whom it does not know for some method, so as not to
-            // say that.
+            // A starting server accepts no login. For an unknown account MySQL requests some authentication method, so
+            // as not to disclose that the account does not exist.
             let early = ["not allowed to connect", "starting up"];
             let known = ["denied", "authentication failed", "no pg_hba.conf entry", "needs authentication by"];
             let known = [&early[..], &known].concat();

@@ -1,11 +1,11 @@
-//! The other host: a world of its own, and the ways there.
+//! The other host: a world of its own, and connections to it.
 
 use crate::support::{Ended, World, text};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What the other host keeps, alongside what this one does.
+/// Directories of the other host, next to those of this host.
 const KEEPS: [(&str, &str); 4] = [
     ("TARE_STATE_DIR", "far-state"),
     ("TARE_CACHE_DIR", "far-cache"),
@@ -13,7 +13,7 @@ const KEEPS: [(&str, &str); 4] = [
     ("XDG_RUNTIME_DIR", "far-run"),
 ];
 
-/// The words that start this program there; `more` are further variables.
+/// The command that starts this program on the other host; `more` are further variables.
 pub fn program(world: &World, more: &[(&str, PathBuf)]) -> Vec<String> {
     let keeps = KEEPS.iter().map(|(name, folder)| (*name, world.path(folder)));
     let mut words = vec!["env".to_owned()];
@@ -25,12 +25,12 @@ pub fn program(world: &World, more: &[(&str, PathBuf)]) -> Vec<String> {
     words
 }
 
-/// A way that needs no ssh: the command runs here.
+/// A connection without ssh: the command runs on this host.
 pub fn no_way() -> Vec<String> {
     ["sh", "-c", "exec sh -c \"$1\""].map(str::to_owned).to_vec()
 }
 
-/// `[client]` of a study.
+/// The section `[client]` of a study.
 pub fn section(host: &str, ssh: &[String], program: &[String], address: Option<&str>) -> String {
     let address = address.map_or(String::new(), |address| format!("server_address = \"{address}\"\n"));
     format!(
@@ -40,7 +40,7 @@ pub fn section(host: &str, ssh: &[String], program: &[String], address: Option<&
     )
 }
 
-/// Whether this user may log in at all: `nobody` may not, and sshd runs every command with the user's shell.
+/// Whether this user may log in: `nobody` may not, because sshd runs every command with the user's shell.
 pub fn may_log_in() -> bool {
     let user = rustix::process::getuid().as_raw().to_string();
     let entry = Command::new("getent").args(["passwd", &user]).output().unwrap();
@@ -48,7 +48,7 @@ pub fn may_log_in() -> bool {
     !["nologin", "false"].iter().any(|shell| entry.trim().ends_with(shell))
 }
 
-/// A program, or how to get it.
+/// The path of a program; panics with its package if it is missing.
 pub fn installed(name: &str, package: &str) -> PathBuf {
     let folders = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"];
     let found = folders.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.exists());
@@ -59,15 +59,15 @@ pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// A server of one's own with a key that is thrown away.
+/// An sshd of the test's own, with a temporary key.
 pub struct Sshd {
     pub child: Ended,
-    /// The words that reach it.
+    /// The ssh command that connects to it.
     pub ssh: Vec<String>,
 }
 
 impl Sshd {
-    /// Starts it at an address; `around` are words before its own, such as those that put it into another network.
+    /// Starts sshd at an address; `around` is a command that starts it, for instance in another network.
     pub fn start(world: &World, address: &str, around: &[&str]) -> Self {
         let port = free_port();
         for name in ["key", "host_key"] {
@@ -80,7 +80,7 @@ impl Sshd {
         }
         let top = world.directory.path().display();
         std::fs::copy(world.path("key.pub"), world.path("authorized_keys")).unwrap();
-        // Where Debian's sshd wants to go when it is root's; made by its service otherwise.
+        // Debian's sshd needs this directory when run as root; normally its service makes it.
         let _ = std::fs::create_dir_all("/run/sshd");
         let configuration = format!(
             "ListenAddress {address}\nPort {port}\nHostKey {top}/host_key\nAuthorizedKeysFile {top}/authorized_keys\n\

@@ -1,5 +1,4 @@
-//! A host of a run on two that someone has taken over: what it says names nothing here, steers no terminal, holds no
-//! one up.
+//! A compromised host of a run on two: it cannot name local files or threads, affect the terminal, or block the run.
 
 use crate::support::{Ended, World, send, text, trials, wait_until, words_of};
 use crate::two_hosts::far::{no_way, program, section};
@@ -8,10 +7,10 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A study whose clients are driven by what `script` makes of this program's own half, which it gets as its arguments.
+/// A study whose clients are run by `script`, which gets the command of the real clients' half as its arguments.
 fn study(world: &World, script: &str) -> String {
     let path = world.path("taken-over.sh");
-    // Other commands than the clients' half are what they are.
+    // Only the clients' half is replaced; other commands run as they are.
     let head = "for last; do :; done\n[ \"$last\" = client-agent ] || exec \"$@\"\n";
     std::fs::write(&path, format!("{head}{script}")).unwrap();
     let words = [vec!["sh".to_owned(), path.display().to_string()], program(world, &[])].concat();
@@ -26,7 +25,7 @@ fn study(world: &World, script: &str) -> String {
 #[test]
 fn a_thread_that_the_clients_host_names_is_bound_only_where_it_is_the_servers() {
     let world = World::new();
-    // A process that is no server's.
+    // A process that does not belong to the server.
     let stranger = Ended(Command::new("sleep").arg("100").spawn().unwrap());
     let pid = stranger.0.id();
     let allowed = || {
@@ -76,7 +75,7 @@ fn what_the_clients_host_complains_of_is_shown_and_begins_no_line() {
 #[test]
 fn one_ctrl_c_ends_a_run_whose_clients_host_says_nothing_and_never_ends() {
     let world = World::new();
-    // Who it is, then signs of life alone; that no one listens any more does not end it.
+    // It introduces itself, and then only sends keep-alive lines; it does not end when the connection is closed.
     let study = study(&world, "\"$@\" </dev/null\ntrap '' HUP INT TERM\nwhile echo; do sleep 0.2; done\n");
     for (moment, word) in ["client-agent", "trial"].into_iter().enumerate() {
         let out = format!("results-{moment}");
@@ -100,7 +99,7 @@ fn a_host_is_made_to_start_no_more_clients_than_it_has_places_for() {
         let mut agent = world.tare(&["client-agent"]);
         agent.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
-    // Each has said who it is, and waits.
+    // Each has introduced itself, and waits.
     let mut waiting: Vec<Child> = (0..4).map(|_| start()).collect();
     for agent in &mut waiting {
         let mut line = String::new();

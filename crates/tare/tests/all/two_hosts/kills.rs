@@ -1,5 +1,5 @@
-//! kill -9 of the connection, and of either side, while settings are changed and at random moments: no process and no
-//! changed setting is left on either. `TARE_TEST_KILLS` is how often at random.
+//! kill -9 of the connection and of each side, while settings are changed and at random moments: no process and no
+//! changed setting may be left on either host. `TARE_TEST_KILLS` is the number of random kills.
 
 use crate::ends::killed::settings_of;
 use crate::support::{World, parent_of, send, text, wait_until, with_variable, words_of};
@@ -11,39 +11,38 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 use tare_noise::{Journal, fake};
 
-/// How often where no one says it.
+/// Default number of random kills.
 const KILLS: u32 = 8;
 
-/// Whom a kill -9 hits.
+/// The target of a kill -9.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Whom {
-    /// The program that holds the connection here.
+    /// The ssh process on this host.
     Ssh,
-    /// sshd's process of this connection there.
+    /// sshd's process of this connection on the other host.
     Session,
-    /// The clients' half, there.
+    /// The clients' half, on the other host.
     Agent,
-    /// The server's half, here.
+    /// The server's half, on this host.
     Trial,
     Run,
-    /// Everything here.
+    /// Everything on this host.
     Here,
 }
 
 const EACH: [Whom; 6] = [Whom::Ssh, Whom::Session, Whom::Agent, Whom::Trial, Whom::Run, Whom::Here];
 
-/// Both hosts, each with a folder that plays its machine.
+/// Both hosts, each with a fake machine.
 struct Hosts {
     world: World,
     sshd: Sshd,
     study: String,
 }
 
-/// Files of a folder that plays a machine.
+/// Files of a fake machine.
 type Settings = BTreeMap<PathBuf, String>;
 
-/// Kills by number, each with the moment after the run's start at which it comes: `TARE_TEST_KILLS` of them, in a run
-/// that takes as long as this one.
+/// Numbers of kills, each with a random moment in a run that takes `took`; `TARE_TEST_KILLS` sets how many.
 fn random_moments(kills: u32, took: Duration) -> impl ExactSizeIterator<Item = (u32, Duration)> {
     let kills = std::env::var("TARE_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(kills);
     let mut random = u64::from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().subsec_nanos()) | 1;
@@ -54,13 +53,13 @@ fn random_moments(kills: u32, took: Duration) -> impl ExactSizeIterator<Item = (
     })
 }
 
-/// A run of a study on the machine that a folder plays here.
+/// Runs a study with the fake machine of this host.
 fn started(world: &World, study: &str, out: &str) -> Child {
     let mut run = world.tare(&["run", study, "--out", out]);
     run.env("TARE_SYSTEM_ROOT", world.path("machine")).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// How long that takes when no one kills anything.
+/// Duration of the run without a kill.
 fn undisturbed(world: &World, study: &str) -> Duration {
     let start = Instant::now();
     assert!(started(world, study, "undisturbed").wait().unwrap().success());
@@ -89,7 +88,7 @@ impl Hosts {
         with_variable(&format!("TARE_STATE_DIR={}", self.world.path("far-state").display()))
     }
 
-    /// And on this one: not the server of ssh, nor what is there.
+    /// Processes of this test on this host, without sshd.
     fn here(&self) -> Vec<u32> {
         let there = self.there();
         let sshd = self.sshd.child.0.id();
@@ -116,13 +115,13 @@ impl Hosts {
         }
     }
 
-    /// Ends the victims and waits for what becomes of it: on neither host is anything left, or set otherwise.
+    /// Kills the victims and waits for the consequences: on neither host may a process or a changed setting be left.
     fn kill(&self, whom: Whom, victims: Vec<u32>, mut run: Child, before: &[Settings; 2], what: &str) -> u32 {
         let world = &self.world;
         let hits = victims.into_iter().map(|pid| u32::from(send(pid, Signal::KILL))).sum();
         wait_until("the run's end", 90, || run.try_wait().unwrap().is_some());
         if matches!(whom, Whom::Run | Whom::Here) {
-            // No one is left here; whatever comes next puts back.
+            // No process is left on this host, so the next start restores the settings.
             wait_until("the trial's end", 60, || self.here().is_empty());
             let restored = world.tare(&["restore"]).env("TARE_SYSTEM_ROOT", world.path("machine")).output().unwrap();
             assert!(restored.status.success(), "{}", text(&restored.stderr));
@@ -181,7 +180,7 @@ fn kills_of_either_side_leave_nothing_on_either() {
         std::thread::sleep(wait);
         let whom = EACH[kill as usize % EACH.len()];
         let mut victims = hosts.victims(whom, run.id());
-        // Between two of them there is none: then the next one, as soon as it is there.
+        // Between two targets there is none: then the next one, as soon as it exists.
         while victims.is_empty() && run.try_wait().unwrap().is_none() {
             victims = hosts.victims(whom, run.id());
         }

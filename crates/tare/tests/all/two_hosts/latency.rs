@@ -1,14 +1,14 @@
-//! A way that takes 25 ms in each direction: what clients on the other side of it measure contains it.
+//! A connection with a delay of 25 ms in each direction: the clients' measurements include it.
 
 use crate::two_hosts::apart::Hosts;
 use std::time::Duration;
 
-/// How long a packet takes each way.
+/// Delay of a packet in each direction.
 const EACH_WAY: Duration = Duration::from_millis(25);
-/// Transactions a second of the open loop: some more than half of what one connection can do over that way.
+/// Transactions per second of the open loop: a little more than half of what one connection can complete.
 const RATE: f64 = 12.0;
 
-/// One trial; its only sample, so many seconds long.
+/// The only sample of one trial, `sample_s` seconds long.
 fn sample(hosts: &Hosts, out: &str, sample_s: u32, more: &str) -> serde_json::Value {
     let study = format!(
         "name = \"far\"\n[engine]\ntransport = \"tcp\"\n[workload]\nname = \"point_select\"\nrows = 200\n{more}\
@@ -27,12 +27,11 @@ fn sample(hosts: &Hosts, out: &str, sample_s: u32, more: &str) -> serde_json::Va
 fn latency_and_throughput_contain_the_way() {
     let (Some(near), Some(far)) = (Hosts::new(Duration::ZERO), Hosts::new(EACH_WAY)) else { return };
     let of = |sample: &serde_json::Value, name: &str| sample["metrics"][name].as_f64().unwrap();
-    // A transaction is one statement, and so one round trip.
+    // A transaction is one statement, so one round trip.
     let service_ms = 1000.0 / of(&sample(&near, "near", 1, ""), "tps");
     let round_trip_ms = 2000.0 * EACH_WAY.as_secs_f64();
     let quickest = 1000.0 / (service_ms + round_trip_ms);
-    // Other tests work on this machine at the same time, and then the way takes longer than it should, and threads wait
-    // for their turn: one quiet sample is enough.
+    // Other tests run at the same time, so delays may be longer and threads may wait: one quiet sample is enough.
     let fits = (0..8).any(|attempt| {
         far.networks.round_trip_ms();
         let closed = sample(&far, &format!("closed-{attempt}"), 3, "");
@@ -52,8 +51,8 @@ fn latency_and_throughput_contain_the_way() {
         (tps / expected - 1.0).abs() < 0.05
     });
     assert!(fits, "throughput does not follow service and way");
-    // Transactions that are due while one is on its way wait for it, and that belongs to their latency: an M/D/1 queue
-    // has a mean wait of rho / 2 (1 - rho) services.
+    // Transactions that are due while another one is active wait for it, and their latency includes the wait: an M/D/1
+    // queue has a mean wait of rho / 2 (1 - rho) service times.
     let open = sample(&far, "open", 3, &format!("rate = {RATE}\n"));
     let whole_ms = service_ms + round_trip_ms;
     let rho = RATE * whole_ms / 1000.0;

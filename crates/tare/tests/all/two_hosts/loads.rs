@@ -1,4 +1,4 @@
-//! The loads whose clients can be on another host than their server, and the reasons of those that cannot.
+//! Loads whose clients can be on another host than the server, and the reasons of those that cannot.
 
 use crate::support::{World, trials};
 use crate::two_hosts::far::{no_way, program, section};
@@ -16,7 +16,7 @@ fn study(world: &World, workload: &str, engine: &str) -> String {
     ))
 }
 
-/// One trial: its record.
+/// The record of a run with one trial.
 fn drive(world: &World, workload: &str, engine: &str, out: &str) -> serde_json::Value {
     world.exits(0, &["run", &study(world, workload, engine), "--out", out]);
     let records = trials(&world.path(out));

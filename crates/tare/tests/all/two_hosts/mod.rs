@@ -1,6 +1,6 @@
-//! Clients on another host than their server: placed and proved on both, a way that takes its time, and kills of either
-//! side. The other host is this program in a world of its own behind a way that stands for ssh, behind a real sshd on
-//! loopback, or behind one in a network of its own.
+//! Clients on another host than their server: placed and verified on both, a connection with a delay, and kills of both
+//! sides. The other host is this program in a world of its own: behind a command that stands for ssh, behind a real
+//! sshd on loopback, or behind an sshd in a network of its own.
 
 mod apart;
 mod delay;

@@ -1,4 +1,4 @@
-//! Every thread where it belongs, on the host where it belongs.
+//! Every thread must run on its CPUs, on its own host.
 
 use crate::support::{World, json, trials};
 use crate::two_hosts::far::{no_way, program, section};
@@ -26,7 +26,7 @@ fn every_thread_is_placed_and_proved_on_its_own_host() {
     assert_eq!(record["outcome"], "ok", "{record}");
     let host = &record["client_host"];
     assert_eq!(host["asked"], "far");
-    // Both are this machine: the clocks differ by nothing, and that is known to half a round trip.
+    // Both hosts are this machine: the clock offset is 0, to within half a round trip.
     let of = |key: &str| host[key].as_f64().unwrap();
     assert!(of("clock_offset_s").abs() <= of("clock_uncertainty_s") + 1e-4, "{host}");
     assert!((0.0..0.1).contains(&of("clock_uncertainty_s")), "{host}");
@@ -77,7 +77,7 @@ fn what_two_hosts_cannot_do_is_said_before_the_run() {
 fn a_client_host_that_is_another_machine_than_planned_fails_the_trial() {
     let world = World::new();
     let study = study(&world, "");
-    // Cut down to one CPU between plan and trial, as by a container.
+    // Between plan and trial the machine is reduced to one CPU, as by a container.
     let narrow = world.path("narrow");
     let tare = program(&world, &[]).join(" ");
     let script = format!(
@@ -100,7 +100,7 @@ fn a_client_host_that_is_another_machine_than_planned_fails_the_trial() {
 fn results_of_the_key_that_went_are_still_read() {
     let world = World::new();
     world.exits(0, &["run", &study(&world, ""), "--out", "results"]);
-    // As they were brought to where such a run was started, and as they are when it was cut off.
+    // Results as returned to the host where such a run was started, and as left by an interrupted one.
     let path = world.path("results/study.toml");
     let text = std::fs::read_to_string(&path).unwrap();
     let ssh = text.lines().find(|line| line.starts_with("ssh = ")).unwrap();

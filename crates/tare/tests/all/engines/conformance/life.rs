@@ -1,4 +1,4 @@
-//! From making data to the end of a server that works on a copy of them.
+//! From preparing data to the end of a server on a copy of it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use tare_engine::{Address, Engine, PrepareRequest, Server, SqlErrorKind, StopOut
 
 pub fn from_preparing_to_stopping(differs: &Differs) {
     let (engine, place) = (differs.engine, Place::new());
-    // MariaDB deletes what looks like its own leftovers from its directory for temporary tables.
+    // MariaDB deletes files that look like its own remains from its directory for temporary tables.
     let decoy = std::env::temp_dir().join(format!("#sql-temptable-tare-{}.MAD", std::process::id()));
     fs::write(&decoy, "of another server").unwrap();
     let binary = binary_of(engine);
@@ -56,7 +56,7 @@ fn a_failed_filling_leaves_nothing(engine: &dyn Engine, place: &Place, request: 
     assert!(!is_prepared(engine, request));
 }
 
-/// What is whole in the cache, the prepared data first, with the time at which each was finished.
+/// The complete entries of the cache, prepared data first, with the time at which each was finished.
 fn entries(request: &PrepareRequest) -> Vec<(String, SystemTime)> {
     let folders = fs::read_dir(&request.cache_directory).unwrap().map(|entry| entry.unwrap().path());
     let folders = folders.filter(|path| path.extension().is_none_or(|end| end != "lock"));
@@ -75,7 +75,7 @@ fn is_prepared(engine: &dyn Engine, request: &PrepareRequest) -> bool {
     engine.is_prepared(&request.cache_directory, &by, &request.options, &request.dataset)
 }
 
-/// It is reached by its socket alone, in a directory that only this user may enter, and works on its own copy.
+/// The server is reachable only by its socket, in a directory that only this user may enter, and works on its own copy.
 fn is_private(differs: &Differs, server: &dyn Server, place: &Place) {
     let Address::Socket(socket) = server.address() else { panic!("it does not listen at a socket") };
     assert!(socket.starts_with(place.path("run").canonicalize().unwrap()), "{}", socket.display());

@@ -1,4 +1,4 @@
-//! Servers that cannot be started as they were requested: the reason is said, and nothing is left.
+//! Servers that cannot be started as requested: the error gives the reason, and nothing is left.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! The server thread behind a connection, found by what it burns: works for any server with a thread a connection.
+//! Finds the server thread of a connection by its CPU time: works for any server with one thread per connection.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use tare_engine::{SqlError, SqlErrorKind, ThreadRef};
 
 /// Rounds of driving until the answer must be clear.
 const ROUNDS: usize = 50;
-/// The thread must have run at least so long, nanoseconds ...
+/// Least CPU time of the thread, nanoseconds.
 const ENOUGH_NS: u64 = 2_000_000;
-/// ... and so many times longer than the next one.
+/// Least ratio of its CPU time to that of the next thread.
 const DOMINANCE: u64 = 4;
 
-/// The thread of process `pid` that burns CPU while `drive` keeps one connection busy and all others are idle; None
-/// when no thread stands out. `drive` is called up to 50 times and should run some hundred cheap queries each time.
+/// The thread of process `pid` that uses CPU time while `drive` keeps one connection busy and all others are idle;
+/// `None` if none stands out. `drive` is called up to 50 times and should run some hundred cheap queries each time.
 ///
 /// # Errors
-/// What `drive` returned, or that the process cannot be looked at.
+/// An error of `drive`, or that the process cannot be observed.
 pub fn find_serving_thread(
     pid: u32,
     mut drive: impl FnMut() -> Result<(), SqlError>,
@@ -32,13 +32,13 @@ pub fn find_serving_thread(
     Ok(None)
 }
 
-/// Time on a CPU by thread, nanoseconds.
+/// CPU time of each thread, nanoseconds.
 fn run_times(pid: u32) -> Result<BTreeMap<u32, u64>, SqlError> {
     let failed = |error: procfs::ProcError| {
         SqlError::own(SqlErrorKind::Other, format!("cannot list the threads of process {pid}: {error}"))
     };
     let tasks = Process::new(pid as i32).and_then(|process| process.tasks()).map_err(failed)?;
-    // A thread that ends while the list is read is simply not the one.
+    // A thread that ends while the list is read is not the one.
     Ok(tasks.flatten().filter_map(|task| Some((task.tid as u32, task.schedstat().ok()?.sum_exec_runtime))).collect())
 }
 

@@ -1,4 +1,4 @@
-//! What a session does on every server: statements of every kind, errors, and the thread behind it.
+//! Sessions on every server: statements of every kind, errors, and the serving thread.
 
 use super::serving::find_serving_thread;
 use super::table::Differs;
@@ -18,7 +18,7 @@ pub fn statements(server: &dyn Server) {
         assert_eq!(session.execute(point, &[Param::Int(id)]), Ok(1));
     }
     assert_eq!(session.execute(point, &[Param::Int(7000)]), Ok(0));
-    // Another type for the same parameter, and back.
+    // The same parameter with another type, and back.
     assert_eq!(session.execute(point, &[Param::Text("7")]), Ok(1));
     assert_eq!(session.execute(point, &[Param::Int(7)]), Ok(1));
     assert_eq!(session.execute(range, &[Param::Int(1), Param::Int(1000)]), Ok(1000), "more than one write");
@@ -44,7 +44,7 @@ pub fn statements(server: &dyn Server) {
     assert_eq!(session.run("DROP TABLE u"), Ok(0));
 }
 
-/// Prepared where the server can, else as text: MySQL says that it cannot.
+/// Runs the statement prepared if the server can prepare it, else as text: MySQL reports that it cannot.
 fn transaction_control(session: &mut dyn Session, sql: &str) {
     let done = match session.prepare(sql) {
         Ok(statement) => session.execute(statement, &[]),
@@ -54,7 +54,7 @@ fn transaction_control(session: &mut dyn Session, sql: &str) {
     assert_eq!(done, Ok(0), "{sql}");
 }
 
-/// Errors say what the caller can do, and leave the session usable.
+/// Errors tell the caller what to do, and leave the session usable.
 pub fn errors(differs: &Differs, server: &dyn Server) {
     let (mut first, mut second) = (server.connect().unwrap(), server.connect().unwrap());
     let wrong = |error: SqlError, words: &str| {
@@ -75,7 +75,7 @@ pub fn errors(differs: &Differs, server: &dyn Server) {
     }
     assert_eq!(first.execute(point, &[Param::Int(1)]), Ok(1));
 
-    // One waits for the other in vain, begins again, and nothing of the first attempt is left.
+    // The second session waits in vain for the first, starts again, and nothing of its first attempt remains.
     for session in [&mut first, &mut second] {
         if let Some(sql) = differs.impatient {
             session.run(sql).unwrap();
@@ -100,7 +100,7 @@ pub fn errors(differs: &Differs, server: &dyn Server) {
     }
 }
 
-/// The thread or process that is said to serve a session is the one that works for it, and can be bound.
+/// The thread or process that a session reports is the one that works for it, and can be bound.
 pub fn threads(differs: &Differs, server: &dyn Server) {
     let (mut idle, mut busy) = (server.connect().unwrap(), server.connect().unwrap());
     let (idle_thread, busy_thread) = (idle.server_thread().unwrap().unwrap(), busy.server_thread().unwrap().unwrap());

@@ -1,39 +1,39 @@
-//! What differs between the engines in how they keep the same promises.
+//! Differences between the engines in the tests of common guarantees.
 
 use tare_engine::{Engine, Mariadb, Mysql, Postgresql, Sqlite};
 
-/// An engine and its own words.
+/// An engine and its specific values.
 pub struct Differs {
     pub engine: &'static dyn Engine,
-    /// Asks a session for what `Server::version` says.
+    /// Query for the value of `Server::version`.
     pub version: &'static str,
-    /// Asks a session for its database; none: there is only one.
+    /// Query for the database of a session; `None`: there is only one.
     pub database: Option<&'static str>,
-    /// A setting that says where it listens, and its values with a socket alone and with TCP.
+    /// The setting for the listen address, and its values with a socket only and with TCP.
     pub listens: Option<Listens>,
-    /// An option as it is asked for.
+    /// An option and its value, as requested.
     pub option: (&'static str, &'static str),
-    /// The same as it reads back.
+    /// The same, as the server reports it.
     pub reads_back: (&'static str, &'static str),
-    /// Options that no server starts with: unknown, without such a value or adjusted, reserved.
+    /// Options with which no server starts: unknown, with an invalid or adjusted value, or reserved.
     pub refused: &'static [(&'static str, &'static str)],
-    /// What it says of a statement that is none.
+    /// Part of the error for a syntax error.
     pub syntax: &'static str,
-    /// What it says of a key that is there already.
+    /// Part of the error for a duplicate key.
     pub duplicate: &'static str,
-    /// Makes a session wait for a lock only shortly; none: it does not wait.
+    /// Makes a session wait only briefly for a lock; `None`: it does not wait.
     pub impatient: Option<&'static str>,
-    /// A statement that can be run and not prepared.
+    /// A statement that can be run but not prepared.
     pub not_preparable: Option<&'static str>,
-    /// Asks a session for its number, and ends the session whose number stands for `#`.
+    /// Query for the number of a session, and a statement that ends the session with number `#`.
     pub ends_session: Option<(&'static str, &'static str)>,
-    /// Each connection has a process, and not a thread.
+    /// Each connection has a process instead of a thread.
     pub has_processes: bool,
-    /// What it says of a wrong password, one of these.
+    /// Parts of the error for a wrong password, of which one must match.
     pub denied: &'static [&'static str],
-    /// What is said of an empty data directory.
+    /// Part of the error for an empty data directory.
     pub empty: &'static str,
-    /// A file of data that this server cannot use, and what is said of it.
+    /// A file of data that this server cannot use, and part of the error.
     pub other_data: OtherData,
 }
 
@@ -100,7 +100,7 @@ pub const POSTGRESQL: Differs = Differs {
         ("port", "5433"),          // reserved
     ],
     syntax: "(SQLSTATE 42601)",
-    // Two sessions that delete a row and put it back meet it, too.
+    // Also occurs if two sessions delete a row and insert it again.
     duplicate: "(SQLSTATE 23505)",
     impatient: Some("SET lock_timeout = '300ms'"),
     not_preparable: None,
@@ -118,7 +118,7 @@ pub const SQLITE: Differs = Differs {
     listens: None,
     option: ("cache_size", "-1234"),
     reads_back: ("cache_size", "-1234"),
-    // The second one shapes the file, which is there already with another size.
+    // `page_size` determines the format of the file, which exists already with another size.
     refused: &[("cash_size", "1"), ("page_size", "8192")],
     syntax: "syntax error",
     duplicate: "UNIQUE constraint failed: t.id (code 1555)",

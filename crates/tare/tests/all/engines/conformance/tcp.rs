@@ -1,4 +1,4 @@
-//! A server on loopback that was requested options, a layout and an allocator, until its handle is dropped.
+//! A server on loopback with requested options, layout and allocator, from its start until its handle is dropped.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -17,7 +17,7 @@ pub fn from_start_to_drop(differs: &Differs) {
     let (engine, place) = (differs.engine, Place::new());
     let binary = binary_of(engine);
     let data = prepared(engine, &place, binary.as_deref());
-    // Part of every glibc, and nothing that a server uses.
+    // Part of every glibc, but not used by any server.
     let library = libc_directory().join("libresolv.so.2");
     let (option, value) = differs.option;
     let server = engine
@@ -33,7 +33,7 @@ pub fn from_start_to_drop(differs: &Differs) {
     assert_eq!(server.setting(name).unwrap().as_deref(), Some(found));
     let mut session = server.connect().unwrap();
     assert_eq!(session.run("SELECT c FROM t WHERE id < 10"), Ok(9));
-    // In the process that works, which need not be the one that was started.
+    // The process of the session, which may differ from the process that was started.
     let process = session.server_thread().unwrap().unwrap().pid;
     let personality = std::fs::read_to_string(format!("/proc/{process}/personality")).unwrap();
     assert_ne!(u32::from_str_radix(personality.trim(), 16).unwrap() & libc::ADDR_NO_RANDOMIZE as u32, 0);
@@ -79,7 +79,7 @@ fn wants_the_password(differs: &Differs, server: &dyn Server) {
         let intruder = ConnectTarget { user: user.to_owned(), password: password.to_owned(), ..target.clone() };
         let error = differs.engine.connect(&intruder).err().unwrap_or_else(|| panic!("{user} was let in")).to_string();
         assert!(!error.contains(&target.password), "{error}");
-        // Of an account that is not there MySQL pretends that it has some other method.
+        // For a missing account, MySQL pretends that it uses another method.
         assert!(user != own || differs.denied.iter().any(|words| error.contains(words)), "{user}: {error}");
     }
 }

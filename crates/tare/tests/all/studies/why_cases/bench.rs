@@ -1,4 +1,4 @@
-//! The lines: planted causes, twenty comparisons of two alike, what is not explained, and what recording costs.
+//! The lines of the benchmark: known causes, twenty comparisons of equal sides, unexplained parts, cost of recording.
 
 use super::cases::{CASES, Case, Size, TWO_CONDITIONS, UPDATE};
 use super::made;
@@ -8,17 +8,17 @@ use crate::support::{World, trials};
 use tare_findings::time::{Part, TrialTime};
 use tare_results::schema::TrialRecord;
 
-/// Comparisons of two alike, and the engines they are of in turn.
+/// Number of comparisons of equal sides, and their engines in turn.
 const ALIKE: usize = 20;
 const ALIKE_OF: [&str; 4] = ["sqlite", "mariadb", "postgresql", "mysql"];
 const THREADS: [u32; 3] = [1, 4, 32];
-/// A size is right within this.
+/// Largest relative error of a size.
 const SIZED: f64 = 0.1;
-/// Parts add up to the whole within this in every trial.
+/// Largest relative difference between the sum of the parts and the whole, in every trial.
 const CLOSES: f64 = 0.02;
-/// What may be left unexplained.
+/// Largest unexplained fraction.
 const UNEXPLAINED: f64 = 0.1;
-/// What recording may cost in measured samples.
+/// Largest cost of recording in measured samples, as a fraction.
 const COST: f64 = 0.01;
 
 #[test]
@@ -28,7 +28,7 @@ fn every_planted_cause_is_named_first_and_nothing_between_two_alike() {
     for case in &CASES {
         rows.line(case.planted, || planted(case));
     }
-    // Those of an engine have their data together.
+    // Comparisons on the same engine share their data.
     let worlds = ALIKE_OF.map(|_| World::new());
     for number in 1..=ALIKE {
         let of = number % ALIKE_OF.len();
@@ -77,7 +77,7 @@ fn alike(world: &World, engine: &'static str) -> (bool, String) {
     let more = "[factors]\nside = [\"a\", \"b\"]";
     let case = Case { engine, workload: UPDATE, more, sides: ["side=a", "side=b"], ..TWO_CONDITIONS };
     let found = made::why(world, &case);
-    // The next one has the same name.
+    // The next comparison uses the same directory.
     let _ = std::fs::remove_dir_all(world.path("results"));
     let found = match found {
         Ok(found) => found,
@@ -94,7 +94,7 @@ fn not_explained(engine: &str, load: &str) -> (bool, String) {
     let content = if load == "tpcc" { "warehouses = 1" } else { "rows = 1000" };
     let study =
         made::study(engine, &format!("name = \"{load}\"\n{content}"), &format!("[factors]\nthreads = {THREADS:?}"), 2);
-    // A transaction of tpcc takes a fifth of a second where 32 threads share a warehouse.
+    // With 32 threads on one warehouse, a transaction of tpcc takes a fifth of a second.
     let study = study.replace("sample_s = 0.6", "sample_s = 1.2");
     if let Err(why) = made::run(&world, &study, "results", None) {
         return (false, why);
@@ -120,8 +120,8 @@ fn not_explained(engine: &str, load: &str) -> (bool, String) {
     (right, format!("not explained {shares}, the sum is off by {:.2}% at most", 100.0 * off))
 }
 
-/// CPU time of what is recorded in measured samples, as a share of the machine's: what is taken from a load that could
-/// use all of it. What it costs of throughput is what `benches/recording` measures.
+/// CPU time of recording in measured samples, as a fraction of the machine's: the part that is taken from a load that
+/// could use all of it. `benches/recording` measures the cost in throughput.
 fn cost(engine: &str) -> (bool, String) {
     let world = World::new();
     let study = format!(

@@ -1,49 +1,48 @@
-//! The planted causes: each a difference between two conditions, or between two runs, of which it is known what it is.
+//! The known causes: each is a difference between two conditions or two runs.
 
-/// A cause that is planted between two sides.
+/// A known cause between two sides.
 pub struct Case {
     pub planted: &'static str,
     /// The engine, the lines below `[workload]`, and further lines of the study.
     pub engine: &'static str,
     pub workload: &'static str,
     pub more: &'static str,
-    /// Beginnings of the names of the two conditions.
+    /// Prefixes of the names of the two conditions.
     pub sides: [&'static str; 2],
-    /// Kinds of suspects that are the planted one.
+    /// Kinds of suspects that count as the known cause.
     pub kinds: &'static [&'static str],
     pub size: Size,
     pub other: Other,
 }
 
-/// How large what was planted is.
+/// The size of a known cause.
 #[derive(Clone, Copy)]
 pub enum Size {
     Unknown,
-    /// Microseconds a transaction.
+    /// Microseconds per transaction.
     Us(f64),
-    /// A share of B's time: of threads that take turns at one lock all but one wait at any time, however long the
-    /// one that has it takes on a busy machine.
+    /// A fraction of B's time: of threads that take turns at one lock, all but one wait at any time, on any machine.
     OfTime(f64),
-    /// A share of the difference B - A: in A they take turns at the same lock.
+    /// A fraction of the difference B - A: in A, the threads take turns at the same lock.
     OfDifference(f64),
-    /// A lock that every transaction holds for so many microseconds on average: who has it is the only one that does
-    /// not wait or do what A does too, so that the wait is B's time without A's and without this.
+    /// A lock that every transaction holds for this many microseconds on average. Only its holder neither waits nor
+    /// does what A does too, so the wait is B's time without A's time and without this time.
     Held(f64),
 }
 
-/// What is planted by other means than a factor of the study.
+/// A cause that is not a factor of the study.
 #[derive(Clone, Copy)]
 pub enum Other {
     None,
-    /// Two runs, the second in a control group of half a CPU.
+    /// Two runs, the second in a control group with half a CPU.
     Quota,
-    /// Two runs with these files of statements, `mix.toml`.
+    /// Two runs with these contents of the file of statements, `mix.toml`.
     Statements([&'static str; 2]),
-    /// The program `slow/sbin/mariadbd`: the engine's, whose flushes of files take 5 ms longer.
+    /// The engine's program as `slow/sbin/mariadbd`, whose flushes of files take 5 ms longer.
     SlowFile,
 }
 
-/// Two conditions of a study, of which it is not known by how much they differ.
+/// Two conditions of a study that differ by an unknown amount.
 pub const TWO_CONDITIONS: Case = Case {
     planted: "",
     engine: "",
@@ -67,7 +66,7 @@ const ROWS: &str = "[factors]\nrows = [20000, 2]";
 const HOT_SIDES: [&str; 2] = ["rows=20000", "rows=2"];
 const NOT_DURABLE: &str = "[engine.options]\ninnodb_flush_log_at_trx_commit = \"0\"\n[factors]\nrows = [20000, 2]";
 
-/// A planted option of the embedded engine, of so many microseconds.
+/// An option of the embedded engine with a cause of `us` microseconds.
 const fn embedded(
     planted: &'static str,
     more: &'static str,
@@ -128,7 +127,7 @@ pub const CASES: [Case; 25] = [
         planted: "SQLite: 4 writers, the write lock held for 4 x 1000 us",
         engine: "sqlite",
         workload: "name = \"write_only\"\nrows = 1000\nthreads = 4",
-        // A checkpoint is made after the lock was let go: it would be time that no one waits for the lock.
+        // A checkpoint runs after the lock was released, and during that time no thread would wait for the lock.
         more: "[engine.options]\nwal_autocheckpoint = \"0\"\n[factors.option]\ntare_planted_held_us = [0, 1000]",
         sides: ["option.tare_planted_held_us=0", "option.tare_planted_held_us=1000"],
         kinds: &["global_lock"],
@@ -276,7 +275,7 @@ pub const CASES: [Case; 25] = [
         workload: UPDATE,
         more: "[factors]\nbuild = [\"plain\", \"slow\"]\n[builds.plain]\n[builds.slow]\nbinary = \"slow/sbin/mariadbd\"",
         sides: ["build=plain", "build=slow"],
-        // The delay is a sleep of the thread that commits, and is seen as one.
+        // The delay is a sleep of the committing thread, and may be reported as such.
         kinds: &["commit", "pauses"],
         size: Size::Us(5000.0),
         other: Other::SlowFile,

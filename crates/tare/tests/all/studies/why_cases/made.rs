@@ -1,4 +1,4 @@
-//! A case as runs of the program, each with a time limit.
+//! Runs the program for a case, each run with a time limit.
 
 use super::cases::{Case, Other};
 use crate::support::{World, json};
@@ -9,13 +9,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Seconds that one run of a case may take, unless TARE_WHY_LIMIT_S says otherwise.
+/// Time limit of one run of a case in seconds, unless TARE_WHY_LIMIT_S is set.
 const LIMIT_S: u64 = 600;
-/// Flushes that take 5 ms longer.
+/// A library whose flushes take 5 ms longer.
 const SHIM: &str = "#define _GNU_SOURCE\n#include <unistd.h>\n#include <sys/syscall.h>\n\
     int fdatasync(int fd) { usleep(5000); return syscall(SYS_fdatasync, fd); }\n\
     int fsync(int fd) { usleep(5000); return syscall(SYS_fsync, fd); }\n";
-/// A group of the first version of control groups.
+/// The directory of CPU control groups, version 1.
 const CPU_GROUPS: &str = "/sys/fs/cgroup/cpu";
 
 pub fn study(engine: &str, workload: &str, more: &str, trials: u32) -> String {
@@ -27,7 +27,7 @@ pub fn study(engine: &str, workload: &str, more: &str, trials: u32) -> String {
     )
 }
 
-/// What `tare why` says of the case, or why there is nothing.
+/// The output of `tare why` for the case, or why there is none.
 pub fn why(world: &World, case: &Case) -> Result<Value, String> {
     let text = study(case.engine, case.workload, case.more, 5);
     let sides = match case.other {
@@ -56,20 +56,20 @@ pub fn why(world: &World, case: &Case) -> Result<Value, String> {
     Ok(json(&out))
 }
 
-/// A run into this folder of the world; in a control group where one is given.
+/// Runs a study with an output directory in the world, in a control group if one is given.
 pub fn run(world: &World, study: &str, out: &str, group: Option<&Group>) -> Result<(), String> {
     let study = world.study(study);
     output(world, &["run", &study, "--out", out, "--yes"], group).map(drop)
 }
 
-/// What the program writes; it is ended when its time is over.
+/// The output of the program, which is ended at its time limit.
 fn output(world: &World, args: &[&str], group: Option<&Group>) -> Result<String, String> {
     let file = |name: &str| File::create(world.path(name)).map_err(|e| e.to_string());
     let mut command = world.tare(args);
     command.stdin(Stdio::null()).stdout(file("out")?).stderr(file("err")?);
     let mut child = command.spawn().map_err(|e| e.to_string())?;
     if let Some(group) = group {
-        // Its children are in the group with it.
+        // Its children are in the same group.
         std::fs::write(Path::new(&group.0).join("cgroup.procs"), child.id().to_string()).map_err(|e| e.to_string())?;
     }
     let limit_s = std::env::var("TARE_WHY_LIMIT_S").ok().and_then(|text| text.parse().ok()).unwrap_or(LIMIT_S);
@@ -79,7 +79,7 @@ fn output(world: &World, args: &[&str], group: Option<&Group>) -> Result<String,
             break status;
         }
         if Instant::now() > deadline {
-            // As Ctrl-C does: its servers end with it.
+            // Like Ctrl-C, so that its servers end with it.
             let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
             let _ = child.wait();
             let so_far = std::fs::read_to_string(world.path("err")).unwrap_or_default();
@@ -92,13 +92,13 @@ fn output(world: &World, args: &[&str], group: Option<&Group>) -> Result<String,
     if status.success() { Ok(read("out")) } else { Err(last_lines(&read("err"))) }
 }
 
-/// What failed stands at the end.
+/// The last lines, which contain the error.
 fn last_lines(text: &str) -> String {
     let lines: Vec<_> = text.lines().collect();
     lines[lines.len().saturating_sub(4)..].join(" / ")
 }
 
-/// A control group whose processes have half a CPU together; it goes when it is dropped.
+/// A control group whose processes have half a CPU together; removed on drop.
 pub struct Group(String);
 
 impl Group {
@@ -119,7 +119,7 @@ impl Drop for Group {
     }
 }
 
-/// MariaDB's program in the world, with flushes that take longer, in a tree with all that belongs to it.
+/// MariaDB's program in the world with slower flushes, in a tree with everything that it needs.
 fn slow_file(world: &World) -> Result<(), String> {
     let write = |name: &str, text: &str| std::fs::write(world.path(name), text).map_err(|e| e.to_string());
     write("shim.c", SHIM)?;

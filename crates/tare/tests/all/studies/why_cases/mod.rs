@@ -1,4 +1,4 @@
-//! `benches/why`: planted causes, comparisons of two alike, how much is not explained, and what recording costs.
+//! `benches/why`: known causes, comparisons of equal sides, the unexplained part, and the cost of recording.
 
 mod bench;
 mod cases;

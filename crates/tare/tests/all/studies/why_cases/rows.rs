@@ -1,23 +1,23 @@
-//! The lines of the bench that are there already: a bench that was stopped goes on behind them.
+//! The finished lines of the benchmark: a stopped benchmark goes on after them.
 
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Where lines are kept, unless TARE_WHY_ROWS says otherwise.
+/// The file of the lines, unless TARE_WHY_ROWS is set.
 const FILE: &str = "why-rows.txt";
 
-/// Lines, each begun by its name.
+/// Lines, each of which begins with its name.
 pub struct Rows {
     path: PathBuf,
     done: String,
     wanted: String,
-    /// Lines that say something went wrong.
+    /// Lines with a wrong result.
     pub wrong: Vec<String>,
 }
 
 impl Rows {
-    /// Those of earlier runs; TARE_WHY_CASES names the wanted ones by a word.
+    /// The lines of earlier runs; TARE_WHY_CASES selects lines by a word in their names.
     pub fn read() -> Self {
         let otherwise = || std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(FILE);
         let path = std::env::var_os("TARE_WHY_ROWS").map_or_else(otherwise, PathBuf::from);
@@ -27,7 +27,7 @@ impl Rows {
         Self { path, done, wanted, wrong: Vec::new() }
     }
 
-    /// Makes a line, unless it is there or not wanted: whether it is right, and what stands behind its name.
+    /// Makes a line, unless it exists or is not selected. `make` returns whether it is right, and its text.
     pub fn line(&mut self, name: &str, make: impl FnOnce() -> (bool, String)) {
         if !name.to_lowercase().contains(&self.wanted) {
             return;
@@ -49,7 +49,7 @@ impl Rows {
     }
 }
 
-/// Processes that want a CPU, over the last minute.
+/// The load average of the last minute.
 fn load() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().unwrap_or("?").to_owned()
