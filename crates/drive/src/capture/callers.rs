@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use tare_results::waits::CallerShare;
 
-/// Limits: number of chains listed, smallest share of the threads' time listed, innermost functions kept per chain,
-/// characters per function name.
+/// Limits: chains listed, smallest share of the time listed, innermost functions per chain, characters per function
+/// name.
 const LISTED: usize = 60;
 const SMALLEST: f64 = 1e-3;
 const FRAMES: usize = 48;

@@ -29,8 +29,8 @@ pub struct OthersSeen {
 }
 
 impl OthersSeen {
-    /// Merges a later part of the same sample: covariates by the rules of the registry, CPU users as shares of the
-    /// total time.
+    /// Merges a later part of one sample: covariates by the rules of the registry, CPU users as shares of the total
+    /// time.
     pub fn merge(&mut self, later: Self) {
         let elapsed_s = |of: &Self| of.covariates.get("elapsed_s").copied().unwrap_or(0.0);
         let (before_s, later_s) = (elapsed_s(self), elapsed_s(&later));
@@ -61,8 +61,7 @@ impl Interference {
         let now = CpuUse::take();
         let after = Snapshot::take();
         let mut covariates = after.since(&self.snapshot);
-        // If the benchmark may use all CPUs, these equal the figures of the whole machine, and one reason would be
-        // reported twice.
+        // On all CPUs these equal the figures of the whole machine, and would report one reason twice.
         let everywhere = self.snapshot.cpus().keys().all(|cpu| self.cpus.contains(*cpu));
         let bound = after.since_on(&self.snapshot, &self.cpus);
         covariates.extend(bound.into_iter().filter(|(name, _)| !everywhere || !may_explain(name)));

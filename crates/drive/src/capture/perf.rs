@@ -1,5 +1,4 @@
-//! Runs the tool `perf`: starts it, enables it through a pipe, ends it, and explains why it may not run. No perf
-//! process is left behind.
+//! Runs the tool `perf`: starts, enables and ends it without leaving a process behind, and explains refusals.
 
 use super::place::Place;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -18,8 +17,7 @@ use tare_engine::{Unavailable, dies_with_parent, interrupted};
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Interval between checks for the end of the process and for a signal.
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-/// Bytes read of an error message, or of the output of `perf stat`, whose size does not depend on the number of
-/// threads.
+/// Bytes read of error messages and of the output of `perf stat`, which does not grow with the number of threads.
 const SAID: u64 = 64 << 10;
 /// Bytes read per line of `perf script`, and in all: 30,000 samples of a deep stack are 400 MB. Function names come
 /// from arbitrary libraries, so a line has no natural limit.
@@ -313,8 +311,7 @@ mod tests {
         assert_eq!(rest, "perf did not record, it ended at once: something else");
     }
 
-    /// If the child of perf had been waited for, it would have ended, whether reaped (no entry in /proc) or not (state
-    /// Z).
+    /// If perf's child had been waited for, it would be a zombie (state Z), or have no entry in /proc any more.
     #[test]
     fn what_a_perf_started_is_not_waited_for() {
         let mut script = Command::new("sh");

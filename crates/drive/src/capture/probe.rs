@@ -38,8 +38,7 @@ impl ProbeWatch {
         self.before.is_some()
     }
 
-    /// Called after a sample, while the server idles: returns the figures half-way between the readings before and
-    /// after.
+    /// Called after a sample, while the server idles: the figures half-way between the readings before and after.
     pub fn after(&mut self, sample: Duration) -> Result<Vec<(Weighs, f64)>, NoiseError> {
         self.length = sample.mul_f64(self.share).clamp(SHORTEST, LONGEST);
         let after = self.read()?;

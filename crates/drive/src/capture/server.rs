@@ -18,8 +18,7 @@ use tare_results::store::CAPTURES;
 const SECRET: [&str; 2] = ["primary_conninfo", "ssl_passphrase_command"];
 
 /// Queries a running server and stores the answers in the record. The settings go into a file shared by all trials
-/// with the same settings. If the server cannot report something, the record states the reason; the trial never fails
-/// for it.
+/// with the same settings. A failed query is a reason in the record, and never fails the trial.
 pub fn note(server: &dyn Server, binary: &Binary, given: Option<&PathBuf>, results: &Folder, record: &mut TrialRecord) {
     let report = server.self_report().unwrap_or_else(|e| {
         record.captures_missing.insert(SETTINGS.to_owned(), e.to_string());

@@ -73,8 +73,7 @@ pub enum CallGraph {
     FramePointers,
 }
 
-/// Bytes of stack per sample. With perf's default of 8 KiB, half of MariaDB's call chains lack their outermost
-/// functions.
+/// Bytes of stack per sample. With perf's default of 8 KiB, half of MariaDB's call chains lack their outer functions.
 const STACK_BYTES: u32 = 16_384;
 
 impl CallGraph {

@@ -93,8 +93,8 @@ impl Connections {
 }
 
 impl SocketUse {
-    /// A single-threaded process works for all sockets that only it holds; in other processes, threads that wait in a
-    /// socket are counted.
+    /// A single-threaded process works for all sockets that it alone holds; in others, threads waiting in a socket
+    /// count.
     fn look(&mut self, processes: &[(i32, BTreeMap<i32, Inode>)], ends: &BTreeSet<Inode>) {
         for (pid, sockets) in processes {
             if !sockets.values().any(|inode| ends.contains(inode)) {
@@ -177,8 +177,7 @@ pub fn sockets_of(pid: i32) -> BTreeMap<i32, Inode> {
     descriptors.filter_map(|descriptor| Some((descriptor.fd, inode(descriptor.target)?))).collect()
 }
 
-/// The peer of every connected socket of this machine: Unix sockets by `sock_diag`, TCP sockets by their two
-/// addresses.
+/// The peer of every connected socket of this machine: Unix sockets by `sock_diag`, TCP by its two addresses.
 pub fn peers() -> HashMap<Inode, Inode> {
     // A kernel that does not report one address family may report the other; a missing pair is reported by the caller.
     let mut peers = unix_peers().unwrap_or_default();

@@ -1,5 +1,4 @@
-//! The system under test: the processes and threads of a server, bound, watched, and verified to have stayed in their
-//! placement.
+//! The system under test: the processes and threads of a server, bound, watched, and checked for their placement.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -32,8 +32,7 @@ impl Surroundings {
         Some(of_class.map(used).sum())
     }
 
-    /// Subtracts CPU time of the benchmark's own processes that was counted as foreign because they ended during the
-    /// measurement.
+    /// Subtracts CPU time that was counted as foreign, but belongs to processes of the benchmark that have ended.
     pub fn not_foreign(&mut self, own_s: f64) {
         let Some(foreign_s) = self.covariates.get("foreign_cpu_s").copied().filter(|s| *s > 0.0) else { return };
         let left_s = (foreign_s - own_s.max(0.0)).max(0.0);
@@ -41,8 +40,7 @@ impl Surroundings {
         self.covariates.entry("foreign_cpu_fraction".to_owned()).and_modify(|share| *share *= left_s / foreign_s);
     }
 
-    /// Merges the data of a server with the data of its clients on another host; the clients' threads are threads of
-    /// that host.
+    /// Merges the data of a server with those of its clients on another host; client threads belong to that host.
     #[must_use]
     pub fn with_clients(mut self, clients: Self) -> Self {
         let (own, mut of_host): (BTreeMap<_, _>, BTreeMap<_, _>) =

@@ -1,5 +1,4 @@
-//! The actual CPUs of a trial's threads, sample by sample: sightings during the sample, kernel counters before and
-//! after it.
+//! The actual CPUs of a trial's threads, per sample: sightings during the sample, kernel counters before and after.
 
 use super::processes::{self, WorkerWatch};
 use crate::capture::interference::thread_cpu_s;
@@ -13,8 +12,7 @@ use tare_cpuset::observe::ThreadSample;
 use tare_cpuset::{CpuSet, ThreadRef, ThreadRefused, affinity_of};
 use tare_results::schema::{ScheduleRecord, ThreadClass, ThreadRecord};
 
-/// Interval between two looks at a thread. 20 looks per second detect a thread that stays outside its placement for
-/// long.
+/// Interval between two looks at a thread. 20 per second detect a thread that stays outside its placement.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Minimum interval per thread with many threads: a look costs 5 to 15 us per thread.
 const LOOK_AT_EACH: Duration = Duration::from_micros(200);
@@ -46,8 +44,7 @@ struct Tracked {
     thread: Watched,
     before: Option<ThreadSample>,
     seen: Sightings,
-    /// The CPU on which the thread ran before it was bound elsewhere: the kernel reports it until a sleeping thread
-    /// wakes.
+    /// The CPU of the thread before it was bound elsewhere: the kernel reports it until a sleeping thread wakes.
     stale: Option<u32>,
     /// The last known counters and allowed CPUs of a thread that may end.
     last: Option<(ThreadSample, CpuSet)>,
@@ -130,8 +127,7 @@ impl ThreadWatch {
     pub fn finish(self) -> (Vec<ThreadRecord>, f64) {
         let elapsed_s = self.began.elapsed().as_secs_f64();
         self.stop.store(true, Ordering::Relaxed);
-        // Wakes the thread, because its pause may be much longer than the sample: a query may have taken a
-        // millisecond.
+        // Wakes the thread: its pause may be much longer than the sample, as for a query of a millisecond.
         self.looker.thread().unpark();
         // The thread only reads: if it panicked, there would merely be fewer sightings.
         let looked_s = self.looker.join().unwrap_or(0.0);

@@ -82,8 +82,7 @@ impl UsageMark {
     }
 
     /// The resources used since an earlier mark, with the records of the threads that were watched in between. None if
-    /// an account decreased, which happens when a process that ended was not waited for, so that its figures were
-    /// lost.
+    /// an account decreased: a process that ended was not waited for, and its figures were lost.
     pub fn since(&self, before: &Self, threads: &[ThreadRecord]) -> Option<Usage> {
         let (now, then) = (&self.used, &before.used);
         // Sums of ticks are rounded: a slightly negative difference counts as zero.

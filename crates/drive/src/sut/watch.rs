@@ -335,8 +335,7 @@ impl SubjectWatch {
             open.spun.zip(self.spun()).map(|(before, now)| now.saturating_sub(before)),
         ));
         if let Some(pid) = self.sut.root {
-            // If the process has ended or may not be inspected, its pages are not recorded, as on kernels without
-            // NUMA.
+            // Not recorded if the process has ended or may not be inspected, and on kernels without NUMA.
             let pages = self.pages(pid, &mut covariates)?;
             if let Some(stray) = memory::stray("the server's memory", &self.settings.placement.memory, &pages) {
                 return Err(SutError::Stray(stray));
@@ -376,16 +375,14 @@ impl SubjectWatch {
         }
     }
 
-    /// The server's pages by node, without the pages of a pool that has a memory policy of its own; those are checked
-    /// against that policy here.
+    /// The server's pages by node. Pages of a pool with a memory policy of its own are checked here and left out.
     fn pages(&self, pid: i32, covariates: &mut BTreeMap<String, f64>) -> Result<BTreeMap<u32, NodePages>, SutError> {
         let policy = &self.settings.placement.pool_memory;
         if *policy == MemoryPolicy::Default {
             return Ok(observe::pages_by_node(pid).unwrap_or_default());
         }
         let found = observe::pages_by_policy(pid, policy).unwrap_or_default();
-        // The kernel counts a shared page only for processes that have touched it; a pool that is not shared belongs
-        // to one process.
+        // A shared page counts only for processes that have touched it; a pool that is not shared is in one process.
         let of_processes =
             self.sut.processes().into_iter().filter_map(|pid| Some(observe::pages_by_policy(pid, policy).ok()?.under));
         let bytes = |pages: &BTreeMap<u32, NodePages>| pages.values().map(|pages| pages.bytes).sum::<u64>();

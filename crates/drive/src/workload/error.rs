@@ -66,6 +66,5 @@ impl From<NotAsked> for LoadError {
     }
 }
 
-/// Why the data of a load could not be created; the cause is in the chain of sources, where engines look for a full
-/// disk.
+/// Why data could not be created; the cause is in the chain of sources, where engines look for a full disk.
 pub type FillError = OwnError;

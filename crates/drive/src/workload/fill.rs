@@ -52,8 +52,7 @@ impl<E> Shared<'_, E> {
         session.set_timeout(None)
     }
 
-    /// Interrupts all sessions after the caller requested a stop: a session that waits for its server notices nothing
-    /// else.
+    /// Interrupts all sessions on a requested stop: a session that waits for its server notices nothing else.
     fn watch(&self, done: &Receiver<()>) {
         while let Err(RecvTimeoutError::Timeout) = done.recv_timeout(LOOK_EVERY) {
             if (self.progress)(0).is_break() {

@@ -57,8 +57,7 @@ pub trait Load: Keys {
         0
     }
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError>;
-    /// Checks that a running server has the data. Loads that cannot check it in advance fail with their first
-    /// statement.
+    /// Checks that a running server has the data. Loads that cannot check this fail with their first statement.
     fn check_data(&self, _session: &mut dyn Session) -> Result<(), FillError> {
         Ok(())
     }
@@ -162,8 +161,7 @@ pub trait Host: Sync {
         None
     }
     fn interval(&self, _interval: &Interval) {}
-    /// Checks that a sample ran at the requested rate. Callers that show the figures of every sample store the result
-    /// and judge it later.
+    /// Checks that a sample ran at the requested rate. Callers that show the figures of every sample judge later.
     fn judge(&self, pace: Pace, sample: &Sample) -> Result<(), NotAsked> {
         judge(pace, sample)
     }
@@ -218,8 +216,7 @@ pub struct LoadContext<'a> {
     pub seed: u64,
     pub counts: TrialSize,
     pub settle: &'a Settle,
-    /// Number of turns in which a sample is measured if the clients pause while another server is measured; None
-    /// without another server.
+    /// Number of turns per sample, between which clients pause while another server is measured; None without one.
     pub turns: Option<usize>,
     /// How the server settled: the first time that it did not, otherwise the last time.
     pub settled: Option<SettledRecord>,

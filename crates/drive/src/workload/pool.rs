@@ -15,8 +15,8 @@ const RESIDENT: f64 = 0.99;
 pub struct PoolContents<'a> {
     connect: &'a Connect<'a>,
     dialect: &'static dyn Dialect,
-    /// Pages in the pool before any data was read: those that a server always holds. 0 if the server loads data at its
-    /// start by itself.
+    /// Pages in the pool before any data was read, which a server always holds. 0 if the server loads data at its
+    /// start.
     at_start: u64,
     data: u64,
 }

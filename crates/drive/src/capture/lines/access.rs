@@ -4,8 +4,8 @@
 use super::super::profile::frame;
 use tare_results::cache_lines::LineCounts;
 
-/// Minimum number of hexadecimal digits of an instruction's address: the kernel maps nothing below 0x10000. None of
-/// perf's own words in this place has as many.
+/// Minimum number of hexadecimal digits of an instruction's address: the kernel maps nothing below 0x10000. perf's own
+/// words have fewer.
 const ADDRESS_DIGITS: usize = 5;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -107,8 +107,7 @@ pub(super) mod tests {
         (distance + 1) << 43
     }
 
-    /// As the kernel and perf encode them: found on the same node, found on another node, not found in another cache,
-    /// and a write.
+    /// As the kernel and perf encode them: found on the same node, on another node, not in another cache, and a write.
     pub const INTEL: [u64; 4] =
         [LOAD | L3 | HIT | MODIFIED, LOAD | REMOTE_CACHE | HIT | MODIFIED, LOAD | L3 | HIT, STORE | HIT | 0x08 << 5];
     /// As encoded for Zen 4.

@@ -137,8 +137,7 @@ impl Accesses {
     }
 }
 
-/// True sharing or false sharing: whether the loads that found the line in another core's cache read a word that
-/// another thread writes.
+/// Whether loads that found the line in another core's cache read a word that another thread writes (true sharing).
 fn sharing(all: &[&Kept], address: u64) -> Sharing {
     let word = |kept: &Kept| (kept.address - address) / WORD;
     let mut writers: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();

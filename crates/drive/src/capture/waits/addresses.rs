@@ -8,8 +8,7 @@ use std::sync::Arc;
 use tare_cpuset::observe::parse;
 use tare_engine::{ProgramFile, symbol_file};
 
-/// Path prefixes of mappings that processes share. Servers with one process per connection keep their semaphores and
-/// locks there.
+/// Path prefixes of shared mappings, where servers with one process per connection keep their semaphores and locks.
 const SHARED: [&str; 4] = ["/dev/zero", "/dev/shm/", "/SYSV", "/memfd:"];
 const SHARED_MEMORY: &str = "shared memory";
 
@@ -162,8 +161,7 @@ fn data<'d>(symbols: impl Iterator<Item = impl ObjectSymbol<'d>>) -> impl Iterat
 
 impl Program {
     fn name_of(&self, address: u64) -> String {
-        // The last symbol that begins at or before the address and contains it; a symbol nested in another begins
-        // later and is more specific.
+        // The last symbol that contains the address; a symbol nested in another begins later and is more specific.
         let after = self.symbols.partition_point(|symbol| symbol.address <= address);
         let inside = |symbol: &&Symbol| address - symbol.address < symbol.size;
         match self.symbols[..after].iter().rev().take(16).find(inside) {

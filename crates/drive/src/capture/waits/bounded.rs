@@ -87,8 +87,7 @@ pub(super) mod made {
             [&(length as u32).to_le_bytes()[..], &body, &rest].concat()
         };
         let relative = |to: u64, from: u64| (to.wrapping_sub(from) as u32).to_le_bytes();
-        // Version 1, "zR": addresses relative to their own position, 4 bytes; CFA = rsp + 8, the return address below
-        // it.
+        // Version 1, "zR": addresses relative to their position, 4 bytes; CFA = rsp + 8, the return address below it.
         let common = entry(0, &[1, b'z', b'R', 0, 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1]);
         let own = FRAMES + common.len() as u64;
         let function = [&relative(0x1000, own + 8)[..], &256_u32.to_le_bytes(), &[0], instructions].concat();
@@ -122,8 +121,7 @@ mod tests {
         let of = |instructions: &[u8]| is_bounded(&made::program(instructions), 0x1010);
         // DW_CFA_def_cfa_offset 16; DW_CFA_def_cfa_expression: DW_OP_breg7 8, as in procedure linkage tables.
         assert!(of(&[0x0e, 16]) && of(&[0x0f, 2, 0x77, 8]));
-        // DW_CFA_def_cfa_expression with DW_OP_skip -3, then the same as DW_CFA_expression and DW_CFA_val_expression
-        // of register 6.
+        // The same with DW_OP_skip -3, also as DW_CFA_expression and DW_CFA_val_expression of register 6.
         let back = [0x2f, 0xfd, 0xff];
         assert!(!of(&[&[0x0f, 3][..], &back].concat()));
         assert!(!of(&[&[0x10, 6, 3][..], &back].concat()));

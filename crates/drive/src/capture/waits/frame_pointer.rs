@@ -29,8 +29,7 @@ pub(super) enum FramePointer {
     Above(u64),
 }
 
-/// For the function at an address of the process, which corresponds to this place of a program; None if it cannot be
-/// determined.
+/// For the function at an address of the process, which is this place of a program; None if it cannot be determined.
 pub(super) fn find(
     process: &Process,
     sections: &Sections,

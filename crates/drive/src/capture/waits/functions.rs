@@ -9,8 +9,7 @@ use std::fmt::Write;
 use std::path::Path;
 use tare_engine::{ProgramFile, symbol_file};
 
-/// Limit of a demangled name, in bytes: nested templates have unbounded names. KEPT is the part of a name that is
-/// stored.
+/// Limit of a demangled name, in bytes: nested templates have unbounded names. KEPT characters are stored.
 const LETTERS: usize = 4_000;
 /// Longest mangled name that is demangled, and limit of its nesting: for names from untrusted programs demangling may
 /// take time that grows with the square of the length, and each level of nesting takes stack space.

@@ -10,8 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tare_results::captures::{FOLDED, WALL};
 use tare_results::waits::{CallerShare, FutexOperation, TimePart, TimeUse, WaitsFile, WakesFile};
 
-/// Number of shared futexes that are listed separately; the others are grouped by the symbol or mapping that contains
-/// them.
+/// Number of shared futexes listed separately; the others are grouped by the symbol or mapping that contains them.
 const LOCKS: usize = 20;
 
 /// A futex, regardless of the operation on it.

@@ -20,8 +20,7 @@ pub(super) enum Sleep {
 /// A futex and the operation on it: threads with equal values wait for the same lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Futex {
-    /// The process that the address belongs to; None if processes share the futex, which then has the same address in
-    /// all of them.
+    /// The process of the address; None if processes share the futex, which then has the same address in all of them.
     pub process: Option<i32>,
     pub address: u64,
     pub operation: FutexOperation,

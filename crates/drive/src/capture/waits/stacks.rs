@@ -121,8 +121,7 @@ impl Stacks {
         callers
     }
 
-    /// Chains as shares of the threads' time, where `slept` is the share that they slept; None if no stack could be
-    /// read.
+    /// Chains as shares of the threads' time, of which they slept the share `slept`; None if no stack could be read.
     pub fn samples(&self, names: &Names, slept: f64) -> Option<StackSamples> {
         let mut weights = Weights::default();
         for (chain, (_, count)) in &self.chains {

@@ -14,8 +14,7 @@ use tare_cpuset::ThreadRef;
 use tare_engine::Unavailable;
 use tare_results::waits::CallerShare;
 
-/// Limits of sleeps whose chains are recorded, per second over all CPUs, and in total: each record contains a copy of
-/// the stack.
+/// Limits of recorded sleeps, per second over all CPUs, and in total: each record contains a copy of the stack.
 const SLEEPS_PER_S: f64 = 400.0;
 const SLEEPS: f64 = 10_000.0;
 const LARGEST: &str = "256M";

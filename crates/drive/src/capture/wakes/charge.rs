@@ -160,8 +160,7 @@ impl Timeline {
         }
     }
 
-    /// Ends the thread's current span and begins the next; the state before a thread's first event follows from that
-    /// event.
+    /// Ends the thread's current span and begins the next; `before` is the state before the thread's first event.
     fn becomes(&mut self, tid: u32, at_ns: u64, next: State, before: State) {
         let began = self.first_ns.unwrap_or(at_ns);
         let (from_ns, state) = self.now.insert(tid, (at_ns, next)).unwrap_or((began, before));

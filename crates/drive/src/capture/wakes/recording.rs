@@ -115,8 +115,7 @@ mod tests {
         std::io::Read::read_exact(from, byte).is_ok()
     }
 
-    /// Two threads of this process that answer each other are recorded for a tenth of a second, if perf has
-    /// permission.
+    /// Two threads of this process that answer each other are recorded for a tenth of a second, if perf may do so.
     #[test]
     fn who_wakes_whom_is_recorded_here_or_the_reason_is_said() {
         let folder = tempfile::tempdir().unwrap();

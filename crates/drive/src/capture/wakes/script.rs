@@ -48,7 +48,7 @@ fn switch(trace: &str) -> Option<What<'_>> {
     let (_, state) = from.rsplit_once(" prev_state=")?;
     let previous = thread(from, "prev_comm=", " prev_pid=")?;
     let next = thread(to, "next_comm=", " next_pid=")?;
-    // R and R+: runnable. R+: preempted.
+    // R: runnable; R+: preempted.
     Some(What::Switch { previous, sleeps: !state.starts_with('R'), next })
 }
 

@@ -73,8 +73,7 @@ impl Load for CountersSettings {
         Ok(Driven { samples, applied, ..Driven::default() })
     }
 
-    /// The number of rounds is given, not their duration: this is the duration on this machine, even if another
-    /// machine is described.
+    /// The number of rounds is given: this is their duration on this machine, even if another one is described.
     fn expected_s(&self, counts: &TrialSize) -> f64 {
         self.trial_s(counts)
     }
@@ -143,8 +142,7 @@ mod tests {
         let article =
             CountersSettings { rounds: 10_000, generator: Mode::Faithful, data_blocks: 0, ..Default::default() };
         let expected = article.expected_s(&counts(256));
-        // Published for 256 threads on 24 vCPUs in "NUMA Smart Global Counter": 549 s with atomics, 625 s with
-        // mutexes.
+        // "NUMA Smart Global Counter", 256 threads on 24 vCPUs: 549 s with atomics, 625 s with mutexes.
         assert!((400.0..800.0).contains(&expected), "{expected}");
         assert!(article.limit_s(&counts(256)) > 10.0 * 549.0);
         let doubled = [
@@ -179,8 +177,7 @@ mod tests {
         let of = |rounds| CountersSettings { rounds, data_blocks: 300, ..Default::default() };
         let expected = of(61).expected_s(&counts(1)) - of(1).expected_s(&counts(1));
         let take = || tare_counters_study::workload::run(&of(60).config(1, 1, Hooks::NONE)).unwrap().elapsed_s;
-        // Other programs use the CPUs of a test machine too, also during a timing: the minimum of many short runs
-        // counts.
+        // Other programs use the CPUs of a test machine too: the minimum of many short runs counts.
         let taken = (0..20).map(|_| take()).fold(f64::INFINITY, f64::min);
         assert!(expected / taken < 4.0 && taken / expected < 2.5, "{expected} and {taken}");
     }

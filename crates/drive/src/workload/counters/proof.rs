@@ -30,8 +30,7 @@ pub(super) fn covariates(outcome: &Outcome) -> BTreeMap<String, f64> {
 /// policy of the whole process, that a counting thread read back; and the nodes that hold the pages of the data.
 ///
 /// # Errors
-/// [`SutError::Stray`] when more than a hundredth of the data is outside the policy's nodes, or a thread has another
-/// policy.
+/// [`SutError::Stray`] when more than a hundredth of the data is outside the nodes, or a thread has another policy.
 pub(super) fn memory(
     scope: MemoryScope,
     policy: &MemoryPolicy,

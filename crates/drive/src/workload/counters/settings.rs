@@ -79,8 +79,7 @@ const LOCKED_ON_24: f64 = 4600.0 * 16.0;
 const LOCKED_FALLS: f64 = 0.28;
 /// Bytes per second of first-touch memory: 1.5e9 on a Xeon of 2.1 GHz, 3e9 on an EPYC.
 const TOUCHED: f64 = 2.2e9;
-/// Seconds from the start of a trial's process to its first round; seconds per sample to start threads and to inspect
-/// pages.
+/// Seconds from a trial's start to its first round; seconds per sample to start threads and to inspect pages.
 const TRIAL_S: f64 = 0.02;
 const SAMPLE_S: f64 = 0.005;
 
@@ -102,8 +101,7 @@ static BARE: Timed = Timed { data_work: false, rounds: 200, usual_s: 1e-5 / 16.0
 
 impl Timed {
     /// CPU seconds of a step on this machine: the differences between machines are too large for a constant. The
-    /// minimum of a few runs, because others may use the CPU; measured once per process, so that all conditions are
-    /// estimated alike.
+    /// minimum of a few runs, as others may use the CPU; once per process, so that all conditions are estimated alike.
     fn step_s(&self) -> f64 {
         *self.found.get_or_init(|| {
             let settings = CountersSettings {

@@ -29,8 +29,8 @@ pub struct Answer {
 
 /// Checks the rows of a query against the known answer for its scale: the stored answers at 0.01 and 0.1, the
 /// specification's answers at 1, otherwise the rows that the query first returned on this machine, kept in
-/// `directory`. The last check is weaker: it proves that engines, plans and trials agree, not that the first answer
-/// was correct.
+/// `directory`. The last is weaker: it proves that engines, plans and trials agree, not that the first answer was
+/// correct.
 ///
 /// Returns the source of the expected rows.
 ///

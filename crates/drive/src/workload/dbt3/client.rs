@@ -102,8 +102,7 @@ fn read_all(session: &mut dyn Session, dialect: &dyn Dialect, indexes: Option<In
 }
 
 pub struct Client<'a> {
-    /// Killed when a query takes too long, if tare started it on this machine: no other method ends a query on every
-    /// engine.
+    /// Killed when a query takes too long, if tare started it here: nothing else ends a query on every engine.
     pub server: Option<&'a dyn Server>,
     /// Ends the session on a server that tare did not start, or on another host; there the trial ends the server.
     pub interrupter: Option<Interrupter>,

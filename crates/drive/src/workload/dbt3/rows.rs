@@ -9,8 +9,7 @@ use tpchgen::generators::{
     RegionGenerator, SupplierGenerator,
 };
 
-/// Approximate size of a piece: large enough that the overhead of passing it on is negligible, small enough to keep a
-/// few.
+/// Approximate size of a piece: large enough for a negligible overhead per piece, small enough to keep a few.
 const PIECE_BYTES: f64 = 4e6;
 
 /// Some consecutive rows: columns separated by `|`, each row terminated by a line break.

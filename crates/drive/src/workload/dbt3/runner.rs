@@ -97,8 +97,7 @@ impl Runner<'_> {
             // Without a warm-up the rows of an additional execution after the last are checked.
             None => self.check(query)?.1,
         };
-        // The plan is requested after the measured executions: the request reads pages, and the plan depends on the
-        // current statistics.
+        // Requested after the measured executions: this reads pages, and the plan depends on the current statistics.
         if let Done::Plan(Some(plan)) = self.client.ask(Task::Plan(query.sql.clone()), query.number)? {
             self.learnt.plans.insert(name.clone(), plan);
         }

@@ -70,8 +70,7 @@ const PARTS: [f64; 22] = [
     0.16, 0.099,
 ];
 
-/// Preloading, reading the content of the buffer pool and all else in a trial that grows with the tables, seconds at
-/// scale 1.
+/// Preloading, checking the buffer pool and all else in a trial that grows with the tables, seconds at scale 1.
 const OTHER_S: f64 = 5.0;
 
 impl Dbt3Settings {

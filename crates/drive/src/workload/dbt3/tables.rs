@@ -1,5 +1,4 @@
-//! The eight tables: columns, primary keys, and an index for every foreign key that is not the prefix of another
-//! index.
+//! The eight tables: columns, primary keys, and an index for every foreign key that no other index begins with.
 
 use strum::{Display, EnumString, VariantNames};
 use tare_engine::{Collation, Dialect, Index, Scan};

@@ -32,8 +32,8 @@ impl Default for OltpSettings {
     }
 }
 
-/// Bytes per row with its entry in the index on k, in InnoDB: 144 million rows take 34 GB in "Benchmarking? Mind your
-/// core.", a million take 237 MB here.
+/// A row with its entry in the index on k, in InnoDB: 144 million take 34 GB ("Benchmarking? Mind your core."), a
+/// million 237 MB.
 const ROW_BYTES: u64 = 237;
 const TABLE_BYTES: u64 = 96 << 10;
 

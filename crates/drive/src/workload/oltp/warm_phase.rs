@@ -133,8 +133,7 @@ fn is_warm(until: Until, readings: &[f64]) -> bool {
 
 /// Limit of sessions that read tables at the same time: enough for the disks and cores of large machines.
 const READERS: usize = 16;
-/// Reads every table and every index from end to end, if requested, and verifies the pool if the server reports its
-/// content.
+/// Reads every table and every index from end to end, if requested, and checks the pool if the server reports it.
 pub fn preload(
     settings: &OltpSettings,
     stage: &LoadContext<'_>,

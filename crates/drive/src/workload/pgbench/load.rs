@@ -1,5 +1,5 @@
-//! A trial with pgbench: it is initialized once, then run once per sample; its log of transactions serves to leave the
-//! warm-up out.
+//! A trial with pgbench: initialized once, then run once per sample; its transaction log serves to cut off the
+//! warm-up.
 
 use super::{PgbenchSettings, arguments};
 use crate::workload::program::timed::{TimedClient, TimedRun};

@@ -11,8 +11,7 @@ use tare_engine::{EngineError, TlsMode};
 pub enum ProgramError {
     #[error("cannot run {program}: {source}; give its full path, or install it")]
     Start { program: String, source: io::Error },
-    /// The program could not be listed. The list lets the next start end processes that remain after this process is
-    /// killed.
+    /// It could not be listed. From the list the next start ends processes that remain if this process is killed.
     #[error("cannot list {program} as one that runs: {source}")]
     List { program: String, source: Box<EngineError> },
     /// There is no directory for the files that it reads and writes.

@@ -18,7 +18,7 @@ use tare_topology::{Bind, MemoryPolicy};
 const FIND_EVERY: Duration = Duration::from_millis(10);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const FIND: Duration = Duration::from_secs(20);
-/// Time limit of the search for connections after the first was seen or the client began, if threads are not bound
+/// Time limit of the search for connections since the first or the client's start, if threads are not bound
 /// individually.
 const FIND_UNBOUND: Duration = Duration::from_secs(2);
 /// Further looks after every connection has its thread: threads of a pool would be seen in several connections.
@@ -140,8 +140,7 @@ impl Run<'_, '_, '_> {
         self.finish()
     }
 
-    /// Waits a moment, reads new output, and checks for an interrupt and the time limit; returns whether the program
-    /// has ended.
+    /// Waits, reads new output, checks for an interrupt and the time limit; returns whether the program has ended.
     fn step(&mut self, wait: Duration) -> Result<bool, LoadError> {
         let ended = self.process.has_ended(wait).map_err(LoadError::own)?;
         self.listen()?;
@@ -301,8 +300,7 @@ impl Run<'_, '_, '_> {
             return Err(LoadError::own(ProgramError::TooEarly { program }));
         }
         let mut surroundings = self.surroundings.unwrap_or_default();
-        // Child processes that the program had waited for were gone at the last reading of all processes, so their CPU
-        // time was counted as foreign.
+        // CPU time of children that ended before the last reading of all processes was counted as foreign.
         surroundings.not_foreign(ended.usage.cpu_s() - alone_s);
         let programs = self.files.sha1(&self.stage.cache);
         Ok(Ran { ended, surroundings, tps_each_second: self.readings, programs })

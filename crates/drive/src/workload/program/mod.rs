@@ -3,7 +3,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `line` | command lines with placeholders |
-//! | `process`, `output` | a program as a process: its resource usage, its output, its end with all its child processes |
+//! | `process`, `output` | a program as a process: its resource usage, its output, its end with all its children |
 //! | `measure` | one run: threads found, bound, paired, watched |
 //! | `content` | the content of the program files as they ran |
 //! | `held` | stopping a client briefly while its server is observed |

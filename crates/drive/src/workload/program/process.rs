@@ -182,8 +182,7 @@ fn children() -> BTreeSet<i32> {
 }
 
 /// Kills the processes that became children of this process since `before`, and their own children in turn. Returns
-/// those that were still running. Orphaned processes of a server become children of this process too; they are ended
-/// with their server.
+/// those that were still running. Orphans of a server become children of this process too, and end with it.
 fn end_all(before: &BTreeSet<i32>, marked: &TaggedProcesses, usage: &mut Usage) -> Vec<String> {
     let mut left = Vec::new();
     loop {

@@ -73,8 +73,7 @@ impl<'a, M> Connector<'a, M> {
         Self { server_at: if changes { ServerAt::Elsewhere } else { self.server_at }, ..self }
     }
 
-    /// The server thread behind a connection. If the query is not permitted, this is an error only if that thread is
-    /// to be bound.
+    /// The server thread behind a connection. A refused query is an error only if that thread is to be bound.
     fn serving(&self, session: &mut dyn Session) -> Result<Option<ThreadRef>, LoadError> {
         match self.server_at.serving(session) {
             Ok(thread) => Ok(thread),
@@ -137,8 +136,7 @@ impl Border {
     }
 }
 
-/// Rolls back a failed transaction. It is not an error if none is open any more (a deadlock has already rolled it
-/// back).
+/// Rolls back a failed transaction. That none is open any more (after a deadlock) is not an error.
 pub fn roll_back(session: &mut dyn Session) -> Result<(), SqlError> {
     match session.run("ROLLBACK") {
         Err(source) if source.kind == SqlErrorKind::Lost => Err(source),

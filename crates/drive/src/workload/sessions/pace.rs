@@ -75,8 +75,7 @@ const RATE_MET: f64 = 0.9;
 pub enum NotAsked {
     #[error("no transaction was finished in {elapsed_s:.1} s of a sample")]
     Nothing { elapsed_s: f64 },
-    /// A probe needs an idle server around each sample, and transactions that become due in the meantime would queue
-    /// up.
+    /// A probe needs an idle server around each sample, and transactions that become due meanwhile would queue up.
     #[error(
         "a probe alongside the samples needs a server that idles around them, which {rate} transactions a second do not \
          allow: set sampling.probe = \"off\", or no rate"
@@ -156,8 +155,7 @@ impl Slo {
         }
     }
 
-    /// Expected number of transactions beyond its percentile, on which the percentile is based. None for a mean and a
-    /// maximum.
+    /// Expected number of transactions beyond its percentile, its sample size. None for a mean and a maximum.
     pub fn beyond(&self, transactions: u64) -> Option<f64> {
         match self.figure {
             Figure::Percentile(percentile) if percentile < 100.0 => {

@@ -121,8 +121,7 @@ impl<T: Merge + Clone> Tallies<T> {
         self.empty.clone()
     }
 
-    /// Adds a client's counts for a sample, numbered from 0, and clears them. Called by the client's thread between
-    /// samples.
+    /// Adds a client's counts for a sample, from 0, and clears them. Called by the client's thread between samples.
     pub fn hand_over(&self, sample: usize, counted: &mut T) {
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         if samples.len() <= sample {

@@ -1,5 +1,4 @@
-//! The search for the highest rate that meets an objective: bounds by doubling and halving, then bisection between
-//! them.
+//! Search for the highest rate that meets an objective: bounds by doubling and halving, then bisection.
 
 /// Relative distance of the bounds at the end of a search.
 const PRECISION: f64 = 0.01;

@@ -40,8 +40,7 @@ pub(super) struct Transaction {
     pub name: String,
     weight: u64,
     pub statements: Vec<Statement>,
-    /// Parameters drawn once per transaction, with their numbers of values; parameters that depend on others come
-    /// after them.
+    /// Parameters drawn once per transaction, with their numbers of values; each after those on which it depends.
     pub draws: Vec<(usize, usize)>,
     /// Index of its first statement among those of all transactions.
     pub first_statement: usize,

@@ -107,8 +107,7 @@ fn add(all: &mut Measured, mix: &Mix, step: &Step, ran: Ran<Tally>) {
     if step.count.is_some() {
         named(Figure::ElapsedS, &step.name, elapsed_s);
     }
-    // The server's CPU time is divided by the number of queries if there are any, otherwise by the number of rows
-    // written.
+    // The server's CPU time is divided by the number of queries, or without queries by the rows written.
     let (mut queries, mut rows_written) = (0, 0);
     let clients = sample.threads.len() / threads_of_client(&mix.steps);
     let roles = step.roles.iter();

@@ -20,8 +20,7 @@ const DISTRICT: &[&str] = &["warehouse", "district"];
 const ORDER: &[&str] = &["warehouse", "district", "order"];
 const CUSTOMER: &[&str] = &["warehouse", "district", "customer"];
 
-/// All twelve conditions. Sums of money are equal if they differ by less than half a cent: not every database has
-/// decimals.
+/// Sums of money are equal if they differ by less than half a cent: not every database has decimals.
 pub const CONDITIONS: [Condition; 12] = [
     Condition {
         number: 1,

@@ -46,8 +46,7 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    /// The terminal of a client thread: threads are assigned to the warehouses in turn, and in each round to the next
-    /// district.
+    /// The terminal of a client thread: threads take the warehouses in turn, and in each round the next district.
     pub fn of_thread(index: usize, sizes: Sizes, constants: Constants) -> Self {
         let index = index as i64;
         let (warehouse, round) = (index % sizes.warehouses, index / sizes.warehouses);
@@ -170,8 +169,8 @@ impl Kind {
     }
 }
 
-/// A deck of a hundred cards, renewed when all were drawn: the mix is exact over every hundred transactions of a
-/// thread.
+/// A deck of a hundred cards, renewed when all are drawn: the mix is exact over every hundred of a thread's
+/// transactions.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Deck {
     left: Vec<Kind>,

@@ -78,7 +78,7 @@ impl Prepared {
         Ok(Self { session, statements, stock, begin_reading, begin_writing, commit, sent })
     }
 
-    /// Begins a transaction, which is read-only if its kind only reads.
+    /// Begins a transaction, with the engine's BEGIN for writing if its kind writes.
     pub fn begin(&mut self, kind: Kind) -> Result<(), Failed> {
         self.sent = Queries::default();
         self.border(if kind.writes() { self.begin_writing } else { self.begin_reading })
@@ -125,8 +125,7 @@ impl Prepared {
         only(statement, self.rows(statement, params)?)
     }
 
-    /// Reads rows that a terminal would display, and discards them, or changes rows; their number must be in
-    /// `expected`.
+    /// Reads rows for a terminal's display and discards them, or changes rows; their number must be in `expected`.
     pub fn run(
         &mut self,
         statement: Statement,

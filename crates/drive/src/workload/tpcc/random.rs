@@ -128,8 +128,7 @@ mod tests {
         assert!((900..1100).contains(&original), "{original}");
     }
 
-    /// Measures the share of the hottest tenth of all values: the OR of two uniform numbers makes some values far
-    /// likelier.
+    /// Share of the hottest tenth of all values: the OR of two uniform numbers makes some values far likelier.
     #[test]
     fn customers_are_skewed_and_stay_in_range() {
         let (mut random, constants) = (random(), Constants::of_run(3));

@@ -25,7 +25,7 @@ pub struct TpccSettings {
 pub enum Checked {
     #[default]
     All,
-    /// The first four, which only count the rows of the largest table.
+    /// The first four; of the largest table they only count rows.
     Four,
     Off,
 }

@@ -37,8 +37,7 @@ pub(super) fn run(terminal: &Terminal, kind: Kind, input: &Input, on: &mut Prepa
 }
 
 fn new_order(home: i64, district: i64, customer: i64, lines: &[OrderLine], on: &mut Prepared) -> Result<bool, Failed> {
-    // The district is read first: a transaction that waits for another order has read nothing yet that could become
-    // stale.
+    // The district is read first: a transaction that waits for another order has read nothing that could be stale.
     let order = on.one(Statement::DistrictToOrder, &[Int(home), Int(district)])?.int(0)?;
     on.run_one(Statement::TakeOrderNumber, &[Int(home), Int(district)])?;
     on.run_one(Statement::WarehouseTax, &[Int(home)])?;

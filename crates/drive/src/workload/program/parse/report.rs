@@ -31,8 +31,7 @@ impl Latencies {
         self.0.push((ms, count));
     }
 
-    /// Percentiles by nearest rank: the latency that this share of all transactions does not exceed. Empty without
-    /// transactions.
+    /// Percentiles by nearest rank: the latency that this share of transactions does not exceed. Empty without any.
     pub fn percentiles(&mut self) -> Vec<(Named, f64)> {
         self.0.sort_by(|a, b| a.0.total_cmp(&b.0));
         let all = self.0.iter().fold(0_u64, |all, (_, count)| all.saturating_add(*count));
