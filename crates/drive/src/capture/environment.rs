@@ -116,7 +116,7 @@ const EVENT_SOURCES: &str = "/sys/bus/event_source/devices";
 /// Present where resctrl can monitor and partition caches and memory bandwidth.
 const RESCTRL: &str = "/sys/fs/resctrl/info";
 
-/// All facts that this kernel reports, by path; `preemption` is a name of its own. `version` is uname's.
+/// All facts that this kernel reports, by path, or by a name such as `preemption`. `version` is uname's.
 pub fn facts(version: &str) -> BTreeMap<String, String> {
     facts_under(Path::new("/"), version)
 }

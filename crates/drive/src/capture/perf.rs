@@ -23,8 +23,8 @@ const SAID: u64 = 64 << 10;
 /// from arbitrary libraries, so a line has no natural limit.
 pub(super) const LINE: u64 = 16 << 10;
 pub(super) const ALL: u64 = 1 << 30;
-/// Limit of a file that perf writes, in bytes; beyond it the kernel ends perf. The limit of the recording is smaller,
-/// and perf ends regularly at it; but perf's messages go to a file too.
+/// Limit of a file that perf writes, in bytes; beyond it the kernel ends perf. A recording has a smaller limit, at
+/// which perf ends in good order; perf's messages go to a file too.
 const WRITTEN: u64 = 1 << 30;
 const INSTALL: &str = "sudo apt-get install linux-perf (Debian), sudo apt-get install linux-tools-generic (Ubuntu)";
 /// Two permissions are needed: to use perf for all threads, and to read the list of tracepoints. The files of that
@@ -147,7 +147,6 @@ impl Recording {
         started
     }
 
-    /// Ends the recording; the data is complete afterwards.
     pub fn end(&mut self) -> Result<(), Unavailable> {
         self.perf.end()
     }

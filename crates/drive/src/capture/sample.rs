@@ -37,7 +37,6 @@ pub struct CaptureSample {
 }
 
 impl CaptureSample {
-    /// Starts all requested captures.
     pub fn begin(settings: &CaptureSettings, place: Place, server: &dyn Server, threads: &SideThreads) -> Self {
         let mut sample = Self {
             place,
@@ -152,7 +151,6 @@ impl CaptureSample {
             self.place.write_json(&mut self.captured, captures::WAITS, "waits.json", &file);
             waits::write_wall(&file, wakes.as_ref(), &self.place, &mut self.captured);
         }
-        // Removes the directory if nothing was captured.
         self.place.remove_empty();
         self.captured
     }

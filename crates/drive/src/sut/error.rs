@@ -5,7 +5,7 @@ use tare_cpuset::{AffinityError, ThreadRef, ThreadRefused};
 use tare_topology::bind::BindError;
 use thiserror::Error;
 
-/// Why the threads of a system under test are not where they were requested to be, or why this is unknown.
+/// Why the threads of a system under test are not where they should be, or why this is unknown.
 #[derive(Debug, Error)]
 pub enum SutError {
     #[error(transparent)]

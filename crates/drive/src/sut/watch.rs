@@ -180,7 +180,6 @@ impl SubjectWatch {
         Ok(())
     }
 
-    /// The threads of both sides on this machine.
     pub fn sides(&self) -> SideThreads {
         let of =
             |class| self.watched.iter().filter(move |watched| watched.class == class).map(|watched| watched.thread);

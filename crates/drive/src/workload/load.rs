@@ -208,7 +208,6 @@ pub struct LoadContext<'a> {
     pub dialect: &'static dyn Dialect,
     /// The server, if this program started it: its process may be inspected and ended.
     pub server: Option<&'a dyn Server>,
-    /// Opens a connection to it, on the thread that will use it.
     pub connect: &'a Connect<'a>,
     /// Location of the server: only on this machine its threads can be observed and bound.
     pub server_at: ServerAt,
@@ -228,7 +227,6 @@ pub struct LoadContext<'a> {
 }
 
 impl<'a> LoadContext<'a> {
-    /// The server, for loads that need one.
     pub fn server(&self) -> Result<&'a dyn Server, LoadError> {
         self.server.ok_or(LoadError::NoServer)
     }

@@ -16,7 +16,6 @@ pub struct Measured {
     pub elapsed_s: f64,
     /// Number and kind of the operations, if the server's cost per operation is meaningful.
     pub operations: Option<(Operation, f64)>,
-    /// The metrics, each with its unit and its better direction.
     #[serde(with = "by_name")]
     pub metrics: Vec<(Named, f64)>,
     /// Transactions per second, one reading per second.

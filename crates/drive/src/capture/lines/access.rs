@@ -15,7 +15,6 @@ pub(super) struct Access {
     pub cpu: u32,
     pub address: u64,
     pub counts: LineCounts,
-    /// The function that made the access.
     pub function: String,
 }
 

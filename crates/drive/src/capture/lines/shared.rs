@@ -228,7 +228,7 @@ mod tests {
         };
         assert_eq!((one(0, 0), one(4, 0)), (Sharing::SameWord, Sharing::SameWord), "both in eight bytes");
         assert_eq!((one(0, 8), one(56, 0)), (Sharing::OtherWords, Sharing::OtherWords));
-        // A thread's own writes, and writes to another line, do not count as sharing.
+        // A thread's own writes, and writes to another line, show no sharing.
         let own = line(9, 2, 4, 0x5000, store, "write (m)") + &line(9, 2, 4, 0x5000, remote, "read (m)");
         assert_eq!(of(&own).lines[0].sharing, Sharing::Unknown);
         let apart = line(9, 1, 0, 0x5040, store, "write (m)") + &line(9, 2, 4, 0x5000, remote, "read (m)");

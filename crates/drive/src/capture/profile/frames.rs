@@ -63,8 +63,8 @@ pub(super) fn read(script: Take<impl BufRead>) -> Result<Chains> {
     Ok(chains)
 }
 
-/// Calls `done` for each sample with its parsed head line and its frames, the outermost first. Lines that are neither
-/// are skipped.
+/// Calls `done` for each sample with its parsed first line and its frames, the outermost first. Other lines are
+/// skipped.
 pub(in super::super) fn samples<H>(
     mut script: Take<impl BufRead>,
     head: impl Fn(&str) -> Option<H>,

@@ -44,7 +44,6 @@ impl Profile {
         Ok(Self { recording, pid, scope, place: place.clone(), frequency_hz, call_graph })
     }
 
-    /// Ends the recording; the data is complete afterwards.
     pub fn end(&mut self) -> Result<(), Unavailable> {
         self.recording.end()
     }

@@ -171,9 +171,9 @@ fn note(one: &Followed, tally: &mut Tally, descriptors: &mut Descriptors, stacks
     true
 }
 
-/// Pause until the next look. Its mean is the interval between looks and its length always varies, so that periodic
-/// events are not always or never seen. Multiples of the golden section are evenly distributed between 0 and 1 (Knuth,
-/// The Art of Computer Programming 3, 6.4).
+/// Pause until the next look. Its mean is the interval between looks, and its length varies, so that no periodic event
+/// is always or never seen. Multiples of the golden section are evenly distributed between 0 and 1 (Knuth, The Art of
+/// Computer Programming 3, 6.4).
 fn pause(looks: u64, threads: usize) -> Duration {
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
     Duration::from_secs_f64((0.5 + (looks as f64 * GOLDEN).fract()) / looks_per_s(threads))

@@ -59,7 +59,6 @@ fn forget_beyond<K, V>(known: &mut HashMap<K, V>) {
     }
 }
 
-/// The stacks of the threads of some processes.
 pub(super) struct Stacks {
     programs: Programs,
     processes: HashMap<i32, Process>,

@@ -180,7 +180,6 @@ pub struct SampleBuilder {
 }
 
 impl SampleBuilder {
-    /// Adds an execution and the data recorded with it.
     pub fn add(&mut self, metric: Named, seconds: f64, mut around: Surroundings) {
         // The probes around this query are also kept under its own name, in addition to the mean over all queries.
         for probe in Probe::ALL {

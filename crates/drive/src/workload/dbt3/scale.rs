@@ -39,7 +39,6 @@ impl Scale {
         Ok(Self(scale))
     }
 
-    /// The scale factor; 1 is about 1 GB of rows.
     pub fn factor(self) -> f64 {
         self.0
     }

@@ -21,7 +21,7 @@ pub struct Table {
     /// Column definitions (TPC-H specification 1.4.1). No column may be NULL.
     columns: &'static str,
     primary_key: &'static str,
-    /// Columns of the index of each foreign key that is not the prefix of another index.
+    /// Columns of the index of each foreign key that no other index begins with.
     pub indexes: &'static [&'static str],
     /// Columns of each additional index of the DBT-3 kit: dates, and the columns that query 18 sums up.
     pub more: &'static [&'static str],

@@ -48,7 +48,6 @@ impl OltpClient {
         Ok(Self { session, dialect, work, sent: Queries::default() })
     }
 
-    /// The server thread that serves this connection, if the engine reports it.
     pub fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
         self.session.server_thread()
     }

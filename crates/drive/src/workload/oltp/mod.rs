@@ -16,8 +16,7 @@
 //!
 //! Two differences from sysbench are deliberate. After a deadlock, lock timeout or busy error, a transaction is rolled
 //! back before it is run again: sysbench restarts at once, which after a lock timeout commits the half that was done
-//! and can lose rows. And on SQLite, which sysbench does not support, a transaction that writes begins with `BEGIN
-//! IMMEDIATE`.
+//! and can lose rows. On SQLite, which sysbench does not support, `BEGIN IMMEDIATE` begins transactions that write.
 
 mod client;
 mod error;

@@ -155,8 +155,7 @@ pub struct Warm {
 }
 
 impl Default for Warm {
-    /// No warm-up. A phase for which only the workload is given runs for two minutes, as in the scripts of
-    /// "Benchmarking? Mind your core.".
+    /// No warm-up. A phase for which only the workload is given runs for two minutes, as in the articles' `warmup.sh`.
     fn default() -> Self {
         Self { preload: false, workload: None, threads: None, until: Until::Time, limit_s: 120.0, already: false }
     }

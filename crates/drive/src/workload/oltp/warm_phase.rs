@@ -18,7 +18,6 @@ const STILL_RISING: f64 = 0.02;
 /// A pool is full if it grows by less than this between them, as a share of the data.
 const STILL_GROWING: f64 = 0.001;
 
-/// Runs the warm-up load, if one is requested.
 pub fn run(
     settings: &OltpSettings,
     stage: &LoadContext<'_>,

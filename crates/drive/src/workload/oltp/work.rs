@@ -5,7 +5,6 @@ use super::times::StatementTimes;
 use tare_engine::Session;
 use tare_load::{Queries, Random};
 
-/// The transactions of a workload, over a connection.
 pub(super) trait Work: Send {
     /// Runs one transaction, or as much of it as succeeds; adds the sent statements to `sent`.
     fn attempt(&mut self, session: &mut dyn Session, random: &mut Random, sent: &mut Queries) -> Result<(), OltpError>;

@@ -49,7 +49,6 @@ pub trait TimedClient {
     fn report(&self, run: TimedRun, ran: &Ran, of: &ServerValues) -> Option<Report>;
 }
 
-/// Runs the client for all samples of a trial.
 pub fn drive(client: &impl TimedClient, mut stage: LoadContext<'_>) -> Result<Driven, LoadError> {
     let of = of_stage(&stage).map_err(LoadError::own)?;
     stage.host.progress(Progress::WarmUp { seconds: stage.counts.warmup_s });
@@ -100,7 +99,6 @@ pub fn expected_s(counts: &TrialSize) -> f64 {
     runs.map(|run| run.total_s() as f64 + AROUND_S).sum()
 }
 
-/// Why none of these loads has captures.
 pub const NO_CAPTURES: &str = "a program of someone else's has no further sample for captures";
 
 /// The sample of a run: the client's figures, its CPU time per transaction, and the number of transactions while the

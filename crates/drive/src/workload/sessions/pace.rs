@@ -18,7 +18,6 @@ pub enum Pace {
 }
 
 impl Pace {
-    /// The given rate, if any.
     pub fn rate(self) -> Option<Curve> {
         if let Self::Rate(rate) = self { Some(rate) } else { None }
     }
@@ -61,7 +60,6 @@ impl Pace {
     }
 }
 
-/// Settings of a load whose clients have a pace.
 pub trait Paced {
     fn pace(&self) -> Pace;
     fn pace_mut(&mut self) -> &mut Pace;

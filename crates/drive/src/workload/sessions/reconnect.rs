@@ -20,7 +20,6 @@ pub(in crate::workload) struct Outages {
     pub still_away: usize,
 }
 
-/// An outage of a server as a load observed it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Outage {
     /// Transactions in progress when their connection was lost; each was run again.

@@ -262,8 +262,9 @@ fn judged<T>(objective: Slo, rate: f64, ran: &Ran<T>) -> StepRecord {
     StepRecord { asked_tps: rate, done_tps, value, value_of_prompt_client, beyond, met, limit, repeated: false }
 }
 
-/// Whether a queue grows: more than a tenth of the requested transactions is missing, and waits. In a step that is
-/// short relative to the limit, latencies do not show this yet. Fewer arrivals by chance do not count.
+/// Whether a queue grows: more than a tenth of the transactions that should have been due is missing, and waits. In a
+/// step that is short relative to the limit, latencies do not show this yet. A rate that was low by chance is no
+/// reason.
 fn falls_behind(asked: f64, done: f64, backlog: f64) -> bool {
     done < 0.9 * asked && backlog > 0.1 * asked
 }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use tare_text::nearest;
 use toml::{Table, Value};
 
-/// A script with its weight.
 #[derive(Debug, Clone)]
 pub struct Script {
     /// Its name in messages; the part before the first dot is the name of its transaction.
@@ -15,7 +14,6 @@ pub struct Script {
     pub weight: u32,
 }
 
-/// An error in a script, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {what}")]
 pub struct ScriptError {
@@ -38,7 +36,6 @@ impl Script {
     }
 }
 
-/// The result of converting scripts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scripts {
     /// The text of the equivalent file of statements.
