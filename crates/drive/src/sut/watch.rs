@@ -257,7 +257,7 @@ impl SubjectWatch {
     }
 
     pub fn start(&mut self) -> Result<(), SutError> {
-        // Every measurement starts a thread of its own that looks.
+        // Every measurement has a watching thread of its own, so a second one at the same time is refused.
         if self.is_open() && self.clients_elsewhere.is_some() {
             return Err(SutError::OtherHost("a sample begins in the middle of another".to_owned()));
         }
